@@ -1,0 +1,98 @@
+// Interfaces between parts of the same floor, which do not know each other; the composition in cli/ hands them over.
+import type { Duplex, Readable, Writable } from "node:stream";
+import type { Pod } from "./types/core-v1.ts";
+
+/** Who asks, as authentication found. */
+export interface UserInfo {
+  name: string;
+  uid?: string;
+  groups: readonly string[];
+  extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What is asked, as authorization sees it. Non-resource requests have only verb and path. */
+export interface AccessAttributes {
+  user: UserInfo;
+  /** get, list, watch, create, update, patch, delete, deletecollection, proxy … or a lower-case HTTP method. */
+  verb: string;
+  path: string;
+  resourceRequest: boolean;
+  group: string;
+  version: string;
+  resource: string;
+  subresource: string;
+  namespace: string;
+  name: string;
+  fieldSelector?: string;
+  labelSelector?: string;
+}
+
+export type AccessDecision = { decision: "allow" | "deny" | "no-opinion"; reason: string };
+
+export interface Authorizer {
+  authorize(attributes: AccessAttributes): Promise<AccessDecision> | AccessDecision;
+}
+
+/** Checks a bearer token or a verified client certificate; undefined: not mine. Rejects when it is mine and bad. */
+export interface TokenAuthenticator {
+  authenticateToken(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined>;
+}
+
+export interface TerminalDimensions {
+  width: number;
+  height: number;
+}
+
+/** A running exec or attach as seen by a port that serves it. */
+export interface ExecSession {
+  stdin?: Writable;
+  stdout?: Readable;
+  stderr?: Readable;
+  resize(size: TerminalDimensions): void;
+  readonly exit: Promise<number>;
+  close(): void;
+}
+
+export interface LogOptions {
+  container: string;
+  follow: boolean;
+  previous: boolean;
+  timestamps: boolean;
+  sinceSeconds?: number;
+  sinceTime?: string;
+  tailLines?: number;
+  limitBytes?: number;
+  /** "All" (default), "Stdout" or "Stderr". */
+  stream?: string;
+}
+
+export interface ExecOptions {
+  container: string;
+  command: string[];
+  stdin: boolean;
+  stdout: boolean;
+  stderr: boolean;
+  tty: boolean;
+}
+
+/**
+ * The node agent as its ports (server/) see it. Methods reject with an ApiError: 404 for an unknown pod or container,
+ * 400 for a container that can't be served (e.g. waiting to start), with the reference's texts.
+ */
+export interface NodeAgentView {
+  readonly nodeName: string;
+  /** Pods the agent knows, with the status it computed. Static pods are among them. */
+  pods(): readonly Pod[];
+  /** Pods the runtime runs, reconstructed from it. */
+  runningPods(): Promise<readonly Pod[]>;
+  logs(namespace: string, name: string, options: LogOptions): Promise<Readable>;
+  exec(namespace: string, name: string, options: ExecOptions): Promise<ExecSession>;
+  attach(namespace: string, name: string, options: Omit<ExecOptions, "command">): Promise<ExecSession>;
+  portForward(namespace: string, name: string, port: number): Promise<Duplex>;
+  /** stats.Summary of the kubelet's /stats/summary. */
+  statsSummary(onlyCpuAndMemory: boolean): Promise<object>;
+  /** KubeletConfiguration of /configz. */
+  config(): object;
+  /** Rejects with the reason when the agent's loops do not run. */
+  healthy(): Promise<void>;
+}

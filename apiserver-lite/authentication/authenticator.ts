@@ -1,0 +1,20 @@
+// Who sends a request. An authenticator answers undefined for "not mine" and rejects for "mine, and bad" (401).
+import type { IncomingHttpHeaders } from "node:http";
+import type { UserInfo } from "../../api/contracts.ts";
+
+export interface AuthenticationRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly path: string;
+  /** The verified or unverified chain's leaf in DER, as the TLS layer gave it. */
+  readonly clientCertificate: Buffer | undefined;
+  readonly remoteAddress: string;
+}
+
+export interface AuthenticationResult {
+  readonly user: UserInfo;
+  readonly audiences?: readonly string[];
+}
+
+export interface RequestAuthenticator {
+  authenticate(request: AuthenticationRequest): Promise<AuthenticationResult | undefined>;
+}

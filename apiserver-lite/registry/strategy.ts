@@ -1,0 +1,91 @@
+// What a resource's own rules are: the generic registry does everything else. One strategy a resource, in
+// apiserver-lite/resources/<group>/<kind>.ts; a resource without one gets the plain behaviour.
+//
+// Order of a create: decode → schema validation → defaults (facts, then `setDefaults`) → prepareForCreate → mutating
+// admission → defaults again → validate → validating admission → store. Of an update: the same with the Update forms;
+// an update that changes nothing keeps its resourceVersion. Objects given to the hooks are private copies that may be
+// changed, unless marked Readonly; they are never kept.
+import type { FieldError } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { DeleteOptions } from "../../api/types/meta-v1.ts";
+import type { Clock } from "../../api/clock.ts";
+
+/** What rules may need to know of the request and the state. */
+export interface StrategyContext {
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  readonly clock: Clock;
+  /** Reads the watch cache: the present state of any resource, shared and frozen. */
+  read(group: string, resource: string, namespace: string, name: string): Readonly<AnyObject> | undefined;
+  list(group: string, resource: string, namespace?: string): readonly Readonly<AnyObject>[];
+  /** Adds a Warning header to the answer. */
+  warn(text: string): void;
+}
+
+export interface ResourceStrategy {
+  /** Defaults the facts' rules don't express. Also run on objects read from older stores. */
+  setDefaults?(object: AnyObject): void;
+  prepareForCreate?(object: AnyObject, context: StrategyContext): void | Promise<void>;
+  prepareForUpdate?(object: AnyObject, old: Readonly<AnyObject>, context: StrategyContext): void | Promise<void>;
+  /** All problems at once. metadata is validated by the registry. */
+  validate?(object: Readonly<AnyObject>, context: StrategyContext): FieldError[];
+  /** Run in addition to `validate`: immutable fields, allowed transitions. */
+  validateUpdate?(object: Readonly<AnyObject>, old: Readonly<AnyObject>, context: StrategyContext): FieldError[];
+  /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
+  validateName?(name: string, prefix: boolean): string[];
+  /**
+   * Graceful deletion (pods): seconds to wait before removal, 0 for at once. Undefined: the resource has no grace.
+   */
+  graceSeconds?(object: Readonly<AnyObject>, options: DeleteOptions): number | undefined;
+  /** After the object left the store (release of allocated addresses …). Not called in a dry run. */
+  afterDelete?(object: Readonly<AnyObject>, context: StrategyContext): void;
+  /** Called when a create or update did not happen after `prepareFor…` ran, to give back what that took. */
+  rollback?(object: Readonly<AnyObject>, context: StrategyContext): void;
+  /** Beyond metadata.name and metadata.namespace; computed once at write. Missing values are "". */
+  selectableFields?(object: Readonly<AnyObject>): Record<string, string>;
+  /** Finalizers added on create (namespaces' spec.finalizers are not these). */
+  readonly defaultPropagation?: "Background" | "Foreground" | "Orphan";
+  readonly allowCreateOnUpdate?: boolean;
+  /** May a PUT leave out resourceVersion? Default true. */
+  readonly allowUnconditionalUpdate?: boolean;
+  /** Fields that only the main resource, and those that only /status may change. Default: status is reset. */
+  readonly status?: StatusStrategy;
+  /** Keeps metadata.generation: bumped when this part changes. Default: everything but metadata and status. */
+  readonly countsGeneration?: boolean;
+  /** One row of the table in the order of facts' columns; dates and ages are made by `formatAge` of printing/. */
+  printRow?(object: Readonly<AnyObject>, now: number): (string | number | boolean | null)[];
+  /** Named subresources with their own code, beyond status and scale: binding, eviction, token … */
+  readonly subresources?: Readonly<Record<string, SubresourceHandler>>;
+  /** Resources that are computed and never stored (SubjectAccessReview …). */
+  readonly virtual?: VirtualResource;
+}
+
+export interface StatusStrategy {
+  prepareForUpdate?(object: AnyObject, old: Readonly<AnyObject>, context: StrategyContext): void;
+  validateUpdate?(object: Readonly<AnyObject>, old: Readonly<AnyObject>, context: StrategyContext): FieldError[];
+}
+
+export interface SubresourceRequest {
+  verb: "get" | "create" | "update" | "patch" | "delete";
+  namespace: string;
+  name: string;
+  body: AnyObject | undefined;
+  query: URLSearchParams;
+}
+
+/** Writes through a subresource: `mutate` runs the registry's guarded update of the parent object. */
+export interface SubresourceHandler {
+  handle(
+    request: SubresourceRequest,
+    context: StrategyContext & {
+      parent(): Promise<Readonly<AnyObject>>;
+      mutate(change: (object: AnyObject) => void): Promise<AnyObject>;
+      remove(options: DeleteOptions): Promise<AnyObject>;
+    },
+  ): Promise<AnyObject>;
+}
+
+export interface VirtualResource {
+  create(object: AnyObject, context: StrategyContext): Promise<AnyObject>;
+}
