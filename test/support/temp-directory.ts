@@ -1,0 +1,27 @@
+// Private directories for tests, removed after the test file's last test.
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+
+/** A fresh directory of the test's own; the caller removes it (or uses useTempDirectory). */
+export function makeTempDirectory(prefix = "orbit-test-"): string {
+  return fs.mkdtempSync(path.join(os.tmpdir(), prefix));
+}
+
+/** Removes a directory made by makeTempDirectory, with all in it. */
+export function removeTempDirectory(directory: string): void {
+  fs.rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** Call at the top of a test file or describe block: gives directories and removes them all afterwards. */
+export function useTempDirectories(prefix?: string): () => string {
+  const made: string[] = [];
+  afterAll(() => {
+    for (const directory of made.splice(0)) removeTempDirectory(directory);
+  });
+  return () => {
+    const directory = makeTempDirectory(prefix);
+    made.push(directory);
+    return directory;
+  };
+}
