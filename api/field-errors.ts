@@ -1,0 +1,85 @@
+// Makes FieldErrors with the reference's texts: `Invalid value: "x": must …`, `Required value`, `Forbidden: …`.
+// Field paths are plain strings, put together by the callers: `spec.containers[0].name`.
+import type { FieldError } from "./errors.ts";
+
+/** Go's %q for the characters that matter, %v for numbers and booleans, JSON for anything deeper. */
+export function shownValue(value: unknown): string {
+  if (value === undefined || value === null) return '"null"';
+  return typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : JSON.stringify(value);
+}
+
+const withDetail = (text: string, detail: string): string =>
+  detail === "" ? text : `${text}: ${detail}`;
+
+export const fieldErrors = {
+  required: (field: string, detail = ""): FieldError => ({
+    type: "FieldValueRequired",
+    field,
+    detail: withDetail("Required value", detail),
+  }),
+  invalid: (field: string, value: unknown, detail: string): FieldError => ({
+    type: "FieldValueInvalid",
+    field,
+    detail: withDetail(`Invalid value: ${shownValue(value)}`, detail),
+  }),
+  typeInvalid: (field: string, detail: string): FieldError => ({
+    type: "FieldValueTypeInvalid",
+    field,
+    detail: withDetail("Invalid value", detail),
+  }),
+  notSupported: (
+    field: string,
+    value: unknown,
+    supported: readonly string[],
+  ): FieldError => ({
+    type: "FieldValueNotSupported",
+    field,
+    detail: withDetail(
+      `Unsupported value: ${shownValue(value)}`,
+      supported.length === 0
+        ? ""
+        : `supported values: ${supported.map((one) => JSON.stringify(one)).join(", ")}`,
+    ),
+  }),
+  forbidden: (field: string, detail: string): FieldError => ({
+    type: "FieldValueForbidden",
+    field,
+    detail: withDetail("Forbidden", detail),
+  }),
+  duplicate: (field: string, value: unknown): FieldError => ({
+    type: "FieldValueDuplicate",
+    field,
+    detail: `Duplicate value: ${shownValue(value)}`,
+  }),
+  notFound: (field: string, value: unknown): FieldError => ({
+    type: "FieldValueNotFound",
+    field,
+    detail: `Not found: ${shownValue(value)}`,
+  }),
+  tooLong: (field: string, maxBytes: number): FieldError => ({
+    type: "FieldValueTooLong",
+    field,
+    detail: `Too long: may not be more than ${maxBytes} bytes`,
+  }),
+  tooMany: (field: string, actual: number, max: number): FieldError => ({
+    type: "FieldValueTooMany",
+    field,
+    detail: `Too many: ${actual}: must have at most ${max} items`,
+  }),
+  internal: (field: string, detail: string): FieldError => ({
+    type: "InternalError",
+    field,
+    detail: withDetail("Internal error", detail),
+  }),
+};
+
+/** One FieldError a text: what the functions of api/names.ts return. */
+export function invalidEach(
+  field: string,
+  value: unknown,
+  problems: readonly string[],
+): FieldError[] {
+  return problems.map((problem) => fieldErrors.invalid(field, value, problem));
+}

@@ -1,0 +1,307 @@
+// What names may look like: DNS labels and subdomains, label keys and values, ports, environment variables, data keys,
+// addresses. Each function returns the texts of all problems, as the reference prints them; an empty list is a good name.
+// Callers put a field path and the value in front (api/field-errors.ts).
+import { isIPv4, isIPv6 } from "node:net";
+
+const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`;
+const label1035Format = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const wildcardFormat = `\\*\\.${subdomainFormat}`;
+const qualifiedFormat = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const labelValueFormat = `(${qualifiedFormat})?`;
+const dataKeyFormat = "[-._a-zA-Z0-9]+";
+const percentFormat = "[0-9]+%";
+const headerFormat = "[-A-Za-z0-9]+";
+const cIdentifierFormat = "[A-Za-z_][A-Za-z0-9_]*";
+
+const whole = (format: string): RegExp => new RegExp(`^(?:${format})$`);
+const labelPattern = whole(labelFormat);
+const subdomainPattern = whole(subdomainFormat);
+const label1035Pattern = whole(label1035Format);
+const wildcardPattern = whole(wildcardFormat);
+const qualifiedPattern = whole(qualifiedFormat);
+const labelValuePattern = whole(labelValueFormat);
+const dataKeyPattern = whole(dataKeyFormat);
+const percentPattern = whole(percentFormat);
+const headerPattern = whole(headerFormat);
+const cIdentifierPattern = whole(cIdentifierFormat);
+
+/** `msg (e.g. 'a',  or 'b', regex used for validation is '…')`, the two spaces included. */
+export function regexProblem(
+  message: string,
+  format: string,
+  ...examples: string[]
+): string {
+  const shown = examples.map((example) => `'${example}', `).join(" or ");
+  return `${message} (${shown === "" ? "" : `e.g. ${shown}`}regex used for validation is '${format}')`;
+}
+
+export const tooLongProblem = (max: number): string =>
+  `must be no more than ${max} characters`;
+export const rangeProblem = (low: number, high: number): string =>
+  `must be between ${low} and ${high}, inclusive`;
+
+const byteLength = (text: string): number => Buffer.byteLength(text);
+
+function check(
+  text: string,
+  max: number,
+  pattern: RegExp,
+  problem: string,
+): string[] {
+  const problems = byteLength(text) > max ? [tooLongProblem(max)] : [];
+  // A pattern on a text far beyond its limit is work for nothing.
+  if (text.length > 4096 || !pattern.test(text)) problems.push(problem);
+  return problems;
+}
+
+/** RFC 1123 label: at most 63 of a-z, 0-9 and '-'. */
+export function dnsLabelProblems(text: string): string[] {
+  return check(
+    text,
+    63,
+    labelPattern,
+    regexProblem(
+      "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+      labelFormat,
+      "my-name",
+      "123-abc",
+    ),
+  );
+}
+
+export const isDnsLabel = (text: string): boolean =>
+  dnsLabelProblems(text).length === 0;
+
+/** RFC 1123 subdomain, at most 253: the default for object names. */
+export function dnsSubdomainProblems(text: string): string[] {
+  return check(
+    text,
+    253,
+    subdomainPattern,
+    regexProblem(
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+      subdomainFormat,
+      "example.com",
+    ),
+  );
+}
+
+export const isDnsSubdomain = (text: string): boolean =>
+  dnsSubdomainProblems(text).length === 0;
+
+/** RFC 1035 label: starts with a letter (service names). */
+export function dns1035Problems(text: string): string[] {
+  return check(
+    text,
+    63,
+    label1035Pattern,
+    regexProblem(
+      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+      label1035Format,
+      "my-name",
+      "abc-123",
+    ),
+  );
+}
+
+export function wildcardSubdomainProblems(text: string): string[] {
+  return check(
+    text,
+    253,
+    wildcardPattern,
+    regexProblem(
+      "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+      wildcardFormat,
+      "*.example.com",
+    ),
+  );
+}
+
+const qualifiedText =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+
+/** A qualified name: an optional DNS subdomain prefix and '/', then at most 63 characters. Label and annotation keys. */
+export function qualifiedNameProblems(text: string): string[] {
+  const problems: string[] = [];
+  const pattern = regexProblem(
+    qualifiedText,
+    qualifiedFormat,
+    "MyName",
+    "my.name",
+    "123-abc",
+  );
+  const parts = text.split("/");
+  if (parts.length > 2) {
+    return [
+      `a qualified name ${pattern} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
+  const name = parts.at(-1)!;
+  if (parts.length === 2) {
+    const prefix = parts[0]!;
+    if (prefix === "") problems.push("prefix part must be non-empty");
+    else
+      problems.push(
+        ...dnsSubdomainProblems(prefix).map(
+          (problem) => `prefix part ${problem}`,
+        ),
+      );
+  }
+  if (name === "") problems.push("name part must be non-empty");
+  else if (byteLength(name) > 63)
+    problems.push(`name part ${tooLongProblem(63)}`);
+  if (name.length > 4096 || !qualifiedPattern.test(name))
+    problems.push(`name part ${pattern}`);
+  return problems;
+}
+
+export const labelKeyProblems = qualifiedNameProblems;
+
+export function labelValueProblems(text: string): string[] {
+  return check(
+    text,
+    63,
+    labelValuePattern,
+    regexProblem(
+      "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+      labelValueFormat,
+      "MyValue",
+      "my_value",
+      "12345",
+    ),
+  );
+}
+
+/** IANA service name: at most 15 of a-z, 0-9 and '-', with a letter. */
+export function portNameProblems(text: string): string[] {
+  const problems: string[] = [];
+  if (byteLength(text) > 15) problems.push(tooLongProblem(15));
+  if (!/^[-a-z0-9]+$/.test(text))
+    problems.push(
+      "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+    );
+  if (!/[a-z]/.test(text))
+    problems.push("must contain at least one letter (a-z)");
+  if (text.includes("--"))
+    problems.push("must not contain consecutive hyphens");
+  if (text.startsWith("-") || text.endsWith("-"))
+    problems.push("must not begin or end with a hyphen");
+  return problems;
+}
+
+export function portNumberProblems(port: number): string[] {
+  return Number.isInteger(port) && port >= 1 && port <= 65535
+    ? []
+    : [rangeProblem(1, 65535)];
+}
+
+/** Environment variable names: printable ASCII without '='. */
+export function envNameProblems(text: string): string[] {
+  const problems: string[] = [];
+  if (text === "") problems.push("environment variable name must be non-empty");
+  if (!/^[ -<>-~]*$/.test(text)) {
+    problems.push(
+      "a valid environment variable name must consist only of printable ASCII characters other than '='",
+    );
+  }
+  return problems;
+}
+
+/** Keys of ConfigMaps and Secrets, which become file names. */
+export function dataKeyProblems(text: string): string[] {
+  const problems = check(
+    text,
+    253,
+    dataKeyPattern,
+    regexProblem(
+      "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+      dataKeyFormat,
+      "key.name",
+      "KEY_NAME",
+      "key-name",
+    ),
+  );
+  if (text === ".") problems.push("must not be '.'");
+  else if (text === "..") problems.push("must not be '..'");
+  else if (text.startsWith("..")) problems.push("must not start with '..'");
+  return problems;
+}
+
+export function httpHeaderProblems(text: string): string[] {
+  if (headerPattern.test(text)) return [];
+  return [
+    regexProblem(
+      "a valid HTTP header must consist of alphanumeric characters or '-'",
+      headerFormat,
+      "X-Header-Name",
+    ),
+  ];
+}
+
+export function percentProblems(text: string): string[] {
+  if (percentPattern.test(text)) return [];
+  return [
+    regexProblem(
+      "a valid percent string must be a numeric string followed by an ending '%'",
+      percentFormat,
+      "1%",
+      "93%",
+    ),
+  ];
+}
+
+export function cIdentifierProblems(text: string): string[] {
+  if (cIdentifierPattern.test(text)) return [];
+  return [
+    regexProblem(
+      "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+      cIdentifierFormat,
+      "my_name",
+      "MY_NAME",
+      "MyName",
+    ),
+  ];
+}
+
+/** Names that become one segment of a URL (RBAC): anything but '.', '..', '/' and '%'. */
+export function pathSegmentProblems(text: string, prefix = false): string[] {
+  const problems: string[] = [];
+  if (!prefix && text === ".") return ["may not be '.'"];
+  if (!prefix && text === "..") return ["may not be '..'"];
+  if (text.includes("/")) problems.push("may not contain '/'");
+  if (text.includes("%")) problems.push("may not contain '%'");
+  return problems;
+}
+
+export function ipProblems(text: string): string[] {
+  return isIPv4(text) || (isIPv6(text) && !text.includes("%"))
+    ? []
+    : ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"];
+}
+
+export function cidrProblems(text: string): string[] {
+  const [address = "", bits = "", ...rest] = text.split("/");
+  const max = isIPv4(address)
+    ? 32
+    : isIPv6(address) && !address.includes("%")
+      ? 128
+      : -1;
+  return rest.length === 0 &&
+    /^(0|[1-9][0-9]{0,2})$/.test(bits) &&
+    Number(bits) <= max
+    ? []
+    : ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"];
+}
+
+/** `maskTrailingDash`: a generateName prefix may end in '-', since a suffix follows. */
+export function maskTrailingDash(name: string): string {
+  return name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
+}
+
+/** Adapts a problems function to ResourceStrategy.validateName. */
+export function nameRule(
+  problems: (text: string) => string[],
+): (name: string, prefix: boolean) => string[] {
+  return (name, prefix) => problems(prefix ? maskTrailingDash(name) : name);
+}
