@@ -1,0 +1,6 @@
+// `orbit ctl`: not joined yet.
+import { UsageError } from "../options/table.ts";
+
+export function runCtl(_argv: readonly string[]): Promise<number | undefined> {
+  return Promise.reject(new UsageError("this part is not there yet"));
+}

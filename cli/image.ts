@@ -1,0 +1,8 @@
+// `orbit image`: not joined yet.
+import { UsageError } from "./options/table.ts";
+
+export function runImage(
+  _argv: readonly string[],
+): Promise<number | undefined> {
+  return Promise.reject(new UsageError("this part is not there yet"));
+}

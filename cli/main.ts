@@ -1,0 +1,7 @@
+// Entry of the built program (dist/orbit.js): runs at load. bin/orbit, bin/orbitctl and bin/orbitlet start it.
+import { runProgram } from "./program.ts";
+
+void runProgram(process.argv.slice(2)).then((code) => {
+  // undefined: a server is running and ends the process itself.
+  if (code !== undefined) process.exitCode = code;
+});

@@ -1,0 +1,125 @@
+// The orbit command: routes a subcommand to its module, which is loaded only then (start-up time), and turns failures
+// into exit codes: 0 a clean end, 1 a bad option or configuration, 2 a dependency that is not there.
+import { Command } from "commander";
+import { DependencyError, UsageError } from "./options/table.ts";
+import { kubernetesVersion, orbitVersion } from "./version.ts";
+
+/** Runs one subcommand with its arguments; resolves to the exit code, or undefined while a server goes on running. */
+export type Subcommand = (
+  argv: readonly string[],
+) => Promise<number | undefined>;
+
+interface SubcommandEntry {
+  readonly name: string;
+  readonly about: string;
+  readonly load: () => Promise<Subcommand>;
+}
+
+const subcommands: readonly SubcommandEntry[] = [
+  {
+    name: "server",
+    about:
+      "a whole cluster on this machine: API server, controllers, scheduler, node agent",
+    load: async () => (await import("./server.ts")).runServer,
+  },
+  {
+    name: "apiserver",
+    about: "the API server alone",
+    load: async () => (await import("./apiserver.ts")).runApiServer,
+  },
+  {
+    name: "controller-manager",
+    about: "the controllers alone, against any conforming API server",
+    load: async () =>
+      (await import("./controller-manager.ts")).runControllerManager,
+  },
+  {
+    name: "scheduler",
+    about: "the scheduler alone, against any conforming API server",
+    load: async () => (await import("./scheduler.ts")).runScheduler,
+  },
+  {
+    name: "agent",
+    about: "the node agent alone (orbitlet)",
+    load: async () => (await import("./agent.ts")).runAgent,
+  },
+  {
+    name: "ctl",
+    about: "talk to a cluster or to one node's agent (orbitctl)",
+    load: async () => (await import("./ctl/ctl.ts")).runCtl,
+  },
+  {
+    name: "image",
+    about: "bring images into this machine's container runtime: load, list",
+    load: async () => (await import("./image.ts")).runImage,
+  },
+  {
+    name: "store",
+    about: "back up, restore and move the cluster's state",
+    load: async () => (await import("./store.ts")).runStore,
+  },
+  {
+    name: "doctor",
+    about:
+      "look for what would keep a cluster from running well on this machine",
+    load: async () => (await import("./doctor.ts")).runDoctor,
+  },
+];
+
+/** Prints the failure as users should see it and gives the exit code. */
+export function reportFailure(error: unknown): number {
+  if (error instanceof UsageError || error instanceof DependencyError) {
+    process.stderr.write(`error: ${error.message}\n`);
+    return error instanceof UsageError ? 1 : 2;
+  }
+  process.stderr.write(
+    `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  return 1;
+}
+
+export async function runProgram(
+  argv: readonly string[],
+): Promise<number | undefined> {
+  let result: number | undefined = 0;
+  const program = new Command("orbit")
+    .description("A Kubernetes-compatible cluster in one program")
+    .version(
+      `orbit ${orbitVersion} (Kubernetes ${kubernetesVersion})`,
+      "--version",
+      "print the version",
+    )
+    .enablePositionalOptions()
+    .showHelpAfterError("(see orbit --help)")
+    .configureOutput({ outputError: (text, write) => write(text) })
+    .exitOverride();
+  for (const { name, about, load } of subcommands) {
+    program
+      .command(name)
+      .description(about)
+      .argument("[arguments...]")
+      .allowUnknownOption()
+      .passThroughOptions()
+      .helpOption(false)
+      .action(async (args: string[]) => {
+        result = await (await load())(args);
+      });
+  }
+  program
+    .command("version")
+    .description("print the version")
+    .action(() => {
+      process.stdout.write(
+        `orbit ${orbitVersion} (Kubernetes ${kubernetesVersion})\n`,
+      );
+    });
+  try {
+    await program.parseAsync(argv as string[], { from: "user" });
+    return result;
+  } catch (error) {
+    const { code, exitCode } = error as { code?: string; exitCode?: number };
+    if (typeof code === "string" && code.startsWith("commander."))
+      return exitCode === 0 ? 0 : 1;
+    return reportFailure(error);
+  }
+}

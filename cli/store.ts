@@ -1,0 +1,8 @@
+// `orbit store`: not joined yet.
+import { UsageError } from "./options/table.ts";
+
+export function runStore(
+  _argv: readonly string[],
+): Promise<number | undefined> {
+  return Promise.reject(new UsageError("this part is not there yet"));
+}

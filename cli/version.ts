@@ -1,0 +1,10 @@
+// What this program calls itself, and which Kubernetes version it behaves like.
+
+/** Replaced by the build with package.json's version. */
+declare const ORBIT_VERSION: string | undefined;
+
+export const orbitVersion: string =
+  typeof ORBIT_VERSION === "string" ? ORBIT_VERSION : "0.0.0-source";
+
+/** The reference whose behaviour is followed. */
+export const kubernetesVersion = "v1.32.4";
