@@ -1,11 +1,17 @@
 // How every part talks to the API: one Client, whatever the transport. The HTTP transport lives here; the in-process
 // one is given by the API server, which implements Transport on its registry. Errors are ApiError on both.
-import type { GroupVersionResource, KubeList, KubeObject } from "../api/object.ts";
+import type {
+  GroupVersionResource,
+  KubeList,
+  KubeObject,
+} from "../api/object.ts";
 import type { DeleteOptions } from "../api/types/meta-v1.ts";
 import type { Informer, InformerOptions } from "./informer.ts";
 
 /** A resource type together with the TypeScript type of its objects; see client/resources.ts for the constants. */
-export interface ResourceRef<T extends KubeObject = KubeObject> extends GroupVersionResource {
+export interface ResourceRef<
+  T extends KubeObject = KubeObject,
+> extends GroupVersionResource {
   readonly kind: string;
   readonly namespaced: boolean;
   /** Only for type inference; never set. */
@@ -51,7 +57,11 @@ export interface WatchStream<T> extends AsyncIterable<WatchEvent<T>> {
 }
 
 export interface ResourceClient<T extends KubeObject> {
-  get(name: string, namespace?: string, options?: { resourceVersion?: string }): Promise<T>;
+  get(
+    name: string,
+    namespace?: string,
+    options?: { resourceVersion?: string },
+  ): Promise<T>;
   list(options?: ListOptions): Promise<KubeList<T>>;
   watch(options?: WatchOptions): WatchStream<T>;
   /** The namespace is taken from the object. */
@@ -59,20 +69,50 @@ export interface ResourceClient<T extends KubeObject> {
   /** With metadata.resourceVersion set the write is conditional. */
   update(object: T, options?: WriteOptions): Promise<T>;
   updateStatus(object: T, options?: WriteOptions): Promise<T>;
-  patch(name: string, namespace: string | undefined, patch: Patch, options?: WriteOptions & { subresource?: string }): Promise<T>;
-  delete(name: string, namespace?: string, options?: DeleteOptions): Promise<void>;
+  patch(
+    name: string,
+    namespace: string | undefined,
+    patch: Patch,
+    options?: WriteOptions & { subresource?: string },
+  ): Promise<T>;
+  delete(
+    name: string,
+    namespace?: string,
+    options?: DeleteOptions,
+  ): Promise<void>;
   deleteCollection(list?: ListOptions, options?: DeleteOptions): Promise<void>;
   /** Creates through a subresource: `binding`, `eviction`, `token` …; returns what the server answers. */
-  createSubresource<B, R = B>(name: string, namespace: string | undefined, subresource: string, body: B): Promise<R>;
-  getSubresource<R>(name: string, namespace: string | undefined, subresource: string): Promise<R>;
-  updateSubresource<B, R = B>(name: string, namespace: string | undefined, subresource: string, body: B): Promise<R>;
+  createSubresource<B, R = B>(
+    name: string,
+    namespace: string | undefined,
+    subresource: string,
+    body: B,
+  ): Promise<R>;
+  getSubresource<R>(
+    name: string,
+    namespace: string | undefined,
+    subresource: string,
+  ): Promise<R>;
+  updateSubresource<B, R = B>(
+    name: string,
+    namespace: string | undefined,
+    subresource: string,
+    body: B,
+  ): Promise<R>;
 }
 
 export interface Client {
   resource<T extends KubeObject>(ref: ResourceRef<T>): ResourceClient<T>;
   /** Shared: the same ref and options give the same informer. It starts at the first call and stops with the client. */
-  informer<T extends KubeObject>(ref: ResourceRef<T>, options?: InformerOptions<T>): Informer<T>;
+  informer<T extends KubeObject>(
+    ref: ResourceRef<T>,
+    options?: InformerOptions<T>,
+  ): Informer<T>;
   /** For what has no object model: discovery, version, health. Rejects with an ApiError on a status ≥ 400. */
-  raw(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+  raw(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown }>;
   close(): Promise<void>;
 }

@@ -1,11 +1,22 @@
 // What carries a Client's calls: verbs on resources, not HTTP. Implemented over HTTP in client/http-transport.ts and
 // in process by apiserver-lite on its registry (as a fixed user, usually system:masters).
-import type { GroupVersionResource, KubeList, KubeObject } from "../api/object.ts";
+import type {
+  GroupVersionResource,
+  KubeList,
+  KubeObject,
+} from "../api/object.ts";
 import type { Lister, ResourceHandler } from "./informer.ts";
 import type { Patch, WatchOptions, WatchStream } from "./client.ts";
 
 export interface ApiRequest {
-  verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection";
+  verb:
+    | "get"
+    | "list"
+    | "create"
+    | "update"
+    | "patch"
+    | "delete"
+    | "deletecollection";
   resource: GroupVersionResource;
   namespace?: string;
   name?: string;
@@ -27,8 +38,15 @@ export interface ObjectCache<T extends KubeObject> {
 export interface Transport {
   /** The object, list or Status the server answers. Rejects with an ApiError. */
   request(request: ApiRequest): Promise<KubeObject | KubeList<KubeObject>>;
-  watch(resource: GroupVersionResource, options: WatchOptions): WatchStream<KubeObject>;
-  raw(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+  watch(
+    resource: GroupVersionResource,
+    options: WatchOptions,
+  ): WatchStream<KubeObject>;
+  raw(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown }>;
   /** Present where the state is in this process. */
   cache?<T extends KubeObject>(resource: GroupVersionResource): ObjectCache<T>;
   close(): Promise<void>;

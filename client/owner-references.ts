@@ -1,0 +1,29 @@
+// Who owns an object: ownerReferences and the one among them that is its controller.
+import { apiVersionOf } from "../api/object.ts";
+import type { KubeObject } from "../api/object.ts";
+import type { OwnerReference } from "../api/types/meta-v1.ts";
+import type { ResourceRef } from "./client.ts";
+
+/** The owner reference with controller: true, of which an object has at most one. */
+export function controllerOf(object: KubeObject): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((owner) => owner.controller);
+}
+
+export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
+  return controllerOf(object)?.uid === owner.metadata.uid;
+}
+
+/** A controller reference that holds up foreground deletion of the owner, as the reference's controllers make them. */
+export function controllerReference(
+  ref: ResourceRef,
+  owner: KubeObject,
+): OwnerReference {
+  return {
+    apiVersion: apiVersionOf(ref),
+    kind: ref.kind,
+    name: owner.metadata.name,
+    uid: owner.metadata.uid ?? "",
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
