@@ -1,18 +1,50 @@
 // TypeScript sources are imported with their .ts extension and turned into CommonJS by swc;
 // packages that ship only ES modules are turned with them.
-const esmOnly = ["jose", "chokidar", "readdirp", "node-cron", "lru-cache", "js-yaml", "rfc6902", "@kubernetes", "openid-client", "oauth4webapi", "jsonpath-plus"];
+const esmOnly = [
+  "jose",
+  "chokidar",
+  "readdirp",
+  "node-cron",
+  "lru-cache",
+  "js-yaml",
+  "rfc6902",
+  "@kubernetes",
+  "openid-client",
+  "oauth4webapi",
+  "jsonpath-plus",
+];
 
-export default {
+const shared = {
+  rootDir: import.meta.dirname,
   testEnvironment: "node",
-  testMatch: ["<rootDir>/test/**/*.test.ts"],
   transform: {
     "^.+\\.(ts|js|mjs)$": [
       "@swc/jest",
-      { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
+      {
+        jsc: { target: "es2022", parser: { syntax: "typescript" } },
+        module: { type: "commonjs" },
+      },
     ],
   },
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join("|")})/)`],
-  extensionsToTreatAsEsm: [],
   moduleFileExtensions: ["ts", "js", "mjs", "cjs", "json", "node"],
+};
+
+export default {
   testTimeout: 30_000,
+  maxWorkers: 2,
+  projects: [
+    {
+      ...shared,
+      displayName: "unit",
+      testMatch: ["<rootDir>/test/unit/**/*.test.ts"],
+    },
+    // Suites with containers, daemons and real sockets run one after the other: two at once on two cores time out.
+    {
+      ...shared,
+      displayName: "real",
+      testMatch: ["<rootDir>/test/{integration,e2e}/**/*.test.ts"],
+      runner: "<rootDir>/test/support/serial-runner.cjs",
+    },
+  ],
 };
