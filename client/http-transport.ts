@@ -1,0 +1,423 @@
+// The Transport over HTTP to any conforming API server: JSON on undici's pools, one for requests and one for watches
+// (a watch keeps its connection). Token files are read anew once a minute and after a 401; 429 and 503 with Retry-After
+// are waited out and tried again; a GET whose kept-alive connection had died is tried once more.
+//
+// Owns its pools: close() ends all requests and watches. An answer ≥ 400 rejects with an ApiError made of the Status
+// body; everything below HTTP (refused, reset, timed out) rejects with a TransportError.
+import { readFile } from "node:fs/promises";
+import type { Logger } from "pino";
+import type { Dispatcher, Pool } from "undici";
+import { systemClock } from "../api/clock.ts";
+import type { Clock } from "../api/clock.ts";
+import { ApiError } from "../api/errors.ts";
+import type {
+  GroupVersionResource,
+  KubeList,
+  KubeObject,
+} from "../api/object.ts";
+import type { Status } from "../api/types/meta-v1.ts";
+import { sleep } from "./backoff.ts";
+import type { Patch, WatchOptions, WatchStream } from "./client.ts";
+import { resourcePath } from "./http-paths.ts";
+import { watchQuery, watchStream } from "./http-watch.ts";
+import type { ApiRequest, Transport } from "./transport.ts";
+
+export interface TlsOptions {
+  /** PEM; without it the system's roots are trusted. */
+  ca?: string;
+  /** PEM client certificate (chain) and key. */
+  cert?: string;
+  key?: string;
+  serverName?: string;
+  insecureSkipVerify?: boolean;
+}
+
+export interface HttpTransportOptions {
+  /** `https://host:port`, a path prefix allowed. */
+  server: string;
+  tls?: TlsOptions;
+  token?: string;
+  /** Wins over token; read anew once a minute. */
+  tokenFile?: string;
+  username?: string;
+  password?: string;
+  impersonate?: { user: string; groups?: readonly string[]; uid?: string };
+  userAgent?: string;
+  /** Until the answer's headers, and between its chunks; 0: never. Default 60 s. Watches are not bound by it. */
+  requestTimeoutMs?: number;
+  /** Connections for requests; default 16. */
+  maxConnections?: number;
+  clock?: Clock;
+  logger?: Logger;
+}
+
+/** Below HTTP: the server could not be reached or the connection broke. */
+export class TransportError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "TransportError";
+  }
+}
+
+export interface HttpTransport extends Transport {
+  /** New certificates for connections from now on; running watches are ended, so that their readers connect anew. */
+  updateTls(tls: TlsOptions): Promise<void>;
+}
+
+const tokenReadIntervalMs = 60_000;
+const maxRetries = 10;
+
+const patchTypes: Record<Patch["type"], string> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+const methods: Record<ApiRequest["verb"], Dispatcher.HttpMethod> = {
+  get: "GET",
+  list: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETE",
+};
+
+export function createHttpTransport(
+  options: HttpTransportOptions,
+): HttpTransport {
+  return new UndiciTransport(options);
+}
+
+interface Pools {
+  requests: Pool;
+  watches: Pool;
+}
+
+class UndiciTransport implements HttpTransport {
+  readonly #origin: string;
+  readonly #prefix: string;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #closed = new AbortController();
+  #tls: TlsOptions;
+  /** undici is loaded with the first request. */
+  #pools: Promise<Pools> | undefined;
+  #fileToken: { text: string; readMs: number } | undefined;
+
+  constructor(private readonly options: HttpTransportOptions) {
+    const url = new URL(options.server);
+    this.#origin = url.origin;
+    this.#prefix = url.pathname.replace(/\/+$/, "");
+    this.#clock = options.clock ?? systemClock;
+    this.#timeoutMs = options.requestTimeoutMs ?? 60_000;
+    this.#tls = options.tls ?? {};
+  }
+
+  async request(
+    request: ApiRequest,
+  ): Promise<KubeObject | KubeList<KubeObject>> {
+    const query = request.query ?? {};
+    const body = request.patch ? request.patch.body : request.body;
+    const answer = await this.#call(
+      methods[request.verb],
+      withQuery(this.#prefix + resourcePath(request), query),
+      body === undefined ? undefined : JSON.stringify(body),
+      request.patch ? patchTypes[request.patch.type] : "application/json",
+    );
+    const object = parseJson(answer.text, request.verb) as KubeObject;
+    if (request.verb === "list")
+      nameItems(object as unknown as KubeList<KubeObject>);
+    return object;
+  }
+
+  watch(
+    resource: GroupVersionResource,
+    options: WatchOptions,
+  ): WatchStream<KubeObject> {
+    const path = withQuery(
+      this.#prefix + resourcePath({ resource, ...options }),
+      watchQuery(options),
+    );
+    return watchStream((signal) => this.#openWatch(path, options, signal));
+  }
+
+  async raw(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown }> {
+    const answer = await this.#call(
+      method.toUpperCase() as Dispatcher.HttpMethod,
+      this.#prefix + path,
+      body === undefined ? undefined : JSON.stringify(body),
+      "application/json",
+    );
+    return {
+      status: answer.status,
+      body: answer.json ? parseJson(answer.text, path) : answer.text,
+    };
+  }
+
+  async updateTls(tls: TlsOptions): Promise<void> {
+    this.#tls = tls;
+    const old = await this.#pools;
+    this.#pools = undefined;
+    if (!old) return;
+    void old.requests.close();
+    await old.watches.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    const pools = await this.#pools?.catch(() => undefined);
+    await Promise.all([pools?.requests.destroy(), pools?.watches.destroy()]);
+  }
+
+  async #connect(): Promise<Pools> {
+    const { Pool } = await import("undici");
+    const { ca, cert, key, serverName, insecureSkipVerify } = this.#tls;
+    const connect = {
+      ...(ca ? { ca } : {}),
+      ...(cert ? { cert } : {}),
+      ...(key ? { key } : {}),
+      ...(serverName ? { servername: serverName } : {}),
+      ...(insecureSkipVerify ? { rejectUnauthorized: false } : {}),
+      timeout: 10_000,
+      keepAliveInitialDelay: 30_000,
+    };
+    return {
+      requests: new Pool(this.#origin, {
+        connect,
+        connections: this.options.maxConnections ?? 16,
+        keepAliveTimeout: 30_000,
+      }),
+      watches: new Pool(this.#origin, { connect, connections: null }),
+    };
+  }
+
+  #connected(): Promise<Pools> {
+    if (this.#closed.signal.aborted)
+      return Promise.reject(new TransportError("the transport is closed"));
+    return (this.#pools ??= this.#connect());
+  }
+
+  async #headers(): Promise<Record<string, string | string[]>> {
+    const { options } = this;
+    const headers: Record<string, string | string[]> = {
+      accept: "application/json",
+      "user-agent": options.userAgent ?? "orbit",
+    };
+    const token = options.tokenFile
+      ? await this.#readToken(options.tokenFile)
+      : options.token;
+    if (token) headers["authorization"] = `Bearer ${token}`;
+    else if (options.username !== undefined) {
+      const pair = `${options.username}:${options.password ?? ""}`;
+      headers["authorization"] =
+        `Basic ${Buffer.from(pair).toString("base64")}`;
+    }
+    const { impersonate } = options;
+    if (impersonate) {
+      headers["impersonate-user"] = impersonate.user;
+      if (impersonate.groups?.length)
+        headers["impersonate-group"] = [...impersonate.groups];
+      if (impersonate.uid) headers["impersonate-uid"] = impersonate.uid;
+    }
+    return headers;
+  }
+
+  async #readToken(path: string): Promise<string> {
+    const nowMs = this.#clock.monotonic();
+    if (
+      !this.#fileToken ||
+      nowMs - this.#fileToken.readMs > tokenReadIntervalMs
+    ) {
+      try {
+        const text = (await readFile(path, "utf8")).trim();
+        this.#fileToken = { text, readMs: nowMs };
+      } catch (error) {
+        // While it is being replaced the last good one still serves.
+        if (!this.#fileToken)
+          throw new TransportError(`cannot read token file ${path}`, {
+            cause: error,
+          });
+      }
+    }
+    return this.#fileToken.text;
+  }
+
+  async #call(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    body: string | undefined,
+    contentType: string,
+  ): Promise<{ status: number; text: string; json: boolean }> {
+    let tokenRetried = false;
+    let socketRetried = false;
+    for (let retry = 0; ;) {
+      const headers = await this.#headers();
+      if (body !== undefined) headers["content-type"] = contentType;
+      let status: number;
+      let text: string;
+      let answered: Record<string, string | string[] | undefined>;
+      try {
+        const pools = await this.#connected();
+        const response = await pools.requests.request({
+          method,
+          path,
+          headers,
+          body: body ?? null,
+          headersTimeout: this.#timeoutMs,
+          bodyTimeout: this.#timeoutMs,
+          signal: this.#closed.signal,
+        });
+        status = response.statusCode;
+        answered = response.headers;
+        text = await response.body.text();
+      } catch (error) {
+        if (error instanceof TransportError) throw error;
+        const code = (error as { code?: string }).code;
+        const stale = code === "UND_ERR_SOCKET" || code === "ECONNRESET";
+        if (stale && method === "GET" && !socketRetried) {
+          socketRetried = true;
+          continue;
+        }
+        throw new TransportError(`${method} ${path}: ${String(error)}`, {
+          cause: error,
+        });
+      }
+      if (status === 401 && this.options.tokenFile && !tokenRetried) {
+        tokenRetried = true;
+        this.#fileToken = undefined;
+        continue;
+      }
+      const waitMs = retryAfterMs(status, answered["retry-after"]);
+      if (waitMs !== undefined && retry < maxRetries) {
+        retry++;
+        await sleep(this.#clock, waitMs, this.#closed.signal);
+        continue;
+      }
+      if (status >= 400) throw statusError(status, text, answered);
+      const type = String(answered["content-type"] ?? "");
+      return { status, text, json: type.includes("json") };
+    }
+  }
+
+  async #openWatch(
+    path: string,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const pools = await this.#connected();
+    const headers = await this.#headers();
+    const response = await pools.watches
+      .request({
+        method: "GET",
+        path,
+        headers,
+        headersTimeout: this.#timeoutMs,
+        // The server ends the watch by itself; half a minute later the connection is taken for dead.
+        bodyTimeout: options.timeoutSeconds
+          ? (options.timeoutSeconds + 30) * 1000
+          : 0,
+        signal,
+      })
+      .catch((error: unknown) => {
+        throw new TransportError(`GET ${path}: ${String(error)}`, {
+          cause: error,
+        });
+      });
+    if (response.statusCode !== 200) {
+      if (response.statusCode === 401) this.#fileToken = undefined;
+      const text = await response.body.text();
+      throw statusError(response.statusCode, text, response.headers);
+    }
+    return response.body;
+  }
+}
+
+function withQuery(
+  path: string,
+  query: Readonly<Record<string, string>>,
+): string {
+  const text = new URLSearchParams(query).toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new TransportError(`the answer to ${what} is not JSON`, {
+      cause: error,
+    });
+  }
+}
+
+/** Items of a list come without apiVersion and kind: give them theirs, so that all objects look alike. */
+function nameItems(list: KubeList<KubeObject>): void {
+  if (!list.kind?.endsWith("List") || !list.items) return;
+  const kind = list.kind.slice(0, -"List".length);
+  list.items = list.items.map((item) =>
+    item.kind
+      ? item
+      : {
+          ...(list.apiVersion ? { apiVersion: list.apiVersion } : {}),
+          kind,
+          ...item,
+        },
+  );
+}
+
+/** Milliseconds to wait before the request may be sent again, or undefined when the answer is final. */
+function retryAfterMs(
+  status: number,
+  header: string | string[] | undefined,
+): number | undefined {
+  if (header === undefined || (status !== 429 && status < 500))
+    return undefined;
+  const seconds = Number(header);
+  return Number.isFinite(seconds) && seconds >= 0
+    ? Math.min(seconds, 60) * 1000
+    : undefined;
+}
+
+/** An ApiError of a Status body, or of the bare code and text when there is none. */
+export function statusError(
+  code: number,
+  text: string,
+  headers: Readonly<Record<string, string | string[] | undefined>> = {},
+): ApiError {
+  const retryAfter = headers["retry-after"];
+  const extra: Record<string, string> = retryAfter
+    ? { "Retry-After": String(retryAfter) }
+    : {};
+  try {
+    const status = JSON.parse(text) as Status;
+    if (status.kind === "Status")
+      return new ApiError({ ...status, code }, extra);
+  } catch {
+    // Not JSON: below.
+  }
+  const reasons: Record<number, string> = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Gone",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+  };
+  const reason = reasons[code] ?? "Unknown";
+  const message = text.trim().slice(0, 1024) || `the server answered ${code}`;
+  return new ApiError({ code, reason, message }, extra);
+}
