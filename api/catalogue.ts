@@ -54,7 +54,8 @@ export class Catalogue {
     this.#byResource.set(`${apiVersion}/${info.resource}`, info);
     // Several resources may share a kind; the one with storage is the kind's own.
     const known = this.#byKind.get(`${apiVersion}/${info.kind}`);
-    if (!known || !known.etcdPrefix) this.#byKind.set(`${apiVersion}/${info.kind}`, info);
+    if (!known || !known.etcdPrefix)
+      this.#byKind.set(`${apiVersion}/${info.kind}`, info);
   }
 
   remove(info: ResourceInfo): void {
@@ -73,11 +74,19 @@ export class Catalogue {
   }
 
   resources(group: string, version: string): readonly ResourceInfo[] {
-    return [...this.#byResource.values()].filter((info) => info.group === group && info.version === version);
+    return [...this.#byResource.values()].filter(
+      (info) => info.group === group && info.version === version,
+    );
   }
 
-  resource(group: string, version: string, resource: string): ResourceInfo | undefined {
-    return this.#byResource.get(`${apiVersionOf({ group, version })}/${resource}`);
+  resource(
+    group: string,
+    version: string,
+    resource: string,
+  ): ResourceInfo | undefined {
+    return this.#byResource.get(
+      `${apiVersionOf({ group, version })}/${resource}`,
+    );
   }
 
   kind(group: string, version: string, kind: string): ResourceInfo | undefined {
@@ -86,13 +95,18 @@ export class Catalogue {
 }
 
 /** Which group versions beyond the default ones are served: `api/beta`, `storage.k8s.io/v1beta1`, as --runtime-config. */
-export function builtinCatalogue(enabled: (info: GroupVersionInfo) => boolean = (info) => info.enabledByDefault): Catalogue {
+export function builtinCatalogue(
+  enabled: (info: GroupVersionInfo) => boolean = (info) =>
+    info.enabledByDefault,
+): Catalogue {
   const catalogue = new Catalogue();
   for (const { resources, apiVersion: _, ...info } of facts.groupVersions) {
     const groupVersion = info as GroupVersionInfo;
     if (!enabled(groupVersion)) continue;
     catalogue.addGroupVersion(groupVersion);
-    for (const resource of resources as unknown as (ResourceInfo & { subresources?: SubresourceInfo[] })[]) {
+    for (const resource of resources as unknown as (ResourceInfo & {
+      subresources?: SubresourceInfo[];
+    })[]) {
       catalogue.add({
         ...resource,
         group: info.group,

@@ -27,15 +27,23 @@ export interface AccessAttributes {
   labelSelector?: string;
 }
 
-export type AccessDecision = { decision: "allow" | "deny" | "no-opinion"; reason: string };
+export type AccessDecision = {
+  decision: "allow" | "deny" | "no-opinion";
+  reason: string;
+};
 
 export interface Authorizer {
-  authorize(attributes: AccessAttributes): Promise<AccessDecision> | AccessDecision;
+  authorize(
+    attributes: AccessAttributes,
+  ): Promise<AccessDecision> | AccessDecision;
 }
 
 /** Checks a bearer token or a verified client certificate; undefined: not mine. Rejects when it is mine and bad. */
 export interface TokenAuthenticator {
-  authenticateToken(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined>;
+  authenticateToken(
+    token: string,
+    audiences?: readonly string[],
+  ): Promise<UserInfo | undefined>;
 }
 
 export interface TerminalDimensions {
@@ -86,8 +94,16 @@ export interface NodeAgentView {
   /** Pods the runtime runs, reconstructed from it. */
   runningPods(): Promise<readonly Pod[]>;
   logs(namespace: string, name: string, options: LogOptions): Promise<Readable>;
-  exec(namespace: string, name: string, options: ExecOptions): Promise<ExecSession>;
-  attach(namespace: string, name: string, options: Omit<ExecOptions, "command">): Promise<ExecSession>;
+  exec(
+    namespace: string,
+    name: string,
+    options: ExecOptions,
+  ): Promise<ExecSession>;
+  attach(
+    namespace: string,
+    name: string,
+    options: Omit<ExecOptions, "command">,
+  ): Promise<ExecSession>;
   portForward(namespace: string, name: string, port: number): Promise<Duplex>;
   /** stats.Summary of the kubelet's /stats/summary. */
   statsSummary(onlyCpuAndMemory: boolean): Promise<object>;

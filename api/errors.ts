@@ -27,10 +27,19 @@ export class ApiError extends Error {
   /** Extra response headers, e.g. Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: Partial<Status> & { code: number }, headers: Record<string, string> = {}) {
+  constructor(
+    status: Partial<Status> & { code: number },
+    headers: Record<string, string> = {},
+  ) {
     super(status.message ?? status.reason ?? `status ${status.code}`);
     this.name = "ApiError";
-    this.status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", ...status };
+    this.status = {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      ...status,
+    };
     this.headers = headers;
   }
 
@@ -58,16 +67,33 @@ function named(
   name: string,
   causes?: StatusCause[],
 ): ApiError {
-  const details = { name, ...(group ? { group } : {}), kind: resource, ...(causes ? { causes } : {}) };
+  const details = {
+    name,
+    ...(group ? { group } : {}),
+    kind: resource,
+    ...(causes ? { causes } : {}),
+  };
   return new ApiError({ code, reason, message, details });
 }
 
 export const errors = {
   notFound: (resource: ResourceName, name: string): ApiError =>
-    named(404, "NotFound", `${qualified(resource)} "${name}" not found`, resource, name),
+    named(
+      404,
+      "NotFound",
+      `${qualified(resource)} "${name}" not found`,
+      resource,
+      name,
+    ),
 
   alreadyExists: (resource: ResourceName, name: string): ApiError =>
-    named(409, "AlreadyExists", `${qualified(resource)} "${name}" already exists`, resource, name),
+    named(
+      409,
+      "AlreadyExists",
+      `${qualified(resource)} "${name}" already exists`,
+      resource,
+      name,
+    ),
 
   conflict: (resource: ResourceName, name: string, why: string): ApiError =>
     named(
@@ -87,8 +113,14 @@ export const errors = {
     ),
 
   /** All problems of an object at once; `kind` goes into details as the reference does. */
-  invalid: (gk: { group: string; kind: string }, name: string, problems: readonly FieldError[]): ApiError => {
-    const texts = problems.map((problem) => `${problem.field}: ${problem.detail}`);
+  invalid: (
+    gk: { group: string; kind: string },
+    name: string,
+    problems: readonly FieldError[],
+  ): ApiError => {
+    const texts = problems.map(
+      (problem) => `${problem.field}: ${problem.detail}`,
+    );
     const all = texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`;
     const qualifiedKind = gk.group === "" ? gk.kind : `${gk.kind}.${gk.group}`;
     return new ApiError({
@@ -99,31 +131,51 @@ export const errors = {
         name,
         ...(gk.group ? { group: gk.group } : {}),
         kind: gk.kind,
-        causes: problems.map(({ type, field, detail }) => ({ reason: type, message: detail, field })),
+        causes: problems.map(({ type, field, detail }) => ({
+          reason: type,
+          message: detail,
+          field,
+        })),
       },
     });
   },
 
   forbidden: (resource: ResourceName, name: string, why: string): ApiError => {
-    const what = name === "" ? `${qualified(resource)} is forbidden` : `${qualified(resource)} "${name}" is forbidden`;
+    const what =
+      name === ""
+        ? `${qualified(resource)} is forbidden`
+        : `${qualified(resource)} "${name}" is forbidden`;
     return named(403, "Forbidden", `${what}: ${why}`, resource, name);
   },
 
-  badRequest: (message: string): ApiError => new ApiError({ code: 400, reason: "BadRequest", message }),
-  unauthorized: (): ApiError => new ApiError({ code: 401, reason: "Unauthorized", message: "Unauthorized" }),
+  badRequest: (message: string): ApiError =>
+    new ApiError({ code: 400, reason: "BadRequest", message }),
+  unauthorized: (): ApiError =>
+    new ApiError({
+      code: 401,
+      reason: "Unauthorized",
+      message: "Unauthorized",
+    }),
   methodNotAllowed: (resource: ResourceName, verb: string): ApiError =>
     new ApiError({
       code: 405,
       reason: "MethodNotAllowed",
       message: `${verb} is not supported on resources of kind "${qualified(resource)}"`,
-      details: { ...(resource.group ? { group: resource.group } : {}), kind: resource.resource },
+      details: {
+        ...(resource.group ? { group: resource.group } : {}),
+        kind: resource.resource,
+      },
     }),
-  notAcceptable: (message: string): ApiError => new ApiError({ code: 406, reason: "NotAcceptable", message }),
+  notAcceptable: (message: string): ApiError =>
+    new ApiError({ code: 406, reason: "NotAcceptable", message }),
   unsupportedMediaType: (message: string): ApiError =>
     new ApiError({ code: 415, reason: "UnsupportedMediaType", message }),
-  tooLarge: (message: string): ApiError => new ApiError({ code: 413, reason: "RequestEntityTooLarge", message }),
-  expired: (message: string): ApiError => new ApiError({ code: 410, reason: "Expired", message }),
-  gone: (message: string): ApiError => new ApiError({ code: 410, reason: "Gone", message }),
+  tooLarge: (message: string): ApiError =>
+    new ApiError({ code: 413, reason: "RequestEntityTooLarge", message }),
+  expired: (message: string): ApiError =>
+    new ApiError({ code: 410, reason: "Expired", message }),
+  gone: (message: string): ApiError =>
+    new ApiError({ code: 410, reason: "Gone", message }),
   timeout: (message: string, retryAfterSeconds = 1): ApiError =>
     new ApiError(
       { code: 504, reason: "Timeout", message, details: { retryAfterSeconds } },
@@ -131,10 +183,16 @@ export const errors = {
     ),
   tooManyRequests: (message: string, retryAfterSeconds = 1): ApiError =>
     new ApiError(
-      { code: 429, reason: "TooManyRequests", message, details: { retryAfterSeconds } },
+      {
+        code: 429,
+        reason: "TooManyRequests",
+        message,
+        details: { retryAfterSeconds },
+      },
       { "Retry-After": String(retryAfterSeconds) },
     ),
-  unavailable: (message: string): ApiError => new ApiError({ code: 503, reason: "ServiceUnavailable", message }),
+  unavailable: (message: string): ApiError =>
+    new ApiError({ code: 503, reason: "ServiceUnavailable", message }),
   internal: (message: string): ApiError =>
     new ApiError({
       code: 500,
@@ -147,10 +205,16 @@ export const errors = {
 function hasReason(error: unknown, reason: string): boolean {
   return error instanceof ApiError && error.reason === reason;
 }
-export const isNotFound = (error: unknown): boolean => hasReason(error, "NotFound");
-export const isAlreadyExists = (error: unknown): boolean => hasReason(error, "AlreadyExists");
-export const isConflict = (error: unknown): boolean => hasReason(error, "Conflict");
-export const isForbidden = (error: unknown): boolean => hasReason(error, "Forbidden");
-export const isInvalid = (error: unknown): boolean => hasReason(error, "Invalid");
+export const isNotFound = (error: unknown): boolean =>
+  hasReason(error, "NotFound");
+export const isAlreadyExists = (error: unknown): boolean =>
+  hasReason(error, "AlreadyExists");
+export const isConflict = (error: unknown): boolean =>
+  hasReason(error, "Conflict");
+export const isForbidden = (error: unknown): boolean =>
+  hasReason(error, "Forbidden");
+export const isInvalid = (error: unknown): boolean =>
+  hasReason(error, "Invalid");
 /** The watch or list must start anew: its history is gone. */
-export const isExpired = (error: unknown): boolean => hasReason(error, "Expired") || hasReason(error, "Gone");
+export const isExpired = (error: unknown): boolean =>
+  hasReason(error, "Expired") || hasReason(error, "Gone");

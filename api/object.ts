@@ -39,15 +39,23 @@ export function apiVersionOf(gv: { group: string; version: string }): string {
 }
 
 /** Splits "apps/v1" or "v1". A string with more than one slash keeps the rest in version and matches nothing. */
-export function parseApiVersion(apiVersion: string): { group: string; version: string } {
+export function parseApiVersion(apiVersion: string): {
+  group: string;
+  version: string;
+} {
   const slash = apiVersion.indexOf("/");
   return slash < 0
     ? { group: "", version: apiVersion }
-    : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+    : {
+        group: apiVersion.slice(0, slash),
+        version: apiVersion.slice(slash + 1),
+      };
 }
 
 /** `namespace/name`, or `name` for a cluster-scoped object: the key of work queues and listers. */
-export function objectKey(object: { metadata: { name: string; namespace?: string } }): string {
+export function objectKey(object: {
+  metadata: { name: string; namespace?: string };
+}): string {
   const { name, namespace } = object.metadata;
   return namespace ? `${namespace}/${name}` : name;
 }

@@ -1,0 +1,456 @@
+// Brings a freshly parsed tree into the shape of its type, as decoding into the reference's structs and encoding again
+// would: unknown fields are noted and dropped, null is unset, empty `omitEmpty` values go, values that are always
+// written come (zero numbers, empty objects), quantities, times and durations become canonical. One exception: what the
+// reference would write as null is left out here. The tree is used up: parts of it are reused in the result.
+import { errors, type ApiError } from "../errors.ts";
+import { formatDuration, parseDurationMs } from "../duration.ts";
+import { canonicalQuantity } from "../quantity.ts";
+import type { FieldSchema, ObjectSchema, TypeSchema } from "../schema.ts";
+import { countKeys, joinPath, setOwn } from "./json-text.ts";
+
+export interface StrictProblem {
+  readonly kind: "unknown" | "duplicate";
+  /** `spec.containers[0].imag` */
+  readonly path: string;
+}
+
+/** A value that does not fit its type; `message` is what the reference's decoder says after "json: " and the like. */
+export class TypeMismatch extends Error {}
+
+/** The reference stops counting there as well. */
+const MAX_PROBLEMS = 100;
+
+export interface Conformed {
+  object: Record<string, unknown>;
+  /** Keys met in the tree, dropped ones included. */
+  keys: number;
+  problems: StrictProblem[];
+}
+
+/**
+ * `value` must be private to the caller. With `strict` unset, unknown fields are dropped silently. Throws TypeMismatch
+ * for the first value of a wrong type.
+ */
+export function conform(
+  value: unknown,
+  schema: ObjectSchema,
+  strict: boolean,
+): Conformed {
+  const walk = new Conforming(strict);
+  const object = walk.value(value, schema) as
+    Record<string, unknown> | undefined;
+  return {
+    object: object ?? (walk.zero(schema) as Record<string, unknown>),
+    keys: walk.keys,
+    problems: walk.problems,
+  };
+}
+
+/** The 400 of a body that could not be decoded: `kind` and `version` as the document names them, `wanted` the type. */
+export function cannotBeHandled(
+  kind: string,
+  version: string,
+  wanted: string,
+  why: string,
+): ApiError {
+  return errors.badRequest(
+    `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${wanted}: ${why}`,
+  );
+}
+
+/** A path step: a field, an index, or (in an array of one) a map's key. */
+type Step = string | number | readonly [string];
+
+/** Fields that appear even when the document leaves them out. */
+interface Plan {
+  readonly always: readonly FieldSchema[];
+}
+const plans = new WeakMap<ObjectSchema, Plan>();
+
+function planOf(schema: ObjectSchema): Plan {
+  let plan = plans.get(schema);
+  if (!plan) {
+    const always = [...schema.fields.values()].filter(
+      (field) => !field.nullable && hasZero(field),
+    );
+    plan = { always };
+    plans.set(schema, plan);
+  }
+  return plan;
+}
+
+/** Does an unset field of that kind show in JSON, other than as null? Objects do even with omitEmpty. */
+function hasZero({ schema, omitEmpty }: FieldSchema): boolean {
+  switch (schema.type) {
+    case "object":
+    case "quantity":
+    case "int-or-string":
+    case "duration":
+      return true;
+    case "string":
+    case "boolean":
+    case "int32":
+    case "int64":
+    case "double":
+      return !omitEmpty;
+    default:
+      return false;
+  }
+}
+
+class Conforming {
+  keys = 0;
+  readonly problems: StrictProblem[] = [];
+  readonly #strict: boolean;
+  readonly #path: Step[] = [];
+  readonly #structs: string[] = [];
+
+  constructor(strict: boolean) {
+    this.#strict = strict;
+  }
+
+  /** The conformed value, or undefined for null. */
+  value(value: unknown, schema: TypeSchema): unknown {
+    if (value === null || value === undefined) return undefined;
+    switch (schema.type) {
+      case "object":
+        return this.#object(value, schema);
+      case "list":
+        return this.#list(value, schema.items);
+      case "map":
+        return this.#map(value, schema.values);
+      case "string":
+        return typeof value === "string"
+          ? value
+          : this.#mismatch(value, "string");
+      case "boolean":
+        return typeof value === "boolean"
+          ? value
+          : this.#mismatch(value, "bool");
+      case "int32":
+        if (typeof value === "number" && (value | 0) === value) return value;
+        return this.#mismatch(value, "int32");
+      case "int64":
+        // Whole numbers beyond 2^53 lose their last digits: they are kept as near as a double goes.
+        if (
+          typeof value === "number" &&
+          Number.isInteger(value) &&
+          Math.abs(value) <= 2 ** 63
+        )
+          return value;
+        return this.#mismatch(value, "int64");
+      case "double":
+        return typeof value === "number" && Number.isFinite(value)
+          ? value
+          : this.#mismatch(value, "float64");
+      case "bytes":
+        return this.#bytes(value);
+      case "quantity":
+        return this.#quantity(value);
+      case "int-or-string":
+        if (typeof value === "string") return value;
+        return typeof value === "number" && (value | 0) === value
+          ? value
+          : this.#mismatch(value, "int32", true);
+      case "time":
+        return this.#time(value, false);
+      case "micro-time":
+        return this.#time(value, true);
+      case "duration":
+        return this.#duration(value);
+      case "raw-extension":
+      case "fields-v1":
+      case "json":
+        this.keys += countKeys(value);
+        return value;
+      case "object-or-boolean":
+        return typeof value === "boolean"
+          ? value
+          : this.#object(value, schema.object);
+      case "object-or-list":
+        return Array.isArray(value)
+          ? this.#list(value, schema.object)
+          : this.#object(value, schema.object);
+      case "object-or-strings":
+        return Array.isArray(value)
+          ? this.#list(value, { type: "string" })
+          : this.#object(value, schema.object);
+    }
+  }
+
+  /** What an unset value that is always written looks like. */
+  zero(schema: TypeSchema): unknown {
+    switch (schema.type) {
+      case "object": {
+        const object: Record<string, unknown> = {};
+        for (const field of planOf(schema).always)
+          object[field.name] = this.zero(field.schema);
+        return object;
+      }
+      case "string":
+        return "";
+      case "boolean":
+        return false;
+      case "quantity":
+        return "0";
+      case "duration":
+        return "0s";
+      default:
+        return 0;
+    }
+  }
+
+  #object(value: unknown, schema: ObjectSchema): Record<string, unknown> {
+    if (typeof value !== "object" || Array.isArray(value))
+      this.#mismatch(value, goType(schema));
+    const source = value as Record<string, unknown>;
+    const result: Record<string, unknown> = {};
+    const { fields } = schema;
+    this.#structs.push(schema.shortName);
+    for (const key in source) {
+      this.keys++;
+      const inner = source[key];
+      const field = fields.get(key);
+      if (field === undefined) {
+        this.keys += countKeys(inner);
+        if (schema.preserveUnknownFields) setOwn(result, key, inner);
+        else this.#unknown(key);
+        continue;
+      }
+      if (inner === null) continue;
+      this.#path.push(key);
+      const conformed = this.value(inner, field.schema);
+      this.#path.pop();
+      if (
+        conformed === undefined ||
+        (field.omitEmpty && !field.nullable && isEmpty(conformed, field.schema))
+      )
+        continue;
+      result[key] = conformed;
+    }
+    this.#structs.pop();
+    for (const field of planOf(schema).always) {
+      if (result[field.name] === undefined)
+        result[field.name] = this.zero(field.schema);
+    }
+    return result;
+  }
+
+  #list(value: unknown, items: TypeSchema): unknown[] {
+    if (!Array.isArray(value)) this.#mismatch(value, `[]${goType(items)}`);
+    const list = value as unknown[];
+    for (let index = 0; index < list.length; index++) {
+      this.#path.push(index);
+      list[index] = this.value(list[index], items) ?? this.#emptyElement(items);
+      this.#path.pop();
+    }
+    return list;
+  }
+
+  #map(value: unknown, values: TypeSchema): Record<string, unknown> {
+    if (typeof value !== "object" || Array.isArray(value))
+      this.#mismatch(value, `map[string]${goType(values)}`);
+    const map = value as Record<string, unknown>;
+    for (const key in map) {
+      this.keys++;
+      const inner = map[key];
+      if (typeof inner === "string" && values.type === "string") continue;
+      this.#path.push([key]);
+      // The key exists as an own property, so even "__proto__" is assigned as data.
+      map[key] = this.value(inner, values) ?? this.#emptyElement(values);
+      this.#path.pop();
+    }
+    return map;
+  }
+
+  /** null inside a list or a map is the zero value of its elements. */
+  #emptyElement(schema: TypeSchema): unknown {
+    switch (schema.type) {
+      case "list":
+        return [];
+      case "map":
+      case "raw-extension":
+      case "fields-v1":
+      case "object-or-list":
+      case "object-or-strings":
+      case "object-or-boolean":
+        return {};
+      case "json":
+        return null;
+      case "bytes":
+      case "time":
+      case "micro-time":
+        return "";
+      default:
+        return this.zero(schema);
+    }
+  }
+
+  #bytes(value: unknown): string {
+    if (typeof value !== "string") this.#mismatch(value, "[]uint8");
+    const text = value as string;
+    if (!isBase64(text)) {
+      const bad = firstBadBase64(text);
+      throw new TypeMismatch(`illegal base64 data at input byte ${bad}`);
+    }
+    return text;
+  }
+
+  #quantity(value: unknown): string {
+    if (
+      typeof value === "string" &&
+      /^(?:0|[1-9][0-9]{0,2}(?:m|k|[KMGT]i|[MGT])?)$/.test(value)
+    )
+      return value;
+    if (typeof value !== "string" && typeof value !== "number")
+      throw new TypeMismatch(
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+      );
+    try {
+      return canonicalQuantity(String(value));
+    } catch (error) {
+      throw new TypeMismatch((error as Error).message);
+    }
+  }
+
+  #time(value: unknown, micro: boolean): string | undefined {
+    if (typeof value !== "string")
+      throw new TypeMismatch(
+        `json: cannot unmarshal ${jsonType(value)} into Go value of type string`,
+      );
+    const text = normaliseTime(value, micro);
+    if (text === undefined) {
+      const layout = micro
+        ? "2006-01-02T15:04:05.000000Z07:00"
+        : "2006-01-02T15:04:05Z07:00";
+      throw new TypeMismatch(
+        `parsing time ${JSON.stringify(value)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(value)} as "2006"`,
+      );
+    }
+    return text;
+  }
+
+  #duration(value: unknown): string {
+    if (typeof value !== "string")
+      throw new TypeMismatch(
+        `json: cannot unmarshal ${jsonType(value)} into Go value of type string`,
+      );
+    try {
+      return formatDuration(parseDurationMs(value));
+    } catch {
+      throw new TypeMismatch(`time: invalid duration ${JSON.stringify(value)}`);
+    }
+  }
+
+  #unknown(key: string): void {
+    if (!this.#strict || this.problems.length >= MAX_PROBLEMS) return;
+    let path = "";
+    for (const step of this.#path)
+      path = joinPath(path, typeof step === "object" ? step[0]! : step);
+    this.problems.push({ kind: "unknown", path: joinPath(path, key) });
+  }
+
+  #mismatch(value: unknown, type: string, plain = false): never {
+    const struct = this.#structs.at(-1);
+    const what =
+      typeof value === "number" && /^(int|float)/.test(type)
+        ? `number ${value}`
+        : jsonType(value);
+    const where =
+      plain || struct === undefined
+        ? "value"
+        : `struct field ${struct}.${this.#path.filter((step) => typeof step === "string").join(".")}`;
+    throw new TypeMismatch(
+      `json: cannot unmarshal ${what} into Go ${where} of type ${type}`,
+    );
+  }
+}
+
+function jsonType(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  return value === null ? "null" : typeof value;
+}
+
+/** How the reference's language would print the type. */
+function goType(schema: TypeSchema): string {
+  switch (schema.type) {
+    case "list":
+      return `[]${goType(schema.items)}`;
+    case "map":
+      return `map[string]${goType(schema.values)}`;
+    case "boolean":
+      return "bool";
+    case "double":
+      return "float64";
+    case "bytes":
+      return "[]uint8";
+    case "object": {
+      const parts = schema.name.split(".");
+      return parts.length > 1 ? parts.slice(-2).join(".") : schema.name;
+    }
+    default:
+      return "name" in schema && schema.name
+        ? schema.name.split(".").slice(-2).join(".")
+        : schema.type;
+  }
+}
+
+function isEmpty(value: unknown, schema: TypeSchema): boolean {
+  switch (schema.type) {
+    case "string":
+    case "bytes":
+      return value === "";
+    case "boolean":
+      return value === false;
+    case "int32":
+    case "int64":
+    case "double":
+      return value === 0;
+    case "list":
+      return (value as unknown[]).length === 0;
+    case "map":
+      for (const _ in value as object) return false;
+      return true;
+    default:
+      return false;
+  }
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+function firstBadBase64(text: string): number {
+  const bad = text.search(/[^A-Za-z0-9+/]/);
+  return bad < 0 ? text.length - (text.length % 4) : bad;
+}
+
+/** RFC 3339 in UTC, whole seconds (or six digits for micro times); undefined for anything else. */
+export function normaliseTime(
+  text: string,
+  micro: boolean,
+): string | undefined {
+  const match =
+    /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/.exec(
+      text,
+    );
+  if (!match) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = "", zone] = match;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
+    return undefined;
+  let seconds = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  const ms = Date.parse(`${seconds}Z`);
+  // A day that does not exist (30 February) would roll over.
+  if (Number.isNaN(ms) || new Date(ms).getUTCDate() !== Number(day))
+    return undefined;
+  if (zone !== "Z") {
+    const minutes = Number(zone!.slice(1, 3)) * 60 + Number(zone!.slice(4, 6));
+    seconds = new Date(ms - (zone![0] === "-" ? -minutes : minutes) * 60_000)
+      .toISOString()
+      .slice(0, 19);
+  }
+  return micro
+    ? `${seconds}.${fraction.slice(0, 6).padEnd(6, "0")}Z`
+    : `${seconds}Z`;
+}

@@ -1,0 +1,231 @@
+// JSON bodies of API objects: strict decoding as the reference does it. Names are case-sensitive, unknown and duplicate
+// fields are reported and dropped, values of a wrong type are a 400 in the reference's words.
+import { isUtf8 } from "node:buffer";
+import { errors, type ApiError } from "../errors.ts";
+import { parseApiVersion } from "../object.ts";
+import type { ObjectSchema } from "../schema.ts";
+import {
+  cannotBeHandled,
+  conform,
+  TypeMismatch,
+  type StrictProblem,
+} from "./conform.ts";
+import {
+  countKeys,
+  countKeysInText,
+  JsonSyntaxError,
+  parseJsonSlowly,
+} from "./json-text.ts";
+
+export type FieldValidation = "Ignore" | "Warn" | "Strict";
+
+export interface DecodeOptions {
+  /** Default: Strict, so that problems are collected; the caller refuses, warns or ignores. */
+  fieldValidation?: FieldValidation;
+}
+
+export interface Decoded {
+  object: Record<string, unknown>;
+  /** `unknown field "spec.foo"`, `duplicate field "spec.bar"`, in the document's order. Empty with Ignore. */
+  problems: string[];
+}
+
+/**
+ * Decodes a body into the shape of `schema`; without a schema the tree stays as parsed. apiVersion and kind are kept as
+ * sent (the caller compares them). Throws ApiError 400.
+ */
+export function decodeJson(
+  bytes: Uint8Array,
+  schema?: ObjectSchema,
+  options: DecodeOptions = {},
+): Decoded {
+  const strict = options.fieldValidation !== "Ignore";
+  const wanted = schema?.shortName ?? "unstructured object";
+  const { value, keys } = parseBytes(bytes, wanted);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    const what =
+      value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+    throw unrecognised(
+      wanted,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go value of type struct`,
+      bytes,
+    );
+  }
+  const { found, object, problems } = fit(
+    value as Record<string, unknown>,
+    schema,
+    strict,
+  );
+  if (!strict || found === keys)
+    return { object, problems: problems.map(problemText) };
+  // Some key was given twice: find out which.
+  const slow = parseJsonSlowly(decodeText(bytes));
+  const all: StrictProblem[] = [
+    ...problems,
+    ...slow.duplicates.map((path): StrictProblem => ({
+      kind: "duplicate",
+      path,
+    })),
+  ];
+  all.sort(
+    (a, b) => (slow.order.get(a.path) ?? 0) - (slow.order.get(b.path) ?? 0),
+  );
+  return { object, problems: all.map(problemText) };
+}
+
+/**
+ * The same for a tree that was parsed already (a patch's result, CBOR, YAML): `value` is used up. Throws ApiError 400.
+ */
+export function conformObject(
+  value: Record<string, unknown>,
+  schema: ObjectSchema,
+  options: DecodeOptions = {},
+): Decoded {
+  const { object, problems } = fit(
+    value,
+    schema,
+    options.fieldValidation !== "Ignore",
+  );
+  return { object, problems: problems.map(problemText) };
+}
+
+/** Parses any JSON text with the limits and words of bodies, duplicates reported. Throws ApiError 400. */
+export function parseJson(bytes: Uint8Array): {
+  value: unknown;
+  duplicates: string[];
+} {
+  const { value, keys } = parseBytes(bytes, "unstructured object");
+  return {
+    value,
+    duplicates:
+      countKeys(value) === keys
+        ? []
+        : parseJsonSlowly(decodeText(bytes)).duplicates,
+  };
+}
+
+/** The text of the 400 (Strict) for a list of problems; `json` warnings use the single texts. */
+export function strictDecodingError(problems: readonly string[]): string {
+  return `strict decoding error: ${problems.join(", ")}`;
+}
+
+/** The 400 for problems under fieldValidation=Strict. */
+export function strictError(
+  object: { kind?: unknown; apiVersion?: unknown },
+  schema: ObjectSchema,
+  problems: readonly string[],
+): ApiError {
+  const { kind, version } = namesOf(object, schema);
+  return cannotBeHandled(
+    kind,
+    version,
+    schema.shortName,
+    strictDecodingError(problems),
+  );
+}
+
+export function encodeJson(object: unknown): Buffer {
+  return Buffer.from(`${JSON.stringify(object)}\n`);
+}
+
+function problemText({ kind, path }: StrictProblem): string {
+  return `${kind} field ${JSON.stringify(path)}`;
+}
+
+function namesOf(
+  object: { kind?: unknown; apiVersion?: unknown },
+  schema: ObjectSchema,
+): { kind: string; version: string } {
+  const apiVersion =
+    typeof object.apiVersion === "string" ? object.apiVersion : "";
+  const kind =
+    typeof object.kind === "string" && object.kind !== ""
+      ? object.kind
+      : schema.shortName;
+  return { kind, version: parseApiVersion(apiVersion).version };
+}
+
+function fit(
+  value: Record<string, unknown>,
+  schema: ObjectSchema | undefined,
+  strict: boolean,
+): {
+  found: number;
+  object: Record<string, unknown>;
+  problems: StrictProblem[];
+} {
+  if (!schema)
+    return {
+      found: strict ? countKeys(value) : 0,
+      object: value,
+      problems: [],
+    };
+  const names = namesOf(value, schema);
+  try {
+    const { object, keys, problems } = conform(value, schema, strict);
+    return { found: keys, object, problems };
+  } catch (error) {
+    if (error instanceof TypeMismatch)
+      throw cannotBeHandled(
+        names.kind,
+        names.version,
+        schema.shortName,
+        error.message,
+      );
+    throw error;
+  }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
+    "utf8",
+  );
+}
+
+function parseBytes(
+  bytes: Uint8Array,
+  wanted: string,
+): { value: unknown; keys: number } {
+  if (!isUtf8(bytes))
+    throw unrecognised(
+      wanted,
+      "couldn't get version/kind; json parse error: invalid UTF-8",
+      bytes,
+    );
+  try {
+    const keys = countKeysInText(bytes);
+    const text = decodeText(bytes);
+    try {
+      return { value: JSON.parse(text) as unknown, keys };
+    } catch {
+      parseJsonSlowly(text);
+      throw new JsonSyntaxError("invalid JSON");
+    }
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw unrecognised(
+      wanted,
+      `couldn't get version/kind; json parse error: ${error.message}`,
+      bytes,
+    );
+  }
+}
+
+const SUMMARY_BYTES = 30;
+
+/** The 400 for a body that is no object of any kind. */
+export function unrecognised(
+  wanted: string,
+  why: string,
+  bytes: Uint8Array,
+): ApiError {
+  const head = Buffer.from(bytes.subarray(0, SUMMARY_BYTES));
+  const summary =
+    bytes.length === 0
+      ? "<empty>"
+      : head.toString(bytes[0] === 0x7b ? "utf8" : "hex") +
+        (bytes.length > SUMMARY_BYTES ? " ..." : "");
+  return errors.badRequest(
+    `the object provided is unrecognized (must be of type ${wanted}): ${why} (${summary})`,
+  );
+}
