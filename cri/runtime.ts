@@ -329,8 +329,11 @@ export interface Runtime {
   pullImage(image: string, auth?: ImageAuth, sandbox?: SandboxConfig): Promise<string>;
   removeImage(image: string): Promise<void>;
   imageFsInfo(): Promise<FilesystemUsage[]>;
-  /** Imports a tar in OCI layout or docker archive form; resolves to the names of the images in it. */
-  importImage(tarPath: string): Promise<string[]>;
+  /**
+   * Imports a tar (or tar.gz) in OCI layout or docker archive form; resolves to the names of the images in it.
+   * A pinned image is left alone by image garbage collection. A bad archive is a RuntimeError "invalid".
+   */
+  importImage(tarPath: string, options?: { pinned?: boolean }): Promise<string[]>;
 
   containerStats(labels?: Record<string, string>): Promise<ContainerStats[]>;
   /** Listens until the returned function is called. Where a runtime has no events, it relists once a second and diffs. */

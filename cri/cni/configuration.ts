@@ -1,0 +1,76 @@
+// The pod network's CNI configuration list: a routed pair a pod (ptp), addresses from the node's pod range
+// (host-local), host ports (portmap). No bridge: bridged traffic to service addresses hangs on br_netfilter.
+// Written only where the directory has no configuration of anybody's; the runtime watches the directory.
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs/promises";
+import { join } from "node:path";
+
+/** Lower than what other plug-ins usually use, so that one installed later takes over by its name. */
+export const cniFileName = "99-orbit.conflist";
+
+export interface CniOptions {
+  /** e.g. /etc/cni/net.d; made when missing. */
+  directory: string;
+  podCidr: string;
+  /** Further ranges, e.g. of IPv6. */
+  extraCidrs?: readonly string[];
+  /** Network name; also the name of host-local's address store. */
+  name?: string;
+  mtu?: number;
+  /** Masquerading by the ptp plug-in (needs iptables); off where the service proxy does it. */
+  ipMasq?: boolean;
+  /** The portmap plug-in (needs iptables as soon as a pod has a hostPort); default true. */
+  portMap?: boolean;
+  /** Where host-local keeps its leases; its own default when absent. */
+  ipamDirectory?: string;
+}
+
+/** The configuration list as an object. */
+export function cniConfiguration(options: CniOptions): object {
+  const cidrs = [options.podCidr, ...(options.extraCidrs ?? [])];
+  const routes = [...new Set(cidrs.map((cidr) => (cidr.includes(":") ? "::/0" : "0.0.0.0/0")))];
+  const pair = {
+    type: "ptp",
+    ipMasq: options.ipMasq ?? false,
+    ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
+    ipam: {
+      type: "host-local",
+      ...(options.ipamDirectory === undefined ? {} : { dataDir: options.ipamDirectory }),
+      ranges: cidrs.map((subnet) => [{ subnet }]),
+      routes: routes.map((dst) => ({ dst })),
+    },
+  };
+  const hostPorts = { type: "portmap", capabilities: { portMappings: true }, snat: true };
+  return {
+    cniVersion: "0.4.0",
+    name: options.name ?? "orbit",
+    plugins: options.portMap === false ? [pair] : [pair, hostPorts],
+  };
+}
+
+/** True for files the runtime would take as a network configuration. */
+function isConfiguration(name: string): boolean {
+  return /\.(conf|conflist|json)$/.test(name);
+}
+
+/**
+ * Writes the configuration atomically when the directory holds none, or brings ours up to date when it is ours.
+ * Resolves to true when a file was written.
+ */
+export async function writeCniConfiguration(options: CniOptions): Promise<boolean> {
+  await fs.mkdir(options.directory, { recursive: true, mode: 0o755 });
+  const present = (await fs.readdir(options.directory)).filter(isConfiguration);
+  if (present.some((name) => name !== cniFileName)) return false;
+  const path = join(options.directory, cniFileName);
+  const text = `${JSON.stringify(cniConfiguration(options), undefined, 2)}\n`;
+  if (present.length > 0 && (await fs.readFile(path, "utf8")) === text) return false;
+  const temporary = join(options.directory, `.${cniFileName}.${randomBytes(6).toString("hex")}`);
+  try {
+    await fs.writeFile(temporary, text, { mode: 0o644, flag: "wx" });
+    await fs.rename(temporary, path);
+  } catch (error) {
+    await fs.rm(temporary, { force: true });
+    throw error;
+  }
+  return true;
+}

@@ -1,0 +1,39 @@
+// Sees to it that the sandbox image containerd is configured with is there: when it is missing, the built-in image is
+// imported, under its own name and under the configured one, so that no registry is ever needed for it.
+import * as fs from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { buildSandboxImage } from "../sandbox-image/image.ts";
+import type { Connection } from "./connection.ts";
+import { normalizeImageName } from "./image-names.ts";
+import { importImageArchive, type ImportOptions } from "./image-import.ts";
+
+async function configuredSandboxImage(connection: Connection): Promise<string | undefined> {
+  const { info } = await connection.call("Status", { verbose: true });
+  try {
+    const config = JSON.parse(info["config"] ?? "{}") as { sandboxImage?: unknown };
+    return typeof config.sandboxImage === "string" && config.sandboxImage !== "" ? config.sandboxImage : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function ensureSandboxImage(
+  connection: Connection,
+  logger: Logger,
+  options: Omit<ImportOptions, "extraName">,
+): Promise<void> {
+  const built = buildSandboxImage();
+  const wanted = (await configuredSandboxImage(connection)) ?? built.name;
+  if ((await connection.call("ImageStatus", { image: { image: wanted } })).image !== undefined) return;
+  const directory = await fs.mkdtemp(join(tmpdir(), "orbit-pause-"));
+  try {
+    const path = join(directory, "pause.tar");
+    await fs.writeFile(path, built.tar);
+    await importImageArchive(connection, path, { ...options, extraName: normalizeImageName(wanted) });
+    logger.info({ image: wanted }, "imported the built-in sandbox image");
+  } finally {
+    await fs.rm(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,80 @@
+// The configuration file of a private containerd, in containerd's configuration version 2 (1.6 and 1.7; 2.x reads it
+// too). Everything it keeps or listens on lies under the caller's directory, so it lives beside a system containerd.
+
+export interface ContainerdConfiguration {
+  /** Images, snapshots, metadata: survives reboots. */
+  root: string;
+  /** Run-time state of tasks. */
+  state: string;
+  socket: string;
+  ttrpcSocket: string;
+  pluginDirectory: string;
+  cniConfigurationDirectory: string;
+  cniBinaryDirectory: string;
+  sandboxImage: string;
+  snapshotter: string;
+  /** For hosts where no process may lower its oom_score_adj (no CAP_SYS_RESOURCE). */
+  restrictOomScoreAdj: boolean;
+}
+
+/** Plug-ins that only cost start-up time here: snapshotters never chosen, tracing, restart monitor. */
+const disabledPlugins = [
+  "io.containerd.snapshotter.v1.aufs",
+  "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.devmapper",
+  "io.containerd.snapshotter.v1.zfs",
+  "io.containerd.internal.v1.restart",
+  "io.containerd.internal.v1.tracing",
+  "io.containerd.tracing.processor.v1.otlp",
+];
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+export function containerdToml(options: ContainerdConfiguration): string {
+  return `# Written by orbit at every start; changes are lost.
+version = 2
+root = ${quoted(options.root)}
+state = ${quoted(options.state)}
+oom_score = 0
+disabled_plugins = [${disabledPlugins.map(quoted).join(", ")}]
+
+[grpc]
+  address = ${quoted(options.socket)}
+  max_recv_message_size = 67108864
+  max_send_message_size = 67108864
+
+[ttrpc]
+  address = ${quoted(options.ttrpcSocket)}
+
+[plugins."io.containerd.internal.v1.opt"]
+  path = ${quoted(options.pluginDirectory)}
+
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = ${quoted(options.sandboxImage)}
+  stream_server_address = "127.0.0.1"
+  stream_server_port = "0"
+  stream_idle_timeout = "4h0m0s"
+  restrict_oom_score_adj = ${options.restrictOomScoreAdj}
+  tolerate_missing_hugetlb_controller = true
+  disable_hugetlb_controller = true
+  max_concurrent_downloads = 3
+
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = ${quoted(options.cniBinaryDirectory)}
+    conf_dir = ${quoted(options.cniConfigurationDirectory)}
+    max_conf_num = 1
+
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = ${quoted(options.snapshotter)}
+    default_runtime_name = "runc"
+    discard_unpacked_layers = false
+
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+        SystemdCgroup = false
+`;
+}

@@ -1,0 +1,214 @@
+// A containerd of our own under one directory: its root, state, sockets, configuration and log. It runs detached, so it
+// and its pods outlive this process; the next start adopts it when pid, start time and socket still agree.
+// Layout of DIRECTORY: config.toml, containerd.json (pid record), containerd.log, root/, run/, opt/, cni/net.d/.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import * as fs from "node:fs/promises";
+import { connect } from "node:net";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { RuntimeError } from "../runtime.ts";
+import { sandboxImageName } from "../sandbox-image/image.ts";
+import { containerdToml } from "./configuration.ts";
+import { findProgram, hasSysResource, processStartTicks } from "./process.ts";
+
+export interface PrivateContainerdOptions {
+  /** Absolute; made when missing (mode 0700). */
+  directory: string;
+  logger: Logger;
+  sandboxImage?: string;
+  /** Default: DIRECTORY/cni/net.d */
+  cniConfigurationDirectory?: string;
+  /** First that holds the ptp plug-in wins. */
+  cniBinaryDirectories?: readonly string[];
+  /** overlayfs by default; native where overlay mounts do not work. */
+  snapshotter?: string;
+  /** How long to wait for the socket; default 15 s. */
+  startTimeoutMs?: number;
+}
+
+export interface PrivateContainerd {
+  /** `unix://…`, for createContainerdRuntime. */
+  readonly endpoint: string;
+  readonly pid: number;
+  /** True when a running one was found. */
+  readonly adopted: boolean;
+  readonly cniConfigurationDirectory: string;
+  readonly cniBinaryDirectory: string;
+  /** Ends containerd; its pods go on and are found again at the next start. */
+  stop(): Promise<void>;
+}
+
+interface PidRecord {
+  pid: number;
+  startTicks: string;
+  configurationDigest: string;
+}
+
+/** sun_path is 108 bytes with its end; containerd adds ".ttrpc". */
+const maxSocketPathBytes = 100;
+const defaultCniDirectories = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"];
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+async function firstCniDirectory(directories: readonly string[]): Promise<string> {
+  for (const directory of directories)
+    if (
+      await fs.access(join(directory, "ptp")).then(
+        () => true,
+        () => false,
+      )
+    )
+      return directory;
+  return directories[0] ?? defaultCniDirectories[0]!;
+}
+
+/** Under DIRECTORY, unless that is too deep for a socket's name; then a directory named by its digest under /run. */
+function socketDirectory(directory: string): string {
+  const own = join(directory, "run");
+  if (Buffer.byteLength(join(own, "containerd.sock.ttrpc")) <= maxSocketPathBytes) return own;
+  return join("/run", `orbit-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`);
+}
+
+async function readRecord(path: string): Promise<PidRecord | undefined> {
+  try {
+    const record = JSON.parse(await fs.readFile(path, "utf8")) as Partial<PidRecord>;
+    if (typeof record.pid !== "number" || typeof record.startTicks !== "string") return undefined;
+    return { pid: record.pid, startTicks: record.startTicks, configurationDigest: record.configurationDigest ?? "" };
+  } catch {
+    return undefined;
+  }
+}
+
+async function isAlive(record: PidRecord): Promise<boolean> {
+  return (await processStartTicks(record.pid)) === record.startTicks;
+}
+
+async function writeAtomically(path: string, text: string): Promise<void> {
+  await fs.writeFile(`${path}.new`, text, { mode: 0o600 });
+  await fs.rename(`${path}.new`, path);
+}
+
+/** The last lines of containerd's log, for an error message. */
+async function logTail(path: string): Promise<string> {
+  const text = await fs.readFile(path, "utf8").catch(() => "");
+  return text.trimEnd().split("\n").slice(-5).join("\n");
+}
+
+/** SIGTERM, then SIGKILL after 10 s. */
+async function endProcess(record: PidRecord): Promise<void> {
+  for (const [signal, waitMs] of [["SIGTERM", 10_000], ["SIGKILL", 5_000]] as const) {
+    if (!(await isAlive(record))) return;
+    try {
+      process.kill(record.pid, signal);
+    } catch {
+      return;
+    }
+    const end = performance.now() + waitMs;
+    while (performance.now() < end) {
+      if (!(await isAlive(record))) return;
+      await sleep(10);
+    }
+  }
+}
+
+/**
+ * Starts or adopts the private containerd and resolves when its socket answers (about 0.1 s). Rejects with a
+ * RuntimeError "unavailable" that names the missing Debian package, or quotes the end of containerd's log.
+ */
+export async function startPrivateContainerd(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
+  const { directory, logger } = options;
+  const sockets = socketDirectory(directory);
+  const socket = join(sockets, "containerd.sock");
+  const recordPath = join(directory, "containerd.json");
+  const logPath = join(directory, "containerd.log");
+  const configurationPath = join(directory, "config.toml");
+  const cniConfigurationDirectory = options.cniConfigurationDirectory ?? join(directory, "cni", "net.d");
+
+  for (const made of [directory, sockets, join(directory, "root"), join(directory, "opt")])
+    await fs.mkdir(made, { recursive: true, mode: 0o700 });
+  await fs.mkdir(cniConfigurationDirectory, { recursive: true, mode: 0o755 });
+  const cniBinaryDirectory = await firstCniDirectory(options.cniBinaryDirectories ?? defaultCniDirectories);
+  const toml = containerdToml({
+    root: join(directory, "root"),
+    state: join(sockets, "state"),
+    socket,
+    ttrpcSocket: `${socket}.ttrpc`,
+    pluginDirectory: join(directory, "opt"),
+    cniConfigurationDirectory,
+    cniBinaryDirectory,
+    sandboxImage: options.sandboxImage ?? sandboxImageName,
+    snapshotter: options.snapshotter ?? "overlayfs",
+    restrictOomScoreAdj: !(await hasSysResource()),
+  });
+  const configurationDigest = createHash("sha256").update(toml).digest("hex");
+
+  function result(record: PidRecord, adopted: boolean): PrivateContainerd {
+    return {
+      endpoint: `unix://${socket}`,
+      pid: record.pid,
+      adopted,
+      cniConfigurationDirectory,
+      cniBinaryDirectory,
+      async stop() {
+        await endProcess(record);
+        await fs.rm(recordPath, { force: true });
+      },
+    };
+  }
+
+  const found = await readRecord(recordPath);
+  if (found !== undefined && (await isAlive(found))) {
+    if (found.configurationDigest === configurationDigest && (await answers(socket))) {
+      logger.info({ pid: found.pid }, "adopted the running private containerd");
+      return result(found, true);
+    }
+    logger.info({ pid: found.pid }, "restarting the private containerd: its configuration changed or it does not answer");
+    await endProcess(found);
+  }
+
+  const program = await findProgram("containerd");
+  if (program === undefined)
+    throw new RuntimeError("unavailable", "containerd is not installed: install the Debian package containerd");
+  if ((await findProgram("runc")) === undefined)
+    throw new RuntimeError("unavailable", "runc is not installed: install the Debian package runc");
+  await writeAtomically(configurationPath, toml);
+
+  const log = await fs.open(logPath, "w", 0o600);
+  const child = spawn(program, ["--config", configurationPath, "--log-level", "warn"], {
+    cwd: directory,
+    detached: true,
+    stdio: ["ignore", log.fd, log.fd],
+    env: { PATH: `${dirname(program)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin` },
+  });
+  let ended: string | undefined;
+  child.once("error", (error) => (ended = error.message));
+  child.once("exit", (code, signal) => (ended = `it ended with ${signal ?? `exit code ${code}`}`));
+  child.unref();
+  await log.close();
+
+  const end = performance.now() + (options.startTimeoutMs ?? 15_000);
+  while (ended === undefined && !(await answers(socket))) {
+    if (performance.now() > end) ended = "its socket does not answer";
+    else await sleep(5);
+  }
+  const startTicks = child.pid === undefined ? undefined : await processStartTicks(child.pid);
+  if (ended !== undefined || child.pid === undefined || startTicks === undefined) {
+    child.kill("SIGKILL");
+    throw new RuntimeError("unavailable", `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(logPath)}`);
+  }
+  const record = { pid: child.pid, startTicks, configurationDigest };
+  await writeAtomically(recordPath, JSON.stringify(record));
+  logger.info({ pid: child.pid }, "started a private containerd");
+  return result(record, false);
+}
