@@ -68,7 +68,12 @@ export interface SandboxConfig {
   /** Directory of the pod's log files; made by the agent. */
   logDirectory: string;
   dns?: { servers: string[]; searches: string[]; options: string[] };
-  portMappings: { protocol: "TCP" | "UDP" | "SCTP"; containerPort: number; hostPort: number; hostIP: string }[];
+  portMappings: {
+    protocol: "TCP" | "UDP" | "SCTP";
+    containerPort: number;
+    hostPort: number;
+    hostIP: string;
+  }[];
   labels: Record<string, string>;
   annotations: Record<string, string>;
   /** cgroupfs path of the pod's cgroup. */
@@ -305,19 +310,37 @@ export interface Runtime {
   podSandboxStatus(sandboxId: string): Promise<SandboxStatus>;
   listPodSandboxes(labels?: Record<string, string>): Promise<SandboxSummary[]>;
 
-  createContainer(sandboxId: string, config: ContainerConfig, sandbox: SandboxConfig): Promise<string>;
+  createContainer(
+    sandboxId: string,
+    config: ContainerConfig,
+    sandbox: SandboxConfig,
+  ): Promise<string>;
   startContainer(containerId: string): Promise<void>;
   /** SIGTERM (or the image's signal), then SIGKILL after graceSeconds. Resolves when stopped. */
   stopContainer(containerId: string, graceSeconds: number): Promise<void>;
   removeContainer(containerId: string): Promise<void>;
   containerStatus(containerId: string): Promise<ContainerStatus>;
-  listContainers(filter?: { sandboxId?: string; labels?: Record<string, string> }): Promise<ContainerSummary[]>;
-  updateContainerResources(containerId: string, resources: LinuxResources): Promise<void>;
+  listContainers(filter?: {
+    sandboxId?: string;
+    labels?: Record<string, string>;
+  }): Promise<ContainerSummary[]>;
+  updateContainerResources(
+    containerId: string,
+    resources: LinuxResources,
+  ): Promise<void>;
   reopenContainerLog(containerId: string): Promise<void>;
 
   /** Output is cut at 16 MiB a stream. A timeout is a RuntimeError "timeout". timeoutMs 0: no timeout. */
-  execSync(containerId: string, command: string[], timeoutMs: number): Promise<ExecResult>;
-  exec(containerId: string, command: string[], options: StreamOptions): Promise<StreamSession>;
+  execSync(
+    containerId: string,
+    command: string[],
+    timeoutMs: number,
+  ): Promise<ExecResult>;
+  exec(
+    containerId: string,
+    command: string[],
+    options: StreamOptions,
+  ): Promise<StreamSession>;
   attach(containerId: string, options: StreamOptions): Promise<StreamSession>;
   /** A connection to a port on the sandbox's loopback. */
   portForward(sandboxId: string, port: number): Promise<Duplex>;
@@ -326,14 +349,21 @@ export interface Runtime {
   /** undefined when the image is not there. */
   imageStatus(image: string): Promise<ImageSummary | undefined>;
   /** Resolves to the image reference to run. */
-  pullImage(image: string, auth?: ImageAuth, sandbox?: SandboxConfig): Promise<string>;
+  pullImage(
+    image: string,
+    auth?: ImageAuth,
+    sandbox?: SandboxConfig,
+  ): Promise<string>;
   removeImage(image: string): Promise<void>;
   imageFsInfo(): Promise<FilesystemUsage[]>;
   /**
    * Imports a tar (or tar.gz) in OCI layout or docker archive form; resolves to the names of the images in it.
    * A pinned image is left alone by image garbage collection. A bad archive is a RuntimeError "invalid".
    */
-  importImage(tarPath: string, options?: { pinned?: boolean }): Promise<string[]>;
+  importImage(
+    tarPath: string,
+    options?: { pinned?: boolean },
+  ): Promise<string[]>;
 
   containerStats(labels?: Record<string, string>): Promise<ContainerStats[]>;
   /** Listens until the returned function is called. Where a runtime has no events, it relists once a second and diffs. */

@@ -28,19 +28,29 @@ export interface CniOptions {
 /** The configuration list as an object. */
 export function cniConfiguration(options: CniOptions): object {
   const cidrs = [options.podCidr, ...(options.extraCidrs ?? [])];
-  const routes = [...new Set(cidrs.map((cidr) => (cidr.includes(":") ? "::/0" : "0.0.0.0/0")))];
+  const routes = [
+    ...new Set(
+      cidrs.map((cidr) => (cidr.includes(":") ? "::/0" : "0.0.0.0/0")),
+    ),
+  ];
   const pair = {
     type: "ptp",
     ipMasq: options.ipMasq ?? false,
     ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
     ipam: {
       type: "host-local",
-      ...(options.ipamDirectory === undefined ? {} : { dataDir: options.ipamDirectory }),
+      ...(options.ipamDirectory === undefined
+        ? {}
+        : { dataDir: options.ipamDirectory }),
       ranges: cidrs.map((subnet) => [{ subnet }]),
       routes: routes.map((dst) => ({ dst })),
     },
   };
-  const hostPorts = { type: "portmap", capabilities: { portMappings: true }, snat: true };
+  const hostPorts = {
+    type: "portmap",
+    capabilities: { portMappings: true },
+    snat: true,
+  };
   return {
     cniVersion: "0.4.0",
     name: options.name ?? "orbit",
@@ -57,14 +67,20 @@ function isConfiguration(name: string): boolean {
  * Writes the configuration atomically when the directory holds none, or brings ours up to date when it is ours.
  * Resolves to true when a file was written.
  */
-export async function writeCniConfiguration(options: CniOptions): Promise<boolean> {
+export async function writeCniConfiguration(
+  options: CniOptions,
+): Promise<boolean> {
   await fs.mkdir(options.directory, { recursive: true, mode: 0o755 });
   const present = (await fs.readdir(options.directory)).filter(isConfiguration);
   if (present.some((name) => name !== cniFileName)) return false;
   const path = join(options.directory, cniFileName);
   const text = `${JSON.stringify(cniConfiguration(options), undefined, 2)}\n`;
-  if (present.length > 0 && (await fs.readFile(path, "utf8")) === text) return false;
-  const temporary = join(options.directory, `.${cniFileName}.${randomBytes(6).toString("hex")}`);
+  if (present.length > 0 && (await fs.readFile(path, "utf8")) === text)
+    return false;
+  const temporary = join(
+    options.directory,
+    `.${cniFileName}.${randomBytes(6).toString("hex")}`,
+  );
   try {
     await fs.writeFile(temporary, text, { mode: 0o644, flag: "wx" });
     await fs.rename(temporary, path);

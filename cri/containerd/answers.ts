@@ -13,7 +13,12 @@ import {
 } from "../runtime.ts";
 import type * as cri from "./cri-v1-types.ts";
 
-const containerStates: readonly ContainerState[] = ["created", "running", "exited", "unknown"];
+const containerStates: readonly ContainerState[] = [
+  "created",
+  "running",
+  "exited",
+  "unknown",
+];
 const sandboxReady = 0;
 const propagations = ["private", "host-to-container", "bidirectional"] as const;
 
@@ -25,7 +30,9 @@ function metadata(message: cri.PodSandboxMetadata | undefined): PodMetadata {
   return message ?? { name: "", namespace: "", uid: "", attempt: 0 };
 }
 
-export function sandboxSummary(message: cri.PodSandbox | cri.PodSandboxStatus): SandboxSummary {
+export function sandboxSummary(
+  message: cri.PodSandbox | cri.PodSandboxStatus,
+): SandboxSummary {
   return {
     id: message.id,
     metadata: metadata(message.metadata),
@@ -49,12 +56,21 @@ function pidOf(info: Record<string, string>): number | undefined {
   }
 }
 
-export function sandboxStatus(response: cri.PodSandboxStatusResponse): SandboxStatus {
+export function sandboxStatus(
+  response: cri.PodSandboxStatusResponse,
+): SandboxStatus {
   const message = response.status!;
   const network = message.network;
-  const ips = [network?.ip ?? "", ...(network?.additional_ips ?? []).map(({ ip }) => ip)].filter((ip) => ip !== "");
+  const ips = [
+    network?.ip ?? "",
+    ...(network?.additional_ips ?? []).map(({ ip }) => ip),
+  ].filter((ip) => ip !== "");
   const pid = pidOf(response.info);
-  return { ...sandboxSummary(message), ips, ...(pid === undefined ? {} : { pid }) };
+  return {
+    ...sandboxSummary(message),
+    ips,
+    ...(pid === undefined ? {} : { pid }),
+  };
 }
 
 export function containerSummary(message: cri.Container): ContainerSummary {
@@ -81,14 +97,19 @@ function resources(message: cri.LinuxContainerResources): LinuxResources {
     oomScoreAdj: message.oom_score_adj,
     cpusetCpus: message.cpuset_cpus,
     cpusetMems: message.cpuset_mems,
-    hugepageLimits: message.hugepage_limits.map(({ page_size, limit }) => ({ pageSize: page_size, limitBytes: limit })),
+    hugepageLimits: message.hugepage_limits.map(({ page_size, limit }) => ({
+      pageSize: page_size,
+      limitBytes: limit,
+    })),
     unified: message.unified,
     memorySwapLimitBytes: message.memory_swap_limit_in_bytes,
   };
 }
 
 /** `sandboxId` is not in CRI's status; the verbose info or the caller's knowledge gives it. */
-export function containerStatus(response: cri.ContainerStatusResponse): ContainerStatus {
+export function containerStatus(
+  response: cri.ContainerStatusResponse,
+): ContainerStatus {
   const message = response.status!;
   const user = message.user?.linux;
   const linux = message.resources?.linux;
@@ -121,21 +142,31 @@ export function containerStatus(response: cri.ContainerStatusResponse): Containe
     ...(linux === undefined ? {} : { resources: resources(linux) }),
     ...(user === undefined
       ? {}
-      : { user: { uid: user.uid, gid: user.gid, supplementalGroups: user.supplemental_groups } }),
+      : {
+          user: {
+            uid: user.uid,
+            gid: user.gid,
+            supplementalGroups: user.supplemental_groups,
+          },
+        }),
     ...(pid === undefined ? {} : { pid }),
   };
 }
 
 function sandboxIdOf(info: Record<string, string>): string {
   try {
-    const id = (JSON.parse(info["info"] ?? "{}") as { sandboxID?: unknown }).sandboxID;
+    const id = (JSON.parse(info["info"] ?? "{}") as { sandboxID?: unknown })
+      .sandboxID;
     return typeof id === "string" ? id : "";
   } catch {
     return "";
   }
 }
 
-export function imageSummary(message: cri.Image, pinned: boolean): ImageSummary {
+export function imageSummary(
+  message: cri.Image,
+  pinned: boolean,
+): ImageSummary {
   return {
     id: message.id,
     repoTags: message.repo_tags,

@@ -15,16 +15,38 @@ export interface ServiceMethod {
 }
 
 /** What a caller may send: any part of the message. */
-export type Message<T> = { [K in keyof T]?: T[K] extends (infer E)[] ? Message<E>[] : T[K] extends Buffer ? Buffer : T[K] extends object | undefined ? Message<T[K]> : T[K] };
+export type Message<T> = {
+  [K in keyof T]?: T[K] extends (infer E)[]
+    ? Message<E>[]
+    : T[K] extends Buffer
+      ? Buffer
+      : T[K] extends object | undefined
+        ? Message<T[K]>
+        : T[K];
+};
 
 export interface Connection {
   open(): Promise<void>;
   close(): void;
   /** timeoutMs 0: no deadline. */
-  call<M extends keyof CriMethods>(method: M, request: Message<CriMethods[M][0]>, timeoutMs?: number): Promise<CriMethods[M][1]>;
-  service<T>(method: ServiceMethod, request: object, options?: ServiceOptions): Promise<T>;
-  serverStream(method: ServiceMethod, request: object): grpc.ClientReadableStream<unknown>;
-  duplexStream(method: ServiceMethod, options?: ServiceOptions): grpc.ClientDuplexStream<object, unknown>;
+  call<M extends keyof CriMethods>(
+    method: M,
+    request: Message<CriMethods[M][0]>,
+    timeoutMs?: number,
+  ): Promise<CriMethods[M][1]>;
+  service<T>(
+    method: ServiceMethod,
+    request: object,
+    options?: ServiceOptions,
+  ): Promise<T>;
+  serverStream(
+    method: ServiceMethod,
+    request: object,
+  ): grpc.ClientReadableStream<unknown>;
+  duplexStream(
+    method: ServiceMethod,
+    options?: ServiceOptions,
+  ): grpc.ClientDuplexStream<object, unknown>;
   decode(message: string, bytes: Uint8Array): unknown;
   /** Resolves when a channel is up; rejects with "unavailable" after timeoutMs. */
   waitForReady(timeoutMs: number): Promise<void>;
@@ -56,7 +78,13 @@ const codes: Readonly<Record<number, RuntimeErrorCode>> = {
   14: "unavailable",
 };
 
-export const grpcCodes = { cancelled: 1, deadlineExceeded: 4, alreadyExists: 6, unimplemented: 12, unavailable: 14 } as const;
+export const grpcCodes = {
+  cancelled: 1,
+  deadlineExceeded: 4,
+  alreadyExists: 6,
+  unimplemented: 12,
+  unavailable: 14,
+} as const;
 
 function grpcCode(error: unknown): number | undefined {
   const code = (error as { code?: unknown } | undefined)?.code;
@@ -65,7 +93,9 @@ function grpcCode(error: unknown): number | undefined {
 
 /** The gRPC code behind a RuntimeError of this connection, if one. */
 export function causeCode(error: unknown): number | undefined {
-  return error instanceof RuntimeError ? grpcCode(error.cause) : grpcCode(error);
+  return error instanceof RuntimeError
+    ? grpcCode(error.cause)
+    : grpcCode(error);
 }
 
 /** Turns a gRPC failure into a RuntimeError; the text is the runtime's own, without grpc-js's code prefix. */
@@ -73,28 +103,48 @@ export function toRuntimeError(error: unknown, call: string): RuntimeError {
   if (error instanceof RuntimeError) return error;
   const code = grpcCode(error);
   const details = (error as { details?: unknown }).details;
-  const text = typeof details === "string" && details !== "" ? details : String((error as Error).message ?? error);
-  return new RuntimeError((code === undefined ? undefined : codes[code]) ?? "unknown", `${call}: ${text}`, { cause: error });
+  const text =
+    typeof details === "string" && details !== ""
+      ? details
+      : String((error as Error).message ?? error);
+  return new RuntimeError(
+    (code === undefined ? undefined : codes[code]) ?? "unknown",
+    `${call}: ${text}`,
+    { cause: error },
+  );
 }
 
 /** Accepts `unix:///path`, `unix:/path` and `/path`. */
 export function socketPath(endpoint: string): string {
   if (endpoint.startsWith("/")) return endpoint;
   const match = /^unix:(?:\/\/)?(\/.+)$/.exec(endpoint);
-  if (match === null) throw new RuntimeError("invalid", `container runtime endpoint ${endpoint} is not a unix socket`);
+  if (match === null)
+    throw new RuntimeError(
+      "invalid",
+      `container runtime endpoint ${endpoint} is not a unix socket`,
+    );
   return match[1]!;
 }
 
 export function createConnection(options: ConnectionOptions): Connection {
-  const codec = createWireCodec(criTable.messages as unknown as WireTable, containerdMessages);
+  const codec = createWireCodec(
+    criTable.messages as unknown as WireTable,
+    containerdMessages,
+  );
   const target = `unix://${socketPath(options.endpoint)}`;
-  const methods = criTable.methods as unknown as Record<string, [string, string, string]>;
+  const methods = criTable.methods as unknown as Record<
+    string,
+    [string, string, string]
+  >;
   let library: typeof grpc | undefined;
   let client: grpc.Client | undefined;
 
   function opened(): { library: typeof grpc; client: grpc.Client } {
     if (library === undefined || client === undefined)
-      throw new RuntimeError("unavailable", "the connection to the container runtime is closed");
+      throw new RuntimeError(
+        "unavailable",
+        "the connection to the container runtime is closed",
+      );
     return { library, client };
   }
 
@@ -105,7 +155,12 @@ export function createConnection(options: ConnectionOptions): Connection {
     return values;
   }
 
-  function unary<T>(method: ServiceMethod, request: object, timeoutMs: number, lease?: string): Promise<T> {
+  function unary<T>(
+    method: ServiceMethod,
+    request: object,
+    timeoutMs: number,
+    lease?: string,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const { client } = opened();
       client.makeUnaryRequest(
@@ -117,7 +172,13 @@ export function createConnection(options: ConnectionOptions): Connection {
         timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
         (error, response) => {
           if (error === null) resolve(response as T);
-          else reject(toRuntimeError(error, method.path.slice(method.path.lastIndexOf("/") + 1)));
+          else
+            reject(
+              toRuntimeError(
+                error,
+                method.path.slice(method.path.lastIndexOf("/") + 1),
+              ),
+            );
         },
       );
     });
@@ -127,16 +188,20 @@ export function createConnection(options: ConnectionOptions): Connection {
     async open() {
       if (client !== undefined) return;
       library = await import("@grpc/grpc-js");
-      client = new library.Client(target, library.credentials.createInsecure(), {
-        "grpc.initial_reconnect_backoff_ms": 100,
-        "grpc.min_reconnect_backoff_ms": 100,
-        "grpc.max_reconnect_backoff_ms": 2000,
-        "grpc.max_receive_message_length": options.maxMessageBytes,
-        "grpc.max_send_message_length": options.maxMessageBytes,
-        "grpc.enable_http_proxy": 0,
-        "grpc.service_config_disable_resolution": 1,
-        "grpc.use_local_subchannel_pool": 1,
-      });
+      client = new library.Client(
+        target,
+        library.credentials.createInsecure(),
+        {
+          "grpc.initial_reconnect_backoff_ms": 100,
+          "grpc.min_reconnect_backoff_ms": 100,
+          "grpc.max_reconnect_backoff_ms": 2000,
+          "grpc.max_receive_message_length": options.maxMessageBytes,
+          "grpc.max_send_message_length": options.maxMessageBytes,
+          "grpc.enable_http_proxy": 0,
+          "grpc.service_config_disable_resolution": 1,
+          "grpc.use_local_subchannel_pool": 1,
+        },
+      );
     },
     close() {
       client?.close();
@@ -144,9 +209,17 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     call(name, request, timeoutMs = options.requestTimeoutMs) {
       const [path, requestType, responseType] = methods[name]!;
-      return unary({ path, request: requestType, response: responseType }, request, timeoutMs);
+      return unary(
+        { path, request: requestType, response: responseType },
+        request,
+        timeoutMs,
+      );
     },
-    service(method, request, { timeoutMs = options.requestTimeoutMs, lease } = {}) {
+    service(
+      method,
+      request,
+      { timeoutMs = options.requestTimeoutMs, lease } = {},
+    ) {
       return unary(method, request, timeoutMs, lease);
     },
     serverStream(method, request) {
@@ -174,7 +247,11 @@ export function createConnection(options: ConnectionOptions): Connection {
           if (error === undefined) resolve();
           else
             reject(
-              new RuntimeError("unavailable", `container runtime at ${options.endpoint} can't be reached`, { cause: error }),
+              new RuntimeError(
+                "unavailable",
+                `container runtime at ${options.endpoint} can't be reached`,
+                { cause: error },
+              ),
             );
         });
       });

@@ -4,13 +4,28 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
-import { writeCniConfiguration, type CniOptions } from "../cni/configuration.ts";
+import {
+  writeCniConfiguration,
+  type CniOptions,
+} from "../cni/configuration.ts";
 import { RuntimeError, type Runtime } from "../runtime.ts";
-import { containerStats, containerStatus, containerSummary, filesystemUsage, imageSummary, sandboxStatus, sandboxSummary } from "./answers.ts";
+import {
+  containerStats,
+  containerStatus,
+  containerSummary,
+  filesystemUsage,
+  imageSummary,
+  sandboxStatus,
+  sandboxSummary,
+} from "./answers.ts";
 import { causeCode, createConnection, grpcCodes } from "./connection.ts";
 import { createEventSource } from "./events.ts";
 import { importImageArchive } from "./image-import.ts";
-import { containerMessage, resourcesMessage, sandboxMessage } from "./requests.ts";
+import {
+  containerMessage,
+  resourcesMessage,
+  sandboxMessage,
+} from "./requests.ts";
 import { ensureSandboxImage } from "./sandbox-image.ts";
 import { containerdMethods, type StoredImage } from "./services.ts";
 import { openExecStream, openPortForward } from "./streaming.ts";
@@ -49,20 +64,31 @@ async function ignoreNotFound(action: Promise<unknown>): Promise<void> {
   try {
     await action;
   } catch (error) {
-    if (!(error instanceof RuntimeError) || error.code !== "not-found") throw error;
+    if (!(error instanceof RuntimeError) || error.code !== "not-found")
+      throw error;
   }
 }
 
-export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runtime {
-  const { endpoint, logger, clock = systemClock, requestTimeoutMs = 120_000 } = options;
-  const connection = createConnection({ endpoint, requestTimeoutMs, maxMessageBytes: options.limits?.messageBytes ?? 64 * 1024 * 1024 });
+export function createContainerdRuntime(
+  options: ContainerdRuntimeOptions,
+): Runtime {
+  const {
+    endpoint,
+    logger,
+    clock = systemClock,
+    requestTimeoutMs = 120_000,
+  } = options;
+  const connection = createConnection({
+    endpoint,
+    requestTimeoutMs,
+    maxMessageBytes: options.limits?.messageBytes ?? 64 * 1024 * 1024,
+  });
   const sandboxOfContainer = new Map<string, string>();
   const pids = new Map<string, number>();
   /** Settles when the runtime was tried for the first time. */
   let firstTry: (() => void) | undefined;
   let sandboxImageReady: Promise<void> = Promise.resolve();
 
-  const sleep = (delayMs: number): Promise<void> => new Promise((resolve) => clock.after(delayMs, resolve));
   const leaseId = (): string => `orbit-${randomBytes(8).toString("hex")}`;
 
   const events = createEventSource({
@@ -71,8 +97,14 @@ export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runt
     logger,
     onConnect(answered) {
       if (answered && options.ensureSandboxImage !== false)
-        sandboxImageReady = ensureSandboxImage(connection, logger, { pinned: true, leaseId: leaseId(), sleep }).catch((error: unknown) =>
-          logger.warn({ err: error }, "the built-in sandbox image could not be imported"),
+        sandboxImageReady = ensureSandboxImage(connection, logger, {
+          pinned: true,
+          leaseId: leaseId(),
+        }).catch((error: unknown) =>
+          logger.warn(
+            { err: error },
+            "the built-in sandbox image could not be imported",
+          ),
         );
       firstTry?.();
     },
@@ -81,17 +113,24 @@ export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runt
   async function sandboxIdOf(containerId: string): Promise<string> {
     const id = sandboxOfContainer.get(containerId);
     if (id !== undefined) return id;
-    const { containers } = await connection.call("ListContainers", { filter: { id: containerId } });
-    const found = containers.find((container) => container.id === containerId)?.pod_sandbox_id ?? "";
+    const { containers } = await connection.call("ListContainers", {
+      filter: { id: containerId },
+    });
+    const found =
+      containers.find((container) => container.id === containerId)
+        ?.pod_sandbox_id ?? "";
     if (found !== "") remember(sandboxOfContainer, containerId, found);
     return found;
   }
 
   /** Ids of images labelled as pinned; containerd 1.6 does not tell over CRI. */
   async function pinnedImageNames(): Promise<Set<string>> {
-    const { images } = await connection.service<{ images: StoredImage[] }>(containerdMethods.listImages, {
-      filters: ['labels."io.cri-containerd.pinned"==pinned'],
-    });
+    const { images } = await connection.service<{ images: StoredImage[] }>(
+      containerdMethods.listImages,
+      {
+        filters: ['labels."io.cri-containerd.pinned"==pinned'],
+      },
+    );
     return new Set(images.map(({ name }) => name));
   }
 
@@ -113,41 +152,81 @@ export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runt
     },
 
     async version() {
-      const { runtime_name, runtime_version, runtime_api_version } = await connection.call("Version", {});
-      return { runtimeName: runtime_name, runtimeVersion: runtime_version, runtimeApiVersion: runtime_api_version };
+      const { runtime_name, runtime_version, runtime_api_version } =
+        await connection.call("Version", {});
+      return {
+        runtimeName: runtime_name,
+        runtimeVersion: runtime_version,
+        runtimeApiVersion: runtime_api_version,
+      };
     },
 
     async status() {
       const { status } = await connection.call("Status", {});
-      const condition = (type: string): { ready: boolean; reason: string; message: string } => {
+      const condition = (
+        type: string,
+      ): { ready: boolean; reason: string; message: string } => {
         const found = status?.conditions.find((item) => item.type === type);
-        if (found === undefined) return { ready: false, reason: "Unknown", message: `the runtime does not report ${type}` };
-        return { ready: found.status, reason: found.reason, message: found.message };
+        if (found === undefined)
+          return {
+            ready: false,
+            reason: "Unknown",
+            message: `the runtime does not report ${type}`,
+          };
+        return {
+          ready: found.status,
+          reason: found.reason,
+          message: found.message,
+        };
       };
-      return { runtime: condition("RuntimeReady"), network: condition("NetworkReady") };
+      return {
+        runtime: condition("RuntimeReady"),
+        network: condition("NetworkReady"),
+      };
     },
 
     async updatePodCidr(podCidr) {
-      if (options.cni !== undefined) await writeCniConfiguration({ ...options.cni, podCidr });
-      else await connection.call("UpdateRuntimeConfig", { runtime_config: { network_config: { pod_cidr: podCidr } } });
+      if (options.cni !== undefined)
+        await writeCniConfiguration({ ...options.cni, podCidr });
+      else
+        await connection.call("UpdateRuntimeConfig", {
+          runtime_config: { network_config: { pod_cidr: podCidr } },
+        });
     },
 
     async runPodSandbox(config, runtimeHandler) {
       await sandboxImageReady;
-      const request = { config: sandboxMessage(config), runtime_handler: runtimeHandler };
-      return (await connection.call("RunPodSandbox", request, requestTimeoutMs * sandboxTimeoutFactor)).pod_sandbox_id;
+      const request = {
+        config: sandboxMessage(config),
+        runtime_handler: runtimeHandler,
+      };
+      return (
+        await connection.call(
+          "RunPodSandbox",
+          request,
+          requestTimeoutMs * sandboxTimeoutFactor,
+        )
+      ).pod_sandbox_id;
     },
 
-    stopPodSandbox: (sandboxId) => ignoreNotFound(connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId })),
+    stopPodSandbox: (sandboxId) =>
+      ignoreNotFound(
+        connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
+      ),
 
     async removePodSandbox(sandboxId) {
-      await ignoreNotFound(connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }));
+      await ignoreNotFound(
+        connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }),
+      );
       pids.delete(sandboxId);
     },
 
     async podSandboxStatus(sandboxId) {
       const pid = pids.get(sandboxId);
-      const response = await connection.call("PodSandboxStatus", { pod_sandbox_id: sandboxId, verbose: pid === undefined });
+      const response = await connection.call("PodSandboxStatus", {
+        pod_sandbox_id: sandboxId,
+        verbose: pid === undefined,
+      });
       const status = sandboxStatus(response);
       if (!status.ready) return status;
       if (status.pid !== undefined) remember(pids, sandboxId, status.pid);
@@ -155,16 +234,23 @@ export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runt
     },
 
     async listPodSandboxes(labels) {
-      const { items } = await connection.call("ListPodSandbox", labels === undefined ? {} : { filter: { label_selector: labels } });
+      const { items } = await connection.call(
+        "ListPodSandbox",
+        labels === undefined ? {} : { filter: { label_selector: labels } },
+      );
       return items.map(sandboxSummary);
     },
 
     async createContainer(sandboxId, config, sandbox) {
-      const { container_id } = await connection.call("CreateContainer", {
-        pod_sandbox_id: sandboxId,
-        config: containerMessage(config),
-        sandbox_config: sandboxMessage(sandbox),
-      }, requestTimeoutMs * sandboxTimeoutFactor);
+      const { container_id } = await connection.call(
+        "CreateContainer",
+        {
+          pod_sandbox_id: sandboxId,
+          config: containerMessage(config),
+          sandbox_config: sandboxMessage(sandbox),
+        },
+        requestTimeoutMs * sandboxTimeoutFactor,
+      );
       remember(sandboxOfContainer, container_id, sandboxId);
       return container_id;
     },
@@ -177,85 +263,148 @@ export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runt
       ignoreNotFound(
         connection.call(
           "StopContainer",
-          { container_id: containerId, timeout: Math.max(0, Math.ceil(graceSeconds)) },
+          {
+            container_id: containerId,
+            timeout: Math.max(0, Math.ceil(graceSeconds)),
+          },
           requestTimeoutMs + Math.max(0, graceSeconds) * 1000,
         ),
       ),
 
     async removeContainer(containerId) {
-      await ignoreNotFound(connection.call("RemoveContainer", { container_id: containerId }));
+      await ignoreNotFound(
+        connection.call("RemoveContainer", { container_id: containerId }),
+      );
       sandboxOfContainer.delete(containerId);
       pids.delete(containerId);
     },
 
     async containerStatus(containerId) {
       const pid = pids.get(containerId);
-      const response = await connection.call("ContainerStatus", { container_id: containerId, verbose: pid === undefined });
+      const response = await connection.call("ContainerStatus", {
+        container_id: containerId,
+        verbose: pid === undefined,
+      });
       const status = containerStatus(response);
-      if (status.sandboxId === "") status.sandboxId = await sandboxIdOf(containerId);
+      if (status.sandboxId === "")
+        status.sandboxId = await sandboxIdOf(containerId);
       else remember(sandboxOfContainer, containerId, status.sandboxId);
       if (status.state !== "running") delete status.pid;
       else if (pid !== undefined) status.pid = pid;
-      else if (status.pid !== undefined) remember(pids, containerId, status.pid);
+      else if (status.pid !== undefined)
+        remember(pids, containerId, status.pid);
       return status;
     },
 
     async listContainers(filter) {
       const { containers } = await connection.call(
         "ListContainers",
-        filter === undefined ? {} : { filter: { pod_sandbox_id: filter.sandboxId ?? "", label_selector: filter.labels ?? {} } },
+        filter === undefined
+          ? {}
+          : {
+              filter: {
+                pod_sandbox_id: filter.sandboxId ?? "",
+                label_selector: filter.labels ?? {},
+              },
+            },
       );
       return containers.map(containerSummary);
     },
 
     async updateContainerResources(containerId, resources) {
-      await connection.call("UpdateContainerResources", { container_id: containerId, linux: resourcesMessage(resources) });
+      await connection.call("UpdateContainerResources", {
+        container_id: containerId,
+        linux: resourcesMessage(resources),
+      });
     },
 
     async reopenContainerLog(containerId) {
-      await connection.call("ReopenContainerLog", { container_id: containerId });
+      await connection.call("ReopenContainerLog", {
+        container_id: containerId,
+      });
     },
 
     async execSync(containerId, command, timeoutMs) {
       try {
         const { stdout, stderr, exit_code } = await connection.call(
           "ExecSync",
-          { container_id: containerId, cmd: command, timeout: timeoutMs > 0 ? Math.ceil(timeoutMs / 1000) : 0 },
+          {
+            container_id: containerId,
+            cmd: command,
+            timeout: timeoutMs > 0 ? Math.ceil(timeoutMs / 1000) : 0,
+          },
           timeoutMs > 0 ? timeoutMs + execSyncSlackMs : 0,
         );
         return { stdout, stderr, exitCode: exit_code };
       } catch (error) {
         // grpc-js's own deadline: the runtime hangs, which says nothing about the command.
-        if (causeCode(error) === grpcCodes.deadlineExceeded && /^ExecSync: Deadline exceeded/.test((error as Error).message))
-          throw new RuntimeError("unavailable", "ExecSync: the runtime does not answer", { cause: error });
+        if (
+          causeCode(error) === grpcCodes.deadlineExceeded &&
+          /^ExecSync: Deadline exceeded/.test((error as Error).message)
+        )
+          throw new RuntimeError(
+            "unavailable",
+            "ExecSync: the runtime does not answer",
+            { cause: error },
+          );
         throw error;
       }
     },
 
     async exec(containerId, command, stream) {
-      const { url } = await connection.call("Exec", { container_id: containerId, cmd: command, ...stream, stderr: stream.stderr && !stream.tty });
+      const { url } = await connection.call("Exec", {
+        container_id: containerId,
+        cmd: command,
+        ...stream,
+        stderr: stream.stderr && !stream.tty,
+      });
       return openExecStream(url, stream, logger);
     },
 
     async attach(containerId, stream) {
-      const { url } = await connection.call("Attach", { container_id: containerId, ...stream, stderr: stream.stderr && !stream.tty });
+      const { url } = await connection.call("Attach", {
+        container_id: containerId,
+        ...stream,
+        stderr: stream.stderr && !stream.tty,
+      });
       return openExecStream(url, stream, logger);
     },
 
     async portForward(sandboxId, port) {
-      const { url } = await connection.call("PortForward", { pod_sandbox_id: sandboxId, port: [port] });
+      const { url } = await connection.call("PortForward", {
+        pod_sandbox_id: sandboxId,
+        port: [port],
+      });
       return openPortForward(url, port);
     },
 
     async listImages() {
-      const [{ images }, pinned] = await Promise.all([connection.call("ListImages", {}), pinnedImageNames()]);
-      return images.map((image) => imageSummary(image, [...image.repo_tags, ...image.repo_digests, image.id].some((name) => pinned.has(name))));
+      const [{ images }, pinned] = await Promise.all([
+        connection.call("ListImages", {}),
+        pinnedImageNames(),
+      ]);
+      return images.map((image) =>
+        imageSummary(
+          image,
+          [...image.repo_tags, ...image.repo_digests, image.id].some((name) =>
+            pinned.has(name),
+          ),
+        ),
+      );
     },
 
     async imageStatus(image) {
-      const [{ image: found }, pinned] = await Promise.all([connection.call("ImageStatus", { image: { image } }), pinnedImageNames()]);
+      const [{ image: found }, pinned] = await Promise.all([
+        connection.call("ImageStatus", { image: { image } }),
+        pinnedImageNames(),
+      ]);
       if (found === undefined) return undefined;
-      return imageSummary(found, [...found.repo_tags, ...found.repo_digests, found.id].some((name) => pinned.has(name)));
+      return imageSummary(
+        found,
+        [...found.repo_tags, ...found.repo_digests, found.id].some((name) =>
+          pinned.has(name),
+        ),
+      );
     },
 
     async pullImage(image, auth, sandbox) {
@@ -274,7 +423,8 @@ export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runt
                   identity_token: auth.identityToken ?? "",
                   registry_token: auth.registryToken ?? "",
                 },
-          sandbox_config: sandbox === undefined ? undefined : sandboxMessage(sandbox),
+          sandbox_config:
+            sandbox === undefined ? undefined : sandboxMessage(sandbox),
         },
         0,
       );
@@ -290,10 +440,14 @@ export function createContainerdRuntime(options: ContainerdRuntimeOptions): Runt
       return image_filesystems.map(filesystemUsage);
     },
 
-    importImage: (tarPath, { pinned = false } = {}) => importImageArchive(connection, tarPath, { pinned, leaseId: leaseId(), sleep }),
+    importImage: (tarPath, { pinned = false } = {}) =>
+      importImageArchive(connection, tarPath, { pinned, leaseId: leaseId() }),
 
     async containerStats(labels) {
-      const { stats } = await connection.call("ListContainerStats", labels === undefined ? {} : { filter: { label_selector: labels } });
+      const { stats } = await connection.call(
+        "ListContainerStats",
+        labels === undefined ? {} : { filter: { label_selector: labels } },
+      );
       return stats.map(containerStats);
     },
 

@@ -6,7 +6,12 @@ import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { RuntimeEvent } from "../runtime.ts";
-import { causeCode, grpcCodes, toRuntimeError, type Connection } from "./connection.ts";
+import {
+  causeCode,
+  grpcCodes,
+  toRuntimeError,
+  type Connection,
+} from "./connection.ts";
 import { containerdMethods } from "./services.ts";
 
 export interface EventSource {
@@ -21,7 +26,12 @@ interface Envelope {
 }
 
 /** topic → message of its payload, event type, field with the id. */
-const topics: Readonly<Record<string, readonly [message: string, type: RuntimeEvent["type"], field: string]>> = {
+const topics: Readonly<
+  Record<
+    string,
+    readonly [message: string, type: RuntimeEvent["type"], field: string]
+  >
+> = {
   "/containers/create": ["ContainerCreate", "created", "id"],
   "/containers/delete": ["ContainerDelete", "deleted", "id"],
   "/tasks/start": ["TaskStart", "started", "container_id"],
@@ -32,7 +42,9 @@ const topics: Readonly<Record<string, readonly [message: string, type: RuntimeEv
   "/images/delete": ["ImageEvent", "image", "name"],
 };
 
-const filters = Object.keys(topics).map((topic) => `namespace==k8s.io,topic==${topic}`);
+const filters = Object.keys(topics).map(
+  (topic) => `namespace==k8s.io,topic=="${topic}"`,
+);
 
 const relistWithEventsMs = 15_000;
 const relistWithoutEventsMs = 1_000;
@@ -89,22 +101,34 @@ export function createEventSource(options: EventSourceOptions): EventSource {
     return timer;
   }
 
-  function give(type: "started" | "exited" | "deleted" | "created", id: string): void {
+  function give(
+    type: "started" | "exited" | "deleted" | "created",
+    id: string,
+  ): void {
     if (type === "exited" && known?.get(id) === "stopped") return;
-    if (type === "deleted") known?.delete(id);
-    else if (type !== "created") known?.set(id, type === "started" ? "running" : "stopped");
+    if (type === "deleted") {
+      known?.delete(id);
+      settling.delete(id);
+    } else if (type !== "created")
+      known?.set(id, type === "started" ? "running" : "stopped");
     emit({ type, id });
   }
 
   async function isRunning(id: string): Promise<boolean> {
-    const { containers } = await connection.call("ListContainers", { filter: { id } });
-    if (containers.length > 0) return containers.some(({ state }) => state === runningContainer);
-    const { items } = await connection.call("ListPodSandbox", { filter: { id } });
+    const { containers } = await connection.call("ListContainers", {
+      filter: { id },
+    });
+    if (containers.length > 0)
+      return containers.some(({ state }) => state === runningContainer);
+    const { items } = await connection.call("ListPodSandbox", {
+      filter: { id },
+    });
     return items.some(({ state }) => state === readySandbox);
   }
 
   /** Waits until the CRI side knows of the exit too, then gives the event. */
   function settleExit(id: string, attempt: number): void {
+    if (!settling.has(id)) return; // deleted meanwhile
     const delayMs = settleDelaysMs[attempt];
     if (delayMs === undefined) {
       settling.delete(id);
@@ -123,10 +147,14 @@ export function createEventSource(options: EventSourceOptions): EventSource {
     const row = topics[topic];
     if (row === undefined || event === undefined) return;
     const [message, type, field] = row;
-    const payload = connection.decode(message, event.value) as Record<string, string>;
+    const payload = connection.decode(message, event.value) as Record<
+      string,
+      string
+    >;
     const id = payload[field] ?? "";
     if (type === "oom" || type === "image") emit({ type, id });
-    else if (type === "created" || type === "started" || type === "deleted") give(type, id);
+    else if (type === "created" || type === "started" || type === "deleted")
+      give(type, id);
     // The exit of an exec'd process names the exec as `id`.
     else if (payload["id"] === "" || payload["id"] === id) {
       if (settling.has(id)) return;
@@ -147,11 +175,25 @@ export function createEventSource(options: EventSourceOptions): EventSource {
         connection.call("ListContainers", {}),
       ]);
       const now = new Map<string, "running" | "stopped" | "created">();
-      for (const { id, state } of items) now.set(id, state === readySandbox ? "running" : "stopped");
-      for (const { id, state } of containers) now.set(id, state === runningContainer ? "running" : state === 0 ? "created" : "stopped");
+      for (const { id, state } of items)
+        now.set(id, state === readySandbox ? "running" : "stopped");
+      for (const { id, state } of containers)
+        now.set(
+          id,
+          state === runningContainer
+            ? "running"
+            : state === 0
+              ? "created"
+              : "stopped",
+        );
       const before = known;
       if (before === undefined) {
-        known = new Map([...now].filter((entry): entry is [string, "running" | "stopped"] => entry[1] !== "created"));
+        known = new Map(
+          [...now].filter(
+            (entry): entry is [string, "running" | "stopped"] =>
+              entry[1] !== "created",
+          ),
+        );
         return;
       }
       for (const [id, state] of now) {
@@ -159,7 +201,8 @@ export function createEventSource(options: EventSourceOptions): EventSource {
         if (state === "running") give("started", id);
         else if (state === "stopped") give("exited", id);
       }
-      for (const id of [...before.keys()]) if (!now.has(id)) give("deleted", id);
+      for (const id of [...before.keys()])
+        if (!now.has(id)) give("deleted", id);
     } catch (error) {
       logger.debug({ err: error }, "listing the runtime's containers failed");
     } finally {
@@ -171,7 +214,10 @@ export function createEventSource(options: EventSourceOptions): EventSource {
     relistTimer?.cancel();
     relistTimer = later(delayMs, () => {
       void relist().then(() => {
-        if (running) scheduleRelist(withEvents ? relistWithEventsMs : relistWithoutEventsMs);
+        if (running)
+          scheduleRelist(
+            withEvents ? relistWithEventsMs : relistWithoutEventsMs,
+          );
       });
     });
   }
@@ -194,7 +240,9 @@ export function createEventSource(options: EventSourceOptions): EventSource {
     if (!running) return;
     onConnect(true);
     reconnectMs = minReconnectMs;
-    const opened = connection.serverStream(containerdMethods.subscribe, { filters });
+    const opened = connection.serverStream(containerdMethods.subscribe, {
+      filters,
+    });
     stream = opened;
     opened.on("data", (envelope: unknown) => {
       try {
@@ -214,7 +262,11 @@ export function createEventSource(options: EventSourceOptions): EventSource {
         scheduleRelist(0);
         return;
       }
-      if (error !== undefined) logger.warn({ err: toRuntimeError(error, "Subscribe") }, "lost the runtime's event stream");
+      if (error !== undefined)
+        logger.warn(
+          { err: toRuntimeError(error, "Subscribe") },
+          "lost the runtime's event stream",
+        );
       reconnectLater();
     };
     opened.on("error", end);

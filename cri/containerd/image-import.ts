@@ -3,26 +3,46 @@
 // Layers are unpacked by the runtime at the first container. Blobs that are already there are not sent again.
 import { once } from "node:events";
 import type { FileHandle } from "node:fs/promises";
-import { causeCode, grpcCodes, toRuntimeError, type Connection } from "./connection.ts";
-import { openImageArchive, type ArchiveBlob, type ArchiveDescriptor } from "./image-archive.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  causeCode,
+  grpcCodes,
+  toRuntimeError,
+  type Connection,
+} from "./connection.ts";
+import {
+  openImageArchive,
+  type ArchiveBlob,
+  type ArchiveDescriptor,
+} from "./image-archive.ts";
 import { containerdMethods } from "./services.ts";
 import { RuntimeError } from "../runtime.ts";
 
 /** containerd's label of images that garbage collection leaves alone. */
-export const pinnedLabels: Readonly<Record<string, string>> = { "io.cri-containerd.pinned": "pinned" };
+export const pinnedLabels: Readonly<Record<string, string>> = {
+  "io.cri-containerd.pinned": "pinned",
+};
 
 const chunkBytes = 1024 * 1024;
 const writeActions = { stat: 0, write: 1, commit: 2 } as const;
 /** How long the CRI side may take to learn of a new name. */
 const visibleTimeoutMs = 10_000;
 
-async function* chunksOf(file: FileHandle, { source, size }: ArchiveBlob): AsyncGenerator<Buffer> {
-  for (let done = 0; done < size; ) {
+async function* chunksOf(
+  file: FileHandle,
+  { source, size }: ArchiveBlob,
+): AsyncGenerator<Buffer> {
+  for (let done = 0; done < size;) {
     const wanted = Math.min(chunkBytes, size - done);
     if (Buffer.isBuffer(source)) yield source.subarray(done, done + wanted);
     else {
       const chunk = Buffer.allocUnsafe(wanted);
-      const { bytesRead } = await file.read(chunk, 0, wanted, source.offset + done);
+      const { bytesRead } = await file.read(
+        chunk,
+        0,
+        wanted,
+        source.offset + done,
+      );
       if (bytesRead !== wanted) throw new Error("the archive is truncated");
       yield chunk;
     }
@@ -30,20 +50,30 @@ async function* chunksOf(file: FileHandle, { source, size }: ArchiveBlob): Async
   }
 }
 
-async function writeBlob(connection: Connection, file: FileHandle, blob: ArchiveBlob, lease: string): Promise<void> {
-  const present = await connection.service(containerdMethods.contentInfo, { digest: blob.digest }, { lease }).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof RuntimeError && error.code === "not-found") return false;
-      throw error;
-    },
-  );
+async function writeBlob(
+  connection: Connection,
+  file: FileHandle,
+  blob: ArchiveBlob,
+  lease: string,
+): Promise<void> {
+  const present = await connection
+    .service(containerdMethods.contentInfo, { digest: blob.digest }, { lease })
+    .then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof RuntimeError && error.code === "not-found")
+          return false;
+        throw error;
+      },
+    );
   if (present) {
     await keepBlob(connection, blob, lease);
     return;
   }
   const ref = `orbit-import-${blob.digest}`;
-  const stream = connection.duplexStream(containerdMethods.writeContent, { lease });
+  const stream = connection.duplexStream(containerdMethods.writeContent, {
+    lease,
+  });
   let failure: unknown;
   const ended = new Promise<void>((resolve) => {
     stream.on("error", (error) => {
@@ -54,18 +84,41 @@ async function writeBlob(connection: Connection, file: FileHandle, blob: Archive
   });
   // Answers (offsets so far) are of no interest, but have to be read.
   stream.resume();
-  const drained = (): Promise<unknown> => Promise.race([once(stream, "drain").catch(() => undefined), ended]);
+  const drained = (): Promise<unknown> =>
+    Promise.race([once(stream, "drain").catch(() => undefined), ended]);
   try {
     let offset = 0;
-    if (!stream.write({ action: writeActions.stat, ref, total: blob.size, expected: blob.digest })) await drained();
+    if (
+      !stream.write({
+        action: writeActions.stat,
+        ref,
+        total: blob.size,
+        expected: blob.digest,
+      })
+    )
+      await drained();
     for await (const data of chunksOf(file, blob)) {
       if (failure !== undefined) break;
-      const more = stream.write({ action: writeActions.write, ref, offset, data, total: blob.size, expected: blob.digest });
+      const more = stream.write({
+        action: writeActions.write,
+        ref,
+        offset,
+        data,
+        total: blob.size,
+        expected: blob.digest,
+      });
       offset += data.length;
       if (!more) await drained();
     }
     if (failure === undefined)
-      stream.write({ action: writeActions.commit, ref, offset, total: blob.size, expected: blob.digest, labels: blob.labels });
+      stream.write({
+        action: writeActions.commit,
+        ref,
+        offset,
+        total: blob.size,
+        expected: blob.digest,
+        labels: blob.labels,
+      });
     stream.end();
     await ended;
   } catch (error) {
@@ -77,42 +130,79 @@ async function writeBlob(connection: Connection, file: FileHandle, blob: Archive
     await keepBlob(connection, blob, lease);
     return;
   }
-  await connection.service(containerdMethods.abortContent, { ref }).catch(() => undefined);
+  await connection
+    .service(containerdMethods.abortContent, { ref })
+    .catch(() => undefined);
   throw toRuntimeError(failure, `storing ${blob.digest}`);
 }
 
 /** A blob that was there already may lack the references to its children. */
-async function keepBlob(connection: Connection, blob: ArchiveBlob, lease: string): Promise<void> {
+async function keepBlob(
+  connection: Connection,
+  blob: ArchiveBlob,
+  lease: string,
+): Promise<void> {
   const paths = Object.keys(blob.labels).map((label) => `labels.${label}`);
   if (paths.length === 0) return;
   await connection.service(
     containerdMethods.updateContent,
-    { info: { digest: blob.digest, labels: blob.labels }, update_mask: { paths } },
+    {
+      info: { digest: blob.digest, labels: blob.labels },
+      update_mask: { paths },
+    },
     { lease },
   );
 }
 
-async function nameImage(connection: Connection, name: string, target: ArchiveDescriptor, pinned: boolean): Promise<void> {
+async function nameImage(
+  connection: Connection,
+  name: string,
+  target: ArchiveDescriptor,
+  pinned: boolean,
+): Promise<void> {
   const image = {
     name,
     labels: pinned ? pinnedLabels : {},
-    target: { media_type: target.mediaType, digest: target.digest, size: target.size },
+    target: {
+      media_type: target.mediaType,
+      digest: target.digest,
+      size: target.size,
+    },
   };
   try {
     await connection.service(containerdMethods.createImage, { image });
   } catch (error) {
     if (causeCode(error) !== grpcCodes.alreadyExists) throw error;
-    const paths = ["target", ...Object.keys(image.labels).map((label) => `labels.${label}`)];
-    await connection.service(containerdMethods.updateImage, { image, update_mask: { paths } });
+    const paths = [
+      "target",
+      ...Object.keys(image.labels).map((label) => `labels.${label}`),
+    ];
+    await connection.service(containerdMethods.updateImage, {
+      image,
+      update_mask: { paths },
+    });
   }
 }
 
 /** The CRI side learns of names by an event; images are only usable once it has. */
-async function untilVisible(connection: Connection, name: string, sleep: (delayMs: number) => Promise<void>): Promise<void> {
-  for (let waitedMs = 0, delayMs = 2; ; waitedMs += delayMs, delayMs = Math.min(delayMs * 2, 100)) {
-    const { image } = await connection.call("ImageStatus", { image: { image: name } });
+async function untilVisible(
+  connection: Connection,
+  name: string,
+): Promise<void> {
+  for (
+    let waitedMs = 0, delayMs = 2;
+    ;
+    waitedMs += delayMs, delayMs = Math.min(delayMs * 2, 100)
+  ) {
+    const { image } = await connection.call("ImageStatus", {
+      image: { image: name },
+    });
     if (image !== undefined) return;
-    if (waitedMs > visibleTimeoutMs) throw new RuntimeError("timeout", `image ${name} was stored but did not appear in the runtime`);
+    if (waitedMs > visibleTimeoutMs)
+      throw new RuntimeError(
+        "timeout",
+        `image ${name} was stored but did not appear in the runtime`,
+      );
     await sleep(delayMs);
   }
 }
@@ -120,7 +210,6 @@ async function untilVisible(connection: Connection, name: string, sleep: (delayM
 export interface ImportOptions {
   pinned: boolean;
   leaseId: string;
-  sleep: (delayMs: number) => Promise<void>;
   /** A further name for the first image. */
   extraName?: string;
 }
@@ -132,24 +221,41 @@ export async function importImageArchive(
   options: ImportOptions,
 ): Promise<string[]> {
   const archive = await openImageArchive(path).catch((error: unknown) => {
-    throw new RuntimeError("invalid", `${path}: ${(error as Error).message}`, { cause: error });
+    throw new RuntimeError("invalid", `${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
   });
   const { leaseId: lease } = options;
   try {
     const expires = new Date(Date.now() + 3_600_000).toISOString();
-    await connection.service(containerdMethods.createLease, { id: lease, labels: { "containerd.io/gc.expire": expires } });
+    await connection.service(containerdMethods.createLease, {
+      id: lease,
+      labels: { "containerd.io/gc.expire": expires },
+    });
     try {
-      for (const blob of archive.blobs) await writeBlob(connection, archive.file, blob, lease);
-      for (const { name, target } of archive.images) await nameImage(connection, name, target, options.pinned);
+      for (const blob of archive.blobs)
+        await writeBlob(connection, archive.file, blob, lease);
+      for (const { name, target } of archive.images)
+        await nameImage(connection, name, target, options.pinned);
       const names = [...new Set(archive.images.map(({ name }) => name))];
-      if (options.extraName !== undefined && !names.includes(options.extraName)) {
-        await nameImage(connection, options.extraName, archive.images[0]!.target, options.pinned);
+      if (
+        options.extraName !== undefined &&
+        !names.includes(options.extraName)
+      ) {
+        await nameImage(
+          connection,
+          options.extraName,
+          archive.images[0]!.target,
+          options.pinned,
+        );
         names.push(options.extraName);
       }
-      for (const name of names) await untilVisible(connection, name, options.sleep);
+      for (const name of names) await untilVisible(connection, name);
       return names;
     } finally {
-      await connection.service(containerdMethods.deleteLease, { id: lease }).catch(() => undefined);
+      await connection
+        .service(containerdMethods.deleteLease, { id: lease })
+        .catch(() => undefined);
     }
   } finally {
     await archive.close();

@@ -1,17 +1,42 @@
 // Runtime configurations → CRI messages. One function a message; absent optional parts stay absent on the wire, so the
 // runtime's own defaults apply.
-import type { ContainerConfig, LinuxResources, Mount, NamespaceMode, SandboxConfig, SecurityProfile } from "../runtime.ts";
+import type {
+  ContainerConfig,
+  LinuxResources,
+  Mount,
+  NamespaceMode,
+  SandboxConfig,
+  SecurityProfile,
+} from "../runtime.ts";
 import type * as cri from "./cri-v1-types.ts";
 import type { Message } from "./connection.ts";
 
-const namespaceModes: Readonly<Record<NamespaceMode, number>> = { pod: 0, container: 1, node: 2, target: 3 };
+const namespaceModes: Readonly<Record<NamespaceMode, number>> = {
+  pod: 0,
+  container: 1,
+  node: 2,
+  target: 3,
+};
 const protocols = { TCP: 0, UDP: 1, SCTP: 2 } as const;
-const propagations = { private: 0, "host-to-container": 1, bidirectional: 2 } as const;
-const profileTypes = { "runtime-default": 0, unconfined: 1, localhost: 2 } as const;
+const propagations = {
+  private: 0,
+  "host-to-container": 1,
+  bidirectional: 2,
+} as const;
+const profileTypes = {
+  "runtime-default": 0,
+  unconfined: 1,
+  localhost: 2,
+} as const;
 
-function securityProfile(profile: SecurityProfile | undefined): Message<cri.SecurityProfile> | undefined {
+function securityProfile(
+  profile: SecurityProfile | undefined,
+): Message<cri.SecurityProfile> | undefined {
   if (profile === undefined) return undefined;
-  return { profile_type: profileTypes[profile.type], localhost_ref: profile.localhostRef ?? "" };
+  return {
+    profile_type: profileTypes[profile.type],
+    localhost_ref: profile.localhostRef ?? "",
+  };
 }
 
 /** containerd 1.6 reads AppArmor only from the old text field. */
@@ -26,7 +51,9 @@ function int64Value(value: number | undefined): { value: number } | undefined {
   return value === undefined ? undefined : { value };
 }
 
-export function resourcesMessage(resources: LinuxResources): Message<cri.LinuxContainerResources> {
+export function resourcesMessage(
+  resources: LinuxResources,
+): Message<cri.LinuxContainerResources> {
   return {
     cpu_period: resources.cpuPeriod ?? 0,
     cpu_quota: resources.cpuQuota ?? 0,
@@ -35,36 +62,61 @@ export function resourcesMessage(resources: LinuxResources): Message<cri.LinuxCo
     oom_score_adj: resources.oomScoreAdj ?? 0,
     cpuset_cpus: resources.cpusetCpus ?? "",
     cpuset_mems: resources.cpusetMems ?? "",
-    hugepage_limits: (resources.hugepageLimits ?? []).map(({ pageSize, limitBytes }) => ({ page_size: pageSize, limit: limitBytes })),
+    hugepage_limits: (resources.hugepageLimits ?? []).map(
+      ({ pageSize, limitBytes }) => ({
+        page_size: pageSize,
+        limit: limitBytes,
+      }),
+    ),
     unified: resources.unified ?? {},
     memory_swap_limit_in_bytes: resources.memorySwapLimitBytes ?? 0,
   };
 }
 
-export function sandboxMessage(config: SandboxConfig): Message<cri.PodSandboxConfig> {
+export function sandboxMessage(
+  config: SandboxConfig,
+): Message<cri.PodSandboxConfig> {
   const { security } = config;
   const userns = security.userns;
-  const idMappings = (mappings: readonly { hostId: number; containerId: number; length: number }[]): Message<cri.IDMapping>[] =>
-    mappings.map(({ hostId, containerId, length }) => ({ host_id: hostId, container_id: containerId, length }));
+  const idMappings = (
+    mappings: readonly {
+      hostId: number;
+      containerId: number;
+      length: number;
+    }[],
+  ): Message<cri.IDMapping>[] =>
+    mappings.map(({ hostId, containerId, length }) => ({
+      host_id: hostId,
+      container_id: containerId,
+      length,
+    }));
   return {
     metadata: config.metadata,
     // A host-network sandbox with a hostname is refused.
     hostname: security.network === "node" ? "" : config.hostname,
     log_directory: config.logDirectory,
     dns_config: config.dns,
-    port_mappings: config.portMappings.map(({ protocol, containerPort, hostPort, hostIP }) => ({
-      protocol: protocols[protocol],
-      container_port: containerPort,
-      host_port: hostPort,
-      host_ip: hostIP,
-    })),
+    port_mappings: config.portMappings.map(
+      ({ protocol, containerPort, hostPort, hostIP }) => ({
+        protocol: protocols[protocol],
+        container_port: containerPort,
+        host_port: hostPort,
+        host_ip: hostIP,
+      }),
+    ),
     labels: config.labels,
     annotations: config.annotations,
     linux: {
       cgroup_parent: config.cgroupParent,
       sysctls: config.sysctls,
-      overhead: config.overhead === undefined ? undefined : resourcesMessage(config.overhead),
-      resources: config.resources === undefined ? undefined : resourcesMessage(config.resources),
+      overhead:
+        config.overhead === undefined
+          ? undefined
+          : resourcesMessage(config.overhead),
+      resources:
+        config.resources === undefined
+          ? undefined
+          : resourcesMessage(config.resources),
       security_context: {
         namespace_options: {
           network: namespaceModes[security.network],
@@ -73,7 +125,11 @@ export function sandboxMessage(config: SandboxConfig): Message<cri.PodSandboxCon
           userns_options:
             userns === undefined
               ? undefined
-              : { mode: namespaceModes[userns.mode], uids: idMappings(userns.uids), gids: idMappings(userns.gids) },
+              : {
+                  mode: namespaceModes[userns.mode],
+                  uids: idMappings(userns.uids),
+                  gids: idMappings(userns.gids),
+                },
         },
         selinux_options: security.selinux,
         run_as_user: int64Value(security.runAsUser),
@@ -112,9 +168,17 @@ const maskedPaths = [
   "/proc/scsi",
   "/sys/firmware",
 ];
-const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+const readonlyPaths = [
+  "/proc/bus",
+  "/proc/fs",
+  "/proc/irq",
+  "/proc/sys",
+  "/proc/sysrq-trigger",
+];
 
-export function containerMessage(config: ContainerConfig): Message<cri.ContainerConfig> {
+export function containerMessage(
+  config: ContainerConfig,
+): Message<cri.ContainerConfig> {
   const { security } = config;
   const unmasked = security.unmaskedProc || security.privileged;
   return {
@@ -137,10 +201,16 @@ export function containerMessage(config: ContainerConfig): Message<cri.Container
     stdin_once: config.stdinOnce,
     tty: config.tty,
     linux: {
-      resources: config.resources === undefined ? undefined : resourcesMessage(config.resources),
+      resources:
+        config.resources === undefined
+          ? undefined
+          : resourcesMessage(config.resources),
       security_context: {
         privileged: security.privileged,
-        capabilities: { add_capabilities: security.capabilitiesAdd, drop_capabilities: security.capabilitiesDrop },
+        capabilities: {
+          add_capabilities: security.capabilitiesAdd,
+          drop_capabilities: security.capabilitiesDrop,
+        },
         namespace_options: {
           network: namespaceModes[security.network],
           pid: namespaceModes[security.pid],

@@ -9,11 +9,17 @@ import type { Connection } from "./connection.ts";
 import { normalizeImageName } from "./image-names.ts";
 import { importImageArchive, type ImportOptions } from "./image-import.ts";
 
-async function configuredSandboxImage(connection: Connection): Promise<string | undefined> {
+async function configuredSandboxImage(
+  connection: Connection,
+): Promise<string | undefined> {
   const { info } = await connection.call("Status", { verbose: true });
   try {
-    const config = JSON.parse(info["config"] ?? "{}") as { sandboxImage?: unknown };
-    return typeof config.sandboxImage === "string" && config.sandboxImage !== "" ? config.sandboxImage : undefined;
+    const config = JSON.parse(info["config"] ?? "{}") as {
+      sandboxImage?: unknown;
+    };
+    return typeof config.sandboxImage === "string" && config.sandboxImage !== ""
+      ? config.sandboxImage
+      : undefined;
   } catch {
     return undefined;
   }
@@ -26,12 +32,19 @@ export async function ensureSandboxImage(
 ): Promise<void> {
   const built = buildSandboxImage();
   const wanted = (await configuredSandboxImage(connection)) ?? built.name;
-  if ((await connection.call("ImageStatus", { image: { image: wanted } })).image !== undefined) return;
+  if (
+    (await connection.call("ImageStatus", { image: { image: wanted } }))
+      .image !== undefined
+  )
+    return;
   const directory = await fs.mkdtemp(join(tmpdir(), "orbit-pause-"));
   try {
     const path = join(directory, "pause.tar");
     await fs.writeFile(path, built.tar);
-    await importImageArchive(connection, path, { ...options, extraName: normalizeImageName(wanted) });
+    await importImageArchive(connection, path, {
+      ...options,
+      extraName: normalizeImageName(wanted),
+    });
     logger.info({ image: wanted }, "imported the built-in sandbox image");
   } finally {
     await fs.rm(directory, { recursive: true, force: true });

@@ -112,19 +112,69 @@ interface Method {
   readonly response: string;
 }
 
-function method(service: string, call: string, request: string, response: string): Method {
+function method(
+  service: string,
+  call: string,
+  request: string,
+  response: string,
+): Method {
   return { path: `/containerd.services.${service}/${call}`, request, response };
 }
 
 export const containerdMethods = {
-  subscribe: method("events.v1.Events", "Subscribe", "SubscribeRequest", "Envelope"),
-  writeContent: method("content.v1.Content", "Write", "WriteContentRequest", "WriteContentResponse"),
-  contentInfo: method("content.v1.Content", "Info", "InfoRequest", "InfoResponse"),
-  updateContent: method("content.v1.Content", "Update", "UpdateContentRequest", "UpdateContentResponse"),
+  subscribe: method(
+    "events.v1.Events",
+    "Subscribe",
+    "SubscribeRequest",
+    "Envelope",
+  ),
+  writeContent: method(
+    "content.v1.Content",
+    "Write",
+    "WriteContentRequest",
+    "WriteContentResponse",
+  ),
+  contentInfo: method(
+    "content.v1.Content",
+    "Info",
+    "InfoRequest",
+    "InfoResponse",
+  ),
+  updateContent: method(
+    "content.v1.Content",
+    "Update",
+    "UpdateContentRequest",
+    "UpdateContentResponse",
+  ),
   abortContent: method("content.v1.Content", "Abort", "AbortRequest", "Empty"),
-  createImage: method("images.v1.Images", "Create", "CreateImageRequest", "CreateImageResponse"),
-  updateImage: method("images.v1.Images", "Update", "UpdateImageRequest", "UpdateImageResponse"),
-  listImages: method("images.v1.Images", "List", "ListStoredImagesRequest", "ListStoredImagesResponse"),
-  createLease: method("leases.v1.Leases", "Create", "CreateLeaseRequest", "Empty"),
-  deleteLease: method("leases.v1.Leases", "Delete", "DeleteLeaseRequest", "Empty"),
+  createImage: method(
+    "images.v1.Images",
+    "Create",
+    "CreateImageRequest",
+    "CreateImageResponse",
+  ),
+  updateImage: method(
+    "images.v1.Images",
+    "Update",
+    "UpdateImageRequest",
+    "UpdateImageResponse",
+  ),
+  listImages: method(
+    "images.v1.Images",
+    "List",
+    "ListStoredImagesRequest",
+    "ListStoredImagesResponse",
+  ),
+  createLease: method(
+    "leases.v1.Leases",
+    "Create",
+    "CreateLeaseRequest",
+    "Empty",
+  ),
+  deleteLease: method(
+    "leases.v1.Leases",
+    "Delete",
+    "DeleteLeaseRequest",
+    "Empty",
+  ),
 } as const;

@@ -24,14 +24,19 @@ const maxLinks = 16;
 
 function text(bytes: Buffer, start: number, length: number): string {
   const end = bytes.indexOf(0, start);
-  return bytes.toString("utf8", start, end === -1 || end > start + length ? start + length : end);
+  return bytes.toString(
+    "utf8",
+    start,
+    end === -1 || end > start + length ? start + length : end,
+  );
 }
 
 function number(bytes: Buffer, start: number, length: number): number {
   if ((bytes[start]! & 0x80) !== 0) {
     // Base 256, of GNU tar, for files over 8 GiB.
     let value = bytes[start]! & 0x7f;
-    for (let at = start + 1; at < start + length; at++) value = value * 256 + bytes[at]!;
+    for (let at = start + 1; at < start + length; at++)
+      value = value * 256 + bytes[at]!;
     return value;
   }
   const digits = text(bytes, start, length).trim();
@@ -41,12 +46,17 @@ function number(bytes: Buffer, start: number, length: number): number {
 
 function checkSum(header: Buffer): boolean {
   let sum = 0;
-  for (let at = 0; at < block; at++) sum += at >= 148 && at < 156 ? 32 : header[at]!;
+  for (let at = 0; at < block; at++)
+    sum += at >= 148 && at < 156 ? 32 : header[at]!;
   return sum === number(header, 148, 8);
 }
 
 function normal(name: string): string {
-  return posix.normalize(name).replace(/^\/+/, "").replace(/^\.\//, "").replace(/\/+$/, "");
+  return posix
+    .normalize(name)
+    .replace(/^\/+/, "")
+    .replace(/^\.\//, "")
+    .replace(/\/+$/, "");
 }
 
 /** Records of a pax header: `<length> <key>=<value>\n`. */
@@ -55,11 +65,18 @@ function paxRecords(bytes: Buffer): Map<string, string> {
   let at = 0;
   while (at < bytes.length) {
     const blank = bytes.indexOf(0x20, at);
-    const length = blank === -1 ? NaN : Number(bytes.toString("latin1", at, blank));
-    if (!Number.isInteger(length) || length <= blank - at || at + length > bytes.length) throw new Error("bad pax header in a tar file");
+    const length =
+      blank === -1 ? NaN : Number(bytes.toString("latin1", at, blank));
+    if (
+      !Number.isInteger(length) ||
+      length <= blank - at ||
+      at + length > bytes.length
+    )
+      throw new Error("bad pax header in a tar file");
     const record = bytes.toString("utf8", blank + 1, at + length - 1);
     const equals = record.indexOf("=");
-    if (equals > 0) records.set(record.slice(0, equals), record.slice(equals + 1));
+    if (equals > 0)
+      records.set(record.slice(0, equals), record.slice(equals + 1));
     at += length;
   }
   return records;
@@ -78,7 +95,8 @@ export async function indexTar(file: FileHandle): Promise<TarIndex> {
   let ended = false;
 
   const content = async (at: number, size: number): Promise<Buffer> => {
-    if (size > maxHeaderBytes) throw new Error("a header in the tar file is too large");
+    if (size > maxHeaderBytes)
+      throw new Error("a header in the tar file is too large");
     const bytes = Buffer.alloc(size);
     await file.read(bytes, 0, size, at);
     return bytes;
@@ -90,24 +108,45 @@ export async function indexTar(file: FileHandle): Promise<TarIndex> {
       ended = true;
       break;
     }
-    if (!checkSum(header)) throw new Error(offset === 0 ? "this is not a tar file" : `bad header in the tar file at byte ${offset}`);
+    if (!checkSum(header))
+      throw new Error(
+        offset === 0
+          ? "this is not a tar file"
+          : `bad header in the tar file at byte ${offset}`,
+      );
     const type = String.fromCharCode(header[156]!);
     const start = offset + block;
-    const sizeBytes = pax.has("size") && type !== "x" && type !== "g" ? Number(pax.get("size")) : number(header, 124, 12);
-    if (!Number.isSafeInteger(sizeBytes) || start + sizeBytes > total) throw new Error("the tar file is truncated");
+    const sizeBytes =
+      pax.has("size") && type !== "x" && type !== "g"
+        ? Number(pax.get("size"))
+        : number(header, 124, 12);
+    if (!Number.isSafeInteger(sizeBytes) || start + sizeBytes > total)
+      throw new Error("the tar file is truncated");
     offset = start + Math.ceil(sizeBytes / block) * block;
-    if (type === "L") longName = text(await content(start, sizeBytes), 0, sizeBytes);
-    else if (type === "K") longLink = text(await content(start, sizeBytes), 0, sizeBytes);
+    if (type === "L")
+      longName = text(await content(start, sizeBytes), 0, sizeBytes);
+    else if (type === "K")
+      longLink = text(await content(start, sizeBytes), 0, sizeBytes);
     else if (type === "x") pax = paxRecords(await content(start, sizeBytes));
     else if (type !== "g") {
-      const prefix = text(header, 257, 5) === "ustar" && header[263] === 0x30 ? text(header, 345, 155) : "";
+      const prefix =
+        text(header, 257, 5) === "ustar" && header[263] === 0x30
+          ? text(header, 345, 155)
+          : "";
       const short = text(header, 0, 100);
-      const name = normal(pax.get("path") ?? longName ?? (prefix === "" ? short : `${prefix}/${short}`));
+      const name = normal(
+        pax.get("path") ??
+          longName ??
+          (prefix === "" ? short : `${prefix}/${short}`),
+      );
       const link = pax.get("linkpath") ?? longLink ?? text(header, 157, 100);
-      if (type === "0" || type === "\0" || type === "7") members.set(name, { name, offset: start, sizeBytes });
+      if (type === "0" || type === "\0" || type === "7")
+        members.set(name, { name, offset: start, sizeBytes });
       else if (type === "1") links.set(name, normal(link));
-      else if (type === "2") links.set(name, normal(posix.join(posix.dirname(name), link)));
-      if (members.size + links.size > maxMembers) throw new Error("the tar file has too many members");
+      else if (type === "2")
+        links.set(name, normal(posix.join(posix.dirname(name), link)));
+      if (members.size + links.size > maxMembers)
+        throw new Error("the tar file has too many members");
       longName = longLink = undefined;
       pax = new Map();
     }

@@ -5,7 +5,12 @@
 // Example: table {"M": [["name",1,"string",0]]}: encode("M", {name: "a"}) is 0a 01 61.
 import { Reader, Writer } from "protobufjs/minimal.js";
 
-export type FieldRow = readonly [field: string, number: number, type: string, shape: number];
+export type FieldRow = readonly [
+  field: string,
+  number: number,
+  type: string,
+  shape: number,
+];
 export type WireTable = Readonly<Record<string, readonly FieldRow[]>>;
 export type WireObject = Record<string, unknown>;
 
@@ -78,9 +83,13 @@ function readScalar(reader: Reader, type: string): unknown {
     case "uint32":
       return reader.uint32();
     case "int64":
-      return toNumber(reader.int64() as unknown as number | { toNumber(): number });
+      return toNumber(
+        reader.int64() as unknown as number | { toNumber(): number },
+      );
     case "uint64":
-      return toNumber(reader.uint64() as unknown as number | { toNumber(): number });
+      return toNumber(
+        reader.uint64() as unknown as number | { toNumber(): number },
+      );
     case "double":
       return reader.double();
     default:
@@ -102,13 +111,19 @@ function defaultOf(type: string): unknown {
 }
 
 function isDefault(type: string, value: unknown): boolean {
-  return value === 0 || value === false || value === "" || (type === "bytes" && (value as Uint8Array).length === 0);
+  return (
+    value === 0 ||
+    value === false ||
+    value === "" ||
+    (type === "bytes" && (value as Uint8Array).length === 0)
+  );
 }
 
 /** A codec over the given tables; a later table may refer to messages of an earlier one. */
 export function createWireCodec(...tables: readonly WireTable[]): WireCodec {
   const messages = new Map<string, readonly FieldRow[]>();
-  for (const table of tables) for (const [name, rows] of Object.entries(table)) messages.set(name, rows);
+  for (const table of tables)
+    for (const [name, rows] of Object.entries(table)) messages.set(name, rows);
   const byNumber = new Map<string, Map<number, FieldRow>>();
 
   function rowsOf(message: string): readonly FieldRow[] {
@@ -126,7 +141,12 @@ export function createWireCodec(...tables: readonly WireTable[]): WireCodec {
     return rows.get(number);
   }
 
-  function writeValue(writer: Writer, number: number, type: string, value: unknown): void {
+  function writeValue(
+    writer: Writer,
+    number: number,
+    type: string,
+    value: unknown,
+  ): void {
     const wireType = scalarWireTypes[type];
     if (wireType !== undefined) {
       writer.uint32(((number << 3) | wireType) >>> 0);
@@ -138,7 +158,11 @@ export function createWireCodec(...tables: readonly WireTable[]): WireCodec {
     writer.ldelim();
   }
 
-  function writeMessage(writer: Writer, message: string, value: WireObject): void {
+  function writeMessage(
+    writer: Writer,
+    message: string,
+    value: WireObject,
+  ): void {
     for (const [field, number, type, shape] of rowsOf(message)) {
       const member = value[field];
       if (member === undefined || member === null) continue;
@@ -152,23 +176,34 @@ export function createWireCodec(...tables: readonly WireTable[]): WireCodec {
       } else if (shape === 1) {
         const items = member as unknown[];
         if (items.length === 0) continue;
-        if (scalarWireTypes[type] === 2 || scalarWireTypes[type] === undefined) {
+        if (
+          scalarWireTypes[type] === 2 ||
+          scalarWireTypes[type] === undefined
+        ) {
           for (const item of items) writeValue(writer, number, type, item);
         } else {
           writer.uint32(((number << 3) | 2) >>> 0).fork();
           for (const item of items) writeScalar(writer, type, item);
           writer.ldelim();
         }
-      } else if (scalarWireTypes[type] === undefined || !isDefault(type, member)) {
+      } else if (
+        scalarWireTypes[type] === undefined ||
+        !isDefault(type, member)
+      ) {
         writeValue(writer, number, type, member);
       }
     }
   }
 
-  function readEntry(reader: Reader, type: string, depth: number): [string, unknown] {
+  function readEntry(
+    reader: Reader,
+    type: string,
+    depth: number,
+  ): [string, unknown] {
     const end = reader.uint32() + reader.pos;
     let key = "";
-    let value: unknown = scalarWireTypes[type] === undefined ? undefined : defaultOf(type);
+    let value: unknown =
+      scalarWireTypes[type] === undefined ? undefined : defaultOf(type);
     while (reader.pos < end) {
       const tag = reader.uint32();
       if (tag >>> 3 === 1) key = reader.string();
@@ -182,14 +217,21 @@ export function createWireCodec(...tables: readonly WireTable[]): WireCodec {
     return [key, value];
   }
 
-  function readMessage(reader: Reader, message: string, end: number, depth: number): WireObject {
+  function readMessage(
+    reader: Reader,
+    message: string,
+    end: number,
+    depth: number,
+  ): WireObject {
     if (depth > maxDepth) throw new RangeError("message nested too deeply");
-    if (end > reader.len) throw new RangeError(`message ${message} is truncated`);
+    if (end > reader.len)
+      throw new RangeError(`message ${message} is truncated`);
     const value: WireObject = {};
     for (const [field, , type, shape] of rowsOf(message)) {
       if (shape === 1) value[field] = [];
       else if (shape === 2) value[field] = {};
-      else if (scalarWireTypes[type] !== undefined) value[field] = defaultOf(type);
+      else if (scalarWireTypes[type] !== undefined)
+        value[field] = defaultOf(type);
     }
     while (reader.pos < end) {
       const tag = reader.uint32();
@@ -202,9 +244,19 @@ export function createWireCodec(...tables: readonly WireTable[]): WireCodec {
       const wireType = scalarWireTypes[type];
       if (shape === 2) {
         const [key, item] = readEntry(reader, type, depth);
-        Object.defineProperty(value[field], key, { value: item, enumerable: true, configurable: true, writable: true });
+        Object.defineProperty(value[field], key, {
+          value: item,
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        });
       } else if (wireType === undefined) {
-        const item = readMessage(reader, type, reader.uint32() + reader.pos, depth + 1);
+        const item = readMessage(
+          reader,
+          type,
+          reader.uint32() + reader.pos,
+          depth + 1,
+        );
         if (shape === 1) (value[field] as unknown[]).push(item);
         else value[field] = item;
       } else if (shape === 1) {

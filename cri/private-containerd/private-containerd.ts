@@ -48,7 +48,11 @@ interface PidRecord {
 
 /** sun_path is 108 bytes with its end; containerd adds ".ttrpc". */
 const maxSocketPathBytes = 100;
-const defaultCniDirectories = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"];
+const defaultCniDirectories = [
+  "/opt/cni/bin",
+  "/usr/lib/cni",
+  "/usr/libexec/cni",
+];
 
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -61,7 +65,9 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
-async function firstCniDirectory(directories: readonly string[]): Promise<string> {
+async function firstCniDirectory(
+  directories: readonly string[],
+): Promise<string> {
   for (const directory of directories)
     if (
       await fs.access(join(directory, "ptp")).then(
@@ -76,15 +82,28 @@ async function firstCniDirectory(directories: readonly string[]): Promise<string
 /** Under DIRECTORY, unless that is too deep for a socket's name; then a directory named by its digest under /run. */
 function socketDirectory(directory: string): string {
   const own = join(directory, "run");
-  if (Buffer.byteLength(join(own, "containerd.sock.ttrpc")) <= maxSocketPathBytes) return own;
-  return join("/run", `orbit-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`);
+  if (
+    Buffer.byteLength(join(own, "containerd.sock.ttrpc")) <= maxSocketPathBytes
+  )
+    return own;
+  return join(
+    "/run",
+    `orbit-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`,
+  );
 }
 
 async function readRecord(path: string): Promise<PidRecord | undefined> {
   try {
-    const record = JSON.parse(await fs.readFile(path, "utf8")) as Partial<PidRecord>;
-    if (typeof record.pid !== "number" || typeof record.startTicks !== "string") return undefined;
-    return { pid: record.pid, startTicks: record.startTicks, configurationDigest: record.configurationDigest ?? "" };
+    const record = JSON.parse(
+      await fs.readFile(path, "utf8"),
+    ) as Partial<PidRecord>;
+    if (typeof record.pid !== "number" || typeof record.startTicks !== "string")
+      return undefined;
+    return {
+      pid: record.pid,
+      startTicks: record.startTicks,
+      configurationDigest: record.configurationDigest ?? "",
+    };
   } catch {
     return undefined;
   }
@@ -107,7 +126,10 @@ async function logTail(path: string): Promise<string> {
 
 /** SIGTERM, then SIGKILL after 10 s. */
 async function endProcess(record: PidRecord): Promise<void> {
-  for (const [signal, waitMs] of [["SIGTERM", 10_000], ["SIGKILL", 5_000]] as const) {
+  for (const [signal, waitMs] of [
+    ["SIGTERM", 10_000],
+    ["SIGKILL", 5_000],
+  ] as const) {
     if (!(await isAlive(record))) return;
     try {
       process.kill(record.pid, signal);
@@ -126,19 +148,29 @@ async function endProcess(record: PidRecord): Promise<void> {
  * Starts or adopts the private containerd and resolves when its socket answers (about 0.1 s). Rejects with a
  * RuntimeError "unavailable" that names the missing Debian package, or quotes the end of containerd's log.
  */
-export async function startPrivateContainerd(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
+export async function startPrivateContainerd(
+  options: PrivateContainerdOptions,
+): Promise<PrivateContainerd> {
   const { directory, logger } = options;
   const sockets = socketDirectory(directory);
   const socket = join(sockets, "containerd.sock");
   const recordPath = join(directory, "containerd.json");
   const logPath = join(directory, "containerd.log");
   const configurationPath = join(directory, "config.toml");
-  const cniConfigurationDirectory = options.cniConfigurationDirectory ?? join(directory, "cni", "net.d");
+  const cniConfigurationDirectory =
+    options.cniConfigurationDirectory ?? join(directory, "cni", "net.d");
 
-  for (const made of [directory, sockets, join(directory, "root"), join(directory, "opt")])
+  for (const made of [
+    directory,
+    sockets,
+    join(directory, "root"),
+    join(directory, "opt"),
+  ])
     await fs.mkdir(made, { recursive: true, mode: 0o700 });
   await fs.mkdir(cniConfigurationDirectory, { recursive: true, mode: 0o755 });
-  const cniBinaryDirectory = await firstCniDirectory(options.cniBinaryDirectories ?? defaultCniDirectories);
+  const cniBinaryDirectory = await firstCniDirectory(
+    options.cniBinaryDirectories ?? defaultCniDirectories,
+  );
   const toml = containerdToml({
     root: join(directory, "root"),
     state: join(sockets, "state"),
@@ -169,31 +201,56 @@ export async function startPrivateContainerd(options: PrivateContainerdOptions):
 
   const found = await readRecord(recordPath);
   if (found !== undefined && (await isAlive(found))) {
-    if (found.configurationDigest === configurationDigest && (await answers(socket))) {
-      logger.info({ pid: found.pid }, "adopted the running private containerd");
+    if (
+      found.configurationDigest === configurationDigest &&
+      (await answers(socket))
+    ) {
+      logger.info(
+        { containerdPid: found.pid },
+        "adopted the running private containerd",
+      );
       return result(found, true);
     }
-    logger.info({ pid: found.pid }, "restarting the private containerd: its configuration changed or it does not answer");
+    logger.info(
+      { containerdPid: found.pid },
+      "restarting the private containerd: its configuration changed or it does not answer",
+    );
     await endProcess(found);
   }
 
   const program = await findProgram("containerd");
   if (program === undefined)
-    throw new RuntimeError("unavailable", "containerd is not installed: install the Debian package containerd");
+    throw new RuntimeError(
+      "unavailable",
+      "containerd is not installed: install the Debian package containerd",
+    );
   if ((await findProgram("runc")) === undefined)
-    throw new RuntimeError("unavailable", "runc is not installed: install the Debian package runc");
+    throw new RuntimeError(
+      "unavailable",
+      "runc is not installed: install the Debian package runc",
+    );
   await writeAtomically(configurationPath, toml);
 
   const log = await fs.open(logPath, "w", 0o600);
-  const child = spawn(program, ["--config", configurationPath, "--log-level", "warn"], {
-    cwd: directory,
-    detached: true,
-    stdio: ["ignore", log.fd, log.fd],
-    env: { PATH: `${dirname(program)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin` },
-  });
+  const child = spawn(
+    program,
+    ["--config", configurationPath, "--log-level", "warn"],
+    {
+      cwd: directory,
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd],
+      env: {
+        PATH: `${dirname(program)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+      },
+    },
+  );
   let ended: string | undefined;
   child.once("error", (error) => (ended = error.message));
-  child.once("exit", (code, signal) => (ended = `it ended with ${signal ?? `exit code ${code}`}`));
+  child.once(
+    "exit",
+    (code, signal) =>
+      (ended = `it ended with ${signal ?? `exit code ${code}`}`),
+  );
   child.unref();
   await log.close();
 
@@ -202,13 +259,21 @@ export async function startPrivateContainerd(options: PrivateContainerdOptions):
     if (performance.now() > end) ended = "its socket does not answer";
     else await sleep(5);
   }
-  const startTicks = child.pid === undefined ? undefined : await processStartTicks(child.pid);
-  if (ended !== undefined || child.pid === undefined || startTicks === undefined) {
+  const startTicks =
+    child.pid === undefined ? undefined : await processStartTicks(child.pid);
+  if (
+    ended !== undefined ||
+    child.pid === undefined ||
+    startTicks === undefined
+  ) {
     child.kill("SIGKILL");
-    throw new RuntimeError("unavailable", `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(logPath)}`);
+    throw new RuntimeError(
+      "unavailable",
+      `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(logPath)}`,
+    );
   }
   const record = { pid: child.pid, startTicks, configurationDigest };
   await writeAtomically(recordPath, JSON.stringify(record));
-  logger.info({ pid: child.pid }, "started a private containerd");
+  logger.info({ containerdPid: child.pid }, "started a private containerd");
   return result(record, false);
 }

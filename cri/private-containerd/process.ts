@@ -3,7 +3,9 @@ import * as fs from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 /** Start time in clock ticks since boot (field 22 of stat), which with the pid names a process for good. */
-export async function processStartTicks(pid: number): Promise<string | undefined> {
+export async function processStartTicks(
+  pid: number,
+): Promise<string | undefined> {
   try {
     const stat = await fs.readFile(`/proc/${pid}/stat`, "utf8");
     // The command is in parentheses and may hold blanks and parentheses itself.
@@ -22,8 +24,19 @@ export async function hasSysResource(): Promise<boolean> {
 }
 
 /** Absolute path of a program on PATH or in the usual system directories. */
-export async function findProgram(name: string, path = process.env["PATH"] ?? ""): Promise<string | undefined> {
-  const directories = [...path.split(delimiter), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+export async function findProgram(
+  name: string,
+  path = process.env["PATH"] ?? "",
+): Promise<string | undefined> {
+  const directories = [
+    ...path.split(delimiter),
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+  ];
   for (const directory of directories) {
     if (!directory.startsWith("/")) continue;
     const candidate = join(directory, name);

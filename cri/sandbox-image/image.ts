@@ -7,10 +7,14 @@ import { writeTar } from "./tar.ts";
 /** Fully qualified, so that no runtime adds a registry of its own to it. It is never pulled. */
 export const sandboxImageName = "orbit.local/pause:1";
 
-export function hostArchitecture(nodeArch: string = process.arch): Architecture {
+export function hostArchitecture(
+  nodeArch: string = process.arch,
+): Architecture {
   if (nodeArch === "x64") return "amd64";
   if (nodeArch === "arm64") return "arm64";
-  throw new Error(`no built-in sandbox image for the processor architecture ${nodeArch}`);
+  throw new Error(
+    `no built-in sandbox image for the processor architecture ${nodeArch}`,
+  );
 }
 
 export interface SandboxImage {
@@ -20,14 +24,30 @@ export interface SandboxImage {
   id: string;
 }
 
-function blob(content: Buffer | object): { content: Buffer; digest: string; path: string } {
-  const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
+function blob(content: Buffer | object): {
+  content: Buffer;
+  digest: string;
+  path: string;
+} {
+  const bytes = Buffer.isBuffer(content)
+    ? content
+    : Buffer.from(JSON.stringify(content));
   const hex = createHash("sha256").update(bytes).digest("hex");
-  return { content: bytes, digest: `sha256:${hex}`, path: `blobs/sha256/${hex}` };
+  return {
+    content: bytes,
+    digest: `sha256:${hex}`,
+    path: `blobs/sha256/${hex}`,
+  };
 }
 
-export function buildSandboxImage(architecture: Architecture = hostArchitecture()): SandboxImage {
-  const layer = blob(writeTar([{ name: "pause", mode: 0o755, content: pauseProgram(architecture) }]));
+export function buildSandboxImage(
+  architecture: Architecture = hostArchitecture(),
+): SandboxImage {
+  const layer = blob(
+    writeTar([
+      { name: "pause", mode: 0o755, content: pauseProgram(architecture) },
+    ]),
+  );
   const config = blob({
     architecture,
     os: "linux",
@@ -39,8 +59,18 @@ export function buildSandboxImage(architecture: Architecture = hostArchitecture(
   const manifest = blob({
     schemaVersion: 2,
     mediaType: "application/vnd.oci.image.manifest.v1+json",
-    config: { mediaType: "application/vnd.oci.image.config.v1+json", digest: config.digest, size: config.content.length },
-    layers: [{ mediaType: "application/vnd.oci.image.layer.v1.tar", digest: layer.digest, size: layer.content.length }],
+    config: {
+      mediaType: "application/vnd.oci.image.config.v1+json",
+      digest: config.digest,
+      size: config.content.length,
+    },
+    layers: [
+      {
+        mediaType: "application/vnd.oci.image.layer.v1.tar",
+        digest: layer.digest,
+        size: layer.content.length,
+      },
+    ],
   });
   const index = {
     schemaVersion: 2,
@@ -50,20 +80,34 @@ export function buildSandboxImage(architecture: Architecture = hostArchitecture(
         mediaType: "application/vnd.oci.image.manifest.v1+json",
         digest: manifest.digest,
         size: manifest.content.length,
-        annotations: { "io.containerd.image.name": sandboxImageName, "org.opencontainers.image.ref.name": "1" },
+        annotations: {
+          "io.containerd.image.name": sandboxImageName,
+          "org.opencontainers.image.ref.name": "1",
+        },
         platform: { architecture, os: "linux" },
       },
     ],
   };
-  const dockerManifest = [{ Config: config.path, RepoTags: [sandboxImageName], Layers: [layer.path] }];
-  const file = (name: string, content: Buffer): { name: string; mode: number; content: Buffer } => ({ name, mode: 0o644, content });
+  const dockerManifest = [
+    { Config: config.path, RepoTags: [sandboxImageName], Layers: [layer.path] },
+  ];
+  const file = (
+    name: string,
+    content: Buffer,
+  ): { name: string; mode: number; content: Buffer } => ({
+    name,
+    mode: 0o644,
+    content,
+  });
   const tar = writeTar([
     file("oci-layout", Buffer.from('{"imageLayoutVersion":"1.0.0"}')),
     file("index.json", Buffer.from(JSON.stringify(index))),
     file("manifest.json", Buffer.from(JSON.stringify(dockerManifest))),
     { name: "blobs/", mode: 0o755 },
     { name: "blobs/sha256/", mode: 0o755 },
-    ...[layer, config, manifest].map(({ path, content }) => file(path, content)),
+    ...[layer, config, manifest].map(({ path, content }) =>
+      file(path, content),
+    ),
   ]);
   return { name: sandboxImageName, tar, id: config.digest };
 }

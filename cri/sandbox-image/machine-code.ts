@@ -23,7 +23,12 @@ interface Program {
 }
 
 function int32(value: number): number[] {
-  return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, (value >> 24) & 0xff];
+  return [
+    value & 0xff,
+    (value >> 8) & 0xff,
+    (value >> 16) & 0xff,
+    (value >> 24) & 0xff,
+  ];
 }
 
 function sigaction(handler: bigint, flags: bigint, restorer: bigint): Buffer {
@@ -35,12 +40,20 @@ function sigaction(handler: bigint, flags: bigint, restorer: bigint): Buffer {
 }
 
 /** Code, padding to 8, then two sigaction structures: [ignore, exit]. */
-function withActions(code: number[], handlerOffset: number, restorerOffset: number | undefined): Buffer {
+function withActions(
+  code: number[],
+  handlerOffset: number,
+  restorerOffset: number | undefined,
+): Buffer {
   const start = BigInt(baseAddress + codeOffset);
   return Buffer.concat([
     Buffer.from(code),
     Buffer.alloc(-code.length & 7),
-    sigaction(ignoreHandler, restorerOffset === undefined ? 0n : saRestorer, restorerOffset === undefined ? 0n : start + BigInt(restorerOffset)),
+    sigaction(
+      ignoreHandler,
+      restorerOffset === undefined ? 0n : saRestorer,
+      restorerOffset === undefined ? 0n : start + BigInt(restorerOffset),
+    ),
     sigaction(
       start + BigInt(handlerOffset),
       restorerOffset === undefined ? 0n : saRestorer,
@@ -86,9 +99,15 @@ function amd64(): Program {
 
 function arm64(): Program {
   const x = (register: number): number => register;
-  const movz = (register: number, value: number): number[] => int32(0xd2800000 | (value << 5) | register);
+  const movz = (register: number, value: number): number[] =>
+    int32(0xd2800000 | (value << 5) | register);
   const adr = (register: number, distance: number): number[] =>
-    int32(0x10000000 | ((distance & 3) << 29) | (((distance >> 2) & 0x7ffff) << 5) | register);
+    int32(
+      0x10000000 |
+        ((distance & 3) << 29) |
+        (((distance >> 2) & 0x7ffff) << 5) |
+        register,
+    );
   const svc = int32(0xd4000001);
   const setActionBytes = 24;
   const loop = 3 * setActionBytes;

@@ -13,8 +13,10 @@ const block = 512;
 
 function header({ name, mode, content }: TarFile): Buffer {
   const bytes = Buffer.alloc(block);
-  if (Buffer.byteLength(name) > 100) throw new RangeError(`tar member name ${name} is too long`);
-  const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
+  if (Buffer.byteLength(name) > 100)
+    throw new RangeError(`tar member name ${name} is too long`);
+  const octal = (value: number, width: number): string =>
+    `${value.toString(8).padStart(width - 1, "0")}\0`;
   bytes.write(name, 0);
   bytes.write(octal(mode, 8), 100);
   bytes.write(octal(0, 8), 108); // uid
@@ -35,7 +37,11 @@ export function writeTar(files: readonly TarFile[]): Buffer {
   const parts: Buffer[] = [];
   for (const file of files) {
     parts.push(header(file));
-    if (file.content !== undefined) parts.push(file.content, Buffer.alloc(-file.content.length & (block - 1)));
+    if (file.content !== undefined)
+      parts.push(
+        file.content,
+        Buffer.alloc(-file.content.length & (block - 1)),
+      );
   }
   parts.push(Buffer.alloc(2 * block));
   return Buffer.concat(parts);
