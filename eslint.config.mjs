@@ -48,7 +48,7 @@ export default tseslint.config(
       "node_modules/**",
       "coverage/**",
       "api/types/**",
-      "**/*.mjs",
+      "**/*.mjs", "**/*.cjs",
     ],
   },
   ...tseslint.configs.recommended,
