@@ -63,14 +63,19 @@ export interface Store {
   /** See the header. Rejects with a StoreError when it can't be made durable (disk full, lost connection). */
   write(op: WriteOp): Promise<WriteResult>;
   /** Events with revision > afterRevision, then the live ones. Returns the way to stop listening. */
-  subscribe(afterRevision: number, listener: StoreListener, onLost: (error: Error) => void): () => void;
+  subscribe(
+    afterRevision: number,
+    listener: StoreListener,
+    onLost: (error: Error) => void,
+  ): () => void;
   /** Resolves when the store can serve; rejects with the reason when it can't. Bounded by the caller's timeout. */
   healthy(): Promise<void>;
 }
 
 export class StoreError extends Error {
   constructor(
-    readonly code: "closed" | "full" | "corrupt" | "unavailable" | "compacted" | "locked",
+    readonly code:
+      "closed" | "full" | "corrupt" | "unavailable" | "compacted" | "locked",
     message: string,
     options?: ErrorOptions,
   ) {

@@ -1,0 +1,76 @@
+// The listeners of a store and the last events, so that "list, then subscribe after its revision" has no gap.
+// Invariant: every event with a revision above `#floor` up to the newest is in `#events`, in order.
+import { StoreError, type StoreEvent, type StoreListener } from "../store.ts";
+
+/** A subscriber follows its list within moments; more history than this is never asked for in practice. */
+const KEPT_EVENTS = 1024;
+
+interface Subscriber {
+  readonly listener: StoreListener;
+  readonly onLost: (error: Error) => void;
+}
+
+export class EventHistory {
+  #events: StoreEvent[] = [];
+  #floor = 0;
+  readonly #subscribers = new Set<Subscriber>();
+
+  /** Nothing at or below this revision can be replayed. */
+  reset(floor: number): void {
+    this.#events = [];
+    this.#floor = floor;
+  }
+
+  publish(events: readonly StoreEvent[]): void {
+    for (const event of events) this.#events.push(event);
+    if (this.#events.length > 2 * KEPT_EVENTS) {
+      const dropped = this.#events.splice(0, this.#events.length - KEPT_EVENTS);
+      this.#floor = dropped.at(-1)!.revision;
+    }
+    for (const subscriber of [...this.#subscribers])
+      subscriber.listener(events);
+  }
+
+  subscribe(
+    afterRevision: number,
+    listener: StoreListener,
+    onLost: (error: Error) => void,
+  ): () => void {
+    if (afterRevision < this.#floor) {
+      let stopped = false;
+      queueMicrotask(() => {
+        if (!stopped)
+          onLost(
+            new StoreError(
+              "compacted",
+              `events after revision ${afterRevision} are gone`,
+            ),
+          );
+      });
+      return () => {
+        stopped = true;
+      };
+    }
+    const missed = this.#events.filter(
+      (event) => event.revision > afterRevision,
+    );
+    const subscriber = { listener, onLost };
+    this.#subscribers.add(subscriber);
+    if (missed.length > 0) listener(missed);
+    return () => {
+      this.#subscribers.delete(subscriber);
+    };
+  }
+
+  /** Tells every subscriber that no further event will come, and forgets them. */
+  lose(error: Error): void {
+    const lost = [...this.#subscribers];
+    this.#subscribers.clear();
+    for (const subscriber of lost) subscriber.onLost(error);
+  }
+
+  clear(): void {
+    this.#subscribers.clear();
+    this.#events = [];
+  }
+}
