@@ -1,0 +1,224 @@
+// YAML bodies and manifest files. Both go through the same strict decoding as JSON; what YAML adds is duplicate keys
+// with their line, several documents, and positions for messages of files.
+import { errors } from "../errors.ts";
+import type { ObjectSchema } from "../schema.ts";
+import {
+  conformObject,
+  decodeJson,
+  unrecognised,
+  type DecodeOptions,
+  type Decoded,
+} from "./json.ts";
+import { emitYaml } from "./yaml-emit.ts";
+import {
+  parseYaml,
+  YamlSyntaxError,
+  type DuplicateKey,
+  type YamlDocument,
+} from "./yaml-text.ts";
+import { isUtf8 } from "node:buffer";
+
+/** Decodes one YAML document; JSON is YAML too and takes the faster way. Throws ApiError 400. */
+export function decodeYaml(
+  bytes: Uint8Array,
+  schema?: ObjectSchema,
+  options: DecodeOptions = {},
+): Decoded {
+  if (bytes[0] === 0x7b) {
+    try {
+      return decodeJson(bytes, schema, options);
+    } catch (error) {
+      // Flow style that is not JSON: {a: b}
+      if (
+        !String((error as Error).message).includes(
+          "json parse error: invalid character",
+        )
+      )
+        throw error;
+    }
+  }
+  const { value, duplicates } = parseBody(
+    bytes,
+    schema?.shortName ?? "unstructured object",
+  );
+  const problems =
+    options.fieldValidation === "Ignore" || duplicates.length === 0
+      ? []
+      : [duplicateText(duplicates)];
+  const object = value as Record<string, unknown>;
+  if (!schema) return { object, problems };
+  const decoded = conformObject(object, schema, options);
+  return {
+    object: decoded.object,
+    problems: [...problems, ...decoded.problems],
+  };
+}
+
+/** Parses a body (an apply patch) as it is, without a schema. Throws ApiError 400. */
+export function parseYamlBody(bytes: Uint8Array): {
+  value: Record<string, unknown>;
+  problems: string[];
+} {
+  const { object, problems } = decodeYaml(bytes);
+  return { value: object, problems };
+}
+
+export function encodeYaml(object: unknown): Buffer {
+  return Buffer.from(emitYaml(object));
+}
+
+function parseBody(bytes: Uint8Array, wanted: string): YamlDocument {
+  if (!isUtf8(bytes))
+    throw unrecognised(
+      wanted,
+      "error converting YAML to JSON: yaml: invalid UTF-8",
+      bytes,
+    );
+  let documents: YamlDocument[];
+  try {
+    documents = parseYaml(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
+        "utf8",
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof YamlSyntaxError)) throw error;
+    throw errors.badRequest(`error converting YAML to JSON: ${error.message}`);
+  }
+  const first = documents.find(({ value }) => value !== null);
+  if (
+    typeof first?.value !== "object" ||
+    first.value === null ||
+    Array.isArray(first.value)
+  )
+    throw unrecognised(
+      wanted,
+      "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct",
+      bytes,
+    );
+  return first;
+}
+
+/** All duplicates of a document make one problem, as the reference reports them. */
+function duplicateText(duplicates: readonly DuplicateKey[]): string {
+  const lines = duplicates.map(
+    ({ key, line }) =>
+      `  line ${line}: key ${JSON.stringify(key)} already set in map`,
+  );
+  return `yaml: unmarshal errors:\n${lines.join("\n")}`;
+}
+
+/** One object of a manifest file. */
+export interface ManifestDocument {
+  readonly object: Record<string, unknown>;
+  readonly fileName: string;
+  /** Of its first field, from 1. */
+  readonly line: number;
+  readonly duplicates: readonly DuplicateKey[];
+  /** The line of a field by its path (`spec.containers[0].image`), or that of the nearest parent known. */
+  lineOf(path: string): number;
+}
+
+/** A manifest that can't be used. The message names file, line and field. */
+export class ManifestError extends Error {
+  readonly fileName: string;
+  readonly line: number;
+  readonly field: string;
+
+  constructor(fileName: string, line: number, field: string, reason: string) {
+    super(`${fileName}:${line}: ${field === "" ? "" : `${field}: `}${reason}`);
+    this.name = "ManifestError";
+    this.fileName = fileName;
+    this.line = line;
+    this.field = field;
+  }
+}
+
+/**
+ * The objects of a YAML or JSON file, empty documents left out, `List` objects taken apart. Every object has apiVersion
+ * and kind. Throws ManifestError for the first document that is no object or has a key twice.
+ */
+export function parseManifests(
+  text: string,
+  fileName: string,
+): ManifestDocument[] {
+  let documents: YamlDocument[];
+  try {
+    documents = parseYaml(text, { withLines: true });
+  } catch (error) {
+    if (error instanceof YamlSyntaxError)
+      throw new ManifestError(fileName, error.line, "", error.reason);
+    throw error;
+  }
+  const found: ManifestDocument[] = [];
+  for (const document of documents) {
+    if (document.value === null) continue;
+    const [duplicate] = document.duplicates;
+    if (duplicate)
+      throw new ManifestError(
+        fileName,
+        duplicate.line,
+        duplicate.path,
+        "key is given twice",
+      );
+    found.push(...objectsOf(document, document.value, "", fileName));
+  }
+  return found;
+}
+
+function objectsOf(
+  document: YamlDocument,
+  value: unknown,
+  prefix: string,
+  fileName: string,
+): ManifestDocument[] {
+  const lineOf = (path: string): number =>
+    lineIn(
+      document,
+      prefix === "" ? path : path === "" ? prefix : `${prefix}.${path}`,
+    );
+  const line = lineOf("");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new ManifestError(
+      fileName,
+      line,
+      prefix,
+      "an API object is expected",
+    );
+  const object = value as Record<string, unknown>;
+  for (const field of ["apiVersion", "kind"]) {
+    if (typeof object[field] !== "string" || object[field] === "")
+      throw new ManifestError(
+        fileName,
+        lineOf(field),
+        prefix === "" ? field : `${prefix}.${field}`,
+        "is required and must be a string",
+      );
+  }
+  if (
+    String(object["kind"]).endsWith("List") &&
+    Array.isArray(object["items"])
+  ) {
+    return object["items"].flatMap((item, index) =>
+      objectsOf(
+        document,
+        item,
+        `${prefix === "" ? "" : `${prefix}.`}items[${index}]`,
+        fileName,
+      ),
+    );
+  }
+  return [{ object, fileName, line, duplicates: document.duplicates, lineOf }];
+}
+
+function lineIn(document: YamlDocument, path: string): number {
+  for (
+    let at = path;
+    at !== "";
+    at = at.slice(0, Math.max(at.lastIndexOf("."), at.lastIndexOf("["), 0))
+  ) {
+    const line = document.lines.get(at);
+    if (line !== undefined) return line;
+  }
+  return document.line;
+}

@@ -1,0 +1,186 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  decodeYaml,
+  encodeYaml,
+  ManifestError,
+  parseManifests,
+} from "../../../../api/codec/yaml.ts";
+import { parseYaml } from "../../../../api/codec/yaml-text.ts";
+import { ApiError } from "../../../../api/errors.ts";
+import { schemaFor } from "../../../../api/schema.ts";
+
+const golden = join(__dirname, "../fixtures/golden");
+const pod = schemaFor("", "v1", "Pod")!;
+const valueOf = (text: string): unknown => parseYaml(text)[0]!.value;
+
+test.each(readdirSync(golden).filter((name) => name.endsWith(".json")))(
+  "golden %s",
+  (name) => {
+    const json: unknown = JSON.parse(readFileSync(join(golden, name), "utf8"));
+    const yaml = readFileSync(
+      join(golden, name.replace(".json", ".yaml")),
+      "utf8",
+    );
+    expect(valueOf(yaml)).toEqual(json);
+    expect(encodeYaml(json).toString()).toBe(yaml);
+  },
+);
+
+test.each([
+  ["yes", true],
+  ["off", false],
+  ["y", true],
+  ["~", null],
+  ["", null],
+  ["014", 12],
+  ["0o14", 12],
+  ["08", 8],
+  ["0x1F", 31],
+  ["1_000", 1000],
+  ["-1", -1],
+  ["1e3", 1000],
+  [".5", 0.5],
+  ["2020-01-02", "2020-01-02"],
+  ["1:20", "1:20"],
+  ["'yes'", "yes"],
+  ["!!str 1", "1"],
+  ["!!int '3'", 3],
+  ["tRue", "tRue"],
+])("scalar %s", (text, value) => {
+  expect(valueOf(`a: ${text}`)).toEqual({ a: value });
+});
+
+test("text survives a round trip", () => {
+  const texts = [
+    "",
+    "yes",
+    "1",
+    "a: b",
+    "a #b",
+    "'x'",
+    "a\nb",
+    " a\nb",
+    "a \nb",
+    "\n",
+    "a\tb\nc",
+    "x ",
+    "😀",
+    "\x07",
+    "---",
+    "# no",
+  ];
+  texts.push(
+    "word ".repeat(40).trim(),
+    "1.5",
+    "null",
+    "-",
+    "- a",
+    "2020-01-02",
+    "a\r\nb",
+    "a\u2028b",
+    "long\x01 ".repeat(30),
+  );
+  for (const text of texts) {
+    const value = {
+      key: text,
+      [text || "empty"]: 1,
+      list: [text, [text, { a: text }], [], {}],
+    };
+    expect(valueOf(encodeYaml(value).toString())).toEqual(value);
+  }
+});
+
+test("bodies are decoded strictly, with lines of duplicate keys", () => {
+  const { object, problems } = decodeYaml(
+    Buffer.from(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostname: a\n  hostname: b\n  foo: 1\n  containers: []\n",
+    ),
+    pod,
+  );
+  expect(problems).toEqual([
+    'yaml: unmarshal errors:\n  line 6: key "hostname" already set in map',
+    'unknown field "spec.foo"',
+  ]);
+  expect(object).toMatchObject({
+    metadata: { name: "a" },
+    spec: { hostname: "b" },
+  });
+  expect(
+    decodeYaml(Buffer.from('{"metadata":{"name":"a"}}'), pod).object,
+  ).toMatchObject({ metadata: { name: "a" } });
+  expect(
+    decodeYaml(Buffer.from("{metadata: {name: a}}"), pod).object,
+  ).toMatchObject({ metadata: { name: "a" } });
+});
+
+test("anchors, aliases and merge keys", () => {
+  expect(valueOf("a: &x {b: 1, c: 2}\nd: *x\ne: {<<: *x, c: 3}\n")).toEqual({
+    a: { b: 1, c: 2 },
+    d: { b: 1, c: 2 },
+    e: { b: 1, c: 3 },
+  });
+});
+
+test.each([
+  [
+    "billion laughs",
+    "a: &a [x,x,x,x,x,x,x,x,x]\n" +
+      "bcdefghijk".replace(/./g, (c) => {
+        const before = String.fromCharCode(c.charCodeAt(0) - 1);
+        return `${c}: &${c} [${Array(9).fill(`*${before}`).join(",")}]\n`;
+      }),
+  ],
+  ["self reference", "a: &a [*a]"],
+  ["deep", "[".repeat(100_000)],
+  ["bad indentation", "a: b: c"],
+  ["infinite", "a: .inf"],
+  ["a list", "- a"],
+  ["nothing", ""],
+  ["map as key", "{a: 1}: b"],
+])("hostile or bad: %s", (_name, text) => {
+  const started = Date.now();
+  expect(() => decodeYaml(Buffer.from(text), pod)).toThrow(ApiError);
+  expect(Date.now() - started).toBeLessThan(2000);
+});
+
+test("prototype keys are data", () => {
+  const value = valueOf("__proto__: {polluted: true}\n") as object;
+  expect(Object.keys(value)).toEqual(["__proto__"]);
+  expect((value as { polluted?: boolean }).polluted).toBeUndefined();
+});
+
+describe("manifests", () => {
+  test("documents, lists and positions", () => {
+    const text =
+      "# top\n---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: x\n---\n\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n";
+    const found = parseManifests(text, "a.yaml");
+    expect(found.map(({ object, line }) => [object["kind"], line])).toEqual([
+      ["Pod", 3],
+      ["Secret", 17],
+    ]);
+    expect(found[0]!.lineOf("spec.containers[0].image")).toBe(10);
+    expect(found[0]!.lineOf("spec.containers[0].resources.limits")).toBe(9);
+    expect(found[1]!.lineOf("kind")).toBe(18);
+    expect(
+      parseManifests('{\n\t"apiVersion": "v1",\n\t"kind": "Pod"}', "a.json"),
+    ).toHaveLength(1);
+  });
+  test.each([
+    ["kind: Pod", "m.yaml:1: apiVersion: is required and must be a string"],
+    [
+      "apiVersion: v1\nkind: Pod\nspec:\n  a: 1\n  a: 2",
+      "m.yaml:5: spec.a: key is given twice",
+    ],
+    [
+      "apiVersion: v1\nkind: [",
+      "m.yaml:2: unexpected end of the stream within a flow collection",
+    ],
+    ["- a", "m.yaml:1: an API object is expected"],
+  ])("bad: %j", (text, message) => {
+    expect(() => parseManifests(text, "m.yaml")).toThrow(
+      new ManifestError("m.yaml", 1, "", "").constructor as never,
+    );
+    expect(() => parseManifests(text, "m.yaml")).toThrow(message);
+  });
+});
