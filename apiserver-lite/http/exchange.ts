@@ -1,0 +1,173 @@
+// One request and its answer, the same for HTTP/1.1 and HTTP/2. HTTP/2 goes through the stream API, HTTP/1.1 through
+// the request event, so that neither pays for the other's compatibility layer.
+// Invariant: exactly one of `respond` and `open` is called, once.
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import type { Readable, Writable } from "node:stream";
+
+/** What belongs to the connection and is found out once for all its requests. */
+export interface Peer {
+  readonly remoteAddress: string;
+  /** The leaf in DER; the same Buffer for every request of a connection. */
+  readonly clientCertificate: Buffer | undefined;
+  /** Set when the connection should end after this answer (go away). */
+  goAway?: () => void;
+}
+
+export interface Exchange {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly peer: Peer;
+  readonly http2: boolean;
+  readonly body: Readable;
+  /** Headers have been sent. */
+  readonly started: boolean;
+  /** The client is gone or everything has been sent. */
+  readonly closed: boolean;
+  /** The status of the answer, 0 before it. For metrics and audit. */
+  readonly status: number;
+  respond(
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body?: Uint8Array | string,
+  ): void;
+  open(status: number, headers: OutgoingHttpHeaders): Writable;
+  /** Called once, when the answer is complete or the client has gone. */
+  onClose(callback: () => void): void;
+  destroy(): void;
+}
+
+export class Http1Exchange implements Exchange {
+  readonly http2 = false;
+  status = 0;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+    readonly peer: Peer,
+  ) {}
+
+  get method(): string {
+    return this.request.method ?? "GET";
+  }
+  get url(): string {
+    return this.request.url ?? "/";
+  }
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
+  }
+  get body(): Readable {
+    return this.request;
+  }
+  get started(): boolean {
+    return this.response.headersSent;
+  }
+  get closed(): boolean {
+    return this.response.destroyed || this.response.writableEnded;
+  }
+
+  respond(
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body?: Uint8Array | string,
+  ): void {
+    this.status = status;
+    const length =
+      body === undefined
+        ? 0
+        : typeof body === "string"
+          ? Buffer.byteLength(body)
+          : body.byteLength;
+    headers["content-length"] ??= length;
+    this.response.writeHead(status, headers);
+    if (body === undefined || this.request.method === "HEAD")
+      this.response.end();
+    else this.response.end(body);
+  }
+
+  open(status: number, headers: OutgoingHttpHeaders): Writable {
+    this.status = status;
+    this.response.writeHead(status, headers);
+    this.response.flushHeaders();
+    return this.response;
+  }
+
+  onClose(callback: () => void): void {
+    this.response.once("close", callback);
+  }
+
+  destroy(): void {
+    this.request.socket.destroy();
+  }
+}
+
+export class Http2Exchange implements Exchange {
+  readonly http2 = true;
+  status = 0;
+
+  constructor(
+    private readonly stream: ServerHttp2Stream,
+    readonly headers: IncomingHttpHeaders,
+    readonly peer: Peer,
+  ) {}
+
+  get method(): string {
+    return this.headers[":method"] as string;
+  }
+  get url(): string {
+    return this.headers[":path"] as string;
+  }
+  get body(): Readable {
+    return this.stream;
+  }
+  get started(): boolean {
+    return this.stream.headersSent;
+  }
+  get closed(): boolean {
+    return this.stream.closed || this.stream.destroyed;
+  }
+
+  respond(
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body?: Uint8Array | string,
+  ): void {
+    this.status = status;
+    if (this.closed) return;
+    headers[":status"] = status;
+    const empty =
+      body === undefined ||
+      body.length === 0 ||
+      this.headers[":method"] === "HEAD";
+    if (!empty) {
+      headers["content-length"] ??=
+        typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+    }
+    this.stream.respond(headers, { endStream: empty });
+    if (!empty) this.stream.end(body);
+  }
+
+  open(status: number, headers: OutgoingHttpHeaders): Writable {
+    this.status = status;
+    if (!this.closed) {
+      headers[":status"] = status;
+      this.stream.respond(headers);
+    }
+    return this.stream;
+  }
+
+  onClose(callback: () => void): void {
+    this.stream.once("close", callback);
+  }
+
+  destroy(): void {
+    this.stream.close(8);
+  }
+}
