@@ -1,0 +1,28 @@
+// The embedded, durable engine: see file-medium.ts for how it lies on the disk.
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
+import { LocalStore } from "../local/local-store.ts";
+import type { Store } from "../store.ts";
+import { FileMedium } from "./file-medium.ts";
+
+export interface FileStoreOptions {
+  /** Made with mode 0700 when missing. One process at a time: another's start fails with StoreError "locked". */
+  directory: string;
+  logger?: Logger;
+  clock?: Clock;
+  /** Smaller logs are never compacted. Default 32 MiB. */
+  compactAboveBytes?: number;
+}
+
+export function createFileStore(options: FileStoreOptions): Store {
+  const {
+    directory,
+    logger,
+    clock,
+    compactAboveBytes = 32 * 1024 * 1024,
+  } = options;
+  return new LocalStore(
+    new FileMedium({ directory, logger, compactAboveBytes }),
+    clock,
+  );
+}

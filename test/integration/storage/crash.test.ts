@@ -1,0 +1,105 @@
+// kill -9 under a write storm: every acknowledged write is there afterwards, and revisions go on upwards.
+// ORBIT_CRASH_ROUNDS sets the rounds (5 in the suite; 200 for a release).
+import { spawn } from "node:child_process";
+import * as path from "node:path";
+import * as esbuild from "esbuild";
+import { createFileStore } from "../../../storage/file/file-store.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const tempDirectory = useTempDirectories();
+const rounds = Number(process.env["ORBIT_CRASH_ROUNDS"] ?? 5);
+
+interface Acknowledged {
+  readonly revision: number;
+  readonly value: string | undefined;
+}
+
+/** Runs the storm and kills it; the last acknowledged write of each key. */
+function storm(
+  program: string,
+  directory: string,
+  round: number,
+): Promise<Map<string, Acknowledged>> {
+  const child = spawn(process.execPath, [program, directory, String(round)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const chunks: Buffer[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  child.stdout.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    timer ??= setTimeout(
+      () => child.kill("SIGKILL"),
+      20 + ((round * 37) % 180),
+    );
+  });
+  return new Promise((resolve, reject) => {
+    child.on("close", (_, signal) => {
+      clearTimeout(timer);
+      if (signal !== "SIGKILL")
+        return reject(new Error("the storm ended by itself"));
+      const last = new Map<string, Acknowledged>();
+      const lines = Buffer.concat(chunks).toString().split("\n").slice(0, -1);
+      for (const line of lines) {
+        const [revision, key, value] = line.split(" ") as [
+          string,
+          string,
+          string,
+        ];
+        const known = last.get(key);
+        if (known && known.revision > Number(revision)) continue;
+        last.set(key, {
+          revision: Number(revision),
+          value: value === "-" ? undefined : value,
+        });
+      }
+      resolve(last);
+    });
+  });
+}
+
+it(
+  `keeps every acknowledged write through ${rounds} kills`,
+  async () => {
+    const directory = tempDirectory();
+    const program = path.join(tempDirectory(), "storm.cjs");
+    await esbuild.build({
+      entryPoints: [path.join(__dirname, "write-storm.ts")],
+      bundle: true,
+      platform: "node",
+      outfile: program,
+      logLevel: "error",
+    });
+    let highest = 0;
+    for (let round = 0; round < rounds; round++) {
+      const acknowledged = await storm(
+        program,
+        path.join(directory, "store"),
+        round,
+      );
+      expect(acknowledged.size).toBeGreaterThan(0);
+      const store = createFileStore({
+        directory: path.join(directory, "store"),
+      });
+      await store.start();
+      for (const [key, { revision, value }] of acknowledged) {
+        expect(revision).toBeGreaterThan(highest);
+        const found = await store.get(key);
+        // A later write of the same key may have been made durable without anybody having been told.
+        if (found && found.revision > revision) continue;
+        if (!found && value !== undefined) {
+          expect(store.revision).toBeGreaterThan(revision);
+          continue;
+        }
+        expect(
+          found && {
+            revision: found.revision,
+            value: Buffer.from(found.value).toString(),
+          },
+        ).toEqual(value === undefined ? undefined : { revision, value });
+      }
+      highest = store.revision;
+      await store.stop();
+    }
+  },
+  20_000 + rounds * 2_000,
+);
