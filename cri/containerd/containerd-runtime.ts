@@ -358,7 +358,7 @@ export function createContainerdRuntime(
         ...stream,
         stderr: stream.stderr && !stream.tty,
       });
-      return openExecStream(url, stream);
+      return openExecStream(url, stream, logger);
     },
 
     async attach(containerId, stream) {
@@ -367,7 +367,7 @@ export function createContainerdRuntime(
         ...stream,
         stderr: stream.stderr && !stream.tty,
       });
-      return openExecStream(url, stream);
+      return openExecStream(url, stream, logger);
     },
 
     async portForward(sandboxId, port) {

@@ -1,0 +1,483 @@
+// The node agent: composition of its rooms and their life cycle. Pods come from the sources, workers bring them to what
+// they should be, statuses and the node go to the API server. Without a client it runs static pods alone. The runtime may
+// be away at start and later: the agent waits for it, reports the node as not ready, and goes on by itself.
+// stop() leaves the pods running; the next start finds and adopts them.
+import { readFileSync } from "node:fs";
+import { totalmem } from "node:os";
+import type { Duplex, Readable } from "node:stream";
+import type { Logger } from "pino";
+import { systemClock, type Clock, type Timer } from "../api/clock.ts";
+import { errors } from "../api/errors.ts";
+import type {
+  ExecOptions,
+  ExecSession,
+  LogOptions,
+  NodeAgentView,
+} from "../api/contracts.ts";
+import type { AnyObject, KubeObject } from "../api/object.ts";
+import type { Pod } from "../api/types/core-v1.ts";
+import type { Client } from "../client/client.ts";
+import { EventRecorder } from "../client/event-recorder.ts";
+import { pods as podsRef, runtimeClasses } from "../client/resources.ts";
+import type { Runtime } from "../cri/runtime.ts";
+import { CgroupManager } from "./cgroups/cgroup-manager.ts";
+import { CgroupV1 } from "./cgroups/v1.ts";
+import { CgroupV2, isUnified } from "./cgroups/v2.ts";
+import { resolveAgentConfig, type AgentConfig } from "./config.ts";
+import { logSink, recorderSink } from "./event-sinks.ts";
+import { PodEvents } from "./events.ts";
+import { ReferencedObjects } from "./objects/referenced-objects.ts";
+import { BackOff } from "./pods/back-off.ts";
+import { HostFiles } from "./pods/host-files.ts";
+import { ImageManager } from "./pods/image-manager.ts";
+import { isMirrorPod } from "./pods/labels.ts";
+import { createHookRunner } from "./pods/lifecycle-hooks.ts";
+import { hasSysResource } from "./pods/linux-resources.ts";
+import type { PodContext, PodProbes, PodVolumes } from "./pods/pod-context.ts";
+import { PodWorkers, runtimePodAsPod } from "./pods/pod-workers.ts";
+import { RuntimePods } from "./pods/runtime-pods.ts";
+import { FileSource } from "./sources/file-source.ts";
+import { UrlSource } from "./sources/url-source.ts";
+import { MirrorPods } from "./status/mirror-pods.ts";
+import { StatusManager } from "./status/status-manager.ts";
+
+export interface AgentOptions {
+  /** Started by its owner, who also stops it; it need not answer yet. */
+  runtime: Runtime;
+  /** Absent: standalone, static pods only. */
+  client?: Client;
+  config: Partial<AgentConfig> & { nodeName: string };
+  clock?: Clock;
+  logger: Logger;
+  /** Objects of other kinds found in the manifests directory, by file: the complete set after each change. */
+  onOtherManifests?: (
+    byFile: ReadonlyMap<string, readonly AnyObject[]>,
+  ) => void;
+}
+
+export interface Agent extends NodeAgentView {
+  readonly settings: AgentConfig;
+  /** Resolves when the sources were first read; does not wait for the runtime or the API server. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createAgent(options: AgentOptions): Agent {
+  return new NodeAgent(options);
+}
+
+const runtimeRetryMs = 1000;
+
+class NodeAgent implements Agent {
+  readonly settings: AgentConfig;
+  readonly nodeName: string;
+  readonly #options: AgentOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #context: PodContext;
+  readonly #runtimePods: RuntimePods;
+  readonly #workers: PodWorkers;
+  readonly #status: StatusManager;
+  readonly #mirrors: MirrorPods | undefined;
+  readonly #recorder: EventRecorder | undefined;
+  readonly #objects: ReferencedObjects;
+  readonly #cgroups: CgroupManager;
+  #fileSource: FileSource | undefined;
+  #urlSource: UrlSource | undefined;
+  #resyncTimer: Timer | undefined;
+  #runtimeTimer: Timer | undefined;
+  #removeHandler: (() => void) | undefined;
+  #filePods: readonly Pod[] = [];
+  #urlPods: readonly Pod[] = [];
+  #staticUids = new Set<string>();
+  /** Pods wait until the runtime was read once, so that none is started twice. */
+  #runtimeRead = false;
+  readonly #waitingPods = new Map<string, Pod>();
+  readonly #complete = new Set<string>();
+  #stopped = false;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger;
+    this.settings = resolveAgentConfig(options.config);
+    this.nodeName = this.settings.nodeName;
+    const { runtime, client } = options;
+    const clock = this.#clock;
+    const logger = this.#logger;
+    const config = this.settings;
+    this.#recorder =
+      client &&
+      new EventRecorder({
+        client,
+        clock,
+        logger,
+        component: "kubelet",
+        host: this.nodeName,
+      });
+    const events = new PodEvents(
+      this.#recorder ? recorderSink(this.#recorder, logger) : logSink(logger),
+      () => this.#nodeObject(),
+    );
+    this.#objects = new ReferencedObjects(client, clock);
+    this.#cgroups = new CgroupManager(new CgroupV1(config.cgroupMount), config);
+    this.#mirrors =
+      client &&
+      new MirrorPods({
+        client,
+        clock,
+        logger,
+        owner: () => this.#nodeOwner(),
+        onMirror: (uid) => this.#status.resend(uid),
+      });
+    this.#status = new StatusManager({
+      client,
+      clock,
+      logger,
+      mirrorOf: (pod) => this.#mirrors?.mirrorOf(pod),
+    });
+    this.#runtimePods = new RuntimePods({
+      runtime,
+      clock,
+      logger,
+      onChange: (uid) => this.#workers.wake(uid),
+    });
+    const limits = {
+      config,
+      machineMemoryBytes: totalmem(),
+      lowestOomScoreAdj: lowestOomScoreAdj(),
+    };
+    this.#context = {
+      config,
+      runtime,
+      runtimePods: this.#runtimePods,
+      images: new ImageManager({
+        runtime,
+        clock,
+        events,
+        serialized: config.serializeImagePulls,
+        maxParallel: config.maxParallelImagePulls,
+        credentials: () => Promise.resolve([]),
+      }),
+      volumes: stubVolumes,
+      probes: stubProbes,
+      cgroups: this.#cgroups,
+      hostFiles: new HostFiles(config),
+      hooks: createHookRunner(runtime, clock),
+      environment: {
+        configMap: (namespace, name) =>
+          this.#objects.configMap(namespace, name),
+        secret: (namespace, name) => this.#objects.secret(namespace, name),
+        services: (namespace) => this.#objects.services(namespace),
+        nodeResources: () => ({
+          cpuMillis: 1000,
+          memoryBytes: totalmem(),
+          ephemeralStorageBytes: 0,
+        }),
+      },
+      status: this.#status,
+      events,
+      restartBackOff: new BackOff(),
+      resourceLimits: () => limits,
+      nodeIPs: () => this.settings.nodeIPs,
+      runtimeHandler: (pod) => this.#runtimeHandler(pod),
+      clock,
+      logger,
+    };
+    this.#workers = new PodWorkers(this.#context, () => undefined);
+  }
+
+  async start(): Promise<void> {
+    const { config, clock, logger } = {
+      config: this.settings,
+      clock: this.#clock,
+      logger: this.#logger,
+    };
+    const { client } = this.#options;
+    if (await isUnified(config.cgroupMount))
+      this.#cgroups.useDriver(new CgroupV2(config.cgroupMount));
+    await this.#cgroups.start();
+    this.#objects.start();
+    const runtimeReady = this.#startRuntime();
+    if (client) this.#startApiSource(client);
+    else this.#complete.add("api");
+    if (config.manifestUrl) {
+      this.#urlSource = new UrlSource({
+        url: config.manifestUrl,
+        headers: config.manifestUrlHeaders,
+        nodeName: this.nodeName,
+        checkFrequencyMs: config.httpCheckFrequencyMs,
+        clock,
+        logger,
+        onPods: (pods) => {
+          this.#urlPods = pods;
+          this.#complete.add("http");
+          this.#setStatic();
+        },
+        onProblem: (url, message) => this.#manifestProblem(url, message),
+      });
+      void this.#urlSource.start();
+    } else this.#complete.add("http");
+    if (config.manifestsDirectory) {
+      this.#fileSource = new FileSource({
+        path: config.manifestsDirectory,
+        nodeName: this.nodeName,
+        checkFrequencyMs: config.fileCheckFrequencyMs,
+        clock,
+        logger,
+        onPods: (pods) => {
+          this.#filePods = pods;
+          this.#complete.add("file");
+          this.#setStatic();
+        },
+        onOthers: (byFile) => {
+          this.#objects.setLocal([...byFile.values()].flat());
+          this.#options.onOtherManifests?.(byFile);
+        },
+        onProblem: (file, message) => this.#manifestProblem(file, message),
+      });
+      await this.#fileSource.start();
+    } else this.#complete.add("file");
+    await Promise.race([
+      runtimeReady,
+      new Promise((resolve) => setTimeout(resolve, 1000).unref()),
+    ]);
+    this.#resync();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#resyncTimer?.cancel();
+    this.#runtimeTimer?.cancel();
+    this.#removeHandler?.();
+    this.#urlSource?.stop();
+    this.#mirrors?.stop();
+    await this.#fileSource?.stop();
+    await this.#workers.stop();
+    this.#status.stop();
+    this.#runtimePods.stop();
+    this.#recorder?.stop();
+  }
+
+  /** Reads the runtime once, trying until it answers; only then do pods get workers. */
+  async #startRuntime(): Promise<void> {
+    if (this.#stopped) return;
+    try {
+      await this.#runtimePods.start();
+    } catch (error) {
+      this.#logger.warn(
+        { err: error },
+        "the container runtime does not answer",
+      );
+      this.#runtimeTimer = this.#clock.after(
+        runtimeRetryMs,
+        () => void this.#startRuntime(),
+      );
+      return;
+    }
+    this.#runtimeRead = true;
+    for (const pod of this.#waitingPods.values()) this.#workers.set(pod);
+    this.#waitingPods.clear();
+    this.#endOrphans();
+  }
+
+  #startApiSource(client: Client): void {
+    const informer = client.informer(podsRef, {
+      fieldSelector: `spec.nodeName=${this.nodeName}`,
+    });
+    const seen = (pod: Pod): void => {
+      if (isMirrorPod(pod)) this.#mirrors?.onMirror(pod);
+      else this.#setPod(pod);
+    };
+    this.#removeHandler = informer.addHandler({
+      onAdd: seen,
+      onUpdate: (_before, pod) => seen(pod),
+      onDelete: (pod) => {
+        if (isMirrorPod(pod)) this.#mirrors?.onMirrorDeleted(pod);
+        else this.#removePod(pod.metadata.uid ?? "");
+      },
+    });
+    informer.synced().then(
+      () => {
+        this.#complete.add("api");
+        this.#mirrors?.ready();
+        this.#endOrphans();
+      },
+      () => undefined,
+    );
+  }
+
+  #setPod(pod: Pod): void {
+    if (this.#runtimeRead) this.#workers.set(pod);
+    else this.#waitingPods.set(pod.metadata.uid ?? "", pod);
+  }
+
+  #removePod(uid: string): void {
+    this.#waitingPods.delete(uid);
+    this.#workers.remove(uid);
+  }
+
+  #setStatic(): void {
+    const pods = [...this.#filePods, ...this.#urlPods];
+    const uids = new Set(pods.map(({ metadata }) => metadata.uid ?? ""));
+    for (const uid of this.#staticUids)
+      if (!uids.has(uid)) this.#removePod(uid);
+    for (const pod of pods)
+      if (!this.#staticUids.has(pod.metadata.uid ?? "")) this.#setPod(pod);
+    this.#staticUids = uids;
+    this.#mirrors?.setStatic(pods);
+    this.#endOrphans();
+  }
+
+  #endOrphans(): void {
+    if (!this.#runtimeRead || this.#stopped) return;
+    this.#workers.endOrphans((source) => this.#complete.has(source));
+  }
+
+  #manifestProblem(file: string, message: string): void {
+    this.#logger.error({ file }, message);
+    this.#context.events.node(
+      "Warning",
+      "InvalidManifest",
+      message.slice(0, 1024),
+    );
+  }
+
+  /** The slow safety net below all events. */
+  #resync(): void {
+    if (this.#stopped) return;
+    this.#resyncTimer = this.#clock.after(this.settings.syncFrequencyMs, () => {
+      this.#resync();
+      if (!this.#runtimeRead) return;
+      this.#runtimePods.relist().then(
+        () => {
+          this.#workers.wakeAll();
+          this.#endOrphans();
+        },
+        (error: unknown) =>
+          this.#logger.warn({ err: error }, "can't list the runtime's pods"),
+      );
+    });
+  }
+
+  async #runtimeHandler(pod: Pod): Promise<string> {
+    const name = pod.spec.runtimeClassName;
+    if (!name) return "";
+    const { client } = this.#options;
+    if (!client)
+      throw new Error(
+        `RuntimeClass "${name}" can't be looked up without an API server`,
+      );
+    return (await client.resource(runtimeClasses).get(name)).handler;
+  }
+
+  #nodeObject(): KubeObject {
+    return {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: this.nodeName, uid: this.nodeName },
+    };
+  }
+
+  #nodeOwner():
+    | {
+        apiVersion: string;
+        kind: string;
+        name: string;
+        uid: string;
+        controller: boolean;
+      }
+    | undefined {
+    return {
+      apiVersion: "v1",
+      kind: "Node",
+      name: this.nodeName,
+      uid: this.nodeName,
+      controller: true,
+    };
+  }
+
+  pods(): readonly Pod[] {
+    return this.#workers.list().map(({ pod }) => {
+      const status = this.#status.get(pod);
+      return status ? { ...pod, status } : pod;
+    });
+  }
+
+  async runningPods(): Promise<readonly Pod[]> {
+    await this.#runtimePods.relist();
+    const found = await Promise.all(
+      this.#runtimePods.uids().map(async (uid) => {
+        const known = this.#runtimePods.get(uid)!;
+        return runtimePodAsPod(await this.#runtimePods.refresh(uid, known));
+      }),
+    );
+    return found.filter((pod): pod is Pod => pod !== undefined);
+  }
+
+  logs(
+    _namespace: string,
+    _name: string,
+    _options: LogOptions,
+  ): Promise<Readable> {
+    return Promise.reject(errors.internal("not yet"));
+  }
+  exec(
+    _namespace: string,
+    _name: string,
+    _options: ExecOptions,
+  ): Promise<ExecSession> {
+    return Promise.reject(errors.internal("not yet"));
+  }
+  attach(
+    _namespace: string,
+    _name: string,
+    _options: Omit<ExecOptions, "command">,
+  ): Promise<ExecSession> {
+    return Promise.reject(errors.internal("not yet"));
+  }
+  portForward(
+    _namespace: string,
+    _name: string,
+    _port: number,
+  ): Promise<Duplex> {
+    return Promise.reject(errors.internal("not yet"));
+  }
+  statsSummary(_onlyCpuAndMemory: boolean): Promise<object> {
+    return Promise.resolve({});
+  }
+  config(): object {
+    return { ...this.settings };
+  }
+  healthy(): Promise<void> {
+    return this.#stopped
+      ? Promise.reject(new Error("the agent is stopped"))
+      : Promise.resolve();
+  }
+}
+
+/** Our own value, below which no child may go where CAP_SYS_RESOURCE is missing. */
+function lowestOomScoreAdj(): number | undefined {
+  try {
+    if (hasSysResource(readFileSync("/proc/self/status", "utf8")))
+      return undefined;
+    return Number(readFileSync("/proc/self/oom_score_adj", "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+const stubVolumes: PodVolumes = {
+  mount: () => Promise.resolve(),
+  containerMounts: () => Promise.resolve([]),
+  unmount: () => Promise.resolve(),
+};
+const stubProbes: PodProbes = {
+  liveness: () => undefined,
+  startup: () => undefined,
+  started: () => true,
+  ready: () => true,
+  update: () => undefined,
+  stopLiveness: () => undefined,
+  remove: () => undefined,
+};

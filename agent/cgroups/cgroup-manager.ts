@@ -1,0 +1,128 @@
+// The cgroups the agent itself makes: one for all pods, one a quality of service, one a pod; containers' own are made by
+// the runtime below them. cgroup v1 and v2 are two drivers of one interface. Paths are relative to the mounted root.
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { AgentConfig } from "../config.ts";
+import { cpuQuota, cpuShares, podResources } from "../pods/linux-resources.ts";
+import { qosClass, type QosClass } from "../pods/pod-shape.ts";
+
+export interface CgroupLimits {
+  cpuShares?: number;
+  /** Microseconds a period; undefined: none. */
+  cpuQuota?: number;
+  cpuPeriod?: number;
+  memoryLimitBytes?: number;
+  /** undefined or -1: no limit. */
+  maxPids?: number;
+}
+
+export interface CgroupDriver {
+  readonly version: 1 | 2;
+  /** Makes the cgroup in every hierarchy, its parents too; idempotent. */
+  create(path: string, limits: CgroupLimits): Promise<void>;
+  update(path: string, limits: CgroupLimits): Promise<void>;
+  /** Kills what is left in it and removes it with all below; idempotent. */
+  remove(path: string): Promise<void>;
+  /** Names of the cgroups directly below. */
+  children(path: string): Promise<string[]>;
+}
+
+export class CgroupManager {
+  #driver: CgroupDriver;
+  readonly #config: Pick<
+    AgentConfig,
+    | "cgroupRoot"
+    | "cgroupsPerQos"
+    | "cpuCfsQuota"
+    | "cpuCfsQuotaPeriodMs"
+    | "podMaxPids"
+  >;
+  readonly #burstable = new Map<string, number>();
+  #burstableShares = 0;
+
+  constructor(driver: CgroupDriver, config: AgentConfig) {
+    this.#driver = driver;
+    this.#config = config;
+  }
+
+  /** Before start(). */
+  useDriver(driver: CgroupDriver): void {
+    this.#driver = driver;
+  }
+
+  async start(): Promise<void> {
+    if (!this.#config.cgroupsPerQos) return;
+    await this.#driver.create(this.#config.cgroupRoot, {});
+    await this.#driver.create(this.#qosPath("BestEffort"), { cpuShares: 2 });
+    await this.#driver.create(this.#qosPath("Burstable"), { cpuShares: 2 });
+  }
+
+  podPath(pod: Pod): string {
+    return this.podPathOf(pod.metadata.uid ?? "", qosClass(pod));
+  }
+
+  podPathOf(uid: string, qos: QosClass): string {
+    return `${this.#qosPath(qos)}/pod${uid}`;
+  }
+
+  async createPod(pod: Pod): Promise<string> {
+    const path = this.podPath(pod);
+    if (!this.#config.cgroupsPerQos) return path;
+    const resources = podResources(pod);
+    const qos = qosClass(pod);
+    const cpuPeriod = this.#config.cpuCfsQuotaPeriodMs * 1000;
+    const limits: CgroupLimits = {
+      cpuShares:
+        qos === "BestEffort" ? 2 : cpuShares(resources.cpuRequestMillis),
+    };
+    if (this.#config.cpuCfsQuota && resources.cpuLimited) {
+      const quota = cpuQuota(resources.cpuLimitMillis, cpuPeriod);
+      if (quota !== undefined)
+        Object.assign(limits, { cpuQuota: quota, cpuPeriod });
+    }
+    if (resources.memoryLimited && resources.memoryLimitBytes > 0)
+      limits.memoryLimitBytes = resources.memoryLimitBytes;
+    if (this.#config.podMaxPids > 0) limits.maxPids = this.#config.podMaxPids;
+    await this.#driver.create(path, limits);
+    if (qos === "Burstable") {
+      this.#burstable.set(pod.metadata.uid ?? "", resources.cpuRequestMillis);
+      await this.#shareBurstable();
+    }
+    return path;
+  }
+
+  /** By uid alone: the class may no longer be known. */
+  async removePod(uid: string): Promise<void> {
+    if (!this.#config.cgroupsPerQos) return;
+    for (const qos of ["Guaranteed", "Burstable", "BestEffort"] as const)
+      await this.#driver.remove(this.podPathOf(uid, qos));
+    if (this.#burstable.delete(uid)) await this.#shareBurstable();
+  }
+
+  /** Pods that have a cgroup, also ones that no runtime knows any more. */
+  async podUids(): Promise<string[]> {
+    const uids: string[] = [];
+    for (const qos of ["Guaranteed", "Burstable", "BestEffort"] as const)
+      for (const name of await this.#driver.children(this.#qosPath(qos)))
+        if (name.startsWith("pod")) uids.push(name.slice(3));
+    return uids;
+  }
+
+  /** All burstable pods together weigh what they requested. */
+  async #shareBurstable(): Promise<void> {
+    const millis = [...this.#burstable.values()].reduce(
+      (sum, value) => sum + value,
+      0,
+    );
+    const shares = cpuShares(millis);
+    if (shares === this.#burstableShares) return;
+    this.#burstableShares = shares;
+    await this.#driver.update(this.#qosPath("Burstable"), {
+      cpuShares: shares,
+    });
+  }
+
+  #qosPath(qos: QosClass): string {
+    const root = this.#config.cgroupRoot === "/" ? "" : this.#config.cgroupRoot;
+    return qos === "Guaranteed" ? root : `${root}/${qos.toLowerCase()}`;
+  }
+}

@@ -1,0 +1,122 @@
+// cgroup v1: the same path in every controller's hierarchy. cpuset's files must be filled from the parent before a
+// process can join. Nothing but us removes these directories (the runtime makes them in controllers we do not know of).
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { CgroupDriver, CgroupLimits } from "./cgroup-manager.ts";
+import { isMissing, removeTree } from "./removal.ts";
+
+export class CgroupV1 implements CgroupDriver {
+  readonly version = 1;
+  readonly #mount: string;
+  #controllers: Promise<string[]> | undefined;
+  readonly #made = new Set<string>();
+
+  constructor(mount: string) {
+    this.#mount = mount;
+  }
+
+  async create(path: string, limits: CgroupLimits): Promise<void> {
+    const segments = path.split("/").filter(Boolean);
+    const controllers = await this.#list();
+    for (let depth = 1; depth <= segments.length; depth++) {
+      const partial = `/${segments.slice(0, depth).join("/")}`;
+      if (depth < segments.length && this.#made.has(partial)) continue;
+      await Promise.all(
+        controllers.map((controller) => this.#make(controller, partial)),
+      );
+      if (depth < segments.length) this.#made.add(partial);
+    }
+    await this.update(path, limits);
+  }
+
+  async #make(controller: string, path: string): Promise<void> {
+    const directory = join(this.#mount, controller, path);
+    try {
+      await mkdir(directory);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
+      throw error;
+    }
+    if (controller === "memory")
+      await write(join(directory, "memory.use_hierarchy"), "1").catch(
+        () => undefined,
+      );
+    if (controller !== "cpuset") return;
+    for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+      const inherited = (
+        await readFile(join(directory, "..", file), "utf8").catch(() => "")
+      ).trim();
+      if (inherited) await write(join(directory, file), inherited);
+    }
+  }
+
+  async update(path: string, limits: CgroupLimits): Promise<void> {
+    const controllers = new Set(await this.#list());
+    const set = async (
+      controller: string,
+      file: string,
+      value: number | undefined,
+    ): Promise<void> => {
+      if (value !== undefined && controllers.has(controller))
+        await write(join(this.#mount, controller, path, file), String(value));
+    };
+    await set("cpu", "cpu.shares", limits.cpuShares);
+    if (limits.cpuQuota !== undefined) {
+      await set("cpu", "cpu.cfs_period_us", limits.cpuPeriod);
+      await set("cpu", "cpu.cfs_quota_us", limits.cpuQuota);
+    }
+    await set("memory", "memory.limit_in_bytes", limits.memoryLimitBytes);
+    if (limits.maxPids !== undefined && limits.maxPids > 0)
+      await set("pids", "pids.max", limits.maxPids);
+  }
+
+  async remove(path: string): Promise<void> {
+    await Promise.all(
+      (await this.#list()).map((controller) =>
+        removeTree(join(this.#mount, controller, path), rmdir),
+      ),
+    );
+  }
+
+  async children(path: string): Promise<string[]> {
+    const names = new Set<string>();
+    for (const controller of ["memory", "cpu", "pids"]) {
+      const entries = await readdir(join(this.#mount, controller, path), {
+        withFileTypes: true,
+      }).catch(() => []);
+      for (const entry of entries)
+        if (entry.isDirectory()) names.add(entry.name);
+    }
+    return [...names];
+  }
+
+  /** Hierarchies present; symbolic links (cpu → cpu,cpuacct) are the same hierarchy twice. */
+  #list(): Promise<string[]> {
+    this.#controllers ??= readdir(this.#mount, { withFileTypes: true }).then(
+      (entries) => {
+        const links = entries
+          .filter((entry) => entry.isSymbolicLink())
+          .map(({ name }) => name);
+        const directories = entries
+          .filter((entry) => entry.isDirectory())
+          .map(({ name }) => name);
+        // A joint hierarchy is addressed by its short names where links exist.
+        return directories
+          .filter((name) => !name.includes(","))
+          .concat(
+            links.includes("cpu") ? ["cpu"] : [],
+            links.includes("net_cls") ? ["net_cls"] : [],
+          );
+      },
+    );
+    return this.#controllers;
+  }
+}
+
+async function write(file: string, value: string): Promise<void> {
+  try {
+    await writeFile(file, value, { flag: "r+" });
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

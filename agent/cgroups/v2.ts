@@ -1,0 +1,115 @@
+// cgroup v2: one tree; controllers are delegated downwards by cgroup.subtree_control, from the root to the parent.
+import {
+  access,
+  mkdir,
+  readdir,
+  readFile,
+  rmdir,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import type { CgroupDriver, CgroupLimits } from "./cgroup-manager.ts";
+import { removeTree } from "./removal.ts";
+
+const wanted = ["cpuset", "cpu", "io", "memory", "hugetlb", "pids"];
+
+/** True where the unified hierarchy alone is mounted. */
+export async function isUnified(mount: string): Promise<boolean> {
+  return await access(join(mount, "cgroup.controllers")).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** v1 shares 2…262144 onto v2 weight 1…10000. */
+export function cpuWeight(shares: number): number {
+  return Math.floor(1 + ((shares - 2) * 9999) / 262_142);
+}
+
+export class CgroupV2 implements CgroupDriver {
+  readonly version = 2;
+  readonly #mount: string;
+  /** rmdir on the real file system; tests on a plain tree pass a recursive removal. */
+  readonly #rmdir: (path: string) => Promise<void>;
+
+  constructor(
+    mount: string,
+    removeDirectory: (path: string) => Promise<void> = rmdir,
+  ) {
+    this.#mount = mount;
+    this.#rmdir = removeDirectory;
+  }
+
+  async create(path: string, limits: CgroupLimits): Promise<void> {
+    let directory = this.#mount;
+    for (const segment of path.split("/").filter(Boolean)) {
+      await this.#delegate(directory);
+      directory = join(directory, segment);
+      await mkdir(directory, { recursive: true });
+    }
+    await this.update(path, limits);
+  }
+
+  async #delegate(directory: string): Promise<void> {
+    const read = async (file: string): Promise<Set<string>> =>
+      new Set(
+        (await readFile(join(directory, file), "utf8").catch(() => ""))
+          .trim()
+          .split(/\s+/),
+      );
+    const [available, enabled] = await Promise.all([
+      read("cgroup.controllers"),
+      read("cgroup.subtree_control"),
+    ]);
+    const missing = wanted.filter(
+      (name) => available.has(name) && !enabled.has(name),
+    );
+    // One by one: one controller that can't be delegated must not keep the others back.
+    for (const name of missing)
+      await writeFile(
+        join(directory, "cgroup.subtree_control"),
+        `+${name}`,
+      ).catch(() => undefined);
+  }
+
+  async update(path: string, limits: CgroupLimits): Promise<void> {
+    const directory = join(this.#mount, path);
+    const set = (file: string, value: string): Promise<void> =>
+      writeFile(join(directory, file), value).catch(ignoreMissing);
+    if (limits.cpuShares !== undefined)
+      await set("cpu.weight", String(cpuWeight(limits.cpuShares)));
+    if (limits.cpuQuota !== undefined)
+      await set("cpu.max", `${limits.cpuQuota} ${limits.cpuPeriod ?? 100_000}`);
+    if (limits.memoryLimitBytes !== undefined)
+      await set("memory.max", String(limits.memoryLimitBytes));
+    if (limits.maxPids !== undefined && limits.maxPids > 0)
+      await set("pids.max", String(limits.maxPids));
+  }
+
+  async remove(path: string): Promise<void> {
+    const directory = join(this.#mount, path);
+    await writeFile(join(directory, "cgroup.kill"), "1", { flag: "r+" }).catch(
+      () => undefined,
+    );
+    await removeTree(directory, this.#rmdir);
+  }
+
+  async children(path: string): Promise<string[]> {
+    const entries = await readdir(join(this.#mount, path), {
+      withFileTypes: true,
+    }).catch(() => []);
+    return entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  // A controller that the kernel lacks or could not be delegated.
+  if (
+    error.code !== "ENOENT" &&
+    error.code !== "EACCES" &&
+    error.code !== "EPERM"
+  )
+    throw error;
+}

@@ -1,0 +1,268 @@
+// Static pods from a directory (or one file): inotify through chokidar, a rescan each file-check-frequency as the safety
+// net. A file that can't be used is reported and its last good version stays in force until the file goes; the others go
+// on. Temporary files of editors are ignored. Of two pods of one name the one that was there first stays.
+import { mkdir, readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { FSWatcher } from "chokidar";
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import { podFullName } from "../pods/pod-shape.ts";
+import { fileStamp, readManifestFile } from "./manifest-reader.ts";
+import { staticPod } from "./static-pod.ts";
+
+export interface FileSourceOptions {
+  path: string;
+  nodeName: string;
+  checkFrequencyMs: number;
+  clock: Clock;
+  logger: Logger;
+  /** The complete set, at first and after each change. */
+  onPods: (pods: readonly Pod[]) => void;
+  /** Objects of other kinds by file; files without any are left out. */
+  onOthers?: (byFile: ReadonlyMap<string, readonly AnyObject[]>) => void;
+  onProblem: (file: string, message: string) => void;
+}
+
+interface FileState {
+  stamp: string;
+  pods: Pod[];
+  others: AnyObject[];
+  problem: string | undefined;
+}
+
+/** A half-written file is given this long before it counts as bad. */
+const settleMs = 250;
+
+export class FileSource {
+  readonly #options: FileSourceOptions;
+  readonly #files = new Map<string, FileState>();
+  readonly #holders = new Map<string, string>();
+  readonly #clashes = new Set<string>();
+  #watcher: FSWatcher | undefined;
+  #timer: Timer | undefined;
+  readonly #settling = new Map<string, Timer>();
+  #work: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: FileSourceOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when everything there was read once. Never rejects for bad files. */
+  async start(): Promise<void> {
+    const { path } = this.#options;
+    await mkdir(path, { recursive: true }).catch(() => undefined);
+    const { watch } = await import("chokidar");
+    this.#watcher = watch(path, {
+      ignoreInitial: true,
+      depth: 0,
+      ignored: (name) => name !== path && isTemporary(name),
+    });
+    this.#watcher.on("all", (_event, file) =>
+      this.#enqueue(() => this.#readOne(file)),
+    );
+    this.#watcher.on("error", (error) =>
+      this.#options.logger.warn(
+        { err: error, path },
+        "can't watch the manifests; they are read at intervals",
+      ),
+    );
+    this.#enqueue(() => this.#rescan());
+    await this.#work;
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    for (const timer of this.#settling.values()) timer.cancel();
+    await this.#watcher?.close();
+    await this.#work;
+  }
+
+  #schedule(): void {
+    this.#timer = this.#options.clock.after(
+      this.#options.checkFrequencyMs,
+      () => {
+        this.#enqueue(() => this.#rescan());
+        this.#schedule();
+      },
+    );
+  }
+
+  /** One at a time, in order. */
+  #enqueue(work: () => Promise<void>): void {
+    this.#work = this.#work.then(async () => {
+      if (this.#stopped) return;
+      try {
+        await work();
+      } catch (error) {
+        this.#options.logger.warn(
+          { err: error, path: this.#options.path },
+          "can't read the manifests",
+        );
+      }
+    });
+  }
+
+  async #rescan(): Promise<void> {
+    const { path } = this.#options;
+    const found = await stat(path).catch(() => undefined);
+    const names = found?.isDirectory()
+      ? (await readdir(path))
+          .filter((name) => !isTemporary(name))
+          .map((name) => join(path, name))
+      : found
+        ? [path]
+        : [];
+    let changed = false;
+    for (const file of names.sort())
+      changed = (await this.#readFile(file, false)) || changed;
+    for (const file of [...this.#files.keys()])
+      if (!names.includes(file)) changed = this.#drop(file) || changed;
+    this.#publish();
+    void changed;
+  }
+
+  async #readOne(file: string): Promise<void> {
+    if (
+      file === this.#options.path &&
+      (await stat(file).catch(() => undefined))?.isDirectory()
+    )
+      return;
+    if (await this.#readFile(file, true)) this.#publish();
+  }
+
+  /** `fresh`: it was changed just now, so that a bad file may be one half written. */
+  async #readFile(file: string, fresh: boolean): Promise<boolean> {
+    const { nodeName, clock } = this.#options;
+    const before = this.#files.get(file);
+    try {
+      const found = await stat(file);
+      if (found.isDirectory()) return false;
+      if (before && before.stamp === fileStamp(found)) return false;
+      const { objects, stamp } = await readManifestFile(file);
+      const pods: Pod[] = [];
+      const others: AnyObject[] = [];
+      for (const object of objects) {
+        if (object.kind === "Pod" && object.apiVersion === "v1")
+          pods.push(
+            staticPod(object as unknown as Pod, {
+              nodeName,
+              source: "file",
+              origin: file,
+              nowMs: clock.now(),
+            }),
+          );
+        else if (this.#options.onOthers) others.push(object);
+        else
+          throw new Error(
+            `kind: Unsupported value: "${object.kind ?? ""}": only v1 Pod can be run without an API server`,
+          );
+      }
+      this.#files.set(file, { stamp, pods, others, problem: undefined });
+      if (before?.problem)
+        this.#options.logger.info({ file }, "manifest is good again");
+      return true;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === "ENOENT" && !(await isLink(file))) return this.#drop(file);
+      if (fresh) {
+        this.#settling.get(file)?.cancel();
+        this.#settling.set(
+          file,
+          clock.after(settleMs, () =>
+            this.#enqueue(async () => {
+              this.#settling.delete(file);
+              if (await this.#readFile(file, false)) this.#publish();
+            }),
+          ),
+        );
+        return false;
+      }
+      this.#reportBad(file, before, error);
+      return false;
+    }
+  }
+
+  #reportBad(
+    file: string,
+    before: FileState | undefined,
+    error: unknown,
+  ): void {
+    const text = error instanceof Error ? error.message : String(error);
+    const problem = text.startsWith(file) ? text : `${file}: ${text}`;
+    if (before?.problem !== problem) this.#options.onProblem(file, problem);
+    // The stamp stays old, so that the next rescan tries again; the pods of the last good version stay too.
+    this.#files.set(file, {
+      stamp: "",
+      pods: before?.pods ?? [],
+      others: before?.others ?? [],
+      problem,
+    });
+  }
+
+  #drop(file: string): boolean {
+    return this.#files.delete(file);
+  }
+
+  #publish(): void {
+    const chosen = new Map<string, { pod: Pod; file: string }>();
+    const clashes = new Set<string>();
+    const files = [...this.#files.keys()].sort();
+    const consider = (file: string, pod: Pod, holding: boolean): void => {
+      const name = podFullName(pod);
+      if ((this.#holders.get(name) === file) !== holding) return;
+      const holder = chosen.get(name);
+      if (!holder) {
+        chosen.set(name, { pod, file });
+        return;
+      }
+      if (holder.pod === pod) return;
+      const key = `${file}\0${name}`;
+      clashes.add(key);
+      if (!this.#clashes.has(key))
+        this.#options.onProblem(
+          file,
+          `${file}: metadata.name: Duplicate value: "${pod.metadata.name}": already used by ${holder.file}`,
+        );
+    };
+    for (const holding of [true, false])
+      for (const file of files)
+        for (const pod of this.#files.get(file)!.pods)
+          consider(file, pod, holding);
+    this.#holders.clear();
+    for (const [name, { file }] of chosen) this.#holders.set(name, file);
+    this.#clashes.clear();
+    for (const key of clashes) this.#clashes.add(key);
+    this.#options.onPods([...chosen.values()].map(({ pod }) => pod));
+    if (this.#options.onOthers) {
+      const others = files
+        .map((file) => [file, this.#files.get(file)!.others] as const)
+        .filter(([, objects]) => objects.length > 0);
+      this.#options.onOthers(new Map(others));
+    }
+  }
+}
+
+/** Hidden files and what editors leave while they write. */
+export function isTemporary(path: string): boolean {
+  const name = basename(path);
+  return (
+    name.startsWith(".") ||
+    name.startsWith("#") ||
+    name.endsWith("~") ||
+    /\.(swp|swx|swo|tmp|bak)$/.test(name) ||
+    name === "4913"
+  );
+}
+
+async function isLink(file: string): Promise<boolean> {
+  const { lstat } = await import("node:fs/promises");
+  return await lstat(file).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+}

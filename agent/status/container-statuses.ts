@@ -1,0 +1,202 @@
+// ContainerStatus objects from what the runtime reports, with the reference's states and reasons. Pure: the same inputs
+// give the same statuses.
+import { formatTime } from "../../api/clock.ts";
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  Pod,
+  VolumeMountStatus,
+} from "../../api/types/core-v1.ts";
+import type { ContainerStatus as RuntimeContainer } from "../../cri/runtime.ts";
+import { containerRecord, type ContainerKind } from "../pods/labels.ts";
+import type { RuntimePod } from "../pods/runtime-pods.ts";
+
+export interface WaitingReason {
+  reason: string;
+  message: string;
+}
+
+export interface ContainerReadiness {
+  /** A running container's startup probe succeeded, or it has none. */
+  started(container: Container, containerId: string): boolean;
+  /** A running, started container's readiness probe succeeded, or it has none. */
+  ready(container: Container, containerId: string): boolean;
+}
+
+export interface ContainerStatusInputs {
+  pod: Pod;
+  runtimePod: RuntimePod;
+  runtimeName: string;
+  /** By container name: why it does not run. */
+  waiting: ReadonlyMap<string, WaitingReason>;
+  readiness: ContainerReadiness;
+  previous: readonly ContainerStatus[];
+  /** The pod will not be started (again). */
+  ended: boolean;
+}
+
+export function containerStatuses(
+  inputs: ContainerStatusInputs,
+  containers: readonly { container: Container; kind: ContainerKind }[],
+): ContainerStatus[] {
+  return containers.map(({ container, kind }) =>
+    containerStatus(inputs, container, kind),
+  );
+}
+
+function containerStatus(
+  inputs: ContainerStatusInputs,
+  container: Container,
+  kind: ContainerKind,
+): ContainerStatus {
+  const { pod, runtimePod, runtimeName, waiting, readiness } = inputs;
+  const runs = runtimePod.containers.filter(
+    ({ name }) => name === container.name,
+  );
+  const current = runs[0];
+  const previous = inputs.previous.find(({ name }) => name === container.name);
+  const status: ContainerStatus = {
+    name: container.name,
+    image: container.image ?? "",
+    imageID: "",
+    ready: false,
+    restartCount: current
+      ? containerRecord(current.annotations).restartCount
+      : (previous?.restartCount ?? 0),
+    started: false,
+    state: {},
+    lastState: {},
+    ...volumeMounts(container),
+  };
+  if (!current) {
+    withoutContainer(inputs, status, previous, container);
+    return status;
+  }
+  status.containerID = `${runtimeName}://${current.id}`;
+  status.image = current.image || status.image;
+  status.imageID = current.imageRef;
+  const why = waiting.get(container.name);
+  if (current.state === "running") {
+    status.state = { running: { startedAt: formatTime(current.startedAtMs) } };
+    status.started = readiness.started(container, current.id);
+    status.ready =
+      kind === "init"
+        ? false
+        : status.started && readiness.ready(container, current.id);
+    if (runs[1]?.state === "exited")
+      status.lastState = terminated(runs[1], runtimeName);
+    else if (
+      previous?.restartCount === status.restartCount &&
+      previous.lastState
+    )
+      status.lastState = previous.lastState;
+    return status;
+  }
+  if (current.state === "exited") {
+    if (why && !inputs.ended) {
+      status.state = { waiting: { ...why } };
+      status.lastState = terminated(current, runtimeName);
+    } else {
+      status.state = terminated(current, runtimeName);
+      if (runs[1]?.state === "exited")
+        status.lastState = terminated(runs[1], runtimeName);
+      else if (
+        previous?.restartCount === status.restartCount &&
+        previous.lastState
+      )
+        status.lastState = previous.lastState;
+      if (kind === "init") status.ready = current.exitCode === 0;
+    }
+    return status;
+  }
+  // Created, not started yet (or the start failed and says why).
+  status.state = {
+    waiting: why ? { ...why } : { reason: defaultWaiting(pod) },
+  };
+  if (runs[1]?.state === "exited")
+    status.lastState = terminated(runs[1], runtimeName);
+  return status;
+}
+
+/** The runtime knows no such container: not made yet, or removed behind our back. */
+function withoutContainer(
+  inputs: ContainerStatusInputs,
+  status: ContainerStatus,
+  previous: ContainerStatus | undefined,
+  container: Container,
+): void {
+  const why = inputs.waiting.get(container.name);
+  const before = previous?.state;
+  if (before?.terminated && !why) {
+    // Its remains were collected; what was reported stays.
+    Object.assign(status, { ...previous, name: status.name });
+    return;
+  }
+  if (before?.running && previous) {
+    const lost: ContainerState = {
+      terminated: {
+        exitCode: 137,
+        reason: "ContainerStatusUnknown",
+        message:
+          "The container could not be located when the pod was terminated",
+        ...(previous.containerID ? { containerID: previous.containerID } : {}),
+      },
+    };
+    if (inputs.ended) status.state = lost;
+    else {
+      status.lastState = lost;
+      status.state = {
+        waiting: why ? { ...why } : { reason: defaultWaiting(inputs.pod) },
+      };
+      status.restartCount = previous.restartCount + 1;
+    }
+    return;
+  }
+  if (previous?.lastState) status.lastState = previous.lastState;
+  status.state = {
+    waiting: why ? { ...why } : { reason: defaultWaiting(inputs.pod) },
+  };
+  void container;
+}
+
+function defaultWaiting(pod: Pod): string {
+  return (pod.spec.initContainers?.length ?? 0) > 0
+    ? "PodInitializing"
+    : "ContainerCreating";
+}
+
+export function terminated(
+  container: RuntimeContainer,
+  runtimeName: string,
+): ContainerState {
+  const reason =
+    container.reason || (container.exitCode === 0 ? "Completed" : "Error");
+  return {
+    terminated: {
+      exitCode: container.exitCode,
+      reason,
+      ...(container.message ? { message: container.message } : {}),
+      startedAt:
+        container.startedAtMs > 0 ? formatTime(container.startedAtMs) : null,
+      finishedAt:
+        container.finishedAtMs > 0 ? formatTime(container.finishedAtMs) : null,
+      containerID: `${runtimeName}://${container.id}`,
+    } as ContainerState["terminated"] & object,
+  };
+}
+
+function volumeMounts(container: Container): {
+  volumeMounts?: VolumeMountStatus[];
+} {
+  const mounts = (container.volumeMounts ?? []).map(
+    (mount): VolumeMountStatus => ({
+      name: mount.name,
+      mountPath: mount.mountPath,
+      ...(mount.readOnly
+        ? { readOnly: true, recursiveReadOnly: "Disabled" }
+        : {}),
+    }),
+  );
+  return mounts.length > 0 ? { volumeMounts: mounts } : {};
+}

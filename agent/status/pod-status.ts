@@ -1,0 +1,266 @@
+// The PodStatus the agent reports: phase, conditions, addresses, container statuses. Pure; transition times are kept
+// from the previous status. Conditions that others own (readiness gates among them) are carried over untouched.
+import { formatTime } from "../../api/clock.ts";
+import type {
+  ContainerStatus,
+  Pod,
+  PodCondition,
+  PodStatus,
+} from "../../api/types/core-v1.ts";
+import { podContainers, isSidecar, qosClass } from "../pods/pod-shape.ts";
+import { readySandbox, type RuntimePod } from "../pods/runtime-pods.ts";
+import {
+  containerStatuses,
+  type ContainerReadiness,
+  type WaitingReason,
+} from "./container-statuses.ts";
+import { podPhase, type Phase } from "./phase.ts";
+
+export interface PodStatusInputs {
+  pod: Pod;
+  runtimePod: RuntimePod;
+  runtimeName: string;
+  previous: PodStatus | undefined;
+  waiting: ReadonlyMap<string, WaitingReason>;
+  readiness: ContainerReadiness;
+  nodeIPs: readonly string[];
+  nowMs: number;
+  startedAtMs: number;
+  /** The pod ends or has ended: nothing will be started any more. */
+  ended: boolean;
+  /** The agent itself ends the pod (deadline, eviction, admission): phase, reason and message to report. */
+  failure?: { reason: string; message: string } | undefined;
+}
+
+export const ownConditions = new Set([
+  "PodReadyToStartContainers",
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "PodScheduled",
+]);
+
+export function podStatus(inputs: PodStatusInputs): PodStatus {
+  const { pod, runtimePod, previous, nowMs, ended, failure } = inputs;
+  const all = podContainers(pod);
+  const ofKind = (...kinds: string[]): typeof all =>
+    all.filter(({ kind }) => kinds.includes(kind));
+  const build = (
+    chosen: typeof all,
+    before: readonly ContainerStatus[] | undefined,
+  ): ContainerStatus[] =>
+    containerStatuses({ ...inputs, previous: before ?? [] }, chosen);
+  const initStatuses = build(
+    ofKind("init", "sidecar"),
+    previous?.initContainerStatuses,
+  );
+  const statuses = build(ofKind("app"), previous?.containerStatuses);
+  const ephemeral = build(
+    ofKind("ephemeral"),
+    previous?.ephemeralContainerStatuses,
+  );
+  const stopped = [...initStatuses, ...statuses].every(
+    ({ state }) => !state?.running,
+  );
+  let phase: Phase = podPhase(pod, initStatuses, statuses, ended && stopped);
+  if (previous?.phase === "Failed" || previous?.phase === "Succeeded")
+    phase = previous.phase;
+  if (failure) phase = "Failed";
+
+  const status: PodStatus = { phase };
+  const message = failure?.message ?? previous?.message;
+  const reason = failure?.reason ?? previous?.reason;
+  if (message) status.message = message;
+  if (reason) status.reason = reason;
+  status.conditions = conditions(inputs, phase, initStatuses, statuses);
+  const hostIP = inputs.nodeIPs[0];
+  if (hostIP) {
+    status.hostIP = hostIP;
+    status.hostIPs = inputs.nodeIPs.map((ip) => ({ ip }));
+  }
+  const ips = podIPs(inputs);
+  if (ips.length > 0) {
+    status.podIP = ips[0]!;
+    status.podIPs = ips.map((ip) => ({ ip }));
+  }
+  status.startTime = previous?.startTime ?? formatTime(inputs.startedAtMs);
+  if (initStatuses.length > 0) status.initContainerStatuses = initStatuses;
+  status.containerStatuses = statuses;
+  if (ephemeral.length > 0) status.ephemeralContainerStatuses = ephemeral;
+  status.qosClass = previous?.qosClass ?? qosClass(pod);
+  if (previous?.nominatedNodeName)
+    status.nominatedNodeName = previous.nominatedNodeName;
+  if (previous?.resourceClaimStatuses)
+    status.resourceClaimStatuses = previous.resourceClaimStatuses;
+  void nowMs;
+  void runtimePod;
+  return status;
+}
+
+function podIPs({
+  pod,
+  runtimePod,
+  previous,
+  nodeIPs,
+  ended,
+}: PodStatusInputs): string[] {
+  if (pod.spec.hostNetwork)
+    return runtimePod.sandboxes.length > 0 || previous?.podIP
+      ? [...nodeIPs]
+      : [];
+  const sandbox = readySandbox(runtimePod);
+  if (sandbox && sandbox.ips.length > 0) return sandbox.ips;
+  // A pod that ends keeps the address it had.
+  if (ended || previous?.podIP)
+    return (previous?.podIPs ?? []).map(({ ip }) => ip);
+  return [];
+}
+
+function conditions(
+  inputs: PodStatusInputs,
+  phase: Phase,
+  initStatuses: readonly ContainerStatus[],
+  statuses: readonly ContainerStatus[],
+): PodCondition[] {
+  const { pod, runtimePod, previous } = inputs;
+  const sandbox = readySandbox(runtimePod);
+  const sandboxReady =
+    sandbox !== undefined &&
+    (pod.spec.hostNetwork === true || sandbox.ips.length > 0);
+  const result: PodCondition[] = [
+    condition(inputs, "PodReadyToStartContainers", { ok: sandboxReady }),
+    condition(
+      inputs,
+      "Initialized",
+      initialized(pod, phase, initStatuses, statuses),
+    ),
+  ];
+  const containersReady = readiness(pod, phase, initStatuses, statuses);
+  const gatesOpen = openGates(
+    pod,
+    previous?.conditions ?? pod.status?.conditions ?? [],
+  );
+  result.push(
+    condition(
+      inputs,
+      "Ready",
+      containersReady.ok && gatesOpen ? gatesOpen : containersReady,
+    ),
+  );
+  result.push(condition(inputs, "ContainersReady", containersReady));
+  result.push(condition(inputs, "PodScheduled", { ok: true }));
+  const others = (previous?.conditions ?? []).filter(
+    ({ type }) => !ownConditions.has(type),
+  );
+  return [...result, ...others];
+}
+
+interface Verdict {
+  ok: boolean;
+  reason?: string;
+  message?: string;
+}
+
+function initialized(
+  pod: Pod,
+  phase: Phase,
+  initStatuses: readonly ContainerStatus[],
+  statuses: readonly ContainerStatus[],
+): Verdict {
+  if (phase === "Succeeded") return { ok: true, reason: "PodCompleted" };
+  // Once an app container was started the pod stays initialized.
+  if (
+    statuses.some(
+      ({ state, lastState }) =>
+        state?.running || state?.terminated || lastState?.terminated,
+    )
+  )
+    return { ok: true };
+  const incomplete = (pod.spec.initContainers ?? [])
+    .filter((container) => {
+      const status = initStatuses.find(({ name }) => name === container.name);
+      return isSidecar(container) ? !status?.started : !status?.ready;
+    })
+    .map(({ name }) => name);
+  if (incomplete.length === 0) return { ok: true };
+  return {
+    ok: false,
+    reason: "ContainersNotInitialized",
+    message: `containers with incomplete status: [${incomplete.join(" ")}]`,
+  };
+}
+
+function readiness(
+  pod: Pod,
+  phase: Phase,
+  initStatuses: readonly ContainerStatus[],
+  statuses: readonly ContainerStatus[],
+): Verdict {
+  if (phase === "Succeeded") return { ok: false, reason: "PodCompleted" };
+  if (phase === "Failed") return { ok: false, reason: "PodFailed" };
+  const unready = [
+    ...(pod.spec.initContainers ?? [])
+      .filter(isSidecar)
+      .filter(
+        ({ name }) =>
+          !initStatuses.find((status) => status.name === name)?.ready,
+      ),
+    ...pod.spec.containers.filter(
+      ({ name }) => !statuses.find((status) => status.name === name)?.ready,
+    ),
+  ].map(({ name }) => name);
+  if (unready.length === 0) return { ok: true };
+  return {
+    ok: false,
+    reason: "ContainersNotReady",
+    message: `containers with unready status: [${unready.join(" ")}]`,
+  };
+}
+
+/** undefined where the pod has no readiness gates. */
+function openGates(
+  pod: Pod,
+  present: readonly PodCondition[],
+): Verdict | undefined {
+  const gates = pod.spec.readinessGates ?? [];
+  if (gates.length === 0) return undefined;
+  const messages: string[] = [];
+  for (const { conditionType } of gates) {
+    const found = present.find(({ type }) => type === conditionType);
+    if (!found)
+      messages.push(
+        `corresponding condition of pod readiness gate "${conditionType}" does not exist.`,
+      );
+    else if (found.status !== "True")
+      messages.push(
+        `the status of pod readiness gate "${conditionType}" is not "True", but ${found.status}`,
+      );
+  }
+  if (messages.length === 0) return { ok: true };
+  return {
+    ok: false,
+    reason: "ReadinessGatesNotReady",
+    message: messages.join(", "),
+  };
+}
+
+function condition(
+  inputs: PodStatusInputs,
+  type: string,
+  verdict: Verdict,
+): PodCondition {
+  const status = verdict.ok ? "True" : "False";
+  const before = inputs.previous?.conditions?.find(
+    (candidate) => candidate.type === type,
+  );
+  const kept =
+    before?.status === status ? before.lastTransitionTime : undefined;
+  return {
+    type,
+    status,
+    ...(verdict.reason ? { reason: verdict.reason } : {}),
+    ...(verdict.message ? { message: verdict.message } : {}),
+    lastProbeTime: null as unknown as string,
+    lastTransitionTime: kept ?? formatTime(inputs.nowMs),
+  };
+}

@@ -1,0 +1,171 @@
+// A node for tests of the agent: a private containerd, Debian's busybox as image, directories and a cgroup root of its
+// own. close() ends every pod, containerd and removes all of it.
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { execFileSync } from "node:child_process";
+import pino, { type Logger } from "pino";
+import {
+  createAgent,
+  type Agent,
+  type AgentOptions,
+} from "../../../agent/agent.ts";
+import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
+import {
+  startPrivateContainerd,
+  type PrivateContainerd,
+} from "../../../cri/private-containerd/private-containerd.ts";
+import type { Runtime } from "../../../cri/runtime.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import { busyboxImageTar } from "../../support/busybox-image.ts";
+import { eventually } from "../../support/eventually.ts";
+import {
+  makeTempDirectory,
+  removeTempDirectory,
+} from "../../support/temp-directory.ts";
+
+export interface NodeFixture {
+  directory: string;
+  manifests: string;
+  runtime: Runtime;
+  logger: Logger;
+  /** A new agent on this node's directories; the caller stops it (or close() does). */
+  agent(options?: Partial<AgentOptions>): Agent;
+  newRuntime(): Runtime;
+  writePod(file: string, pod: Pod): Promise<void>;
+  close(): Promise<void>;
+}
+
+let counter = 0;
+
+export async function startNode(): Promise<NodeFixture> {
+  const directory = makeTempDirectory("orbit-agent-");
+  const logger = pino(
+    { level: process.env.ORBIT_TEST_LOG ?? "silent" },
+    pino.destination(2),
+  );
+  const containerd: PrivateContainerd = await startPrivateContainerd({
+    directory: path.join(directory, "containerd"),
+    logger,
+  });
+  const newRuntime = (): Runtime =>
+    createContainerdRuntime({
+      endpoint: containerd.endpoint,
+      logger,
+      cni: { directory: containerd.cniConfigurationDirectory } as never,
+    });
+  const runtime = newRuntime();
+  await runtime.start();
+  await runtime.importImage(await busyboxImageTar());
+  const cgroupRoot = `/orbit-agent-test-${process.pid}-${counter++}`;
+  const manifests = path.join(directory, "manifests");
+  await fs.mkdir(manifests);
+  const agents: Agent[] = [];
+  return {
+    directory,
+    manifests,
+    runtime,
+    logger,
+    newRuntime,
+    agent(options = {}) {
+      const { config, ...rest } = options;
+      const agent = createAgent({
+        runtime,
+        logger,
+        ...rest,
+        config: {
+          nodeName: "test-node",
+          nodeIPs: ["127.0.0.1"],
+          manifestsDirectory: manifests,
+          rootDirectory: path.join(directory, "agent"),
+          memoryDirectory: path.join(directory, "memory"),
+          podLogsDirectory: path.join(directory, "logs/pods"),
+          containerLogsDirectory: path.join(directory, "logs/containers"),
+          cgroupRoot,
+          ...config,
+        },
+      });
+      agents.push(agent);
+      return agent;
+    },
+    async writePod(file, pod) {
+      const target = path.join(manifests, file);
+      await fs.writeFile(`${target}~`, JSON.stringify(pod));
+      await fs.rename(`${target}~`, target);
+    },
+    async close() {
+      for (const agent of agents) await agent.stop();
+      for (const { id } of await runtime.listContainers())
+        await runtime.stopContainer(id, 0).catch(() => undefined);
+      for (const { id } of await runtime.listContainers())
+        await runtime.removeContainer(id).catch(() => undefined);
+      for (const { id } of await runtime.listPodSandboxes()) {
+        await runtime.stopPodSandbox(id).catch(() => undefined);
+        await runtime.removePodSandbox(id).catch(() => undefined);
+      }
+      await runtime.stop();
+      await containerd.stop();
+      await eventually(() => removeCgroups(cgroupRoot), {
+        what: "cgroups to go",
+      });
+      for (const mount of mountsBelow(directory))
+        execFileSync("umount", ["-l", mount]);
+      removeTempDirectory(directory);
+    },
+  };
+}
+
+function mountsBelow(directory: string): string[] {
+  const text = execFileSync("cat", ["/proc/mounts"], { encoding: "utf8" });
+  return text
+    .split("\n")
+    .map((line) => line.split(" ")[1] ?? "")
+    .filter((mount) => mount.startsWith(`${directory}/`))
+    .reverse();
+}
+
+async function removeCgroups(root: string): Promise<boolean> {
+  for (const controller of await fs.readdir("/sys/fs/cgroup"))
+    await removeTree(path.join("/sys/fs/cgroup", controller, root));
+  return true;
+}
+
+async function removeTree(directory: string): Promise<void> {
+  const entries = await fs
+    .readdir(directory, { withFileTypes: true })
+    .catch(() => []);
+  for (const entry of entries)
+    if (entry.isDirectory()) await removeTree(path.join(directory, entry.name));
+  await fs.rmdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+  });
+}
+
+/** A pod of one busybox container on the host's network. */
+export function busyboxPod(
+  name: string,
+  script: string,
+  spec: Partial<Pod["spec"]> = {},
+): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: {
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        {
+          name: "main",
+          image: "busybox",
+          imagePullPolicy: "IfNotPresent",
+          command: ["/bin/sh", "-c", script],
+        },
+      ],
+      ...spec,
+    },
+  };
+}
+
+export function podOf(agent: Agent, name: string): Pod | undefined {
+  return agent.pods().find(({ metadata }) => metadata.name === name);
+}

@@ -1,0 +1,74 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { eventually } from "../../support/eventually.ts";
+import {
+  busyboxPod,
+  podOf,
+  startNode,
+  type NodeFixture,
+} from "./node-fixture.ts";
+
+let node: NodeFixture;
+beforeAll(async () => {
+  node = await startNode();
+});
+afterAll(async () => {
+  await node?.close();
+});
+
+test("a manifest runs, a change replaces it, removal ends it; another agent adopts it", async () => {
+  const agent = node.agent();
+  await agent.start();
+  const started = performance.now();
+  await node.writePod("web.yaml", busyboxPod("web", "sleep 1000"));
+  const pod = await eventually(() => {
+    const found = podOf(agent, "web-test-node");
+    return found?.status?.phase === "Running" ? found : undefined;
+  });
+  const runningMs = performance.now() - started;
+  console.log(`static pod running after ${runningMs.toFixed(0)} ms`);
+  expect(
+    pod.status?.conditions?.find(({ type }) => type === "Ready")?.status,
+  ).toBe("True");
+  expect(pod.status?.containerStatuses?.[0]).toMatchObject({
+    name: "main",
+    ready: true,
+    started: true,
+    restartCount: 0,
+  });
+  expect(pod.status?.containerStatuses?.[0]?.containerID).toMatch(
+    /^containerd:\/\/[0-9a-f]{64}$/,
+  );
+  await agent.stop();
+
+  // The containers go on without the agent, and the next one finds them.
+  const second = node.agent();
+  await second.start();
+  const adopted = await eventually(() =>
+    podOf(second, "web-test-node")?.status?.phase === "Running"
+      ? podOf(second, "web-test-node")
+      : undefined,
+  );
+  expect(adopted.status?.containerStatuses?.[0]?.containerID).toBe(
+    pod.status?.containerStatuses?.[0]?.containerID,
+  );
+
+  const changed = busyboxPod("web", "sleep 2000");
+  await node.writePod("web.yaml", changed);
+  const replaced = await eventually(() => {
+    const found = podOf(second, "web-test-node");
+    return found?.status?.phase === "Running" &&
+      found.metadata.uid !== pod.metadata.uid
+      ? found
+      : undefined;
+  });
+  expect(replaced.spec.containers[0]!.command).toEqual(
+    changed.spec.containers[0]!.command,
+  );
+
+  await fs.rm(path.join(node.manifests, "web.yaml"));
+  await eventually(() => second.pods().length === 0, { what: "the pod to go" });
+  expect(await node.runtime.listContainers()).toEqual([]);
+  expect(await node.runtime.listPodSandboxes()).toEqual([]);
+  await second.stop();
+});
