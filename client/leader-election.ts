@@ -1,0 +1,181 @@
+// One of several processes leads: who holds a Lease and keeps renewing it. Timing as the reference: a lease of 15 s, the
+// leader gives up when it could not renew for 10 s, all try every 2 s (with jitter). Clocks of the processes need not
+// agree: a candidate waits the lease's duration from when it saw the record change, on its own clock.
+import type { Logger } from "pino";
+import { formatMicroTime } from "../api/clock.ts";
+import type { Clock } from "../api/clock.ts";
+import { isNotFound } from "../api/errors.ts";
+import type { Lease, LeaseSpec } from "../api/types/coordination-v1.ts";
+import { sleep } from "./backoff.ts";
+import type { Client } from "./client.ts";
+import { sameJson } from "./json-equality.ts";
+import { leases } from "./resources.ts";
+
+export interface LeaderElectionOptions {
+  client: Client;
+  clock: Clock;
+  logger: Logger;
+  namespace: string;
+  name: string;
+  /** Unique among the candidates. */
+  identity: string;
+  leaseDurationMs?: number;
+  renewDeadlineMs?: number;
+  retryPeriodMs?: number;
+}
+
+export interface LeaderElection {
+  /** Resolves when this process leads; rejects when stopped before. */
+  lead(): Promise<void>;
+  /** Resolves when leadership was lost (or given up by stop). */
+  readonly lost: Promise<void>;
+  readonly leading: boolean;
+  /** Gives the lease back, so that another can take it at once. */
+  stop(): Promise<void>;
+}
+
+export function createLeaderElection(
+  options: LeaderElectionOptions,
+): LeaderElection {
+  return new LeaseElection(options);
+}
+
+class LeaseElection implements LeaderElection {
+  leading = false;
+  readonly lost: Promise<void>;
+  #resolveLost: () => void = () => {};
+  readonly #stopped = new AbortController();
+  #seen: { spec: LeaseSpec; atMs: number } | undefined;
+  #renewing: Promise<void> | undefined;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+
+  constructor(private readonly options: LeaderElectionOptions) {
+    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+    this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+  }
+
+  async lead(): Promise<void> {
+    const { clock, logger, name } = this.options;
+    while (!this.#stopped.signal.aborted) {
+      try {
+        if (await this.#acquire()) {
+          logger.info({ lease: name }, "became leader");
+          this.leading = true;
+          this.#renewing = this.#renew();
+          return;
+        }
+      } catch (error) {
+        logger.debug({ err: error, lease: name }, "could not take the lease");
+      }
+      await sleep(
+        clock,
+        this.#retryPeriodMs * (1 + 0.2 * Math.random()),
+        this.#stopped.signal,
+      );
+    }
+    throw new Error("leader election was stopped");
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#renewing;
+    this.#resolveLost();
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, logger, name } = this.options;
+    let renewedMs = clock.monotonic();
+    for (;;) {
+      await sleep(clock, this.#retryPeriodMs, this.#stopped.signal);
+      if (this.#stopped.signal.aborted) break;
+      try {
+        if (await this.#acquire()) {
+          renewedMs = clock.monotonic();
+          continue;
+        }
+        break; // Another holds it.
+      } catch (error) {
+        logger.debug({ err: error, lease: name }, "could not renew the lease");
+      }
+      if (clock.monotonic() - renewedMs > this.#renewDeadlineMs) break;
+    }
+    this.leading = false;
+    if (this.#stopped.signal.aborted) await this.#release();
+    else logger.error({ lease: name }, "lost leadership");
+    this.#resolveLost();
+  }
+
+  /** Takes or renews the lease; false when another holds it. */
+  async #acquire(): Promise<boolean> {
+    const { client, clock, namespace, name, identity } = this.options;
+    const now = formatMicroTime(clock.now());
+    const leaseDurationSeconds = Math.ceil(this.#leaseDurationMs / 1000);
+    let lease: Lease;
+    try {
+      lease = await client.resource(leases).get(name, namespace);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await client.resource(leases).create({
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata: { name, namespace },
+        spec: {
+          holderIdentity: identity,
+          leaseDurationSeconds,
+          acquireTime: now,
+          renewTime: now,
+          leaseTransitions: 0,
+        },
+      });
+      return true;
+    }
+    const spec = lease.spec ?? {};
+    if (!this.#seen || !sameJson(this.#seen.spec, spec))
+      this.#seen = { spec, atMs: clock.monotonic() };
+    const mine = spec.holderIdentity === identity;
+    const free = !spec.holderIdentity;
+    const validMs = (spec.leaseDurationSeconds ?? 0) * 1000;
+    const expired = this.#seen.atMs + validMs < clock.monotonic();
+    if (!mine && !free && !expired) return false;
+    const updated = await client.resource(leases).update({
+      ...lease,
+      spec: {
+        ...spec,
+        holderIdentity: identity,
+        leaseDurationSeconds,
+        renewTime: now,
+        ...(mine
+          ? {}
+          : {
+              acquireTime: now,
+              leaseTransitions: (spec.leaseTransitions ?? 0) + 1,
+            }),
+      },
+    });
+    this.#seen = { spec: updated.spec ?? {}, atMs: clock.monotonic() };
+    return true;
+  }
+
+  async #release(): Promise<void> {
+    const { client, clock, logger, namespace, name, identity } = this.options;
+    try {
+      const lease = await client.resource(leases).get(name, namespace);
+      if (lease.spec?.holderIdentity !== identity) return;
+      await client.resource(leases).update({
+        ...lease,
+        spec: {
+          ...lease.spec,
+          holderIdentity: "",
+          leaseDurationSeconds: 1,
+          renewTime: formatMicroTime(clock.now()),
+        },
+      });
+    } catch (error) {
+      logger.debug({ err: error, lease: name }, "could not release the lease");
+    }
+  }
+}

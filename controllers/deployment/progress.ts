@@ -1,0 +1,238 @@
+// The status of a Deployment: counts, and the conditions Available, Progressing and ReplicaFailure with the reference's
+// reasons and messages.
+import { formatTime } from "../../api/clock.ts";
+import type {
+  Deployment,
+  DeploymentCondition,
+  DeploymentStatus,
+  ReplicaSet,
+} from "../../api/types/apps-v1.ts";
+import { findCondition } from "../../client/conditions.ts";
+import {
+  maxUnavailable,
+  replicasOf,
+  totalAvailable,
+  totalReplicas,
+} from "./sizes.ts";
+
+const noDeadline = 0x7fffffff;
+
+export function hasProgressDeadline(deployment: Deployment): boolean {
+  const seconds = deployment.spec.progressDeadlineSeconds;
+  return seconds !== undefined && seconds !== noDeadline;
+}
+
+const count = (
+  sets: readonly ReplicaSet[],
+  field: "replicas" | "readyReplicas",
+): number => sets.reduce((sum, set) => sum + (set.status?.[field] ?? 0), 0);
+
+/** Sets a condition as Deployments do: lastUpdateTime moves with every change of status or reason. */
+export function withDeploymentCondition(
+  conditions: readonly DeploymentCondition[] | undefined,
+  condition: Pick<
+    DeploymentCondition,
+    "type" | "status" | "reason" | "message"
+  >,
+  nowMs: number,
+  always = false,
+): DeploymentCondition[] {
+  const list = conditions ?? [];
+  const old = findCondition(list, condition.type);
+  if (
+    !always &&
+    old?.status === condition.status &&
+    old.reason === condition.reason
+  )
+    return [...list];
+  const time = formatTime(nowMs);
+  return [
+    ...list.filter((other) => other.type !== condition.type),
+    {
+      ...condition,
+      lastUpdateTime: time,
+      lastTransitionTime:
+        old && old.status === condition.status
+          ? (old.lastTransitionTime ?? time)
+          : time,
+    },
+  ];
+}
+
+export function deploymentStatus(
+  deployment: Deployment,
+  sets: readonly ReplicaSet[],
+  newSet: ReplicaSet | undefined,
+  nowMs: number,
+): DeploymentStatus {
+  const available = totalAvailable(sets);
+  const enough =
+    available >= replicasOf(deployment) - maxUnavailable(deployment);
+  const { collisionCount } = deployment.status ?? {};
+  return {
+    observedGeneration: deployment.metadata.generation ?? 0,
+    replicas: count(sets, "replicas"),
+    updatedReplicas: newSet ? count([newSet], "replicas") : 0,
+    readyReplicas: count(sets, "readyReplicas"),
+    availableReplicas: available,
+    unavailableReplicas: Math.max(0, totalReplicas(sets) - available),
+    ...(collisionCount === undefined ? {} : { collisionCount }),
+    conditions: withDeploymentCondition(
+      deployment.status?.conditions,
+      enough
+        ? {
+            type: "Available",
+            status: "True",
+            reason: "MinimumReplicasAvailable",
+            message: "Deployment has minimum availability.",
+          }
+        : {
+            type: "Available",
+            status: "False",
+            reason: "MinimumReplicasUnavailable",
+            message: "Deployment does not have minimum availability.",
+          },
+      nowMs,
+    ),
+  };
+}
+
+/** All replicas updated and available, no old ones left, and the controller has seen the newest spec. */
+export function isComplete(
+  deployment: Deployment,
+  status: DeploymentStatus,
+): boolean {
+  const replicas = replicasOf(deployment);
+  return (
+    status.updatedReplicas === replicas &&
+    status.replicas === replicas &&
+    status.availableReplicas === replicas &&
+    (status.observedGeneration ?? 0) >= (deployment.metadata.generation ?? 0)
+  );
+}
+
+function isProgressing(
+  deployment: Deployment,
+  status: DeploymentStatus,
+): boolean {
+  const old = deployment.status ?? {};
+  const outdated = (of: DeploymentStatus): number =>
+    (of.replicas ?? 0) - (of.updatedReplicas ?? 0);
+  return (
+    (status.updatedReplicas ?? 0) > (old.updatedReplicas ?? 0) ||
+    outdated(status) < outdated(old) ||
+    (status.readyReplicas ?? 0) > (old.readyReplicas ?? 0) ||
+    (status.availableReplicas ?? 0) > (old.availableReplicas ?? 0)
+  );
+}
+
+function hasTimedOut(deployment: Deployment, nowMs: number): boolean {
+  const condition = findCondition(deployment.status?.conditions, "Progressing");
+  if (!condition || condition.reason === "NewReplicaSetAvailable") return false;
+  if (condition.reason === "ProgressDeadlineExceeded") return true;
+  return nowMs > deadlineMs(deployment, condition);
+}
+
+function deadlineMs(
+  deployment: Deployment,
+  condition: DeploymentCondition,
+): number {
+  const since = condition.lastUpdateTime ?? condition.lastTransitionTime ?? "";
+  return (
+    Date.parse(since) + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000
+  );
+}
+
+/** The status after a rollout step: the plain one with Progressing and ReplicaFailure brought up to date. */
+export function rolloutStatus(
+  deployment: Deployment,
+  sets: readonly ReplicaSet[],
+  newSet: ReplicaSet | undefined,
+  nowMs: number,
+): DeploymentStatus {
+  const status = deploymentStatus(deployment, sets, newSet, nowMs);
+  let conditions = status.conditions ?? [];
+  const current = findCondition(deployment.status?.conditions, "Progressing");
+  if (!hasProgressDeadline(deployment))
+    conditions = conditions.filter(({ type }) => type !== "Progressing");
+  const done =
+    status.replicas === status.updatedReplicas &&
+    current?.reason === "NewReplicaSetAvailable";
+  if (hasProgressDeadline(deployment) && !done) {
+    const what = newSet
+      ? `ReplicaSet "${newSet.metadata.name}"`
+      : `Deployment "${deployment.metadata.name}"`;
+    const set = (
+      state: string,
+      reason: string,
+      message: string,
+      always = false,
+    ): void => {
+      conditions = withDeploymentCondition(
+        conditions,
+        { type: "Progressing", status: state, reason, message },
+        nowMs,
+        always,
+      );
+    };
+    if (isComplete(deployment, status))
+      set(
+        "True",
+        "NewReplicaSetAvailable",
+        `${what} has successfully progressed.`,
+      );
+    else if (isProgressing(deployment, status))
+      // The deadline counts from the last progress, so the time is renewed each time.
+      set("True", "ReplicaSetUpdated", `${what} is progressing.`, true);
+    else if (hasTimedOut(deployment, nowMs))
+      set(
+        "False",
+        "ProgressDeadlineExceeded",
+        `${what} has timed out progressing.`,
+      );
+  }
+  const failure = replicaFailure(sets, newSet);
+  conditions = failure
+    ? withDeploymentCondition(conditions, failure, nowMs)
+    : conditions.filter(({ type }) => type !== "ReplicaFailure");
+  return { ...status, conditions };
+}
+
+function replicaFailure(
+  sets: readonly ReplicaSet[],
+  newSet: ReplicaSet | undefined,
+):
+  | Pick<DeploymentCondition, "type" | "status" | "reason" | "message">
+  | undefined {
+  const ordered = newSet ? [newSet, ...sets] : sets;
+  for (const set of ordered) {
+    const condition = findCondition(set.status?.conditions, "ReplicaFailure");
+    if (condition) {
+      const { status, reason, message } = condition;
+      return {
+        type: "ReplicaFailure",
+        status,
+        ...(reason ? { reason } : {}),
+        ...(message ? { message } : {}),
+      };
+    }
+  }
+  return undefined;
+}
+
+/** Milliseconds after which a rollout without news has to be looked at for its deadline; undefined: never. */
+export function deadlineCheckMs(
+  deployment: Deployment,
+  status: DeploymentStatus,
+  nowMs: number,
+): number | undefined {
+  if (!hasProgressDeadline(deployment)) return undefined;
+  const condition = findCondition(status.conditions, "Progressing");
+  if (
+    !condition ||
+    condition.reason === "ProgressDeadlineExceeded" ||
+    isComplete(deployment, status)
+  )
+    return undefined;
+  return Math.max(1000, deadlineMs(deployment, condition) - nowMs + 1000);
+}

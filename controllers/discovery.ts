@@ -1,0 +1,102 @@
+// Which resources a server has, by its discovery documents: the preferred version of each, with its verbs. The answer is
+// kept until invalidate() or for half a minute. A group that can't be read (an aggregated API that is down) is reported,
+// and does not hide the others.
+import type { Clock } from "../api/clock.ts";
+import { parseApiVersion } from "../api/object.ts";
+import type { Client, ResourceRef } from "../client/client.ts";
+
+export interface DiscoveredResource extends ResourceRef {
+  readonly verbs: readonly string[];
+}
+
+export interface Discovered {
+  resources: readonly DiscoveredResource[];
+  /** Group versions that could not be read. */
+  failures: readonly string[];
+}
+
+interface ApiResource {
+  name: string;
+  kind: string;
+  namespaced: boolean;
+  verbs?: string[];
+}
+
+const keepMs = 30_000;
+
+export class Discovery {
+  #kept: { readMs: number; answer: Promise<Discovered> } | undefined;
+
+  constructor(
+    private readonly client: Client,
+    private readonly clock: Clock,
+  ) {}
+
+  invalidate(): void {
+    this.#kept = undefined;
+  }
+
+  resources(): Promise<Discovered> {
+    const nowMs = this.clock.monotonic();
+    if (!this.#kept || nowMs - this.#kept.readMs > keepMs) {
+      const answer = this.#read();
+      this.#kept = { readMs: nowMs, answer };
+      answer.catch(() => this.invalidate());
+    }
+    return this.#kept.answer;
+  }
+
+  /** The resource of a kind as owner references name it; undefined when the server has none. */
+  async resourceOf(
+    apiVersion: string,
+    kind: string,
+  ): Promise<DiscoveredResource | undefined> {
+    const { group, version } = parseApiVersion(apiVersion);
+    const { resources } = await this.resources();
+    const ofKind = resources.filter(
+      (resource) => resource.group === group && resource.kind === kind,
+    );
+    return ofKind.find((resource) => resource.version === version) ?? ofKind[0];
+  }
+
+  async #read(): Promise<Discovered> {
+    const groups = await this.client.raw("GET", "/apis");
+    const list = groups.body as {
+      groups: { preferredVersion?: { groupVersion: string } }[];
+    };
+    const versions = [
+      "v1",
+      ...list.groups.flatMap((group) =>
+        group.preferredVersion ? [group.preferredVersion.groupVersion] : [],
+      ),
+    ];
+    const failures: string[] = [];
+    const resources = await Promise.all(
+      versions.map(async (apiVersion) => {
+        try {
+          return await this.#readVersion(apiVersion);
+        } catch {
+          failures.push(apiVersion);
+          return [];
+        }
+      }),
+    );
+    return { resources: resources.flat(), failures };
+  }
+
+  async #readVersion(apiVersion: string): Promise<DiscoveredResource[]> {
+    const { group, version } = parseApiVersion(apiVersion);
+    const path = group === "" ? `/api/${version}` : `/apis/${apiVersion}`;
+    const { body } = await this.client.raw("GET", path);
+    return (body as { resources: ApiResource[] }).resources
+      .filter(({ name }) => !name.includes("/"))
+      .map(({ name, kind, namespaced, verbs = [] }) => ({
+        group,
+        version,
+        resource: name,
+        kind,
+        namespaced,
+        verbs,
+      }));
+  }
+}

@@ -1,0 +1,67 @@
+// The controllers by the names --controllers knows them by: canonical name, the older alias, whether `*` means it too,
+// and how it is made. A maker may give nothing when its options are missing.
+import type { Controller, ControllerContext } from "./context.ts";
+import { createDeploymentController } from "./deployment/deployment-controller.ts";
+import type { Discovery } from "./discovery.ts";
+import { createGarbageCollector } from "./garbage-collector/garbage-collector.ts";
+import { createNamespaceController } from "./namespace/namespace-controller.ts";
+import {
+  createReplicaSetController,
+  createReplicationControllerController,
+} from "./replicaset/replica-kinds.ts";
+import { createRootCaPublisher } from "./root-ca-publisher.ts";
+import { createServiceAccountController } from "./service-account.ts";
+
+export interface Initializer {
+  readonly name: string;
+  readonly alias: string;
+  readonly offByDefault?: boolean;
+  create(
+    context: ControllerContext,
+    discovery: Discovery,
+  ): Controller | undefined;
+}
+
+export const initializers: readonly Initializer[] = [
+  {
+    name: "serviceaccount-controller",
+    alias: "serviceaccount",
+    create: createServiceAccountController,
+  },
+  {
+    name: "root-ca-certificate-publisher-controller",
+    alias: "root-ca-cert-publisher",
+    create: (context) =>
+      context.options.rootCa
+        ? createRootCaPublisher(context, context.options.rootCa)
+        : undefined,
+  },
+  {
+    name: "namespace-controller",
+    alias: "namespace",
+    create: createNamespaceController,
+  },
+  {
+    name: "deployment-controller",
+    alias: "deployment",
+    create: createDeploymentController,
+  },
+  {
+    name: "replicaset-controller",
+    alias: "replicaset",
+    create: createReplicaSetController,
+  },
+  {
+    name: "replicationcontroller-controller",
+    alias: "replicationcontroller",
+    create: createReplicationControllerController,
+  },
+  {
+    name: "garbage-collector-controller",
+    alias: "garbagecollector",
+    create: (context, discovery) =>
+      context.options.enableGarbageCollector
+        ? createGarbageCollector(context, discovery)
+        : undefined,
+  },
+];

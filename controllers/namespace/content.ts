@@ -1,0 +1,101 @@
+// Deletes all that is in a namespace, resource by resource as discovery lists them, and says what is left.
+import { ApiError, isForbidden, isNotFound } from "../../api/errors.ts";
+import { qualifiedName } from "../resource-name.ts";
+import type { KubeObject } from "../../api/object.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { Client } from "../../client/client.ts";
+import type { DiscoveredResource, Discovery } from "../discovery.ts";
+
+export interface ContentReport {
+  discoveryFailures: readonly string[];
+  deletionErrors: string[];
+  /** qualified resource → how many objects are left. */
+  remaining: Map<string, number>;
+  /** finalizer → how many objects it holds. */
+  finalizers: Map<string, number>;
+  /** Until the last terminating pod's grace is over; 0 when there is none. */
+  graceSeconds: number;
+}
+
+export async function deleteContent(
+  client: Client,
+  discovery: Discovery,
+  namespace: string,
+): Promise<ContentReport> {
+  const { resources, failures } = await discovery.resources();
+  const report: ContentReport = {
+    discoveryFailures: failures,
+    deletionErrors: [],
+    remaining: new Map(),
+    finalizers: new Map(),
+    graceSeconds: 0,
+  };
+  const deletable = resources.filter(
+    ({ namespaced, verbs }) =>
+      namespaced && verbs.includes("list") && verbs.includes("delete"),
+  );
+  // Side by side: one resource's failure is no reason to leave the others.
+  await Promise.all(
+    deletable.map(async (resource) => {
+      try {
+        await deleteAll(client, resource, namespace, report);
+      } catch (error) {
+        // Gone between discovery and now (a custom resource's definition was deleted).
+        const gone =
+          isNotFound(error) ||
+          (error instanceof ApiError && error.code === 405);
+        if (!gone)
+          report.deletionErrors.push(
+            isForbidden(error) || error instanceof Error
+              ? (error as Error).message
+              : String(error),
+          );
+      }
+    }),
+  );
+  return report;
+}
+
+async function deleteAll(
+  client: Client,
+  resource: DiscoveredResource,
+  namespace: string,
+  report: ContentReport,
+): Promise<void> {
+  const objects = client.resource(resource);
+  const before = await objects.list({ namespace });
+  if (before.items.length === 0) return;
+  const background = { propagationPolicy: "Background" };
+  if (before.items.some((item) => !item.metadata.deletionTimestamp)) {
+    if (resource.verbs.includes("deletecollection"))
+      await objects.deleteCollection({ namespace }, background);
+    else
+      for (const { metadata } of before.items)
+        await objects
+          .delete(metadata.name, namespace, background)
+          .catch((error: unknown) => {
+            if (!isNotFound(error)) throw error;
+          });
+  }
+  const { items } = await objects.list({ namespace });
+  if (items.length === 0) return;
+  report.remaining.set(qualifiedName(resource), items.length);
+  for (const item of items) count(item, resource, report);
+}
+
+function count(
+  item: KubeObject,
+  resource: DiscoveredResource,
+  report: ContentReport,
+): void {
+  for (const finalizer of item.metadata.finalizers ?? [])
+    report.finalizers.set(
+      finalizer,
+      (report.finalizers.get(finalizer) ?? 0) + 1,
+    );
+  if (resource.group !== "" || resource.resource !== "pods") return;
+  const pod = item as Pod;
+  const ended = ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
+  const grace = pod.spec.terminationGracePeriodSeconds ?? 0;
+  if (!ended) report.graceSeconds = Math.max(report.graceSeconds, grace);
+}

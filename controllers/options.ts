@@ -1,0 +1,78 @@
+// Options of the controllers by the names of the reference's flags in camelCase, with their defaults.
+
+export interface ControllerOptions {
+  /** `*`, `name`, `-name` as --controllers; `*` means those on by default. */
+  controllers: readonly string[];
+  concurrentDeploymentSyncs: number;
+  concurrentReplicasetSyncs: number;
+  concurrentRcSyncs: number;
+  concurrentStatefulsetSyncs: number;
+  concurrentDaemonsetSyncs: number;
+  concurrentJobSyncs: number;
+  concurrentCronJobSyncs: number;
+  concurrentEndpointSyncs: number;
+  concurrentServiceEndpointSyncs: number;
+  mirroringConcurrentServiceEndpointSyncs: number;
+  concurrentNamespaceSyncs: number;
+  concurrentGcSyncs: number;
+  concurrentTtlAfterFinishedSyncs: number;
+  concurrentServiceaccountTokenSyncs: number;
+  concurrentResourceQuotaSyncs: number;
+  concurrentHorizontalPodAutoscalerSyncs: number;
+  enableGarbageCollector: boolean;
+  maxEndpointsPerSlice: number;
+  mirroringMaxEndpointsPerSubset: number;
+  nodeMonitorPeriodMs: number;
+  nodeMonitorGracePeriodMs: number;
+  nodeStartupGracePeriodMs: number;
+  nodeEvictionRate: number;
+  secondaryNodeEvictionRate: number;
+  largeClusterSizeThreshold: number;
+  unhealthyZoneThreshold: number;
+  terminatedPodGcThreshold: number;
+  /** PEM bundle published as kube-root-ca.crt; without it nothing is published. */
+  rootCa?: string;
+  leaderElect: boolean;
+  leaderElectLeaseDurationMs: number;
+  leaderElectRenewDeadlineMs: number;
+  leaderElectRetryPeriodMs: number;
+  leaderElectResourceName: string;
+  leaderElectResourceNamespace: string;
+}
+
+export const defaultControllerOptions: ControllerOptions = {
+  controllers: ["*"],
+  concurrentDeploymentSyncs: 5,
+  concurrentReplicasetSyncs: 5,
+  concurrentRcSyncs: 5,
+  concurrentStatefulsetSyncs: 5,
+  concurrentDaemonsetSyncs: 2,
+  concurrentJobSyncs: 5,
+  concurrentCronJobSyncs: 5,
+  concurrentEndpointSyncs: 5,
+  concurrentServiceEndpointSyncs: 5,
+  mirroringConcurrentServiceEndpointSyncs: 5,
+  concurrentNamespaceSyncs: 10,
+  concurrentGcSyncs: 20,
+  concurrentTtlAfterFinishedSyncs: 5,
+  concurrentServiceaccountTokenSyncs: 5,
+  concurrentResourceQuotaSyncs: 5,
+  concurrentHorizontalPodAutoscalerSyncs: 5,
+  enableGarbageCollector: true,
+  maxEndpointsPerSlice: 100,
+  mirroringMaxEndpointsPerSubset: 1000,
+  nodeMonitorPeriodMs: 5_000,
+  nodeMonitorGracePeriodMs: 50_000,
+  nodeStartupGracePeriodMs: 60_000,
+  nodeEvictionRate: 0.1,
+  secondaryNodeEvictionRate: 0.01,
+  largeClusterSizeThreshold: 50,
+  unhealthyZoneThreshold: 0.55,
+  terminatedPodGcThreshold: 12_500,
+  leaderElect: false,
+  leaderElectLeaseDurationMs: 15_000,
+  leaderElectRenewDeadlineMs: 10_000,
+  leaderElectRetryPeriodMs: 2_000,
+  leaderElectResourceName: "kube-controller-manager",
+  leaderElectResourceNamespace: "kube-system",
+};

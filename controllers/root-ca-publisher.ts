@@ -1,0 +1,80 @@
+// Publishes the CA that signs the API server's certificate as ConfigMap kube-root-ca.crt in every active namespace, and
+// repairs it when it is changed or deleted. Pods mount it beside their token.
+import { isAlreadyExists, isNotFound } from "../api/errors.ts";
+import { configMaps, namespaces } from "../client/resources.ts";
+import type { Controller, ControllerContext } from "./context.ts";
+import { isNamespaceTerminating } from "./pod-control.ts";
+import { Reconciler } from "./reconciler.ts";
+
+export const rootCaName = "kube-root-ca.crt";
+const description =
+  "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
+const annotation = "kubernetes.io/description";
+
+/** @param rootCa PEM certificates */
+export function createRootCaPublisher(
+  context: ControllerContext,
+  rootCa: string,
+): Controller {
+  const { client } = context;
+  const namespaceInformer = client.informer(namespaces);
+  const mapInformer = client.informer(configMaps, {
+    fieldSelector: `metadata.name=${rootCaName}`,
+  });
+  const reconciler = new Reconciler({
+    name: "root-ca-certificate-publisher-controller",
+    context,
+    reconcile,
+  });
+
+  async function reconcile(name: string): Promise<void> {
+    const namespace = namespaceInformer.lister.get(name);
+    if (!namespace || namespace.metadata.deletionTimestamp) return;
+    if (namespace.status?.phase === "Terminating") return;
+    const found = mapInformer.lister.get(rootCaName, name);
+    const right =
+      found?.data?.["ca.crt"] === rootCa &&
+      Object.keys(found.data).length === 1 &&
+      found.metadata.annotations?.[annotation] !== undefined;
+    if (right) return;
+    const maps = client.resource(configMaps);
+    try {
+      if (found)
+        await maps.update({
+          ...found,
+          metadata: {
+            ...found.metadata,
+            annotations: {
+              ...found.metadata.annotations,
+              [annotation]: description,
+            },
+          },
+          data: { "ca.crt": rootCa },
+        });
+      else
+        await maps.create({
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: {
+            name: rootCaName,
+            namespace: name,
+            annotations: { [annotation]: description },
+          },
+          data: { "ca.crt": rootCa },
+        });
+    } catch (error) {
+      const fine = isNotFound(error) || isNamespaceTerminating(error);
+      if (!fine && !isAlreadyExists(error)) throw error;
+    }
+  }
+
+  return reconciler
+    .watch(namespaceInformer, {
+      onAdd: (namespace) => reconciler.queue.add(namespace.metadata.name),
+      onUpdate: (_, namespace) => reconciler.queue.add(namespace.metadata.name),
+    })
+    .watch(mapInformer, {
+      onUpdate: (_, map) => reconciler.queue.add(map.metadata.namespace!),
+      onDelete: (map) => reconciler.queue.add(map.metadata.namespace!),
+    });
+}
