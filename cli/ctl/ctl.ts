@@ -1,6 +1,116 @@
-// `orbit ctl`: not joined yet.
-import { UsageError } from "../options/table.ts";
+// orbit ctl (orbitctl): kubectl-style commands against an API server, and the few that make sense against one node agent.
+import { parseOptions } from "../options/parse.ts";
+import { connectionOptions, unusedOptions } from "../options/ctl.ts";
+import { helpText, wantsHelp } from "../options/help.ts";
+import { UsageError, type OptionTable } from "../options/table.ts";
+import { orbitVersion } from "../version.ts";
+import type { CtlCommand, CtlContext } from "./command.ts";
+import { errorText, type CtlHttp } from "./http.ts";
+import type { ResourceNames } from "./resource-names.ts";
 
-export function runCtl(_argv: readonly string[]): Promise<number | undefined> {
-  return Promise.reject(new UsageError("this part is not there yet"));
+const commands: Readonly<Record<string, () => Promise<CtlCommand>>> = {
+  patch: async () => (await import("./patch.ts")).patchCommand,
+};
+
+function overview(): string {
+  return `Usage: orbitctl COMMAND [options]\n\nCommands: ${Object.keys(commands).join(", ")}\n\nUse "orbitctl COMMAND --help" for a command's options.\n`;
+}
+
+/** The command's name may come after options (orbitctl -n x get pods): the first word that is a command. */
+function findCommand(argv: readonly string[]): number {
+  return argv.findIndex(
+    (word, index) =>
+      Object.hasOwn(commands, word) &&
+      !/^(-n|-s|--namespace|--server|--context|--kubeconfig|--orbitconfig)$/.test(
+        argv[index - 1] ?? "",
+      ),
+  );
+}
+
+export async function runCtl(argv: readonly string[]): Promise<number> {
+  const at = findCommand(argv);
+  if (at < 0) {
+    const asked =
+      argv.length === 0 ||
+      argv[0] === "help" ||
+      argv.includes("--help") ||
+      argv.includes("-h");
+    if (!asked && argv.includes("--version"))
+      process.stdout.write(`orbitctl ${orbitVersion}\n`);
+    else if (asked) process.stdout.write(overview());
+    else
+      throw new UsageError(
+        `unknown command "${argv.find((word) => !word.startsWith("-")) ?? argv[0]}" for "orbitctl"`,
+      );
+    return 0;
+  }
+  const command = await commands[argv[at]!]!();
+  const table: OptionTable = [
+    { title: "Options", options: command.options },
+    connectionOptions,
+    unusedOptions,
+  ];
+  const rest = [...argv.slice(0, at), ...argv.slice(at + 1)];
+  if (wantsHelp(rest, table)) {
+    process.stdout.write(
+      helpText(`orbitctl ${command.usage}`, command.about, table),
+    );
+    return 0;
+  }
+  const values = parseOptions(table, rest, { operands: true });
+  for (const name of values.withoutEffect())
+    process.stderr.write(`Warning: --${name} has no effect\n`);
+  let http: Promise<CtlHttp> | undefined;
+  let names: Promise<ResourceNames> | undefined;
+  const connect = async (): Promise<CtlHttp> => {
+    const [{ chooseConnection }, { CtlHttp: Http }] = await Promise.all([
+      import("./connection.ts"),
+      import("./http.ts"),
+    ]);
+    const made = new Http(await chooseConnection(values));
+    if (values.flag("match-server-version")) {
+      const { kubernetesVersion } = await import("../version.ts");
+      const { gitVersion } = await made.json<{ gitVersion: string }>({
+        path: "/version",
+      });
+      if (gitVersion !== kubernetesVersion)
+        throw new UsageError(
+          `server version (${gitVersion}) differs from client version (${kubernetesVersion})`,
+        );
+    }
+    return made;
+  };
+  const context: CtlContext = {
+    values,
+    args: values.operands,
+    http: () => (http ??= connect()),
+    names: () =>
+      (names ??= Promise.all([
+        context.http(),
+        import("./resource-names.ts"),
+      ]).then(([made, { ResourceNames: Names }]) => new Names(made))),
+    namespace: async () =>
+      (await context.http()).connection.namespace || "default",
+    print: (text) => void process.stdout.write(text),
+    warn: (text) =>
+      void process.stderr.write(text.endsWith("\n") ? text : `${text}\n`),
+  };
+  process.stdout.on("error", () => process.exit(0)); // `orbitctl get … | head`
+  try {
+    const code = (await command.run(context)) ?? 0;
+    const warned = http ? (await http).warnings : 0;
+    if (code === 0 && warned > 0 && values.flag("warnings-as-errors")) {
+      process.stderr.write(
+        `error: ${warned} warning${warned === 1 ? "" : "s"} received\n`,
+      );
+      return 1;
+    }
+    return code;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    process.stderr.write(`${errorText(error)}\n`);
+    return 1;
+  } finally {
+    await http?.then((made) => made.close()).catch(() => undefined);
+  }
 }
