@@ -10,6 +10,26 @@ import type { ResourceNames } from "./resource-names.ts";
 
 const commands: Readonly<Record<string, () => Promise<CtlCommand>>> = {
   patch: async () => (await import("./patch.ts")).patchCommand,
+  get: async () => (await import("./get.ts")).getCommand,
+  create: async () => (await import("./write.ts")).createCommand,
+  apply: async () => (await import("./write.ts")).applyCommand,
+  replace: async () => (await import("./write.ts")).replaceCommand,
+  delete: async () => (await import("./write.ts")).deleteCommand,
+  logs: async () => (await import("./logs.ts")).logsCommand,
+  exec: async () => (await import("./exec.ts")).execCommand,
+  attach: async () => (await import("./exec.ts")).attachCommand,
+  label: async () => (await import("./modify.ts")).labelCommand,
+  annotate: async () => (await import("./modify.ts")).annotateCommand,
+  scale: async () => (await import("./modify.ts")).scaleCommand,
+  wait: async () => (await import("./wait.ts")).waitCommand,
+  version: async () => (await import("./information.ts")).versionCommand,
+  "api-resources": async () =>
+    (await import("./information.ts")).apiResourcesCommand,
+  "api-versions": async () =>
+    (await import("./information.ts")).apiVersionsCommand,
+  "cluster-info": async () =>
+    (await import("./information.ts")).clusterInfoCommand,
+  config: async () => (await import("./information.ts")).configCommand,
 };
 
 function overview(): string {

@@ -76,19 +76,16 @@ export async function parseDocuments(
       // Flow-style YAML starts like JSON.
     }
   }
-  const { loadAll } = await import("js-yaml");
+  const { parseYaml, YamlSyntaxError } =
+    await import("../../api/codec/yaml-text.ts");
   try {
-    return (loadAll(text) as unknown[]).filter(
-      (document) => document !== null && document !== undefined,
-    );
+    return parseYaml(text)
+      .map(({ value }) => value)
+      .filter((document) => document !== null && document !== undefined);
   } catch (error) {
-    const { mark, reason, message } = error as {
-      mark?: { line: number };
-      reason?: string;
-      message: string;
-    };
+    if (!(error instanceof YamlSyntaxError)) throw error;
     throw new UsageError(
-      `error parsing ${source}${mark ? `:${mark.line + 1}` : ""}: ${reason ?? message}`,
+      `error parsing ${source}:${error.line}: ${error.reason}`,
     );
   }
 }

@@ -23,8 +23,7 @@ function withoutManagedFields(value: AnyObject): AnyObject {
 }
 
 export async function toYaml(value: unknown): Promise<string> {
-  const { dump } = await import("js-yaml");
-  return dump(value, { noRefs: true, sortKeys: true, lineWidth: -1 });
+  return (await import("../../api/codec/yaml-emit.ts")).emitYaml(value);
 }
 
 function readTemplate(file: string): string {
