@@ -26,7 +26,7 @@ export interface MessageField {
   readonly required: boolean;
   readonly listType?: "map" | "set" | "atomic";
   readonly listMapKeys?: readonly string[];
-  readonly mapType?: "atomic";
+  readonly mapType?: "atomic" | "granular";
   readonly patchStrategy?: readonly string[];
   readonly patchMergeKey?: string;
   readonly default?: unknown;
@@ -88,6 +88,9 @@ function parseAttributes(text: string): Partial<MessageField> {
         break;
       case "ma":
         found.mapType = "atomic";
+        break;
+      case "mg":
+        found.mapType = "granular";
         break;
       case "ps":
         found.patchStrategy = value.split("+");

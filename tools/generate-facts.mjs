@@ -8,7 +8,7 @@
 //   type   * list, % map, then s b y i l d (string bool bytes int32 int64 double), a type's name, or N.Name of package N
 //   flags  p nullable, o left out when empty, i inlined, - no JSON key, r required
 //   attributes, separated by commas: j=JSON name, lm=keys of a list map joined by "+", ls set, la atomic list,
-//          ma atomic map, ps=patch strategies joined by "+", pm=patch merge key, df=default (URI-encoded JSON)
+//          ma atomic and mg granular map, ps=patch strategies joined by "+", pm=patch merge key, df=default (URI-encoded JSON)
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -120,7 +120,8 @@ for (const [message, fields] of Object.entries(protobuf.messages)) {
       attributes.push(`lm=${prop["x-kubernetes-list-map-keys"].join("+")}`);
     if (listType === "set") attributes.push("ls");
     if (listType === "atomic") attributes.push("la");
-    if (prop["x-kubernetes-map-type"] === "atomic") attributes.push("ma");
+    if (prop["x-kubernetes-map-type"])
+      attributes.push(`m${prop["x-kubernetes-map-type"][0]}`);
     if (prop["x-kubernetes-patch-strategy"])
       attributes.push(
         `ps=${prop["x-kubernetes-patch-strategy"].replaceAll(",", "+")}`,

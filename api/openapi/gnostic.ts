@@ -1,0 +1,301 @@
+// The OpenAPI v2 document in the protobuf form that clients ask for as
+// application/com.github.proto-openapi.spec.v2@v1.0+protobuf: the public message layout of openapi.v2.Document.
+// A layout below is JSON key → [field number, how]; what is no key of a layout and starts with "x-" goes into the
+// message's vendor extensions as JSON text, which the readers' YAML parsers take.
+import { Writer } from "protobufjs/minimal.js";
+import type { JsonObject } from "./definitions.ts";
+
+type Encode = (writer: Writer, value: never) => void;
+type Fields = Readonly<
+  Record<
+    string,
+    readonly [
+      number,
+      "string" | "strings" | "bool" | "double" | "any" | "anys" | Encode,
+    ]
+  >
+>;
+
+interface Layout {
+  readonly fields: Fields;
+  /** Field number of the vendor extensions. */
+  readonly extensions?: number;
+}
+
+function message(layout: Layout): (writer: Writer, value: JsonObject) => void {
+  return (writer, value) => {
+    for (const [key, inner] of Object.entries(value)) {
+      const field = Object.hasOwn(layout.fields, key)
+        ? layout.fields[key]
+        : undefined;
+      if (field) write(writer, field[0], field[1], inner);
+      else if (layout.extensions !== undefined && key.startsWith("x-"))
+        named(writer, layout.extensions, key, anyOf, inner);
+    }
+  };
+}
+
+function write(
+  writer: Writer,
+  number: number,
+  how: Fields[string][1],
+  value: unknown,
+): void {
+  switch (how) {
+    case "string":
+      writer.uint32((number << 3) | 2).string(String(value));
+      return;
+    case "strings":
+      for (const text of value as string[])
+        writer.uint32((number << 3) | 2).string(text);
+      return;
+    case "bool":
+      writer.uint32(number << 3).bool(Boolean(value));
+      return;
+    case "double":
+      writer.uint32((number << 3) | 1).double(Number(value));
+      return;
+    case "any":
+      return nested(writer, number, anyOf, value);
+    case "anys":
+      for (const one of value as unknown[]) nested(writer, number, anyOf, one);
+      return;
+    default:
+      return nested(
+        writer,
+        number,
+        how as (writer: Writer, value: unknown) => void,
+        value,
+      );
+  }
+}
+
+function nested<T>(
+  writer: Writer,
+  number: number,
+  encode: (writer: Writer, value: T) => void,
+  value: T,
+): void {
+  writer.uint32((number << 3) | 2).fork();
+  encode(writer, value);
+  writer.ldelim();
+}
+
+/** A (name, value) pair, of which the layout's maps are made. */
+function named<T>(
+  writer: Writer,
+  number: number,
+  name: string,
+  encode: (writer: Writer, value: T) => void,
+  value: T,
+): void {
+  nested(
+    writer,
+    number,
+    (pair) => {
+      pair.uint32(10).string(name);
+      nested(pair, 2, encode, value);
+    },
+    undefined,
+  );
+}
+
+function entries<T>(
+  number: number,
+  encode: (writer: Writer, value: T) => void,
+): Encode {
+  return ((writer: Writer, map: Record<string, T>) => {
+    for (const [name, value] of Object.entries(map))
+      named(writer, number, name, encode, value);
+  }) as Encode;
+}
+
+/** A message with one alternative set. */
+function alternative<T>(
+  number: number,
+  encode: (writer: Writer, value: T) => void,
+): (writer: Writer, value: T) => void {
+  return (writer, value) => nested(writer, number, encode, value);
+}
+
+function anyOf(writer: Writer, value: unknown): void {
+  writer.uint32(18).string(JSON.stringify(value));
+}
+
+const texts = (writer: Writer, values: readonly string[]): void => {
+  for (const text of values) writer.uint32(10).string(text);
+};
+
+const schema = (writer: Writer, value: JsonObject): void =>
+  schemaMessage(writer, value);
+
+const schemaMessage = message({
+  fields: {
+    $ref: [1, "string"],
+    format: [2, "string"],
+    title: [3, "string"],
+    description: [4, "string"],
+    default: [5, "any"],
+    maximum: [7, "double"],
+    minimum: [9, "double"],
+    pattern: [13, "string"],
+    required: [19, "strings"],
+    enum: [20, "anys"],
+    additionalProperties: [
+      21,
+      ((writer: Writer, value: JsonObject | boolean) => {
+        if (typeof value === "boolean") writer.uint32(16).bool(value);
+        else nested(writer, 1, schema, value);
+      }) as Encode,
+    ],
+    type: [
+      22,
+      ((writer: Writer, value: string | string[]) =>
+        texts(writer, [value].flat())) as Encode,
+    ],
+    items: [23, alternative(1, schema) as Encode],
+    allOf: [
+      24,
+      ((writer: Writer, value: JsonObject[]) =>
+        schema(writer, value[0] ?? {})) as Encode,
+    ],
+    properties: [25, entries(1, schema)],
+  },
+  extensions: 31,
+});
+
+const bodyParameter = message({
+  fields: {
+    description: [1, "string"],
+    name: [2, "string"],
+    in: [3, "string"],
+    required: [4, "bool"],
+    schema: [5, schema as Encode],
+  },
+});
+const pathParameter = message({
+  fields: {
+    required: [1, "bool"],
+    in: [2, "string"],
+    name: [4, "string"],
+    type: [5, "string"],
+    uniqueItems: [19, "bool"],
+  },
+});
+const queryParameter = message({
+  fields: {
+    required: [1, "bool"],
+    in: [2, "string"],
+    name: [4, "string"],
+    type: [6, "string"],
+    uniqueItems: [20, "bool"],
+  },
+});
+
+function parameter(writer: Writer, value: JsonObject): void {
+  if (value["in"] === "body") return nested(writer, 1, bodyParameter, value);
+  const encode =
+    value["in"] === "path"
+      ? alternative(4, pathParameter)
+      : alternative(3, queryParameter);
+  nested(writer, 2, encode, value);
+}
+
+const jsonReference = message({ fields: { $ref: [1, "string"] } });
+
+function parametersItem(writer: Writer, value: JsonObject): void {
+  if (value["$ref"] === undefined) nested(writer, 1, parameter, value);
+  else nested(writer, 2, jsonReference, value);
+}
+
+const response = message({
+  fields: {
+    description: [1, "string"],
+    schema: [2, alternative(1, schema) as Encode],
+  },
+});
+
+function parameterList(
+  number: number,
+): (writer: Writer, value: JsonObject) => void {
+  return (writer, value) => {
+    for (const one of (value["parameters"] as JsonObject[] | undefined) ?? [])
+      nested(writer, number, parametersItem, one);
+  };
+}
+
+const operationFields = message({
+  fields: {
+    tags: [1, "strings"],
+    description: [3, "string"],
+    operationId: [5, "string"],
+    produces: [6, "strings"],
+    consumes: [7, "strings"],
+    responses: [9, entries(1, alternative(1, response))],
+    schemes: [10, "strings"],
+  },
+  extensions: 13,
+});
+const operationParameters = parameterList(8);
+function operation(writer: Writer, value: JsonObject): void {
+  operationFields(writer, value);
+  operationParameters(writer, value);
+}
+
+const pathFields = message({
+  fields: {
+    get: [2, operation as Encode],
+    put: [3, operation as Encode],
+    post: [4, operation as Encode],
+    delete: [5, operation as Encode],
+    options: [6, operation as Encode],
+    head: [7, operation as Encode],
+    patch: [8, operation as Encode],
+  },
+  extensions: 10,
+});
+const pathParameters = parameterList(9);
+function pathItem(writer: Writer, value: JsonObject): void {
+  pathFields(writer, value);
+  pathParameters(writer, value);
+}
+
+const apiKey = message({
+  fields: {
+    type: [1, "string"],
+    name: [2, "string"],
+    in: [3, "string"],
+    description: [4, "string"],
+  },
+});
+
+const documentFields = message({
+  fields: {
+    swagger: [1, "string"],
+    info: [
+      2,
+      message({
+        fields: { title: [1, "string"], version: [2, "string"] },
+      }) as Encode,
+    ],
+    paths: [8, entries(2, pathItem)],
+    definitions: [9, entries(1, schema)],
+    parameters: [10, entries(1, parameter)],
+    securityDefinitions: [13, entries(1, alternative(2, apiKey))],
+  },
+});
+
+/** `document` is what openApiV2 returns. */
+export function encodeGnostic(document: JsonObject): Buffer {
+  const writer = Writer.create();
+  documentFields(writer, document);
+  for (const requirement of (document["security"] as
+    Record<string, string[]>[] | undefined) ?? [])
+    nested(
+      writer,
+      12,
+      entries(1, texts) as (writer: Writer, value: unknown) => void,
+      requirement,
+    );
+  return Buffer.from(writer.finish());
+}

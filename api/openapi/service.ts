@@ -1,0 +1,201 @@
+// Answers for /openapi/v2 and /openapi/v3: documents are made and serialised on first demand and kept, each with its
+// SHA-512 as ETag; `invalidate` drops them when the catalogue changes (custom resources, aggregated APIs).
+import { createHash } from "node:crypto";
+import type { Catalogue } from "../catalogue.ts";
+import { encodeGnostic } from "./gnostic.ts";
+import { openApiV2, type CustomSchemas } from "./v2.ts";
+import { documentName, openApiV3, rootDocuments } from "./v3.ts";
+
+export const OPENAPI_V2_PROTOBUF =
+  "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/** The same as a well-formed media type ("@" is not allowed in one): clients may ask with it, answers carry it. */
+export const OPENAPI_V2_PROTOBUF_ANSWER =
+  "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+export interface CachedDocument {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  /** Upper-case hexadecimal SHA-512; the ETag header has it in double quotes. */
+  readonly hash: string;
+}
+
+export interface OpenApiAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
+
+export interface OpenApiService {
+  v2(protobuf: boolean): CachedDocument;
+  /** The index of v3 documents. */
+  v3Index(): CachedDocument;
+  /** `api/v1`, `apis/apps/v1`, `apis`, `version` …; undefined when there is none. */
+  v3(name: string): CachedDocument | undefined;
+  /**
+   * The whole answer for a path (`/openapi/v2`, `/openapi/v3`, `/openapi/v3/apis/apps/v1`); undefined for paths without
+   * a document. 406 when `accept` allows neither JSON nor a protobuf form that exists.
+   */
+  answer(
+    path: string,
+    options: { accept?: string; hash?: string; ifNoneMatch?: string },
+  ): OpenApiAnswer | undefined;
+  invalidate(): void;
+}
+
+export interface CustomOpenApi {
+  v2?: CustomSchemas;
+  v3?: CustomSchemas;
+}
+
+export function createOpenApiService(
+  catalogue: Catalogue,
+  custom: CustomOpenApi = {},
+): OpenApiService {
+  return new Service(catalogue, custom);
+}
+
+const JSON_TYPE = "application/json";
+const YEAR_SECONDS = 31_536_000;
+
+class Service implements OpenApiService {
+  readonly #catalogue: Catalogue;
+  readonly #custom: CustomOpenApi;
+  readonly #made = new Map<string, CachedDocument>();
+
+  constructor(catalogue: Catalogue, custom: CustomOpenApi) {
+    this.#catalogue = catalogue;
+    this.#custom = custom;
+  }
+
+  invalidate(): void {
+    this.#made.clear();
+  }
+
+  #cached(
+    name: string,
+    contentType: string,
+    make: () => Buffer,
+  ): CachedDocument {
+    let document = this.#made.get(name);
+    if (!document) {
+      const bytes = make();
+      const hash = createHash("sha512")
+        .update(bytes)
+        .digest("hex")
+        .toUpperCase();
+      document = { bytes, contentType, hash };
+      this.#made.set(name, document);
+    }
+    return document;
+  }
+
+  #json(name: string, make: () => object): CachedDocument {
+    return this.#cached(name, JSON_TYPE, () =>
+      Buffer.from(JSON.stringify(make())),
+    );
+  }
+
+  v2(protobuf: boolean): CachedDocument {
+    const make = (): Record<string, unknown> =>
+      openApiV2(this.#catalogue, this.#custom.v2);
+    return protobuf
+      ? this.#cached("v2 protobuf", OPENAPI_V2_PROTOBUF_ANSWER, () =>
+          encodeGnostic(make()),
+        )
+      : this.#json("v2", make);
+  }
+
+  v3Index(): CachedDocument {
+    return this.#json("v3", () => {
+      const names = [
+        ...rootDocuments(this.#catalogue).keys(),
+        ...this.#catalogue
+          .groupVersions()
+          .map((groupVersion) => documentName(groupVersion)),
+      ].sort();
+      return {
+        paths: Object.fromEntries(
+          names.map((name) => [
+            name,
+            {
+              serverRelativeURL: `/openapi/v3/${name}?hash=${this.v3(name)!.hash}`,
+            },
+          ]),
+        ),
+      };
+    });
+  }
+
+  v3(name: string): CachedDocument | undefined {
+    const root = rootDocuments(this.#catalogue).get(name);
+    if (root) return this.#json(`v3/${name}`, root);
+    for (const { group, version } of this.#catalogue.groupVersions()) {
+      if (documentName({ group, version }) === name)
+        return this.#json(`v3/${name}`, () =>
+          openApiV3(this.#catalogue, group, version, this.#custom.v3),
+        );
+    }
+    return undefined;
+  }
+
+  answer(
+    path: string,
+    {
+      accept = "*/*",
+      hash,
+      ifNoneMatch,
+    }: { accept?: string; hash?: string; ifNoneMatch?: string },
+  ): OpenApiAnswer | undefined {
+    const wanted = accept.toLowerCase();
+    const takesJson =
+      accept === "" || /\*\/\*|application\/(json|\*)/.test(wanted);
+    const takesProtobuf =
+      wanted.includes(OPENAPI_V2_PROTOBUF.toLowerCase()) ||
+      wanted.includes(OPENAPI_V2_PROTOBUF_ANSWER.toLowerCase());
+    const name = path.replace(/^\/openapi\//, "").replace(/\/$/, "");
+    let document: CachedDocument | undefined;
+    if (name === "v2") {
+      if (!takesJson && !takesProtobuf) return notAcceptable();
+      document = this.v2(takesProtobuf);
+    } else {
+      document =
+        name === "v3"
+          ? this.v3Index()
+          : name.startsWith("v3/")
+            ? this.v3(name.slice(3))
+            : undefined;
+      if (document && !takesJson) return notAcceptable();
+    }
+    if (!document) return undefined;
+    const etag = `"${document.hash}"`;
+    if (hash !== undefined && name !== "v2" && hash !== document.hash) {
+      const location = `/openapi/${name}?hash=${document.hash}`;
+      return {
+        status: 301,
+        headers: { Location: location, Etag: etag },
+        body: Buffer.alloc(0),
+      };
+    }
+    const headers: Record<string, string> = {
+      Etag: etag,
+      "Content-Type": document.contentType,
+      Vary: "Accept",
+    };
+    if (hash !== undefined)
+      headers["Cache-Control"] = `public, immutable, max-age=${YEAR_SECONDS}`;
+    const unchanged = ifNoneMatch
+      ?.split(",")
+      .some((tag) => tag.trim().replace(/^W\//, "") === etag);
+    return unchanged
+      ? { status: 304, headers, body: Buffer.alloc(0) }
+      : { status: 200, headers, body: document.bytes };
+  }
+}
+
+function notAcceptable(): OpenApiAnswer {
+  return {
+    status: 406,
+    headers: { "Content-Type": "text/plain" },
+    body: Buffer.from("Not Acceptable"),
+  };
+}

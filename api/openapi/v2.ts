@@ -1,0 +1,127 @@
+// The OpenAPI v2 document of everything a catalogue serves.
+import type { Catalogue } from "../catalogue.ts";
+import {
+  closure,
+  definitionOf,
+  KIND_EXTENSION,
+  reference,
+  sortedKind,
+  sortKeys,
+  type JsonObject,
+} from "./definitions.ts";
+import {
+  pathsOf,
+  rootPaths,
+  type Operation,
+  type Parameter,
+  type PathItem,
+} from "./operations.ts";
+
+/** Schemas of kinds that are not built in, by type name (see `typeNameOf`); version 2 or 3 form is the caller's. */
+export type CustomSchemas = (typeName: string) => JsonObject | undefined;
+
+/** Parameters that tools look for in place are written there; the rest are references. */
+const IN_PLACE = new Set(["dryRun", "fieldValidation", "name"]);
+
+export function openApiV2(
+  catalogue: Catalogue,
+  custom: CustomSchemas = () => undefined,
+): JsonObject {
+  const items = [
+    ...rootPaths(catalogue),
+    ...catalogue
+      .groupVersions()
+      .flatMap(({ group, version }) => pathsOf(catalogue, group, version)),
+  ];
+  const shared: JsonObject = {};
+  const types = new Set<string>();
+  const paths: JsonObject = {};
+  for (const item of items) paths[item.path] = pathItem(item, shared, types);
+  const definitions = closure(
+    types,
+    2,
+    (name) => custom(name) ?? definitionOf(name, 2),
+  );
+  for (const name of types) definitions[name] ??= { type: "object" };
+  return {
+    swagger: "2.0",
+    info: { title: "Kubernetes", version: "v1.32.0" },
+    paths: sortKeys(paths),
+    definitions: sortKeys(definitions),
+    parameters: sortKeys(shared),
+    securityDefinitions: {
+      BearerToken: { in: "header", name: "authorization", type: "apiKey" },
+    },
+    security: [{ BearerToken: [] }],
+  };
+}
+
+function pathItem(
+  item: PathItem,
+  shared: JsonObject,
+  types: Set<string>,
+): JsonObject {
+  const rendered: JsonObject = {};
+  for (const entry of item.operations)
+    rendered[entry.method] = operation(entry, shared, types);
+  if (item.parameters.length)
+    rendered["parameters"] = item.parameters.map((entry) =>
+      parameter(entry, shared),
+    );
+  return rendered;
+}
+
+function operation(
+  entry: Operation,
+  shared: JsonObject,
+  types: Set<string>,
+): JsonObject {
+  const parameters: JsonObject[] = [];
+  if (entry.body) {
+    types.add(entry.body);
+    parameters.push({
+      in: "body",
+      name: "body",
+      ...(entry.bodyRequired ? { required: true } : {}),
+      schema: reference(entry.body, 2),
+    });
+  }
+  for (const one of entry.parameters) parameters.push(parameter(one, shared));
+  if (entry.answer) types.add(entry.answer);
+  const schema = entry.answer ? reference(entry.answer, 2) : { type: "string" };
+  const responses: JsonObject = {};
+  for (const code of entry.codes)
+    responses[code] = { description: DESCRIPTIONS[code], schema };
+  responses["401"] = { description: "Unauthorized" };
+  return {
+    consumes: entry.consumes,
+    operationId: entry.id,
+    ...(parameters.length ? { parameters } : {}),
+    produces: entry.produces,
+    responses,
+    schemes: ["https"],
+    tags: [entry.tag],
+    ...(entry.action ? { "x-kubernetes-action": entry.action } : {}),
+    ...(entry.kind ? { [KIND_EXTENSION]: sortedKind(entry.kind) } : {}),
+  };
+}
+
+export const DESCRIPTIONS: Readonly<Record<number, string>> = {
+  200: "OK",
+  201: "Created",
+  202: "Accepted",
+};
+
+function parameter(entry: Parameter, shared: JsonObject): JsonObject {
+  const rendered = {
+    in: entry.in,
+    name: entry.name,
+    ...(entry.in === "path" ? { required: true } : {}),
+    type: entry.type,
+    uniqueItems: true,
+  };
+  if (IN_PLACE.has(entry.name)) return rendered;
+  const key = entry.in === "path" ? `${entry.name}-path` : entry.name;
+  shared[key] ??= rendered;
+  return { $ref: `#/parameters/${key}` };
+}
