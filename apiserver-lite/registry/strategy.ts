@@ -74,7 +74,11 @@ export interface SubresourceRequest {
   query: URLSearchParams;
 }
 
-/** Writes through a subresource: `mutate` runs the registry's guarded update of the parent object. */
+/**
+ * Writes through a subresource: `mutate` runs the registry's guarded update of the parent object with admission, but
+ * without the strategy's prepareForUpdate and validateUpdate: the handler is the authority on what it changes. A PATCH
+ * of the subresource is: handle "get", patch what it returned, handle "update" with the result as body.
+ */
 export interface SubresourceHandler {
   handle(
     request: SubresourceRequest,

@@ -1,17 +1,29 @@
 // Checks that many kinds share. Each returns the list of problems with its field paths; callers join the lists.
 import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
 import type { FieldError } from "../../api/errors.ts";
-import { labelKeyProblems, labelValueProblems, percentProblems } from "../../api/names.ts";
+import {
+  labelKeyProblems,
+  labelValueProblems,
+  percentProblems,
+} from "../../api/names.ts";
 import { parseQuantity, QuantityError } from "../../api/quantity.ts";
 import type { LabelSelector } from "../../api/types/meta-v1.ts";
 
 export type Problems = FieldError[];
 
-export function nonNegative(field: string, value: number | null | undefined): Problems {
-  return (value ?? 0) < 0 ? [fieldErrors.invalid(field, value, "must be greater than or equal to 0")] : [];
+export function nonNegative(
+  field: string,
+  value: number | null | undefined,
+): Problems {
+  return (value ?? 0) < 0
+    ? [fieldErrors.invalid(field, value, "must be greater than or equal to 0")]
+    : [];
 }
 
-export function positive(field: string, value: number | null | undefined): Problems {
+export function positive(
+  field: string,
+  value: number | null | undefined,
+): Problems {
   return value !== undefined && value !== null && value <= 0
     ? [fieldErrors.invalid(field, value, "must be greater than 0")]
     : [];
@@ -20,16 +32,26 @@ export function positive(field: string, value: number | null | undefined): Probl
 /** Absent and empty are the same: the reference compares what is left after decoding. */
 function settled(value: unknown): unknown {
   if (value === undefined || value === null || value === "") return undefined;
-  if (typeof value === "object" && Object.keys(value).length === 0) return undefined;
+  if (typeof value === "object" && Object.keys(value).length === 0)
+    return undefined;
   return value;
 }
 
 export function sameValue(left: unknown, right: unknown): boolean {
   const [a, b] = [settled(left), settled(right)];
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  if (
+    typeof a !== "object" ||
+    typeof b !== "object" ||
+    a === null ||
+    b === null
+  )
+    return a === b;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   if (Array.isArray(a)) {
-    return a.length === (b as unknown[]).length && a.every((item, index) => sameValue(item, (b as unknown[])[index]));
+    return (
+      a.length === (b as unknown[]).length &&
+      a.every((item, index) => sameValue(item, (b as unknown[])[index]))
+    );
   }
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   const [x, y] = [a as Record<string, unknown>, b as Record<string, unknown>];
@@ -37,8 +59,14 @@ export function sameValue(left: unknown, right: unknown): boolean {
   return true;
 }
 
-export function immutable(field: string, value: unknown, old: unknown): Problems {
-  return sameValue(value, old) ? [] : [fieldErrors.invalid(field, value ?? null, "field is immutable")];
+export function immutable(
+  field: string,
+  value: unknown,
+  old: unknown,
+): Problems {
+  return sameValue(value, old)
+    ? []
+    : [fieldErrors.invalid(field, value ?? null, "field is immutable")];
 }
 
 /** `required`: an empty value is a problem of its own. */
@@ -49,44 +77,81 @@ export function oneOf(
   required = false,
 ): Problems {
   if (!value) return required ? [fieldErrors.required(field)] : [];
-  return supported.includes(value) ? [] : [fieldErrors.notSupported(field, value, [...supported].sort())];
+  return supported.includes(value)
+    ? []
+    : [fieldErrors.notSupported(field, value, [...supported].sort())];
 }
 
-export function labels(field: string, map: Readonly<Record<string, string>> | null | undefined): Problems {
+export function labels(
+  field: string,
+  map: Readonly<Record<string, string>> | null | undefined,
+): Problems {
   const problems: Problems = [];
   for (const [key, value] of Object.entries(map ?? {})) {
-    problems.push(...invalidEach(field, key, labelKeyProblems(key)), ...invalidEach(field, value, labelValueProblems(value)));
+    problems.push(
+      ...invalidEach(field, key, labelKeyProblems(key)),
+      ...invalidEach(field, value, labelValueProblems(value)),
+    );
   }
   return problems;
 }
 
-export function labelSelector(field: string, selector: Readonly<LabelSelector> | null | undefined): Problems {
+export function labelSelector(
+  field: string,
+  selector: Readonly<LabelSelector> | null | undefined,
+): Problems {
   if (!selector) return [];
   const problems = labels(`${field}.matchLabels`, selector.matchLabels);
-  for (const [index, { key, operator, values }] of (selector.matchExpressions ?? []).entries()) {
+  for (const [index, { key, operator, values }] of (
+    selector.matchExpressions ?? []
+  ).entries()) {
     const path = `${field}.matchExpressions[${index}]`;
     const count = values?.length ?? 0;
     if (operator === "In" || operator === "NotIn") {
       if (count === 0) {
-        problems.push(fieldErrors.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+        problems.push(
+          fieldErrors.required(
+            `${path}.values`,
+            "must be specified when `operator` is 'In' or 'NotIn'",
+          ),
+        );
       }
     } else if (operator === "Exists" || operator === "DoesNotExist") {
       if (count > 0) {
         problems.push(
-          fieldErrors.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+          fieldErrors.forbidden(
+            `${path}.values`,
+            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+          ),
         );
       }
-    } else problems.push(fieldErrors.invalid(`${path}.operator`, operator, "not a valid selector operator"));
+    } else
+      problems.push(
+        fieldErrors.invalid(
+          `${path}.operator`,
+          operator,
+          "not a valid selector operator",
+        ),
+      );
     problems.push(...invalidEach(`${path}.key`, key, labelKeyProblems(key)));
     for (const [at, value] of (values ?? []).entries()) {
-      problems.push(...invalidEach(`${path}.values[${at}]`, value, labelValueProblems(value)));
+      problems.push(
+        ...invalidEach(
+          `${path}.values[${at}]`,
+          value,
+          labelValueProblems(value),
+        ),
+      );
     }
   }
   return problems;
 }
 
 /** The parsed value, or a problem with the reference's text. */
-export function quantity(field: string, value: unknown): { nano: bigint } | FieldError {
+export function quantity(
+  field: string,
+  value: unknown,
+): { nano: bigint } | FieldError {
   try {
     return parseQuantity(value as string);
   } catch (error) {
@@ -98,31 +163,57 @@ export function quantity(field: string, value: unknown): { nano: bigint } | Fiel
 export function nonNegativeQuantity(field: string, value: unknown): Problems {
   const parsed = quantity(field, value);
   if (!("nano" in parsed)) return [parsed];
-  return parsed.nano < 0n ? [fieldErrors.invalid(field, String(value), "must be greater than or equal to 0")] : [];
+  return parsed.nano < 0n
+    ? [
+        fieldErrors.invalid(
+          field,
+          String(value),
+          "must be greater than or equal to 0",
+        ),
+      ]
+    : [];
 }
 
 /** A number that is not negative, or "25%". */
-export function intOrPercent(field: string, value: number | string | null | undefined): Problems {
+export function intOrPercent(
+  field: string,
+  value: number | string | null | undefined,
+): Problems {
   if (value === undefined || value === null) return [];
-  return typeof value === "number" ? nonNegative(field, value) : invalidEach(field, value, percentProblems(value));
+  return typeof value === "number"
+    ? nonNegative(field, value)
+    : invalidEach(field, value, percentProblems(value));
 }
 
 /** 25 for "25%", undefined for numbers. */
-export function percentOf(value: number | string | null | undefined): number | undefined {
-  return typeof value === "string" && /^[0-9]+%$/.test(value) ? Number(value.slice(0, -1)) : undefined;
+export function percentOf(
+  value: number | string | null | undefined,
+): number | undefined {
+  return typeof value === "string" && /^[0-9]+%$/.test(value)
+    ? Number(value.slice(0, -1))
+    : undefined;
 }
 
 /** Whether two objects agree but for the fields named, dots between parts. Neither is changed. */
-export function agreeBut(left: object, right: object, paths: readonly string[]): boolean {
-  const [a, b] = [structuredClone(left), structuredClone(right)] as [Record<string, unknown>, Record<string, unknown>];
-  for (const path of paths) for (const object of [a, b]) removePath(object, path.split("."));
+export function agreeBut(
+  left: object,
+  right: object,
+  paths: readonly string[],
+): boolean {
+  const [a, b] = [structuredClone(left), structuredClone(right)] as [
+    Record<string, unknown>,
+    Record<string, unknown>,
+  ];
+  for (const path of paths)
+    for (const object of [a, b]) removePath(object, path.split("."));
   return sameValue(a, b);
 }
 
 function removePath(object: unknown, [first, ...rest]: string[]): void {
-  if (typeof object !== "object" || object === null || first === undefined) return;
+  if (typeof object !== "object" || object === null || first === undefined)
+    return;
   if (rest.length === 0) delete (object as Record<string, unknown>)[first];
-  else if (first === "*") for (const item of Object.values(object)) removePath(item, rest);
+  else if (first === "*")
+    for (const item of Object.values(object)) removePath(item, rest);
   else removePath((object as Record<string, unknown>)[first], rest);
 }
-

@@ -2,13 +2,22 @@
 // registry on every create and update, after the strategy's preparation and before its own validation.
 import type { FieldError } from "../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
-import { dnsLabelProblems, dnsSubdomainProblems, nameRule, qualifiedNameProblems } from "../../api/names.ts";
+import {
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  nameRule,
+  qualifiedNameProblems,
+} from "../../api/names.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import { labels, sameValue } from "./field-checks.ts";
 
 const maxAnnotationBytes = 256 * 1024;
-const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+const standardFinalizers = new Set([
+  "kubernetes",
+  "orphan",
+  "foregroundDeletion",
+]);
 
 export interface MetaRules {
   readonly namespaced: boolean;
@@ -19,32 +28,68 @@ export interface MetaRules {
 }
 
 /** All problems of the metadata of an object as it is about to be stored. */
-export function validateObjectMeta(object: Readonly<KubeObject>, rules: MetaRules): FieldError[] {
+export function validateObjectMeta(
+  object: Readonly<KubeObject>,
+  rules: MetaRules,
+): FieldError[] {
   const { metadata } = object;
   const validateName = rules.validateName ?? nameRule(dnsSubdomainProblems);
   const problems: FieldError[] = [];
   if (metadata.generateName) {
     problems.push(
-      ...invalidEach("metadata.generateName", metadata.generateName, validateName(metadata.generateName, true)),
+      ...invalidEach(
+        "metadata.generateName",
+        metadata.generateName,
+        validateName(metadata.generateName, true),
+      ),
     );
   }
-  if (!metadata.name) problems.push(fieldErrors.required("metadata.name", "name or generateName is required"));
-  else problems.push(...invalidEach("metadata.name", metadata.name, validateName(metadata.name, false)));
+  if (!metadata.name)
+    problems.push(
+      fieldErrors.required("metadata.name", "name or generateName is required"),
+    );
+  else
+    problems.push(
+      ...invalidEach(
+        "metadata.name",
+        metadata.name,
+        validateName(metadata.name, false),
+      ),
+    );
   if (rules.namespaced) {
-    if (!metadata.namespace) problems.push(fieldErrors.required("metadata.namespace"));
-    else problems.push(...invalidEach("metadata.namespace", metadata.namespace, dnsLabelProblems(metadata.namespace)));
+    if (!metadata.namespace)
+      problems.push(fieldErrors.required("metadata.namespace"));
+    else
+      problems.push(
+        ...invalidEach(
+          "metadata.namespace",
+          metadata.namespace,
+          dnsLabelProblems(metadata.namespace),
+        ),
+      );
   } else if (metadata.namespace) {
-    problems.push(fieldErrors.forbidden("metadata.namespace", "not allowed on this type"));
+    problems.push(
+      fieldErrors.forbidden("metadata.namespace", "not allowed on this type"),
+    );
   }
   if ((metadata.generation ?? 0) < 0) {
     problems.push(
-      fieldErrors.invalid("metadata.generation", metadata.generation, "must be greater than or equal to 0"),
+      fieldErrors.invalid(
+        "metadata.generation",
+        metadata.generation,
+        "must be greater than or equal to 0",
+      ),
     );
   }
   problems.push(...labels("metadata.labels", metadata.labels));
   problems.push(...validateAnnotations(metadata.annotations));
   problems.push(...validateOwners(metadata.ownerReferences ?? []));
-  problems.push(...validateFinalizers(metadata.finalizers ?? [], rules.customResource ?? false));
+  problems.push(
+    ...validateFinalizers(
+      metadata.finalizers ?? [],
+      rules.customResource ?? false,
+    ),
+  );
   return problems;
 }
 
@@ -55,10 +100,13 @@ export function validateAnnotations(
   const problems: FieldError[] = [];
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    problems.push(...invalidEach(field, key, qualifiedNameProblems(key.toLowerCase())));
+    problems.push(
+      ...invalidEach(field, key, qualifiedNameProblems(key.toLowerCase())),
+    );
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
-  if (bytes > maxAnnotationBytes) problems.push(fieldErrors.tooLong(field, maxAnnotationBytes));
+  if (bytes > maxAnnotationBytes)
+    problems.push(fieldErrors.tooLong(field, maxAnnotationBytes));
   return problems;
 }
 
@@ -67,15 +115,46 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   const problems: FieldError[] = [];
   let controller: OwnerReference | undefined;
   for (const owner of owners) {
-    const version = owner.apiVersion.slice(owner.apiVersion.lastIndexOf("/") + 1);
+    const version = owner.apiVersion.slice(
+      owner.apiVersion.lastIndexOf("/") + 1,
+    );
     if (!version) {
-      problems.push(fieldErrors.invalid(`${field}.apiVersion`, owner.apiVersion, "version must not be empty"));
+      problems.push(
+        fieldErrors.invalid(
+          `${field}.apiVersion`,
+          owner.apiVersion,
+          "version must not be empty",
+        ),
+      );
     }
-    if (!owner.kind) problems.push(fieldErrors.invalid(`${field}.kind`, owner.kind, "kind must not be empty"));
-    if (!owner.name) problems.push(fieldErrors.invalid(`${field}.name`, owner.name, "name must not be empty"));
-    if (!owner.uid) problems.push(fieldErrors.invalid(`${field}.uid`, owner.uid, "uid must not be empty"));
+    if (!owner.kind)
+      problems.push(
+        fieldErrors.invalid(
+          `${field}.kind`,
+          owner.kind,
+          "kind must not be empty",
+        ),
+      );
+    if (!owner.name)
+      problems.push(
+        fieldErrors.invalid(
+          `${field}.name`,
+          owner.name,
+          "name must not be empty",
+        ),
+      );
+    if (!owner.uid)
+      problems.push(
+        fieldErrors.invalid(`${field}.uid`, owner.uid, "uid must not be empty"),
+      );
     if (owner.apiVersion === "v1" && owner.kind === "Event") {
-      problems.push(fieldErrors.invalid(field, owner, "/v1, Kind=Event is disallowed from being an owner"));
+      problems.push(
+        fieldErrors.invalid(
+          field,
+          owner,
+          "/v1, Kind=Event is disallowed from being an owner",
+        ),
+      );
     }
     if (!owner.controller) continue;
     if (controller) {
@@ -92,11 +171,24 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   return problems;
 }
 
-function validateFinalizers(finalizers: readonly string[], customResource: boolean): FieldError[] {
+function validateFinalizers(
+  finalizers: readonly string[],
+  customResource: boolean,
+): FieldError[] {
   const problems: FieldError[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
-    problems.push(...invalidEach("metadata.finalizers", finalizer, qualifiedNameProblems(finalizer)));
-    if (!customResource && !finalizer.includes("/") && !standardFinalizers.has(finalizer)) {
+    problems.push(
+      ...invalidEach(
+        "metadata.finalizers",
+        finalizer,
+        qualifiedNameProblems(finalizer),
+      ),
+    );
+    if (
+      !customResource &&
+      !finalizer.includes("/") &&
+      !standardFinalizers.has(finalizer)
+    ) {
       problems.push(
         fieldErrors.invalid(
           `metadata.finalizers[${index}]`,
@@ -106,7 +198,10 @@ function validateFinalizers(finalizers: readonly string[], customResource: boole
       );
     }
   }
-  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+  if (
+    finalizers.includes("orphan") &&
+    finalizers.includes("foregroundDeletion")
+  ) {
     problems.push(
       fieldErrors.invalid(
         "metadata.finalizers",
@@ -128,13 +223,20 @@ const immutableMeta = [
 ] as const;
 
 /** What an update must not change. Run in addition to `validateObjectMeta`. */
-export function validateObjectMetaUpdate(object: Readonly<KubeObject>, old: Readonly<KubeObject>): FieldError[] {
+export function validateObjectMetaUpdate(
+  object: Readonly<KubeObject>,
+  old: Readonly<KubeObject>,
+): FieldError[] {
   const problems: FieldError[] = [];
   const [meta, was] = [object.metadata, old.metadata];
   if (was.deletionTimestamp) {
-    const added = (meta.finalizers ?? []).filter((finalizer) => !was.finalizers?.includes(finalizer)).sort();
+    const added = (meta.finalizers ?? [])
+      .filter((finalizer) => !was.finalizers?.includes(finalizer))
+      .sort();
     if (added.length > 0) {
-      const shown = added.map((finalizer) => JSON.stringify(finalizer)).join(", ");
+      const shown = added
+        .map((finalizer) => JSON.stringify(finalizer))
+        .join(", ");
       problems.push(
         fieldErrors.forbidden(
           "metadata.finalizers",
@@ -144,15 +246,33 @@ export function validateObjectMetaUpdate(object: Readonly<KubeObject>, old: Read
     }
   }
   if ((meta.generation ?? 0) < (was.generation ?? 0)) {
-    problems.push(fieldErrors.invalid("metadata.generation", meta.generation ?? 0, "must not be decremented"));
+    problems.push(
+      fieldErrors.invalid(
+        "metadata.generation",
+        meta.generation ?? 0,
+        "must not be decremented",
+      ),
+    );
   }
   for (const name of immutableMeta) {
     if (!sameValue(meta[name], was[name])) {
-      problems.push(fieldErrors.invalid(`metadata.${name}`, meta[name] ?? null, "field is immutable"));
+      problems.push(
+        fieldErrors.invalid(
+          `metadata.${name}`,
+          meta[name] ?? null,
+          "field is immutable",
+        ),
+      );
     }
   }
   if (!meta.resourceVersion) {
-    problems.push(fieldErrors.invalid("metadata.resourceVersion", meta.resourceVersion ?? "", "must be specified for an update"));
+    problems.push(
+      fieldErrors.invalid(
+        "metadata.resourceVersion",
+        meta.resourceVersion ?? "",
+        "must be specified for an update",
+      ),
+    );
   }
   return problems;
 }

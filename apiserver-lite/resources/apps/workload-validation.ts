@@ -1,0 +1,133 @@
+// What the validation of every workload with a selector and a pod template has in common, and their wide columns.
+import type { FieldError } from "../../../api/errors.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import { ApiError } from "../../../api/errors.ts";
+import { selectorFromObject } from "../../../api/selectors.ts";
+import type { PodTemplateSpec } from "../../../api/types/core-v1.ts";
+import type { LabelSelector } from "../../../api/types/meta-v1.ts";
+import { intOrPercent, labelSelector, percentOf } from "../field-checks.ts";
+import { validatePodTemplate } from "../core/pod-spec-validation.ts";
+
+/** Selector present, not empty, valid, and matched by the template. `emptyText`: what to say of an empty one. */
+export function validateSelectorAndTemplate(
+  selector: LabelSelector | undefined,
+  template: PodTemplateSpec | undefined,
+  emptyText: string,
+): FieldError[] {
+  const problems: FieldError[] = [];
+  if (!selector) problems.push(fieldErrors.required("spec.selector"));
+  else {
+    problems.push(...labelSelector("spec.selector", selector));
+    if (isEmpty(selector))
+      problems.push(fieldErrors.invalid("spec.selector", selector, emptyText));
+  }
+  if (!template) return [...problems, fieldErrors.required("spec.template")];
+  if (selector && problems.length === 0 && !matches(selector, template)) {
+    problems.push(
+      fieldErrors.invalid(
+        "spec.template.metadata.labels",
+        template.metadata?.labels ?? {},
+        "`selector` does not match template `labels`",
+      ),
+    );
+  }
+  return [...problems, ...validatePodTemplate("spec.template", template)];
+}
+
+const isEmpty = (selector: LabelSelector): boolean =>
+  Object.keys(selector.matchLabels ?? {}).length === 0 &&
+  (selector.matchExpressions?.length ?? 0) === 0;
+
+function matches(selector: LabelSelector, template: PodTemplateSpec): boolean {
+  try {
+    return selectorFromObject(selector).matches(template.metadata?.labels);
+  } catch (error) {
+    if (error instanceof ApiError) return true;
+    throw error;
+  }
+}
+
+/** Workloads that keep pods running allow no other restart policy. */
+export function alwaysRestarts(
+  template: PodTemplateSpec | undefined,
+): FieldError[] {
+  const spec = template?.spec;
+  if (!spec) return [];
+  const problems: FieldError[] = [];
+  if (spec.restartPolicy !== "Always") {
+    problems.push(
+      fieldErrors.notSupported(
+        "spec.template.spec.restartPolicy",
+        spec.restartPolicy ?? "",
+        ["Always"],
+      ),
+    );
+  }
+  if (spec.activeDeadlineSeconds !== undefined) {
+    problems.push(
+      fieldErrors.forbidden(
+        "spec.template.spec.activeDeadlineSeconds",
+        "activeDeadlineSeconds in ReplicaSet is not Supported",
+      ),
+    );
+  }
+  return problems;
+}
+
+type Budget =
+  { maxUnavailable?: number | string; maxSurge?: number | string } | undefined;
+
+const isZero = (value: number | string | undefined): boolean =>
+  value === 0 || percentOf(value) === 0;
+
+/** `maxUnavailable` and `maxSurge` of a rolling update: not both zero. */
+export function validateRollingUpdate(
+  field: string,
+  update: Budget,
+): FieldError[] {
+  if (!update) return [];
+  const problems = [
+    ...intOrPercent(`${field}.maxUnavailable`, update.maxUnavailable),
+    ...intOrPercent(`${field}.maxSurge`, update.maxSurge),
+  ];
+  if (isZero(update.maxUnavailable) && isZero(update.maxSurge)) {
+    problems.push(
+      fieldErrors.invalid(
+        `${field}.maxUnavailable`,
+        update.maxUnavailable,
+        "may not be 0 when `maxSurge` is 0",
+      ),
+    );
+  }
+  if ((percentOf(update.maxUnavailable) ?? 0) > 100) {
+    problems.push(
+      fieldErrors.invalid(
+        `${field}.maxUnavailable`,
+        update.maxUnavailable,
+        "must not be greater than 100%",
+      ),
+    );
+  }
+  return problems;
+}
+
+/** Names and images of a template's containers, for the wide columns. */
+export function containerColumns(
+  template: PodTemplateSpec | undefined,
+): [string, string] {
+  const containers = template?.spec?.containers ?? [];
+  return [
+    containers.map(({ name }) => name).join(","),
+    containers.map(({ image }) => image ?? "").join(","),
+  ];
+}
+
+/** "a=b,c in (d)", or "<none>". */
+export function selectorColumn(selector: LabelSelector | undefined): string {
+  if (!selector) return "<none>";
+  try {
+    return selectorFromObject(selector).toString() || "<none>";
+  } catch {
+    return "<error>";
+  }
+}

@@ -1,0 +1,73 @@
+// ConfigMaps: keys that can be file names, no key in both data and binaryData, 1 MiB in all, and `immutable`.
+import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { dataKeyProblems } from "../../../api/names.ts";
+import type { ConfigMap } from "../../../api/types/core-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { sameValue } from "../field-checks.ts";
+
+export const maxDataBytes = 1024 * 1024;
+
+const asConfigMap = (object: Readonly<AnyObject>): ConfigMap =>
+  object as unknown as ConfigMap;
+
+/** Bytes that a base64 text stands for. */
+export function decodedBytes(base64: string): number {
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  return Math.max(0, Math.floor((base64.length * 3) / 4) - padding);
+}
+
+export const immutableText = "field is immutable when `immutable` is set";
+
+export const configMapStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  validate(object) {
+    const { data = {}, binaryData = {} } = asConfigMap(object);
+    const problems: FieldError[] = [];
+    let bytes = 0;
+    for (const [key, value] of Object.entries(data)) {
+      const field = `data[${key}]`;
+      problems.push(...invalidEach(field, key, dataKeyProblems(key)));
+      if (Object.hasOwn(binaryData, key)) {
+        problems.push(
+          fieldErrors.invalid(
+            field,
+            key,
+            `duplicate of key present in binaryData`,
+          ),
+        );
+      }
+      bytes += Buffer.byteLength(value);
+    }
+    for (const [key, value] of Object.entries(binaryData)) {
+      problems.push(
+        ...invalidEach(`binaryData[${key}]`, key, dataKeyProblems(key)),
+      );
+      bytes += decodedBytes(value);
+    }
+    // The reference names no field here.
+    if (bytes > maxDataBytes)
+      problems.push(fieldErrors.tooLong("[]", maxDataBytes));
+    return problems;
+  },
+  validateUpdate(object, old) {
+    const [now, was] = [asConfigMap(object), asConfigMap(old)];
+    if (!was.immutable) return [];
+    const problems: FieldError[] = [];
+    if (!now.immutable)
+      problems.push(fieldErrors.forbidden("immutable", immutableText));
+    if (!sameValue(now.data, was.data))
+      problems.push(fieldErrors.forbidden("data", immutableText));
+    if (!sameValue(now.binaryData, was.binaryData))
+      problems.push(fieldErrors.forbidden("binaryData", immutableText));
+    return problems;
+  },
+  printRow: (object, now) => {
+    const { metadata, data, binaryData } = asConfigMap(object);
+    const count =
+      Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length;
+    return [metadata.name, count, formatAge(metadata.creationTimestamp, now)];
+  },
+};

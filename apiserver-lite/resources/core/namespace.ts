@@ -1,0 +1,143 @@
+// Namespaces: the "kubernetes" finalizer in spec, the phase, and the finalize subresource through which the namespace
+// controller lets go. Deletion turns the phase to Terminating; the registry keeps the object while spec.finalizers or
+// metadata.finalizers remain.
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import {
+  dnsLabelProblems,
+  nameRule,
+  qualifiedNameProblems,
+} from "../../../api/names.ts";
+import type { Namespace } from "../../../api/types/core-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+
+const nameLabel = "kubernetes.io/metadata.name";
+
+const asNamespace = (object: Readonly<AnyObject>): Namespace =>
+  object as unknown as Namespace;
+
+/** Does anything still hold the namespace? The registry removes a deleted one only when this is false. */
+export function namespaceHeld(object: Readonly<AnyObject>): boolean {
+  const namespace = asNamespace(object);
+  return (
+    (namespace.spec?.finalizers?.length ?? 0) > 0 ||
+    (namespace.metadata.finalizers?.length ?? 0) > 0
+  );
+}
+
+export const namespaceStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  validateName: nameRule(dnsLabelProblems),
+  setDefaults(object) {
+    const namespace = asNamespace(object);
+    if (
+      namespace.metadata.name &&
+      namespace.metadata.labels?.[nameLabel] !== namespace.metadata.name
+    ) {
+      namespace.metadata.labels = {
+        ...namespace.metadata.labels,
+        [nameLabel]: namespace.metadata.name,
+      };
+    }
+    namespace.status = {
+      ...namespace.status,
+      phase: namespace.status?.phase || "Active",
+    };
+  },
+  prepareForCreate(object) {
+    const namespace = asNamespace(object);
+    namespace.status = { phase: "Active" };
+    namespace.spec ??= {};
+    if (!namespace.spec.finalizers?.includes("kubernetes")) {
+      namespace.spec.finalizers = [
+        ...(namespace.spec.finalizers ?? []),
+        "kubernetes",
+      ];
+    }
+  },
+  prepareForUpdate(object, old) {
+    // The spec changes only through /finalize.
+    asNamespace(object).spec = { ...asNamespace(old).spec };
+    asNamespace(object).status = { ...asNamespace(old).status };
+  },
+  validate(object) {
+    return (asNamespace(object).spec?.finalizers ?? []).flatMap(
+      (finalizer, index) => {
+        const field = `spec.finalizers[${index}]`;
+        const problems = invalidEach(
+          field,
+          finalizer,
+          qualifiedNameProblems(finalizer),
+        );
+        if (
+          !finalizer.includes("/") &&
+          finalizer !== "kubernetes" &&
+          finalizer !== "orphan" &&
+          finalizer !== "foregroundDeletion"
+        ) {
+          problems.push(
+            fieldErrors.invalid(
+              field,
+              finalizer,
+              "name is neither a standard finalizer name nor is it fully qualified",
+            ),
+          );
+        }
+        return problems;
+      },
+    );
+  },
+  status: {
+    prepareForUpdate(object, old) {
+      asNamespace(object).spec = { ...asNamespace(old).spec };
+    },
+    validateUpdate(object) {
+      const { metadata, status } = asNamespace(object);
+      if (!metadata.deletionTimestamp && status?.phase !== "Active") {
+        return [
+          fieldErrors.invalid(
+            "status.Phase",
+            status?.phase ?? "",
+            "may only be 'Active' if `deletionTimestamp` is empty",
+          ),
+        ];
+      }
+      if (metadata.deletionTimestamp && status?.phase !== "Terminating") {
+        return [
+          fieldErrors.invalid(
+            "status.Phase",
+            status?.phase ?? "",
+            "may only be 'Terminating' if `deletionTimestamp` is not empty",
+          ),
+        ];
+      }
+      return [];
+    },
+  },
+  selectableFields: (object) => {
+    const phase = asNamespace(object).status?.phase ?? "";
+    return { "status.phase": phase, name: object.metadata.name };
+  },
+  printRow: (object, now) => {
+    const { metadata, status } = asNamespace(object);
+    return [
+      metadata.name,
+      status?.phase ?? "",
+      formatAge(metadata.creationTimestamp, now),
+    ];
+  },
+  subresources: {
+    finalize: {
+      handle: (request, context) =>
+        context.mutate((object) => {
+          const finalizers = (request.body as unknown as Namespace | undefined)
+            ?.spec?.finalizers;
+          const namespace = asNamespace(object);
+          namespace.spec = { ...namespace.spec };
+          if (finalizers?.length) namespace.spec.finalizers = [...finalizers];
+          else delete namespace.spec.finalizers;
+        }),
+    },
+  },
+};

@@ -1,0 +1,167 @@
+// Nodes: taints, CIDRs and provider id are checked; capacity and allocatable may not be negative; status has its own
+// subresource. A node once given pod CIDRs or a provider id keeps them.
+import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import {
+  cidrProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from "../../../api/names.ts";
+import type { Node, Taint } from "../../../api/types/core-v1.ts";
+import { formatAge, orNone } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { nonNegativeQuantity, sameValue } from "../field-checks.ts";
+
+const asNode = (object: Readonly<AnyObject>): Node => object as unknown as Node;
+
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+function taintProblems(taints: readonly Taint[]): FieldError[] {
+  const problems: FieldError[] = [];
+  const seen = new Set<string>();
+  for (const [index, taint] of taints.entries()) {
+    const field = `spec.taints[${index}]`;
+    problems.push(
+      ...invalidEach(
+        `${field}.key`,
+        taint.key,
+        qualifiedNameProblems(taint.key),
+      ),
+    );
+    problems.push(
+      ...invalidEach(
+        `${field}.value`,
+        taint.value ?? "",
+        labelValueProblems(taint.value ?? ""),
+      ),
+    );
+    if (!taint.effect) problems.push(fieldErrors.required(`${field}.effect`));
+    else if (!effects.includes(taint.effect)) {
+      problems.push(
+        fieldErrors.notSupported(`${field}.effect`, taint.effect, effects),
+      );
+    }
+    const identity = `${taint.key}:${taint.effect}`;
+    if (seen.has(identity)) {
+      const error = fieldErrors.duplicate(field, taint);
+      problems.push({
+        ...error,
+        detail: `${error.detail}: taints must be unique by key and effect pair`,
+      });
+    }
+    seen.add(identity);
+  }
+  return problems;
+}
+
+function validateNode(node: Node): FieldError[] {
+  const problems = taintProblems(node.spec?.taints ?? []);
+  const cidrs =
+    node.spec?.podCIDRs ?? (node.spec?.podCIDR ? [node.spec.podCIDR] : []);
+  for (const [index, cidr] of cidrs.entries()) {
+    problems.push(
+      ...invalidEach(`spec.podCIDRs[${index}]`, cidr, cidrProblems(cidr)),
+    );
+  }
+  if (cidrs.length > 2) {
+    problems.push(
+      fieldErrors.invalid(
+        "spec.podCIDRs",
+        cidrs,
+        "may specify no more than one CIDR for each IP family",
+      ),
+    );
+  }
+  for (const part of ["capacity", "allocatable"] as const) {
+    for (const [name, value] of Object.entries(node.status?.[part] ?? {})) {
+      problems.push(...nonNegativeQuantity(`status.${part}.${name}`, value));
+    }
+  }
+  return problems;
+}
+
+/** "control-plane,worker", or "<none>". */
+function nodeRoles(node: Node): string {
+  const roles = new Set<string>();
+  for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {
+    if (key.startsWith("node-role.kubernetes.io/")) {
+      const role = key.slice("node-role.kubernetes.io/".length);
+      if (role) roles.add(role);
+    } else if (key === "kubernetes.io/role" && value) roles.add(value);
+  }
+  return orNone([...roles].sort().join(","));
+}
+
+function nodeStatus(node: Node): string {
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  const words = [
+    ready ? (ready.status === "True" ? "Ready" : "NotReady") : "Unknown",
+  ];
+  if (node.spec?.unschedulable) words.push("SchedulingDisabled");
+  return words.join(",");
+}
+
+const address = (node: Node, kind: string): string =>
+  orNone(node.status?.addresses?.find(({ type }) => type === kind)?.address);
+
+export const nodeStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  setDefaults(object) {
+    const node = asNode(object);
+    if (node.status?.capacity && !node.status.allocatable)
+      node.status.allocatable = { ...node.status.capacity };
+    // The singular and the plural are two views of one list.
+    if (node.spec?.podCIDR && !node.spec.podCIDRs?.length)
+      node.spec.podCIDRs = [node.spec.podCIDR];
+    if (!node.spec?.podCIDR && node.spec?.podCIDRs?.length)
+      node.spec.podCIDR = node.spec.podCIDRs[0]!;
+  },
+  validate: (object) => validateNode(asNode(object)),
+  validateUpdate(object, old) {
+    const [spec, was] = [asNode(object).spec ?? {}, asNode(old).spec ?? {}];
+    const problems: FieldError[] = [];
+    if (was.podCIDRs?.length && !sameValue(spec.podCIDRs, was.podCIDRs)) {
+      problems.push(
+        fieldErrors.forbidden(
+          "spec.podCIDRs",
+          'node updates may not change podCIDR except from "" to valid',
+        ),
+      );
+    }
+    if (was.providerID && spec.providerID !== was.providerID) {
+      problems.push(
+        fieldErrors.forbidden(
+          "spec.providerID",
+          'node updates may not change providerID except from "" to valid',
+        ),
+      );
+    }
+    return problems;
+  },
+  status: {
+    prepareForUpdate(object, old) {
+      asNode(object).spec = { ...asNode(old).spec };
+    },
+    validateUpdate: (object) => validateNode(asNode(object)),
+  },
+  selectableFields: (object) => ({
+    "spec.unschedulable": asNode(object).spec?.unschedulable ? "true" : "false",
+  }),
+  printRow: (object, now) => {
+    const node = asNode(object);
+    const info = node.status?.nodeInfo;
+    return [
+      node.metadata.name,
+      nodeStatus(node),
+      nodeRoles(node),
+      formatAge(node.metadata.creationTimestamp, now),
+      info?.kubeletVersion ?? "",
+      address(node, "InternalIP"),
+      address(node, "ExternalIP"),
+      info?.osImage || "<unknown>",
+      info?.kernelVersion || "<unknown>",
+      info?.containerRuntimeVersion || "<unknown>",
+    ];
+  },
+};

@@ -1,0 +1,338 @@
+// Pods: QoS class and Pending at creation, the few fields of a spec that may change, graceful deletion, the fields that
+// selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts.
+import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import { quantityMilliValue, QuantityError } from "../../../api/quantity.ts";
+import type {
+  Container,
+  Pod,
+  PodSpec,
+  ResourceRequirements,
+} from "../../../api/types/core-v1.ts";
+import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { sameValue } from "../field-checks.ts";
+import { validatePodSpec } from "./pod-spec-validation.ts";
+import { podRow } from "./pod-status-text.ts";
+import { podSubresources } from "./pod-subresources.ts";
+
+const asPod = (object: Readonly<AnyObject>): Pod => object as unknown as Pod;
+
+function positive(text: string | undefined): boolean {
+  try {
+    return text !== undefined && quantityMilliValue(text) > 0;
+  } catch (error) {
+    if (error instanceof QuantityError) return false;
+    throw error;
+  }
+}
+
+function guaranteed({
+  limits = {},
+  requests = {},
+}: ResourceRequirements): boolean {
+  return ["cpu", "memory"].every((name) => {
+    if (!positive(limits[name])) return false;
+    const request = requests[name] ?? limits[name]!;
+    return (
+      positive(request) &&
+      quantityMilliValue(request) === quantityMilliValue(limits[name]!)
+    );
+  });
+}
+
+/** Guaranteed, Burstable or BestEffort, by the CPU and memory of all containers. */
+export function qosClassOf(
+  spec: PodSpec,
+): "Guaranteed" | "Burstable" | "BestEffort" {
+  const containers: Container[] = [
+    ...spec.containers,
+    ...(spec.initContainers ?? []),
+  ];
+  const resources = containers.map((container) => container.resources ?? {});
+  const asks = resources.some(({ limits, requests }) =>
+    ["cpu", "memory"].some(
+      (name) => positive(limits?.[name]) || positive(requests?.[name]),
+    ),
+  );
+  if (!asks) return "BestEffort";
+  return resources.every(guaranteed) ? "Guaranteed" : "Burstable";
+}
+
+const isTerminal = (pod: Pod): boolean =>
+  pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+
+function graceSeconds(
+  object: Readonly<AnyObject>,
+  options: DeleteOptions,
+): number {
+  const pod = asPod(object);
+  const asked =
+    options.gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+  if (!pod.spec.nodeName || isTerminal(pod)) return 0;
+  const seconds = asked < 0 ? 1 : asked;
+  const set = pod.metadata.deletionTimestamp
+    ? pod.metadata.deletionGracePeriodSeconds
+    : undefined;
+  return set === undefined || set === null ? seconds : Math.min(seconds, set);
+}
+
+const allowedChanges =
+  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+/** Go-like lines of what differs between two specs, one pair a field. */
+function specDifference(now: PodSpec, was: PodSpec): string {
+  const [a, b] = [
+    now as unknown as Record<string, unknown>,
+    was as unknown as Record<string, unknown>,
+  ];
+  const names = [...new Set([...Object.keys(b), ...Object.keys(a)])].filter(
+    (name) => !sameValue(a[name], b[name]),
+  );
+  const title = (name: string): string =>
+    name[0]!.toUpperCase() + name.slice(1);
+  const lines = names.flatMap((name) => [
+    `- \t${title(name)}: ${JSON.stringify(b[name] ?? null)},`,
+    `+ \t${title(name)}: ${JSON.stringify(a[name] ?? null)},`,
+  ]);
+  return `  core.PodSpec{\n${lines.join("\n")}\n  }\n`;
+}
+
+function validatePodUpdate(pod: Pod, old: Pod): FieldError[] {
+  const problems: FieldError[] = [];
+  for (const part of ["containers", "initContainers"] as const) {
+    const [now, was] = [pod.spec[part] ?? [], old.spec[part] ?? []];
+    if (now.length !== was.length) {
+      problems.push(
+        fieldErrors.forbidden(
+          `spec.${part}`,
+          "pod updates may not add or remove containers",
+        ),
+      );
+      return problems;
+    }
+  }
+  const [deadline, wasDeadline] = [
+    pod.spec.activeDeadlineSeconds,
+    old.spec.activeDeadlineSeconds,
+  ];
+  if (wasDeadline !== undefined) {
+    if (deadline === undefined) {
+      problems.push(
+        fieldErrors.invalid(
+          "spec.activeDeadlineSeconds",
+          null,
+          "must not update from a positive integer to nil value",
+        ),
+      );
+    } else if (deadline > wasDeadline) {
+      problems.push(
+        fieldErrors.invalid(
+          "spec.activeDeadlineSeconds",
+          deadline,
+          "must be less than or equal to previous value",
+        ),
+      );
+    }
+  }
+  const tolerations = pod.spec.tolerations ?? [];
+  const bare = (toleration: object): object => ({
+    ...toleration,
+    tolerationSeconds: undefined,
+  });
+  for (const toleration of old.spec.tolerations ?? []) {
+    if (!tolerations.some((one) => sameValue(bare(one), bare(toleration)))) {
+      problems.push(
+        fieldErrors.forbidden(
+          "spec.tolerations",
+          "existing toleration can not be modified except its tolerationSeconds",
+        ),
+      );
+      break;
+    }
+  }
+  const gates = new Set(
+    (old.spec.schedulingGates ?? []).map(({ name }) => name),
+  );
+  for (const { name } of pod.spec.schedulingGates ?? []) {
+    if (!gates.has(name)) {
+      problems.push(
+        fieldErrors.forbidden(
+          "spec.schedulingGates",
+          `only deletion is allowed, but found new scheduling gate '${name}'`,
+        ),
+      );
+    }
+  }
+  if (problems.length > 0) return problems;
+
+  const masked = maskAllowed(pod.spec, old.spec);
+  if (!sameValue(masked, old.spec)) {
+    problems.push(
+      fieldErrors.forbidden(
+        "spec",
+        `${allowedChanges}\n${specDifference(masked, old.spec)}`,
+      ),
+    );
+  }
+  return problems;
+}
+
+/** The new spec with everything that may change set back to what it was. */
+function maskAllowed(spec: PodSpec, was: PodSpec): PodSpec {
+  const masked: PodSpec = { ...spec };
+  for (const part of ["containers", "initContainers"] as const) {
+    const list = spec[part];
+    if (list)
+      masked[part] = list.map(
+        (container, index) =>
+          ({ ...container, image: was[part]?.[index]?.image }) as Container,
+      );
+  }
+  const take = <Name extends keyof PodSpec>(name: Name): void => {
+    if (was[name] === undefined) delete masked[name];
+    else masked[name] = was[name];
+  };
+  take("activeDeadlineSeconds");
+  take("tolerations");
+  if (
+    (was.terminationGracePeriodSeconds ?? 0) < 0 &&
+    spec.terminationGracePeriodSeconds === 1
+  ) {
+    take("terminationGracePeriodSeconds");
+  }
+  if (was.schedulingGates?.length) {
+    take("schedulingGates");
+    // While a pod is held back, where it may go can be narrowed.
+    take("nodeSelector");
+    take("affinity");
+  }
+  return masked;
+}
+
+function validateStatusUpdate(pod: Pod, old: Pod): FieldError[] {
+  const problems: FieldError[] = [];
+  if (pod.spec.nodeName !== old.spec.nodeName) {
+    problems.push(
+      fieldErrors.forbidden("status.nodeName", "may not be changed directly"),
+    );
+  }
+  if (old.status?.qosClass && pod.status?.qosClass !== old.status.qosClass) {
+    problems.push(
+      fieldErrors.invalid(
+        "status.qosClass",
+        pod.status?.qosClass ?? "",
+        "field is immutable",
+      ),
+    );
+  }
+  const groups = ["containerStatuses", "initContainerStatuses"] as const;
+  for (const group of old.spec.restartPolicy === "Always" ? [] : groups) {
+    for (const [index, status] of (old.status?.[group] ?? []).entries()) {
+      if (!status.state?.terminated) continue;
+      if (
+        old.spec.restartPolicy === "OnFailure" &&
+        status.state.terminated.exitCode !== 0
+      )
+        continue;
+      const spec = old.spec.initContainers?.find(
+        ({ name }) => name === status.name,
+      );
+      if (group === "initContainerStatuses" && spec?.restartPolicy === "Always")
+        continue;
+      const now = pod.status?.[group]?.find(({ name }) => name === status.name);
+      if (now && !now.state?.terminated) {
+        problems.push(
+          fieldErrors.forbidden(
+            `status.${group}[${index}].state`,
+            "may not be transitioned to non-terminated state",
+          ),
+        );
+      }
+    }
+  }
+  return problems;
+}
+
+export const podStrategy: ResourceStrategy = {
+  // Pods of this version have no generation.
+  countsGeneration: false,
+  setDefaults(object) {
+    const pod = asPod(object);
+    // Each pair is one value under an old and a new name; the new one wins, for the address the old one.
+    const account = pod.spec.serviceAccountName || pod.spec.serviceAccount;
+    if (account)
+      pod.spec.serviceAccountName = pod.spec.serviceAccount = account;
+    if (!pod.status) return;
+    if (pod.status.podIP && pod.status.podIPs?.[0]?.ip !== pod.status.podIP) {
+      pod.status.podIPs = [{ ip: pod.status.podIP }];
+    } else if (!pod.status.podIP && pod.status.podIPs?.[0])
+      pod.status.podIP = pod.status.podIPs[0].ip;
+    if (pod.status.hostIP && !pod.status.hostIPs?.length)
+      pod.status.hostIPs = [{ ip: pod.status.hostIP }];
+  },
+  prepareForCreate(object) {
+    const pod = asPod(object);
+    pod.status = { phase: "Pending", qosClass: qosClassOf(pod.spec) };
+    if (pod.spec.schedulingGates?.length) {
+      pod.status.conditions = [
+        {
+          type: "PodScheduled",
+          status: "False",
+          reason: "SchedulingGated",
+          message: "Scheduling is blocked due to non-empty scheduling gates",
+        },
+      ];
+    }
+  },
+  prepareForUpdate(object, old) {
+    asPod(object).status = { ...asPod(old).status };
+  },
+  validate(object) {
+    const pod = asPod(object);
+    const problems = validatePodSpec("spec", pod.spec);
+    if (pod.spec.schedulingGates?.length && pod.spec.nodeName) {
+      problems.push(
+        fieldErrors.forbidden(
+          "spec.nodeName",
+          "cannot be set until all schedulingGates have been cleared",
+        ),
+      );
+    }
+    return problems;
+  },
+  validateUpdate: (object, old) => validatePodUpdate(asPod(object), asPod(old)),
+  status: {
+    prepareForUpdate(object, old) {
+      const [pod, was] = [asPod(object), asPod(old)];
+      pod.spec = { ...was.spec };
+      if (was.metadata.ownerReferences)
+        pod.metadata.ownerReferences = [...was.metadata.ownerReferences];
+      else delete pod.metadata.ownerReferences;
+      pod.status = {
+        ...pod.status,
+        qosClass: was.status?.qosClass ?? pod.status?.qosClass,
+      };
+    },
+    validateUpdate: (object, old) =>
+      validateStatusUpdate(asPod(object), asPod(old)),
+  },
+  graceSeconds,
+  selectableFields(object) {
+    const { spec, status } = asPod(object);
+    return {
+      "spec.nodeName": spec.nodeName ?? "",
+      "spec.restartPolicy": spec.restartPolicy ?? "",
+      "spec.schedulerName": spec.schedulerName ?? "",
+      "spec.serviceAccountName": spec.serviceAccountName ?? "",
+      "spec.hostNetwork": spec.hostNetwork ? "true" : "false",
+      "status.phase": status?.phase ?? "",
+      "status.podIP": status?.podIP ?? "",
+      "status.podIPs": (status?.podIPs ?? []).map(({ ip }) => ip).join(","),
+      "status.nominatedNodeName": status?.nominatedNodeName ?? "",
+    };
+  },
+  printRow: (object, now) => podRow(asPod(object), now),
+  subresources: podSubresources,
+};

@@ -1,0 +1,115 @@
+// Secrets: stringData is written into data and never returned; each well-known type asks for its keys; 1 MiB in all;
+// the type never changes; `immutable`. Values never appear in problems.
+import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { dataKeyProblems } from "../../../api/names.ts";
+import type { Secret } from "../../../api/types/core-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { immutable, sameValue } from "../field-checks.ts";
+import { decodedBytes, immutableText, maxDataBytes } from "./config-map.ts";
+
+const asSecret = (object: Readonly<AnyObject>): Secret =>
+  object as unknown as Secret;
+
+const serviceAccountToken = "kubernetes.io/service-account-token";
+const serviceAccountName = "kubernetes.io/service-account.name";
+
+/** Keys that a type can't do without. */
+const requiredKeys: Readonly<Record<string, readonly string[]>> = {
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+  "kubernetes.io/tls": ["tls.crt", "tls.key"],
+};
+
+function jsonKeyProblems(secret: Secret, key: string): FieldError[] {
+  const value = secret.data?.[key];
+  const field = `data[${key}]`;
+  if (value === undefined) return [fieldErrors.required(field)];
+  try {
+    JSON.parse(Buffer.from(value, "base64").toString());
+    return [];
+  } catch {
+    return [
+      fieldErrors.invalid(
+        field,
+        "<secret contents redacted>",
+        "invalid character in JSON text",
+      ),
+    ];
+  }
+}
+
+function typeProblems(secret: Secret): FieldError[] {
+  const data = secret.data ?? {};
+  switch (secret.type) {
+    case serviceAccountToken:
+      return secret.metadata.annotations?.[serviceAccountName]
+        ? []
+        : [fieldErrors.required(`metadata.annotations[${serviceAccountName}]`)];
+    case "kubernetes.io/dockercfg":
+      return jsonKeyProblems(secret, ".dockercfg");
+    case "kubernetes.io/dockerconfigjson":
+      return jsonKeyProblems(secret, ".dockerconfigjson");
+    case "kubernetes.io/basic-auth":
+      return "username" in data || "password" in data
+        ? []
+        : [
+            fieldErrors.required("data[username]"),
+            fieldErrors.required("data[password]"),
+          ];
+    default:
+      return (requiredKeys[secret.type ?? ""] ?? [])
+        .filter((key) => !(key in data))
+        .map((key) => fieldErrors.required(`data[${key}]`));
+  }
+}
+
+export const secretStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  setDefaults(object) {
+    const secret = asSecret(object);
+    secret.type ||= "Opaque";
+    if (!secret.stringData) return;
+    secret.data = { ...secret.data };
+    for (const [key, value] of Object.entries(secret.stringData)) {
+      secret.data[key] = Buffer.from(value).toString("base64");
+    }
+    delete secret.stringData;
+  },
+  prepareForUpdate(object, old) {
+    asSecret(object).type ||= asSecret(old).type;
+  },
+  validate(object) {
+    const secret = asSecret(object);
+    const problems: FieldError[] = [];
+    let bytes = 0;
+    for (const [key, value] of Object.entries(secret.data ?? {})) {
+      problems.push(...invalidEach(`data[${key}]`, key, dataKeyProblems(key)));
+      bytes += decodedBytes(value);
+    }
+    if (bytes > maxDataBytes)
+      problems.push(fieldErrors.tooLong("data", maxDataBytes));
+    return [...problems, ...typeProblems(secret)];
+  },
+  validateUpdate(object, old) {
+    const [now, was] = [asSecret(object), asSecret(old)];
+    const problems = immutable("type", now.type, was.type);
+    if (!was.immutable) return problems;
+    if (!now.immutable)
+      problems.push(fieldErrors.forbidden("immutable", immutableText));
+    if (!sameValue(now.data, was.data))
+      problems.push(fieldErrors.forbidden("data", immutableText));
+    return problems;
+  },
+  selectableFields: (object) => ({ type: asSecret(object).type ?? "" }),
+  printRow: (object, now) => {
+    const { metadata, type, data } = asSecret(object);
+    return [
+      metadata.name,
+      type ?? "",
+      Object.keys(data ?? {}).length,
+      formatAge(metadata.creationTimestamp, now),
+    ];
+  },
+};

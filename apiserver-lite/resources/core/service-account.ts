@@ -1,0 +1,16 @@
+// ServiceAccounts: nothing to check beyond metadata; the token subresource lives with the token issuer.
+import type { ServiceAccount } from "../../../api/types/core-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+
+export const serviceAccountStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  printRow: (object, now) => {
+    const { metadata, secrets } = object as unknown as ServiceAccount;
+    return [
+      metadata.name,
+      secrets?.length ?? 0,
+      formatAge(metadata.creationTimestamp, now),
+    ];
+  },
+};
