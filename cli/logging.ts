@@ -1,5 +1,5 @@
 // The process's log: one line a record on stderr, as readable text or as JSON (--logging-format), written synchronously
-// so that nothing is lost when the process ends. --v: 0–3 info, 4–5 debug, 6 and more trace.
+// so that nothing is lost when the process ends. --v: below 0 warnings, 0–3 info, 4–5 debug, 6 and more trace.
 import pino, { type Logger } from "pino";
 
 export interface LoggingOptions {
@@ -17,7 +17,13 @@ const levelNames: Readonly<Record<number, string>> = {
 };
 
 function levelFor(verbosity: number): string {
-  return verbosity >= 6 ? "trace" : verbosity >= 4 ? "debug" : "info";
+  return verbosity < 0
+    ? "warn"
+    : verbosity >= 6
+      ? "trace"
+      : verbosity >= 4
+        ? "debug"
+        : "info";
 }
 
 interface LogError {

@@ -1,0 +1,191 @@
+// From the agent's options to its settings.
+import { hostname } from "node:os";
+import type { AgentConfig } from "../../agent/config.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { UsageError } from "../options/table.ts";
+import { kubernetesVersion } from "../version.ts";
+
+/** Names of the options read here: they have an effect. */
+export const usedByAgentConfig: readonly string[] = [
+  "hostname-override",
+  "node-ip",
+  "node-labels",
+  "register-node",
+  "register-schedulable",
+  "register-with-taints",
+  "provider-id",
+  "node-status-update-frequency",
+  "node-status-max-images",
+  "node-lease-duration-seconds",
+  "root-dir",
+  "resolv-conf",
+  "cluster-dns",
+  "cluster-domain",
+  "max-pods",
+  "pods-per-core",
+  "pod-max-pids",
+  "pod-manifest-path",
+  "manifest-url",
+  "manifest-url-header",
+  "file-check-frequency",
+  "http-check-frequency",
+  "sync-frequency",
+  "port",
+  "event-qps",
+  "event-burst",
+  "registry-qps",
+  "registry-burst",
+  "serialize-image-pulls",
+  "runtime-request-timeout",
+  "cgroup-root",
+  "cgroups-per-qos",
+  "seccomp-default",
+  "container-log-max-files",
+  "container-log-max-size",
+  "allowed-unsafe-sysctls",
+  "cpu-cfs-quota",
+  "cpu-cfs-quota-period",
+  "kube-reserved",
+  "system-reserved",
+  "eviction-hard",
+  "eviction-pressure-transition-period",
+  "image-gc-high-threshold",
+  "image-gc-low-threshold",
+  "minimum-image-ttl-duration",
+  "maximum-dead-containers",
+  "maximum-dead-containers-per-container",
+];
+
+const sizeUnits: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+};
+
+function sizeBytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)([kMG]|[KMG]i)?$/.exec(text);
+  if (!match)
+    throw new UsageError(
+      `invalid argument "${text}" for "--container-log-max-size": must be an amount such as 10Mi`,
+    );
+  return Math.round(Number(match[1]) * sizeUnits[match[2] ?? ""]!);
+}
+
+/** key=value:Effect */
+function taint(text: string): { key: string; value?: string; effect: string } {
+  const match =
+    /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(
+      text,
+    );
+  if (!match)
+    throw new UsageError(
+      `invalid argument "${text}" for "--register-with-taints": must be key=value:Effect`,
+    );
+  return {
+    key: match[1]!,
+    ...(match[2] ? { value: match[2] } : {}),
+    effect: match[3]!,
+  };
+}
+
+function header(text: string): [string, string] {
+  const colon = text.indexOf(":");
+  if (colon < 1)
+    throw new UsageError(
+      `invalid argument "${text}" for "--manifest-url-header": must be name:value`,
+    );
+  return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+}
+
+/** Thresholds come with their operator: `<100Mi`. */
+const thresholds = (
+  map: Readonly<Record<string, string>>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(map).map(([signal, value]) => [
+      signal,
+      value.replace(/^</, ""),
+    ]),
+  );
+
+export function agentConfig(
+  values: OptionValues,
+): Partial<AgentConfig> & { nodeName: string } {
+  const nodeName = (values.optionalText("hostname-override") ?? hostname())
+    .trim()
+    .toLowerCase();
+  return {
+    nodeName,
+    nodeIPs: (values.optionalText("node-ip") ?? "").split(",").filter(Boolean),
+    rootDirectory: values.text("root-dir"),
+    resolvConf: values.text("resolv-conf"),
+    manifestsDirectory: values.optionalText("pod-manifest-path"),
+    manifestUrl: values.optionalText("manifest-url"),
+    manifestUrlHeaders: Object.fromEntries(
+      values.list("manifest-url-header").map(header),
+    ),
+    fileCheckFrequencyMs: values.number("file-check-frequency"),
+    httpCheckFrequencyMs: values.number("http-check-frequency"),
+    syncFrequencyMs: values.number("sync-frequency"),
+    registerNode: values.flag("register-node"),
+    registerSchedulable: values.flag("register-schedulable"),
+    registerWithTaints: values.list("register-with-taints").map(taint),
+    nodeLabels: values.map("node-labels"),
+    providerId: values.text("provider-id"),
+    nodeStatusUpdateFrequencyMs: values.number("node-status-update-frequency"),
+    nodeStatusMaxImages: values.number("node-status-max-images"),
+    nodeLeaseDurationSeconds: values.number("node-lease-duration-seconds"),
+    maxPods: values.number("max-pods"),
+    podsPerCore: values.number("pods-per-core"),
+    port: values.number("port"),
+    version: kubernetesVersion,
+    clusterDns: values.list("cluster-dns"),
+    clusterDomain: values.text("cluster-domain"),
+    serializeImagePulls: values.flag("serialize-image-pulls"),
+    registryQps: values.number("registry-qps"),
+    registryBurst: values.number("registry-burst"),
+    eventQps: values.number("event-qps"),
+    eventBurst: values.number("event-burst"),
+    podMaxPids: values.number("pod-max-pids"),
+    cpuCfsQuota: values.flag("cpu-cfs-quota"),
+    cpuCfsQuotaPeriodMs: values.number("cpu-cfs-quota-period"),
+    seccompDefault: values.flag("seccomp-default"),
+    allowedUnsafeSysctls: values.list("allowed-unsafe-sysctls"),
+    runtimeRequestTimeoutMs: values.number("runtime-request-timeout"),
+    cgroupsPerQos: values.flag("cgroups-per-qos"),
+    ...(values.optionalText("cgroup-root")
+      ? { cgroupRoot: values.text("cgroup-root") }
+      : {}),
+    kubeReserved: values.map("kube-reserved"),
+    systemReserved: values.map("system-reserved"),
+    imageGcHighThresholdPercent: values.number("image-gc-high-threshold"),
+    imageGcLowThresholdPercent: values.number("image-gc-low-threshold"),
+    minimumImageTtlMs: values.number("minimum-image-ttl-duration"),
+    maximumDeadContainers: values.number("maximum-dead-containers"),
+    maximumDeadContainersPerContainer: values.number(
+      "maximum-dead-containers-per-container",
+    ),
+    containerLogMaxFiles: values.number("container-log-max-files"),
+    containerLogMaxSizeBytes: sizeBytes(values.text("container-log-max-size")),
+    evictionHard: thresholds(values.map("eviction-hard")),
+    evictionPressureTransitionPeriodMs: values.number(
+      "eviction-pressure-transition-period",
+    ),
+  };
+}
+
+/** One more look at values that only together make a problem. */
+export function checkAgentOptions(values: OptionValues): void {
+  if (
+    values.number("image-gc-low-threshold") >=
+    values.number("image-gc-high-threshold")
+  ) {
+    throw new UsageError(
+      "--image-gc-low-threshold must be lower than --image-gc-high-threshold",
+    );
+  }
+}
