@@ -1,8 +1,113 @@
-// `orbit agent`: not joined yet.
+// `orbit agent` (orbitlet): the node agent alone; with --kubeconfig a member of any conforming cluster, else static pods only.
+import { mkdirSync } from "node:fs";
+import { systemClock } from "../api/clock.ts";
+import type { Client } from "../client/client.ts";
+import {
+  guardProcess,
+  notifySystemd,
+  startWatchdog,
+  stopOnSignals,
+} from "./lifecycle.ts";
+import { createLogger } from "./logging.ts";
+import { agentOptions } from "./options/agent.ts";
+import {
+  parseKubeletConfiguration,
+  readConfigurationText,
+} from "./options/configuration-file.ts";
+import { helpText, wantsHelp } from "./options/help.ts";
+import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { UsageError } from "./options/table.ts";
 
-export function runAgent(
-  _argv: readonly string[],
+/** The agent's options with those of its --config file below them. */
+export async function readAgentOptions(
+  argv: readonly string[],
+): Promise<{ values: OptionValues; withoutEffect: readonly string[] }> {
+  const values = parseOptions(agentOptions, argv);
+  const file = values.optionalText("config");
+  if (!file) return { values, withoutEffect: values.withoutEffect() };
+  const read = await parseKubeletConfiguration(
+    readConfigurationText(file),
+    file,
+    agentOptions,
+  );
+  const merged = values.withFile(read.values);
+  return {
+    values: merged,
+    withoutEffect: [...merged.withoutEffect(), ...read.withoutEffect],
+  };
+}
+
+export async function runAgent(
+  argv: readonly string[],
 ): Promise<number | undefined> {
-  return Promise.reject(new UsageError("this part is not there yet"));
+  const started = performance.now();
+  if (wantsHelp(argv, agentOptions)) {
+    process.stdout.write(
+      helpText(
+        "orbitlet [options]",
+        "The node agent: runs the pods of this machine.",
+        agentOptions,
+      ),
+    );
+    return 0;
+  }
+  const { values, withoutEffect } = await readAgentOptions(argv);
+  const logger = createLogger({
+    format: values.text("logging-format") as "text" | "json",
+    verbosity: values.number("v"),
+  });
+  guardProcess(logger);
+  if (withoutEffect.length > 0)
+    logger.warn(
+      { options: withoutEffect },
+      "these options are accepted but have no effect yet",
+    );
+  let client: Client | undefined;
+  const kubeconfig = values.optionalText("kubeconfig");
+  if (kubeconfig) {
+    const [{ loadKubeconfig }, { createHttpTransport }, { createClient }] =
+      await Promise.all([
+        import("../client/kubeconfig.ts"),
+        import("../client/http-transport.ts"),
+        import("../client/create-client.ts"),
+      ]);
+    const connection = await loadKubeconfig({ path: kubeconfig }).catch(
+      (error: Error) => {
+        throw new UsageError(`--kubeconfig: ${error.message}`);
+      },
+    );
+    const server = values.optionalText("master") ?? connection.server;
+    client = createClient(
+      createHttpTransport({ ...connection, server, logger }),
+      { clock: systemClock, logger },
+    );
+  }
+  const rootDirectory = values.text("root-dir");
+  mkdirSync(rootDirectory, { recursive: true, mode: 0o700 });
+  const { startAgentPart } = await import("./parts/agent.ts");
+  const part = await startAgentPart({
+    values,
+    endpoint: values.isSet("container-runtime-endpoint")
+      ? values.text("container-runtime-endpoint")
+      : "",
+    dataDirectory: rootDirectory,
+    podCidr: values.optionalText("pod-cidr") ?? "10.42.0.0/24",
+    clock: systemClock,
+    logger,
+    ...(client ? { client } : {}),
+  });
+  const stopWatchdog = startWatchdog(logger);
+  stopOnSignals(
+    {
+      async stop() {
+        stopWatchdog();
+        await part.stop();
+        await client?.close();
+      },
+    },
+    logger,
+  );
+  logger.info(`ready in ${((performance.now() - started) / 1000).toFixed(2)}s`);
+  notifySystemd("READY=1", logger);
+  return undefined;
 }

@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
+import { isBuiltin } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -48,6 +49,43 @@ const jsonAsText = {
   },
 };
 
+/**
+ * A CommonJS package imported dynamically would come as its default export only: a small module in between names its
+ * exports, as Node's own loader finds them.
+ */
+const namedLazyPackages = {
+  name: "named-lazy-packages",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^[^./]/ }, ({ path: name, kind, resolveDir }) => {
+      const known = external.includes(name) || isBuiltin(name);
+      return kind === "dynamic-import" && !known
+        ? { path: name, namespace: "lazy-package", pluginData: { resolveDir } }
+        : undefined;
+    });
+    onLoad(
+      { filter: /.*/, namespace: "lazy-package" },
+      async ({ path: name, pluginData: { resolveDir } }) => {
+        const all = Object.keys(await import(name));
+        const names = all.filter(
+          (each) =>
+            each !== "default" &&
+            /^[A-Za-z_$][\w$]*$/.test(each) &&
+            each !== "module.exports",
+        );
+        const lines = names.map(
+          (each) =>
+            `const own_${each} = all[${JSON.stringify(each)}];\nexport { own_${each} as ${each} };`,
+        );
+        return {
+          contents: `import * as all from ${JSON.stringify(name)};\n${lines.join("\n")}${all.includes("default") ? "\nexport default all.default;" : ""}`,
+          resolveDir,
+          loader: "js",
+        };
+      },
+    );
+  },
+};
+
 const started = performance.now();
 const fresh = path.join(root, `dist.${process.pid}.tmp`);
 const entryPoints = {
@@ -66,7 +104,7 @@ try {
     target: "node20",
     chunkNames: "chunks/[name]-[hash]",
     external,
-    plugins: [jsonAsText],
+    plugins: [jsonAsText, namedLazyPackages],
     define: { ORBIT_VERSION: JSON.stringify(version) },
     banner: {
       // Bundled CommonJS packages call require() for Node's own modules.
