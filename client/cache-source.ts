@@ -34,21 +34,21 @@ export function cacheInformer<T extends KubeObject>(
   const informer = new SharedInformer<T>(reader, logger);
   const stop = cache.subscribe({
     onAdd: (object) => {
-      if (matches(object)) informer.apply(undefined, object);
+      if (matches(object)) informer.deliver(undefined, object);
     },
     onUpdate: (old, object) => {
       // A deletion and a new creation seen as one step: two objects, two events.
       const replaced = old.metadata.uid !== object.metadata.uid;
       const was = matches(old);
       const is = matches(object);
-      if (was && is && !replaced) informer.apply(old, object);
+      if (was && is && !replaced) informer.deliver(old, object);
       else {
-        if (was) informer.apply(old, undefined);
-        if (is) informer.apply(undefined, object);
+        if (was) informer.deliver(old, undefined);
+        if (is) informer.deliver(undefined, object);
       }
     },
     onDelete: (object) => {
-      if (matches(object)) informer.apply(object, undefined);
+      if (matches(object)) informer.deliver(object, undefined);
     },
   });
   informer.markSynced();

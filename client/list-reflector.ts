@@ -224,14 +224,14 @@ class Reflector<T extends KubeObject> {
     deepFreeze(object);
     const old = this.#store.set(object);
     if (old && old.metadata.uid !== object.metadata.uid) {
-      this.informer.apply(old, undefined);
-      this.informer.apply(undefined, object);
-    } else this.informer.apply(old, object);
+      this.informer.deliver(old, undefined);
+      this.informer.deliver(undefined, object);
+    } else this.informer.deliver(old, object);
   }
 
   #delete(object: T): void {
     const old = this.#store.delete(objectKey(object));
-    if (old) this.informer.apply(old, undefined);
+    if (old) this.informer.deliver(old, undefined);
   }
 
   #replace(items: readonly T[]): void {
@@ -246,7 +246,7 @@ class Reflector<T extends KubeObject> {
     for (const key of this.#store.keys()) {
       if (seen.has(key)) continue;
       const old = this.#store.delete(key);
-      if (old) this.informer.apply(old, undefined);
+      if (old) this.informer.deliver(old, undefined);
     }
     this.#firstList = false;
     this.informer.markSynced();

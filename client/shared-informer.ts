@@ -1,5 +1,5 @@
 // What several readers of one set of objects share: handlers, index tables and the synced state. The two sources of
-// events (list-reflector.ts over a transport, cache-source.ts on a cache of this process) call apply(); readers get an
+// events (list-reflector.ts over a transport, cache-source.ts on a cache of this process) call deliver(); readers get an
 // InformerView each, with its own index names.
 //
 // Invariants: handlers are called in order of revision, synchronously, after the index tables are up to date. A handler
@@ -39,7 +39,7 @@ export class SharedInformer<T extends KubeObject> {
   }
 
   /** old undefined: added; object undefined: deleted. */
-  apply(old: T | undefined, object: T | undefined): void {
+  deliver(old: T | undefined, object: T | undefined): void {
     for (const table of this.#indexes.values()) table.replace(old, object);
     for (const handler of this.#handlers) this.#call(handler, old, object);
   }

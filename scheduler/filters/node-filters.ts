@@ -1,0 +1,138 @@
+// Filters that look at the node and what is on it: name, cordon, taints, affinity, ports, resources.
+import { matchesNodeAffinity } from "../../client/node-affinity.ts";
+import { tolerates, untoleratedTaint } from "../../client/taints.ts";
+import type { FilterPlugin, Rejection } from "../plugin.ts";
+
+const blockingEffects = ["NoSchedule", "NoExecute"];
+
+const rejection = (
+  plugin: string,
+  reason: string,
+  unresolvable = false,
+): Rejection => ({ plugin, reasons: [reason], unresolvable });
+
+export const nodeName: FilterPlugin = {
+  name: "NodeName",
+  hints: ["node-added"],
+  compile({ pod }) {
+    const wanted = pod.spec.nodeName;
+    if (!wanted) return undefined;
+    const rejected = rejection(
+      "NodeName",
+      "node(s) didn't match the requested node name",
+      true,
+    );
+    return ({ name }) => (name === wanted ? undefined : rejected);
+  },
+};
+
+export const nodeUnschedulable: FilterPlugin = {
+  name: "NodeUnschedulable",
+  hints: ["node-added", "node-taints"],
+  compile({ pod }) {
+    const taint = {
+      key: "node.kubernetes.io/unschedulable",
+      effect: "NoSchedule",
+    };
+    const tolerated = pod.spec.tolerations?.some((toleration) =>
+      tolerates(toleration, taint),
+    );
+    if (tolerated) return undefined;
+    const rejected = rejection(
+      "NodeUnschedulable",
+      "node(s) were unschedulable",
+      true,
+    );
+    return ({ node }) => (node?.spec.unschedulable ? rejected : undefined);
+  },
+};
+
+export const taintToleration: FilterPlugin = {
+  name: "TaintToleration",
+  hints: ["node-added", "node-taints"],
+  compile({ pod }) {
+    return ({ node }) => {
+      if (!node?.spec.taints?.length) return undefined;
+      const taint = untoleratedTaint(
+        node.spec.taints,
+        pod.spec.tolerations,
+        blockingEffects,
+      );
+      return (
+        taint &&
+        rejection(
+          "TaintToleration",
+          `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`,
+          true,
+        )
+      );
+    };
+  },
+};
+
+export const nodeAffinity: FilterPlugin = {
+  name: "NodeAffinity",
+  hints: ["node-added", "node-labels"],
+  compile({ pod }) {
+    const { nodeSelector, affinity } = pod.spec;
+    if (
+      Object.keys(nodeSelector ?? {}).length === 0 &&
+      !affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+    )
+      return undefined;
+    const rejected = rejection(
+      "NodeAffinity",
+      "node(s) didn't match Pod's node affinity/selector",
+      true,
+    );
+    return ({ node }) =>
+      node && matchesNodeAffinity(pod.spec, node) ? undefined : rejected;
+  },
+};
+
+export const nodePorts: FilterPlugin = {
+  name: "NodePorts",
+  hints: ["node-added", "pod-removed"],
+  compile({ hostPorts }) {
+    if (hostPorts.length === 0) return undefined;
+    const rejected = rejection(
+      "NodePorts",
+      "node(s) didn't have free ports for the requested pod ports",
+    );
+    return ({ ports }) =>
+      ports.size > 0 && hostPorts.some((wanted) => isTaken(wanted, ports))
+        ? rejected
+        : undefined;
+  },
+};
+
+/** Any address collides with each address of the same port and protocol. */
+function isTaken(wanted: string, used: ReadonlyMap<string, number>): boolean {
+  if (used.has(wanted)) return true;
+  const [protocol, ip, port] = wanted.split("/");
+  if (ip !== "0.0.0.0") return used.has(`${protocol}/0.0.0.0/${port}`);
+  for (const other of used.keys())
+    if (other.startsWith(`${protocol}/`) && other.endsWith(`/${port}`))
+      return true;
+  return false;
+}
+
+export const nodeResourcesFit: FilterPlugin = {
+  name: "NodeResourcesFit",
+  hints: ["node-added", "node-allocatable", "pod-removed"],
+  compile({ requests }) {
+    const wanted = [...requests].filter(([, amount]) => amount > 0);
+    return ({ allocatable, requested, pods }) => {
+      const reasons: string[] = [];
+      if (pods.size + 1 > (allocatable.get("pods") ?? 0))
+        reasons.push("Too many pods");
+      for (const [name, amount] of wanted) {
+        const free = (allocatable.get(name) ?? 0) - (requested.get(name) ?? 0);
+        if (amount > free) reasons.push(`Insufficient ${name}`);
+      }
+      return reasons.length > 0
+        ? { plugin: "NodeResourcesFit", reasons }
+        : undefined;
+    };
+  },
+};

@@ -1,0 +1,151 @@
+// Pod topology spread, DoNotSchedule: a placement may not make one topology hold more than maxSkew matching pods above
+// the least filled one. nodeAffinityPolicy (default Honor) and nodeTaintsPolicy (default Ignore) say which nodes count.
+import type { Selector } from "../../api/selectors.ts";
+import type { TopologySpreadConstraint } from "../../api/types/core-v1.ts";
+import { matchesNodeAffinity } from "../../client/node-affinity.ts";
+import { untoleratedTaint } from "../../client/taints.ts";
+import type { NodeInfo } from "../node-info.ts";
+import type { ClusterView, FilterPlugin, NodeFilter } from "../plugin.ts";
+import { mergedSelector } from "../pod-view.ts";
+import type { PodView } from "../pod-view.ts";
+
+const name = "PodTopologySpread";
+
+export interface SpreadConstraint {
+  constraint: TopologySpreadConstraint;
+  selector: Selector;
+  /** Does the pod count for its own constraint? */
+  self: number;
+}
+
+export function spreadConstraints(
+  { pod }: PodView,
+  whenUnsatisfiable: string,
+): SpreadConstraint[] {
+  return (pod.spec.topologySpreadConstraints ?? [])
+    .filter((constraint) => constraint.whenUnsatisfiable === whenUnsatisfiable)
+    .map((constraint) => {
+      const selector = mergedSelector(pod, constraint);
+      return {
+        constraint,
+        selector,
+        self: selector.matches(pod.metadata.labels) ? 1 : 0,
+      };
+    });
+}
+
+/** Does the node count for the constraint? */
+export function countsFor(
+  { constraint }: SpreadConstraint,
+  { pod }: PodView,
+  { node }: NodeInfo,
+): boolean {
+  if (!node) return false;
+  if (
+    constraint.nodeAffinityPolicy !== "Ignore" &&
+    !matchesNodeAffinity(pod.spec, node)
+  )
+    return false;
+  return (
+    constraint.nodeTaintsPolicy !== "Honor" ||
+    !untoleratedTaint(node.spec.taints, pod.spec.tolerations, [
+      "NoSchedule",
+      "NoExecute",
+    ])
+  );
+}
+
+export function matchingPods(
+  selector: Selector,
+  namespace: string | undefined,
+  node: NodeInfo,
+): number {
+  let count = 0;
+  for (const { pod } of node.pods.values())
+    if (
+      pod.metadata.namespace === namespace &&
+      !pod.metadata.deletionTimestamp &&
+      selector.matches(pod.metadata.labels)
+    )
+      count++;
+  return count;
+}
+
+export const podTopologySpread: FilterPlugin = {
+  name,
+  hints: [
+    "node-added",
+    "node-labels",
+    "node-taints",
+    "pod-added",
+    "pod-labels",
+    "pod-removed",
+  ],
+  compile(view, cluster) {
+    const constraints = spreadConstraints(view, "DoNotSchedule");
+    if (constraints.length === 0) return undefined;
+    return filterOf(
+      constraints.map((spread) => ({
+        ...spread,
+        counts: countsByValue(spread, constraints, view, cluster),
+      })),
+    );
+  },
+};
+
+function countsByValue(
+  spread: SpreadConstraint,
+  all: readonly SpreadConstraint[],
+  view: PodView,
+  cluster: ClusterView,
+): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of cluster.nodes()) {
+    const labels = node.node?.metadata.labels ?? {};
+    const hasAll = all.every(
+      ({ constraint }) => labels[constraint.topologyKey] !== undefined,
+    );
+    if (!hasAll || !countsFor(spread, view, node)) continue;
+    const value = labels[spread.constraint.topologyKey]!;
+    const found = matchingPods(
+      spread.selector,
+      view.pod.metadata.namespace,
+      node,
+    );
+    counts.set(value, (counts.get(value) ?? 0) + found);
+  }
+  return counts;
+}
+
+function filterOf(
+  constraints: readonly (SpreadConstraint & {
+    counts: ReadonlyMap<string, number>;
+  })[],
+): NodeFilter {
+  const least = constraints.map(({ constraint, counts }) =>
+    // Fewer topologies than minDomains: an empty one is still to come.
+    counts.size < (constraint.minDomains ?? 1)
+      ? 0
+      : Math.min(...counts.values()),
+  );
+  return ({ node }) => {
+    for (const [index, { constraint, counts, self }] of constraints.entries()) {
+      const value = node?.metadata.labels?.[constraint.topologyKey];
+      if (value === undefined)
+        return {
+          plugin: name,
+          reasons: [
+            "node(s) didn't match pod topology spread constraints (missing required label)",
+          ],
+          unresolvable: true,
+        };
+      const skew = (counts.get(value) ?? 0) + self - least[index]!;
+      if (skew > constraint.maxSkew)
+        return {
+          plugin: name,
+          reasons: ["node(s) didn't match pod topology spread constraints"],
+        };
+    }
+    return undefined;
+  };
+}

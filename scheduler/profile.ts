@@ -1,0 +1,48 @@
+// The default profile: filters and scores in the reference's order and weights.
+import { interPodAffinity } from "./filters/inter-pod-affinity.ts";
+import {
+  nodeAffinity,
+  nodeName,
+  nodePorts,
+  nodeResourcesFit,
+  nodeUnschedulable,
+  taintToleration,
+} from "./filters/node-filters.ts";
+import { podTopologySpread } from "./filters/topology-spread.ts";
+import type { FilterPlugin, ScorePlugin } from "./plugin.ts";
+import {
+  preferredNodeAffinity,
+  preferredPodAffinity,
+  softTopologySpread,
+  taintPreference,
+} from "./scores/preference-scores.ts";
+import {
+  balancedAllocation,
+  imageLocality,
+  leastAllocated,
+} from "./scores/resource-scores.ts";
+
+/** @param volumeBinding where volumes are bound, if anywhere; takes its place among the filters */
+export function defaultFilters(volumeBinding?: FilterPlugin): FilterPlugin[] {
+  return [
+    nodeUnschedulable,
+    nodeName,
+    taintToleration,
+    nodeAffinity,
+    nodePorts,
+    nodeResourcesFit,
+    ...(volumeBinding ? [volumeBinding] : []),
+    podTopologySpread,
+    interPodAffinity,
+  ];
+}
+
+export const defaultScores: readonly ScorePlugin[] = [
+  taintPreference,
+  preferredNodeAffinity,
+  softTopologySpread,
+  preferredPodAffinity,
+  leastAllocated,
+  balancedAllocation,
+  imageLocality,
+];

@@ -1,0 +1,254 @@
+// The pods that wait for a node, in three places: active (to be tried now, highest priority first, then oldest),
+// back-off (to be tried again soon) and unschedulable (waits for an event that one of the filters which rejected it
+// cares about, or five minutes). A failed pod backs off 1, 2, 4, 8, 10 s, counted from its last try.
+//
+// Example: a pod rejected by NodeResourcesFit waits in unschedulable; a pod on some node ends → event "pod-removed" →
+// back-off until its time is over, then active.
+//
+// Invariant: a pod key is in at most one of the three places; one timer serves back-off and the five minutes.
+import type { Clock, Timer } from "../api/clock.ts";
+import { objectKey } from "../api/object.ts";
+import type { Pod } from "../api/types/core-v1.ts";
+import type { ClusterEvent } from "./plugin.ts";
+
+const initialBackoffMs = 1000;
+const maxBackoffMs = 10_000;
+const maxUnschedulableMs = 300_000;
+
+export interface QueuedPod {
+  readonly key: string;
+  pod: Pod;
+  attempts: number;
+  /** First added, monotonic ms. */
+  readonly addedMs: number;
+  /** When the last try ended, monotonic ms. */
+  triedMs: number;
+  /** Events that make another try worth while; undefined: any. */
+  hints: ReadonlySet<ClusterEvent> | undefined;
+  /** Gates keep it from being tried at all. */
+  gated: boolean;
+  place: "active" | "backoff" | "unschedulable" | "trying";
+  /** An event came while it was being tried. */
+  missedEvents: Set<ClusterEvent>;
+}
+
+export class SchedulingQueue {
+  readonly #pods = new Map<string, QueuedPod>();
+  /** A binary heap by `before`. */
+  readonly #active: QueuedPod[] = [];
+  #waiting = 0;
+  #timer: Timer | undefined;
+  #timerDueMs = Infinity;
+
+  constructor(
+    private readonly clock: Clock,
+    /** Called when a pod becomes active. */
+    private readonly onActive: () => void,
+  ) {}
+
+  get size(): number {
+    return this.#pods.size;
+  }
+
+  get activeSize(): number {
+    return this.#active.length;
+  }
+
+  has(key: string): boolean {
+    return this.#pods.has(key);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerDueMs = Infinity;
+  }
+
+  add(pod: Pod): void {
+    const key = objectKey(pod);
+    if (this.#pods.has(key)) return this.update(pod, true);
+    const nowMs = this.clock.monotonic();
+    const entry: QueuedPod = {
+      key,
+      pod,
+      attempts: 0,
+      addedMs: nowMs,
+      triedMs: nowMs,
+      hints: undefined,
+      gated: isGated(pod),
+      place: "unschedulable",
+      missedEvents: new Set(),
+    };
+    this.#pods.set(key, entry);
+    if (entry.gated) this.#waiting++;
+    else this.#activate(entry);
+  }
+
+  /** @param mayFit the change could make it fit (its spec or labels changed) */
+  update(pod: Pod, mayFit: boolean): void {
+    const entry = this.#pods.get(objectKey(pod));
+    if (!entry) return this.add(pod);
+    entry.pod = pod;
+    const wasGated = entry.gated;
+    entry.gated = isGated(pod);
+    if (entry.gated) return;
+    if (entry.place === "unschedulable" && (mayFit || wasGated))
+      this.#moveOn(entry);
+  }
+
+  remove(key: string): void {
+    const entry = this.#pods.get(key);
+    if (!entry) return;
+    this.#pods.delete(key);
+    if (entry.place === "active") {
+      const index = this.#active.indexOf(entry);
+      const last = this.#active.pop()!;
+      if (last !== entry) {
+        this.#active[index] = last;
+        this.#sink(index);
+        this.#rise(index);
+      }
+    } else if (entry.place !== "trying") this.#waiting--;
+  }
+
+  /** The next pod to try; it has to be given back by failed() or done(). */
+  pop(): QueuedPod | undefined {
+    const first = this.#active[0];
+    if (!first) return undefined;
+    const last = this.#active.pop()!;
+    if (last !== first) {
+      this.#active[0] = last;
+      this.#sink(0);
+    }
+    first.place = "trying";
+    first.attempts++;
+    first.missedEvents.clear();
+    return first;
+  }
+
+  /** It has a node. */
+  done(entry: QueuedPod): void {
+    if (this.#pods.get(entry.key) === entry && entry.place === "trying")
+      this.#pods.delete(entry.key);
+  }
+
+  /** @param hints undefined: a failure that has nothing to do with the cluster's state, to be tried again after back-off */
+  failed(entry: QueuedPod, hints: ReadonlySet<ClusterEvent> | undefined): void {
+    if (this.#pods.get(entry.key) !== entry) return;
+    entry.triedMs = this.clock.monotonic();
+    entry.hints = hints;
+    this.#waiting++;
+    const missed =
+      !hints || [...entry.missedEvents].some((event) => hints.has(event));
+    entry.place = missed ? "backoff" : "unschedulable";
+    this.#arm(this.#dueMs(entry));
+  }
+
+  /** Something happened that may make waiting pods fit. */
+  notify(event: ClusterEvent): void {
+    if (this.#pods.size === this.#active.length) return;
+    for (const entry of this.#pods.values()) {
+      if (entry.place === "trying") entry.missedEvents.add(event);
+      else if (
+        entry.place === "unschedulable" &&
+        !entry.gated &&
+        (!entry.hints || entry.hints.has(event))
+      )
+        this.#moveOn(entry);
+    }
+  }
+
+  /** From unschedulable to back-off, or to active when its back-off is over. */
+  #moveOn(entry: QueuedPod): void {
+    const dueMs = entry.triedMs + backoffMs(entry.attempts);
+    if (dueMs <= this.clock.monotonic()) {
+      this.#waiting--;
+      this.#activate(entry);
+    } else {
+      entry.place = "backoff";
+      this.#arm(dueMs);
+    }
+  }
+
+  #activate(entry: QueuedPod): void {
+    entry.place = "active";
+    this.#active.push(entry);
+    this.#rise(this.#active.length - 1);
+    this.onActive();
+  }
+
+  #dueMs(entry: QueuedPod): number {
+    return (
+      entry.triedMs +
+      (entry.place === "backoff"
+        ? backoffMs(entry.attempts)
+        : maxUnschedulableMs)
+    );
+  }
+
+  #arm(dueMs: number): void {
+    if (dueMs >= this.#timerDueMs) return;
+    this.#timer?.cancel();
+    this.#timerDueMs = dueMs;
+    const delayMs = Math.max(0, dueMs - this.clock.monotonic());
+    this.#timer = this.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      this.#timerDueMs = Infinity;
+      if (this.#waiting > 0) this.#wake();
+    });
+  }
+
+  #wake(): void {
+    const nowMs = this.clock.monotonic();
+    let nextMs = Infinity;
+    for (const entry of this.#pods.values()) {
+      if (entry.gated) continue;
+      if (entry.place !== "backoff" && entry.place !== "unschedulable")
+        continue;
+      const dueMs = this.#dueMs(entry);
+      if (dueMs <= nowMs + 1) {
+        this.#waiting--;
+        this.#activate(entry);
+      } else nextMs = Math.min(nextMs, dueMs);
+    }
+    if (nextMs < Infinity) this.#arm(nextMs);
+  }
+
+  #rise(index: number): void {
+    const heap = this.#active;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!before(heap[index]!, heap[parent]!)) return;
+      [heap[index], heap[parent]] = [heap[parent]!, heap[index]!];
+      index = parent;
+    }
+  }
+
+  #sink(index: number): void {
+    const heap = this.#active;
+    for (;;) {
+      let least = index;
+      for (const child of [2 * index + 1, 2 * index + 2])
+        if (child < heap.length && before(heap[child]!, heap[least]!))
+          least = child;
+      if (least === index) return;
+      [heap[index], heap[least]] = [heap[least]!, heap[index]!];
+      index = least;
+    }
+  }
+}
+
+function isGated(pod: Pod): boolean {
+  return (pod.spec.schedulingGates?.length ?? 0) > 0;
+}
+
+function backoffMs(attempts: number): number {
+  if (attempts === 0) return 0;
+  return Math.min(maxBackoffMs, initialBackoffMs * 2 ** (attempts - 1));
+}
+
+function before(a: QueuedPod, b: QueuedPod): boolean {
+  const left = a.pod.spec.priority ?? 0;
+  const right = b.pod.spec.priority ?? 0;
+  return left !== right ? left > right : a.addedMs < b.addedMs;
+}
