@@ -16,5 +16,7 @@ export interface AuthenticationResult {
 }
 
 export interface RequestAuthenticator {
-  authenticate(request: AuthenticationRequest): Promise<AuthenticationResult | undefined>;
+  authenticate(
+    request: AuthenticationRequest,
+  ): Promise<AuthenticationResult | undefined>;
 }

@@ -1,0 +1,110 @@
+// The chain every request goes through: front proxy, client certificate, bearer token, anonymous. The first that knows
+// the request decides; one that finds its own credential bad answers 401 for all, as the reference does.
+import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
+import { errors } from "../../api/errors.ts";
+import type {
+  AuthenticationRequest,
+  AuthenticationResult,
+  RequestAuthenticator,
+} from "./authenticator.ts";
+
+export const ANONYMOUS_USER = "system:anonymous";
+export const UNAUTHENTICATED_GROUP = "system:unauthenticated";
+export const AUTHENTICATED_GROUP = "system:authenticated";
+
+export interface AuthenticatorOptions {
+  readonly requestHeader?: RequestAuthenticator;
+  readonly clientCertificate?: RequestAuthenticator;
+  /** In order. Further kinds (OIDC, webhooks) are just more of these. */
+  readonly tokens: readonly TokenAuthenticator[];
+  /** May requests without credentials pass as system:anonymous? A list: only for these paths. */
+  readonly anonymous: boolean | readonly string[];
+}
+
+const BEARER = /^bearer +([^\s]+)$/i;
+const BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io.";
+
+export function createAuthenticator(
+  options: AuthenticatorOptions,
+): RequestAuthenticator {
+  const certificates = [
+    options.requestHeader,
+    options.clientCertificate,
+  ].filter((part) => part !== undefined);
+  const anonymous: UserInfo = {
+    name: ANONYMOUS_USER,
+    groups: [UNAUTHENTICATED_GROUP],
+    extra: {},
+  };
+  const allowsAnonymous = (path: string): boolean =>
+    typeof options.anonymous === "boolean"
+      ? options.anonymous
+      : options.anonymous.includes(path);
+
+  return {
+    async authenticate(request) {
+      for (const part of certificates) {
+        const found = await part.authenticate(request);
+        if (found) return authenticated(found);
+      }
+      const token = bearerToken(request);
+      if (token !== undefined) {
+        const user = await authenticateToken(options.tokens, token);
+        if (!user) throw errors.unauthorized();
+        return authenticated({ user });
+      }
+      if (allowsAnonymous(request.path)) return { user: anonymous };
+      throw errors.unauthorized();
+    },
+  };
+}
+
+/** Asks one after the other; a rejection counts only when nobody else knows the token. */
+export async function authenticateToken(
+  authenticators: readonly TokenAuthenticator[],
+  token: string,
+  audiences?: readonly string[],
+): Promise<UserInfo | undefined> {
+  let failure: unknown;
+  for (const authenticator of authenticators) {
+    try {
+      const user = await authenticator.authenticateToken(token, audiences);
+      if (user) return user;
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  if (failure) throw failure;
+  return undefined;
+}
+
+/** Adds the group of everybody who is known. */
+export function withAuthenticatedGroup(user: UserInfo): UserInfo {
+  if (user.groups.includes(AUTHENTICATED_GROUP) || user.name === ANONYMOUS_USER)
+    return user;
+  return { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
+}
+
+function authenticated(result: AuthenticationResult): AuthenticationResult {
+  return { ...result, user: withAuthenticatedGroup(result.user) };
+}
+
+/** From the Authorization header, or from a WebSocket subprotocol, as browsers have to send it. */
+function bearerToken({ headers }: AuthenticationRequest): string | undefined {
+  const match = BEARER.exec(headers.authorization?.trim() ?? "");
+  if (match) return match[1];
+  const offered =
+    headers["sec-websocket-protocol"]
+      ?.split(",")
+      .map((protocol) => protocol.trim()) ?? [];
+  const carrier = offered.find((protocol) =>
+    protocol.startsWith(BEARER_SUBPROTOCOL),
+  );
+  return (
+    carrier &&
+    Buffer.from(
+      carrier.slice(BEARER_SUBPROTOCOL.length),
+      "base64url",
+    ).toString()
+  );
+}

@@ -1,0 +1,90 @@
+// TokenReview and SelfSubjectReview: virtual resources that tell who a token, or the asker, is.
+import { formatTime } from "../../api/clock.ts";
+import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
+import { errors } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { VirtualResource } from "../registry/strategy.ts";
+import {
+  authenticateToken,
+  withAuthenticatedGroup,
+} from "./create-authenticator.ts";
+
+export interface TokenReviewOptions {
+  readonly tokens: readonly TokenAuthenticator[];
+  /** The server's own audiences. */
+  readonly audiences: readonly string[];
+}
+
+export function createTokenReview({
+  tokens,
+  audiences,
+}: TokenReviewOptions): VirtualResource {
+  return {
+    async create(object) {
+      const spec = (object["spec"] ?? {}) as {
+        token?: string;
+        audiences?: string[];
+      };
+      if (!spec.token)
+        throw errors.badRequest(
+          "token is required for TokenReview in authentication",
+        );
+      const asked =
+        spec.audiences && spec.audiences.length > 0
+          ? spec.audiences
+          : audiences;
+      let user: UserInfo | undefined;
+      let error = "";
+      try {
+        user = await authenticateToken(tokens, spec.token, asked);
+      } catch {
+        error = "[invalid bearer token]";
+      }
+      const status = user
+        ? {
+            authenticated: true,
+            user: userFields(withAuthenticatedGroup(user)),
+            audiences: await acceptedAudiences(tokens, spec.token, asked),
+          }
+        : { authenticated: false, user: {}, ...(error ? { error } : {}) };
+      return { ...object, status } as AnyObject;
+    },
+  };
+}
+
+/** Which of the asked audiences the token is good for, each tried alone. */
+async function acceptedAudiences(
+  tokens: readonly TokenAuthenticator[],
+  token: string,
+  asked: readonly string[],
+): Promise<string[]> {
+  const accepted: string[] = [];
+  for (const audience of asked) {
+    const user = await authenticateToken(tokens, token, [audience]).catch(
+      () => undefined,
+    );
+    if (user) accepted.push(audience);
+  }
+  return accepted;
+}
+
+export const selfSubjectReview: VirtualResource = {
+  create: (object, { user, clock }) =>
+    Promise.resolve({
+      ...object,
+      metadata: {
+        ...object.metadata,
+        creationTimestamp: formatTime(clock.now()),
+      },
+      status: { userInfo: userFields(user) },
+    } as AnyObject),
+};
+
+function userFields({ name, uid, groups, extra }: UserInfo): object {
+  return {
+    username: name,
+    ...(uid ? { uid } : {}),
+    groups: [...groups],
+    ...(Object.keys(extra).length > 0 ? { extra } : {}),
+  };
+}

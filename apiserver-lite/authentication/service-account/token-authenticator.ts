@@ -1,0 +1,115 @@
+// Authenticates ServiceAccount tokens: signature (remembered), times, audiences, and on every request that the account
+// and the object the token is bound to are still the same ones.
+import type { Clock } from "../../../api/clock.ts";
+import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
+import { errors } from "../../../api/errors.ts";
+import type { StateReader } from "../../authorization/cluster-state.ts";
+import { createTokenMemory } from "../client-certificate.ts";
+import {
+  readClaims,
+  serviceAccountGroups,
+  serviceAccountUserName,
+  type ObjectReference,
+  type ServiceAccountClaims,
+} from "./claims.ts";
+import { peekClaims, verifyJwt, type VerificationKey } from "./jwt.ts";
+
+export interface ServiceAccountAuthenticatorOptions {
+  readonly issuers: readonly string[];
+  readonly keys: readonly VerificationKey[];
+  /** Audiences this server answers to; the default of requests that name none. */
+  readonly audiences: readonly string[];
+  readonly state: StateReader;
+  readonly clock: Clock;
+}
+
+/** After an object's deletion was asked for, its tokens are good this much longer. */
+const DELETION_GRACE_MS = 60_000;
+
+export class ServiceAccountAuthenticator implements TokenAuthenticator {
+  readonly #options: ServiceAccountAuthenticatorOptions;
+  readonly #verified = createTokenMemory<ServiceAccountClaims>();
+
+  constructor(options: ServiceAccountAuthenticatorOptions) {
+    this.#options = options;
+  }
+
+  authenticateToken(
+    token: string,
+    audiences = this.#options.audiences,
+  ): Promise<UserInfo | undefined> {
+    const claims = this.#verified.get(token) ?? this.#verify(token);
+    if (claims === "not mine") return Promise.resolve(undefined);
+    const user = claims && this.#userOf(claims, audiences);
+    return user ? Promise.resolve(user) : Promise.reject(errors.unauthorized());
+  }
+
+  /** The audiences of those asked for that the token is meant for. The token has been authenticated. */
+  audiencesOf(token: string, asked: readonly string[]): string[] {
+    const { aud = [] } = (peekClaims(token) ?? {}) as { aud?: unknown };
+    return Array.isArray(aud)
+      ? asked.filter((audience) => aud.includes(audience))
+      : [];
+  }
+
+  #verify(token: string): ServiceAccountClaims | undefined | "not mine" {
+    const peeked = peekClaims(token);
+    if (!peeked || !this.#options.issuers.includes(String(peeked["iss"])))
+      return "not mine";
+    const payload = verifyJwt(token, this.#options.keys);
+    const claims = payload && readClaims(payload);
+    if (claims) this.#verified.set(token, claims);
+    return claims;
+  }
+
+  #userOf(
+    claims: ServiceAccountClaims,
+    audiences: readonly string[],
+  ): UserInfo | undefined {
+    const nowSeconds = this.#options.clock.now() / 1000;
+    if (nowSeconds >= claims.exp || nowSeconds < claims.nbf) return undefined;
+    if (!claims.aud.some((audience) => audiences.includes(audience)))
+      return undefined;
+    const { namespace, serviceaccount, pod, secret, node } =
+      claims["kubernetes.io"];
+    if (claims.sub !== serviceAccountUserName(namespace, serviceaccount.name))
+      return undefined;
+    if (!this.#isLive("serviceaccounts", namespace, serviceaccount))
+      return undefined;
+    if (pod && !this.#isLive("pods", namespace, pod)) return undefined;
+    if (secret && !this.#isLive("secrets", namespace, secret)) return undefined;
+    // The node of a pod is told, not checked; a token bound to a node alone lives with it.
+    if (node && !pod && !this.#isLive("nodes", "", node)) return undefined;
+
+    const extra: Record<string, string[]> = {};
+    const add = (name: string, value: string | undefined): void => {
+      if (value) extra[`authentication.kubernetes.io/${name}`] = [value];
+    };
+    add("credential-id", claims.jti && `JTI=${claims.jti}`);
+    add("node-name", node?.name);
+    add("node-uid", node?.uid);
+    add("pod-name", pod?.name);
+    add("pod-uid", pod?.uid);
+    return {
+      name: claims.sub,
+      uid: serviceaccount.uid,
+      groups: serviceAccountGroups(namespace),
+      extra,
+    };
+  }
+
+  #isLive(
+    resource: string,
+    namespace: string,
+    { name, uid }: ObjectReference,
+  ): boolean {
+    const object = this.#options.state.read("", resource, namespace, name);
+    if (!object || object.metadata.uid !== uid) return false;
+    const { deletionTimestamp } = object.metadata;
+    return (
+      !deletionTimestamp ||
+      this.#options.clock.now() <
+        Date.parse(deletionTimestamp) + DELETION_GRACE_MS
+    );
+  }
+}
