@@ -269,17 +269,17 @@ class Conforming {
       case "list":
         return [];
       case "map":
-      case "raw-extension":
-      case "fields-v1":
       case "object-or-list":
       case "object-or-strings":
       case "object-or-boolean":
         return {};
       case "json":
-        return null;
-      case "bytes":
       case "time":
       case "micro-time":
+      case "raw-extension":
+      case "fields-v1":
+        return null;
+      case "bytes":
         return "";
       default:
         return this.zero(schema);

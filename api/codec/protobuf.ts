@@ -1,0 +1,183 @@
+// The protobuf media type: an object travels as the magic "k8s\0" and an Unknown message that names its type and holds
+// the object's own message. Watch streams are frames of a big-endian length and a WatchEvent, whose object is again
+// such an envelope. Only kinds of the type table have a wire form; custom resources do not.
+import { Writer } from "protobufjs/minimal.js";
+import { errors } from "../errors.ts";
+import { messageNameOfKind } from "../type-table.ts";
+import {
+  decodeEnvelope,
+  decoderOf,
+  MAGIC,
+  readEnvelope,
+} from "./protobuf-decode.ts";
+import { encoderOf } from "./protobuf-encode.ts";
+import { WireError, WireReader } from "./wire-reader.ts";
+
+export const PROTOBUF_MEDIA_TYPE = "application/vnd.kubernetes.protobuf";
+const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
+
+type Json = Record<string, unknown>;
+
+/** Has the kind a wire form? */
+export function hasProtobuf(apiVersion: string, kind: string): boolean {
+  return messageNameOfKind(apiVersion, kind) !== undefined;
+}
+
+function messageOf(apiVersion: unknown, kind: unknown): string {
+  const name =
+    typeof apiVersion === "string" && typeof kind === "string"
+      ? messageNameOfKind(apiVersion, kind)
+      : undefined;
+  if (name === undefined)
+    throw errors.notAcceptable(
+      `object ${String(apiVersion)}, Kind=${String(kind)} has no protobuf encoding`,
+    );
+  return name;
+}
+
+/** The object's own message, without envelope. Throws ApiError 406 for kinds without a wire form. */
+export function encodeMessage(object: object): Buffer {
+  const { apiVersion, kind } = object as Json;
+  const writer = Writer.create();
+  encoderOf(messageOf(apiVersion, kind))(writer, object);
+  return Buffer.from(writer.finish());
+}
+
+/** The envelope with the object in it; `object` has apiVersion and kind. Throws ApiError 406. */
+export function encodeProtobuf(object: object): Buffer {
+  const { apiVersion, kind } = object as Json;
+  return Buffer.concat(
+    envelopeParts(apiVersion as string, kind as string, [
+      encodeMessage(object),
+    ]),
+  );
+}
+
+/** Envelope around an encoded message that comes in several buffers. */
+function envelopeParts(
+  apiVersion: string,
+  kind: string,
+  raw: readonly Uint8Array[],
+): Uint8Array[] {
+  const head = Writer.create();
+  head
+    .uint32(10)
+    .fork()
+    .uint32(10)
+    .string(apiVersion)
+    .uint32(18)
+    .string(kind)
+    .ldelim();
+  const size = raw.reduce((sum, part) => sum + part.length, 0);
+  head.uint32(18).uint32(size);
+  // contentEncoding and contentType, both empty.
+  return [MAGIC, head.finish(), ...raw, Buffer.from([0x1a, 0, 0x22, 0])];
+}
+
+/**
+ * A list from items that are encoded already (`rawMessage` of their envelopes): the parts of one envelope, in order,
+ * without copying the items. `metadata` is the list's.
+ */
+export function protobufListParts(
+  apiVersion: string,
+  listKind: string,
+  metadata: object,
+  items: readonly Uint8Array[],
+): Uint8Array[] {
+  const head = Writer.create().uint32(10).fork();
+  encoderOf(`${META}.ListMeta`)(head, metadata);
+  const parts: Uint8Array[] = [head.ldelim().finish()];
+  for (const item of items) {
+    parts.push(Writer.create().uint32(18).uint32(item.length).finish(), item);
+  }
+  return envelopeParts(apiVersion, listKind, parts);
+}
+
+/** The object's own message inside an envelope that encodeProtobuf made: a view. */
+export function rawMessage(envelope: Uint8Array): Buffer {
+  return readEnvelope(envelope).raw;
+}
+
+function badRequest(error: unknown): unknown {
+  if (error instanceof WireError || error instanceof RangeError)
+    return errors.badRequest(
+      `the object provided is unrecognized: ${error.message}`,
+    );
+  return error;
+}
+
+/**
+ * Decodes an envelope into the JSON shape, apiVersion and kind first. `fallback` names the type when the envelope does
+ * not. Throws ApiError 400 for anything that is not a well-formed object of a known kind.
+ */
+export function decodeProtobuf(
+  bytes: Uint8Array,
+  fallback?: { apiVersion: string; kind: string },
+): Json {
+  try {
+    return decodeEnvelope(bytes, fallback);
+  } catch (error) {
+    throw badRequest(error);
+  }
+}
+
+/** Decodes a message that has no envelope, as the items of lists have none. */
+export function decodeMessage(
+  bytes: Uint8Array,
+  apiVersion: string,
+  kind: string,
+): Json {
+  try {
+    const decoded = decoderOf(messageOf(apiVersion, kind))(
+      new WireReader(bytes),
+    ) as Json;
+    return { apiVersion, kind, ...decoded };
+  } catch (error) {
+    throw badRequest(error);
+  }
+}
+
+/** One frame of a watch: `object` is an envelope made by encodeProtobuf. */
+export function encodeWatchFrame(type: string, object: Uint8Array): Buffer {
+  const event = Writer.create().uint32(10).string(type);
+  event.uint32(18).fork().uint32(10).bytes(object).ldelim();
+  const body = event.finish();
+  const frame = Buffer.allocUnsafe(4 + body.length);
+  frame.writeUInt32BE(body.length, 0);
+  frame.set(body, 4);
+  return frame;
+}
+
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+
+/** Cuts a watch stream into events; feed it chunks as they come. Throws ApiError 400 on a malformed frame. */
+export class WatchFrameDecoder {
+  #rest: Buffer = Buffer.alloc(0);
+
+  push(chunk: Uint8Array): { type: string; object: Json }[] {
+    this.#rest = this.#rest.length
+      ? Buffer.concat([this.#rest, chunk])
+      : Buffer.from(chunk);
+    const events: { type: string; object: Json }[] = [];
+    while (this.#rest.length >= 4) {
+      const length = this.#rest.readUInt32BE(0);
+      if (length > MAX_FRAME_BYTES)
+        throw errors.badRequest(`watch frame of ${length} bytes is too large`);
+      if (this.#rest.length < 4 + length) break;
+      events.push(decodeEvent(this.#rest.subarray(4, 4 + length)));
+      this.#rest = this.#rest.subarray(4 + length);
+    }
+    return events;
+  }
+}
+
+function decodeEvent(bytes: Buffer): { type: string; object: Json } {
+  try {
+    const { type, object } = decoderOf(`${META}.WatchEvent`)(
+      new WireReader(bytes),
+    ) as { type?: string; object?: Json };
+    return { type: type ?? "", object: object ?? {} };
+  } catch (error) {
+    throw badRequest(error);
+  }
+}
