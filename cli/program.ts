@@ -54,6 +54,12 @@ const subcommands: readonly SubcommandEntry[] = [
     load: async () => (await import("./image.ts")).runImage,
   },
   {
+    name: "remove-pods",
+    about:
+      "end and remove all pods of a container runtime (the server must not run)",
+    load: async () => (await import("./remove-pods.ts")).runRemovePods,
+  },
+  {
     name: "store",
     about: "back up, restore and move the cluster's state",
     load: async () => (await import("./store.ts")).runStore,

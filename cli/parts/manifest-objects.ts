@@ -1,0 +1,257 @@
+// Objects of other kinds than Pod found in the manifests directory: applied to the API server (server-side apply, manager
+// orbit-manifests), and pruned when their file, or their place in it, is gone. What was applied is remembered in
+// DATA/manifest-objects.json, so that a file removed while the server was down is pruned too.
+// Works on the newest set only; a failure is retried with back-off and never keeps the other objects from being applied.
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import type { Logger } from "pino";
+import {
+  builtinCatalogue,
+  type Catalogue,
+  type ResourceInfo,
+} from "../../api/catalogue.ts";
+import type { Clock, Timer } from "../../api/clock.ts";
+import { isNotFound } from "../../api/errors.ts";
+import {
+  apiVersionOf,
+  parseApiVersion,
+  type AnyObject,
+} from "../../api/object.ts";
+import type { Client, ResourceRef } from "../../client/client.ts";
+
+export interface ManifestObjectsOptions {
+  client: Client;
+  dataDirectory: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Enough to find an applied object again. */
+interface AppliedObject {
+  apiVersion: string;
+  kind: string;
+  namespace: string;
+  name: string;
+}
+
+const fieldManager = "orbit-manifests";
+const firstRetryMs = 500;
+const lastRetryMs = 30_000;
+/** Namespaces and definitions before what needs them. */
+const order = [
+  "Namespace",
+  "CustomResourceDefinition",
+  "ServiceAccount",
+  "ConfigMap",
+  "Secret",
+];
+
+const keyOf = (object: AppliedObject): string =>
+  `${object.apiVersion}/${object.kind}/${object.namespace}/${object.name}`;
+
+interface DiscoveredList {
+  resources: { name: string; kind: string; namespaced: boolean }[];
+}
+
+export class ManifestObjects {
+  readonly #options: ManifestObjectsOptions;
+  readonly #catalogue: Catalogue = builtinCatalogue();
+  readonly #file: string;
+  /** By key: what was applied, with the text that was applied; "" after a restart. */
+  #applied: Map<string, { object: AppliedObject; text: string }> | undefined;
+  #wanted: readonly AnyObject[] | undefined;
+  #working = false;
+  #again = false;
+  #stopped = false;
+  #retry: Timer | undefined;
+  #retryMs = firstRetryMs;
+  #finished: Promise<void> = Promise.resolve();
+
+  constructor(options: ManifestObjectsOptions) {
+    this.#options = options;
+    this.#file = path.join(options.dataDirectory, "manifest-objects.json");
+  }
+
+  /** The complete set of the directory; replaces the one before. */
+  set(byFile: ReadonlyMap<string, readonly AnyObject[]>): void {
+    this.#wanted = [...byFile.values()].flat();
+    this.#retryMs = firstRetryMs;
+    this.#start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#retry?.cancel();
+    await this.#finished;
+  }
+
+  #start(): void {
+    this.#retry?.cancel();
+    if (this.#stopped) return;
+    if (this.#working) {
+      this.#again = true;
+      return;
+    }
+    this.#working = true;
+    this.#finished = this.#work().finally(() => {
+      this.#working = false;
+      if (this.#again) {
+        this.#again = false;
+        this.#start();
+      }
+    });
+  }
+
+  async #work(): Promise<void> {
+    const { logger, clock } = this.#options;
+    this.#applied ??= await this.#load();
+    const applied = this.#applied;
+    const rank = ({ kind = "" }: AnyObject): number =>
+      (order.indexOf(kind) + order.length + 1) % (order.length + 1);
+    const wanted = [...(this.#wanted ?? [])].sort((a, b) => rank(a) - rank(b));
+    const keep = new Set<string>();
+    let failed = 0;
+    let changed = false;
+    for (const object of wanted) {
+      const text = JSON.stringify(object);
+      try {
+        const { ref, identity } = await this.#identify(object);
+        keep.add(keyOf(identity));
+        if (applied.get(keyOf(identity))?.text === text) continue;
+        await this.#options.client
+          .resource(ref)
+          .patch(
+            identity.name,
+            identity.namespace || undefined,
+            { type: "apply", body: withNamespace(object, identity.namespace) },
+            { fieldManager, force: true },
+          );
+        applied.set(keyOf(identity), { object: identity, text });
+        changed = true;
+        logger.info(
+          {
+            kind: identity.kind,
+            name: identity.name,
+            namespace: identity.namespace,
+          },
+          "applied a manifest's object",
+        );
+      } catch (err) {
+        failed++;
+        logger.warn(
+          { err, kind: object.kind, name: object.metadata?.name },
+          "a manifest's object could not be applied; trying again",
+        );
+      }
+    }
+    // An object that could not be identified may be one that is known: nothing is pruned before all are.
+    for (const [key, { object }] of failed === 0 ? [...applied] : []) {
+      if (keep.has(key)) continue;
+      try {
+        const { ref } = await this.#identify({
+          apiVersion: object.apiVersion,
+          kind: object.kind,
+          metadata: { name: object.name, namespace: object.namespace },
+        } as AnyObject);
+        await this.#options.client
+          .resource(ref)
+          .delete(object.name, object.namespace || undefined);
+        logger.info(
+          { kind: object.kind, name: object.name, namespace: object.namespace },
+          "pruned an object whose manifest is gone",
+        );
+      } catch (err) {
+        if (!isNotFound(err)) {
+          failed++;
+          logger.warn(
+            { err, kind: object.kind, name: object.name },
+            "an object could not be pruned; trying again",
+          );
+          continue;
+        }
+      }
+      applied.delete(key);
+      changed = true;
+    }
+    if (changed) await this.#save();
+    if (failed > 0 && !this.#stopped) {
+      this.#retry = clock.after(this.#retryMs, () => this.#start());
+      this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
+    }
+  }
+
+  async #identify(
+    object: AnyObject,
+  ): Promise<{ ref: ResourceRef; identity: AppliedObject }> {
+    const apiVersion = object.apiVersion ?? "";
+    const kind = object.kind ?? "";
+    const { group, version } = parseApiVersion(apiVersion);
+    let info: Pick<ResourceInfo, "resource" | "namespaced"> | undefined =
+      this.#catalogue.kind(group, version, kind);
+    if (!info) {
+      const { body } = await this.#options.client.raw(
+        "GET",
+        `/apis/${apiVersionOf({ group, version })}`,
+      );
+      const found = (body as DiscoveredList).resources.find(
+        (each) => each.kind === kind && !each.name.includes("/"),
+      );
+      if (!found)
+        throw new Error(
+          `no matches for kind "${kind}" in version "${apiVersion}"`,
+        );
+      info = { resource: found.name, namespaced: found.namespaced };
+    }
+    return {
+      ref: {
+        group,
+        version,
+        resource: info.resource,
+        kind,
+        namespaced: info.namespaced,
+      },
+      identity: {
+        apiVersion,
+        kind,
+        namespace: info.namespaced
+          ? (object.metadata.namespace ?? "default")
+          : "",
+        name: object.metadata.name,
+      },
+    };
+  }
+
+  async #load(): Promise<Map<string, { object: AppliedObject; text: string }>> {
+    try {
+      const objects = JSON.parse(
+        await fs.readFile(this.#file, "utf8"),
+      ) as AppliedObject[];
+      return new Map(
+        objects.map((object) => [keyOf(object), { object, text: "" }]),
+      );
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+        this.#options.logger.warn(
+          { err: error },
+          "the record of applied manifests can't be read; starting anew",
+        );
+      return new Map();
+    }
+  }
+
+  async #save(): Promise<void> {
+    const half = `${this.#file}.new`;
+    await fs.writeFile(
+      half,
+      JSON.stringify([...this.#applied!.values()].map(({ object }) => object)),
+      { mode: 0o600 },
+    );
+    await fs.rename(half, this.#file);
+  }
+}
+
+function withNamespace(object: AnyObject, namespace: string): AnyObject {
+  return namespace === ""
+    ? object
+    : { ...object, metadata: { ...object.metadata, namespace } };
+}

@@ -1,0 +1,205 @@
+// Runs the built program for tests: `bin/orbit server` with ports, directories and a cgroup root of its own, until it says
+// it is ready. stop() ends the server; clean() also ends its pods and its private containerd and removes everything.
+import { spawn, type ChildProcess } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { eventually } from "./eventually.ts";
+import { freePorts } from "./free-port.ts";
+import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
+import { makeTempDirectory } from "./temp-directory.ts";
+
+const root = path.join(__dirname, "../..");
+export const orbitProgram = path.join(root, "bin/orbit");
+
+export interface OrbitOptions {
+  /** Further options of `orbit server`. */
+  args?: readonly string[];
+  /** Of an earlier instance, to start it again. */
+  directory?: string;
+  ports?: OrbitPorts;
+  readyTimeoutMs?: number;
+}
+
+export interface OrbitPorts {
+  secure: number;
+  agent: number;
+  readOnly: number;
+  healthz: number;
+  controllers: number;
+}
+
+export interface RunningOrbit {
+  readonly directory: string;
+  readonly manifests: string;
+  readonly kubeconfig: string;
+  readonly ports: OrbitPorts;
+  readonly kubectl: Kubectl;
+  readonly pid: number;
+  /** All that the server wrote to stdout and stderr. */
+  log(): string;
+  /** Runs bin/orbit with arguments and this instance's kubeconfig. */
+  orbit(
+    args: readonly string[],
+    options?: { stdin?: string; timeoutMs?: number },
+  ): ReturnType<typeof runCommand>;
+  /** Sends a signal (default SIGTERM) and waits for the end; resolves to the exit code (null: killed). */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Starts the same instance again. */
+  restart(): Promise<RunningOrbit>;
+  /** Ends everything and leaves nothing behind. */
+  clean(): Promise<void>;
+}
+
+/** The pids whose command line names a path. */
+function processesNaming(text: string): number[] {
+  const pids: number[] = [];
+  for (const name of fs.readdirSync("/proc")) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
+    try {
+      if (fs.readFileSync(`/proc/${name}/cmdline`, "utf8").includes(text))
+        pids.push(Number(name));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return pids;
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+/** Ends pods and containerd of a directory by the processes that name it, then removes cgroups, mounts and files. */
+async function removeEverything(
+  directory: string,
+  cgroupRoot: string,
+): Promise<void> {
+  const endpoint = path.join(directory, "data/containerd/run/containerd.sock");
+  if (fs.existsSync(endpoint)) {
+    await runCommand(
+      orbitProgram,
+      ["remove-pods", "--container-runtime-endpoint", `unix://${endpoint}`],
+      { timeoutMs: 30_000 },
+    );
+  }
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    for (const pid of processesNaming(`${directory}/`)) kill(pid, signal);
+    await eventually(() => processesNaming(`${directory}/`).length === 0, {
+      timeoutMs: 3000,
+      what: "processes to end",
+    }).catch(() => undefined);
+  }
+  const mounts = fs
+    .readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[4] ?? "")
+    .filter((mount) => mount.startsWith(`${directory}/`))
+    .sort()
+    .reverse();
+  for (const mount of mounts) await runCommand("umount", ["-l", mount]);
+  const tops = ["", ...fs.readdirSync("/sys/fs/cgroup")]
+    .map((each) => path.join("/sys/fs/cgroup", each, cgroupRoot))
+    .filter((each) => fs.existsSync(each));
+  for (const top of tops)
+    await runCommand("find", [
+      top,
+      "-depth",
+      "-type",
+      "d",
+      "-exec",
+      "rmdir",
+      "{}",
+      ";",
+    ]);
+  fs.rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+}
+
+export async function startOrbit(
+  options: OrbitOptions = {},
+): Promise<RunningOrbit> {
+  if (!fs.existsSync(path.join(root, "dist/orbit.js")))
+    throw new Error("the program is not built: node tools/build.mjs");
+  const directory = options.directory ?? makeTempDirectory("orbit-e2e-");
+  const [secure, agent, readOnly, healthz, controllers] = (await freePorts(
+    5,
+  )) as [number, number, number, number, number];
+  const ports = options.ports ?? {
+    secure,
+    agent,
+    readOnly,
+    healthz,
+    controllers,
+  };
+  const manifests = path.join(directory, "manifests");
+  const kubeconfig = path.join(directory, "kubeconfig");
+  const cgroupRoot = `/${path.basename(directory)}`;
+  fs.mkdirSync(manifests, { recursive: true });
+  const args = [
+    "server",
+    `--data-dir=${directory}/data`,
+    `--manifests=${manifests}`,
+    `--write-kubeconfig=${kubeconfig}`,
+    `--secure-port=${ports.secure}`,
+    `--port=${ports.agent}`,
+    `--read-only-port=${ports.readOnly}`,
+    `--healthz-port=${ports.healthz}`,
+    `--controllers-port=${ports.controllers}`,
+    `--cgroup-root=${cgroupRoot}`,
+    ...(options.args ?? []),
+  ];
+  let output = "";
+  const child: ChildProcess = spawn(process.execPath, [orbitProgram, ...args], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = new Promise<number | null>((resolve) =>
+    child.once("exit", resolve),
+  );
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const ended = exited.then((code) => {
+    throw new Error(
+      `orbit server ended with code ${code} before it was ready:\n${output.slice(-4000)}`,
+    );
+  });
+  ended.catch(() => undefined);
+  const ready = eventually(() => /ready in [\d.]+s/.test(output), {
+    timeoutMs: options.readyTimeoutMs ?? 20_000,
+    what: "orbit server to be ready",
+  }).catch((error: Error) => {
+    child.kill("SIGKILL");
+    throw new Error(`${error.message}\n${output.slice(-4000)}`);
+  });
+  await Promise.race([ready, ended]);
+  const running: RunningOrbit = {
+    directory,
+    manifests,
+    kubeconfig,
+    ports,
+    kubectl: createKubectl(kubeconfig),
+    pid: child.pid!,
+    log: () => output,
+    orbit: (commandArgs, commandOptions = {}) =>
+      runCommand(process.execPath, [orbitProgram, ...commandArgs], {
+        ...commandOptions,
+        env: { KUBECONFIG: kubeconfig },
+      }),
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return exited;
+    },
+    restart: () => startOrbit({ ...options, directory, ports }),
+    async clean() {
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
+      await exited;
+      clearTimeout(timer);
+      await removeEverything(directory, cgroupRoot);
+    },
+  };
+  return running;
+}
