@@ -1,0 +1,173 @@
+// Port-forward, server side. SPDY: each connection of the client is a pair of streams, "error" and "data", joined by
+// their requestID header (old clients: by neighbouring stream ids), with the port in a header. WebSocket (v4 channels):
+// for port n of the query channel 2n carries data and 2n+1 errors, each beginning with the port as two bytes, low first.
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Clock, Timer } from "../clock.ts";
+import { createChannelInputs } from "./channel-inputs.ts";
+import { channelWritable } from "./channel-remote-command.ts";
+import { decodeMessage, type ChannelProtocol } from "./channel-protocol.ts";
+import type { MessageSocket } from "./message-socket.ts";
+import { createSpdySession, type SpdyStream } from "./spdy-session.ts";
+
+export interface PortForwardOptions {
+  /** A connection to a port of the pod. */
+  connect(port: number): Promise<Duplex>;
+  clock: Clock;
+  /** For error texts: `error forwarding port 80 to pod NAME, uid UID: …` */
+  pod: string;
+  uid: string;
+}
+
+/** A half pair is dropped after this; the reference's. */
+const pairTimeoutMs = 30_000;
+/** Connections of one client at once; two streams each. */
+const maxConnections = 256;
+
+interface Pair {
+  error?: SpdyStream;
+  data?: SpdyStream;
+  timer: Timer;
+}
+
+function failureText(
+  options: PortForwardOptions,
+  port: number,
+  error: unknown,
+): string {
+  return `error forwarding port ${port} to pod ${options.pod}, uid ${options.uid}: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Both directions until both ended; either breaking ends both. */
+export async function join(client: Duplex, target: Duplex): Promise<void> {
+  await Promise.all([
+    pipeline(client, target, { end: true }),
+    pipeline(target, client, { end: true }),
+  ]);
+}
+
+async function forward(
+  options: PortForwardOptions,
+  port: number,
+  data: SpdyStream,
+  error: SpdyStream,
+): Promise<void> {
+  let target: Duplex | undefined;
+  try {
+    target = await options.connect(port);
+    if (data.destroyed) throw new Error("the client closed the connection");
+    await join(data, target);
+    error.end();
+  } catch (failure) {
+    target?.destroy();
+    if (!error.destroyed) error.end(failureText(options, port, failure));
+    data.destroy();
+  }
+}
+
+function parsePort(text: string | undefined): number | undefined {
+  const port = Number(text);
+  return text !== undefined &&
+    /^\d{1,5}$/.test(text) &&
+    port >= 1 &&
+    port <= 65535
+    ? port
+    : undefined;
+}
+
+/** Serves a client over SPDY until its connection ends. Never rejects. */
+export async function serveSpdyPortForward(
+  duplex: Duplex,
+  options: PortForwardOptions,
+): Promise<void> {
+  const pairs = new Map<string, Pair>();
+
+  function pairId(stream: SpdyStream, type: string): string {
+    const id = stream.headers["requestid"];
+    if (id !== undefined && id !== "") return id;
+    // Without a requestID the data stream is opened right after its error stream.
+    return `#${type === "error" ? stream.id : stream.id - 2}`;
+  }
+
+  const session = createSpdySession(duplex, {
+    side: "server",
+    maxStreams: 2 * maxConnections,
+    onStream(stream) {
+      const type = stream.headers["streamtype"];
+      const port = parsePort(stream.headers["port"]);
+      if ((type !== "error" && type !== "data") || port === undefined)
+        return false;
+      const id = pairId(stream, type);
+      let pair = pairs.get(id);
+      if (pair === undefined) {
+        const timer = options.clock.after(pairTimeoutMs, () => {
+          const late = pairs.get(id);
+          pairs.delete(id);
+          late?.error?.end(
+            "timed out waiting for the other stream of the connection",
+          );
+          late?.data?.destroy();
+        });
+        pair = { timer };
+        pairs.set(id, pair);
+      }
+      if (pair[type] !== undefined) return false;
+      pair[type] = stream;
+      if (type === "error") stream.resume(); // the client ends it without a word
+      if (pair.error !== undefined && pair.data !== undefined) {
+        pair.timer.cancel();
+        pairs.delete(id);
+        void forward(options, port, pair.data, pair.error);
+      }
+      return true;
+    },
+  });
+  await session.closed.catch(() => undefined);
+  for (const { timer } of pairs.values()) timer.cancel();
+  duplex.destroy();
+}
+
+/** Serves a client over v4 channels: all connections are made at once, for the ports of the query. Never rejects. */
+export async function serveChannelPortForward(
+  socket: MessageSocket,
+  protocol: ChannelProtocol,
+  ports: readonly number[],
+  options: PortForwardOptions,
+): Promise<void> {
+  const inputs = createChannelInputs(socket, ports.length);
+  socket.onMessage((bytes) => {
+    const message = decodeMessage(protocol, bytes);
+    if (message !== undefined && message.channel % 2 === 0)
+      inputs.push(message.channel / 2, message.data);
+  });
+  const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+  const targets: Duplex[] = [];
+  void closed.then(() => {
+    for (const input of inputs.streams) input.destroy();
+    for (const target of targets) target.destroy();
+  });
+
+  const connections = ports.map(async (port, index) => {
+    const output = channelWritable(socket, protocol, 2 * index);
+    const errors = channelWritable(socket, protocol, 2 * index + 1);
+    const opening = Buffer.alloc(2);
+    opening.writeUInt16LE(port);
+    output.write(opening);
+    errors.write(opening);
+    try {
+      const target = await options.connect(port);
+      targets.push(target);
+      await Promise.all([
+        pipeline(inputs.streams[index]!, target),
+        pipeline(target, output),
+      ]);
+    } catch (failure) {
+      errors.end(failureText(options, port, failure));
+      inputs.streams[index]!.destroy();
+    }
+  });
+  socket.resume();
+  await Promise.race([Promise.all(connections), closed]);
+  socket.close(1000, "");
+  await closed;
+}

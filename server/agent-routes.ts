@@ -1,0 +1,303 @@
+// What the node agent's ports serve, over its view of itself. Static pods can be named with their uid in the path, as the
+// reference does: the uid has to be the pod's (or the mirrored file's).
+import type { NodeAgentView } from "../api/contracts.ts";
+import type { Pod } from "../api/types/core-v1.ts";
+import {
+  HttpError,
+  answer,
+  answerJson,
+  answerText,
+  type Exchange,
+} from "./exchange.ts";
+import { serveHealth, type HealthCheck } from "./health.ts";
+import { serveContainerLogs } from "./logs.ts";
+import { cadvisorMetrics, readSummary, resourceMetrics } from "./metrics.ts";
+import type { Route } from "./routes.ts";
+import { serveRun } from "./run.ts";
+import {
+  remoteCommandOptions,
+  serveExec,
+  servePortForward,
+  type StreamServing,
+} from "./streams.ts";
+
+export interface AgentRouteOptions {
+  view: NodeAgentView;
+  serving: StreamServing;
+  /** Text of /metrics: the process's own figures. */
+  metrics?: () => Promise<string> | string;
+  /** Text of /metrics/probes. */
+  probeMetrics?: () => Promise<string> | string;
+  /** Files of the host's log directory under /logs/; absent: 404. */
+  systemLogs?: (exchange: Exchange, path: string) => Promise<void> | void;
+  /** /debug/pprof/; absent: 404. */
+  profiling?: (exchange: Exchange, path: string) => Promise<void> | void;
+  extraChecks?: readonly HealthCheck[];
+}
+
+const metricsType = "text/plain; version=0.0.4; charset=utf-8";
+/** kubelet's annotation that ties a mirror pod to the static pod's hash, which is its uid there. */
+const mirrorAnnotation = "kubernetes.io/config.mirror";
+const hashAnnotation = "kubernetes.io/config.hash";
+
+function podList(pods: readonly Pod[]): object {
+  return { kind: "PodList", apiVersion: "v1", metadata: {}, items: pods };
+}
+
+/** The pod of the path; 404 when the node has none of that name (and uid). */
+function podOf(
+  view: NodeAgentView,
+  { namespace, pod, uid }: Readonly<Record<string, string>>,
+): { name: string; namespace: string; uid: string } {
+  const found = view
+    .pods()
+    .find(
+      ({ metadata }) =>
+        metadata.namespace === namespace && metadata.name === pod,
+    );
+  const annotations = found?.metadata.annotations ?? {};
+  const uids = [
+    found?.metadata.uid,
+    annotations[mirrorAnnotation],
+    annotations[hashAnnotation],
+  ];
+  if (found === undefined || (uid !== undefined && !uids.includes(uid)))
+    throw new HttpError(404, "pod does not exist");
+  return { name: pod!, namespace: namespace!, uid: found.metadata.uid ?? "" };
+}
+
+export function agentHealthChecks(
+  view: NodeAgentView,
+  extra: readonly HealthCheck[] = [],
+): HealthCheck[] {
+  return [
+    { name: "ping", check: () => Promise.resolve() },
+    { name: "log", check: () => Promise.resolve() },
+    { name: "syncloop", check: () => view.healthy() },
+    ...extra,
+  ];
+}
+
+export function healthRoutes(checks: readonly HealthCheck[]): Route[] {
+  return [
+    {
+      methods: ["GET"],
+      pattern: "/healthz",
+      readOnly: true,
+      serve: (exchange) => serveHealth(exchange, checks, undefined),
+    },
+    {
+      methods: ["GET"],
+      pattern: "/healthz/{check}",
+      readOnly: true,
+      serve: (exchange) =>
+        serveHealth(exchange, checks, exchange.parameters["check"]),
+    },
+  ];
+}
+
+export function agentRoutes(options: AgentRouteOptions): Route[] {
+  const { view, serving } = options;
+  const get = ["GET"];
+  const stream = ["GET", "POST"];
+
+  const seam = (
+    handler:
+      ((exchange: Exchange, path: string) => Promise<void> | void) | undefined,
+  ): Route["serve"] => {
+    return (exchange) => {
+      if (handler === undefined)
+        throw new HttpError(404, "404 page not found\n");
+      return handler(exchange, exchange.parameters["path"] ?? "");
+    };
+  };
+
+  async function exec(exchange: Exchange): Promise<void> {
+    const { parameters, query } = exchange;
+    const pod = podOf(view, parameters);
+    const container = parameters["container"]!;
+    const streams = remoteCommandOptions(query);
+    const command = query.getAll("command");
+    if (command.length === 0)
+      throw new HttpError(400, "you must specify a command");
+    await serveExec(
+      exchange,
+      serving,
+      streams,
+      () =>
+        view.exec(pod.namespace, pod.name, { container, command, ...streams }),
+      "executing command in container",
+    );
+  }
+
+  async function attach(exchange: Exchange): Promise<void> {
+    const pod = podOf(view, exchange.parameters);
+    const container = exchange.parameters["container"]!;
+    const streams = remoteCommandOptions(exchange.query);
+    const open = (): ReturnType<NodeAgentView["attach"]> =>
+      view.attach(pod.namespace, pod.name, { container, ...streams });
+    await serveExec(exchange, serving, streams, open, "attaching to container");
+  }
+
+  async function portForward(exchange: Exchange): Promise<void> {
+    const pod = podOf(view, exchange.parameters);
+    await servePortForward(exchange, serving, {
+      connect: (port) => view.portForward(pod.namespace, pod.name, port),
+      clock: serving.clock,
+      pod: `${pod.name}_${pod.namespace}`,
+      uid: pod.uid,
+    });
+  }
+
+  const summary = async (exchange: Exchange): Promise<void> =>
+    answerJson(
+      exchange,
+      await view.statsSummary(
+        /^(1|t|true)$/i.test(exchange.query.get("only_cpu_and_memory") ?? ""),
+      ),
+    );
+
+  return [
+    {
+      methods: get,
+      pattern: "/pods/?",
+      readOnly: true,
+      serve: (exchange) => answerJson(exchange, podList(view.pods())),
+    },
+    {
+      methods: get,
+      pattern: "/runningpods/?",
+      serve: async (exchange) =>
+        answerJson(exchange, podList(await view.runningPods())),
+    },
+    { methods: get, pattern: "/stats/?", readOnly: true, serve: summary },
+    {
+      methods: ["GET", "POST"],
+      pattern: "/stats/summary",
+      readOnly: true,
+      serve: summary,
+    },
+    {
+      methods: get,
+      pattern: "/metrics",
+      readOnly: true,
+      serve: async (exchange) =>
+        answer(exchange, 200, metricsType, (await options.metrics?.()) ?? ""),
+    },
+    {
+      methods: get,
+      pattern: "/metrics/resource",
+      readOnly: true,
+      serve: async (exchange) => {
+        const { summary, failed } = await readSummary(view);
+        answer(exchange, 200, metricsType, resourceMetrics(summary, failed));
+      },
+    },
+    {
+      methods: get,
+      pattern: "/metrics/cadvisor",
+      readOnly: true,
+      serve: async (exchange) =>
+        answer(
+          exchange,
+          200,
+          metricsType,
+          cadvisorMetrics((await readSummary(view)).summary),
+        ),
+    },
+    {
+      methods: get,
+      pattern: "/metrics/probes",
+      readOnly: true,
+      serve: async (exchange) =>
+        answer(
+          exchange,
+          200,
+          metricsType,
+          (await options.probeMetrics?.()) ?? "",
+        ),
+    },
+    ...healthRoutes(agentHealthChecks(view, options.extraChecks)),
+    {
+      methods: get,
+      pattern: "/configz",
+      serve: (exchange) =>
+        answerJson(exchange, { kubeletconfig: view.config() }),
+    },
+    {
+      methods: get,
+      pattern: "/containerLogs/{namespace}/{pod}/{container}",
+      serve: (exchange) => serveContainerLogs(exchange, view),
+    },
+    {
+      methods: stream,
+      pattern: "/exec/{namespace}/{pod}/{container}",
+      serve: exec,
+    },
+    {
+      methods: stream,
+      pattern: "/exec/{namespace}/{pod}/{uid}/{container}",
+      serve: exec,
+    },
+    {
+      methods: stream,
+      pattern: "/attach/{namespace}/{pod}/{container}",
+      serve: attach,
+    },
+    {
+      methods: stream,
+      pattern: "/attach/{namespace}/{pod}/{uid}/{container}",
+      serve: attach,
+    },
+    {
+      methods: stream,
+      pattern: "/portForward/{namespace}/{pod}",
+      serve: portForward,
+    },
+    {
+      methods: stream,
+      pattern: "/portForward/{namespace}/{pod}/{uid}",
+      serve: portForward,
+    },
+    {
+      methods: ["POST"],
+      pattern: "/run/{namespace}/{pod}/{container}",
+      serve: (exchange) => {
+        podOf(view, exchange.parameters);
+        return serveRun(exchange, view);
+      },
+    },
+    {
+      methods: ["POST"],
+      pattern: "/run/{namespace}/{pod}/{uid}/{container}",
+      serve: (exchange) => {
+        podOf(view, exchange.parameters);
+        return serveRun(exchange, view);
+      },
+    },
+    { methods: get, pattern: "/logs/?", serve: seam(options.systemLogs) },
+    {
+      methods: get,
+      pattern: "/logs/{path...}",
+      serve: seam(options.systemLogs),
+    },
+    {
+      methods: get,
+      pattern: "/debug/pprof/{path...}",
+      serve: seam(options.profiling),
+    },
+    // Checkpoints need a runtime that can make them.
+    {
+      methods: ["POST"],
+      pattern: "/checkpoint/{path...}",
+      serve: () => {
+        throw new HttpError(404, "404 page not found\n");
+      },
+    },
+    {
+      methods: get,
+      pattern: "/",
+      serve: (exchange) => answerText(exchange, "404 page not found\n", 404),
+    },
+  ];
+}

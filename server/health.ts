@@ -1,0 +1,55 @@
+// /healthz and its single checks, as the reference answers them: "ok", or 500 with one line a check.
+import { HttpError, answerText, type Exchange } from "./exchange.ts";
+
+export interface HealthCheck {
+  name: string;
+  /** Rejects with the reason. */
+  check(): Promise<void>;
+}
+
+async function failure(check: HealthCheck): Promise<string | undefined> {
+  try {
+    await check.check();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** `name` undefined: all checks, less those of ?exclude=. */
+export async function serveHealth(
+  exchange: Exchange,
+  checks: readonly HealthCheck[],
+  name: string | undefined,
+): Promise<void> {
+  if (name !== undefined) {
+    const check = checks.find((candidate) => candidate.name === name);
+    if (check === undefined) throw new HttpError(404, "404 page not found\n");
+    const reason = await failure(check);
+    if (reason === undefined) answerText(exchange, "ok");
+    else answerText(exchange, `internal server error: ${reason}\n`, 500);
+    return;
+  }
+  const excluded = new Set(exchange.query.getAll("exclude"));
+  const lines: string[] = [];
+  let failed = false;
+  for (const check of checks) {
+    if (excluded.has(check.name)) {
+      lines.push(`[+]${check.name} excluded: ok`);
+      continue;
+    }
+    const reason = await failure(check);
+    failed ||= reason !== undefined;
+    // Reasons are for the log and the single check; here they could tell strangers too much.
+    lines.push(
+      reason === undefined
+        ? `[+]${check.name} ok`
+        : `[-]${check.name} failed: reason withheld`,
+    );
+  }
+  if (failed)
+    answerText(exchange, `${lines.join("\n")}\nhealthz check failed\n`, 500);
+  else if (exchange.query.has("verbose"))
+    answerText(exchange, `${lines.join("\n")}\nhealthz check passed\n`);
+  else answerText(exchange, "ok");
+}

@@ -1,0 +1,83 @@
+// /containerLogs/{namespace}/{pod}/{container}: the query as LogOptions, the stream as the answer.
+import { pipeline } from "node:stream/promises";
+import type { LogOptions, NodeAgentView } from "../api/contracts.ts";
+import { HttpError, type Exchange } from "./exchange.ts";
+
+/** The reference's answers to a query that can't be read, and to one that makes no sense. */
+const undecodable = (): HttpError =>
+  new HttpError(400, '{"message": "Unable to decode query."}');
+const invalid = (): HttpError =>
+  new HttpError(422, '{"message": "Invalid request."}');
+
+function booleanOf(text: string | null): boolean {
+  if (text === null || text === "" || /^(0|f|false)$/i.test(text)) return false;
+  if (/^(1|t|true)$/i.test(text)) return true;
+  throw undecodable();
+}
+
+function integerOf(text: string | null): number | undefined {
+  if (text === null || text === "") return undefined;
+  if (!/^[+-]?\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
+    throw undecodable();
+  return Number(text);
+}
+
+export function logOptions(
+  query: URLSearchParams,
+  container: string,
+): LogOptions {
+  const sinceSeconds = integerOf(query.get("sinceSeconds"));
+  const sinceTime = query.get("sinceTime") || undefined;
+  const tailLines = integerOf(query.get("tailLines"));
+  const limitBytes = integerOf(query.get("limitBytes"));
+  const stream = query.get("stream") || undefined;
+  if (
+    sinceTime !== undefined &&
+    (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(sinceTime) ||
+      Number.isNaN(Date.parse(sinceTime)))
+  )
+    throw undecodable();
+  const bad =
+    (sinceSeconds !== undefined &&
+      (sinceSeconds < 1 || sinceTime !== undefined)) ||
+    (tailLines !== undefined && tailLines < 0) ||
+    (limitBytes !== undefined && limitBytes < 1) ||
+    (stream !== undefined && !["All", "Stdout", "Stderr"].includes(stream)) ||
+    (stream !== undefined && stream !== "All" && tailLines !== undefined);
+  if (bad) throw invalid();
+  return {
+    container,
+    follow: booleanOf(query.get("follow")),
+    previous: booleanOf(query.get("previous")),
+    timestamps: booleanOf(query.get("timestamps")),
+    ...(sinceSeconds === undefined ? {} : { sinceSeconds }),
+    ...(sinceTime === undefined ? {} : { sinceTime }),
+    ...(tailLines === undefined ? {} : { tailLines }),
+    ...(limitBytes === undefined ? {} : { limitBytes }),
+    ...(stream === undefined ? {} : { stream }),
+  };
+}
+
+export async function serveContainerLogs(
+  exchange: Exchange,
+  view: NodeAgentView,
+): Promise<void> {
+  const { parameters, query, response } = exchange;
+  const { namespace, pod, container } = parameters as {
+    namespace: string;
+    pod: string;
+    container: string;
+  };
+  if (response === undefined)
+    throw new HttpError(400, "logs are not served over an upgraded connection");
+  const lines = await view.logs(namespace, pod, logOptions(query, container));
+  if (response.destroyed) {
+    lines.destroy();
+    return;
+  }
+  response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
+  // A follower has to see the head before the first line.
+  response.flushHeaders();
+  // Breaking off is the client's right; a broken log ends the answer before its last chunk, which the client notices.
+  await pipeline(lines, response).catch(() => response.destroy());
+}

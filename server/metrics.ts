@@ -1,0 +1,346 @@
+// /metrics/resource and /metrics/cadvisor in the Prometheus text format, made from the stats summary: the names, types
+// and labels of the reference, as far as the summary has the figures.
+import type { NodeAgentView } from "../api/contracts.ts";
+
+/** The parts of the kubelet's stats.Summary that are used here. */
+interface Cpu {
+  time?: string;
+  usageCoreNanoSeconds?: number;
+}
+interface Memory {
+  time?: string;
+  workingSetBytes?: number;
+  usageBytes?: number;
+  rssBytes?: number;
+  pageFaults?: number;
+  majorPageFaults?: number;
+}
+interface Swap {
+  time?: string;
+  swapUsageBytes?: number;
+}
+interface Interface {
+  name?: string;
+  rxBytes?: number;
+  rxErrors?: number;
+  txBytes?: number;
+  txErrors?: number;
+}
+interface Network extends Interface {
+  interfaces?: Interface[];
+}
+interface Container {
+  name: string;
+  startTime?: string;
+  cpu?: Cpu;
+  memory?: Memory;
+  swap?: Swap;
+  rootfs?: { usedBytes?: number; inodesUsed?: number };
+}
+export interface Summary {
+  node?: {
+    nodeName?: string;
+    startTime?: string;
+    cpu?: Cpu;
+    memory?: Memory;
+    swap?: Swap;
+    network?: Network;
+  };
+  pods?: {
+    podRef?: { name?: string; namespace?: string };
+    cpu?: Cpu;
+    memory?: Memory;
+    swap?: Swap;
+    network?: Network;
+    containers?: Container[];
+  }[];
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+class Family {
+  readonly #lines: string[] = [];
+  constructor(
+    readonly name: string,
+    readonly type: "counter" | "gauge",
+    readonly help: string,
+  ) {}
+
+  add(labels: Labels, value: number | undefined, time?: string): void {
+    if (value === undefined || Number.isNaN(value)) return;
+    const text = Object.entries(labels)
+      .map(
+        ([name, label]) =>
+          `${name}="${label.replace(/[\\"\n]/g, (character) => (character === "\n" ? "\\n" : `\\${character}`))}"`,
+      )
+      .join(",");
+    const epochMs = time === undefined ? NaN : Date.parse(time);
+    this.#lines.push(
+      `${this.name}${text === "" ? "" : `{${text}}`} ${value}${Number.isNaN(epochMs) ? "" : ` ${epochMs}`}`,
+    );
+  }
+
+  toString(): string {
+    if (this.#lines.length === 0) return "";
+    return `# HELP ${this.name} ${this.help}\n# TYPE ${this.name} ${this.type}\n${this.#lines.join("\n")}\n`;
+  }
+}
+
+const seconds = (cpu: Cpu | undefined): number | undefined =>
+  cpu?.usageCoreNanoSeconds === undefined
+    ? undefined
+    : cpu.usageCoreNanoSeconds / 1e9;
+const epochSeconds = (time: string | undefined): number | undefined =>
+  time === undefined ? undefined : Date.parse(time) / 1000;
+
+export function resourceMetrics(summary: Summary, failed: boolean): string {
+  const containerCpu = new Family(
+    "container_cpu_usage_seconds_total",
+    "counter",
+    "[STABLE] Cumulative cpu time consumed by the container in core-seconds",
+  );
+  const containerMemory = new Family(
+    "container_memory_working_set_bytes",
+    "gauge",
+    "[STABLE] Current working set of the container in bytes",
+  );
+  const containerStart = new Family(
+    "container_start_time_seconds",
+    "gauge",
+    "[STABLE] Start time of the container since unix epoch in seconds",
+  );
+  const containerSwap = new Family(
+    "container_swap_usage_bytes",
+    "gauge",
+    "[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems",
+  );
+  const nodeCpu = new Family(
+    "node_cpu_usage_seconds_total",
+    "counter",
+    "[STABLE] Cumulative cpu time consumed by the node in core-seconds",
+  );
+  const nodeMemory = new Family(
+    "node_memory_working_set_bytes",
+    "gauge",
+    "[STABLE] Current working set of the node in bytes",
+  );
+  const nodeSwap = new Family(
+    "node_swap_usage_bytes",
+    "gauge",
+    "[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems",
+  );
+  const podCpu = new Family(
+    "pod_cpu_usage_seconds_total",
+    "counter",
+    "[STABLE] Cumulative cpu time consumed by the pod in core-seconds",
+  );
+  const podMemory = new Family(
+    "pod_memory_working_set_bytes",
+    "gauge",
+    "[STABLE] Current working set of the pod in bytes",
+  );
+  const podSwap = new Family(
+    "pod_swap_usage_bytes",
+    "gauge",
+    "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems",
+  );
+  const error = new Family(
+    "resource_scrape_error",
+    "gauge",
+    "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise",
+  );
+  const { node, pods = [] } = summary;
+  nodeCpu.add({}, seconds(node?.cpu), node?.cpu?.time);
+  nodeMemory.add({}, node?.memory?.workingSetBytes, node?.memory?.time);
+  nodeSwap.add({}, node?.swap?.swapUsageBytes, node?.swap?.time);
+  for (const pod of pods) {
+    const labels = {
+      namespace: pod.podRef?.namespace ?? "",
+      pod: pod.podRef?.name ?? "",
+    };
+    podCpu.add(labels, seconds(pod.cpu), pod.cpu?.time);
+    podMemory.add(labels, pod.memory?.workingSetBytes, pod.memory?.time);
+    podSwap.add(labels, pod.swap?.swapUsageBytes, pod.swap?.time);
+    for (const container of pod.containers ?? []) {
+      const own = { container: container.name, ...labels };
+      containerCpu.add(own, seconds(container.cpu), container.cpu?.time);
+      containerMemory.add(
+        own,
+        container.memory?.workingSetBytes,
+        container.memory?.time,
+      );
+      containerStart.add(own, epochSeconds(container.startTime));
+      containerSwap.add(
+        own,
+        container.swap?.swapUsageBytes,
+        container.swap?.time,
+      );
+    }
+  }
+  error.add({}, failed ? 1 : 0);
+  return [
+    containerCpu,
+    containerMemory,
+    containerStart,
+    containerSwap,
+    nodeCpu,
+    nodeMemory,
+    nodeSwap,
+    podCpu,
+    podMemory,
+    podSwap,
+    error,
+  ].join("");
+}
+
+export function cadvisorMetrics(summary: Summary): string {
+  const cpu = new Family(
+    "container_cpu_usage_seconds_total",
+    "counter",
+    "Cumulative cpu time consumed in seconds.",
+  );
+  const workingSet = new Family(
+    "container_memory_working_set_bytes",
+    "gauge",
+    "Current working set in bytes.",
+  );
+  const usage = new Family(
+    "container_memory_usage_bytes",
+    "gauge",
+    "Current memory usage in bytes, including all memory regardless of when it was accessed",
+  );
+  const rss = new Family(
+    "container_memory_rss",
+    "gauge",
+    "Size of RSS in bytes.",
+  );
+  const faults = new Family(
+    "container_memory_failures_total",
+    "counter",
+    "Cumulative count of memory allocation failures.",
+  );
+  const fsUsage = new Family(
+    "container_fs_usage_bytes",
+    "gauge",
+    "Number of bytes that are consumed by the container on this filesystem.",
+  );
+  const fsInodes = new Family(
+    "container_fs_inodes_total",
+    "gauge",
+    "Number of Inodes",
+  );
+  const start = new Family(
+    "container_start_time_seconds",
+    "gauge",
+    "Start time of the container since unix epoch in seconds.",
+  );
+  const received = new Family(
+    "container_network_receive_bytes_total",
+    "counter",
+    "Cumulative count of bytes received",
+  );
+  const receiveErrors = new Family(
+    "container_network_receive_errors_total",
+    "counter",
+    "Cumulative count of errors encountered while receiving",
+  );
+  const sent = new Family(
+    "container_network_transmit_bytes_total",
+    "counter",
+    "Cumulative count of bytes transmitted",
+  );
+  const sendErrors = new Family(
+    "container_network_transmit_errors_total",
+    "counter",
+    "Cumulative count of errors encountered while transmitting",
+  );
+  const families = [
+    cpu,
+    workingSet,
+    usage,
+    rss,
+    faults,
+    fsUsage,
+    fsInodes,
+    start,
+    received,
+    receiveErrors,
+    sent,
+    sendErrors,
+  ];
+
+  const network = (labels: Labels, stats: Network | undefined): void => {
+    const interfaces =
+      stats?.interfaces ?? (stats?.name === undefined ? [] : [stats]);
+    for (const device of interfaces) {
+      const own = { ...labels, interface: device.name ?? "" };
+      received.add(own, device.rxBytes);
+      receiveErrors.add(own, device.rxErrors);
+      sent.add(own, device.txBytes);
+      sendErrors.add(own, device.txErrors);
+    }
+  };
+  const amounts = (
+    labels: Labels,
+    part: { cpu?: Cpu; memory?: Memory },
+  ): void => {
+    cpu.add({ ...labels, cpu: "total" }, seconds(part.cpu), part.cpu?.time);
+    workingSet.add(labels, part.memory?.workingSetBytes, part.memory?.time);
+    usage.add(labels, part.memory?.usageBytes, part.memory?.time);
+    rss.add(labels, part.memory?.rssBytes, part.memory?.time);
+    faults.add(
+      { ...labels, failure_type: "pgfault", scope: "container" },
+      part.memory?.pageFaults,
+    );
+    faults.add(
+      { ...labels, failure_type: "pgmajfault", scope: "container" },
+      part.memory?.majorPageFaults,
+    );
+  };
+
+  const root = {
+    container: "",
+    id: "/",
+    image: "",
+    name: "",
+    namespace: "",
+    pod: "",
+  };
+  if (summary.node !== undefined) {
+    amounts(root, summary.node);
+    network(root, summary.node.network);
+    start.add(root, epochSeconds(summary.node.startTime));
+  }
+  for (const pod of summary.pods ?? []) {
+    const base = {
+      id: "",
+      image: "",
+      name: "",
+      namespace: pod.podRef?.namespace ?? "",
+      pod: pod.podRef?.name ?? "",
+    };
+    amounts({ container: "", ...base }, pod);
+    network({ container: "", ...base }, pod.network);
+    for (const container of pod.containers ?? []) {
+      const labels = { container: container.name, ...base };
+      amounts(labels, container);
+      fsUsage.add({ ...labels, device: "" }, container.rootfs?.usedBytes);
+      start.add(labels, epochSeconds(container.startTime));
+    }
+  }
+  return families.join("");
+}
+
+/** The summary, or an empty one with `failed`. */
+export async function readSummary(
+  view: NodeAgentView,
+): Promise<{ summary: Summary; failed: boolean }> {
+  try {
+    return {
+      summary: (await view.statsSummary(false)) as Summary,
+      failed: false,
+    };
+  } catch {
+    return { summary: {}, failed: true };
+  }
+}
