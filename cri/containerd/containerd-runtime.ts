@@ -358,7 +358,7 @@ export function createContainerdRuntime(
         ...stream,
         stderr: stream.stderr && !stream.tty,
       });
-      return openExecStream(url, stream, logger);
+      return openExecStream(url, stream);
     },
 
     async attach(containerId, stream) {
@@ -367,7 +367,7 @@ export function createContainerdRuntime(
         ...stream,
         stderr: stream.stderr && !stream.tty,
       });
-      return openExecStream(url, stream, logger);
+      return openExecStream(url, stream);
     },
 
     async portForward(sandboxId, port) {

@@ -1,24 +1,109 @@
-// Exec, attach and port-forward over the one-minute, one-time URLs of containerd's streaming server.
+// Exec, attach and port-forward over the one-minute, one-time URLs of containerd's streaming server: plain HTTP on the
+// loopback, upgraded to SPDY/3.1 (v4.channel.k8s.io; portforward.k8s.io).
+import * as http from "node:http";
 import type { Duplex } from "node:stream";
-import type { Logger } from "pino";
+import {
+  collect,
+  openRemoteCommand,
+} from "../../api/streaming/remote-command-client.ts";
+import {
+  createSpdySession,
+  type SpdySession,
+} from "../../api/streaming/spdy-session.ts";
 import {
   RuntimeError,
   type StreamOptions,
   type StreamSession,
 } from "../runtime.ts";
 
-export function openExecStream(
-  _url: string,
-  _options: StreamOptions,
-  _logger: Logger,
-): Promise<StreamSession> {
-  return Promise.reject(
-    new RuntimeError("unsupported", "streaming is not there yet"),
-  );
+const upgradeTimeoutMs = 30_000;
+const maxErrorBytes = 64 * 1024;
+
+/** POSTs with an upgrade and resolves to the session; a refusal is a RuntimeError with the server's text. */
+function upgrade(url: string, protocol: string): Promise<SpdySession> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url, {
+      method: "POST",
+      agent: false,
+      timeout: upgradeTimeoutMs,
+      headers: {
+        Connection: "Upgrade",
+        Upgrade: "SPDY/3.1",
+        "X-Stream-Protocol-Version": protocol,
+      },
+    });
+    request.on("upgrade", (response, socket, head) => {
+      socket.setTimeout(0);
+      socket.setNoDelay(true);
+      if (response.headers["x-stream-protocol-version"] !== protocol) {
+        socket.destroy();
+        reject(
+          new RuntimeError(
+            "unsupported",
+            `the runtime's streaming server does not speak ${protocol}`,
+          ),
+        );
+        return;
+      }
+      if (head.length > 0) socket.unshift(head);
+      resolve(createSpdySession(socket, { side: "client" }));
+    });
+    request.on("response", (response) => {
+      void collect(response, maxErrorBytes).then((text) =>
+        reject(
+          new RuntimeError(
+            "unknown",
+            `the runtime's streaming server answered ${response.statusCode}: ${text.toString()}`,
+          ),
+        ),
+      );
+    });
+    request.on("timeout", () => request.destroy(new Error("no answer")));
+    request.on("error", (error) =>
+      reject(
+        new RuntimeError(
+          "unavailable",
+          `the runtime's streaming server can't be reached: ${error.message}`,
+          { cause: error },
+        ),
+      ),
+    );
+    request.end();
+  });
 }
 
-export function openPortForward(_url: string, _port: number): Promise<Duplex> {
-  return Promise.reject(
-    new RuntimeError("unsupported", "streaming is not there yet"),
-  );
+export async function openExecStream(
+  url: string,
+  options: StreamOptions,
+): Promise<StreamSession> {
+  const session = await upgrade(url, "v4.channel.k8s.io");
+  return openRemoteCommand(session, options);
+}
+
+/** One connection; what the runtime writes to its error stream becomes the duplex's error. */
+export async function openPortForward(
+  url: string,
+  port: number,
+): Promise<Duplex> {
+  const session = await upgrade(url, "portforward.k8s.io");
+  const identity = { port: String(port), requestID: "0" };
+  const errorStream = session.openStream({ ...identity, streamtype: "error" });
+  errorStream.end();
+  const data = session.openStream({ ...identity, streamtype: "data" });
+  void collect(errorStream, maxErrorBytes).then((text) => {
+    if (text.length > 0)
+      data.destroy(new RuntimeError("unknown", text.toString("utf8")));
+  });
+  data.on("close", () => session.close());
+  try {
+    await data.accepted;
+  } catch (error) {
+    session.destroy();
+    throw new RuntimeError(
+      "unavailable",
+      "port forwarding was refused by the runtime",
+      { cause: error },
+    );
+  }
+  return data;
 }
