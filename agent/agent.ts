@@ -3,11 +3,10 @@
 // be away at start and later: the agent waits for it, reports the node as not ready, and goes on by itself.
 // stop() leaves the pods running; the next start finds and adopts them.
 import { readFileSync } from "node:fs";
-import { totalmem } from "node:os";
+import { cpus, totalmem } from "node:os";
 import type { Duplex, Readable } from "node:stream";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../api/clock.ts";
-import { errors } from "../api/errors.ts";
 import type {
   ExecOptions,
   ExecSession,
@@ -16,6 +15,7 @@ import type {
 } from "../api/contracts.ts";
 import type { AnyObject, KubeObject } from "../api/object.ts";
 import type { Pod } from "../api/types/core-v1.ts";
+import type { OwnerReference } from "../api/types/meta-v1.ts";
 import type { Client } from "../client/client.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
 import { pods as podsRef, runtimeClasses } from "../client/resources.ts";
@@ -28,17 +28,25 @@ import { logSink, recorderSink } from "./event-sinks.ts";
 import { PodEvents } from "./events.ts";
 import { ReferencedObjects } from "./objects/referenced-objects.ts";
 import { BackOff } from "./pods/back-off.ts";
+import type { NodeResources } from "./pods/field-paths.ts";
 import { HostFiles } from "./pods/host-files.ts";
 import { ImageManager } from "./pods/image-manager.ts";
 import { isMirrorPod } from "./pods/labels.ts";
 import { createHookRunner } from "./pods/lifecycle-hooks.ts";
 import { hasSysResource } from "./pods/linux-resources.ts";
-import type { PodContext, PodProbes, PodVolumes } from "./pods/pod-context.ts";
+import type { PodContext } from "./pods/pod-context.ts";
 import { PodWorkers, runtimePodAsPod } from "./pods/pod-workers.ts";
 import { RuntimePods } from "./pods/runtime-pods.ts";
+import { NodeLease } from "./node/lease.ts";
+import { NodeReporter } from "./node/node-reporter.ts";
+import { PodAccess } from "./pod-access.ts";
+import { ProbeManager } from "./probes/probe-manager.ts";
+import { ServiceAccountTokens } from "./volumes/service-account-tokens.ts";
+import { VolumeManager } from "./volumes/volume-manager.ts";
 import { FileSource } from "./sources/file-source.ts";
 import { UrlSource } from "./sources/url-source.ts";
 import { MirrorPods } from "./status/mirror-pods.ts";
+import { terminationMessage } from "./status/termination-message.ts";
 import { StatusManager } from "./status/status-manager.ts";
 
 export interface AgentOptions {
@@ -82,6 +90,11 @@ class NodeAgent implements Agent {
   readonly #recorder: EventRecorder | undefined;
   readonly #objects: ReferencedObjects;
   readonly #cgroups: CgroupManager;
+  readonly #probes: ProbeManager;
+  readonly #node: NodeReporter;
+  readonly #lease: NodeLease | undefined;
+  readonly #access: PodAccess;
+  readonly #listeners = new Map<string, Set<() => void>>();
   #fileSource: FileSource | undefined;
   #urlSource: UrlSource | undefined;
   #resyncTimer: Timer | undefined;
@@ -140,7 +153,70 @@ class NodeAgent implements Agent {
       runtime,
       clock,
       logger,
+      lastWords: terminationMessage,
+      onChange: (uid) => this.#runtimeChanged(uid),
+    });
+    const nodeResources = (): NodeResources => ({
+      cpuMillis: cpus().length * 1000,
+      memoryBytes: totalmem(),
+      ephemeralStorageBytes: this.#node.capacity?.storageBytes ?? 0,
+    });
+    const tokens = new ServiceAccountTokens(client, clock);
+    const volumes = new VolumeManager({
+      config,
+      client,
+      clock,
+      source: {
+        configMap: (namespace, name) =>
+          this.#objects.configMap(namespace, name),
+        secret: (namespace, name) => this.#objects.secret(namespace, name),
+        nodeResources,
+        serviceAccountToken: (pod, audience, expirationSeconds) =>
+          tokens.get(pod, audience, expirationSeconds),
+      },
+      forgetTokens: (uid) => tokens.forget(uid),
+    });
+    const probes = new ProbeManager({
+      runtime,
+      clock,
+      logger,
+      events,
+      nodeIPs: () => this.#node.addresses,
+      previousStatus: (pod) => this.#status.get(pod),
       onChange: (uid) => this.#workers.wake(uid),
+    });
+    this.#probes = probes;
+    this.#node = new NodeReporter({
+      client,
+      runtime,
+      config,
+      clock,
+      logger,
+      events,
+      problems: () => [],
+      pressure: () => ({ memory: false, disk: false, pid: false }),
+      onRegistered: () => this.#mirrors?.reconcile(),
+    });
+    this.#lease =
+      client && config.registerNode
+        ? new NodeLease({
+            client,
+            nodeName: config.nodeName,
+            durationSeconds: config.nodeLeaseDurationSeconds,
+            clock,
+            logger,
+            owner: () => this.#nodeOwner(),
+          })
+        : undefined;
+    this.#access = new PodAccess({
+      runtime,
+      pods: () => this.pods(),
+      refresh: (pod) =>
+        this.#runtimePods.refresh(pod.metadata.uid ?? "", {
+          name: pod.metadata.name,
+          namespace: pod.metadata.namespace ?? "default",
+        }),
+      onChange: (uid, listener) => this.#listen(uid, listener),
     });
     const limits = {
       config,
@@ -159,8 +235,8 @@ class NodeAgent implements Agent {
         maxParallel: config.maxParallelImagePulls,
         credentials: () => Promise.resolve([]),
       }),
-      volumes: stubVolumes,
-      probes: stubProbes,
+      volumes,
+      probes,
       cgroups: this.#cgroups,
       hostFiles: new HostFiles(config),
       hooks: createHookRunner(runtime, clock),
@@ -169,17 +245,13 @@ class NodeAgent implements Agent {
           this.#objects.configMap(namespace, name),
         secret: (namespace, name) => this.#objects.secret(namespace, name),
         services: (namespace) => this.#objects.services(namespace),
-        nodeResources: () => ({
-          cpuMillis: 1000,
-          memoryBytes: totalmem(),
-          ephemeralStorageBytes: 0,
-        }),
+        nodeResources,
       },
       status: this.#status,
       events,
       restartBackOff: new BackOff(),
       resourceLimits: () => limits,
-      nodeIPs: () => this.settings.nodeIPs,
+      nodeIPs: () => this.#node.addresses,
       runtimeHandler: (pod) => this.#runtimeHandler(pod),
       clock,
       logger,
@@ -198,6 +270,8 @@ class NodeAgent implements Agent {
       this.#cgroups.useDriver(new CgroupV2(config.cgroupMount));
     await this.#cgroups.start();
     this.#objects.start();
+    await this.#node.start();
+    this.#lease?.start();
     const runtimeReady = this.#startRuntime();
     if (client) this.#startApiSource(client);
     else this.#complete.add("api");
@@ -252,6 +326,9 @@ class NodeAgent implements Agent {
     this.#removeHandler?.();
     this.#urlSource?.stop();
     this.#mirrors?.stop();
+    this.#lease?.stop();
+    this.#probes.stop();
+    await this.#node.stop();
     await this.#fileSource?.stop();
     await this.#workers.stop();
     this.#status.stop();
@@ -371,6 +448,21 @@ class NodeAgent implements Agent {
     return (await client.resource(runtimeClasses).get(name)).handler;
   }
 
+  #runtimeChanged(uid: string): void {
+    this.#workers.wake(uid);
+    for (const listener of this.#listeners.get(uid) ?? []) listener();
+  }
+
+  #listen(uid: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(uid) ?? new Set();
+    listeners.add(listener);
+    this.#listeners.set(uid, listeners);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(uid);
+    };
+  }
+
   #nodeObject(): KubeObject {
     return {
       apiVersion: "v1",
@@ -379,22 +471,11 @@ class NodeAgent implements Agent {
     };
   }
 
-  #nodeOwner():
-    | {
-        apiVersion: string;
-        kind: string;
-        name: string;
-        uid: string;
-        controller: boolean;
-      }
-    | undefined {
-    return {
-      apiVersion: "v1",
-      kind: "Node",
-      name: this.nodeName,
-      uid: this.nodeName,
-      controller: true,
-    };
+  /** undefined while the Node is not in the API. */
+  #nodeOwner(): OwnerReference | undefined {
+    const uid = this.#node.node?.metadata.uid;
+    if (!uid) return undefined;
+    return { apiVersion: "v1", kind: "Node", name: this.nodeName, uid };
   }
 
   pods(): readonly Pod[] {
@@ -416,33 +497,33 @@ class NodeAgent implements Agent {
   }
 
   logs(
-    _namespace: string,
-    _name: string,
-    _options: LogOptions,
+    namespace: string,
+    name: string,
+    options: LogOptions,
   ): Promise<Readable> {
-    return Promise.reject(errors.internal("not yet"));
+    return this.#access.logs(namespace, name, options);
   }
+
   exec(
-    _namespace: string,
-    _name: string,
-    _options: ExecOptions,
+    namespace: string,
+    name: string,
+    options: ExecOptions,
   ): Promise<ExecSession> {
-    return Promise.reject(errors.internal("not yet"));
+    return this.#access.exec(namespace, name, options);
   }
+
   attach(
-    _namespace: string,
-    _name: string,
-    _options: Omit<ExecOptions, "command">,
+    namespace: string,
+    name: string,
+    options: Omit<ExecOptions, "command">,
   ): Promise<ExecSession> {
-    return Promise.reject(errors.internal("not yet"));
+    return this.#access.attach(namespace, name, options);
   }
-  portForward(
-    _namespace: string,
-    _name: string,
-    _port: number,
-  ): Promise<Duplex> {
-    return Promise.reject(errors.internal("not yet"));
+
+  portForward(namespace: string, name: string, port: number): Promise<Duplex> {
+    return this.#access.portForward(namespace, name, port);
   }
+
   statsSummary(_onlyCpuAndMemory: boolean): Promise<object> {
     return Promise.resolve({});
   }
@@ -466,18 +547,3 @@ function lowestOomScoreAdj(): number | undefined {
     return undefined;
   }
 }
-
-const stubVolumes: PodVolumes = {
-  mount: () => Promise.resolve(),
-  containerMounts: () => Promise.resolve([]),
-  unmount: () => Promise.resolve(),
-};
-const stubProbes: PodProbes = {
-  liveness: () => undefined,
-  startup: () => undefined,
-  started: () => true,
-  ready: () => true,
-  update: () => undefined,
-  stopLiveness: () => undefined,
-  remove: () => undefined,
-};

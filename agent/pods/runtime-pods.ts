@@ -39,6 +39,8 @@ export interface RuntimePodsOptions {
   runtime: Runtime;
   clock: Clock;
   logger: Logger;
+  /** Last words of a container that ended; asked once. */
+  lastWords: (status: ContainerStatus) => Promise<string>;
   /** A pod's containers changed. */
   onChange: (uid: string, event: RuntimeEvent | undefined) => void;
 }
@@ -161,13 +163,14 @@ export class RuntimePods {
     const status = await orNotFound(
       this.#options.runtime.containerStatus(summary.id),
     );
-    if (
-      status?.state === "exited" &&
-      this.#oomKilled.has(status.id) &&
-      status.exitCode !== 0
-    )
-      return { ...status, reason: "OOMKilled" };
-    return status;
+    if (status?.state !== "exited") return status;
+    const message = await this.#options.lastWords(status);
+    const killed = this.#oomKilled.has(status.id) && status.exitCode !== 0;
+    return {
+      ...status,
+      message: message || status.message,
+      ...(killed ? { reason: "OOMKilled" } : {}),
+    };
   }
 
   /** Drops what is known of a pod of which nothing is left. */

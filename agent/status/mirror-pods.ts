@@ -76,9 +76,14 @@ export class MirrorPods {
     this.#reconcile(name);
   }
 
-  /** The API's pods are listed, or the node is registered. */
+  /** The API's pods are listed. */
   ready(): void {
     this.#synced = true;
+    this.reconcile();
+  }
+
+  /** Something that mirrors wait for has come, e.g. the node's registration. */
+  reconcile(): void {
     for (const name of new Set([
       ...this.#static.keys(),
       ...this.#mirrors.keys(),

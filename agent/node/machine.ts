@@ -1,0 +1,113 @@
+// Facts about this machine for the Node object, read from /proc and /sys.
+import { readFile, readdir, statfs } from "node:fs/promises";
+import { arch, cpus, networkInterfaces, release } from "node:os";
+import { join } from "node:path";
+import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
+
+export interface MachineCapacity {
+  cpus: number;
+  memoryBytes: number;
+  /** File system of the agent's root directory. */
+  storageBytes: number;
+  /** "2Mi" → bytes. */
+  hugepages: Record<string, number>;
+}
+
+export async function machineCapacity(
+  rootDirectory: string,
+): Promise<MachineCapacity> {
+  const [meminfo, storage, sizes] = await Promise.all([
+    readFile("/proc/meminfo", "utf8"),
+    nearestStatfs(rootDirectory),
+    readdir("/sys/kernel/mm/hugepages").catch((): string[] => []),
+  ]);
+  const hugepages: Record<string, number> = {};
+  for (const name of sizes) {
+    const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
+    if (!kilobytes) continue;
+    const count = Number(
+      await readFile(
+        join("/sys/kernel/mm/hugepages", name, "nr_hugepages"),
+        "utf8",
+      ).catch(() => "0"),
+    );
+    hugepages[
+      kilobytes >= 1024 * 1024
+        ? `${kilobytes / 1024 / 1024}Gi`
+        : `${kilobytes / 1024}Mi`
+    ] = count * kilobytes * 1024;
+  }
+  return {
+    cpus: cpus().length,
+    memoryBytes:
+      Number(/^MemTotal:\s+(\d+) kB/m.exec(meminfo)?.[1] ?? 0) * 1024,
+    storageBytes: storage,
+    hugepages,
+  };
+}
+
+/** The directory may not be made yet: the file system of what it will be in. */
+async function nearestStatfs(directory: string): Promise<number> {
+  for (let path = directory; ; path = join(path, "..")) {
+    try {
+      const { blocks, bsize } = await statfs(path);
+      return blocks * bsize;
+    } catch (error) {
+      if (path === "/") throw error;
+    }
+  }
+}
+
+export async function systemInfo(
+  runtimeVersion: string,
+  version: string,
+): Promise<NodeSystemInfo> {
+  const line = async (path: string): Promise<string> =>
+    (await readFile(path, "utf8").catch(() => "")).trim();
+  const [machineID, systemUUID, bootID, osRelease] = await Promise.all([
+    line("/etc/machine-id"),
+    line("/sys/class/dmi/id/product_uuid"),
+    line("/proc/sys/kernel/random/boot_id"),
+    line("/etc/os-release"),
+  ]);
+  return {
+    machineID,
+    systemUUID: systemUUID || machineID,
+    bootID,
+    kernelVersion: release(),
+    osImage: /^PRETTY_NAME="?(.*?)"?$/m.exec(osRelease)?.[1] ?? "Linux",
+    containerRuntimeVersion: runtimeVersion,
+    kubeletVersion: version,
+    kubeProxyVersion: version,
+    operatingSystem: "linux",
+    architecture: machineArchitecture(),
+  };
+}
+
+export function machineArchitecture(): string {
+  return arch() === "x64" ? "amd64" : arch();
+}
+
+/** The address of the interface with the default route, else the first that is not a loopback's. */
+export async function primaryAddresses(): Promise<string[]> {
+  const routes = await readFile("/proc/net/route", "utf8").catch(() => "");
+  const defaults = routes
+    .split("\n")
+    .slice(1)
+    .map((text) => text.split("\t"))
+    .filter(([, destination]) => destination === "00000000")
+    .map(([name]) => name!);
+  const interfaces = networkInterfaces();
+  const order = [...defaults, ...Object.keys(interfaces)];
+  for (const family of ["IPv4", "IPv6"] as const)
+    for (const name of order) {
+      const found = interfaces[name]?.find(
+        (address) =>
+          address.family === family &&
+          !address.internal &&
+          !address.address.startsWith("fe80:"),
+      );
+      if (found) return [found.address];
+    }
+  return ["127.0.0.1"];
+}

@@ -1,0 +1,257 @@
+// The Node object and its status, as the reference's kubelet writes them. Pure.
+import { formatTime } from "../../api/clock.ts";
+import {
+  parseQuantity,
+  quantityMilliValue,
+  quantityValue,
+} from "../../api/quantity.ts";
+import type {
+  ContainerImage,
+  Node,
+  NodeAddress,
+  NodeCondition,
+  NodeSystemInfo,
+} from "../../api/types/core-v1.ts";
+import type { ImageSummary } from "../../cri/runtime.ts";
+import type { AgentConfig } from "../config.ts";
+import { machineArchitecture, type MachineCapacity } from "./machine.ts";
+
+export interface Pressure {
+  memory: boolean;
+  disk: boolean;
+  pid: boolean;
+}
+
+export interface NodeFacts {
+  config: AgentConfig;
+  capacity: MachineCapacity;
+  info: NodeSystemInfo;
+  addresses: readonly string[];
+  images: readonly ImageSummary[];
+  /** Why the node is not ready; empty: it is. */
+  problems: readonly string[];
+  pressure: Pressure;
+  nowMs: number;
+  previous: readonly NodeCondition[];
+}
+
+/** What is sent when the node is not registered yet. */
+export function nodeObject(config: AgentConfig): Node {
+  const arch = machineArchitecture();
+  const taints = [...config.registerWithTaints];
+  if (!config.registerSchedulable)
+    taints.push({
+      key: "node.kubernetes.io/unschedulable",
+      effect: "NoSchedule",
+    });
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name: config.nodeName,
+      labels: nodeLabels(config, arch),
+      annotations: {
+        "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+      },
+    },
+    spec: {
+      ...(config.providerId ? { providerID: config.providerId } : {}),
+      ...(taints.length > 0 ? { taints } : {}),
+      ...(config.registerSchedulable ? {} : { unschedulable: true }),
+    },
+  };
+}
+
+export function nodeLabels(
+  config: AgentConfig,
+  arch: string,
+): Record<string, string> {
+  return {
+    "beta.kubernetes.io/arch": arch,
+    "beta.kubernetes.io/os": "linux",
+    "kubernetes.io/arch": arch,
+    "kubernetes.io/hostname": config.hostname,
+    "kubernetes.io/os": "linux",
+    ...config.nodeLabels,
+  };
+}
+
+export function nodeStatus(facts: NodeFacts): NonNullable<Node["status"]> {
+  const { config } = facts;
+  const addresses: NodeAddress[] = [
+    ...facts.addresses.map((address) => ({ type: "InternalIP", address })),
+    { type: "Hostname", address: config.hostname },
+  ];
+  const capacity = capacityList(facts);
+  return {
+    addresses,
+    capacity,
+    allocatable: allocatable(facts, capacity),
+    conditions: conditions(facts),
+    daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
+    nodeInfo: facts.info,
+    images: imageList(facts.images, config.nodeStatusMaxImages),
+  };
+}
+
+function capacityList({ config, capacity }: NodeFacts): Record<string, string> {
+  const pods =
+    config.podsPerCore > 0
+      ? Math.min(config.maxPods, config.podsPerCore * capacity.cpus)
+      : config.maxPods;
+  const list: Record<string, string> = {
+    cpu: String(capacity.cpus),
+    "ephemeral-storage": `${Math.floor(capacity.storageBytes / 1024)}Ki`,
+    memory: `${Math.floor(capacity.memoryBytes / 1024)}Ki`,
+    pods: String(pods),
+  };
+  for (const [size, bytes] of Object.entries(capacity.hugepages))
+    list[`hugepages-${size}`] = String(bytes);
+  return list;
+}
+
+/** Capacity less what is reserved for system and daemons, and less the hard eviction thresholds. */
+function allocatable(
+  facts: NodeFacts,
+  capacity: Record<string, string>,
+): Record<string, string> {
+  const { config } = facts;
+  const list = { ...capacity };
+  const reserved = (name: string): string[] =>
+    [config.systemReserved[name], config.kubeReserved[name]].filter(
+      (text) => text !== undefined,
+    );
+  const cpuMillis = reserved("cpu").reduce(
+    (sum, text) => sum + quantityMilliValue(parseQuantity(text)),
+    0,
+  );
+  if (cpuMillis > 0)
+    list.cpu = `${Math.max(0, facts.capacity.cpus * 1000 - cpuMillis)}m`;
+  const bytes = (name: string, total: number, signal: string): number => {
+    const held = reserved(name).reduce(
+      (sum, text) => sum + quantityValue(parseQuantity(text)),
+      0,
+    );
+    return Math.max(
+      0,
+      Math.floor(
+        total - held - thresholdBytes(config.evictionHard[signal], total),
+      ),
+    );
+  };
+  const hugepages = Object.values(facts.capacity.hugepages).reduce(
+    (sum, size) => sum + size,
+    0,
+  );
+  list.memory = `${Math.floor((bytes("memory", facts.capacity.memoryBytes, "memory.available") - hugepages) / 1024)}Ki`;
+  list["ephemeral-storage"] = String(
+    bytes("ephemeral-storage", facts.capacity.storageBytes, "nodefs.available"),
+  );
+  return list;
+}
+
+export function thresholdBytes(
+  threshold: string | undefined,
+  total: number,
+): number {
+  if (threshold === undefined) return 0;
+  return threshold.endsWith("%")
+    ? (total * Number.parseFloat(threshold)) / 100
+    : quantityValue(parseQuantity(threshold));
+}
+
+function conditions(facts: NodeFacts): NodeCondition[] {
+  const { pressure, problems } = facts;
+  const condition = (
+    type: string,
+    status: boolean,
+    reason: string,
+    message: string,
+  ): NodeCondition => {
+    const text = status ? "True" : "False";
+    const before = facts.previous.find((known) => known.type === type);
+    const now = formatTime(facts.nowMs);
+    const since =
+      before?.status === text && before.lastTransitionTime
+        ? before.lastTransitionTime
+        : now;
+    return {
+      type,
+      status: text,
+      lastHeartbeatTime: now,
+      lastTransitionTime: since,
+      reason,
+      message,
+    };
+  };
+  return [
+    pressure.memory
+      ? condition(
+          "MemoryPressure",
+          true,
+          "KubeletHasInsufficientMemory",
+          "kubelet has insufficient memory available",
+        )
+      : condition(
+          "MemoryPressure",
+          false,
+          "KubeletHasSufficientMemory",
+          "kubelet has sufficient memory available",
+        ),
+    pressure.disk
+      ? condition(
+          "DiskPressure",
+          true,
+          "KubeletHasDiskPressure",
+          "kubelet has disk pressure",
+        )
+      : condition(
+          "DiskPressure",
+          false,
+          "KubeletHasNoDiskPressure",
+          "kubelet has no disk pressure",
+        ),
+    pressure.pid
+      ? condition(
+          "PIDPressure",
+          true,
+          "KubeletHasInsufficientPID",
+          "kubelet has insufficient PID available",
+        )
+      : condition(
+          "PIDPressure",
+          false,
+          "KubeletHasSufficientPID",
+          "kubelet has sufficient PID available",
+        ),
+    problems.length === 0
+      ? condition(
+          "Ready",
+          true,
+          "KubeletReady",
+          "kubelet is posting ready status",
+        )
+      : condition(
+          "Ready",
+          false,
+          "KubeletNotReady",
+          problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`,
+        ),
+  ];
+}
+
+function imageList(
+  images: readonly ImageSummary[],
+  maximum: number,
+): ContainerImage[] {
+  const sorted = [...images]
+    .filter(
+      ({ repoTags, repoDigests }) => repoTags.length + repoDigests.length > 0,
+    )
+    .sort((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? -1 : 1));
+  const chosen = maximum < 0 ? sorted : sorted.slice(0, maximum);
+  return chosen.map(({ repoTags, repoDigests, sizeBytes }) => ({
+    names: [...repoDigests, ...repoTags].slice(0, 5),
+    sizeBytes,
+  }));
+}

@@ -1,0 +1,337 @@
+// Keeps the Node object: registers it, writes its status when something changed and every five minutes otherwise, and
+// asks the runtime how it is: every ten seconds when all is well, every second while it is not. Works without the API
+// server being there yet and goes on when it comes back.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import type { Node, NodeCondition } from "../../api/types/core-v1.ts";
+import type { Client } from "../../client/client.ts";
+import { nodes } from "../../client/resources.ts";
+import type { ImageSummary, Runtime } from "../../cri/runtime.ts";
+import type { AgentConfig } from "../config.ts";
+import type { PodEvents } from "../events.ts";
+import {
+  machineArchitecture,
+  machineCapacity,
+  primaryAddresses,
+  systemInfo,
+  type MachineCapacity,
+} from "./machine.ts";
+import {
+  nodeLabels,
+  nodeObject,
+  nodeStatus,
+  type Pressure,
+} from "./node-object.ts";
+
+export interface NodeReporterOptions {
+  client: Client | undefined;
+  runtime: Runtime;
+  config: AgentConfig;
+  clock: Clock;
+  logger: Logger;
+  events: PodEvents;
+  /** Problems of the agent itself, e.g. that the runtime was never read. */
+  problems: () => readonly string[];
+  pressure: () => Pressure;
+  /** The Node is in the API (again, with this uid). */
+  onRegistered: (uid: string) => void;
+}
+
+const unwellRetryMs = 1000;
+const imagesEveryMs = 60_000;
+const registerRetryMs = 200;
+const registerRetryMaximumMs = 7000;
+
+export class NodeReporter {
+  readonly #options: NodeReporterOptions;
+  #addresses: readonly string[];
+  #node: Node | undefined;
+  #conditions: readonly NodeCondition[] = [];
+  #images: readonly ImageSummary[] = [];
+  #imagesAtMs = -Infinity;
+  #runtimeVersion: string | undefined;
+  #podCidr: string | undefined;
+  #sent = "";
+  #sentAtMs = -Infinity;
+  #timer: Timer | undefined;
+  #registerTimer: Timer | undefined;
+  #working: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+  #removeHandler: (() => void) | undefined;
+  #runtimeProblems: readonly string[] = [
+    "container runtime status check may not have completed yet",
+  ];
+
+  constructor(options: NodeReporterOptions) {
+    this.#options = options;
+    this.#addresses = options.config.nodeIPs;
+  }
+
+  /** Known from the first moment: given, or found from the interfaces. */
+  get addresses(): readonly string[] {
+    return this.#addresses;
+  }
+
+  get node(): Node | undefined {
+    return this.#node;
+  }
+
+  /** Why the runtime can't run pods; empty when it can. */
+  get runtimeProblems(): readonly string[] {
+    return this.#runtimeProblems;
+  }
+
+  async start(): Promise<void> {
+    const { client, config } = this.#options;
+    if (config.nodeIPs.length === 0) this.#addresses = await primaryAddresses();
+    if (client && config.registerNode) {
+      this.#register(client, registerRetryMs);
+      const informer = client.informer(nodes, {
+        fieldSelector: `metadata.name=${config.nodeName}`,
+      });
+      const seen = (node: Node): void => this.#seen(node);
+      this.#removeHandler = informer.addHandler({
+        onAdd: seen,
+        onUpdate: (_before, node) => seen(node),
+        onDelete: () => {
+          this.#node = undefined;
+          this.#sent = "";
+          if (!this.#stopped) this.#register(client, registerRetryMs);
+        },
+      });
+    }
+    this.report();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#registerTimer?.cancel();
+    this.#removeHandler?.();
+    await this.#working;
+  }
+
+  /** Looks at everything now and writes what changed. */
+  report(): void {
+    if (this.#stopped) return;
+    if (this.#working) {
+      this.#again = true;
+      return;
+    }
+    this.#timer?.cancel();
+    this.#working = this.#report()
+      .catch((error: unknown) => {
+        this.#options.logger.warn(
+          { err: error },
+          "can't report the node's status",
+        );
+        this.#sent = "";
+      })
+      .finally(() => {
+        this.#working = undefined;
+        if (this.#stopped) return;
+        if (this.#again) {
+          this.#again = false;
+          this.report();
+          return;
+        }
+        const well =
+          this.#runtimeProblems.length === 0 &&
+          (this.#sent !== "" || !this.#options.client);
+        const delayMs = well
+          ? this.#options.config.nodeStatusUpdateFrequencyMs
+          : unwellRetryMs;
+        this.#timer = this.#options.clock.after(delayMs, () => this.report());
+      });
+  }
+
+  #register(client: Client, retryMs: number): void {
+    const { config, clock, logger } = this.#options;
+    this.#ensureNode(client).catch((error: unknown) => {
+      if (this.#stopped) return;
+      logger.warn(
+        { err: error, node: config.nodeName, retryMs },
+        "can't register the node",
+      );
+      this.#registerTimer?.cancel();
+      this.#registerTimer = clock.after(retryMs, () =>
+        this.#register(client, Math.min(registerRetryMaximumMs, retryMs * 2)),
+      );
+    });
+  }
+
+  async #ensureNode(client: Client): Promise<void> {
+    const { config, logger } = this.#options;
+    const api = client.resource(nodes);
+    let node: Node;
+    try {
+      node = await api.create(nodeObject(config));
+      logger.info({ node: config.nodeName }, "registered the node");
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      node = await api.get(config.nodeName);
+      const wanted = nodeLabels(config, machineArchitecture());
+      const labels = Object.fromEntries(
+        Object.entries(wanted).filter(
+          ([key, value]) => node.metadata.labels?.[key] !== value,
+        ),
+      );
+      if (Object.keys(labels).length > 0)
+        node = await api.patch(config.nodeName, undefined, {
+          type: "merge",
+          body: { metadata: { labels } },
+        });
+    }
+    this.#seen(node);
+  }
+
+  #seen(node: Node): void {
+    const { runtime, logger } = this.#options;
+    const first = this.#node?.metadata.uid !== node.metadata.uid;
+    this.#node = node;
+    if (first) {
+      this.#conditions = node.status?.conditions ?? [];
+      this.#sent = "";
+      this.#options.onRegistered(node.metadata.uid ?? "");
+      this.report();
+    }
+    const podCidr = node.spec?.podCIDR;
+    if (!podCidr || podCidr === this.#podCidr) return;
+    this.#podCidr = podCidr;
+    runtime.updatePodCidr(podCidr).then(
+      () => this.report(),
+      (error: unknown) => {
+        logger.warn(
+          { err: error, podCidr },
+          "the runtime did not take the pod address range",
+        );
+        this.#podCidr = undefined;
+      },
+    );
+  }
+
+  async #report(): Promise<void> {
+    const { config, clock, client } = this.#options;
+    await this.#lookAtRuntime();
+    if (config.nodeIPs.length === 0) this.#addresses = await primaryAddresses();
+    if (!client || !this.#node || this.#stopped) return;
+    const [capacity, info] = await Promise.all([
+      machineCapacity(config.rootDirectory),
+      systemInfo(this.#runtimeVersion ?? "", config.version),
+    ]);
+    this.#capacity = capacity;
+    const status = nodeStatus({
+      config,
+      capacity,
+      info,
+      addresses: this.#addresses,
+      images: this.#images,
+      problems: [...this.#runtimeProblems, ...this.#options.problems()],
+      pressure: this.#options.pressure(),
+      nowMs: clock.now(),
+      previous: this.#conditions,
+    });
+    const essence = JSON.stringify(status, (key, value: unknown) =>
+      key === "lastHeartbeatTime" ? undefined : value,
+    );
+    const nowMs = clock.monotonic();
+    if (
+      essence === this.#sent &&
+      nowMs - this.#sentAtMs < config.nodeStatusReportFrequencyMs
+    )
+      return;
+    const wasReady = isReady(this.#conditions);
+    const body = {
+      status: {
+        ...status,
+        addresses: [...(status.addresses ?? []), { $patch: "replace" }],
+      },
+    };
+    try {
+      await client
+        .resource(nodes)
+        .patch(
+          config.nodeName,
+          undefined,
+          { type: "strategic", body },
+          { subresource: "status" },
+        );
+    } catch (error) {
+      if (isNotFound(error)) {
+        this.#node = undefined;
+        this.#register(client, registerRetryMs);
+        return;
+      }
+      throw error;
+    }
+    this.#conditions = status.conditions ?? [];
+    this.#sent = essence;
+    this.#sentAtMs = nowMs;
+    const ready = isReady(this.#conditions);
+    if (ready !== wasReady) {
+      this.#options.events.node(
+        "Normal",
+        ready ? "NodeReady" : "NodeNotReady",
+        `Node ${config.nodeName} status is now: ${ready ? "NodeReady" : "NodeNotReady"}`,
+      );
+      this.#options.logger.info(
+        { node: config.nodeName, ready },
+        ready ? "the node is ready" : "the node is not ready",
+      );
+    }
+  }
+
+  #capacity: MachineCapacity | undefined;
+
+  get capacity(): MachineCapacity | undefined {
+    return this.#capacity;
+  }
+
+  async #lookAtRuntime(): Promise<void> {
+    const { runtime, clock, logger } = this.#options;
+    const problems: string[] = [];
+    try {
+      const status = await runtime.status();
+      if (!status.runtime.ready)
+        problems.push(
+          `container runtime not ready: ${text("RuntimeReady", status.runtime)}`,
+        );
+      if (!status.network.ready)
+        problems.push(
+          `container runtime network not ready: ${text("NetworkReady", status.network)}`,
+        );
+      if (this.#runtimeVersion === undefined) {
+        const version = await runtime.version();
+        this.#runtimeVersion = `${version.runtimeName}://${version.runtimeVersion.replace(/^v/, "")}`;
+      }
+      const nowMs = clock.monotonic();
+      if (nowMs - this.#imagesAtMs > imagesEveryMs) {
+        this.#images = await runtime.listImages();
+        this.#imagesAtMs = nowMs;
+      }
+    } catch (error) {
+      this.#runtimeVersion = undefined;
+      problems.push(
+        `container runtime is down: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+    if (problems.join() !== this.#runtimeProblems.join() && problems.length > 0)
+      logger.warn({ problems }, "the container runtime is not ready");
+    this.#runtimeProblems = problems;
+  }
+}
+
+function text(
+  name: string,
+  condition: { reason: string; message: string },
+): string {
+  return `${name}=false reason:${condition.reason} message:${condition.message}`;
+}
+
+function isReady(conditions: readonly NodeCondition[]): boolean {
+  return conditions.some(
+    ({ type, status }) => type === "Ready" && status === "True",
+  );
+}

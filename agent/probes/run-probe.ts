@@ -1,0 +1,143 @@
+// One probe, run once: exec, HTTP GET, TCP connect or gRPC health check, with the reference's words for what went wrong.
+import { connect } from "node:net";
+import type { Container, Probe } from "../../api/types/core-v1.ts";
+import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
+import { checkGrpcHealth } from "./grpc-health.ts";
+import { httpGet, resolvePort } from "./http-get.ts";
+
+export interface ProbeOutcome {
+  /** error: the probe itself could not be made; counts neither way. */
+  verdict: "success" | "failure" | "error";
+  output: string;
+  warning?: boolean;
+}
+
+const maxOutput = 10 * 1024;
+
+export async function runProbe(
+  runtime: Runtime,
+  probe: Probe,
+  container: Container,
+  containerId: string,
+  host: string,
+): Promise<ProbeOutcome> {
+  const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+  try {
+    if (probe.exec)
+      return await exec(
+        runtime,
+        containerId,
+        probe.exec.command ?? [],
+        timeoutMs,
+      );
+    if (probe.httpGet) return await http(probe, container, host, timeoutMs);
+    if (probe.tcpSocket)
+      return await tcp(
+        probe.tcpSocket.host || host,
+        resolvePort(probe.tcpSocket.port, container),
+        timeoutMs,
+      );
+    if (probe.grpc)
+      return await checkGrpcHealth(
+        host,
+        probe.grpc.port,
+        probe.grpc.service ?? "",
+        timeoutMs,
+      );
+    return { verdict: "error", output: "missing probe handler" };
+  } catch (error) {
+    return {
+      verdict: "error",
+      output: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
+
+async function exec(
+  runtime: Runtime,
+  containerId: string,
+  command: string[],
+  timeoutMs: number,
+): Promise<ProbeOutcome> {
+  try {
+    const result = await runtime.execSync(containerId, command, timeoutMs);
+    const output = Buffer.concat([result.stdout, result.stderr])
+      .subarray(0, maxOutput)
+      .toString("utf8");
+    return { verdict: result.exitCode === 0 ? "success" : "failure", output };
+  } catch (error) {
+    if (error instanceof RuntimeError && error.code === "timeout")
+      return {
+        verdict: "failure",
+        output: `command "${command.join(" ")}" timed out`,
+      };
+    throw error;
+  }
+}
+
+async function http(
+  probe: Probe,
+  container: Container,
+  fallbackHost: string,
+  timeoutMs: number,
+): Promise<ProbeOutcome> {
+  const action = probe.httpGet!;
+  // A port that does not exist is a fault of the specification.
+  resolvePort(action.port, container);
+  try {
+    const answer = await httpGet(
+      action,
+      action.host || fallbackHost,
+      container,
+      { timeoutMs, userAgent: "kube-probe/1.32" },
+    );
+    if (answer.redirected)
+      return {
+        verdict: "success",
+        warning: true,
+        output: "Probe terminated redirects",
+      };
+    if (answer.statusCode >= 200 && answer.statusCode < 400)
+      return { verdict: "success", output: answer.body };
+    return {
+      verdict: "failure",
+      output: `HTTP probe failed with statuscode: ${answer.statusCode}`,
+    };
+  } catch (error) {
+    return {
+      verdict: "failure",
+      output: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
+
+function tcp(
+  host: string,
+  port: number,
+  timeoutMs: number,
+): Promise<ProbeOutcome> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const finish = (outcome: ProbeOutcome): void => {
+      socket.destroy();
+      resolve(outcome);
+    };
+    const address = host.includes(":")
+      ? `[${host}]:${port}`
+      : `${host}:${port}`;
+    socket.setTimeout(timeoutMs, () =>
+      finish({
+        verdict: "failure",
+        output: `dial tcp ${address}: i/o timeout`,
+      }),
+    );
+    socket.on("connect", () => finish({ verdict: "success", output: "" }));
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      const what =
+        error.code === "ECONNREFUSED"
+          ? "connect: connection refused"
+          : error.message;
+      finish({ verdict: "failure", output: `dial tcp ${address}: ${what}` });
+    });
+  });
+}

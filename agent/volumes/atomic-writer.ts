@@ -1,0 +1,166 @@
+// Writes a set of files into a volume so that readers see all of the old or all of the new: the files lie in a dated
+// directory, `..data` is a link to it that is swapped by rename, and the visible names are links through `..data`.
+//
+//   token        → ..data/token
+//   ..data       → ..2026_11_21_00_00_00.123456789
+//   ..2026_…/token
+//
+// Nothing is written when the content is what is there already.
+import { randomInt } from "node:crypto";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+export interface PayloadFile {
+  data: Buffer;
+  mode: number;
+}
+
+/** By path relative to the volume. */
+export type Payload = ReadonlyMap<string, PayloadFile>;
+
+const dataLink = "..data";
+
+/** Throws for paths that would leave the volume or clash with the writer's own names. */
+export function checkPayloadPath(path: string): void {
+  if (
+    path === "" ||
+    path.startsWith("/") ||
+    path.startsWith("..") ||
+    path.split("/").includes("..")
+  )
+    throw new Error(`invalid path: must be relative, without '..': "${path}"`);
+  if (path.length > 4096)
+    throw new Error(
+      "invalid path: must be less than or equal to 4096 characters",
+    );
+}
+
+/** Returns whether anything was written. `groupId`: owning group of files and directories (fsGroup). */
+export async function writePayload(
+  directory: string,
+  payload: Payload,
+  groupId?: number,
+): Promise<boolean> {
+  for (const path of payload.keys()) checkPayloadPath(path);
+  const current = await readlink(join(directory, dataLink)).catch(
+    () => undefined,
+  );
+  if (
+    current !== undefined &&
+    (await isSame(join(directory, current), payload, groupId))
+  )
+    return false;
+
+  const dated = `..${new Date().toISOString().slice(0, 19).replace(/[-T:]/g, "_")}.${randomInt(1e9).toString().padStart(9, "0")}`;
+  const target = join(directory, dated);
+  await mkdir(target, { mode: 0o755 });
+  await own(target, groupId, true);
+  for (const [path, { data, mode }] of payload) {
+    const file = join(target, path);
+    const parent = dirname(path);
+    if (parent !== ".") await makeParents(target, parent, groupId);
+    await writeFile(file, data, { mode: 0o600 });
+    if (groupId !== undefined)
+      await chown(file, process.getuid?.() ?? 0, groupId).catch(
+        ignorePermission,
+      );
+    await chmod(file, groupId === undefined ? mode : mode | 0o440);
+  }
+  await chmod(target, groupId === undefined ? 0o755 : 0o2775);
+
+  const temporary = join(directory, `${dataLink}_tmp`);
+  await rm(temporary, { force: true });
+  await symlink(dated, temporary);
+  await rename(temporary, join(directory, dataLink));
+
+  const visible = new Set(
+    [...payload.keys()].map((path) => path.split("/")[0]!),
+  );
+  for (const name of visible) {
+    const link = join(directory, name);
+    const found = await lstat(link).catch(() => undefined);
+    if (!found) await symlink(join(dataLink, name), link);
+  }
+  for (const name of await readdir(directory)) {
+    const ours = name === dataLink || name === dated || visible.has(name);
+    if (!ours)
+      await rm(join(directory, name), { recursive: true, force: true });
+  }
+  return true;
+}
+
+async function makeParents(
+  root: string,
+  path: string,
+  groupId: number | undefined,
+): Promise<void> {
+  let directory = root;
+  for (const segment of path.split("/")) {
+    directory = join(directory, segment);
+    await mkdir(directory, { mode: 0o755 }).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== "EEXIST") throw error;
+      },
+    );
+    await own(directory, groupId, true);
+  }
+}
+
+async function own(
+  path: string,
+  groupId: number | undefined,
+  directory: boolean,
+): Promise<void> {
+  if (groupId === undefined) return;
+  const { uid, mode } = await stat(path);
+  await chown(path, uid, groupId).catch(ignorePermission);
+  await chmod(path, (mode & 0o7777) | (directory ? 0o2550 : 0o440));
+}
+
+async function isSame(
+  directory: string,
+  payload: Payload,
+  groupId: number | undefined,
+): Promise<boolean> {
+  const present = await files(directory, "").catch(() => undefined);
+  if (!present || present.length !== payload.size) return false;
+  for (const path of present) {
+    const wanted = payload.get(path);
+    if (!wanted) return false;
+    const file = join(directory, path);
+    const [data, found] = await Promise.all([readFile(file), stat(file)]);
+    const mode = groupId === undefined ? wanted.mode : wanted.mode | 0o440;
+    if (!data.equals(wanted.data) || (found.mode & 0o777) !== (mode & 0o777))
+      return false;
+  }
+  return true;
+}
+
+async function files(root: string, below: string): Promise<string[]> {
+  const result: string[] = [];
+  for (const entry of await readdir(join(root, below), {
+    withFileTypes: true,
+  })) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) result.push(...(await files(root, path)));
+    else result.push(path);
+  }
+  return result;
+}
+
+function ignorePermission(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPERM") throw error;
+}

@@ -1,0 +1,44 @@
+// hostPath volumes: the type is checked, and what may be made is made.
+import { mkdir, open, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+
+/** Rejects with the reference's text when what is there is of another type. */
+export async function checkHostPath(path: string, type: string): Promise<void> {
+  if (type === "") return;
+  let found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+    throw error;
+  });
+  if (!found && type === "DirectoryOrCreate") {
+    await mkdir(path, { recursive: true, mode: 0o755 });
+    found = await stat(path);
+  } else if (!found && type === "FileOrCreate") {
+    await (await open(path, "a", 0o644)).close();
+    found = await stat(path);
+  }
+  const expected = expectations[type];
+  if (!expected) throw new Error(`unknown hostPath type ${type}`);
+  if (!found || !expected.test(found))
+    throw new Error(
+      `hostPath type check failed: ${path} is not a ${expected.name}`,
+    );
+}
+
+const expectations: Record<
+  string,
+  { name: string; test: (found: Stats) => boolean }
+> = {
+  Directory: { name: "directory", test: (found) => found.isDirectory() },
+  DirectoryOrCreate: {
+    name: "directory",
+    test: (found) => found.isDirectory(),
+  },
+  File: { name: "file", test: (found) => found.isFile() },
+  FileOrCreate: { name: "file", test: (found) => found.isFile() },
+  Socket: { name: "socket file", test: (found) => found.isSocket() },
+  CharDevice: {
+    name: "character device",
+    test: (found) => found.isCharacterDevice(),
+  },
+  BlockDevice: { name: "block device", test: (found) => found.isBlockDevice() },
+};

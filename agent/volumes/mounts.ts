@@ -1,0 +1,70 @@
+// The few mounts the agent itself makes (tmpfs for emptyDir, binds for subPath) through mount(8), and what is mounted.
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+
+/** Rejects with what mount or umount said. `fd` is handed to it as descriptor 3. */
+function run(program: string, args: string[], fd?: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      stdio: ["ignore", "ignore", "pipe", ...(fd === undefined ? [] : [fd])],
+    });
+    let text = "";
+    child.stderr!.on("data", (chunk: Buffer) => {
+      if (text.length < 4096) text += chunk.toString("utf8");
+    });
+    child.on("error", reject);
+    child.on("close", (code) =>
+      code === 0
+        ? resolve()
+        : reject(
+            new Error(
+              `${program} ${args.join(" ")}: ${text.trim() || `exit ${code}`}`,
+            ),
+          ),
+    );
+  });
+}
+
+export async function mountTmpfs(
+  target: string,
+  sizeBytes: number | undefined,
+): Promise<void> {
+  const options = sizeBytes === undefined ? [] : ["-o", `size=${sizeBytes}`];
+  await run("mount", ["-t", "tmpfs", ...options, "tmpfs", target]);
+}
+
+/** Binds what the open descriptor refers to, whatever its path may lead to by now. */
+export async function bindDescriptor(
+  fd: number,
+  target: string,
+): Promise<void> {
+  await run(
+    "mount",
+    ["--no-canonicalize", "--bind", "/proc/self/fd/3", target],
+    fd,
+  );
+}
+
+export async function unmount(target: string): Promise<void> {
+  await run("umount", ["-l", target]);
+}
+
+/** Mount points at or below a directory, deepest first. */
+export async function mountsBelow(directory: string): Promise<string[]> {
+  const text = await readFile("/proc/self/mountinfo", "utf8");
+  const found: string[] = [];
+  for (const line of text.split("\n")) {
+    const field = line.split(" ")[4];
+    if (field === undefined) continue;
+    const target = field.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
+      String.fromCharCode(Number.parseInt(octal, 8)),
+    );
+    if (target === directory || target.startsWith(`${directory}/`))
+      found.push(target);
+  }
+  return found.reverse();
+}
+
+export async function isMountPoint(directory: string): Promise<boolean> {
+  return (await mountsBelow(directory)).includes(directory);
+}

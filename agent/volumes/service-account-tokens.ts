@@ -1,0 +1,82 @@
+// Tokens for service accounts, bound to the pod, asked for through the token subresource and kept until 80 % of their
+// life is over (at most 24 hours). A failing refresh keeps the old one as long as it is valid.
+import type { Clock } from "../../api/clock.ts";
+import type { TokenRequest } from "../../api/types/authentication-v1.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { Client } from "../../client/client.ts";
+import { serviceAccounts } from "../../client/resources.ts";
+
+interface Kept {
+  token: string;
+  issuedAtMs: number;
+  expiresAtMs: number;
+}
+
+const maxAgeMs = 24 * 3_600_000;
+
+export class ServiceAccountTokens {
+  readonly #client: Client | undefined;
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(client: Client | undefined, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  async get(
+    pod: Pod,
+    audience: string,
+    expirationSeconds: number,
+  ): Promise<string> {
+    const { name, namespace = "default", uid = "" } = pod.metadata;
+    const account = pod.spec.serviceAccountName || "default";
+    const key = `${uid}/${account}/${audience}/${expirationSeconds}`;
+    const kept = this.#kept.get(key);
+    const nowMs = this.#clock.now();
+    if (kept && !needsRefresh(kept, nowMs)) return kept.token;
+    if (!this.#client)
+      throw new Error("service account tokens need an API server");
+    try {
+      const request: TokenRequest = {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        metadata: { name: "" },
+        spec: {
+          audiences: audience ? [audience] : [],
+          expirationSeconds,
+          boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
+        },
+      };
+      const answer: TokenRequest = await this.#client
+        .resource(serviceAccounts)
+        .createSubresource<TokenRequest>(account, namespace, "token", request);
+      const token = answer.status?.token;
+      if (!token) throw new Error("the API server answered without a token");
+      const expiresAtMs =
+        Date.parse(answer.status?.expirationTimestamp ?? "") ||
+        nowMs + expirationSeconds * 1000;
+      this.#kept.set(key, { token, issuedAtMs: nowMs, expiresAtMs });
+      return token;
+    } catch (error) {
+      if (kept && nowMs < kept.expiresAtMs) return kept.token;
+      const text = error instanceof Error ? error.message : String(error);
+      throw new Error(`failed to fetch token: ${text}`, { cause: error });
+    }
+  }
+
+  forget(uid: string): void {
+    for (const key of this.#kept.keys())
+      if (key.startsWith(`${uid}/`)) this.#kept.delete(key);
+  }
+}
+
+function needsRefresh(
+  { issuedAtMs, expiresAtMs }: Kept,
+  nowMs: number,
+): boolean {
+  return (
+    nowMs >= issuedAtMs + 0.8 * (expiresAtMs - issuedAtMs) ||
+    nowMs - issuedAtMs > maxAgeMs
+  );
+}
