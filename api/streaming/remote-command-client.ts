@@ -57,7 +57,13 @@ export function openRemoteCommand(
     const bytes = await collect(error, maxErrorBytes);
     return decodeStatus(bytes, true);
   })();
-  exit.catch(() => undefined);
+  // Servers may wait for the client to close first.
+  const ends = [stdout, stderr].map((stream) =>
+    stream === undefined
+      ? undefined
+      : new Promise((resolve) => stream.once("close", resolve)),
+  );
+  void Promise.allSettled([exit, ...ends]).then(() => session.close());
   return {
     ...(stdin === undefined ? {} : { stdin }),
     ...(stdout === undefined ? {} : { stdout }),

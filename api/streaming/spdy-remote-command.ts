@@ -101,8 +101,12 @@ export async function acceptSpdyRemoteCommand(
     async finish(status) {
       const bytes = encodeStatus(status, protocol.startsWith("v4."));
       await new Promise<void>((resolve) => error.end(bytes, resolve));
-      session.close();
-      const linger = clock.after(lingerMs, () => session.destroy());
+      // Go's client may drop what it has not handed on yet when the connection ends, so the client is let go first:
+      // it has every stream's end, and closes when it is through.
+      const linger = clock.after(lingerMs, () => {
+        session.close();
+        session.destroy();
+      });
       await closed;
       linger.cancel();
     },
