@@ -85,6 +85,31 @@ export class OptionValues {
     );
   }
 
+  /** What was set here of another table's options, leaving out names that mean something else there. */
+  forTable(
+    table: OptionTable,
+    except: ReadonlySet<string> = new Set(),
+  ): OptionValues {
+    const given = new Map<string, OptionValue>();
+    for (const { name } of allOptions(table)) {
+      if (!except.has(name) && this.has(name) && this.isSet(name))
+        given.set(name, this.value(name)!);
+    }
+    return new OptionValues(table, given);
+  }
+
+  /** These values under others, which win. */
+  under(over: OptionValues | ReadonlyMap<string, OptionValue>): OptionValues {
+    const wins = over instanceof OptionValues ? over.given : over;
+    return new OptionValues(
+      this.table,
+      new Map([...this.given, ...wins]),
+      this.file,
+      this.operands,
+      this.afterDashes,
+    );
+  }
+
   /** Options that were set and do nothing so far. */
   withoutEffect(): readonly string[] {
     return allOptions(this.table)

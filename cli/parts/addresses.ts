@@ -1,0 +1,83 @@
+// The names and addresses this machine has, and those a cluster's services get.
+import * as net from "node:net";
+import * as os from "node:os";
+import { UsageError } from "../options/table.ts";
+
+/** All addresses of the machine's interfaces that others could use, IPv4 first; link-local ones are left out. */
+export function machineAddresses(): string[] {
+  const all = Object.values(os.networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(
+      ({ internal, address }) =>
+        !internal && !/^(fe80:|169\.254\.)/.test(address),
+    );
+  return [
+    ...all.filter(({ family }) => family === "IPv4"),
+    ...all.filter(({ family }) => family === "IPv6"),
+  ].map(({ address }) => address);
+}
+
+/** The address told to others: the one given, else the one bound to, else the machine's first, else loopback. */
+export function advertisedAddress(
+  bindAddress: string,
+  advertise: string | undefined,
+): string {
+  if (advertise) {
+    if (net.isIP(advertise) === 0)
+      throw new UsageError(
+        `invalid argument "${advertise}" for "--advertise-address": must be an IP address`,
+      );
+    return advertise;
+  }
+  if (bindAddress !== "0.0.0.0" && bindAddress !== "::" && bindAddress !== "")
+    return bindAddress;
+  return machineAddresses()[0] ?? "127.0.0.1";
+}
+
+/** Where a client on this machine reaches a server bound to `bindAddress`. */
+export function localAddress(bindAddress: string): string {
+  if (bindAddress === "0.0.0.0" || bindAddress === "") return "127.0.0.1";
+  return bindAddress === "::" ? "::1" : bindAddress;
+}
+
+export function urlHost(address: string): string {
+  return net.isIPv6(address) ? `[${address}]` : address;
+}
+
+/** The n-th address of an IPv4 or IPv6 range: the first (1) is the kubernetes service's, the tenth DNS's. */
+export function addressInRange(
+  range: string,
+  index: number,
+  optionName: string,
+): string {
+  const [base = "", bits = ""] = range.split("/");
+  const family = net.isIP(base);
+  if (
+    family === 0 ||
+    !/^\d+$/.test(bits) ||
+    Number(bits) > (family === 4 ? 32 : 128)
+  ) {
+    throw new UsageError(
+      `invalid argument "${range}" for "--${optionName}": must be a range such as 10.43.0.0/16`,
+    );
+  }
+  if (family === 4) {
+    const number =
+      base.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) +
+      index;
+    return [24, 16, 8, 0]
+      .map((shift) => Math.floor(number / 2 ** shift) % 256)
+      .join(".");
+  }
+  // IPv6 ranges of services end in zeros.
+  return base.endsWith("::") ? `${base}${index.toString(16)}` : base;
+}
+
+/** The first /24 (or the whole, when it is smaller) of the cluster's pod range: this node's pods. */
+export function nodePodCidr(clusterCidr: string, optionName: string): string {
+  const first = addressInRange(clusterCidr, 0, optionName);
+  const bits = Number(clusterCidr.split("/")[1]);
+  return net.isIPv4(first)
+    ? `${first}/${Math.max(bits, 24)}`
+    : `${first}/${Math.max(bits, 64)}`;
+}
