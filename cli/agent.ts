@@ -91,6 +91,9 @@ export async function runAgent(
       ? values.text("container-runtime-endpoint")
       : "",
     dataDirectory: rootDirectory,
+    certificateDirectory: values.isSet("cert-dir")
+      ? values.text("cert-dir")
+      : `${rootDirectory}/pki`,
     podCidr: values.optionalText("pod-cidr") ?? "10.42.0.0/24",
     clock: systemClock,
     logger,

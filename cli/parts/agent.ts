@@ -1,12 +1,30 @@
 // The node agent as a part: the runtime, the agent itself and its ports.
 import type { Logger } from "pino";
 import { createAgent, type Agent } from "../../agent/agent.ts";
+import type { AgentConfig } from "../../agent/config.ts";
+import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
+import type { CertificatePair } from "../../api/pki/certificate.ts";
+import {
+  createAgentServer,
+  type AgentServer,
+  type AgentServerTls,
+} from "../../server/agent-server.ts";
+import { DependencyError, UsageError } from "../options/table.ts";
+import { agentServingPair, readOptionFile } from "./agent-certificate.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Client } from "../../client/client.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { chooseRuntime } from "./runtime.ts";
+
+/** How a cluster in the same process lets the agent's ports be used. */
+export interface AgentCluster {
+  /** Signs the serving certificate and the clients' certificates. */
+  ca: CertificatePair;
+  authorizer: Authorizer;
+  tokens?: TokenAuthenticator;
+}
 
 export interface AgentPartOptions {
   values: OptionValues;
@@ -18,6 +36,11 @@ export interface AgentPartOptions {
   client?: Client;
   clock: Clock;
   logger: Logger;
+  /** What only the composition knows: directories of logs and the like. */
+  config?: Partial<AgentConfig>;
+  certificateDirectory: string;
+  /** Given by a cluster in this process; without it the options decide. */
+  cluster?: AgentCluster;
   onOtherManifests?: (
     byFile: ReadonlyMap<string, readonly AnyObject[]>,
   ) => void;
@@ -25,7 +48,96 @@ export interface AgentPartOptions {
 
 export interface AgentPart {
   readonly agent: Agent;
+  readonly server: AgentServer | undefined;
+  /** Serves with a certificate for the addresses of the moment. */
+  renewCertificate(ca: CertificatePair): void;
   stop(): Promise<void>;
+}
+
+function servingTls(
+  options: AgentPartOptions,
+  ca: CertificatePair | undefined,
+): AgentServerTls {
+  const { values, clock } = options;
+  const certificateFile = values.optionalText("tls-cert-file");
+  const keyFile = values.optionalText("tls-private-key-file");
+  if ((certificateFile === undefined) !== (keyFile === undefined)) {
+    throw new UsageError(
+      "--tls-cert-file and --tls-private-key-file must be given together",
+    );
+  }
+  const pair =
+    certificateFile && keyFile
+      ? {
+          certificate: readOptionFile("tls-cert-file", certificateFile),
+          key: readOptionFile("tls-private-key-file", keyFile),
+        }
+      : agentServingPair({
+          directory: options.certificateDirectory,
+          nodeName: agentConfig(values).nodeName,
+          clock,
+          ...(ca ? { authority: ca } : {}),
+        });
+  const clientCaFile = values.optionalText("client-ca-file");
+  const clientCa = clientCaFile
+    ? readOptionFile("client-ca-file", clientCaFile)
+    : ca?.certificate;
+  return {
+    certificate: pair.certificate,
+    key: pair.key,
+    ...(clientCa ? { clientCa } : {}),
+  };
+}
+
+async function chooseAuthorizer({
+  values,
+  cluster,
+  client,
+}: AgentPartOptions): Promise<Authorizer | undefined> {
+  if (cluster) return cluster.authorizer;
+  if (values.text("authorization-mode") !== "Webhook") return undefined;
+  if (!client)
+    throw new UsageError("--authorization-mode=Webhook needs --kubeconfig");
+  const { createWebhookAuthorizer } = await import("./webhook-authorizer.ts");
+  return createWebhookAuthorizer({
+    client,
+    authorizedTtlMs: values.number(
+      "authorization-webhook-cache-authorized-ttl",
+    ),
+    unauthorizedTtlMs: values.number(
+      "authorization-webhook-cache-unauthorized-ttl",
+    ),
+  });
+}
+
+async function startServer(
+  options: AgentPartOptions,
+  agent: Agent,
+): Promise<AgentServer | undefined> {
+  const { values, clock, cluster } = options;
+  if (!values.flag("enable-server")) return undefined;
+  const authorizer = await chooseAuthorizer(options);
+  const readOnlyPort = values.number("read-only-port");
+  const healthzPort = values.number("healthz-port");
+  const server = createAgentServer({
+    view: agent,
+    logger: options.logger.child({ part: "agent-server" }),
+    clock,
+    tls: servingTls(options, cluster?.ca),
+    anonymous: cluster ? false : values.flag("anonymous-auth"),
+    address: values.text("address"),
+    port: values.number("port"),
+    healthzAddress: values.text("healthz-bind-address"),
+    streamingIdleTimeoutMs: values.number("streaming-connection-idle-timeout"),
+    ...(authorizer ? { authorizer } : {}),
+    ...(cluster?.tokens ? { tokens: cluster.tokens } : {}),
+    ...(readOnlyPort > 0 ? { readOnlyPort } : {}),
+    ...(healthzPort > 0 ? { healthzPort } : {}),
+  });
+  await server.start().catch((error: Error) => {
+    throw new DependencyError(`the node agent's ports: ${error.message}`);
+  });
+  return server;
 }
 
 export async function startAgentPart(
@@ -43,7 +155,7 @@ export async function startAgentPart(
   });
   const agent = createAgent({
     runtime: chosen.runtime,
-    config: agentConfig(values),
+    config: { ...agentConfig(values), ...options.config },
     clock,
     logger,
     ...(client ? { client } : {}),
@@ -51,10 +163,23 @@ export async function startAgentPart(
       ? { onOtherManifests: options.onOtherManifests }
       : {}),
   });
-  await agent.start();
+  let server: AgentServer | undefined;
+  try {
+    server = await startServer(options, agent);
+    await agent.start();
+  } catch (error) {
+    await server?.stop();
+    await chosen.stop();
+    throw error;
+  }
   return {
     agent,
+    server,
+    renewCertificate(ca) {
+      server?.updateTls(servingTls(options, ca));
+    },
     async stop() {
+      await server?.stop();
       await agent.stop();
       await chosen.stop();
     },

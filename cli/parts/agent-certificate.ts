@@ -1,0 +1,86 @@
+// The serving pair of a node agent that no cluster gives one: made in --cert-dir, signed by an authority of its own there,
+// made anew when it is about to expire or the machine's names changed.
+import * as net from "node:net";
+import * as path from "node:path";
+import { readFileSync } from "node:fs";
+import {
+  createCertificateAuthority,
+  YEAR_MS,
+  type CertificatePair,
+} from "../../api/pki/certificate.ts";
+import type { Clock } from "../../api/clock.ts";
+import { loadLeaf } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
+import {
+  readFileIfAny,
+  writePrivateFile,
+} from "../../apiserver-lite/bootstrap/private-files.ts";
+import { UsageError } from "../options/table.ts";
+import { machineAddresses } from "./addresses.ts";
+
+export interface AgentCertificateOptions {
+  directory: string;
+  nodeName: string;
+  clock: Clock;
+  /** The cluster's authority; without one an own is made. */
+  authority?: CertificatePair;
+}
+
+/** Names and addresses clients of this node may use. */
+function hostNames(nodeName: string): {
+  dnsNames: string[];
+  ipAddresses: string[];
+} {
+  const all = [
+    nodeName,
+    "localhost",
+    "127.0.0.1",
+    "::1",
+    ...machineAddresses(),
+  ];
+  return {
+    dnsNames: all.filter((each) => net.isIP(each) === 0),
+    ipAddresses: all.filter((each) => net.isIP(each) !== 0),
+  };
+}
+
+export function agentServingPair({
+  directory,
+  nodeName,
+  clock,
+  authority,
+}: AgentCertificateOptions): CertificatePair {
+  let signer = authority;
+  if (!signer) {
+    const file = path.join(directory, "orbitlet-ca");
+    const certificate = readFileIfAny(`${file}.crt`);
+    const key = readFileIfAny(`${file}.key`);
+    if (certificate && key) signer = { certificate, key };
+    else {
+      signer = createCertificateAuthority({
+        subject: { commonName: `${nodeName}-ca` },
+        nowMs: clock.now(),
+      });
+      writePrivateFile(`${file}.key`, signer.key);
+      writePrivateFile(`${file}.crt`, signer.certificate);
+    }
+  }
+  return loadLeaf(path.join(directory, "orbitlet"), signer, {
+    subject: {
+      commonName: `system:node:${nodeName}`,
+      organizations: ["system:nodes"],
+    },
+    usages: ["server auth"],
+    validityMs: YEAR_MS,
+    nowMs: clock.now(),
+    ...hostNames(nodeName),
+  });
+}
+
+/** A file named by an option; the option is named when it can't be read. */
+export function readOptionFile(optionName: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`--${optionName}: ${(error as Error).message}`);
+  }
+}
