@@ -10,6 +10,7 @@ import type { ResourceNames } from "./resource-names.ts";
 
 const commands: Readonly<Record<string, () => Promise<CtlCommand>>> = {
   patch: async () => (await import("./patch.ts")).patchCommand,
+  convert: async () => (await import("./convert.ts")).convertCommand,
   get: async () => (await import("./get.ts")).getCommand,
   create: async () => (await import("./write.ts")).createCommand,
   apply: async () => (await import("./write.ts")).applyCommand,
