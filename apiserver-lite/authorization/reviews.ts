@@ -1,0 +1,171 @@
+// The access reviews: virtual resources that put a question to the authorizer.
+import type {
+  AccessAttributes,
+  Authorizer,
+  UserInfo,
+} from "../../api/contracts.ts";
+import { errors, type FieldError } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { PolicyRule } from "../../api/types/rbac-v1.ts";
+import type { VirtualResource } from "../registry/strategy.ts";
+import type { RbacAuthorizer } from "./rbac-authorizer.ts";
+import { SUPERUSER_GROUP } from "./union-authorizer.ts";
+
+const GROUP = "authorization.k8s.io";
+
+interface ReviewSpec {
+  resourceAttributes?: {
+    namespace?: string;
+    verb?: string;
+    group?: string;
+    version?: string;
+    resource?: string;
+    subresource?: string;
+    name?: string;
+  };
+  nonResourceAttributes?: { path?: string; verb?: string };
+  user?: string;
+  groups?: string[];
+  uid?: string;
+  extra?: Record<string, string[]>;
+}
+
+export type ReviewKind =
+  | "SubjectAccessReview"
+  | "SelfSubjectAccessReview"
+  | "LocalSubjectAccessReview";
+
+export function createAccessReview(
+  kind: ReviewKind,
+  authorizer: Authorizer,
+): VirtualResource {
+  return {
+    async create(object, context) {
+      const spec = (object["spec"] ?? {}) as ReviewSpec;
+      refuseBadReview(kind, spec, object);
+      const self = kind === "SelfSubjectAccessReview";
+      const user: UserInfo = self
+        ? context.user
+        : {
+            name: spec.user ?? "",
+            groups: spec.groups ?? [],
+            extra: spec.extra ?? {},
+            ...(spec.uid ? { uid: spec.uid } : {}),
+          };
+      const { decision, reason } = await authorizer.authorize(
+        attributesOf(spec, user),
+      );
+      const status = {
+        allowed: decision === "allow",
+        ...(decision === "deny" ? { denied: true } : {}),
+        ...(reason === "" ? {} : { reason }),
+      };
+      return { ...object, status } as AnyObject;
+    },
+  };
+}
+
+function refuseBadReview(
+  kind: ReviewKind,
+  spec: ReviewSpec,
+  object: Readonly<AnyObject>,
+): void {
+  const problems: FieldError[] = [];
+  const invalid = (field: string, value: string, text: string): void => {
+    problems.push({
+      type: "FieldValueInvalid",
+      field,
+      detail: `Invalid value: ${value}: ${text}`,
+    });
+  };
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  if (resourceAttributes && nonResourceAttributes) {
+    invalid(
+      "spec.nonResourceAttributes",
+      '"null"',
+      "cannot be specified in combination with resourceAttributes",
+    );
+  }
+  if (!resourceAttributes && !nonResourceAttributes) {
+    invalid(
+      "spec.resourceAttributes",
+      "null",
+      "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+    );
+  }
+  if (
+    kind !== "SelfSubjectAccessReview" &&
+    !spec.user &&
+    (spec.groups ?? []).length === 0
+  ) {
+    invalid(
+      "spec.user",
+      '""',
+      "at least one of user or group must be specified",
+    );
+  }
+  if (kind === "LocalSubjectAccessReview" && resourceAttributes) {
+    const { namespace } = object.metadata;
+    if (resourceAttributes.namespace !== namespace) {
+      invalid(
+        "spec.resourceAttributes.namespace",
+        JSON.stringify(resourceAttributes.namespace ?? ""),
+        "must match metadata.namespace",
+      );
+    }
+  }
+  if (problems.length > 0)
+    throw errors.invalid({ group: GROUP, kind }, "", problems);
+}
+
+function attributesOf(spec: ReviewSpec, user: UserInfo): AccessAttributes {
+  const resource = spec.resourceAttributes;
+  return {
+    user,
+    verb: resource?.verb ?? spec.nonResourceAttributes?.verb ?? "",
+    path: spec.nonResourceAttributes?.path ?? "",
+    resourceRequest: resource !== undefined,
+    group: resource?.group ?? "",
+    version: resource?.version ?? "*",
+    resource: resource?.resource ?? "",
+    subresource: resource?.subresource ?? "",
+    namespace: resource?.namespace ?? "",
+    name: resource?.name ?? "",
+  };
+}
+
+const everything: readonly PolicyRule[] = [
+  { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+  { verbs: ["*"], nonResourceURLs: ["*"] },
+];
+
+/** Lists what RBAC allows the asker in a namespace. @param rbac undefined when that mode is not on */
+export function createRulesReview(
+  rbac: RbacAuthorizer | undefined,
+): VirtualResource {
+  return {
+    create(object, { user }) {
+      const { namespace = "" } = (object["spec"] ?? {}) as {
+        namespace?: string;
+      };
+      if (namespace === "") throw errors.badRequest("no namespace on request");
+      const held = user.groups.includes(SUPERUSER_GROUP) ? everything : [];
+      const rules = [...held, ...(rbac?.rulesFor(user, namespace) ?? [])];
+      const status = {
+        resourceRules: rules
+          .filter(({ resources = [] }) => resources.length > 0)
+          .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+            verbs,
+            apiGroups,
+            resources,
+            ...(resourceNames ? { resourceNames } : {}),
+          })),
+        nonResourceRules: rules
+          .filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
+          .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+        incomplete: rbac === undefined,
+      };
+      return Promise.resolve({ ...object, status } as AnyObject);
+    },
+  };
+}
