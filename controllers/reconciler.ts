@@ -14,6 +14,9 @@ import type { Controller, ControllerContext } from "./context.ts";
 
 export type ReconcileResult = WorkResult | void;
 
+/** Thrown by a reconcile that has to wait for something without an event of its own: retried with back-off, quietly. */
+export class RetryLater extends Error {}
+
 export interface ReconcilerOptions {
   name: string;
   context: ControllerContext;
@@ -45,7 +48,10 @@ export class Reconciler implements Controller {
       process: reconcile,
       ...(maxBackoffMs === undefined ? {} : { maxBackoffMs }),
       isExpected: (error) =>
-        isConflict(error) || isNotFound(error) || isAlreadyExists(error),
+        error instanceof RetryLater ||
+        isConflict(error) ||
+        isNotFound(error) ||
+        isAlreadyExists(error),
       onProcessed: (_, durationMs, error) =>
         context.metrics?.processed(name, durationMs, error !== undefined),
     });

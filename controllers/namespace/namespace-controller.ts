@@ -8,7 +8,7 @@ import { setCondition } from "../../client/conditions.ts";
 import { namespaces, pods } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { Discovery } from "../discovery.ts";
-import { Reconciler } from "../reconciler.ts";
+import { Reconciler, RetryLater } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { deleteContent } from "./content.ts";
 import type { ContentReport } from "./content.ts";
@@ -51,7 +51,7 @@ export function createNamespaceController(
     if (report.graceSeconds > 0)
       return { requeueAfterMs: (report.graceSeconds / 2 + 1) * 1000 };
     // Not a success yet: the back-off goes on growing.
-    throw new NamespaceNotEmpty(`content remains in namespace ${name}`);
+    throw new RetryLater(`content remains in namespace ${name}`);
   }
 
   async function writeConditions(
@@ -121,8 +121,6 @@ export function createNamespaceController(
       },
     });
 }
-
-class NamespaceNotEmpty extends Error {}
 
 /** The five conditions of a terminating namespace; the list given comes back when nothing changed. */
 export function contentConditions(

@@ -86,14 +86,15 @@ export function place(node: NodeInfo, topologyKey: string): string | undefined {
 function placesOf(
   terms: readonly AffinityTerm[],
   together: boolean,
-  { nodes, namespaceLabels }: ClusterView,
+  cluster: ClusterView,
 ): Set<string> {
   const places = new Set<string>();
   if (terms.length === 0) return places;
-  for (const node of nodes()) {
+  for (const node of cluster.nodes()) {
     for (const { pod } of node.pods.values()) {
       if (pod.metadata.deletionTimestamp && together) continue;
-      if (!terms.every((term) => term.matches(pod, namespaceLabels))) continue;
+      if (!terms.every((term) => term.matches(pod, cluster.namespaceLabels)))
+        continue;
       for (const { topologyKey } of terms) {
         const at = place(node, topologyKey);
         if (at !== undefined) places.add(at);

@@ -1,0 +1,81 @@
+import type { ConfigMap, Namespace } from "../../../api/types/core-v1.ts";
+import {
+  configMaps,
+  namespaces,
+  pods,
+  serviceAccounts,
+} from "../../../client/resources.ts";
+import {
+  passes,
+  startControlPlane,
+  testPod,
+} from "../../support/control-plane.ts";
+import type { ControlPlane } from "../../support/control-plane.ts";
+
+let plane: ControlPlane;
+beforeEach(async () => {
+  plane = await startControlPlane({
+    controllers: { rootCa: "CA" },
+    runPods: true,
+  });
+});
+afterEach(() => plane.stop());
+
+const create = (name: string) =>
+  plane.client
+    .resource(namespaces)
+    .create({ metadata: { name }, spec: {} } as Namespace);
+
+test("a namespace gets its service account and root CA, which is repaired", async () => {
+  await create("a");
+  await passes(() =>
+    expect(plane.api.all(serviceAccounts)).toMatchObject([
+      { metadata: { name: "default", namespace: "a" } },
+    ]),
+  );
+  const ca = () => plane.api.all<ConfigMap>(configMaps)[0]?.data;
+  await passes(() => expect(ca()).toEqual({ "ca.crt": "CA" }));
+  await plane.client
+    .resource(configMaps)
+    .patch("kube-root-ca.crt", "a", {
+      type: "merge",
+      body: { data: { "ca.crt": "x" } },
+    });
+  await passes(() => expect(ca()).toEqual({ "ca.crt": "CA" }));
+  await plane.client.resource(configMaps).delete("kube-root-ca.crt", "a");
+  await passes(() => expect(ca()).toEqual({ "ca.crt": "CA" }));
+});
+
+test("a deleted namespace goes with all its content; what holds it up is reported", async () => {
+  await create("b");
+  await plane.client.resource(configMaps).create({
+    metadata: { name: "held", namespace: "b", finalizers: ["test/hold"] },
+  });
+  const pod = testPod("p");
+  await plane.client.resource(pods).create({
+    ...pod,
+    metadata: { ...pod.metadata, namespace: "b" },
+    spec: { ...pod.spec, nodeName: "n" },
+  });
+  await plane.client.resource(namespaces).delete("b");
+  await passes(async () => {
+    const { status } = await plane.client.resource(namespaces).get("b");
+    const texts = (status?.conditions ?? []).map(
+      ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+    );
+    expect(texts).toContain(
+      "NamespaceContentRemaining SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances",
+    );
+    expect(texts).toContain(
+      "NamespaceFinalizersRemaining SomeFinalizersRemain: Some content in the namespace has finalizers remaining: test/hold in 1 resource instances",
+    );
+  });
+  expect(plane.api.all(pods)).toHaveLength(0);
+  await plane.client
+    .resource(configMaps)
+    .patch("held", "b", {
+      type: "merge",
+      body: { metadata: { finalizers: null } },
+    });
+  await passes(() => expect(plane.api.all(namespaces)).toHaveLength(0));
+});
