@@ -91,21 +91,28 @@ export function createContainerdRuntime(
 
   const leaseId = (): string => `orbit-${randomBytes(8).toString("hex")}`;
 
+  /** Never rejects: without the image sandboxes fail, with a text that says so. */
+  async function importSandboxImage(): Promise<void> {
+    if (options.ensureSandboxImage === false) return;
+    try {
+      await ensureSandboxImage(connection, logger, {
+        pinned: true,
+        leaseId: leaseId(),
+      });
+    } catch (error) {
+      logger.warn(
+        { err: error },
+        "the built-in sandbox image could not be imported",
+      );
+    }
+  }
+
   const events = createEventSource({
     connection,
     clock,
     logger,
     onConnect(answered) {
-      if (answered && options.ensureSandboxImage !== false)
-        sandboxImageReady = ensureSandboxImage(connection, logger, {
-          pinned: true,
-          leaseId: leaseId(),
-        }).catch((error: unknown) =>
-          logger.warn(
-            { err: error },
-            "the built-in sandbox image could not be imported",
-          ),
-        );
+      if (answered) sandboxImageReady = importSandboxImage();
       firstTry?.();
     },
   });
@@ -200,13 +207,23 @@ export function createContainerdRuntime(
         config: sandboxMessage(config),
         runtime_handler: runtimeHandler,
       };
-      return (
-        await connection.call(
-          "RunPodSandbox",
-          request,
-          requestTimeoutMs * sandboxTimeoutFactor,
-        )
-      ).pod_sandbox_id;
+      const run = async (): Promise<string> =>
+        (
+          await connection.call(
+            "RunPodSandbox",
+            request,
+            requestTimeoutMs * sandboxTimeoutFactor,
+          )
+        ).pod_sandbox_id;
+      try {
+        return await run();
+      } catch (error) {
+        // Somebody removed the image, for instance under another of its names.
+        if (!/failed to get sandbox image/.test((error as Error).message))
+          throw error;
+        await importSandboxImage();
+        return run();
+      }
     },
 
     stopPodSandbox: (sandboxId) =>

@@ -1,0 +1,179 @@
+// A private containerd with its Runtime for one test file: own directory, own cgroup parent, own pod range. dispose()
+// removes what it made: pods, shims, containerd, mounts, cgroups.
+import { execFileSync } from "node:child_process";
+import { randomBytes, randomInt } from "node:crypto";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import pino from "pino";
+import { createContainerdRuntime } from "../../cri/containerd/containerd-runtime.ts";
+import {
+  startPrivateContainerd,
+  type PrivateContainerd,
+} from "../../cri/private-containerd/private-containerd.ts";
+import type {
+  ContainerConfig,
+  Runtime,
+  SandboxConfig,
+} from "../../cri/runtime.ts";
+import { busyboxImage, busyboxImageTar } from "./busybox-image.ts";
+import { eventually } from "./eventually.ts";
+import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
+
+export interface PrivateRuntime {
+  readonly directory: string;
+  readonly runtime: Runtime;
+  readonly containerd: PrivateContainerd;
+  readonly cgroupParent: string;
+  /** Ends containerd (its pods stay) and starts it anew. */
+  restart(): Promise<void>;
+  sandboxConfig(name: string, change?: Partial<SandboxConfig>): SandboxConfig;
+  /** Runs `sh -c script` in busybox. */
+  containerConfig(
+    name: string,
+    script: string,
+    change?: Partial<ContainerConfig>,
+  ): ContainerConfig;
+  dispose(): Promise<void>;
+}
+
+/** With the busybox image imported and the pod network up. */
+export async function startPrivateRuntime(
+  options: { image?: boolean } = {},
+): Promise<PrivateRuntime> {
+  const directory = makeTempDirectory("orbit-test-cri-");
+  const cgroupParent = `/orbit-test-${randomBytes(6).toString("hex")}`;
+  const logger = pino({ level: "silent" });
+  const root = path.join(directory, "containerd");
+  let containerd = await startPrivateContainerd({ directory: root, logger });
+  const runtime = createContainerdRuntime({
+    endpoint: containerd.endpoint,
+    logger,
+    cni: {
+      directory: containerd.cniConfigurationDirectory,
+      ipamDirectory: path.join(directory, "ipam"),
+      name: `orbit-test-${randomBytes(3).toString("hex")}`,
+    },
+  });
+  await runtime.start();
+  await runtime.updatePodCidr(
+    `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`,
+  );
+  if (options.image !== false)
+    await runtime.importImage(await busyboxImageTar());
+  await eventually(async () => (await runtime.status()).network.ready, {
+    what: "the pod network",
+  });
+
+  return {
+    directory,
+    runtime,
+    cgroupParent,
+    get containerd() {
+      return containerd;
+    },
+    async restart() {
+      await containerd.stop();
+      containerd = await startPrivateContainerd({ directory: root, logger });
+    },
+    sandboxConfig(name, change = {}) {
+      const logDirectory = path.join(directory, "logs", name);
+      fs.mkdirSync(logDirectory, { recursive: true });
+      return {
+        metadata: {
+          name,
+          namespace: "default",
+          uid: `uid-${name}`,
+          attempt: 0,
+        },
+        hostname: name,
+        logDirectory,
+        portMappings: [],
+        labels: { name },
+        annotations: {},
+        cgroupParent,
+        sysctls: {},
+        security: {
+          network: "pod",
+          pid: "container",
+          ipc: "pod",
+          privileged: false,
+          readonlyRootfs: false,
+          supplementalGroups: [],
+        },
+        ...change,
+      };
+    },
+    containerConfig(name, script, change = {}) {
+      return {
+        name,
+        attempt: 0,
+        image: "busybox",
+        imageRef: busyboxImage,
+        command: ["/bin/sh", "-c", script],
+        args: [],
+        workingDir: "",
+        env: [],
+        mounts: [],
+        devices: [],
+        labels: { name },
+        annotations: {},
+        logPath: `${name}.log`,
+        stdin: false,
+        stdinOnce: false,
+        tty: false,
+        security: {
+          privileged: false,
+          capabilitiesAdd: [],
+          capabilitiesDrop: [],
+          supplementalGroups: [],
+          readonlyRootfs: false,
+          noNewPrivs: false,
+          unmaskedProc: false,
+          network: "pod",
+          pid: "container",
+          ipc: "pod",
+        },
+        ...change,
+      };
+    },
+    async dispose() {
+      for (const { id } of await runtime.listPodSandboxes()) {
+        await runtime.stopPodSandbox(id);
+        await runtime.removePodSandbox(id);
+      }
+      await runtime.stop();
+      await containerd.stop();
+      removeCgroups(cgroupParent);
+      unmountBelow(directory);
+      removeTempDirectory(directory);
+    },
+  };
+}
+
+/** runc makes the parent in every controller, and nobody else removes it. */
+function removeCgroups(parent: string): void {
+  for (const controller of fs.readdirSync("/sys/fs/cgroup")) {
+    for (const child of ["/init", ""]) {
+      try {
+        fs.rmdirSync(path.join("/sys/fs/cgroup", controller, parent + child));
+      } catch {
+        // not in this controller, or not empty
+      }
+    }
+  }
+  try {
+    fs.rmdirSync(path.join("/sys/fs/cgroup", parent));
+  } catch {
+    // cgroup v1
+  }
+}
+
+function unmountBelow(directory: string): void {
+  const mounts = fs
+    .readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[1] ?? "")
+    .filter((point) => point.startsWith(`${directory}/`));
+  for (const point of mounts.reverse())
+    execFileSync("umount", ["-l", point], { stdio: "ignore" });
+}
