@@ -1,6 +1,7 @@
 // The reference's table of message types, as api/facts/types.json holds it (tools/generate-facts.mjs describes the
 // text form). Everything is parsed on first use and remembered: the table is immutable, so sharing it is safe.
 // Here a type is what goes over the wire: inlined messages are not flattened; api/schema.ts shows the JSON shape.
+import { normaliseApiVersion } from "./dialect.ts";
 import facts from "./facts/types.json";
 
 export type WireScalar =
@@ -208,7 +209,11 @@ export function messageNameOfKind(
     messageNamed(`${META}.${kind}`)?.isKind
   )
     return `${META}.${kind}`;
-  return undefined;
+  // A last try in canonical names: both dialects of a version mean the same type.
+  const canonical = normaliseApiVersion(apiVersion);
+  return canonical === apiVersion
+    ? undefined
+    : messageNameOfKind(canonical, kind);
 }
 
 /** The package of an apiVersion, e.g. "apps/v1" → "io.k8s.api.apps.v1". */

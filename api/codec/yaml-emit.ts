@@ -252,6 +252,8 @@ function styleOf(text: string, isKey: boolean): Style {
   if (resolvePlain(text) !== text || isBase60(text) || isTimestamp(text))
     return "double";
   if (special) return "double";
+  // As a key it would merge.
+  if (isKey && text === "<<") return "double";
   if (/^[ ]|[ ]$/.test(text) || text === "") return "single";
   const plain =
     !/^[#,[\]{}&*!|>'"%@`]/.test(text) &&

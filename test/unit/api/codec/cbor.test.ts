@@ -1,0 +1,123 @@
+import { decode as oracleDecode } from "cbor-x";
+import {
+  cborListParts,
+  CborSequenceDecoder,
+  decodeCbor,
+  encodeCbor,
+  encodeCborEvent,
+  parseCbor,
+} from "../../../../api/codec/cbor.ts";
+import { ApiError } from "../../../../api/errors.ts";
+import { schemaFor } from "../../../../api/schema.ts";
+
+const pod = schemaFor("", "v1", "Pod")!;
+const value = {
+  kind: "Pod",
+  apiVersion: "v1",
+  metadata: { name: "a", generation: 5_000_000_000, labels: { é: "ü" } },
+  list: [
+    0,
+    -1,
+    23,
+    24,
+    255,
+    256,
+    65536,
+    -500,
+    1.5,
+    true,
+    false,
+    null,
+    "",
+    [],
+    {},
+  ],
+};
+
+test("round trip, and another decoder reads it", () => {
+  const bytes = encodeCbor(value);
+  expect(bytes.subarray(0, 3).toString("hex")).toBe("d9d9f7");
+  expect(parseCbor(bytes).value).toEqual(value);
+  const plain = JSON.parse(
+    JSON.stringify(oracleDecode(bytes), (_key, one: unknown) =>
+      typeof one === "bigint" ? Number(one) : one,
+    ),
+  ) as unknown;
+  expect(plain).toEqual(value);
+});
+
+test.each([
+  ["byte strings as keys and values", "a14161426162", { a: "ab" }],
+  ["bytes for base64", "a16161d6426869", { a: "aGk=" }],
+  [
+    "indefinite lengths",
+    "bf61619f0102ff61627f61786179ffff",
+    { a: [1, 2], b: "xy" },
+  ],
+  ["half float", "a16161f93e00", { a: 1.5 }],
+  ["time", "a16161c1 1a514b67b0", { a: "2013-03-21T20:04:00Z" }],
+  ["prototype key", "a1695f5f70726f746f5f5f01", JSON.parse('{"__proto__":1}')],
+])("reads %s", (_name, hex, expected) => {
+  expect(parseCbor(Buffer.from(hex.replaceAll(" ", ""), "hex")).value).toEqual(
+    expected,
+  );
+});
+
+test("strict decoding", () => {
+  const body = encodeCbor({ metadata: { name: "x", nmae: 1 } });
+  const { object, problems } = decodeCbor(body, pod);
+  expect(problems).toEqual(['unknown field "metadata.nmae"']);
+  expect(object).toMatchObject({ metadata: { name: "x" } });
+  expect(
+    decodeCbor(Buffer.from("a2646b696e646161646b696e646162", "hex"), pod)
+      .problems,
+  ).toEqual(['duplicate field "kind"']);
+});
+
+test("lists and sequences", () => {
+  const items = [{ metadata: { name: "a" } }, { metadata: { name: "b" } }];
+  const bytes = Buffer.concat(
+    cborListParts(
+      "v1",
+      "PodList",
+      { resourceVersion: "1" },
+      items.map(encodeCbor),
+    ),
+  );
+  expect(parseCbor(bytes).value).toEqual({
+    apiVersion: "v1",
+    kind: "PodList",
+    metadata: { resourceVersion: "1" },
+    items,
+  });
+  const decoder = new CborSequenceDecoder();
+  const stream = Buffer.concat([
+    encodeCborEvent("ADDED", encodeCbor(items[0])),
+    encodeCborEvent("DELETED", encodeCbor(items[1])),
+  ]);
+  const events = [...stream].flatMap((byte) =>
+    decoder.push(Uint8Array.of(byte)),
+  );
+  expect(events).toEqual([
+    { type: "ADDED", object: items[0] },
+    { type: "DELETED", object: items[1] },
+  ]);
+});
+
+test.each([
+  ["empty", ""],
+  ["truncated", "a1616"],
+  ["trailing bytes", "a000"],
+  ["huge array", "9b00000000ffffffff"],
+  ["huge string", "7b00ffffffffffffff"],
+  ["huge map", "bb00ffffffffffffff"],
+  ["cyclic reference tags", "d81c81d81d00"],
+  ["NaN", "a16161f97e00"],
+  ["number as key", "a10102"],
+  ["lone break", "ff"],
+  ["invalid UTF-8", "a1616161ff"],
+  ["deep", "81".repeat(5000)],
+  ["a list", "80"],
+])("bad input is a 400: %s", (_name, hex) => {
+  expect(() => decodeCbor(Buffer.from(hex, "hex"), pod)).toThrow(ApiError);
+});
