@@ -304,6 +304,10 @@ class NodeAgent implements Agent {
           this.#complete.add("file");
           this.#setStatic();
         },
+        acceptsKind: (kind) =>
+          this.#options.onOtherManifests !== undefined ||
+          kind === "ConfigMap" ||
+          kind === "Secret",
         onOthers: (byFile) => {
           this.#objects.setLocal([...byFile.values()].flat());
           this.#options.onOtherManifests?.(byFile);

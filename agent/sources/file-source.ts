@@ -9,7 +9,11 @@ import type { Clock, Timer } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { podFullName } from "../pods/pod-shape.ts";
-import { fileStamp, readManifestFile } from "./manifest-reader.ts";
+import {
+  FieldProblems,
+  fileStamp,
+  readManifestFile,
+} from "./manifest-reader.ts";
 import { staticPod } from "./static-pod.ts";
 
 export interface FileSourceOptions {
@@ -20,6 +24,8 @@ export interface FileSourceOptions {
   logger: Logger;
   /** The complete set, at first and after each change. */
   onPods: (pods: readonly Pod[]) => void;
+  /** Whether objects of a kind other than Pod are of use here. */
+  acceptsKind: (kind: string) => boolean;
   /** Objects of other kinds by file; files without any are left out. */
   onOthers?: (byFile: ReadonlyMap<string, readonly AnyObject[]>) => void;
   onProblem: (file: string, message: string) => void;
@@ -63,6 +69,8 @@ export class FileSource {
     this.#watcher.on("all", (_event, file) =>
       this.#enqueue(() => this.#readOne(file)),
     );
+    // What was written before the watcher was ready is not told.
+    this.#watcher.on("ready", () => this.#enqueue(() => this.#rescan()));
     this.#watcher.on("error", (error) =>
       this.#options.logger.warn(
         { err: error, path },
@@ -146,21 +154,27 @@ export class FileSource {
       const { objects, stamp } = await readManifestFile(file);
       const pods: Pod[] = [];
       const others: AnyObject[] = [];
-      for (const object of objects) {
-        if (object.kind === "Pod" && object.apiVersion === "v1")
+      for (const { object, located } of objects) {
+        if (object.kind === "Pod" && object.apiVersion === "v1") {
+          const manifest = object as unknown as Pod;
+          const nowMs = clock.now();
           pods.push(
-            staticPod(object as unknown as Pod, {
-              nodeName,
-              source: "file",
-              origin: file,
-              nowMs: clock.now(),
-            }),
+            located(() =>
+              staticPod(manifest, {
+                nodeName,
+                source: "file",
+                origin: file,
+                nowMs,
+              }),
+            ),
           );
-        else if (this.#options.onOthers) others.push(object);
+        } else if (this.#options.acceptsKind(object.kind ?? ""))
+          others.push(object);
         else
-          throw new Error(
-            `kind: Unsupported value: "${object.kind ?? ""}": only v1 Pod can be run without an API server`,
-          );
+          located(() => {
+            const detail = `Unsupported value: "${object.kind ?? ""}": without an API server only Pods, ConfigMaps and Secrets are of use`;
+            throw new FieldProblems([{ field: "kind", detail }]);
+          });
       }
       this.#files.set(file, { stamp, pods, others, problem: undefined });
       if (before?.problem)
@@ -192,7 +206,13 @@ export class FileSource {
     before: FileState | undefined,
     error: unknown,
   ): void {
-    const text = error instanceof Error ? error.message : String(error);
+    const code = (error as NodeJS.ErrnoException).code;
+    const text =
+      code === "ELOOP"
+        ? "too many levels of symbolic links"
+        : error instanceof Error
+          ? error.message
+          : String(error);
     const problem = text.startsWith(file) ? text : `${file}: ${text}`;
     if (before?.problem !== problem) this.#options.onProblem(file, problem);
     // The stamp stays old, so that the next rescan tries again; the pods of the last good version stay too.

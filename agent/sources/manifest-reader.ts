@@ -1,34 +1,50 @@
 // Reads one manifest file: size limit, several documents, JSON or YAML, Lists taken apart, every document checked against
-// its schema. Errors name file, line and field.
+// its schema. Errors name file, line and field. The YAML reader is loaded with the first manifest.
 import { open } from "node:fs/promises";
+import type { ManifestDocument } from "../../api/codec/yaml.ts";
 import { conformObject } from "../../api/codec/json.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
 
 export const maxManifestBytes = 10 * 1024 * 1024;
 
-export class ManifestError extends Error {
-  constructor(
-    readonly file: string,
-    readonly line: number | undefined,
-    detail: string,
-  ) {
+/** The text names file, line where it is known, and field. */
+export class BadManifest extends Error {
+  constructor(file: string, line: number | undefined, detail: string) {
     super(`${file}${line === undefined ? "" : `:${line}`}: ${detail}`);
-    this.name = "ManifestError";
+    this.name = "BadManifest";
   }
 }
 
+/** What is wrong with fields of one object; the reader of the file adds where they stand. */
+export class FieldProblems extends Error {
+  constructor(readonly problems: readonly { field: string; detail: string }[]) {
+    super(
+      problems
+        .map(({ field, detail }) => (field ? `${field}: ${detail}` : detail))
+        .join("; "),
+    );
+    this.name = "FieldProblems";
+  }
+}
+
+export interface ManifestObject {
+  object: AnyObject;
+  /** Turns FieldProblems thrown by `work` into a BadManifest. */
+  located<T>(work: () => T): T;
+}
+
 export interface ManifestFile {
-  objects: AnyObject[];
+  objects: ManifestObject[];
   /** Of file and content; the same stamp means nothing changed. */
   stamp: string;
 }
 
-/** Rejects with a ManifestError, or with ENOENT when the file is gone. */
+/** Rejects with a BadManifest, or with ENOENT when the file is gone. */
 export async function readManifestFile(path: string): Promise<ManifestFile> {
   const handle = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ELOOP")
-      throw new ManifestError(
+      throw new BadManifest(
         path,
         undefined,
         "too many levels of symbolic links",
@@ -38,9 +54,9 @@ export async function readManifestFile(path: string): Promise<ManifestFile> {
   try {
     const stat = await handle.stat();
     if (!stat.isFile())
-      throw new ManifestError(path, undefined, "is not a regular file");
+      throw new BadManifest(path, undefined, "is not a regular file");
     if (stat.size > maxManifestBytes)
-      throw new ManifestError(
+      throw new BadManifest(
         path,
         undefined,
         `is ${stat.size} bytes, more than the ${maxManifestBytes} a manifest may have`,
@@ -64,83 +80,66 @@ export function fileStamp(stat: {
   return `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
 }
 
+/** Rejects with a ManifestError or BadManifest for the first problem. */
 export async function parseManifestText(
   text: string,
   origin: string,
-): Promise<AnyObject[]> {
-  const { loadAll } = await import("js-yaml");
-  let documents: unknown[];
-  try {
-    documents = loadAll(text) as unknown[];
-  } catch (error) {
-    const mark = (error as { mark?: { line?: number } }).mark;
-    const reason =
-      (error as { reason?: string }).reason ??
-      (error instanceof Error ? error.message : String(error));
-    throw new ManifestError(
-      origin,
-      mark?.line === undefined ? undefined : mark.line + 1,
-      reason,
-    );
-  }
-  const objects: AnyObject[] = [];
-  for (const [index, document] of documents.entries()) {
-    if (document === null || document === undefined) continue;
-    const where = documents.length > 1 ? `document ${index + 1}: ` : "";
-    if (typeof document !== "object" || Array.isArray(document))
-      throw new ManifestError(origin, undefined, `${where}is not an object`);
-    for (const object of listItems(document as AnyObject)) {
-      if (typeof object.kind !== "string" || object.kind === "")
-        throw new ManifestError(
-          origin,
-          undefined,
-          `${where}kind: Required value`,
-        );
-      if (typeof object.apiVersion !== "string" || object.apiVersion === "")
-        throw new ManifestError(
-          origin,
-          undefined,
-          `${where}apiVersion: Required value`,
-        );
-      objects.push(checked(object, origin, where));
-    }
-  }
-  return objects;
+): Promise<ManifestObject[]> {
+  const { parseManifests } = await import("../../api/codec/yaml.ts");
+  return parseManifests(text, origin).map((document) => {
+    const located = <T>(work: () => T): T => locate(document, origin, work);
+    return { located, object: located(() => checked(document)) };
+  });
 }
 
-function listItems(object: AnyObject): AnyObject[] {
-  if (
-    (object.kind === "List" || object.kind === "PodList") &&
-    Array.isArray(object.items)
-  )
-    return (object.items as AnyObject[]).map((item) =>
-      object.kind === "PodList"
-        ? { apiVersion: "v1", kind: "Pod", ...item }
-        : item,
+function checked(document: ManifestDocument): AnyObject {
+  const { apiVersion, kind } = document.object as {
+    apiVersion: string;
+    kind: string;
+  };
+  const { group, version } = parseApiVersion(apiVersion);
+  const schema = schemaFor(group, version, kind);
+  // A kind of a custom resource: only the API server knows it.
+  if (!schema) return document.object as unknown as AnyObject;
+  let conformed;
+  try {
+    conformed = conformObject(document.object, schema);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw new FieldProblems([{ field: "", detail: text }]);
+  }
+  if (conformed.problems.length > 0)
+    throw new FieldProblems(
+      conformed.problems.map((problem) => ({
+        field: /"([^"]+)"/.exec(problem)?.[1] ?? "",
+        detail: problem,
+      })),
     );
-  return [object];
+  return { ...conformed.object, apiVersion, kind } as AnyObject;
 }
 
-function checked(object: AnyObject, origin: string, where: string): AnyObject {
+function locate<T>(
+  document: ManifestDocument,
+  origin: string,
+  work: () => T,
+): T {
   try {
-    const { group, version } = parseApiVersion(object.apiVersion ?? "");
-    const schema = schemaFor(group, version, object.kind ?? "");
-    // A kind of a custom resource: the API server knows it.
-    if (!schema) return object;
-    const { object: conformed, problems } = conformObject(object, schema);
-    if (problems.length > 0)
-      throw new ManifestError(origin, undefined, where + problems.join(", "));
-    return {
-      ...conformed,
-      apiVersion: object.apiVersion,
-      kind: object.kind,
-    } as AnyObject;
+    return work();
   } catch (error) {
-    if (error instanceof ManifestError) throw error;
-    throw new ManifestError(
+    if (!(error instanceof FieldProblems)) throw error;
+    const field = error.problems[0]?.field || guessedField(error.message);
+    throw new BadManifest(
       origin,
-      undefined,
-      where + (error instanceof Error ? error.message : String(error)),
+      field ? document.lineOf(field) : document.line,
+      error.message,
     );
   }
+}
+
+/** Decoding errors speak of `Pod.spec.containers.image`. */
+function guessedField(text: string): string {
+  const path = /\b(?:spec|metadata|status|data)(?:\.[A-Za-z]+|\[\d+\])*/.exec(
+    text,
+  );
+  return path?.[0] ?? "";
 }

@@ -5,6 +5,7 @@ import { applyDefaults } from "../../api/defaults.ts";
 import { formatTime } from "../../api/clock.ts";
 import { dnsSubdomainProblems } from "../../api/names.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
+import { FieldProblems } from "./manifest-reader.ts";
 import {
   configHashAnnotation,
   configSeenAnnotation,
@@ -22,7 +23,7 @@ export interface StaticPodOptions {
 /** Throws with the field and what is wrong. `manifest` is not changed. */
 export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
   const problems = manifestProblems(manifest);
-  if (problems.length > 0) throw new Error(problems.join("; "));
+  if (problems.length > 0) throw new FieldProblems(problems);
   const pod = structuredClone(manifest);
   const hash = createHash("md5")
     .update(
@@ -64,52 +65,44 @@ export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
 }
 
 /** The few things without which nothing can be run; the rest the schema checked. */
-function manifestProblems(pod: Pod): string[] {
-  const problems: string[] = [];
+function manifestProblems(pod: Pod): { field: string; detail: string }[] {
+  const problems: { field: string; detail: string }[] = [];
+  const add = (field: string, detail: string): void => {
+    problems.push({ field, detail });
+  };
   const metadata = (pod.metadata ?? {}) as Partial<Pod["metadata"]>;
   if (!metadata.name)
-    problems.push(
-      "metadata.name: Required value: name or generateName is required",
-    );
+    add("metadata.name", "Required value: name or generateName is required");
   else
     for (const problem of dnsSubdomainProblems(metadata.name))
-      problems.push(
-        `metadata.name: Invalid value: "${metadata.name}": ${problem}`,
-      );
-  const containers = pod.spec?.containers ?? [];
-  if (containers.length === 0) problems.push("spec.containers: Required value");
+      add("metadata.name", `Invalid value: "${metadata.name}": ${problem}`);
+  const spec = (pod.spec ?? {}) as Partial<Pod["spec"]>;
+  const lists = {
+    "spec.initContainers": spec.initContainers ?? [],
+    "spec.containers": spec.containers ?? [],
+  };
+  if (lists["spec.containers"].length === 0)
+    add("spec.containers", "Required value");
+  const volumes = new Set((spec.volumes ?? []).map(({ name }) => name));
   const names = new Set<string>();
-  const all = [
-    ...containers.map((container, index) => ({
-      container,
-      field: `spec.containers[${index}]`,
-    })),
-    ...(pod.spec?.initContainers ?? []).map((container, index) => ({
-      container,
-      field: `spec.initContainers[${index}]`,
-    })),
-  ];
-  for (const { container, field } of all) {
-    if (!container.name) problems.push(`${field}.name: Required value`);
-    else if (names.has(container.name))
-      problems.push(`${field}.name: Duplicate value: "${container.name}"`);
-    names.add(container.name);
-    if (!container.image) problems.push(`${field}.image: Required value`);
-  }
-  const volumes = new Set((pod.spec?.volumes ?? []).map(({ name }) => name));
-  for (const { container, field } of all)
-    for (const [index, mount] of (container.volumeMounts ?? []).entries())
-      if (!volumes.has(mount.name))
-        problems.push(
-          `${field}.volumeMounts[${index}].name: Not found: "${mount.name}"`,
-        );
-  for (const [index, volume] of (pod.spec?.volumes ?? []).entries())
-    if (
-      Object.keys(volume).some((key) =>
-        ["secret", "configMap", "persistentVolumeClaim"].includes(key),
-      ) &&
-      !volume.name
-    )
-      problems.push(`spec.volumes[${index}].name: Required value`);
+  for (const [list, containers] of Object.entries(lists))
+    containers.forEach((container, index) => {
+      const field = `${list}[${index}]`;
+      if (!container.name) add(`${field}.name`, "Required value");
+      else if (names.has(container.name))
+        add(`${field}.name`, `Duplicate value: "${container.name}"`);
+      names.add(container.name);
+      if (!container.image) add(`${field}.image`, "Required value");
+      (container.volumeMounts ?? []).forEach((mount, mountIndex) => {
+        if (!volumes.has(mount.name))
+          add(
+            `${field}.volumeMounts[${mountIndex}].name`,
+            `Not found: "${mount.name}"`,
+          );
+      });
+    });
+  (spec.volumes ?? []).forEach((volume, index) => {
+    if (!volume.name) add(`spec.volumes[${index}].name`, "Required value");
+  });
   return problems;
 }

@@ -2,7 +2,11 @@
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
-import { maxManifestBytes, parseManifestText } from "./manifest-reader.ts";
+import {
+  FieldProblems,
+  maxManifestBytes,
+  parseManifestText,
+} from "./manifest-reader.ts";
 import { staticPod } from "./static-pod.ts";
 
 export interface UrlSourceOptions {
@@ -58,16 +62,25 @@ export class UrlSource {
       if (text.trim() === "") throw new Error("zero-length data received");
       if (text === this.#text) return;
       const objects = await parseManifestText(text, url);
-      const pods = objects.map((object) => {
-        if (object.kind !== "Pod")
-          throw new Error(`kind: Unsupported value: "${object.kind ?? ""}"`);
-        return staticPod(object as unknown as Pod, {
-          nodeName,
-          source: "http",
-          origin: url,
-          nowMs: clock.now(),
-        });
-      });
+      const nowMs = clock.now();
+      const pods = objects.map(({ object, located }) =>
+        located(() => {
+          if (object.kind !== "Pod")
+            throw new FieldProblems([
+              {
+                field: "kind",
+                detail: `Unsupported value: "${object.kind ?? ""}"`,
+              },
+            ]);
+          const manifest = object as unknown as Pod;
+          return staticPod(manifest, {
+            nodeName,
+            source: "http",
+            origin: url,
+            nowMs,
+          });
+        }),
+      );
       this.#text = text;
       this.#problem = undefined;
       this.#options.onPods(pods);

@@ -1,0 +1,173 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import pino from "pino";
+import { systemClock } from "../../../api/clock.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import { FileSource } from "../../../agent/sources/file-source.ts";
+import { eventually } from "../../support/eventually.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const directories = useTempDirectories();
+let source: FileSource;
+let directory: string;
+let pods: readonly Pod[];
+let others: string[];
+let problems: string[];
+
+beforeEach(async () => {
+  directory = directories();
+  problems = [];
+  source = new FileSource({
+    path: directory,
+    nodeName: "n1",
+    checkFrequencyMs: 1000,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+    acceptsKind: (kind) => kind !== "Deployment",
+    onPods: (found) => (pods = found),
+    onOthers: (byFile) =>
+      (others = [...byFile.values()].flat().map(({ kind = "" }) => kind)),
+    onProblem: (_file, message) =>
+      problems.push(message.replaceAll(directory, "DIR")),
+  });
+  await source.start();
+});
+afterEach(() => source.stop());
+
+const names = (): string[] => pods.map(({ metadata }) => metadata.name).sort();
+const pod = (name: string, extra = ""): string => `apiVersion: v1
+kind: Pod
+metadata:
+  name: ${name}
+spec:
+  containers:
+  - name: a
+    image: busybox
+${extra}`;
+const write = (file: string, text: string): Promise<void> =>
+  fs.writeFile(path.join(directory, file), text);
+
+test("files come, change and go", async () => {
+  await write(
+    "a.yaml",
+    `${pod("a")}---\n${pod("b")}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n`,
+  );
+  await eventually(() => {
+    if (names().join() === "a-n1,b-n1") return true;
+    throw new Error(JSON.stringify([names(), problems]));
+  });
+  expect(others).toEqual(["ConfigMap"]);
+  const uid = pods[0]!.metadata.uid;
+  await write("a.yaml", pod("a", "    env: [{name: X, value: z}]\n"));
+  await eventually(
+    () => names().join() === "a-n1" && pods[0]!.metadata.uid !== uid,
+  );
+  await write(
+    "c.json",
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "c" },
+      spec: { containers: [{ name: "x", image: "y" }] },
+    }),
+  );
+  await eventually(() => names().join() === "a-n1,c-n1");
+  await fs.rm(path.join(directory, "a.yaml"));
+  await eventually(() => names().join() === "c-n1");
+  expect(problems).toEqual([]);
+});
+
+test.each([
+  ["a syntax error", "kind: Pod\n  bad: [", /^DIR\/bad\.yaml:2: /],
+  [
+    "an unknown field",
+    pod("x", "    imag: y\n"),
+    /^DIR\/bad\.yaml:9: .*unknown field "spec.containers\[0\].imag"/,
+  ],
+  [
+    "a wrong type",
+    pod("x").replace(
+      "containers:\n",
+      "terminationGracePeriodSeconds: soon\n  containers:\n",
+    ),
+    /^DIR\/bad\.yaml:6: .*terminationGracePeriodSeconds/,
+  ],
+  [
+    "no name",
+    pod("x").replace("name: x", "labels: {}"),
+    /^DIR\/bad\.yaml:\d+: metadata.name: Required value/,
+  ],
+  [
+    "no image",
+    pod("x").replace("    image: busybox\n", ""),
+    /^DIR\/bad\.yaml:\d+: spec.containers\[0\].image: Required value/,
+  ],
+  [
+    "a bad name",
+    pod("X_Y"),
+    /^DIR\/bad\.yaml:4: metadata.name: Invalid value: "X_Y"/,
+  ],
+  [
+    "a kind of no use",
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n",
+    /^DIR\/bad\.yaml:2: kind: Unsupported value: "Deployment"/,
+  ],
+  ["no object", "- a\n- b\n", /^DIR\/bad\.yaml:1: /],
+  [
+    "a name already used",
+    pod("good"),
+    /^DIR\/bad\.yaml: metadata.name: Duplicate value: "good-n1": already used by DIR\/agood\.yaml/,
+  ],
+])(
+  "%s is reported and keeps nothing else from running",
+  async (_what, text, wanted) => {
+    await write("agood.yaml", pod("good"));
+    await eventually(() => names().join() === "good-n1");
+    await write("bad.yaml", text);
+    await eventually(() => problems.length > 0, { what: "the report" });
+    expect(problems[0]).toMatch(wanted);
+    await write("other.yaml", pod("other"));
+    await eventually(() => names().join() === "good-n1,other-n1");
+    await write("bad.yaml", pod("mended"));
+    await eventually(() => names().join() === "good-n1,mended-n1,other-n1");
+    expect(problems).toHaveLength(1);
+  },
+);
+
+test("a bad version of a file leaves the last good one in force", async () => {
+  await write("a.yaml", pod("a"));
+  await eventually(() => names().join() === "a-n1");
+  const uid = pods[0]!.metadata.uid;
+  await write("a.yaml", "kind: Pod\n\t!");
+  await eventually(() => problems.length > 0);
+  expect(pods.map(({ metadata }) => metadata.uid)).toEqual([uid]);
+  await fs.rm(path.join(directory, "a.yaml"));
+  await eventually(() => pods.length === 0);
+});
+
+test("huge files, link loops and editors' files", async () => {
+  await fs.truncate(path.join(directory, "x"), 0).catch(() => undefined);
+  const huge = await fs.open(path.join(directory, "huge.yaml"), "w");
+  await huge.truncate(50 * 1024 * 1024);
+  await huge.close();
+  await fs.symlink("loop.yaml", path.join(directory, "loop.yaml"));
+  await eventually(() => {
+    if (problems.length >= 2) return true;
+    throw new Error(problems.join());
+  });
+  expect(problems.sort().join("\n")).toMatch(
+    /huge\.yaml: is 52428800 bytes[\s\S]*loop\.yaml: too many levels/,
+  );
+  for (const name of [
+    ".hidden.yaml",
+    "a.yaml~",
+    "#a.yaml#",
+    ".a.yaml.swp",
+    "4913",
+  ])
+    await write(name, pod("temporary"));
+  await write("half.yaml", pod("half").slice(0, 40));
+  await write("half.yaml", pod("half"));
+  await eventually(() => names().join() === "half-n1");
+  expect(problems).toHaveLength(2);
+});
