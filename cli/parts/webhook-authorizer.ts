@@ -60,14 +60,12 @@ export function createWebhookAuthorizer({
       const key = JSON.stringify(spec);
       const known = answers.get(key);
       if (known) return known;
-      const { status } = await client
-        .resource(subjectAccessReviews)
-        .create({
-          apiVersion: "authorization.k8s.io/v1",
-          kind: "SubjectAccessReview",
-          metadata: { name: "" },
-          spec,
-        } as SubjectAccessReview);
+      const { status } = await client.resource(subjectAccessReviews).create({
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SubjectAccessReview",
+        metadata: { name: "" },
+        spec,
+      } as SubjectAccessReview);
       const decision: AccessDecision = {
         decision: status?.allowed
           ? "allow"

@@ -1,0 +1,281 @@
+// Who may come in and what they may do: authentication, authorization, the review resources and ServiceAccount tokens of
+// an API server, made from its options and the cluster's PKI.
+import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
+import type { Clock } from "../../api/clock.ts";
+import { publicKeyPem } from "../../api/pki/keys.ts";
+import type { Logger } from "pino";
+import type { AdmissionPlugin } from "../../apiserver-lite/admission/plugin.ts";
+import type { RequestAuthenticator } from "../../apiserver-lite/authentication/authenticator.ts";
+import { BootstrapTokenAuthenticator } from "../../apiserver-lite/authentication/bootstrap-token.ts";
+import {
+  ClientCertificateAuthenticator,
+  ClientCertificateVerifier,
+} from "../../apiserver-lite/authentication/client-certificate.ts";
+import { createAuthenticator } from "../../apiserver-lite/authentication/create-authenticator.ts";
+import { RequestHeaderAuthenticator } from "../../apiserver-lite/authentication/request-header.ts";
+import {
+  createTokenReview,
+  selfSubjectReview,
+} from "../../apiserver-lite/authentication/reviews.ts";
+import { DEFAULT_ISSUER } from "../../apiserver-lite/authentication/service-account/claims.ts";
+import {
+  JwtSigner,
+  verificationKey,
+} from "../../apiserver-lite/authentication/service-account/jwt.ts";
+import { ServiceAccountAuthenticator } from "../../apiserver-lite/authentication/service-account/token-authenticator.ts";
+import { createTokenSubresource } from "../../apiserver-lite/authentication/service-account/token-request.ts";
+import {
+  parseTokenFile,
+  StaticTokenAuthenticator,
+} from "../../apiserver-lite/authentication/static-tokens.ts";
+import { reconcileBootstrapPolicy } from "../../apiserver-lite/authorization/bootstrap-policy.ts";
+import type { ClusterState } from "../../apiserver-lite/authorization/cluster-state.ts";
+import { createEscalationCheck } from "../../apiserver-lite/authorization/escalation-check.ts";
+import { NodeAuthorizer } from "../../apiserver-lite/authorization/node-authorizer.ts";
+import { RbacAuthorizer } from "../../apiserver-lite/authorization/rbac-authorizer.ts";
+import {
+  createAccessReview,
+  createRulesReview,
+} from "../../apiserver-lite/authorization/reviews.ts";
+import { RoleAggregator } from "../../apiserver-lite/authorization/role-aggregation.ts";
+import {
+  alwaysAllow,
+  alwaysDeny,
+  superuserAuthorizer,
+  UnionAuthorizer,
+} from "../../apiserver-lite/authorization/union-authorizer.ts";
+import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
+import type { ResourceStrategy } from "../../apiserver-lite/registry/strategy.ts";
+import type { Transport } from "../../client/transport.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { UsageError } from "../options/table.ts";
+import { readOptionFile } from "./agent-certificate.ts";
+
+export interface SecurityOptions {
+  values: OptionValues;
+  /** The cluster's own; without it (orbit apiserver) the option files are all there is. */
+  pki: ClusterPki | undefined;
+  /** Attached before the first request. */
+  state: ClusterState;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Security {
+  readonly authenticator: RequestAuthenticator;
+  readonly tokens: TokenAuthenticator;
+  readonly authorizer: Authorizer;
+  readonly admission: readonly AdmissionPlugin[];
+  /** Reviews and the token subresource, over the strategies of resources/. */
+  strategyFor(
+    group: string,
+    resource: string,
+    base: ResourceStrategy | undefined,
+  ): ResourceStrategy | undefined;
+  /** After the state is loaded. */
+  start(): void;
+  /** Writes the bootstrap roles and keeps aggregated ones. */
+  startPolicy(transport: Pick<Transport, "request">): Promise<void>;
+  updatePki(pki: ClusterPki): void;
+  stop(): Promise<void>;
+}
+
+/** Paths a cluster that is secure by default shows to anybody. */
+const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+
+export function createSecurity(options: SecurityOptions): Security {
+  const { values, pki, state, clock, logger } = options;
+  const clientCaFile = values.optionalText("client-ca-file");
+  const clientCa = clientCaFile
+    ? readOptionFile("client-ca-file", clientCaFile)
+    : pki?.clusterCa.certificate;
+  const verifier = clientCa
+    ? new ClientCertificateVerifier(clientCa, clock)
+    : undefined;
+  const headerCaFile = values.optionalText("requestheader-client-ca-file");
+  const headerCa = headerCaFile
+    ? readOptionFile("requestheader-client-ca-file", headerCaFile)
+    : pki?.frontProxyCa.certificate;
+  const lower = (
+    name: string,
+  ): { [key: string]: readonly string[] } | undefined =>
+    values.list(name).length > 0
+      ? { [name]: values.list(name).map((each) => each.toLowerCase()) }
+      : undefined;
+  const requestHeader = headerCa
+    ? new RequestHeaderAuthenticator({
+        verifier: new ClientCertificateVerifier(headerCa, clock),
+        allowedNames: headerCaFile
+          ? values.list("requestheader-allowed-names")
+          : ["front-proxy-client"],
+        usernameHeaders: lower("requestheader-username-headers")?.[
+          "requestheader-username-headers"
+        ] ?? ["x-remote-user"],
+        groupHeaders: lower("requestheader-group-headers")?.[
+          "requestheader-group-headers"
+        ] ?? ["x-remote-group"],
+        extraPrefixes: lower("requestheader-extra-headers-prefix")?.[
+          "requestheader-extra-headers-prefix"
+        ] ?? ["x-remote-extra-"],
+        uidHeaders: lower("requestheader-uid-headers")?.[
+          "requestheader-uid-headers"
+        ] ?? ["x-remote-uid"],
+      })
+    : undefined;
+
+  const issuers =
+    values.list("service-account-issuer").length > 0
+      ? values.list("service-account-issuer")
+      : [DEFAULT_ISSUER];
+  const audiences =
+    values.list("api-audiences").length > 0
+      ? values.list("api-audiences")
+      : issuers;
+  const signingFile = values.optionalText("service-account-signing-key-file");
+  const signingKey = signingFile
+    ? readOptionFile("service-account-signing-key-file", signingFile)
+    : pki?.serviceAccountKey;
+  const keyFiles = values.list("service-account-key-file");
+  if (signingFile && keyFiles.length === 0)
+    throw new UsageError(
+      "--service-account-signing-key-file needs --service-account-key-file",
+    );
+  const keys =
+    keyFiles.length > 0
+      ? keyFiles.map((file) => readOptionFile("service-account-key-file", file))
+      : signingKey
+        ? [publicKeyPem(signingKey)]
+        : [];
+  const tokenChain: TokenAuthenticator[] = [];
+  const tokenFile = values.optionalText("token-auth-file");
+  if (tokenFile) {
+    const text = readOptionFile("token-auth-file", tokenFile);
+    try {
+      tokenChain.push(
+        new StaticTokenAuthenticator(parseTokenFile(text, tokenFile)),
+      );
+    } catch (error) {
+      throw new UsageError(`--token-auth-file: ${(error as Error).message}`);
+    }
+  }
+  if (keys.length > 0)
+    tokenChain.push(
+      new ServiceAccountAuthenticator({
+        issuers,
+        keys: keys.map(verificationKey),
+        audiences,
+        state,
+        clock,
+      }),
+    );
+  if (values.flag("enable-bootstrap-token-auth"))
+    tokenChain.push(new BootstrapTokenAuthenticator(state, clock));
+  const anonymous =
+    values.isSet("anonymous-auth") || !pki
+      ? values.flag("anonymous-auth")
+      : publicPaths;
+  const authenticator = createAuthenticator({
+    ...(requestHeader ? { requestHeader } : {}),
+    ...(verifier
+      ? { clientCertificate: new ClientCertificateAuthenticator(verifier) }
+      : {}),
+    tokens: tokenChain,
+    anonymous,
+  });
+  const tokens: TokenAuthenticator = {
+    async authenticateToken(token, wanted) {
+      for (const each of tokenChain) {
+        const user = await each.authenticateToken(token, wanted);
+        if (user) return user;
+      }
+      return undefined;
+    },
+  };
+
+  const modes = values.list("authorization-mode");
+  const rbac = modes.includes("RBAC") ? new RbacAuthorizer(state) : undefined;
+  const node = modes.includes("Node") ? new NodeAuthorizer(state) : undefined;
+  const byMode = modes.map((mode): Authorizer => {
+    switch (mode) {
+      case "AlwaysAllow":
+        return alwaysAllow;
+      case "AlwaysDeny":
+        return alwaysDeny;
+      case "RBAC":
+        return rbac!;
+      case "Node":
+        return node!;
+      default:
+        throw new UsageError(
+          `invalid argument "${mode}" for "--authorization-mode": ${mode} is not there yet`,
+        );
+    }
+  });
+  const authorizer = new UnionAuthorizer([superuserAuthorizer, ...byMode]);
+
+  const reviews: Readonly<Record<string, ResourceStrategy>> = {
+    "authentication.k8s.io/tokenreviews": {
+      virtual: createTokenReview({ tokens: tokenChain, audiences }),
+    },
+    "authentication.k8s.io/selfsubjectreviews": { virtual: selfSubjectReview },
+    "authorization.k8s.io/subjectaccessreviews": {
+      virtual: createAccessReview("SubjectAccessReview", authorizer),
+    },
+    "authorization.k8s.io/selfsubjectaccessreviews": {
+      virtual: createAccessReview("SelfSubjectAccessReview", authorizer),
+    },
+    "authorization.k8s.io/localsubjectaccessreviews": {
+      virtual: createAccessReview("LocalSubjectAccessReview", authorizer),
+    },
+    "authorization.k8s.io/selfsubjectrulesreviews": {
+      virtual: createRulesReview(rbac),
+    },
+  };
+  const maxSeconds =
+    values.number("service-account-max-token-expiration") / 1000;
+  const token = signingKey
+    ? createTokenSubresource({
+        issuer: issuers[0]!,
+        signer: new JwtSigner(signingKey),
+        audiences,
+        extendExpiration: values.flag(
+          "service-account-extend-token-expiration",
+        ),
+        ...(maxSeconds > 0 ? { maxExpirationSeconds: maxSeconds } : {}),
+      })
+    : undefined;
+  let aggregator: RoleAggregator | undefined;
+
+  return {
+    authenticator,
+    tokens,
+    authorizer,
+    admission: rbac ? [createEscalationCheck(rbac, authorizer)] : [],
+    strategyFor(group, resource, base) {
+      const review = reviews[`${group}/${resource}`];
+      if (review) return { ...base, ...review };
+      if (group === "" && resource === "serviceaccounts" && token)
+        return { ...base, subresources: { ...base?.subresources, token } };
+      return base;
+    },
+    start() {
+      rbac?.start();
+      node?.start();
+    },
+    async startPolicy(transport) {
+      if (!rbac) return;
+      await reconcileBootstrapPolicy({ state, transport, logger });
+      aggregator = new RoleAggregator({ state, transport, clock, logger });
+      aggregator.start();
+    },
+    updatePki(renewed) {
+      if (!clientCaFile)
+        verifier?.setAuthorities(renewed.clusterCa.certificate);
+    },
+    async stop() {
+      await aggregator?.stop();
+      rbac?.stop();
+      node?.stop();
+    },
+  };
+}
