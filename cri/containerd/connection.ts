@@ -107,11 +107,11 @@ export function toRuntimeError(error: unknown, call: string): RuntimeError {
     typeof details === "string" && details !== ""
       ? details
       : String((error as Error).message ?? error);
-  return new RuntimeError(
-    (code === undefined ? undefined : codes[code]) ?? "unknown",
-    `${call}: ${text}`,
-    { cause: error },
-  );
+  // For some time after its start containerd answers, but has not read back its pods.
+  const kind = /server is not initialized yet/.test(text)
+    ? "unavailable"
+    : ((code === undefined ? undefined : codes[code]) ?? "unknown");
+  return new RuntimeError(kind, `${call}: ${text}`, { cause: error });
 }
 
 /** Accepts `unix:///path`, `unix:/path` and `/path`. */

@@ -2,6 +2,7 @@
 // list of sandboxes and containers, diffed, every 15 s (every second where the runtime has no events service).
 // Invariants: an "exited" is given only when a list shows the container stopped (CRI learns of an exit some milliseconds
 // after the event); after every reconnection comes one "lost"; subscribers never see an event twice for one exit.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -52,6 +53,9 @@ const relistWithoutEventsMs = 1_000;
 const relistAfterConnectMs = 200;
 const minReconnectMs = 100;
 const maxReconnectMs = 2_000;
+const statusTimeoutMs = 5_000;
+const initializingTimeoutMs = 30_000;
+const initializingPollMs = 10;
 /** Waits between looks at a container whose exit was announced; afterwards the event is given in any case. */
 const settleDelaysMs = [0, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Exits being verified at once; more are given unverified. */
@@ -228,11 +232,28 @@ export function createEventSource(options: EventSourceOptions): EventSource {
     later(delayMs, () => void connect());
   }
 
+  /**
+   * An open stream says nothing until its first event, so a plain call tells whether the runtime is there: one that is
+   * refused while containerd reads back its pods, which is waited for.
+   */
+  async function answers(): Promise<boolean> {
+    const end = clock.monotonic() + initializingTimeoutMs;
+    for (;;) {
+      try {
+        await connection.call("Status", {}, statusTimeoutMs);
+        return true;
+      } catch (error) {
+        const initializing = /not initialized yet/.test(
+          (error as Error).message,
+        );
+        if (!running || !initializing || clock.monotonic() > end) return false;
+        await sleep(initializingPollMs);
+      }
+    }
+  }
+
   async function connect(): Promise<void> {
-    try {
-      // An open stream says nothing until its first event; a plain call tells that the runtime answers.
-      await connection.call("Version", {}, 5_000);
-    } catch {
+    if (!(await answers())) {
       if (running) reconnectLater();
       onConnect(false);
       return;

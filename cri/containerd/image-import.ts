@@ -50,27 +50,18 @@ async function* chunksOf(
   }
 }
 
+/**
+ * Opening a write is also how a blob that is there already is put under the lease: a mere look at it would leave it to the
+ * garbage collector.
+ */
 async function writeBlob(
   connection: Connection,
   file: FileHandle,
   blob: ArchiveBlob,
   lease: string,
 ): Promise<void> {
-  const present = await connection
-    .service(containerdMethods.contentInfo, { digest: blob.digest }, { lease })
-    .then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof RuntimeError && error.code === "not-found")
-          return false;
-        throw error;
-      },
-    );
-  if (present) {
-    await keepBlob(connection, blob, lease);
-    return;
-  }
-  const ref = `orbit-import-${blob.digest}`;
+  const ref = `${lease}-${blob.digest}`;
+  const common = { ref, total: blob.size, expected: blob.digest };
   const stream = connection.duplexStream(containerdMethods.writeContent, {
     lease,
   });
@@ -82,43 +73,25 @@ async function writeBlob(
     });
     stream.on("end", resolve);
   });
-  // Answers (offsets so far) are of no interest, but have to be read.
-  stream.resume();
+  const answered = new Promise<void>((resolve) => stream.on("data", resolve));
   const drained = (): Promise<unknown> =>
     Promise.race([once(stream, "drain").catch(() => undefined), ended]);
   try {
+    stream.write({ action: writeActions.stat, ...common });
+    await Promise.race([answered, ended]);
     let offset = 0;
-    if (
-      !stream.write({
-        action: writeActions.stat,
-        ref,
-        total: blob.size,
-        expected: blob.digest,
-      })
-    )
-      await drained();
-    for await (const data of chunksOf(file, blob)) {
-      if (failure !== undefined) break;
-      const more = stream.write({
-        action: writeActions.write,
-        ref,
-        offset,
-        data,
-        total: blob.size,
-        expected: blob.digest,
-      });
-      offset += data.length;
-      if (!more) await drained();
-    }
     if (failure === undefined)
-      stream.write({
-        action: writeActions.commit,
-        ref,
-        offset,
-        total: blob.size,
-        expected: blob.digest,
-        labels: blob.labels,
-      });
+      for await (const data of chunksOf(file, blob)) {
+        const action = writeActions.write;
+        const more = stream.write({ action, ...common, offset, data });
+        offset += data.length;
+        if (!more) await drained();
+        if (failure !== undefined) break;
+      }
+    if (failure === undefined) {
+      const action = writeActions.commit;
+      stream.write({ action, ...common, offset, labels: blob.labels });
+    }
     stream.end();
     await ended;
   } catch (error) {

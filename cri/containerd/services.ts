@@ -53,8 +53,6 @@ export const containerdMessages: WireTable = {
     ["size", 2, "int64", 0],
     ["labels", 5, "string", 2],
   ],
-  InfoRequest: [["digest", 1, "string", 0]],
-  InfoResponse: [["info", 1, "ContentInfo", 0]],
   FieldMask: [["paths", 1, "string", 1]],
   UpdateContentRequest: [
     ["info", 1, "ContentInfo", 0],
@@ -133,12 +131,6 @@ export const containerdMethods = {
     "Write",
     "WriteContentRequest",
     "WriteContentResponse",
-  ),
-  contentInfo: method(
-    "content.v1.Content",
-    "Info",
-    "InfoRequest",
-    "InfoResponse",
   ),
   updateContent: method(
     "content.v1.Content",

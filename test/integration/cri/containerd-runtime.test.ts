@@ -3,6 +3,9 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Readable } from "node:stream";
+import pino from "pino";
+import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
+import { startPrivateContainerd } from "../../../cri/private-containerd/private-containerd.ts";
 import {
   RuntimeError,
   type ContainerConfig,
@@ -470,4 +473,52 @@ test("kill -9 of containerd: adopted state after the next start", async () => {
       (await runtime.containerStatus(containerId)).state === "running",
   );
   await remove(sandboxId);
+});
+
+test("a new process finds the pods of a containerd that was just started", async () => {
+  const { sandboxId } = await run("found", "sleep 1000");
+  await part.restart();
+  const fresh = createContainerdRuntime({
+    endpoint: part.containerd.endpoint,
+    logger: pino({ level: "silent" }),
+  });
+  await fresh.start();
+  expect(
+    (await fresh.listPodSandboxes({ name: "found" })).map(({ id }) => id),
+  ).toEqual([sandboxId]);
+  await fresh.stop();
+  await remove(sandboxId);
+});
+
+test("a second start adopts the running containerd", async () => {
+  const directory = path.join(part.directory, "containerd");
+  const logger = pino({ level: "silent" });
+  const again = await startPrivateContainerd({ directory, logger });
+  expect(again.adopted).toBe(true);
+  expect(again.pid).toBe(part.containerd.pid);
+  // A pid that is somebody else's by now is not touched.
+  fs.writeFileSync(
+    path.join(directory, "containerd.json"),
+    JSON.stringify({ pid: process.pid, startTicks: "1" }),
+  );
+  await part.containerd.stop();
+  const fresh = await startPrivateContainerd({ directory, logger });
+  expect(fresh.adopted).toBe(false);
+  await fresh.stop();
+  await part.restart();
+});
+
+test("a runtime that is not there: start resolves, calls fail, and it is found when it comes", async () => {
+  const runtime = createContainerdRuntime({
+    endpoint: path.join(part.directory, "later.sock"),
+    logger: pino({ level: "silent" }),
+  });
+  await runtime.start();
+  expect(await code(runtime.version())).toBe("unavailable");
+  fs.symlinkSync(
+    part.containerd.endpoint.replace("unix://", ""),
+    path.join(part.directory, "later.sock"),
+  );
+  await eventually(async () => (await code(runtime.version())) === "no error");
+  await runtime.stop();
 });
