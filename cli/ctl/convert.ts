@@ -1,6 +1,6 @@
 // orbitctl convert: changes the encoding of objects offline. The input's encoding is recognised: protobuf by its four-byte
 // magic, CBOR by its self-description tag (or a map at its start), else YAML or JSON.
-import type { AnyObject } from "../../api/object.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { option } from "../options/build-table.ts";
 import { UsageError } from "../options/table.ts";
 import type { CtlCommand } from "./command.ts";
@@ -23,7 +23,7 @@ async function decode(bytes: Buffer, source: string): Promise<unknown[]> {
     case "protobuf":
       return [await decodeProtobufObject(bytes, source)];
     case "cbor":
-      return [await decodeCborObject(bytes)];
+      return [await decodeCborObject(bytes, source)];
     default:
       return parseDocuments(bytes.toString(), source);
   }
@@ -48,20 +48,35 @@ async function encode(object: AnyObject, encoding: Encoding): Promise<Buffer> {
     case "yaml":
       return (await import("../../api/codec/yaml.ts")).encodeYaml(object);
     case "protobuf":
-      return (await import("../../api/codec/protobuf.ts")).encodeProtobuf(
-        object,
-      );
+      return encodeProtobufObject(object);
     case "cbor":
-      return encodeCborObject(object);
+      return (await import("../../api/codec/cbor.ts")).encodeCbor(object);
   }
 }
 
-function noCbor(): never {
-  throw new UsageError("CBOR is not supported yet");
+/** The wire form needs canonical values, so the object goes through its schema first. */
+async function encodeProtobufObject(object: AnyObject): Promise<Buffer> {
+  const { encodeProtobuf } = await import("../../api/codec/protobuf.ts");
+  const { conformObject } = await import("../../api/codec/json.ts");
+  const { schemaFor } = await import("../../api/schema.ts");
+  const { group, version } = parseApiVersion(object.apiVersion ?? "");
+  const schema = schemaFor(group, version, object.kind ?? "");
+  return encodeProtobuf(
+    schema ? conformObject(structuredClone(object), schema).object : object,
+  );
 }
-const decodeCborObject = (_bytes: Buffer): Promise<unknown> =>
-  Promise.reject(new UsageError("CBOR is not supported yet"));
-const encodeCborObject = (_object: AnyObject): Buffer => noCbor();
+
+async function decodeCborObject(
+  bytes: Buffer,
+  source: string,
+): Promise<unknown> {
+  const { parseCbor } = await import("../../api/codec/cbor.ts");
+  try {
+    return parseCbor(bytes).value;
+  } catch (error) {
+    throw new UsageError(`${source}: ${(error as Error).message}`);
+  }
+}
 
 export const convertCommand: CtlCommand = {
   usage: "convert -f FILE|- [-o json|yaml|protobuf|cbor]",
