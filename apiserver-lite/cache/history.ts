@@ -1,0 +1,88 @@
+// The undo log of one resource: what each event replaced. It serves watches that resume, and reads of past versions.
+//
+// Example: a@5, then a@7 replaces it, then b@8 is new. At revision 6: undo b@8 (gone), undo a@7 (a@5) → {a@5}.
+// Invariants: every event above `floor` is kept, in revision order; what is older than the retention goes, and so does
+// the oldest half when the bytes of all resources pass their bound (HistoryBudget).
+import type { CacheEntry } from "./cache-entry.ts";
+
+export interface CacheEvent {
+  readonly type: "put" | "delete";
+  readonly revision: number;
+  readonly key: string;
+  /** The new version; undefined for a delete. */
+  readonly entry: CacheEntry | undefined;
+  /** The version it replaced; undefined for a create. */
+  readonly previous: CacheEntry | undefined;
+  readonly atMs: number;
+  /** Encoded watch events by representation; made for the first watcher, shared by all. */
+  frames?: Map<string, Buffer>;
+}
+
+export class HistoryBudget {
+  bytes = 0;
+  constructor(
+    readonly maxBytes: number,
+    readonly retentionMs: number,
+  ) {}
+}
+
+const perEventBytes = 200;
+
+export class History {
+  #events: CacheEvent[] = [];
+  #head = 0;
+  #floor: number;
+
+  constructor(
+    floor: number,
+    private readonly budget: HistoryBudget,
+  ) {
+    this.#floor = floor;
+  }
+
+  /** State and events are known for every revision from here on. */
+  get floor(): number {
+    return this.#floor;
+  }
+
+  push(event: CacheEvent): void {
+    this.#events.push(event);
+    this.budget.bytes += sizeOf(event);
+    this.prune(event.atMs);
+  }
+
+  prune(nowMs: number): void {
+    const oldest = nowMs - this.budget.retentionMs;
+    while (
+      this.#head < this.#events.length &&
+      (this.#events[this.#head]!.atMs < oldest ||
+        (this.budget.bytes > this.budget.maxBytes &&
+          this.#events.length - this.#head > 100))
+    ) {
+      const event = this.#events[this.#head]!;
+      this.budget.bytes -= sizeOf(event);
+      this.#floor = event.revision;
+      this.#events[this.#head++] = undefined as unknown as CacheEvent;
+    }
+    if (this.#head > 1024 && this.#head * 2 > this.#events.length) {
+      this.#events = this.#events.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  /** Events with a revision above `revision`, oldest first. The caller has checked the floor. */
+  after(revision: number): CacheEvent[] {
+    let low = this.#head;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#events[middle]!.revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return this.#events.slice(low);
+  }
+}
+
+function sizeOf(event: CacheEvent): number {
+  return perEventBytes + (event.previous?.json.length ?? 0);
+}

@@ -1,0 +1,111 @@
+// Entries in key order: a list of sorted chunks, so that an insert moves at most one chunk and a scan is linear.
+//
+// Example, chunk size 4: [a c e g] + f → [a c] [e f g]; range("d") starts at e.
+// Invariants: no chunk is empty; the last key of a chunk is below the first of the next.
+import type { CacheEntry } from "./cache-entry.ts";
+
+const maxChunk = 512;
+
+export class OrderedEntries {
+  #chunks: CacheEntry[][] = [];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Replaces all; the entries must be in key order. */
+  load(entries: readonly CacheEntry[]): void {
+    this.#chunks = [];
+    for (let at = 0; at < entries.length; at += maxChunk / 2)
+      this.#chunks.push(entries.slice(at, at + maxChunk / 2));
+    this.#size = entries.length;
+  }
+
+  /** Inserts, or replaces the entry with the same key. */
+  set(entry: CacheEntry): void {
+    const at = this.#chunkFor(entry.key);
+    const chunk = this.#chunks[at];
+    if (!chunk) {
+      this.#chunks.push([entry]);
+      this.#size++;
+      return;
+    }
+    const index = lowerBound(chunk, entry.key);
+    if (chunk[index]?.key === entry.key) {
+      chunk[index] = entry;
+      return;
+    }
+    chunk.splice(index, 0, entry);
+    this.#size++;
+    if (chunk.length > maxChunk)
+      this.#chunks.splice(at + 1, 0, chunk.splice(chunk.length >> 1));
+  }
+
+  delete(key: string): void {
+    const at = this.#chunkFor(key);
+    const chunk = this.#chunks[at];
+    if (!chunk) return;
+    const index = lowerBound(chunk, key);
+    if (chunk[index]?.key !== key) return;
+    chunk.splice(index, 1);
+    this.#size--;
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+  }
+
+  /** Entries with from ≤ key < to ("" means no end), in order. The map must not change meanwhile. */
+  *range(from: string, to = ""): Generator<CacheEntry> {
+    let at = this.#chunkFor(from);
+    let index = lowerBound(this.#chunks[at] ?? [], from);
+    for (; at < this.#chunks.length; at++, index = 0) {
+      const chunk = this.#chunks[at]!;
+      for (; index < chunk.length; index++) {
+        const entry = chunk[index]!;
+        if (to !== "" && entry.key >= to) return;
+        yield entry;
+      }
+    }
+  }
+
+  /** The same as an array, without a generator's cost. */
+  slice(from: string, to = ""): CacheEntry[] {
+    const found: CacheEntry[] = [];
+    let at = this.#chunkFor(from);
+    let index = lowerBound(this.#chunks[at] ?? [], from);
+    for (; at < this.#chunks.length; at++, index = 0) {
+      const chunk = this.#chunks[at]!;
+      if (to === "" || chunk[chunk.length - 1]!.key < to) {
+        for (; index < chunk.length; index++) found.push(chunk[index]!);
+        continue;
+      }
+      for (; index < chunk.length; index++) {
+        if (chunk[index]!.key >= to) return found;
+        found.push(chunk[index]!);
+      }
+    }
+    return found;
+  }
+
+  /** The last chunk whose first key is ≤ key, or the first. */
+  #chunkFor(key: string): number {
+    let low = 0;
+    let high = this.#chunks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#chunks[middle]![0]!.key <= key) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+function lowerBound(chunk: readonly CacheEntry[], key: string): number {
+  let low = 0;
+  let high = chunk.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (chunk[middle]!.key < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,271 @@
+// The watch cache: the whole state of the store in memory, one ResourceCache a stored resource. Loaded once at start and
+// kept up to date by the store's events; every reader of the API server reads here.
+//
+// Data's way: registry writes with a PendingEntry as attachment → the store calls its `encode` with the revision, which
+// makes the CacheEntry → the store's event carries it back → the ResourceCache takes it as it is. Events without an
+// attachment (other processes on one etcd, expiry) are decoded from the value.
+// Invariants: `revision` is that of the newest event applied; with a local store it equals store.revision whenever a
+// write's promise has resolved.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
+import { CacheEntry, type Fields } from "./cache-entry.ts";
+import { HistoryBudget } from "./history.ts";
+import { ResourceCache } from "./resource-cache.ts";
+
+/** How the values of one resource become entries. */
+export interface CachedResource {
+  /** /registry/pods */
+  readonly prefix: string;
+  readonly namespaced: boolean;
+  /** Parses a stored value into the object in the storage version. Throws on a value that can't be read. */
+  decode(value: Uint8Array): AnyObject;
+  fieldsOf(object: Readonly<AnyObject>): Fields;
+}
+
+/** Attached to a write; `entry` is set by the time the store publishes the event. */
+export interface PendingEntry {
+  entry: CacheEntry | undefined;
+}
+
+export interface WatchCacheOptions {
+  store: Store;
+  clock: Clock;
+  logger: Logger;
+  /** How long history is kept; default 5 minutes. */
+  historyMs?: number;
+  /** Bound of all histories' bytes; default 96 MiB. */
+  historyBytes?: number;
+  rootPrefix?: string;
+}
+
+export class WatchCache {
+  readonly #resources = new Map<string, ResourceCache>();
+  readonly #kinds = new Map<string, CachedResource>();
+  /** Values at start of prefixes nobody has registered yet (custom resources), by prefix. */
+  readonly #budget: HistoryBudget;
+  readonly #waiting: { revision: number; resolve: () => void }[] = [];
+  #revision = 0;
+  #unsubscribe: (() => void) | undefined;
+  #pruneTimer: Timer | undefined;
+  #lost: Error | undefined;
+
+  constructor(private readonly options: WatchCacheOptions) {
+    this.#budget = new HistoryBudget(
+      options.historyBytes ?? 96 * 1024 * 1024,
+      options.historyMs ?? 300_000,
+    );
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Set when the store's events have ended: nothing here can be trusted to be fresh any more. */
+  get lost(): Error | undefined {
+    return this.#lost;
+  }
+
+  async start(resources: readonly CachedResource[]): Promise<void> {
+    const { store, rootPrefix = "/registry" } = this.options;
+    for (const resource of resources)
+      this.#kinds.set(resource.prefix, resource);
+    const { revision, values } = await store.list(`${rootPrefix}/`);
+    this.#revision = revision;
+    const byPrefix = new Map<string, CacheEntry[]>();
+    for (const value of values) {
+      const kind = this.#kindOf(value.key);
+      if (!kind) continue;
+      const entry = this.#load(kind, value);
+      if (!entry) continue;
+      const list = byPrefix.get(kind.prefix);
+      if (list) list.push(entry);
+      else byPrefix.set(kind.prefix, [entry]);
+    }
+    for (const kind of resources)
+      this.#install(kind, byPrefix.get(kind.prefix) ?? []);
+    this.#unsubscribe = store.subscribe(
+      revision,
+      (events) => this.#apply(events),
+      (error) => {
+        this.#lost = error;
+        this.options.logger.error({ err: error }, "lost the store's events");
+      },
+    );
+    this.#prune();
+  }
+
+  stop(): void {
+    this.#unsubscribe?.();
+    this.#pruneTimer?.cancel();
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Adds a resource while running: a custom resource definition became served. */
+  async register(kind: CachedResource): Promise<ResourceCache> {
+    const known = this.#resources.get(kind.prefix);
+    if (known) {
+      this.#kinds.set(kind.prefix, kind);
+      return known;
+    }
+    const { values } = await this.options.store.list(`${kind.prefix}/`);
+    const entries: CacheEntry[] = [];
+    for (const value of values) {
+      const entry = this.#load(kind, value);
+      if (entry) entries.push(entry);
+    }
+    this.#kinds.set(kind.prefix, kind);
+    return this.#resources.get(kind.prefix) ?? this.#install(kind, entries);
+  }
+
+  resource(prefix: string): ResourceCache | undefined {
+    return this.#resources.get(prefix);
+  }
+
+  resources(): Iterable<ResourceCache> {
+    return this.#resources.values();
+  }
+
+  /** Resolves true once the cache is at `revision`, false after timeoutMs. */
+  waitFor(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#revision >= revision) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const waiter = {
+        revision,
+        resolve: () => {
+          timer.cancel();
+          resolve(this.#revision >= revision);
+        },
+      };
+      const timer = this.options.clock.after(timeoutMs, () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        resolve(false);
+      });
+      this.#waiting.push(waiter);
+    });
+  }
+
+  #install(kind: CachedResource, entries: readonly CacheEntry[]): ResourceCache {
+    const cache = new ResourceCache(
+      kind.prefix,
+      kind.namespaced,
+      this.#revision,
+      this.#budget,
+      entries,
+    );
+    this.#resources.set(kind.prefix, cache);
+    return cache;
+  }
+
+  #load(kind: CachedResource, value: StoredValue): CacheEntry | undefined {
+    try {
+      return entryOf(
+        kind,
+        value.key.slice(kind.prefix.length + 1),
+        kind.decode(value.value),
+        value.revision,
+      );
+    } catch (error) {
+      this.options.logger.error(
+        { err: error, key: value.key },
+        "a stored value can't be read; it is left alone",
+      );
+      return undefined;
+    }
+  }
+
+  #apply(events: readonly StoreEvent[]): void {
+    const nowMs = this.options.clock.now();
+    for (const event of events) {
+      const kind = this.#kindOf(event.key);
+      const cache = kind && this.#resources.get(kind.prefix);
+      if (kind && cache) {
+        const key = event.key.slice(kind.prefix.length + 1);
+        const previous = cache.get(key);
+        let entry: CacheEntry | undefined;
+        if (event.type === "put") {
+          const pending = event.attachment as PendingEntry | undefined;
+          entry =
+            pending?.entry?.revision === event.revision
+              ? pending.entry
+              : this.#load(kind, {
+                  key: event.key,
+                  value: event.value!,
+                  revision: event.revision,
+                });
+        }
+        this.#revision = event.revision;
+        if (entry || previous)
+          cache.apply({
+            type: entry ? "put" : "delete",
+            revision: event.revision,
+            key,
+            entry,
+            previous,
+            atMs: nowMs,
+          });
+      } else {
+        this.#revision = event.revision;
+      }
+    }
+    if (this.#waiting.length > 0) {
+      for (const waiter of [...this.#waiting]) {
+        if (waiter.revision > this.#revision) continue;
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        waiter.resolve();
+      }
+    }
+  }
+
+  /** The longest registered prefix of a key: two or three path segments. */
+  #kindOf(key: string): CachedResource | undefined {
+    let slash = key.indexOf("/", 1);
+    let found: CachedResource | undefined;
+    for (let depth = 0; depth < 3; depth++) {
+      slash = key.indexOf("/", slash + 1);
+      if (slash < 0) break;
+      found = this.#kinds.get(key.slice(0, slash)) ?? found;
+    }
+    return found;
+  }
+
+  #prune(): void {
+    this.#pruneTimer = this.options.clock.after(60_000, () => {
+      const nowMs = this.options.clock.now();
+      for (const cache of this.#resources.values()) cache.history.prune(nowMs);
+      this.#prune();
+    });
+  }
+}
+
+/** Makes the entry of an object that gets `revision`; the object is changed (resourceVersion) and kept. */
+export function entryOf(
+  kind: CachedResource,
+  key: string,
+  object: AnyObject,
+  revision: number,
+): CacheEntry {
+  object.metadata.resourceVersion = String(revision);
+  const slash = key.indexOf("/");
+  return new CacheEntry(
+    key,
+    kind.namespaced ? key.slice(0, slash) : "",
+    kind.namespaced ? key.slice(slash + 1) : key,
+    revision,
+    encodeObject(object),
+    object.metadata.labels ?? noFields,
+    kind.fieldsOf(object),
+    object,
+  );
+}
+
+const noFields: Fields = Object.freeze({});
+
+/** JSON with kind and apiVersion first, and a newline at the end. */
+export function encodeObject(object: AnyObject): Buffer {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  return Buffer.from(
+    `${JSON.stringify({ kind, apiVersion, metadata, ...rest })}\n`,
+  );
+}
