@@ -1,0 +1,223 @@
+// Discovery: /api, /apis, /api/v1, /apis/g/v and the aggregated form of the first two (v2, v2beta1) with an ETag, made
+// from the catalogue and remade when it changes.
+import { createHash } from "node:crypto";
+import type { Catalogue, GroupVersionInfo, ResourceInfo } from "../../api/catalogue.ts";
+import { apiVersionOf } from "../../api/object.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { pathNotFound, type Asked } from "../http/resource-handler.ts";
+import type { PathHandler } from "../http/front.ts";
+
+export interface DiscoveryOptions {
+  readonly catalogue: Catalogue;
+  /** host:port of /api's serverAddressByClientCIDRs. */
+  readonly serverAddress: () => string;
+  readonly featureGates: Readonly<Record<string, boolean>>;
+  /** Encodes an answer in what the client accepts. */
+  readonly send: (exchange: Exchange, asked: Asked, object: object) => void;
+}
+
+interface Aggregated {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+export class Discovery {
+  readonly #aggregated = new Map<string, Aggregated>();
+
+  constructor(private readonly options: DiscoveryOptions) {}
+
+  /** To be called when resources were added or removed. */
+  invalidate(): void {
+    this.#aggregated.clear();
+  }
+
+  paths(): PathHandler[] {
+    return [
+      { path: "/api", handle: (exchange, asked) => this.#root(exchange, asked, true) },
+      { path: "/apis", handle: (exchange, asked) => this.#root(exchange, asked, false) },
+      { path: "/api/", handle: (exchange, asked) => this.#below(exchange, asked, true) },
+      { path: "/apis/", handle: (exchange, asked) => this.#below(exchange, asked, false) },
+    ];
+  }
+
+  /** Does this path belong to discovery? Everything below a version is a resource. */
+  static owns(path: string): boolean {
+    const parts = path.split("/").filter(Boolean);
+    return parts[0] === "api" ? parts.length <= 2 : parts.length <= 3;
+  }
+
+  #root(exchange: Exchange, asked: Asked, core: boolean): void {
+    const wanted = aggregatedVersion(exchange.headers.accept);
+    if (wanted) return this.#sendAggregated(exchange, asked, core, wanted);
+    const { send, serverAddress } = this.options;
+    if (core)
+      return send(exchange, asked, {
+        kind: "APIVersions",
+        versions: ["v1"],
+        serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: serverAddress() }],
+      });
+    send(exchange, asked, {
+      kind: "APIGroupList",
+      apiVersion: "v1",
+      groups: this.#groups().map(groupObject),
+    });
+  }
+
+  #below(exchange: Exchange, asked: Asked, core: boolean): void {
+    const parts = asked.info.path.split("/").filter(Boolean);
+    const { catalogue, send } = this.options;
+    if (core) {
+      if (parts.length !== 2 || !catalogue.hasGroupVersion("", parts[1]!)) throw pathNotFound();
+      return send(exchange, asked, this.#resourceList("", parts[1]!));
+    }
+    const group = canonicalGroup(parts[1] ?? "");
+    if (parts.length === 2) {
+      const found = this.#groups().find((one) => one.name === group);
+      if (!found) throw pathNotFound();
+      return send(exchange, asked, { kind: "APIGroup", apiVersion: "v1", ...groupObject(found) });
+    }
+    if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!)) throw pathNotFound();
+    send(exchange, asked, this.#resourceList(group, parts[2]!));
+  }
+
+  #groups(): { name: string; versions: GroupVersionInfo[] }[] {
+    const groups = new Map<string, GroupVersionInfo[]>();
+    for (const info of this.options.catalogue.groupVersions()) {
+      if (info.group === "") continue;
+      const versions = groups.get(info.group);
+      if (versions) versions.push(info);
+      else groups.set(info.group, [info]);
+    }
+    return [...groups].map(([name, versions]) => ({ name, versions }));
+  }
+
+  #served({ featureGate }: { featureGate?: string }): boolean {
+    return !featureGate || (this.options.featureGates[featureGate] ?? false);
+  }
+
+  #resourceList(group: string, version: string): object {
+    const resources: object[] = [];
+    for (const info of this.options.catalogue.resources(group, version)) {
+      if (!this.#served(info)) continue;
+      resources.push({
+        name: info.resource,
+        singularName: info.singular,
+        namespaced: info.namespaced,
+        kind: info.kind,
+        verbs: info.verbs,
+        ...(info.shortNames.length > 0 ? { shortNames: info.shortNames } : {}),
+        ...(info.categories.length > 0 ? { categories: info.categories } : {}),
+        ...(info.storageVersionHash ? { storageVersionHash: info.storageVersionHash } : {}),
+      });
+      for (const sub of info.subresources) {
+        if (!this.#served(sub)) continue;
+        const [subGroup, subVersion] = sub.apiVersion?.split("/") ?? [];
+        resources.push({
+          name: `${info.resource}/${sub.name}`,
+          singularName: "",
+          namespaced: info.namespaced,
+          ...(sub.apiVersion ? { group: subVersion ? subGroup : "", version: subVersion ?? subGroup } : {}),
+          kind: sub.kind,
+          verbs: sub.verbs,
+        });
+      }
+    }
+    return {
+      kind: "APIResourceList",
+      ...(group === "" ? {} : { apiVersion: "v1" }),
+      groupVersion: apiVersionOf({ group, version }),
+      resources,
+    };
+  }
+
+  #sendAggregated(exchange: Exchange, asked: Asked, core: boolean, version: string): void {
+    const key = `${core}|${version}`;
+    let known = this.#aggregated.get(key);
+    if (!known) {
+      const body = Buffer.from(`${JSON.stringify(this.#aggregate(core, version))}\n`);
+      const etag = `"${createHash("sha512").update(body).digest("hex").toUpperCase()}"`;
+      known = { body, etag };
+      this.#aggregated.set(key, known);
+    }
+    const headers = {
+      ...asked.headers,
+      etag: known.etag,
+      vary: "Accept",
+      "cache-control": "public",
+      "content-type": `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+    };
+    if (exchange.headers["if-none-match"] === known.etag) return exchange.respond(304, headers);
+    exchange.respond(200, headers, known.body);
+  }
+
+  #aggregate(core: boolean, version: string): object {
+    const groups = core
+      ? [{ name: "", versions: this.options.catalogue.groupVersions().filter((info) => info.group === "") }]
+      : this.#groups();
+    return {
+      kind: "APIGroupDiscoveryList",
+      apiVersion: `apidiscovery.k8s.io/${version}`,
+      metadata: {},
+      items: groups.map(({ name, versions }) => ({
+        metadata: { ...(name ? { name } : {}), creationTimestamp: null },
+        versions: versions.map((info) => ({
+          version: info.version,
+          resources: this.options.catalogue
+            .resources(info.group, info.version)
+            .filter((resource) => this.#served(resource))
+            .map((resource) => this.#aggregatedResource(resource)),
+          freshness: "Current",
+        })),
+      })),
+    };
+  }
+
+  #aggregatedResource(info: ResourceInfo): object {
+    const scope = info.namespaced ? "Namespaced" : "Cluster";
+    const kindOf = (kind: string, apiVersion: string | undefined) => {
+      if (!apiVersion) return { group: info.group, version: info.version, kind };
+      const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+      return { group, version, kind };
+    };
+    const subresources = info.subresources
+      .filter((sub) => this.#served(sub))
+      .map((sub) => ({
+        subresource: sub.name,
+        responseKind: kindOf(sub.kind, sub.apiVersion),
+        verbs: sub.verbs,
+      }));
+    return {
+      resource: info.resource,
+      responseKind: kindOf(info.kind, undefined),
+      scope,
+      singularResource: info.singular,
+      verbs: info.verbs,
+      ...(info.shortNames.length > 0 ? { shortNames: info.shortNames } : {}),
+      ...(info.categories.length > 0 ? { categories: info.categories } : {}),
+      ...(subresources.length > 0 ? { subresources } : {}),
+    };
+  }
+}
+
+function canonicalGroup(group: string): string {
+  return group.endsWith(".orbit.io") ? `${group.slice(0, -".orbit.io".length)}.k8s.io` : group;
+}
+
+function groupObject({ name, versions }: { name: string; versions: readonly GroupVersionInfo[] }): object {
+  const shown = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
+  const preferred = versions.findIndex((info) => info.preferred);
+  return { name, versions: shown, preferredVersion: shown[Math.max(preferred, 0)] };
+}
+
+/** v2 or v2beta1 when the client accepts the aggregated form before the plain one. */
+function aggregatedVersion(accept: string | undefined): string | undefined {
+  if (!accept?.includes("APIGroupDiscoveryList")) return undefined;
+  for (const clause of accept.split(",")) {
+    if (!clause.includes("as=APIGroupDiscoveryList")) continue;
+    if (!clause.includes("g=apidiscovery.k8s.io") && !clause.includes("g=apidiscovery.orbit.io")) continue;
+    if (!clause.trim().startsWith("application/json")) continue;
+    const version = /v=(v2beta1|v2)\b/.exec(clause)?.[1];
+    if (version) return version;
+  }
+  return undefined;
+}

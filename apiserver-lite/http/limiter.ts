@@ -1,0 +1,42 @@
+// --max-requests-inflight and --max-mutating-requests-inflight: 429 beyond them. Long-running requests (watch, proxy,
+// log, exec …) and system:masters do not count.
+import { errors } from "../../api/errors.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { RequestInfo } from "./request-info.ts";
+
+const readOnly = new Set(["get", "list", "watch"]);
+const longRunning = new Set(["exec", "attach", "portforward", "proxy", "log"]);
+
+export class Limiter {
+  readOnlyInFlight = 0;
+  mutatingInFlight = 0;
+
+  /** 0: no limit. */
+  constructor(
+    private readonly maxReadOnly: number,
+    private readonly maxMutating: number,
+  ) {}
+
+  /** Throws ApiError 429; gives the way to leave. */
+  enter(info: RequestInfo, user: UserInfo): (() => void) | undefined {
+    if (info.verb === "watch" || longRunning.has(info.subresource)) return undefined;
+    const reads = !info.resourceRequest || readOnly.has(info.verb);
+    const max = reads ? this.maxReadOnly : this.maxMutating;
+    const now = reads ? this.readOnlyInFlight : this.mutatingInFlight;
+    if (max > 0 && now >= max && !user.groups.includes("system:masters"))
+      throw errors.tooManyRequests("Too many requests, please try again later.");
+    if (reads) {
+      this.readOnlyInFlight++;
+      return this.#leaveRead;
+    }
+    this.mutatingInFlight++;
+    return this.#leaveWrite;
+  }
+
+  readonly #leaveRead = (): void => {
+    this.readOnlyInFlight--;
+  };
+  readonly #leaveWrite = (): void => {
+    this.mutatingInFlight--;
+  };
+}

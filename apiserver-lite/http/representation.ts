@@ -1,0 +1,213 @@
+// From what the registry gives to the bytes of an answer: an entry, a list, a watch event, in the negotiated format and
+// shape. Bytes of an entry are made once per representation and kept with it; only a Table's cells (ages) are made anew.
+import type { AnyObject } from "../../api/object.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { CacheEvent } from "../cache/history.ts";
+import { encodeObject } from "../cache/watch-cache.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
+import type { Listed } from "../registry/list.ts";
+import type { Format } from "./formats.ts";
+import type { Negotiated } from "./negotiation.ts";
+import { partialMetadata, TableMaker } from "./table.ts";
+
+export type IncludeObject = "None" | "Metadata" | "Object";
+
+export interface RepresentationOptions {
+  readonly negotiated: Negotiated;
+  readonly format: Format;
+  readonly endpoint: Endpoint;
+  readonly pretty: boolean;
+  readonly includeObject: IncludeObject;
+  readonly nowMs: () => number;
+}
+
+export class Representation {
+  readonly contentType: string;
+  readonly #format: Format;
+  readonly #endpoint: Endpoint;
+  readonly #as: Negotiated["as"];
+  readonly #metaVersion: string;
+  readonly #pretty: boolean;
+  readonly #id: string;
+  #table: TableMaker | undefined;
+
+  constructor(private readonly options: RepresentationOptions) {
+    const { negotiated, format, endpoint, pretty } = options;
+    this.contentType = negotiated.contentType;
+    this.#format = format;
+    this.#endpoint = endpoint;
+    this.#as = negotiated.as;
+    this.#metaVersion = `${negotiated.alias ? "meta.orbit.io" : "meta.k8s.io"}/${negotiated.asVersion}`;
+    this.#pretty = pretty && format.name === "json";
+    this.#id = `${format.name}|${endpoint.apiVersion}|${this.#as}|${this.#metaVersion}`;
+  }
+
+  get streamType(): string {
+    return this.#format.streamType(this.contentType);
+  }
+
+  /** One object. */
+  entry(entry: CacheEntry): Buffer {
+    if (this.#as === "Table")
+      return this.#finish(this.#tables().table([entry], { resourceVersion: String(entry.revision) }));
+    const bytes = this.#single(entry);
+    return this.#pretty
+      ? this.#finish(JSON.parse(bytes.toString()) as object)
+      : bytes;
+  }
+
+  /** Any other object: a Status, a computed one. */
+  value(object: object): Buffer {
+    return this.#finish(object);
+  }
+
+  list(listed: Listed): Uint8Array[] {
+    const metadata = {
+      resourceVersion: String(listed.revision),
+      ...(listed.continue ? { continue: listed.continue } : {}),
+      ...(listed.remainingItemCount === undefined
+        ? {}
+        : { remainingItemCount: listed.remainingItemCount }),
+    };
+    if (this.#as === "Table") {
+      const tables = this.#tables();
+      if (this.#format.name !== "json" || this.#pretty)
+        return [this.#finish(tables.table(listed.entries, metadata))];
+      return tables.jsonParts(listed.entries, metadata);
+    }
+    const partial = this.#as !== "";
+    const kind = partial
+      ? "PartialObjectMetadataList"
+      : `${this.#endpoint.info.kind}List`;
+    const apiVersion = partial ? this.#metaVersion : this.#endpoint.apiVersion;
+    const items: Buffer[] = [];
+    for (const entry of listed.entries) items.push(this.#single(entry));
+    // Items of a partial list keep their kind, as in the reference.
+    const skip = partial ? 1 : this.#endpoint.itemSkip;
+    const parts = this.#format.list(kind, apiVersion, metadata, items, skip);
+    return this.#pretty
+      ? [this.#finish(JSON.parse(Buffer.concat(parts).toString()) as object)]
+      : parts;
+  }
+
+  /** The watch event; shared by all watchers of this representation. */
+  event(type: "ADDED" | "MODIFIED" | "DELETED", event: CacheEvent): Buffer {
+    const id = `${type}|${this.#id}|${this.options.includeObject}`;
+    const frames = (event.frames ??= new Map<string, Buffer>());
+    let frame = frames.get(id);
+    if (!frame) {
+      frame =
+        type === "DELETED"
+          ? this.#deleted(event)
+          : this.frame(type, event.entry!);
+      frames.set(id, frame);
+    }
+    return frame;
+  }
+
+  frame(type: string, entry: CacheEntry): Buffer {
+    if (this.#as === "Table")
+      return this.#format.frame(
+        type,
+        this.#format.encode(
+          this.#tables().table(
+            [entry],
+            { resourceVersion: String(entry.revision) },
+          ),
+        ),
+      );
+    return this.#format.frame(type, this.#single(entry));
+  }
+
+  bookmark(revision: number, initialEnd: boolean): Buffer {
+    const metadata = {
+      resourceVersion: String(revision),
+      creationTimestamp: null,
+      ...(initialEnd
+        ? { annotations: { "k8s.io/initial-events-end": "true" } }
+        : {}),
+    };
+    let object: object;
+    if (this.#as === "Table")
+      object = {
+        ...this.#tables().table([], { resourceVersion: String(revision) }),
+        rows: [
+          {
+            cells: [],
+            object: {
+              kind: "PartialObjectMetadata",
+              apiVersion: this.#metaVersion,
+              metadata,
+            },
+          },
+        ],
+      };
+    else if (this.#as !== "")
+      object = {
+        kind: "PartialObjectMetadata",
+        apiVersion: this.#metaVersion,
+        metadata,
+      };
+    else
+      object = {
+        kind: this.#endpoint.info.kind,
+        apiVersion: this.#endpoint.apiVersion,
+        metadata,
+      };
+    return this.#format.frame("BOOKMARK", this.#format.encode(object));
+  }
+
+  error(status: object): Buffer {
+    return this.#format.frame("ERROR", this.#format.encode(status));
+  }
+
+  #deleted(event: CacheEvent): Buffer {
+    const last = event.previous!.copy();
+    last.metadata.resourceVersion = String(event.revision);
+    if (this.#as === "Table")
+      return this.#format.frame(
+        "DELETED",
+        this.#format.encode(
+          this.#tables().tableOf([last], {
+            resourceVersion: String(event.revision),
+          }),
+        ),
+      );
+    return this.#format.frame("DELETED", this.#encodeOne(this.#served(last)));
+  }
+
+  #single(entry: CacheEntry): Buffer {
+    if (this.#as === "" && this.#format.name === "json" && this.#endpoint.native)
+      return entry.json;
+    return entry.encoding(this.#id, (one) =>
+      this.#encodeOne(this.#served(one.raw)),
+    );
+  }
+
+  #encodeOne(object: AnyObject): Buffer {
+    const shown =
+      this.#as === "" ? object : partialMetadata(object, this.#metaVersion);
+    return this.#format.name === "json"
+      ? encodeObject(shown)
+      : this.#format.encode(shown);
+  }
+
+  #served(object: Readonly<AnyObject>): AnyObject {
+    return this.#endpoint.toServed(object as AnyObject);
+  }
+
+  #finish(object: object): Buffer {
+    return this.#pretty
+      ? Buffer.from(`${JSON.stringify(object, null, 2)}\n`)
+      : this.#format.encode(object);
+  }
+
+  #tables(): TableMaker {
+    return (this.#table ??= new TableMaker(
+      this.#endpoint,
+      this.options.includeObject,
+      this.#metaVersion,
+      this.options.nowMs,
+    ));
+  }
+}

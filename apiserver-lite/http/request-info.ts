@@ -1,0 +1,116 @@
+// What a path and method ask for: the verb, and the resource or the non-resource path. The rules are the reference's;
+// `<name>.orbit.io` groups are aliases of `<name>.k8s.io`.
+export interface RequestInfo {
+  readonly path: string;
+  readonly resourceRequest: boolean;
+  /** get, list, watch, create … for resources, else the lower-case method. */
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** What follows the subresource, still encoded, with its slash (proxies). */
+  readonly rest: string;
+  /** `.orbit.io` was asked for. */
+  readonly alias: boolean;
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+const namespaceSubresources = new Set(["status", "finalize"]);
+
+/** Throws URIError on malformed percent-encoding. */
+export function parseRequest(
+  method: string,
+  path: string,
+  query: string,
+): RequestInfo {
+  const parts = path.split("/");
+  const core = parts[1] === "api";
+  const head = core ? 3 : 4;
+  if ((!core && parts[1] !== "apis") || parts.length <= head || parts[head] === "")
+    return nonResource(method, path);
+  let group = core ? "" : decode(parts[2]!);
+  const version = decode(parts[core ? 2 : 3]!);
+  let alias = false;
+  if (group.endsWith(".orbit.io")) {
+    group = `${group.slice(0, -".orbit.io".length)}.k8s.io`;
+    alias = true;
+  }
+  let at = head;
+  let watchPath = false;
+  if (parts[at] === "watch" && parts.length > at + 1) {
+    watchPath = true;
+    at++;
+  }
+  let namespace = "";
+  if (parts[at] === "namespaces" && parts.length > at + 2 && parts[at + 1]) {
+    const next = parts[at + 2]!;
+    if (next !== "" && !namespaceSubresources.has(next)) {
+      namespace = decode(parts[at + 1]!);
+      at += 2;
+    }
+  }
+  const resource = decode(parts[at] ?? "");
+  const name = decode(parts[at + 1] ?? "");
+  const subresource = decode(parts[at + 2] ?? "");
+  const rest = parts.length > at + 3 ? `/${parts.slice(at + 3).join("/")}` : "";
+  if (resource === "namespaces" && group === "" && namespace === "" && name)
+    namespace = name;
+  let verb = verbs[method] ?? method.toLowerCase();
+  if (watchPath) verb = "watch";
+  else if (name === "") {
+    if (verb === "get") verb = asksWatch(query) ? "watch" : "list";
+    else if (verb === "delete") verb = "deletecollection";
+  } else if (verb === "get" && subresource === "" && asksWatch(query))
+    verb = "watch";
+  if (subresource === "proxy") verb = "proxy";
+  return {
+    path,
+    resourceRequest: true,
+    verb,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name,
+    rest,
+    alias,
+  };
+}
+
+function nonResource(method: string, path: string): RequestInfo {
+  return {
+    path,
+    resourceRequest: false,
+    verb: method.toLowerCase(),
+    group: "",
+    version: "",
+    namespace: "",
+    resource: "",
+    subresource: "",
+    name: "",
+    rest: "",
+    alias: false,
+  };
+}
+
+function decode(part: string): string {
+  return part.includes("%") ? decodeURIComponent(part) : part;
+}
+
+function asksWatch(query: string): boolean {
+  if (!query.includes("watch")) return false;
+  const value = new URLSearchParams(query).get("watch");
+  return value !== null && value !== "0" && value.toLowerCase() !== "false";
+}

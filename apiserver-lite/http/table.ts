@@ -1,0 +1,136 @@
+// Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. The JSON of a row's
+// metadata is kept with the entry; cells hold ages and are made anew for every answer.
+import columnFacts from "../../api/facts/table-columns.json";
+import type { AnyObject } from "../../api/object.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
+import type { IncludeObject } from "./representation.ts";
+
+interface Column {
+  name: string;
+  type: string;
+  format: string;
+  description: string;
+  priority: number;
+}
+
+const columnTable = columnFacts as unknown as Readonly<
+  Record<string, readonly (readonly [string, string, string, number])[]>
+>;
+
+const nameDescription =
+  "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
+
+function columnsOf({ info, strategy }: Endpoint): Column[] {
+  const known = strategy.printRow && columnTable[`${info.kind}.${info.group}`];
+  const rows = known ?? [
+    ["Name", "string", "name", 0] as const,
+    ["Created At", "date", "", 0] as const,
+  ];
+  return rows.map(([name, type, format, priority]) => ({
+    name,
+    type,
+    format,
+    description: name === "Name" ? nameDescription : "",
+    priority,
+  }));
+}
+
+export function partialMetadata(
+  object: Readonly<AnyObject>,
+  metaVersion: string,
+): AnyObject {
+  return {
+    kind: "PartialObjectMetadata",
+    apiVersion: metaVersion,
+    metadata: object.metadata,
+  };
+}
+
+export class TableMaker {
+  constructor(
+    private readonly endpoint: Endpoint,
+    private readonly include: IncludeObject,
+    private readonly metaVersion: string,
+    private readonly now: () => number,
+  ) {}
+
+  table(entries: readonly CacheEntry[], metadata: object): object {
+    return this.tableOf(
+      entries.map((entry) => entry.raw as AnyObject),
+      metadata,
+    );
+  }
+
+  /** `objects` in the stored version. */
+  tableOf(objects: readonly AnyObject[], metadata: object): object {
+    return {
+      ...this.#head(metadata),
+      rows: objects.map((object) => ({
+        cells: this.#cells(object),
+        object: this.#shown(this.endpoint.toServed(object)),
+      })),
+    };
+  }
+
+  /** The table's JSON, from kept pieces. */
+  jsonParts(entries: readonly CacheEntry[], metadata: object): Buffer[] {
+    const parts: Buffer[] = [];
+    let text = `${JSON.stringify({ ...this.#head(metadata), rows: [] }).slice(0, -2)}`;
+    const id = `row|${this.include}|${this.metaVersion}|${this.endpoint.apiVersion}`;
+    let first = true;
+    for (const entry of entries) {
+      const cells = this.#cells(entry.raw as AnyObject);
+      text += `${first ? "" : ","}{"cells":${JSON.stringify(cells)},"object":`;
+      first = false;
+      if (this.include === "None") text += "null}";
+      else {
+        const object = entry.encoding(id, (one) =>
+          Buffer.from(JSON.stringify(this.#shown(this.endpoint.toServed(one.raw as AnyObject)))),
+        );
+        parts.push(Buffer.from(text), object);
+        text = "}";
+      }
+    }
+    parts.push(Buffer.from(`${text}]}\n`));
+    return joined(parts);
+  }
+
+  #head(metadata: object): object {
+    return {
+      kind: "Table",
+      apiVersion: this.metaVersion,
+      metadata,
+      columnDefinitions: columnsOf(this.endpoint),
+    };
+  }
+
+  #cells(object: AnyObject): (string | number | boolean | null)[] {
+    return this.endpoint.strategy.printRow
+      ? this.endpoint.strategy.printRow(object, this.now())
+      : [object.metadata.name, object.metadata.creationTimestamp ?? null];
+  }
+
+  #shown(object: AnyObject): object | null {
+    if (this.include === "None") return null;
+    if (this.include === "Object") return object;
+    return partialMetadata(object, this.metaVersion);
+  }
+}
+
+/** Small pieces joined to chunks of about 64 KiB. */
+function joined(parts: readonly Buffer[]): Buffer[] {
+  const chunks: Buffer[] = [];
+  let pending: Buffer[] = [];
+  let bytes = 0;
+  for (const part of parts) {
+    pending.push(part);
+    bytes += part.length;
+    if (bytes < 65536) continue;
+    chunks.push(Buffer.concat(pending, bytes));
+    pending = [];
+    bytes = 0;
+  }
+  chunks.push(Buffer.concat(pending, bytes));
+  return chunks;
+}

@@ -1,0 +1,131 @@
+// One watch over HTTP: frames queued for the watcher are written once an event-loop turn, initial events with
+// back-pressure; who does not read fast enough is cut off, so that others never wait and memory stays bounded.
+import type { Writable } from "node:stream";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { CacheEvent } from "../cache/history.ts";
+import type { WatchSink } from "../registry/watch.ts";
+import type { Representation } from "./representation.ts";
+
+/** Unsent bytes of one watcher; beyond it is cut. */
+const maxPendingBytes = 16 * 1024 * 1024;
+const initialChunkBytes = 64 * 1024;
+
+/** Writes what all watchers of a server have queued, once a turn. */
+export class WatchFlusher {
+  #dirty: WatchResponse[] = [];
+  #scheduled = false;
+
+  add(watcher: WatchResponse): void {
+    this.#dirty.push(watcher);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      const watchers = this.#dirty;
+      this.#dirty = [];
+      for (const one of watchers) one.flush();
+    });
+  }
+}
+
+export class WatchResponse implements WatchSink {
+  #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  #dirty = false;
+  #out: Writable | undefined;
+  #initial: readonly CacheEntry[] | undefined;
+  #initialAt = 0;
+  #closed = false;
+
+  constructor(
+    private readonly representation: Representation,
+    private readonly flusher: WatchFlusher,
+    /** Cuts the watcher off. */
+    private readonly cut: () => void,
+  ) {}
+
+  initial(entries: readonly CacheEntry[]): void {
+    if (entries.length > 0) this.#initial = entries;
+  }
+
+  event(type: "ADDED" | "MODIFIED" | "DELETED", event: CacheEvent): void {
+    this.#push(this.representation.event(type, event));
+  }
+
+  bookmark(revision: number, initialEnd: boolean): void {
+    this.#push(this.representation.bookmark(revision, initialEnd));
+  }
+
+  /** The headers have been sent: from here on frames flow. */
+  attach(out: Writable): void {
+    this.#out = out;
+    if (this.#initial) this.#sendInitial();
+    else if (this.#queue.length > 0) this.flush();
+  }
+
+  flush(): void {
+    this.#dirty = false;
+    const out = this.#out;
+    if (!out || this.#closed || this.#initial || this.#queue.length === 0)
+      return;
+    const queue = this.#queue;
+    this.#queue = [];
+    const bytes = this.#queuedBytes;
+    this.#queuedBytes = 0;
+    out.write(queue.length === 1 ? queue[0]! : Buffer.concat(queue, bytes));
+    if (out.writableLength > maxPendingBytes) this.#cutOff();
+  }
+
+  /** Ends the stream after what is queued. */
+  end(): void {
+    if (this.#closed) return;
+    this.flush();
+    this.#closed = true;
+    this.#out?.end();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#queue = [];
+    this.#initial = undefined;
+  }
+
+  #push(frame: Buffer): void {
+    if (this.#closed) return;
+    this.#queue.push(frame);
+    this.#queuedBytes += frame.length;
+    if (this.#queuedBytes > maxPendingBytes) return this.#cutOff();
+    if (this.#dirty || !this.#out) return;
+    this.#dirty = true;
+    this.flusher.add(this);
+  }
+
+  #sendInitial(): void {
+    const out = this.#out!;
+    const entries = this.#initial;
+    if (!entries || this.#closed) return;
+    while (this.#initialAt < entries.length) {
+      const frames: Buffer[] = [];
+      let bytes = 0;
+      while (this.#initialAt < entries.length && bytes < initialChunkBytes) {
+        const frame = this.representation.frame(
+          "ADDED",
+          entries[this.#initialAt++]!,
+        );
+        frames.push(frame);
+        bytes += frame.length;
+      }
+      if (!out.write(Buffer.concat(frames, bytes))) {
+        out.once("drain", () => this.#sendInitial());
+        return;
+      }
+    }
+    this.#initial = undefined;
+    this.flush();
+  }
+
+  #cutOff(): void {
+    this.close();
+    this.cut();
+  }
+}

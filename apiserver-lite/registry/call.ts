@@ -1,0 +1,77 @@
+// One call of the registry: who asks, for what, with which options. It is the context strategies and admission get.
+import type { Clock } from "../../api/clock.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { FieldValidation } from "../../api/codec/json.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Registry } from "./registry.ts";
+import type { StrategyContext } from "./strategy.ts";
+
+export interface CallOptions {
+  readonly user: UserInfo;
+  readonly endpoint: Endpoint;
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource?: string;
+  readonly dryRun?: boolean;
+  /** Empty: derived from the user agent. */
+  readonly fieldManager?: string;
+  readonly userAgent?: string;
+  readonly fieldValidation?: FieldValidation;
+  readonly force?: boolean;
+  readonly query?: URLSearchParams;
+}
+
+export class Call implements StrategyContext {
+  readonly warnings: string[] = [];
+  readonly user: UserInfo;
+  readonly endpoint: Endpoint;
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
+  readonly dryRun: boolean;
+  readonly clock: Clock;
+  readonly query: URLSearchParams;
+
+  constructor(
+    readonly registry: Registry,
+    readonly options: CallOptions,
+  ) {
+    this.user = options.user;
+    this.endpoint = options.endpoint;
+    this.namespace = options.namespace;
+    this.name = options.name;
+    this.subresource = options.subresource ?? "";
+    this.dryRun = options.dryRun ?? false;
+    this.clock = registry.clock;
+    this.query = options.query ?? new URLSearchParams();
+  }
+
+  read(
+    group: string,
+    resource: string,
+    namespace: string,
+    name: string,
+  ): Readonly<AnyObject> | undefined {
+    return this.registry.read(group, resource, namespace, name);
+  }
+
+  list(
+    group: string,
+    resource: string,
+    namespace = "",
+  ): readonly Readonly<AnyObject>[] {
+    return this.registry.list(group, resource, namespace);
+  }
+
+  warn(text: string): void {
+    if (!this.warnings.includes(text)) this.warnings.push(text);
+  }
+
+  /** `fieldManager`, or the user agent up to its first "/". */
+  get manager(): string {
+    const { fieldManager, userAgent = "" } = this.options;
+    if (fieldManager) return fieldManager;
+    return userAgent.split("/", 1)[0]!.slice(0, 128) || "unknown";
+  }
+}

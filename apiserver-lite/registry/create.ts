@@ -1,0 +1,161 @@
+// create: names (generateName with retries on collision), system fields, preparation, admission, validation, store.
+import { randomBytes, randomUUID } from "node:crypto";
+import { formatTime } from "../../api/clock.ts";
+import { ApiError, errors, isAlreadyExists } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import { validateObjectMeta } from "./object-meta.ts";
+import type { Call } from "./call.ts";
+import type { StoredKind } from "./endpoint.ts";
+import {
+  admissionAttributes,
+  admit,
+  manageFields,
+  refuseProblems,
+  setDefaults,
+  setServedDefaults,
+  unstoredEntry,
+  validateAdmission,
+  writeObject,
+} from "./write.ts";
+
+const alphabet = "bcdfghjklmnpqrstvwxz2456789";
+const suffixLength = 5;
+const maxGeneratedPrefix = 63 - suffixLength;
+const maxNameAttempts = 8;
+
+/** A generated name's random end; without vowels, so that it spells nothing. */
+export function randomSuffix(): string {
+  let text = "";
+  while (text.length < suffixLength) {
+    for (const byte of randomBytes(16)) {
+      // 27 × 9: no letter is likelier than another.
+      if (byte < 243 && text.length < suffixLength)
+        text += alphabet[byte % alphabet.length];
+    }
+  }
+  return text;
+}
+
+/**
+ * `body`: a private copy in the served version, which create keeps. `applied`: it has managedFields from an apply.
+ * Throws ApiError 409 AlreadyExists, 422, and what admission throws.
+ */
+export async function create(
+  call: Call,
+  body: AnyObject,
+  { applied = false } = {},
+): Promise<CacheEntry> {
+  const kind = storedOf(call);
+  const { generateName, name } = body.metadata;
+  if (name || !generateName) return createOnce(call, kind, body, applied);
+  const text = JSON.stringify(body);
+  for (let attempt = 1; ; attempt++) {
+    const object = JSON.parse(text) as AnyObject;
+    object.metadata.name =
+      generateName.slice(0, maxGeneratedPrefix) + randomSuffix();
+    try {
+      return await createOnce(call, kind, object, applied);
+    } catch (error) {
+      if (!isAlreadyExists(error) || attempt >= maxNameAttempts) throw error;
+    }
+  }
+}
+
+export function storedOf(call: Call): StoredKind {
+  const { stored, info } = call.endpoint;
+  if (!stored) throw errors.methodNotAllowed(info, "create");
+  return stored;
+}
+
+async function createOnce(
+  call: Call,
+  kind: StoredKind,
+  body: AnyObject,
+  applied: boolean,
+): Promise<CacheEntry> {
+  const { endpoint } = call;
+  const { strategy } = endpoint;
+  if (body.metadata.resourceVersion)
+    throw new ApiError({
+      code: 500,
+      message: "resourceVersion should not be set on objects to be created",
+    });
+  setServedDefaults(call, body);
+  let object = endpoint.toStored(body);
+  setSystemFields(call, object);
+  setDefaults(call, object);
+  if (endpoint.hasStatus && strategy.status === undefined)
+    delete object["status"];
+  if (strategy.countsGeneration !== false) object.metadata.generation = 1;
+  else delete object.metadata.generation;
+  let prepared: AnyObject | undefined;
+  try {
+    if (strategy.prepareForCreate) {
+      prepared = object;
+      await strategy.prepareForCreate(object, call);
+    }
+    const attributes = admissionAttributes(
+      call,
+      "CREATE",
+      object,
+      undefined,
+      {},
+      object.metadata.name,
+    );
+    await admit(call, attributes);
+    object = attributes.object!;
+    if (call.registry.admission.length > 0) setDefaults(call, object);
+    if (!applied) manageFields(call, undefined, object);
+    const name = object.metadata.name ?? "";
+    refuseProblems(call, name, [
+      ...validateObjectMeta(object, {
+        namespaced: kind.namespaced,
+        ...(strategy.validateName
+          ? { validateName: strategy.validateName }
+          : {}),
+      }),
+      ...(strategy.validate?.(object, call) ?? []),
+    ]);
+    await validateAdmission(call, attributes);
+    const key = kind.keyOf(object.metadata.namespace ?? "", name);
+    if (call.dryRun) {
+      if (kind.cache.get(key)) throw errors.alreadyExists(endpoint.info, name);
+      const entry = unstoredEntry(kind, key, object);
+      if (prepared) strategy.rollback?.(prepared, call);
+      return entry;
+    }
+    const written = await writeObject(call, kind, key, object, 0);
+    if (written.ok) return written.entry;
+    if (kind.cache.get(key)?.raw.metadata.deletionTimestamp) {
+      throw new ApiError({
+        ...errors.alreadyExists(endpoint.info, name).status,
+        message: `object is being deleted: ${errors.alreadyExists(endpoint.info, name).message}`,
+      });
+    }
+    throw errors.alreadyExists(endpoint.info, name);
+  } catch (error) {
+    if (prepared) strategy.rollback?.(prepared, call);
+    throw error;
+  }
+}
+
+function setSystemFields(call: Call, object: AnyObject): void {
+  const { info } = call.endpoint;
+  const { metadata } = object;
+  if (info.namespaced) {
+    metadata.namespace ||= call.namespace;
+    if (metadata.namespace !== call.namespace)
+      throw errors.badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+  } else if (metadata.namespace === "") {
+    delete metadata.namespace;
+  }
+  metadata.uid = randomUUID();
+  metadata.creationTimestamp = formatTime(call.clock.now());
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.resourceVersion;
+}

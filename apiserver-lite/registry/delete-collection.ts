@@ -1,0 +1,36 @@
+// deletecollection: what a list selects, each deleted as by itself, some at a time.
+import { isNotFound } from "../../api/errors.ts";
+import type { DeleteOptions } from "../../api/types/meta-v1.ts";
+import { Call } from "./call.ts";
+import { remove } from "./delete.ts";
+import { list, listQueryOf, type Listed } from "./list.ts";
+
+/** Deletes in flight at once: they share commits of the store. */
+const workers = 64;
+
+/** Returns what was selected, as the list of the answer. The first error stops it. */
+export async function removeCollection(
+  call: Call,
+  options: DeleteOptions,
+): Promise<Listed> {
+  const listed = await list(call, listQueryOf(call.query));
+  let next = 0;
+  const run = async (): Promise<void> => {
+    for (let entry = listed.entries[next++]; entry; entry = listed.entries[next++]) {
+      const one = new Call(call.registry, {
+        ...call.options,
+        namespace: entry.namespace,
+        name: entry.name,
+      });
+      try {
+        await remove(one, { ...options });
+      } catch (error) {
+        if (isNotFound(error)) continue;
+        next = listed.entries.length;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, run));
+  return listed;
+}

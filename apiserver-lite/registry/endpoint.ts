@@ -1,0 +1,113 @@
+// What the registry knows of one served resource (a version of it), and of the stored kind behind it, which several
+// served versions may share (autoscaling v1 and v2; events of core and of events.k8s.io).
+import { apiVersionOf, type AnyObject } from "../../api/object.ts";
+import type { ResourceInfo } from "../../api/catalogue.ts";
+import { parseApiVersion } from "../../api/object.ts";
+import type { ObjectSchema } from "../../api/schema.ts";
+import type { CachedResource } from "../cache/watch-cache.ts";
+import type { Fields } from "../cache/cache-entry.ts";
+import type { ResourceCache } from "../cache/resource-cache.ts";
+import type { ResourceStrategy } from "./strategy.ts";
+import { convertObject } from "./conversion.ts";
+
+/** Where objects of one kind are kept. */
+export class StoredKind implements CachedResource {
+  /** Set when the watch cache has loaded it. */
+  cache!: ResourceCache;
+
+  constructor(
+    readonly prefix: string,
+    readonly namespaced: boolean,
+    readonly group: string,
+    readonly resource: string,
+    readonly kind: string,
+    /** Of the stored form. */
+    readonly apiVersion: string,
+    readonly strategy: ResourceStrategy,
+    private readonly codec: ValueCodec,
+  ) {}
+
+  get version(): string {
+    return parseApiVersion(this.apiVersion).version;
+  }
+
+  decode(value: Uint8Array): AnyObject {
+    const object = this.codec.decode(value);
+    object.kind = this.kind;
+    if (object.apiVersion !== this.apiVersion)
+      return convertObject(object, this.apiVersion);
+    return object;
+  }
+
+  encode(object: AnyObject, json: Buffer): Uint8Array {
+    return this.codec.encode(object, json);
+  }
+
+  fieldsOf(object: Readonly<AnyObject>): Fields {
+    return this.strategy.selectableFields?.(object) ?? noFields;
+  }
+
+  keyOf(namespace: string, name: string): string {
+    return this.namespaced ? `${namespace}/${name}` : name;
+  }
+
+  storeKey(key: string): string {
+    return `${this.prefix}/${key}`;
+  }
+}
+
+const noFields: Fields = Object.freeze({});
+
+/** The form of values in the store: JSON for the local engines. */
+export interface ValueCodec {
+  decode(value: Uint8Array): AnyObject;
+  /** `json` is the object's JSON as it was made for readers. */
+  encode(object: AnyObject, json: Buffer): Uint8Array;
+}
+
+export const jsonValueCodec: ValueCodec = {
+  decode: (value) =>
+    JSON.parse(
+      Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString(
+        "utf8",
+      ),
+    ) as AnyObject,
+  encode: (_object, json) => json,
+};
+
+/** One served resource. */
+export class Endpoint {
+  readonly apiVersion: string;
+  readonly hasStatus: boolean;
+  /** The constant beginning of its JSON that list items leave out: `{"kind":…,"apiVersion":…,`. */
+  readonly itemSkip: number;
+
+  constructor(
+    readonly info: ResourceInfo,
+    /** Undefined for computed resources (reviews, bindings, componentstatuses). */
+    readonly stored: StoredKind | undefined,
+    readonly strategy: ResourceStrategy,
+    readonly schema: ObjectSchema | undefined,
+  ) {
+    this.apiVersion = apiVersionOf(info);
+    this.hasStatus = info.subresources.some(({ name }) => name === "status");
+    this.itemSkip = Buffer.byteLength(
+      `${JSON.stringify({ kind: info.kind, apiVersion: this.apiVersion }).slice(0, -1)},`,
+    );
+  }
+
+  /** Is the served version the stored one? Then bytes are shared as they are. */
+  get native(): boolean {
+    return this.stored?.apiVersion === this.apiVersion;
+  }
+
+  /** From the stored form into the served one. May give back the same object. */
+  toServed(object: AnyObject): AnyObject {
+    return this.native ? object : convertObject(object, this.apiVersion);
+  }
+
+  toStored(object: AnyObject): AnyObject {
+    if (!this.stored || this.native) return object;
+    return convertObject(object, this.stored.apiVersion);
+  }
+}

@@ -1,0 +1,25 @@
+// get: Most Recent (unset), Any ("0") and Not older than; all from the watch cache.
+import { errors } from "../../api/errors.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { Call } from "./call.ts";
+import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
+
+/** Throws ApiError 404, 504 (version in the future). Synchronous when nothing has to be waited for. */
+export function get(call: Call): CacheEntry | Promise<CacheEntry> {
+  const { registry } = call;
+  const version = parseVersion(call.query.get("resourceVersion") ?? "");
+  const { cache, store } = registry;
+  if ((version ?? store.revision) > cache.revision) {
+    return (
+      version ? notOlderThan(registry, version) : mostRecent(registry)
+    ).then(() => find(call));
+  }
+  return find(call);
+}
+
+function find(call: Call): CacheEntry {
+  const { stored, info } = call.endpoint;
+  const entry = stored?.cache.get(stored.keyOf(call.namespace, call.name));
+  if (!entry) throw errors.notFound(info, call.name);
+  return entry;
+}

@@ -1,0 +1,179 @@
+// patch: JSON, merge, strategic merge and apply. The patch is applied to the live object in the served version, decoded
+// like a body (unknown fields), and goes on as an update; after a conflict it is applied again to the newer state.
+import { conformObject, strictDecodingError } from "../../api/codec/json.ts";
+import { errors } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import { applyPatch } from "../../api/patch/apply.ts";
+import { applyJsonPatch, parseJsonPatch } from "../../api/patch/json-patch.ts";
+import { applyMergePatch } from "../../api/patch/merge-patch.ts";
+import type { PatchSchema } from "../../api/patch/patch-schema.ts";
+import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { Call } from "./call.ts";
+import { create, storedOf } from "./create.ts";
+import { replace, type Replaced } from "./update.ts";
+import { resetPathsOf } from "./write.ts";
+
+export type PatchType = "json" | "merge" | "strategic" | "apply";
+
+/** `document`: the parsed patch; it is not changed. Throws ApiError 400, 404, 409, 415, 422. */
+export async function patch(
+  call: Call,
+  type: PatchType,
+  document: unknown,
+): Promise<Replaced> {
+  if (type === "apply") return apply(call, document as AnyObject);
+  const change = changeOf(call, type, document);
+  return replace(call, (live) => {
+    const served = call.endpoint.toServed(live.copy());
+    const changed = finish(call, change(served), served);
+    return {
+      object: call.endpoint.toStored(changed),
+      conditional: changed.metadata.resourceVersion !== String(live.revision),
+    };
+  });
+}
+
+function changeOf(
+  call: Call,
+  type: Exclude<PatchType, "apply">,
+  document: unknown,
+): (object: AnyObject) => AnyObject {
+  switch (type) {
+    case "json": {
+      const parsed = parseJsonPatch(document);
+      refuseUnknown(call, parsed.unknownFields);
+      return (object) => applyJsonPatch(object, parsed);
+    }
+    case "merge":
+      return (object) => applyMergePatch(object, document);
+    case "strategic": {
+      const schema = call.endpoint.schema as PatchSchema | undefined;
+      if (!schema)
+        throw errors.unsupportedMediaType(
+          "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        );
+      return (object) => applyStrategicMergePatch(object, document, schema);
+    }
+  }
+}
+
+/** Names and shape of a patched object. */
+function finish(
+  call: Call,
+  changed: AnyObject,
+  was: Readonly<AnyObject>,
+): AnyObject {
+  const { endpoint } = call;
+  let object = changed;
+  if (endpoint.schema) {
+    const decoded = conformObject(
+      changed as Record<string, unknown>,
+      endpoint.schema,
+      { fieldValidation: call.options.fieldValidation ?? "Warn" },
+    );
+    refuseUnknown(call, decoded.problems);
+    object = decoded.object as AnyObject;
+  }
+  object.metadata ??= { ...was.metadata };
+  object.kind = endpoint.info.kind;
+  object.apiVersion = endpoint.apiVersion;
+  const { metadata } = object;
+  if (metadata.name !== was.metadata.name)
+    throw errors.badRequest(
+      `the name of the object (${metadata.name ?? ""}) does not match the name on the URL (${call.name})`,
+    );
+  if ((metadata.namespace ?? "") !== (was.metadata.namespace ?? ""))
+    throw errors.badRequest(
+      `the namespace of the object (${metadata.namespace ?? ""}) does not match the namespace on the URL (${call.namespace})`,
+    );
+  return object;
+}
+
+function refuseUnknown(call: Call, problems: readonly string[]): void {
+  if (problems.length === 0) return;
+  const mode = call.options.fieldValidation ?? "Warn";
+  if (mode === "Strict") throw errors.badRequest(strictDecodingError(problems));
+  if (mode === "Warn") for (const problem of problems) call.warn(problem);
+}
+
+async function apply(call: Call, given: AnyObject): Promise<Replaced> {
+  const { endpoint } = call;
+  if (!call.options.fieldManager)
+    throw errors.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
+      {
+        type: "FieldValueRequired",
+        field: "fieldManager",
+        detail: "Required value: is required for apply patch",
+      },
+    ]);
+  checkApplied(call, given);
+  const kind = storedOf(call);
+  const management = {
+    manager: call.manager,
+    apiVersion: endpoint.apiVersion,
+    subresource: call.subresource,
+    nowMs: call.clock.now(),
+    schema: endpoint.schema as PatchSchema | undefined,
+    resetPaths: resetPathsOf(call),
+    force: call.options.force ?? false,
+  };
+  const merge = (live: CacheEntry | undefined): AnyObject => {
+    const applied = structuredClone(given);
+    const served = live && endpoint.toServed(live.copy());
+    return applyPatch(served, applied, management);
+  };
+  const key = kind.keyOf(call.namespace, call.name);
+  if (!kind.cache.get(key)) {
+    if (call.subresource !== "") throw errors.notFound(endpoint.info, call.name);
+    if (given.metadata.uid)
+      throw errors.conflict(
+        endpoint.info,
+        call.name,
+        `uid mismatch: the provided object specified uid ${given.metadata.uid}, and no existing object was found`,
+      );
+    const object = merge(undefined);
+    object.metadata.name ??= call.name;
+    return {
+      entry: await create(call, object, { applied: true }),
+      created: true,
+    };
+  }
+  return replace(call, (live) => {
+    const object = endpoint.toStored(merge(live));
+    return {
+      object,
+      conditional:
+        given.metadata.resourceVersion !== undefined &&
+        given.metadata.resourceVersion !== "",
+      applied: true,
+    };
+  });
+}
+
+function checkApplied(call: Call, given: AnyObject): void {
+  const { endpoint } = call;
+  const { apiVersion, kind } = given;
+  if (!apiVersion || !kind)
+    throw errors.badRequest(
+      `invalid object type: ${JSON.stringify(kind ?? "")} in version ${JSON.stringify(apiVersion ?? "")}`,
+    );
+  if (endpoint.schema) {
+    const decoded = conformObject(
+      given as Record<string, unknown>,
+      endpoint.schema,
+      { fieldValidation: call.options.fieldValidation ?? "Warn" },
+    );
+    refuseUnknown(call, decoded.problems);
+    Object.assign(given, decoded.object);
+  }
+  given.metadata ??= {} as AnyObject["metadata"];
+  given.metadata.name ??= call.name;
+  if (given.metadata.name !== call.name)
+    throw errors.badRequest(
+      `the name of the object (${given.metadata.name}) does not match the name on the URL (${call.name})`,
+    );
+  if (given.metadata.managedFields?.length)
+    throw errors.badRequest("metadata.managedFields must be nil");
+  if (endpoint.info.namespaced) given.metadata.namespace ??= call.namespace;
+}

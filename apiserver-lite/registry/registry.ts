@@ -1,0 +1,183 @@
+// The generic registry: knows every served resource, holds the watch cache, and carries what the verbs share. The verbs
+// themselves are one file each (create.ts, get.ts …) and take a Call.
+import type { Logger } from "pino";
+import type { Catalogue, ResourceInfo } from "../../api/catalogue.ts";
+import type { Clock } from "../../api/clock.ts";
+import { apiVersionOf, type AnyObject } from "../../api/object.ts";
+import { schemaFor } from "../../api/schema.ts";
+import type { Store } from "../../storage/store.ts";
+import type { AdmissionPlugin } from "../admission/plugin.ts";
+import { WatchCache } from "../cache/watch-cache.ts";
+import {
+  Endpoint,
+  jsonValueCodec,
+  StoredKind,
+  type ValueCodec,
+} from "./endpoint.ts";
+import type { ResourceStrategy } from "./strategy.ts";
+
+export interface RegistryOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly catalogue: Catalogue;
+  readonly strategyFor: (
+    group: string,
+    resource: string,
+  ) => ResourceStrategy | undefined;
+  /** In order; the mutating phase runs all, then the validating phase. */
+  readonly admission: readonly AdmissionPlugin[];
+  /** Events are removed this long after their last write. Default 1 h. */
+  readonly eventTtlSeconds?: number;
+  readonly valueCodec?: ValueCodec;
+  readonly historyMs?: number;
+  readonly historyBytes?: number;
+}
+
+const plain: ResourceStrategy = {};
+
+export class Registry {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly catalogue: Catalogue;
+  readonly cache: WatchCache;
+  readonly admission: readonly AdmissionPlugin[];
+  readonly eventTtlSeconds: number;
+  readonly #kinds = new Map<string, StoredKind>();
+  readonly #byResource = new Map<string, StoredKind>();
+  readonly #endpoints = new Map<string, Endpoint>();
+
+  constructor(readonly options: RegistryOptions) {
+    this.clock = options.clock;
+    this.logger = options.logger;
+    this.catalogue = options.catalogue;
+    this.admission = options.admission;
+    this.eventTtlSeconds = options.eventTtlSeconds ?? 3600;
+    this.cache = new WatchCache({
+      store: options.store,
+      clock: options.clock,
+      logger: options.logger,
+      ...(options.historyMs ? { historyMs: options.historyMs } : {}),
+      ...(options.historyBytes ? { historyBytes: options.historyBytes } : {}),
+    });
+  }
+
+  get store(): Store {
+    return this.options.store;
+  }
+
+  /** Loads the whole state. The store has been started. */
+  async start(): Promise<void> {
+    for (const { group, version } of this.catalogue.groupVersions())
+      for (const info of this.catalogue.resources(group, version))
+        this.#storedKind(info);
+    await this.cache.start([...this.#kinds.values()]);
+    for (const kind of this.#kinds.values())
+      kind.cache = this.cache.resource(kind.prefix)!;
+  }
+
+  stop(): void {
+    this.cache.stop();
+  }
+
+  /** The served resource, or undefined. */
+  endpoint(
+    group: string,
+    version: string,
+    resource: string,
+  ): Endpoint | undefined {
+    const key = `${group}/${version}/${resource}`;
+    const known = this.#endpoints.get(key);
+    const info = this.catalogue.resource(group, version, resource);
+    if (known && known.info === info) return known;
+    if (!info) {
+      this.#endpoints.delete(key);
+      return undefined;
+    }
+    const stored = this.#storedKind(info);
+    if (stored && !stored.cache) return undefined;
+    const endpoint = new Endpoint(
+      info,
+      stored,
+      stored?.strategy ?? this.options.strategyFor(group, resource) ?? plain,
+      schemaFor(group, version, info.kind),
+    );
+    this.#endpoints.set(key, endpoint);
+    return endpoint;
+  }
+
+  /** Serves a resource added to the catalogue while running. */
+  async addResource(info: ResourceInfo): Promise<void> {
+    this.catalogue.add(info);
+    const kind = this.#storedKind(info);
+    if (kind) kind.cache ??= await this.cache.register(kind);
+  }
+
+  read(
+    group: string,
+    resource: string,
+    namespace: string,
+    name: string,
+  ): Readonly<AnyObject> | undefined {
+    const kind = this.#byResource.get(`${group}/${resource}`);
+    return kind?.cache?.get(kind.keyOf(namespace, name))?.object;
+  }
+
+  list(
+    group: string,
+    resource: string,
+    namespace = "",
+  ): readonly Readonly<AnyObject>[] {
+    const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
+    return cache ? cache.entries(namespace).map((entry) => entry.object) : [];
+  }
+
+  storedKind(group: string, resource: string): StoredKind | undefined {
+    return this.#byResource.get(`${group}/${resource}`);
+  }
+
+  storedKinds(): Iterable<StoredKind> {
+    return this.#kinds.values();
+  }
+
+  #storedKind(info: ResourceInfo): StoredKind | undefined {
+    const { etcdPrefix, group, resource } = info;
+    if (!etcdPrefix) return undefined;
+    let kind = this.#kinds.get(etcdPrefix);
+    if (!kind) {
+      const { apiVersion, home } = this.#storage(info);
+      kind = new StoredKind(
+        etcdPrefix,
+        info.namespaced,
+        home.group,
+        home.resource,
+        info.kind,
+        apiVersion,
+        this.options.strategyFor(home.group, home.resource) ??
+          this.options.strategyFor(group, resource) ??
+          plain,
+        this.options.valueCodec ?? jsonValueCodec,
+      );
+      this.#kinds.set(etcdPrefix, kind);
+    }
+    this.#byResource.set(`${group}/${resource}`, kind);
+    return kind;
+  }
+
+  /** The stored version, when it is one we know; else the served one (v1beta1 of definitions, which only etcd holds). */
+  #storage(info: ResourceInfo): { apiVersion: string; home: ResourceInfo } {
+    const { storageVersion } = info;
+    const own = apiVersionOf(info);
+    if (!storageVersion || storageVersion === own)
+      return { apiVersion: own, home: info };
+    const slash = storageVersion.indexOf("/");
+    const home = this.catalogue.resource(
+      slash < 0 ? "" : storageVersion.slice(0, slash),
+      storageVersion.slice(slash + 1),
+      info.resource,
+    );
+    return home
+      ? { apiVersion: storageVersion, home }
+      : { apiVersion: own, home: info };
+  }
+}

@@ -1,0 +1,73 @@
+// Subresources with their own code (scale, binding, eviction, token, finalize …): the strategy's handler, with guarded
+// access to the parent. A PATCH reads through the handler, patches, and updates through it.
+import { errors } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import { applyJsonPatch, parseJsonPatch } from "../../api/patch/json-patch.ts";
+import { applyMergePatch } from "../../api/patch/merge-patch.ts";
+import type { DeleteOptions } from "../../api/types/meta-v1.ts";
+import { Call } from "./call.ts";
+import { remove } from "./delete.ts";
+import type { PatchType } from "./patch.ts";
+import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
+import { replace } from "./update.ts";
+
+export function subresourceHandler(call: Call): SubresourceHandler {
+  const handler = call.endpoint.strategy.subresources?.[call.subresource];
+  if (!handler)
+    throw errors.methodNotAllowed(call.endpoint.info, call.subresource);
+  return handler;
+}
+
+export function runSubresource(
+  call: Call,
+  verb: SubresourceRequest["verb"],
+  body: AnyObject | undefined,
+): Promise<AnyObject> {
+  return subresourceHandler(call).handle(
+    { verb, namespace: call.namespace, name: call.name, body, query: call.query },
+    contextOf(call),
+  );
+}
+
+export async function patchSubresource(
+  call: Call,
+  type: PatchType,
+  document: unknown,
+): Promise<AnyObject> {
+  const current = await runSubresource(call, "get", undefined);
+  const copy = JSON.parse(JSON.stringify(current)) as AnyObject;
+  const changed =
+    type === "json"
+      ? applyJsonPatch(copy, parseJsonPatch(document))
+      : applyMergePatch(copy, document);
+  return runSubresource(call, "update", changed);
+}
+
+function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
+  const find = (): Readonly<AnyObject> => {
+    const { stored, info } = call.endpoint;
+    const entry = stored?.cache.get(stored.keyOf(call.namespace, call.name));
+    if (!entry) throw errors.notFound(info, call.name);
+    return entry.object;
+  };
+  return Object.assign(Object.create(call) as Call, {
+    parent: () => Promise.resolve().then(find),
+    mutate: async (change: (object: AnyObject) => void) => {
+      const { entry } = await replace(call, (live) => {
+        const object = live.copy();
+        const before = object.metadata.resourceVersion;
+        change(object);
+        const conditional = object.metadata.resourceVersion !== before;
+        return { object, conditional };
+      });
+      return entry.object as AnyObject;
+    },
+    remove: async (options: DeleteOptions) => {
+      const parent = new Call(call.registry, {
+        ...call.options,
+        subresource: "",
+      });
+      return (await remove(parent, options)).entry.object as AnyObject;
+    },
+  });
+}

@@ -1,0 +1,308 @@
+// Replacing an object: PUT, PATCH, status and every other guarded change go through `replace`.
+//
+// `produce` makes the new object (a private copy, stored version) from the live entry. When another write comes between,
+// it is asked again, unless the new object named a resourceVersion: then the caller gets 409.
+import { errors } from "../../api/errors.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { AnyObject } from "../../api/object.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import { validateObjectMetaUpdate } from "./object-meta.ts";
+import type { Call } from "./call.ts";
+import { create, storedOf } from "./create.ts";
+import { isHeld } from "./delete.ts";
+import type { StoredKind } from "./endpoint.ts";
+import {
+  admissionAttributes,
+  admit,
+  manageFields,
+  refuseProblems,
+  removeObject,
+  setDefaults,
+  setServedDefaults,
+  unstoredEntry,
+  validateAdmission,
+  writeObject,
+} from "./write.ts";
+
+export interface Replaced {
+  readonly entry: CacheEntry;
+  readonly created: boolean;
+}
+
+export interface Replacement {
+  /** A private copy in the stored version, kept afterwards. */
+  readonly object: AnyObject;
+  /** The caller named the version it changed: no retry. */
+  readonly conditional: boolean;
+  /** managedFields are already right (server-side apply). */
+  readonly applied?: boolean;
+  /** Skips strategy and validation: the registry's own changes (finalize, deletion marks). */
+  readonly trusted?: boolean;
+}
+
+export type Produce = (
+  live: CacheEntry,
+) => Replacement | Promise<Replacement>;
+
+const maxAttempts = 64;
+
+/** PUT. `body` is a private copy in the served version. */
+export async function update(call: Call, body: AnyObject): Promise<Replaced> {
+  const { endpoint } = call;
+  const kind = storedOf(call);
+  const { metadata } = body;
+  if (metadata.name && metadata.name !== call.name)
+    throw errors.badRequest(
+      `the name of the object (${metadata.name}) does not match the name on the URL (${call.name})`,
+    );
+  if (endpoint.info.namespaced) {
+    metadata.namespace ||= call.namespace;
+    if (metadata.namespace !== call.namespace)
+      throw errors.badRequest(
+        `the namespace of the object (${metadata.namespace}) does not match the namespace on the URL (${call.namespace})`,
+      );
+  }
+  const live = kind.cache.get(kind.keyOf(call.namespace, call.name));
+  if (
+    !live &&
+    endpoint.strategy.allowCreateOnUpdate &&
+    call.subresource === ""
+  ) {
+    if (metadata.resourceVersion)
+      throw errors.stale(endpoint.info, call.name);
+    return { entry: await create(call, body), created: true };
+  }
+  setServedDefaults(call, body);
+  const object = endpoint.toStored(body);
+  if (
+    !metadata.resourceVersion &&
+    endpoint.strategy.allowUnconditionalUpdate === false
+  ) {
+    refuseProblems(call, call.name, [
+      {
+        type: "FieldValueInvalid",
+        field: "metadata.resourceVersion",
+        detail: "Invalid value: 0x0: must be specified for an update",
+      },
+    ]);
+  }
+  if (metadata.resourceVersion)
+    return replace(call, () => ({ object, conditional: true }));
+  const text = JSON.stringify(object);
+  return replace(call, () => ({
+    object: JSON.parse(text) as AnyObject,
+    conditional: false,
+  }));
+}
+
+/** See the header. Throws ApiError 404, 409, 422. */
+export async function replace(call: Call, produce: Produce): Promise<Replaced> {
+  const kind = storedOf(call);
+  const { info } = call.endpoint;
+  const key = kind.keyOf(call.namespace, call.name);
+  for (let attempt = 1; ; attempt++) {
+    const live = kind.cache.get(key);
+    if (!live) throw errors.notFound(info, call.name);
+    const replacement = await produce(live);
+    const { object, conditional } = replacement;
+    checkPreconditions(call, object, live);
+    let failed = true;
+    try {
+      const next = replacement.trusted
+        ? object
+        : await prepare(call, object, live, replacement.applied ?? false);
+      if (unchanged(next, live)) {
+        failed = false;
+        return { entry: live, created: false };
+      }
+      if (call.dryRun)
+        return {
+          entry: unstoredEntry(kind, key, next, live),
+          created: false,
+        };
+      const done = await commit(call, kind, key, next, live);
+      if (done) {
+        failed = false;
+        return { entry: done, created: false };
+      }
+    } finally {
+      if (failed && !replacement.trusted)
+        call.endpoint.strategy.rollback?.(object, call);
+    }
+    if (conditional || attempt >= maxAttempts)
+      throw kind.cache.get(key)
+        ? errors.stale(info, call.name)
+        : errors.notFound(info, call.name);
+    await call.registry.cache.waitFor(live.revision + 1, 1000);
+  }
+}
+
+function checkPreconditions(
+  call: Call,
+  object: AnyObject,
+  live: CacheEntry,
+): void {
+  const { info } = call.endpoint;
+  const { uid, resourceVersion } = object.metadata;
+  const liveUid = live.raw.metadata.uid;
+  if (uid && liveUid && uid !== liveUid)
+    throw errors.conflict(
+      info,
+      call.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${liveUid}`,
+    );
+  if (resourceVersion && resourceVersion !== String(live.revision)) {
+    if (!/^[0-9]+$/.test(resourceVersion))
+      refuseProblems(call, call.name, [
+        {
+          type: "FieldValueInvalid",
+          field: "metadata.resourceVersion",
+          detail: `Invalid value: ${JSON.stringify(resourceVersion)}: must be a number`,
+        },
+      ]);
+    throw errors.stale(info, call.name);
+  }
+}
+
+/** Undefined: another write came first. */
+async function commit(
+  call: Call,
+  kind: StoredKind,
+  key: string,
+  object: AnyObject,
+  live: CacheEntry,
+): Promise<CacheEntry | undefined> {
+  const { metadata } = object;
+  if (
+    metadata.deletionTimestamp &&
+    !(metadata.deletionGracePeriodSeconds ?? 0) &&
+    !isHeld(object) &&
+    isHeld(live.raw)
+  ) {
+    const result = await removeObject(call, kind, key, live.revision);
+    if (!result.ok) return undefined;
+    call.endpoint.strategy.afterDelete?.(live.raw, call);
+    return unstoredEntry(kind, key, object, live);
+  }
+  const written = await writeObject(call, kind, key, object, live.revision);
+  return written.ok ? written.entry : undefined;
+}
+
+/** Preparation, admission and validation of an update. Returns the object to store. */
+async function prepare(
+  call: Call,
+  given: AnyObject,
+  live: CacheEntry,
+  applied: boolean,
+): Promise<AnyObject> {
+  const { endpoint } = call;
+  const { strategy } = endpoint;
+  const old = live.raw;
+  let object = given;
+  keepSystemFields(object, old);
+  if (call.subresource === "status") object = takeStatus(object, old);
+  else if (endpoint.hasStatus && call.subresource === "") {
+    if (old["status"] === undefined) delete object["status"];
+    else object["status"] = structuredCopy(old["status"]);
+  }
+  setDefaults(call, object);
+  if (call.subresource === "status")
+    strategy.status?.prepareForUpdate?.(object, old, call);
+  else if (call.subresource === "")
+    await strategy.prepareForUpdate?.(object, old, call);
+  const attributes = admissionAttributes(call, "UPDATE", object, old);
+  await admit(call, attributes);
+  object = attributes.object!;
+  if (call.registry.admission.length > 0) setDefaults(call, object);
+  countGeneration(call, object, old);
+  if (!applied) manageFields(call, old, object);
+  refuseProblems(call, call.name, [
+    ...validateObjectMetaUpdate(object, old),
+    ...validateChange(call, object, old),
+  ]);
+  await validateAdmission(call, attributes);
+  return object;
+}
+
+function validateChange(
+  call: Call,
+  object: AnyObject,
+  old: Readonly<AnyObject>,
+) {
+  const { strategy } = call.endpoint;
+  if (call.subresource === "status")
+    return strategy.status?.validateUpdate?.(object, old, call) ?? [];
+  if (call.subresource !== "" && call.subresource !== "scale") return [];
+  return [
+    ...(strategy.validate?.(object, call) ?? []),
+    ...(strategy.validateUpdate?.(object, old, call) ?? []),
+  ];
+}
+
+function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
+  const next = object.metadata;
+  const was = old.metadata;
+  next.name ||= was.name;
+  if (was.uid) next.uid = was.uid;
+  keep("creationTimestamp");
+  keep("deletionTimestamp");
+  keep("deletionGracePeriodSeconds");
+  keep("generation");
+  delete next.selfLink;
+
+  function keep(
+    field:
+      | "creationTimestamp"
+      | "deletionTimestamp"
+      | "deletionGracePeriodSeconds"
+      | "generation",
+  ): void {
+    if (was[field] === undefined) delete next[field];
+    else next[field] = was[field] as never;
+  }
+}
+
+/** An update of /status changes status and metadata only. */
+function takeStatus(object: AnyObject, old: Readonly<AnyObject>): AnyObject {
+  const next = { ...(structuredCopy(old) as AnyObject) };
+  next.metadata = object.metadata;
+  if (old.metadata.ownerReferences)
+    next.metadata.ownerReferences = old.metadata.ownerReferences;
+  else delete next.metadata.ownerReferences;
+  if (object["status"] === undefined) delete next["status"];
+  else next["status"] = object["status"];
+  return next;
+}
+
+function countGeneration(
+  call: Call,
+  object: AnyObject,
+  old: Readonly<AnyObject>,
+): void {
+  if (call.endpoint.strategy.countsGeneration === false) return;
+  if (call.subresource === "status") return;
+  if (!sameSpec(object, old))
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+/** Equal but for metadata and status? */
+function sameSpec(a: Readonly<AnyObject>, b: Readonly<AnyObject>): boolean {
+  const ignored = new Set(["metadata", "status", "kind", "apiVersion"]);
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)]))
+    if (!ignored.has(key) && !isDeepStrictEqual(a[key], b[key])) return false;
+  return true;
+}
+
+function unchanged(object: AnyObject, live: CacheEntry): boolean {
+  const old = live.raw;
+  const version = object.metadata.resourceVersion;
+  object.metadata.resourceVersion = String(live.revision);
+  const same = isDeepStrictEqual(object, old);
+  if (version === undefined) delete object.metadata.resourceVersion;
+  else object.metadata.resourceVersion = version;
+  return same;
+}
+
+function structuredCopy(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value)) as unknown;
+}

@@ -1,0 +1,145 @@
+// watch: where the stream starts (now, history, initial events), which events a selector turns into ADDED and DELETED,
+// and bookmarks. What a watcher does with an event is its sink's: HTTP frames or objects in process.
+//
+// Invariant: the sink is called synchronously, in revision order, with no gap and nothing twice between the initial
+// state and the events after it.
+import { errors, type FieldError } from "../../api/errors.ts";
+import { fieldErrors } from "../../api/field-errors.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { CacheEvent } from "../cache/history.ts";
+import type { Call } from "./call.ts";
+import { selectionOf } from "./selection.ts";
+import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
+
+export type WatchType = "ADDED" | "MODIFIED" | "DELETED";
+
+export interface WatchSink {
+  /** The state to begin with; called at most once, before everything else. */
+  initial(entries: readonly CacheEntry[]): void;
+  /** For DELETED the object is event.previous with the event's revision. */
+  event(type: WatchType, event: CacheEvent): void;
+  /** `initialEnd`: the initial state is complete. */
+  bookmark(revision: number, initialEnd: boolean): void;
+}
+
+export interface WatchQuery {
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly allowWatchBookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+}
+
+export interface OpenWatch {
+  /** Sends a bookmark of the present revision, when bookmarks were asked for. */
+  bookmark(): void;
+  close(): void;
+}
+
+export function watchQueryOf(query: URLSearchParams): WatchQuery {
+  const initial = query.get("sendInitialEvents");
+  return {
+    labelSelector: query.get("labelSelector") ?? "",
+    fieldSelector: query.get("fieldSelector") ?? "",
+    resourceVersion: query.get("resourceVersion") ?? "",
+    resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
+    allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
+    sendInitialEvents: initial === null ? undefined : isTrue(initial),
+  };
+}
+
+export function isTrue(text: string | null): boolean {
+  return text !== null && !["", "0", "false", "False"].includes(text);
+}
+
+/** Throws ApiError 400, 410, 422, 504 before the first call of the sink. */
+export async function watch(
+  call: Call,
+  query: WatchQuery,
+  sink: WatchSink,
+): Promise<OpenWatch> {
+  const { endpoint, registry } = call;
+  const kind = endpoint.stored;
+  if (!kind) throw errors.methodNotAllowed(endpoint.info, "watch");
+  validateWatchQuery(query);
+  const selection = selectionOf(
+    endpoint,
+    call.namespace,
+    query.labelSelector,
+    query.fieldSelector,
+  );
+  const version = parseVersion(query.resourceVersion);
+  if (version === undefined || version === 0) await mostRecent(registry);
+  else if (query.sendInitialEvents) await notOlderThan(registry, version);
+
+  const { cache } = kind;
+  const fromState =
+    query.sendInitialEvents === true ||
+    (query.sendInitialEvents === undefined && !version);
+  let after = registry.cache.revision;
+  if (!fromState && version) {
+    after = version;
+    if (version < cache.history.floor)
+      throw errors.expired(
+        `too old resource version: ${version} (${cache.history.floor})`,
+      );
+  }
+  const deliver = (event: CacheEvent): void => {
+    if (event.revision <= after) return;
+    const is = event.entry !== undefined && selection.matches(event.entry);
+    const was =
+      event.previous !== undefined && selection.matches(event.previous);
+    if (is) sink.event(was ? "MODIFIED" : "ADDED", event);
+    else if (was) sink.event("DELETED", event);
+  };
+  if (fromState) {
+    const entries = [...cache.range(selection.from, selection.to)];
+    sink.initial(
+      selection.all ? entries : entries.filter((e) => selection.matches(e)),
+    );
+    if (query.sendInitialEvents && query.allowWatchBookmarks)
+      sink.bookmark(after, true);
+  } else if (version) {
+    for (const event of cache.history.after(version)) deliver(event);
+  }
+  const stop = cache.listen(deliver);
+  return {
+    bookmark: () => {
+      if (query.allowWatchBookmarks && registry.cache.revision >= after)
+        sink.bookmark(registry.cache.revision, false);
+    },
+    close: stop,
+  };
+}
+
+function validateWatchQuery(query: WatchQuery): void {
+  const { resourceVersionMatch: match, sendInitialEvents } = query;
+  const problems: FieldError[] = [];
+  if (sendInitialEvents === undefined) {
+    if (match !== "")
+      problems.push(
+        fieldErrors.forbidden(
+          "resourceVersionMatch",
+          "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ),
+      );
+  } else if (match !== "NotOlderThan") {
+    problems.push(
+      match === ""
+        ? fieldErrors.forbidden(
+            "resourceVersionMatch",
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+          )
+        : fieldErrors.notSupported("resourceVersionMatch", match, [
+            "NotOlderThan",
+          ]),
+    );
+  }
+  if (problems.length > 0)
+    throw errors.invalid(
+      { group: "meta.k8s.io", kind: "ListOptions" },
+      "",
+      problems,
+    );
+}

@@ -1,0 +1,195 @@
+// The last steps every write shares: defaults, admission, validation, ownership of fields, and the guarded write into
+// the store that makes the entry's bytes with the revision inside.
+import { errors, type FieldError } from "../../api/errors.ts";
+import { applyDefaults } from "../../api/defaults.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import { updateManagedFields } from "../../api/patch/apply.ts";
+import type { PatchSchema } from "../../api/patch/patch-schema.ts";
+import { StoreError, type WriteResult } from "../../storage/store.ts";
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+} from "../admission/plugin.ts";
+import { CacheEntry } from "../cache/cache-entry.ts";
+import {
+  encodeObject,
+  entryOf,
+  type PendingEntry,
+} from "../cache/watch-cache.ts";
+import type { Call } from "./call.ts";
+import type { StoredKind } from "./endpoint.ts";
+
+/** Defaults of the stored version; the served version's have been set when the body was decoded. */
+export function setDefaults(call: Call, object: AnyObject): void {
+  const { endpoint } = call;
+  const kind = endpoint.stored;
+  const { group, version } = parseApiVersion(
+    kind?.apiVersion ?? endpoint.apiVersion,
+  );
+  applyDefaults(object, { group, version, kind: endpoint.info.kind });
+  endpoint.strategy.setDefaults?.(object);
+}
+
+/** Of an object in the served version, before it is converted for storage. */
+export function setServedDefaults(call: Call, object: AnyObject): void {
+  const { group, version, kind } = call.endpoint.info;
+  if (!call.endpoint.native) applyDefaults(object, { group, version, kind });
+}
+
+export function admissionAttributes(
+  call: Call,
+  operation: AdmissionAttributes["operation"],
+  object: AnyObject | undefined,
+  oldObject: Readonly<AnyObject> | undefined,
+  options: object = {},
+  name = call.name,
+): AdmissionAttributes {
+  const { group, version, resource, kind } = call.endpoint.info;
+  return {
+    operation,
+    resource: { group, version, resource },
+    kind: { group, version, kind },
+    subresource: call.subresource,
+    namespace: call.namespace,
+    name,
+    user: call.user,
+    dryRun: call.dryRun,
+    options,
+    object,
+    oldObject,
+  };
+}
+
+export async function admit(
+  call: Call,
+  attributes: AdmissionAttributes,
+): Promise<void> {
+  for (const plugin of call.registry.admission) {
+    const result = plugin.admit?.(attributes, call);
+    if (result) await result;
+  }
+}
+
+export async function validateAdmission(
+  call: Call,
+  attributes: AdmissionAttributes,
+): Promise<void> {
+  for (const plugin of call.registry.admission as readonly AdmissionPlugin[]) {
+    const result = plugin.validate?.(attributes, call);
+    if (result) await result;
+  }
+}
+
+export function refuseProblems(
+  call: Call,
+  name: string,
+  problems: readonly FieldError[],
+): void {
+  if (problems.length === 0) return;
+  const { group, kind } = call.endpoint.info;
+  throw errors.invalid({ group, kind }, name, problems);
+}
+
+export function manageFields(
+  call: Call,
+  live: Readonly<AnyObject> | undefined,
+  object: AnyObject,
+): void {
+  const { endpoint } = call;
+  updateManagedFields(live, object, {
+    manager: call.manager,
+    apiVersion: endpoint.apiVersion,
+    subresource: call.subresource,
+    nowMs: call.clock.now(),
+    schema: endpoint.schema as PatchSchema | undefined,
+    resetPaths: resetPathsOf(call),
+  });
+}
+
+export function resetPathsOf(call: Call): readonly (readonly string[])[] {
+  if (!call.endpoint.hasStatus) return [];
+  return call.subresource === "status" ? [["spec"]] : [["status"]];
+}
+
+export type Written =
+  | { ok: true; entry: CacheEntry }
+  | { ok: false; revision: number | undefined };
+
+/** Writes `object` (in the stored version; it is kept) when the key's last revision is `expected` (0: none). */
+export async function writeObject(
+  call: Call,
+  kind: StoredKind,
+  key: string,
+  object: AnyObject,
+  expected: number,
+): Promise<Written> {
+  const pending: PendingEntry = { entry: undefined };
+  const result = await storeWrite(call, {
+    key: kind.storeKey(key),
+    expectedRevision: expected,
+    attachment: pending,
+    encode: (revision) => {
+      const entry = entryOf(kind, key, object, revision);
+      pending.entry = entry;
+      return kind.encode(object, entry.json);
+    },
+    ...(kind.kind === "Event"
+      ? { ttlSeconds: call.registry.eventTtlSeconds }
+      : {}),
+  });
+  if (!result.ok) return { ok: false, revision: result.current?.revision };
+  const entry = pending.entry!;
+  // An engine that learnt the revision only now: its own event has brought the entry.
+  if (entry.revision !== result.revision)
+    return { ok: true, entry: entryOf(kind, key, object, result.revision) };
+  return { ok: true, entry };
+}
+
+export function removeObject(
+  call: Call,
+  kind: StoredKind,
+  key: string,
+  expected: number,
+): Promise<WriteResult> {
+  return storeWrite(call, {
+    key: kind.storeKey(key),
+    expectedRevision: expected,
+    encode: () => undefined,
+  });
+}
+
+async function storeWrite(
+  call: Call,
+  op: Parameters<Call["registry"]["store"]["write"]>[0],
+): Promise<WriteResult> {
+  try {
+    return await call.registry.store.write(op);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    call.registry.logger.error({ err: error }, "write to the store failed");
+    throw error.code === "full"
+      ? errors.internal(`store: ${error.message}`)
+      : errors.unavailable(`store: ${error.message}`);
+  }
+}
+
+/** What a dry run answers: the object as it would be stored. */
+export function unstoredEntry(
+  kind: StoredKind,
+  key: string,
+  object: AnyObject,
+  live?: CacheEntry,
+): CacheEntry {
+  if (live) object.metadata.resourceVersion = String(live.revision);
+  else delete object.metadata.resourceVersion;
+  return new CacheEntry(
+    key,
+    object.metadata.namespace ?? "",
+    object.metadata.name,
+    0,
+    encodeObject(object),
+    {},
+    kind.fieldsOf(object),
+    object,
+  );
+}
