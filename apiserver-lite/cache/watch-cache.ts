@@ -146,7 +146,10 @@ export class WatchCache {
     });
   }
 
-  #install(kind: CachedResource, entries: readonly CacheEntry[]): ResourceCache {
+  #install(
+    kind: CachedResource,
+    entries: readonly CacheEntry[],
+  ): ResourceCache {
     const cache = new ResourceCache(
       kind.prefix,
       kind.namespaced,

@@ -1,7 +1,11 @@
 // Discovery: /api, /apis, /api/v1, /apis/g/v and the aggregated form of the first two (v2, v2beta1) with an ETag, made
 // from the catalogue and remade when it changes.
 import { createHash } from "node:crypto";
-import type { Catalogue, GroupVersionInfo, ResourceInfo } from "../../api/catalogue.ts";
+import type {
+  Catalogue,
+  GroupVersionInfo,
+  ResourceInfo,
+} from "../../api/catalogue.ts";
 import { apiVersionOf } from "../../api/object.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { pathNotFound, type Asked } from "../http/resource-handler.ts";
@@ -33,10 +37,22 @@ export class Discovery {
 
   paths(): PathHandler[] {
     return [
-      { path: "/api", handle: (exchange, asked) => this.#root(exchange, asked, true) },
-      { path: "/apis", handle: (exchange, asked) => this.#root(exchange, asked, false) },
-      { path: "/api/", handle: (exchange, asked) => this.#below(exchange, asked, true) },
-      { path: "/apis/", handle: (exchange, asked) => this.#below(exchange, asked, false) },
+      {
+        path: "/api",
+        handle: (exchange, asked) => this.#root(exchange, asked, true),
+      },
+      {
+        path: "/apis",
+        handle: (exchange, asked) => this.#root(exchange, asked, false),
+      },
+      {
+        path: "/api/",
+        handle: (exchange, asked) => this.#below(exchange, asked, true),
+      },
+      {
+        path: "/apis/",
+        handle: (exchange, asked) => this.#below(exchange, asked, false),
+      },
     ];
   }
 
@@ -54,7 +70,9 @@ export class Discovery {
       return send(exchange, asked, {
         kind: "APIVersions",
         versions: ["v1"],
-        serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: serverAddress() }],
+        serverAddressByClientCIDRs: [
+          { clientCIDR: "0.0.0.0/0", serverAddress: serverAddress() },
+        ],
       });
     send(exchange, asked, {
       kind: "APIGroupList",
@@ -67,16 +85,22 @@ export class Discovery {
     const parts = asked.info.path.split("/").filter(Boolean);
     const { catalogue, send } = this.options;
     if (core) {
-      if (parts.length !== 2 || !catalogue.hasGroupVersion("", parts[1]!)) throw pathNotFound();
+      if (parts.length !== 2 || !catalogue.hasGroupVersion("", parts[1]!))
+        throw pathNotFound();
       return send(exchange, asked, this.#resourceList("", parts[1]!));
     }
     const group = canonicalGroup(parts[1] ?? "");
     if (parts.length === 2) {
       const found = this.#groups().find((one) => one.name === group);
       if (!found) throw pathNotFound();
-      return send(exchange, asked, { kind: "APIGroup", apiVersion: "v1", ...groupObject(found) });
+      return send(exchange, asked, {
+        kind: "APIGroup",
+        apiVersion: "v1",
+        ...groupObject(found),
+      });
     }
-    if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!)) throw pathNotFound();
+    if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!))
+      throw pathNotFound();
     send(exchange, asked, this.#resourceList(group, parts[2]!));
   }
 
@@ -107,7 +131,9 @@ export class Discovery {
         verbs: info.verbs,
         ...(info.shortNames.length > 0 ? { shortNames: info.shortNames } : {}),
         ...(info.categories.length > 0 ? { categories: info.categories } : {}),
-        ...(info.storageVersionHash ? { storageVersionHash: info.storageVersionHash } : {}),
+        ...(info.storageVersionHash
+          ? { storageVersionHash: info.storageVersionHash }
+          : {}),
       });
       for (const sub of info.subresources) {
         if (!this.#served(sub)) continue;
@@ -116,7 +142,12 @@ export class Discovery {
           name: `${info.resource}/${sub.name}`,
           singularName: "",
           namespaced: info.namespaced,
-          ...(sub.apiVersion ? { group: subVersion ? subGroup : "", version: subVersion ?? subGroup } : {}),
+          ...(sub.apiVersion
+            ? {
+                group: subVersion ? subGroup : "",
+                version: subVersion ?? subGroup,
+              }
+            : {}),
           kind: sub.kind,
           verbs: sub.verbs,
         });
@@ -130,11 +161,18 @@ export class Discovery {
     };
   }
 
-  #sendAggregated(exchange: Exchange, asked: Asked, core: boolean, version: string): void {
+  #sendAggregated(
+    exchange: Exchange,
+    asked: Asked,
+    core: boolean,
+    version: string,
+  ): void {
     const key = `${core}|${version}`;
     let known = this.#aggregated.get(key);
     if (!known) {
-      const body = Buffer.from(`${JSON.stringify(this.#aggregate(core, version))}\n`);
+      const body = Buffer.from(
+        `${JSON.stringify(this.#aggregate(core, version))}\n`,
+      );
       const etag = `"${createHash("sha512").update(body).digest("hex").toUpperCase()}"`;
       known = { body, etag };
       this.#aggregated.set(key, known);
@@ -146,13 +184,21 @@ export class Discovery {
       "cache-control": "public",
       "content-type": `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
     };
-    if (exchange.headers["if-none-match"] === known.etag) return exchange.respond(304, headers);
+    if (exchange.headers["if-none-match"] === known.etag)
+      return exchange.respond(304, headers);
     exchange.respond(200, headers, known.body);
   }
 
   #aggregate(core: boolean, version: string): object {
     const groups = core
-      ? [{ name: "", versions: this.options.catalogue.groupVersions().filter((info) => info.group === "") }]
+      ? [
+          {
+            name: "",
+            versions: this.options.catalogue
+              .groupVersions()
+              .filter((info) => info.group === ""),
+          },
+        ]
       : this.#groups();
     return {
       kind: "APIGroupDiscoveryList",
@@ -175,8 +221,11 @@ export class Discovery {
   #aggregatedResource(info: ResourceInfo): object {
     const scope = info.namespaced ? "Namespaced" : "Cluster";
     const kindOf = (kind: string, apiVersion: string | undefined) => {
-      if (!apiVersion) return { group: info.group, version: info.version, kind };
-      const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+      if (!apiVersion)
+        return { group: info.group, version: info.version, kind };
+      const [group, version] = apiVersion.includes("/")
+        ? apiVersion.split("/")
+        : ["", apiVersion];
       return { group, version, kind };
     };
     const subresources = info.subresources
@@ -200,13 +249,28 @@ export class Discovery {
 }
 
 function canonicalGroup(group: string): string {
-  return group.endsWith(".orbit.io") ? `${group.slice(0, -".orbit.io".length)}.k8s.io` : group;
+  return group.endsWith(".orbit.io")
+    ? `${group.slice(0, -".orbit.io".length)}.k8s.io`
+    : group;
 }
 
-function groupObject({ name, versions }: { name: string; versions: readonly GroupVersionInfo[] }): object {
-  const shown = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
+function groupObject({
+  name,
+  versions,
+}: {
+  name: string;
+  versions: readonly GroupVersionInfo[];
+}): object {
+  const shown = versions.map(({ version }) => ({
+    groupVersion: `${name}/${version}`,
+    version,
+  }));
   const preferred = versions.findIndex((info) => info.preferred);
-  return { name, versions: shown, preferredVersion: shown[Math.max(preferred, 0)] };
+  return {
+    name,
+    versions: shown,
+    preferredVersion: shown[Math.max(preferred, 0)],
+  };
 }
 
 /** v2 or v2beta1 when the client accepts the aggregated form before the plain one. */
@@ -214,7 +278,11 @@ function aggregatedVersion(accept: string | undefined): string | undefined {
   if (!accept?.includes("APIGroupDiscoveryList")) return undefined;
   for (const clause of accept.split(",")) {
     if (!clause.includes("as=APIGroupDiscoveryList")) continue;
-    if (!clause.includes("g=apidiscovery.k8s.io") && !clause.includes("g=apidiscovery.orbit.io")) continue;
+    if (
+      !clause.includes("g=apidiscovery.k8s.io") &&
+      !clause.includes("g=apidiscovery.orbit.io")
+    )
+      continue;
     if (!clause.trim().startsWith("application/json")) continue;
     const version = /v=(v2beta1|v2)\b/.exec(clause)?.[1];
     if (version) return version;

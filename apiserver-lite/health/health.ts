@@ -13,11 +13,16 @@ export interface HealthCheck {
 
 const timeoutMs = 10_000;
 
-export function healthPaths(checks: () => readonly HealthCheck[]): PathHandler[] {
+export function healthPaths(
+  checks: () => readonly HealthCheck[],
+): PathHandler[] {
   return (["healthz", "livez", "readyz"] as const).flatMap((endpoint) => {
     const own = () => checks().filter(({ on }) => !on || on.includes(endpoint));
     return [
-      { path: `/${endpoint}`, handle: (exchange, asked) => answer(exchange, asked, endpoint, own()) },
+      {
+        path: `/${endpoint}`,
+        handle: (exchange, asked) => answer(exchange, asked, endpoint, own()),
+      },
       {
         path: `/${endpoint}/`,
         handle: (exchange, asked) => {
@@ -70,12 +75,16 @@ async function answer(
     return exchange.respond(
       500,
       headers,
-      single ? `internal server error: ${failed[0]} failed\n` : `${lines.join("\n")}\n${endpoint} check failed\n`,
+      single
+        ? `internal server error: ${failed[0]} failed\n`
+        : `${lines.join("\n")}\n${endpoint} check failed\n`,
     );
   exchange.respond(
     200,
     headers,
-    asked.query.has("verbose") ? `${lines.join("\n")}\n${endpoint} check passed\n` : "ok",
+    asked.query.has("verbose")
+      ? `${lines.join("\n")}\n${endpoint} check passed\n`
+      : "ok",
   );
 }
 

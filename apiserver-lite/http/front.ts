@@ -5,7 +5,11 @@ import { randomUUID } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
-import type { AccessAttributes, Authorizer, UserInfo } from "../../api/contracts.ts";
+import type {
+  AccessAttributes,
+  Authorizer,
+  UserInfo,
+} from "../../api/contracts.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type { RequestAuthenticator } from "../authentication/authenticator.ts";
 import type { Exchange } from "./exchange.ts";
@@ -14,7 +18,12 @@ import { impersonate } from "./impersonation.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Negotiator } from "./negotiation.ts";
 import { parseRequest, type RequestInfo } from "./request-info.ts";
-import { pathNotFound, wantsPretty, type Asked, type ResourceHandler } from "./resource-handler.ts";
+import {
+  pathNotFound,
+  wantsPretty,
+  type Asked,
+  type ResourceHandler,
+} from "./resource-handler.ts";
 
 /** A path outside the resources: discovery, health, version, metrics. */
 export interface PathHandler {
@@ -42,7 +51,12 @@ export interface FrontOptions {
 }
 
 export interface Observer {
-  finished(info: RequestInfo, method: string, status: number, startedMs: number): void;
+  finished(
+    info: RequestInfo,
+    method: string,
+    status: number,
+    startedMs: number,
+  ): void;
 }
 
 export class Front {
@@ -51,14 +65,15 @@ export class Front {
 
   constructor(readonly options: FrontOptions) {
     for (const handler of options.paths) {
-      if (handler.path.endsWith("/") && handler.path !== "/") this.#prefixes.push(handler);
+      if (handler.path.endsWith("/") && handler.path !== "/")
+        this.#prefixes.push(handler);
       else this.#exact.set(handler.path, handler);
     }
     this.#prefixes.sort((a, b) => b.path.length - a.path.length);
   }
 
-  /** Never rejects. */
-  async handle(exchange: Exchange): Promise<void> {
+  /** Never rejects. `as`: a part of this process asks, past authentication and authorization. */
+  async handle(exchange: Exchange, as?: UserInfo): Promise<void> {
     const startedMs = performance.now();
     const headers: OutgoingHttpHeaders = {};
     let info: RequestInfo | undefined;
@@ -66,20 +81,42 @@ export class Front {
     const { observe } = this.options;
     try {
       const audit = exchange.headers["audit-id"];
-      headers["audit-id"] = typeof audit === "string" && audit.length <= 64 && /^[\x21-\x7e]+$/.test(audit) ? audit : randomUUID();
+      headers["audit-id"] =
+        typeof audit === "string" &&
+        audit.length <= 64 &&
+        /^[\x21-\x7e]+$/.test(audit)
+          ? audit
+          : randomUUID();
       const { options } = this;
-      if (options.strictTransportSecurity) headers["strict-transport-security"] = options.strictTransportSecurity;
+      if (options.strictTransportSecurity)
+        headers["strict-transport-security"] = options.strictTransportSecurity;
       const refusal = options.refusing();
       if (refusal) {
         headers["connection"] = "close";
-        throw errors.tooManyRequests("The apiserver is shutting down, please try again later.", refusal.retryAfterSeconds);
+        throw errors.tooManyRequests(
+          "The apiserver is shutting down, please try again later.",
+          refusal.retryAfterSeconds,
+        );
       }
-      if (options.corsAllowedOrigins.length > 0 && this.#cors(exchange, headers)) return;
-      const asked = await this.#ask(exchange.method, exchange.url, exchange.headers, exchange, headers);
+      if (
+        options.corsAllowedOrigins.length > 0 &&
+        this.#cors(exchange, headers)
+      )
+        return;
+      const asked = await this.#ask(
+        exchange.method,
+        exchange.url,
+        exchange.headers,
+        exchange,
+        headers,
+        as,
+      );
       info = asked.info;
       release = options.limiter.enter(info, asked.user);
-      await this.#authorize(asked);
-      const handler = this.#exact.get(info.path) ?? this.#prefixHandler(info.path);
+      if (!as) await this.#authorize(asked);
+      const handler =
+        this.#exact.get(info.path) ??
+        (info.resourceRequest ? undefined : this.#prefixHandler(info.path));
       const running = handler
         ? handler.handle(exchange, asked)
         : info.resourceRequest
@@ -90,15 +127,26 @@ export class Front {
       this.#fail(exchange, headers, error);
     } finally {
       release?.();
-      if (observe && info) observe.finished(info, exchange.method, exchange.status, startedMs);
+      if (observe && info)
+        observe.finished(info, exchange.method, exchange.status, startedMs);
     }
   }
 
   /** An upgrade: answers on the socket when it is refused. Never rejects. */
-  async upgrade(exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> {
+  async upgrade(
+    exchange: Exchange,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> {
     const headers: OutgoingHttpHeaders = {};
     try {
-      const asked = await this.#ask(exchange.method, exchange.url, exchange.headers, exchange, headers);
+      const asked = await this.#ask(
+        exchange.method,
+        exchange.url,
+        exchange.headers,
+        exchange,
+        headers,
+      );
       await this.#authorize(asked);
       await this.options.resources.upgrade(exchange, asked, socket, head);
     } catch (error) {
@@ -122,6 +170,7 @@ export class Front {
     requestHeaders: Exchange["headers"],
     exchange: Exchange,
     headers: OutgoingHttpHeaders,
+    as?: UserInfo,
   ): Promise<Asked> {
     const mark = url.indexOf("?");
     const path = mark < 0 ? url : url.slice(0, mark);
@@ -132,8 +181,12 @@ export class Front {
     } catch {
       throw errors.badRequest("malformed percent-encoding in the path");
     }
-    let user = await this.#authenticate(exchange, path);
-    if (requestHeaders["impersonate-user"] !== undefined || requestHeaders["impersonate-group"] !== undefined || requestHeaders["impersonate-uid"] !== undefined)
+    let user = as ?? (await this.#authenticate(exchange, path));
+    if (
+      requestHeaders["impersonate-user"] !== undefined ||
+      requestHeaders["impersonate-group"] !== undefined ||
+      requestHeaders["impersonate-uid"] !== undefined
+    )
       user = await impersonate(user, requestHeaders, this.options.authorizer);
     return {
       info,
@@ -163,7 +216,8 @@ export class Front {
         const result = await authenticator.authenticate(request);
         if (result) return result.user;
       } catch (error) {
-        if (!(error instanceof ApiError)) this.options.logger.debug({ err: error }, "authentication failed");
+        if (!(error instanceof ApiError))
+          this.options.logger.debug({ err: error }, "authentication failed");
         refused = true;
       }
     }
@@ -193,12 +247,14 @@ export class Front {
       if (labelSelector) attributes.labelSelector = labelSelector;
     }
     const answer = authorizer.authorize(attributes);
-    const { decision, reason } = answer instanceof Promise ? await answer : answer;
+    const { decision, reason } =
+      answer instanceof Promise ? await answer : answer;
     if (decision !== "allow") throw forbidden(attributes, reason);
   }
 
   #prefixHandler(path: string): PathHandler | undefined {
-    for (const handler of this.#prefixes) if (path.startsWith(handler.path)) return handler;
+    for (const handler of this.#prefixes)
+      if (path.startsWith(handler.path)) return handler;
     return undefined;
   }
 
@@ -208,9 +264,14 @@ export class Front {
 
   #cors(exchange: Exchange, headers: OutgoingHttpHeaders): boolean {
     const { origin } = exchange.headers;
-    if (!origin || !this.options.corsAllowedOrigins.some((pattern) => pattern.test(origin))) return false;
+    if (
+      !origin ||
+      !this.options.corsAllowedOrigins.some((pattern) => pattern.test(origin))
+    )
+      return false;
     headers["access-control-allow-origin"] = origin;
-    headers["access-control-allow-methods"] = "POST, GET, OPTIONS, PUT, DELETE, PATCH";
+    headers["access-control-allow-methods"] =
+      "POST, GET, OPTIONS, PUT, DELETE, PATCH";
     headers["access-control-allow-headers"] =
       "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since";
     headers["access-control-expose-headers"] = "Date";
@@ -220,14 +281,28 @@ export class Front {
     return true;
   }
 
-  #statusOf(error: unknown): { status: number; body: ApiError["status"]; headers: Readonly<Record<string, string>> } {
+  #statusOf(error: unknown): {
+    status: number;
+    body: ApiError["status"];
+    headers: Readonly<Record<string, string>>;
+  } {
     const known = error instanceof ApiError ? error : undefined;
-    if (!known) this.options.logger.error({ err: error }, "a request failed unexpectedly");
-    const shown = known ?? errors.internal(error instanceof Error ? error.message : String(error));
+    if (!known)
+      this.options.logger.error(
+        { err: error },
+        "a request failed unexpectedly",
+      );
+    const shown =
+      known ??
+      errors.internal(error instanceof Error ? error.message : String(error));
     return { status: shown.code, body: shown.status, headers: shown.headers };
   }
 
-  #fail(exchange: Exchange, headers: OutgoingHttpHeaders, error: unknown): void {
+  #fail(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    error: unknown,
+  ): void {
     try {
       const { status, body, headers: extra } = this.#statusOf(error);
       if (exchange.started) return exchange.destroy();
@@ -247,13 +322,28 @@ export class Front {
         // Not acceptable: the Status comes as JSON.
       }
       const mark = exchange.url.indexOf("?");
-      const pretty = format === jsonFormat && wantsPretty(exchange, new URLSearchParams(mark < 0 ? "" : exchange.url.slice(mark + 1)));
-      Object.assign(headers, extra, { "content-type": contentType, "cache-control": "no-cache, private" });
+      const pretty =
+        format === jsonFormat &&
+        wantsPretty(
+          exchange,
+          new URLSearchParams(mark < 0 ? "" : exchange.url.slice(mark + 1)),
+        );
+      Object.assign(headers, extra, {
+        "content-type": contentType,
+        "cache-control": "no-cache, private",
+      });
       if (exchange.http2) delete headers["connection"];
-      exchange.respond(status, headers, pretty ? `${JSON.stringify(body, null, 2)}\n` : format.encode(body));
+      exchange.respond(
+        status,
+        headers,
+        pretty ? `${JSON.stringify(body, null, 2)}\n` : format.encode(body),
+      );
       exchange.body.resume();
     } catch (failure) {
-      this.options.logger.error({ err: failure }, "an error could not be answered");
+      this.options.logger.error(
+        { err: failure },
+        "an error could not be answered",
+      );
       exchange.destroy();
     }
   }
@@ -270,8 +360,12 @@ function emptyQuery(): URLSearchParams {
 }
 
 /** 403 in the reference's words. */
-export function forbidden(attributes: AccessAttributes, reason: string): ApiError {
-  const { user, verb, path, group, resource, subresource, namespace, name } = attributes;
+export function forbidden(
+  attributes: AccessAttributes,
+  reason: string,
+): ApiError {
+  const { user, verb, path, group, resource, subresource, namespace, name } =
+    attributes;
   const who = `User ${JSON.stringify(user.name)}`;
   const why = reason ? `: ${reason}` : "";
   if (!attributes.resourceRequest) {
@@ -283,7 +377,9 @@ export function forbidden(attributes: AccessAttributes, reason: string): ApiErro
     });
   }
   const what = subresource ? `${resource}/${subresource}` : resource;
-  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : "at the cluster scope";
+  const where = namespace
+    ? `in the namespace ${JSON.stringify(namespace)}`
+    : "at the cluster scope";
   return errors.forbidden(
     { group, resource },
     name,

@@ -1,6 +1,10 @@
 // Impersonate-User, -Group, -Uid and -Extra-…: each is authorized for the real user as verb "impersonate".
 import type { IncomingHttpHeaders } from "node:http";
-import type { AccessAttributes, Authorizer, UserInfo } from "../../api/contracts.ts";
+import type {
+  AccessAttributes,
+  Authorizer,
+  UserInfo,
+} from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
 import { forbidden } from "./front.ts";
 
@@ -20,20 +24,55 @@ export async function impersonate(
   const extra: Record<string, string[]> = {};
   for (const [header, value] of Object.entries(headers)) {
     if (!header.startsWith("impersonate-extra-")) continue;
-    extra[decodeURIComponent(header.slice("impersonate-extra-".length))] = all(value);
+    extra[decodeURIComponent(header.slice("impersonate-extra-".length))] =
+      all(value);
   }
-  const checks: Pick<AccessAttributes, "group" | "resource" | "subresource" | "namespace" | "name">[] = [];
+  const checks: Pick<
+    AccessAttributes,
+    "group" | "resource" | "subresource" | "namespace" | "name"
+  >[] = [];
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
   if (account)
-    checks.push({ group: "", resource: "serviceaccounts", subresource: "", namespace: account[1]!, name: account[2]! });
-  else checks.push({ group: "", resource: "users", subresource: "", namespace: "", name });
+    checks.push({
+      group: "",
+      resource: "serviceaccounts",
+      subresource: "",
+      namespace: account[1]!,
+      name: account[2]!,
+    });
+  else
+    checks.push({
+      group: "",
+      resource: "users",
+      subresource: "",
+      namespace: "",
+      name,
+    });
   for (const group of groups)
-    checks.push({ group: "", resource: "groups", subresource: "", namespace: "", name: group });
+    checks.push({
+      group: "",
+      resource: "groups",
+      subresource: "",
+      namespace: "",
+      name: group,
+    });
   if (uid)
-    checks.push({ group: "authentication.k8s.io", resource: "uids", subresource: "", namespace: "", name: uid });
+    checks.push({
+      group: "authentication.k8s.io",
+      resource: "uids",
+      subresource: "",
+      namespace: "",
+      name: uid,
+    });
   for (const [key, values] of Object.entries(extra))
     for (const value of values)
-      checks.push({ group: "authentication.k8s.io", resource: "userextras", subresource: key, namespace: "", name: value });
+      checks.push({
+        group: "authentication.k8s.io",
+        resource: "userextras",
+        subresource: key,
+        namespace: "",
+        name: value,
+      });
   for (const check of checks) {
     const attributes: AccessAttributes = {
       user,
@@ -44,14 +83,20 @@ export async function impersonate(
       ...check,
     };
     const answer = await authorizer?.authorize(attributes);
-    if (answer && answer.decision !== "allow") throw forbidden(attributes, answer.reason);
+    if (answer && answer.decision !== "allow")
+      throw forbidden(attributes, answer.reason);
   }
   const impersonated = [...groups];
   if (account && groups.length === 0)
-    impersonated.push("system:serviceaccounts", `system:serviceaccounts:${account[1]!}`);
+    impersonated.push(
+      "system:serviceaccounts",
+      `system:serviceaccounts:${account[1]!}`,
+    );
   const isAnonymous = name === "system:anonymous";
-  if (isAnonymous && !impersonated.includes("system:unauthenticated")) impersonated.push("system:unauthenticated");
-  if (!isAnonymous && !impersonated.includes("system:authenticated")) impersonated.push("system:authenticated");
+  if (isAnonymous && !impersonated.includes("system:unauthenticated"))
+    impersonated.push("system:unauthenticated");
+  if (!isAnonymous && !impersonated.includes("system:authenticated"))
+    impersonated.push("system:authenticated");
   return { name, groups: impersonated, extra, ...(uid ? { uid } : {}) };
 }
 
@@ -62,5 +107,7 @@ function first(value: string | string[] | undefined): string {
 /** Node joins repeated headers with ", ". */
 function all(value: string | string[] | undefined): string[] {
   if (value === undefined) return [];
-  return (Array.isArray(value) ? value : value.split(",")).map((text) => text.trim());
+  return (Array.isArray(value) ? value : value.split(",")).map((text) =>
+    text.trim(),
+  );
 }

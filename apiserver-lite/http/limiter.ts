@@ -19,12 +19,15 @@ export class Limiter {
 
   /** Throws ApiError 429; gives the way to leave. */
   enter(info: RequestInfo, user: UserInfo): (() => void) | undefined {
-    if (info.verb === "watch" || longRunning.has(info.subresource)) return undefined;
+    if (info.verb === "watch" || longRunning.has(info.subresource))
+      return undefined;
     const reads = !info.resourceRequest || readOnly.has(info.verb);
     const max = reads ? this.maxReadOnly : this.maxMutating;
     const now = reads ? this.readOnlyInFlight : this.mutatingInFlight;
     if (max > 0 && now >= max && !user.groups.includes("system:masters"))
-      throw errors.tooManyRequests("Too many requests, please try again later.");
+      throw errors.tooManyRequests(
+        "Too many requests, please try again later.",
+      );
     if (reads) {
       this.readOnlyInFlight++;
       return this.#leaveRead;

@@ -8,7 +8,8 @@ export interface Negotiated {
   readonly format: FormatName;
   /** Of the answer, in the dialect it was asked in. */
   readonly contentType: string;
-  readonly as: "" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
+  readonly as:
+    "" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
   readonly asVersion: "v1" | "v1beta1";
   /** meta.orbit.io was asked for. */
   readonly alias: boolean;

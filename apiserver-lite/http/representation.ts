@@ -49,7 +49,11 @@ export class Representation {
   /** One object. */
   entry(entry: CacheEntry): Buffer {
     if (this.#as === "Table")
-      return this.#finish(this.#tables().table([entry], { resourceVersion: String(entry.revision) }));
+      return this.#finish(
+        this.#tables().table([entry], {
+          resourceVersion: String(entry.revision),
+        }),
+      );
     const bytes = this.#single(entry);
     return this.#pretty
       ? this.#finish(JSON.parse(bytes.toString()) as object)
@@ -110,10 +114,9 @@ export class Representation {
       return this.#format.frame(
         type,
         this.#format.encode(
-          this.#tables().table(
-            [entry],
-            { resourceVersion: String(entry.revision) },
-          ),
+          this.#tables().table([entry], {
+            resourceVersion: String(entry.revision),
+          }),
         ),
       );
     return this.#format.frame(type, this.#single(entry));
@@ -177,7 +180,11 @@ export class Representation {
   }
 
   #single(entry: CacheEntry): Buffer {
-    if (this.#as === "" && this.#format.name === "json" && this.#endpoint.native)
+    if (
+      this.#as === "" &&
+      this.#format.name === "json" &&
+      this.#endpoint.native
+    )
       return entry.json;
     return entry.encoding(this.#id, (one) =>
       this.#encodeOne(this.#served(one.raw)),

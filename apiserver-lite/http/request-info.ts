@@ -37,7 +37,11 @@ export function parseRequest(
   const parts = path.split("/");
   const core = parts[1] === "api";
   const head = core ? 3 : 4;
-  if ((!core && parts[1] !== "apis") || parts.length <= head || parts[head] === "")
+  if (
+    (!core && parts[1] !== "apis") ||
+    parts.length <= head ||
+    parts[head] === ""
+  )
     return nonResource(method, path);
   let group = core ? "" : decode(parts[2]!);
   const version = decode(parts[core ? 2 : 3]!);

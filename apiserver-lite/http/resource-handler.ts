@@ -3,7 +3,14 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Duplex, Writable } from "node:stream";
 import { gzip, constants as zlibConstants } from "node:zlib";
-import { conformObject, decodeJson, parseJson, strictDecodingError, type Decoded, type FieldValidation } from "../../api/codec/json.ts";
+import {
+  conformObject,
+  decodeJson,
+  parseJson,
+  strictDecodingError,
+  type Decoded,
+  type FieldValidation,
+} from "../../api/codec/json.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import type { AnyObject } from "../../api/object.ts";
@@ -22,7 +29,11 @@ import type { Registry } from "../registry/registry.ts";
 import { patchSubresource, runSubresource } from "../registry/subresource.ts";
 import { update } from "../registry/update.ts";
 import { isTrue, watch, watchQueryOf } from "../registry/watch.ts";
-import { admissionAttributes, admit, validateAdmission } from "../registry/write.ts";
+import {
+  admissionAttributes,
+  admit,
+  validateAdmission,
+} from "../registry/write.ts";
 import type { ConnectHandler, ConnectRequest } from "./connect-handler.ts";
 import type { Exchange } from "./exchange.ts";
 import { readBody } from "./body.ts";
@@ -45,10 +56,17 @@ export interface ResourceHandlerOptions {
 
 /** Decoders of the encodings beside JSON. */
 export interface BodyDecoders {
-  yaml?: (bytes: Buffer, schema: ObjectSchema | undefined, validation: FieldValidation) => Decoded;
+  yaml?: (
+    bytes: Buffer,
+    schema: ObjectSchema | undefined,
+    validation: FieldValidation,
+  ) => Decoded;
   /** Any YAML document, for apply patches. */
   yamlValue?: (bytes: Buffer) => { value: unknown; problems: string[] };
-  protobuf?: (bytes: Buffer, fallback?: { apiVersion: string; kind: string }) => Record<string, unknown>;
+  protobuf?: (
+    bytes: Buffer,
+    fallback?: { apiVersion: string; kind: string },
+  ) => Record<string, unknown>;
   cbor?: (bytes: Buffer) => unknown;
 }
 
@@ -64,7 +82,13 @@ export interface Asked {
 }
 
 const gzipThresholdBytes = 128 * 1024;
-const connectSubresources = new Set(["exec", "attach", "portforward", "proxy", "log"]);
+const connectSubresources = new Set([
+  "exec",
+  "attach",
+  "portforward",
+  "proxy",
+  "log",
+]);
 const patchTypes: Readonly<Record<string, PatchType>> = {
   "application/json-patch+json": "json",
   "application/merge-patch+json": "merge",
@@ -95,7 +119,9 @@ export class ResourceHandler {
     if (!endpoint) throw pathNotFound();
     this.#checkScope(endpoint, info);
     if (info.subresource !== "") {
-      const known = endpoint.info.subresources.some(({ name }) => name === info.subresource);
+      const known = endpoint.info.subresources.some(
+        ({ name }) => name === info.subresource,
+      );
       if (!known) throw pathNotFound();
       if (connectSubresources.has(info.subresource))
         return this.#connect(exchange, asked, endpoint);
@@ -111,16 +137,31 @@ export class ResourceHandler {
       query,
       ...(writes ? this.#writeOptions(exchange, query) : {}),
     });
-    const verbs = info.subresource === ""
-      ? endpoint.info.verbs
-      : endpoint.info.subresources.find(({ name }) => name === info.subresource)!.verbs;
+    const verbs =
+      info.subresource === ""
+        ? endpoint.info.verbs
+        : endpoint.info.subresources.find(
+            ({ name }) => name === info.subresource,
+          )!.verbs;
     const allowed = verb === "watch" && info.name !== "" ? "watch" : verb;
-    if (!verbs.includes(allowed)) throw methodNotAllowed(endpoint, exchange.method);
+    if (!verbs.includes(allowed))
+      throw methodNotAllowed(endpoint, exchange.method);
     switch (verb) {
       case "get": {
         const shown = this.#representation(exchange, asked, endpoint, true);
-        if (info.subresource !== "" && info.subresource !== "status" && endpoint.strategy.subresources?.[info.subresource])
-          return this.#sendValue(exchange, asked, call, shown, 200, await runSubresource(call, "get", undefined));
+        if (
+          info.subresource !== "" &&
+          info.subresource !== "status" &&
+          endpoint.strategy.subresources?.[info.subresource]
+        )
+          return this.#sendValue(
+            exchange,
+            asked,
+            call,
+            shown,
+            200,
+            await runSubresource(call, "get", undefined),
+          );
         const found = get(call);
         const entry = found instanceof Promise ? await found : found;
         return this.#sendEntry(exchange, asked, call, shown, 200, entry);
@@ -128,7 +169,12 @@ export class ResourceHandler {
       case "list": {
         const shown = this.#representation(exchange, asked, endpoint, true);
         const listed = await list(call);
-        return this.#sendParts(exchange, asked, shown.contentType, shown.list(listed));
+        return this.#sendParts(
+          exchange,
+          asked,
+          shown.contentType,
+          shown.list(listed),
+        );
       }
       case "watch":
         return this.#watch(exchange, asked, call);
@@ -144,7 +190,12 @@ export class ResourceHandler {
         const shown = this.#representation(exchange, asked, endpoint, false);
         const options = await this.#deleteOptions(exchange, call);
         const listed = await removeCollection(call, options);
-        return this.#sendParts(exchange, asked, shown.contentType, shown.list(listed));
+        return this.#sendParts(
+          exchange,
+          asked,
+          shown.contentType,
+          shown.list(listed),
+        );
       }
       default:
         throw methodNotAllowed(endpoint, exchange.method);
@@ -153,35 +204,56 @@ export class ResourceHandler {
 
   #checkScope(endpoint: Endpoint, info: RequestInfo): void {
     const { namespaced } = endpoint.info;
-    if (namespaced && info.namespace === "" && (info.name !== "" || (info.verb === "create" && endpoint.stored)))
+    if (
+      namespaced &&
+      info.namespace === "" &&
+      (info.name !== "" || (info.verb === "create" && endpoint.stored))
+    )
       throw pathNotFound();
-    if (!namespaced && info.namespace !== "" && info.resource !== "namespaces") throw pathNotFound();
+    if (!namespaced && info.namespace !== "" && info.resource !== "namespaces")
+      throw pathNotFound();
   }
 
   #writeOptions(exchange: Exchange, query: URLSearchParams) {
     const dryRun = query.getAll("dryRun").filter((value) => value !== "");
     if (dryRun.some((value) => value !== "All"))
-      throw errors.invalid({ group: "meta.k8s.io", kind: "CreateOptions" }, "", [
-        {
-          type: "FieldValueNotSupported",
-          field: "dryRun",
-          detail: `Unsupported value: ${JSON.stringify(dryRun.join(","))}: supported values: "All"`,
-        },
-      ]);
+      throw errors.invalid(
+        { group: "meta.k8s.io", kind: "CreateOptions" },
+        "",
+        [
+          {
+            type: "FieldValueNotSupported",
+            field: "dryRun",
+            detail: `Unsupported value: ${JSON.stringify(dryRun.join(","))}: supported values: "All"`,
+          },
+        ],
+      );
     const validation = query.get("fieldValidation") ?? "";
     if (!["", "Ignore", "Warn", "Strict"].includes(validation))
-      throw errors.invalid({ group: "meta.k8s.io", kind: "CreateOptions" }, "", [
-        {
-          type: "FieldValueNotSupported",
-          field: "fieldValidation",
-          detail: `Unsupported value: ${JSON.stringify(validation)}: supported values: "", "Ignore", "Strict", "Warn"`,
-        },
-      ]);
+      throw errors.invalid(
+        { group: "meta.k8s.io", kind: "CreateOptions" },
+        "",
+        [
+          {
+            type: "FieldValueNotSupported",
+            field: "fieldValidation",
+            detail: `Unsupported value: ${JSON.stringify(validation)}: supported values: "", "Ignore", "Strict", "Warn"`,
+          },
+        ],
+      );
     const fieldManager = query.get("fieldManager") ?? "";
     if (fieldManager.length > 128)
-      throw errors.invalid({ group: "meta.k8s.io", kind: "CreateOptions" }, "", [
-        { type: "FieldValueTooLong", field: "fieldManager", detail: "Too long: may not be more than 128 bytes" },
-      ]);
+      throw errors.invalid(
+        { group: "meta.k8s.io", kind: "CreateOptions" },
+        "",
+        [
+          {
+            type: "FieldValueTooLong",
+            field: "fieldManager",
+            detail: "Too long: may not be more than 128 bytes",
+          },
+        ],
+      );
     return {
       dryRun: dryRun.length > 0,
       fieldManager,
@@ -191,7 +263,12 @@ export class ResourceHandler {
     };
   }
 
-  #representation(exchange: Exchange, asked: Asked, endpoint: Endpoint, transforms: boolean): Representation {
+  #representation(
+    exchange: Exchange,
+    asked: Asked,
+    endpoint: Endpoint,
+    transforms: boolean,
+  ): Representation {
     const { negotiator, formats, registry } = this.options;
     const negotiated = negotiator.negotiate(exchange.headers.accept, {
       protobuf: formats.protobuf !== undefined && endpoint.schema !== undefined,
@@ -204,7 +281,9 @@ export class ResourceHandler {
       format: formatNamed(negotiated.format, formats),
       endpoint,
       pretty: wantsPretty(exchange, asked.query),
-      includeObject: (include === "None" || include === "Object" ? include : "Metadata") as IncludeObject,
+      includeObject: (include === "None" || include === "Object"
+        ? include
+        : "Metadata") as IncludeObject,
       nowMs: () => registry.clock.now(),
     });
   }
@@ -214,17 +293,59 @@ export class ResourceHandler {
     const shown = this.#representation(exchange, asked, endpoint, true);
     const bytes = await this.#body(exchange);
     if (call.subresource !== "") {
-      const sub = endpoint.info.subresources.find(({ name }) => name === call.subresource)!;
+      const sub = endpoint.info.subresources.find(
+        ({ name }) => name === call.subresource,
+      )!;
       const gv = (sub.apiVersion ?? endpoint.apiVersion).split("/");
-      const schema = schemaFor(gv.length > 1 ? gv[0]! : "", gv.at(-1)!, sub.kind);
-      const body = this.#decode(exchange, call, bytes, schema, sub.apiVersion ?? endpoint.apiVersion, sub.kind);
-      return this.#sendValue(exchange, asked, call, shown, 201, await runSubresource(call, "create", body));
+      const schema = schemaFor(
+        gv.length > 1 ? gv[0]! : "",
+        gv.at(-1)!,
+        sub.kind,
+      );
+      const body = this.#decode(
+        exchange,
+        call,
+        bytes,
+        schema,
+        sub.apiVersion ?? endpoint.apiVersion,
+        sub.kind,
+      );
+      return this.#sendValue(
+        exchange,
+        asked,
+        call,
+        shown,
+        201,
+        await runSubresource(call, "create", body),
+      );
     }
-    const body = this.#decode(exchange, call, bytes, endpoint.schema, endpoint.apiVersion, endpoint.info.kind);
+    const body = this.#decode(
+      exchange,
+      call,
+      bytes,
+      endpoint.schema,
+      endpoint.apiVersion,
+      endpoint.info.kind,
+    );
     const { virtual } = endpoint.strategy;
-    if (virtual) return this.#sendValue(exchange, asked, call, shown, 201, await virtual.create(body, call));
+    if (virtual)
+      return this.#sendValue(
+        exchange,
+        asked,
+        call,
+        shown,
+        201,
+        await virtual.create(body, call),
+      );
     if (!endpoint.stored) throw methodNotAllowed(endpoint, exchange.method);
-    return this.#sendEntry(exchange, asked, call, shown, 201, await create(call, body));
+    return this.#sendEntry(
+      exchange,
+      asked,
+      call,
+      shown,
+      201,
+      await create(call, body),
+    );
   }
 
   async #update(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
@@ -232,15 +353,49 @@ export class ResourceHandler {
     const shown = this.#representation(exchange, asked, endpoint, true);
     const bytes = await this.#body(exchange);
     if (call.subresource !== "" && call.subresource !== "status") {
-      const sub = endpoint.info.subresources.find(({ name }) => name === call.subresource)!;
+      const sub = endpoint.info.subresources.find(
+        ({ name }) => name === call.subresource,
+      )!;
       const gv = (sub.apiVersion ?? endpoint.apiVersion).split("/");
-      const schema = schemaFor(gv.length > 1 ? gv[0]! : "", gv.at(-1)!, sub.kind);
-      const body = this.#decode(exchange, call, bytes, schema, sub.apiVersion ?? endpoint.apiVersion, sub.kind);
-      return this.#sendValue(exchange, asked, call, shown, 200, await runSubresource(call, "update", body));
+      const schema = schemaFor(
+        gv.length > 1 ? gv[0]! : "",
+        gv.at(-1)!,
+        sub.kind,
+      );
+      const body = this.#decode(
+        exchange,
+        call,
+        bytes,
+        schema,
+        sub.apiVersion ?? endpoint.apiVersion,
+        sub.kind,
+      );
+      return this.#sendValue(
+        exchange,
+        asked,
+        call,
+        shown,
+        200,
+        await runSubresource(call, "update", body),
+      );
     }
-    const body = this.#decode(exchange, call, bytes, endpoint.schema, endpoint.apiVersion, endpoint.info.kind);
+    const body = this.#decode(
+      exchange,
+      call,
+      bytes,
+      endpoint.schema,
+      endpoint.apiVersion,
+      endpoint.info.kind,
+    );
     const { entry, created } = await update(call, body);
-    return this.#sendEntry(exchange, asked, call, shown, created ? 201 : 200, entry);
+    return this.#sendEntry(
+      exchange,
+      asked,
+      call,
+      shown,
+      created ? 201 : 200,
+      entry,
+    );
   }
 
   async #patch(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
@@ -249,39 +404,70 @@ export class ResourceHandler {
     const type = patchTypes[contentType];
     if (!type || (contentType.endsWith("+cbor") && !this.options.decoders.cbor))
       throw errors.unsupportedMediaType(
-        `the body of the request was in an unknown format - accepted media types include: ${Object.keys(patchTypes)
-          .filter((name) => !name.endsWith("+cbor") || this.options.decoders.cbor)
+        `the body of the request was in an unknown format - accepted media types include: ${Object.keys(
+          patchTypes,
+        )
+          .filter(
+            (name) => !name.endsWith("+cbor") || this.options.decoders.cbor,
+          )
           .join(", ")}`,
       );
     if (type !== "apply" && call.query.has("force"))
       throw errors.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
-        { type: "FieldValueForbidden", field: "force", detail: "Forbidden: may not be specified for non-apply patch" },
+        {
+          type: "FieldValueForbidden",
+          field: "force",
+          detail: "Forbidden: may not be specified for non-apply patch",
+        },
       ]);
     const bytes = await this.#body(exchange);
     const document = this.#patchDocument(call, contentType, bytes);
-    if (call.subresource !== "" && call.subresource !== "status" && call.endpoint.strategy.subresources?.[call.subresource]) {
+    if (
+      call.subresource !== "" &&
+      call.subresource !== "status" &&
+      call.endpoint.strategy.subresources?.[call.subresource]
+    ) {
       const value = await patchSubresource(call, type, document);
       return this.#sendValue(exchange, asked, call, shown, 200, value);
     }
     const { entry, created } = await patch(call, type, document);
-    return this.#sendEntry(exchange, asked, call, shown, created ? 201 : 200, entry);
+    return this.#sendEntry(
+      exchange,
+      asked,
+      call,
+      shown,
+      created ? 201 : 200,
+      entry,
+    );
   }
 
   #patchDocument(call: Call, contentType: string, bytes: Buffer): unknown {
     const { decoders } = this.options;
     let value: unknown;
     let problems: readonly string[] = [];
-    if (contentType === "application/apply-patch+cbor") value = decoders.cbor!(bytes);
-    else if (contentType === "application/apply-patch+yaml" && decoders.yamlValue && !looksLikeJson(bytes)) {
+    if (contentType === "application/apply-patch+cbor")
+      value = decoders.cbor!(bytes);
+    else if (
+      contentType === "application/apply-patch+yaml" &&
+      decoders.yamlValue &&
+      !looksLikeJson(bytes)
+    ) {
       ({ value, problems } = decoders.yamlValue(bytes));
     } else {
       const parsed = parseJson(bytes);
       value = parsed.value;
-      problems = parsed.duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
+      problems = parsed.duplicates.map(
+        (path) => `duplicate field ${JSON.stringify(path)}`,
+      );
     }
     this.#judge(call, problems);
-    if (contentType.startsWith("application/apply-patch") && (typeof value !== "object" || value === null || Array.isArray(value)))
-      throw errors.badRequest("error decoding YAML: the patch is not an object");
+    if (
+      contentType.startsWith("application/apply-patch") &&
+      (typeof value !== "object" || value === null || Array.isArray(value))
+    )
+      throw errors.badRequest(
+        "error decoding YAML: the patch is not an object",
+      );
     return value;
   }
 
@@ -291,7 +477,14 @@ export class ResourceHandler {
     const { entry, gone } = await remove(call, options);
     const accepted = !gone && options.orphanDependents === false;
     if (!gone || returnsDeleted.has(call.endpoint.info.resource))
-      return this.#sendEntry(exchange, asked, call, shown, accepted ? 202 : 200, entry);
+      return this.#sendEntry(
+        exchange,
+        asked,
+        call,
+        shown,
+        accepted ? 202 : 200,
+        entry,
+      );
     const { group, resource } = call.endpoint.info;
     return this.#sendValue(exchange, asked, call, shown, 200, {
       kind: "Status",
@@ -313,10 +506,18 @@ export class ResourceHandler {
     let options: DeleteOptions = {};
     if (bytes.length > 0) {
       const schema = schemaFor("", "v1", "DeleteOptions");
-      options = this.#decode(exchange, call, bytes, schema, "", "DeleteOptions") as unknown as DeleteOptions;
+      options = this.#decode(
+        exchange,
+        call,
+        bytes,
+        schema,
+        "",
+        "DeleteOptions",
+      ) as unknown as DeleteOptions;
     } else {
       const grace = query.get("gracePeriodSeconds");
-      if (grace) options.gracePeriodSeconds = integer(grace, "gracePeriodSeconds");
+      if (grace)
+        options.gracePeriodSeconds = integer(grace, "gracePeriodSeconds");
       const policy = query.get("propagationPolicy");
       if (policy) options.propagationPolicy = policy;
       const orphans = query.get("orphanDependents");
@@ -347,14 +548,23 @@ export class ResourceHandler {
     } else if (type === "application/yaml" && decoders.yaml) {
       decoded = decoders.yaml(bytes, schema, fieldValidation);
     } else if (
-      (type === "application/vnd.kubernetes.protobuf" || type === "application/vnd.orbit.protobuf") &&
+      (type === "application/vnd.kubernetes.protobuf" ||
+        type === "application/vnd.orbit.protobuf") &&
       decoders.protobuf &&
       schema
     ) {
-      decoded = { object: decoders.protobuf(bytes, { apiVersion: apiVersion || "v1", kind }), problems: [] };
+      decoded = {
+        object: decoders.protobuf(bytes, {
+          apiVersion: apiVersion || "v1",
+          kind,
+        }),
+        problems: [],
+      };
     } else if (type === "application/cbor" && decoders.cbor) {
       const value = decoders.cbor(bytes) as Record<string, unknown>;
-      decoded = schema ? conformObject(value, schema, { fieldValidation }) : { object: value, problems: [] };
+      decoded = schema
+        ? conformObject(value, schema, { fieldValidation })
+        : { object: value, problems: [] };
     } else {
       throw errors.unsupportedMediaType(
         "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
@@ -363,7 +573,11 @@ export class ResourceHandler {
     this.#judge(call, decoded.problems);
     const object = decoded.object as AnyObject;
     if (apiVersion !== "") {
-      if (object.kind !== undefined && object.kind !== "" && object.kind !== kind)
+      if (
+        object.kind !== undefined &&
+        object.kind !== "" &&
+        object.kind !== kind
+      )
         throw errors.badRequest(
           `${object.kind} in version ${JSON.stringify(versionPart(object.apiVersion))} cannot be handled as a ${kind}: converting (${object.apiVersion ?? ""}.${object.kind}) to (${apiVersion}.${kind}): unknown conversion`,
         );
@@ -381,7 +595,8 @@ export class ResourceHandler {
   #judge(call: Call, problems: readonly string[]): void {
     if (problems.length === 0) return;
     const mode = call.options.fieldValidation ?? "Warn";
-    if (mode === "Strict") throw errors.badRequest(strictDecodingError(problems));
+    if (mode === "Strict")
+      throw errors.badRequest(strictDecodingError(problems));
     if (mode === "Warn") for (const problem of problems) call.warn(problem);
   }
 
@@ -389,11 +604,19 @@ export class ResourceHandler {
     const { registry, minRequestTimeoutMs, bookmarkIntervalMs } = this.options;
     const shown = this.#representation(exchange, asked, call.endpoint, true);
     const query = watchQueryOf(call.query);
-    const fieldSelector = call.name === ""
-      ? query.fieldSelector
-      : [query.fieldSelector, `metadata.name=${call.name}`].filter(Boolean).join(",");
-    const response = new WatchResponse(shown, this.#flusher, () => exchange.destroy());
-    const asksSeconds = integer(call.query.get("timeoutSeconds"), "timeoutSeconds");
+    const fieldSelector =
+      call.name === ""
+        ? query.fieldSelector
+        : [query.fieldSelector, `metadata.name=${call.name}`]
+            .filter(Boolean)
+            .join(",");
+    const response = new WatchResponse(shown, this.#flusher, () =>
+      exchange.destroy(),
+    );
+    const asksSeconds = integer(
+      call.query.get("timeoutSeconds"),
+      "timeoutSeconds",
+    );
     let opened;
     try {
       opened = await watch(call, { ...query, fieldSelector }, response);
@@ -407,7 +630,10 @@ export class ResourceHandler {
     const live = opened;
     if (exchange.closed) return live.close();
     const out = exchange.open(200, this.#streamHeaders(asked, shown));
-    const timeoutMs = asksSeconds > 0 ? asksSeconds * 1000 : minRequestTimeoutMs * (1 + Math.random());
+    const timeoutMs =
+      asksSeconds > 0
+        ? asksSeconds * 1000
+        : minRequestTimeoutMs * (1 + Math.random());
     const finish = (): void => {
       response.end();
       close();
@@ -442,23 +668,52 @@ export class ResourceHandler {
     };
   }
 
-  async #connect(exchange: Exchange, asked: Asked, endpoint: Endpoint): Promise<void> {
+  async #connect(
+    exchange: Exchange,
+    asked: Asked,
+    endpoint: Endpoint,
+  ): Promise<void> {
     const { connect } = this.options;
-    if (!connect) throw errors.unavailable("this server does not proxy to nodes");
-    const request = await this.#connectRequest(exchange.method, exchange.headers, exchange.peer.remoteAddress, asked, endpoint);
+    if (!connect)
+      throw errors.unavailable("this server does not proxy to nodes");
+    const request = await this.#connectRequest(
+      exchange.method,
+      exchange.headers,
+      exchange.peer.remoteAddress,
+      asked,
+      endpoint,
+    );
     await connect.serve(request, exchange.body, {
-      start: (status, headers) => exchange.open(status, { ...asked.headers, ...headers }),
+      start: (status, headers) =>
+        exchange.open(status, { ...asked.headers, ...headers }),
     });
   }
 
   /** HTTP/1.1 upgrades: exec, attach, port-forward, proxy; and watches over WebSocket. */
-  async upgrade(exchange: Exchange, asked: Asked, socket: Duplex, head: Buffer): Promise<void> {
+  async upgrade(
+    exchange: Exchange,
+    asked: Asked,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> {
     const { info } = asked;
-    const endpoint = this.options.registry.endpoint(info.group, info.version, info.resource);
+    const endpoint = this.options.registry.endpoint(
+      info.group,
+      info.version,
+      info.resource,
+    );
     const { connect } = this.options;
-    if (!endpoint || !connectSubresources.has(info.subresource)) throw pathNotFound();
-    if (!connect) throw errors.unavailable("this server does not proxy to nodes");
-    const request = await this.#connectRequest(exchange.method, exchange.headers, exchange.peer.remoteAddress, asked, endpoint);
+    if (!endpoint || !connectSubresources.has(info.subresource))
+      throw pathNotFound();
+    if (!connect)
+      throw errors.unavailable("this server does not proxy to nodes");
+    const request = await this.#connectRequest(
+      exchange.method,
+      exchange.headers,
+      exchange.peer.remoteAddress,
+      asked,
+      endpoint,
+    );
     await connect.upgrade(request, socket, head);
   }
 
@@ -481,7 +736,12 @@ export class ResourceHandler {
       query: asked.query,
     });
     if (info.subresource !== "log") {
-      const attributes = admissionAttributes(call, "CONNECT", undefined, undefined);
+      const attributes = admissionAttributes(
+        call,
+        "CONNECT",
+        undefined,
+        undefined,
+      );
       await admit(call, attributes);
       await validateAdmission(call, attributes);
     }
@@ -500,36 +760,83 @@ export class ResourceHandler {
       user: asked.user,
       remoteAddress,
       signal: asked.signal(),
-      read: (group, resource, namespace, name) => registry.read(group, resource, namespace, name),
+      read: (group, resource, namespace, name) =>
+        registry.read(group, resource, namespace, name),
     };
   }
 
-  #sendEntry(exchange: Exchange, asked: Asked, call: Call, shown: Representation, status: number, entry: CacheEntry): void | Promise<void> {
-    return this.#send(exchange, asked, call, status, shown.contentType, shown.entry(entry));
+  #sendEntry(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+    shown: Representation,
+    status: number,
+    entry: CacheEntry,
+  ): void | Promise<void> {
+    return this.#send(
+      exchange,
+      asked,
+      call,
+      status,
+      shown.contentType,
+      shown.entry(entry),
+    );
   }
 
-  #sendValue(exchange: Exchange, asked: Asked, call: Call, shown: Representation, status: number, value: object): void | Promise<void> {
-    return this.#send(exchange, asked, call, status, shown.contentType, shown.value(value));
+  #sendValue(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+    shown: Representation,
+    status: number,
+    value: object,
+  ): void | Promise<void> {
+    return this.#send(
+      exchange,
+      asked,
+      call,
+      status,
+      shown.contentType,
+      shown.value(value),
+    );
   }
 
-  #send(exchange: Exchange, asked: Asked, call: Call, status: number, contentType: string, body: Buffer): void | Promise<void> {
+  #send(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+    status: number,
+    contentType: string,
+    body: Buffer,
+  ): void | Promise<void> {
     const { headers } = asked;
     headers["content-type"] = contentType;
     headers["cache-control"] = "no-cache, private";
-    if (call.warnings.length > 0) (headers as Record<string, unknown>)["warning"] = warningHeaders(call.warnings);
-    if (body.length > gzipThresholdBytes && this.#compresses(exchange)) return this.#sendGzip(exchange, asked, [body]);
+    if (call.warnings.length > 0)
+      (headers as Record<string, unknown>)["warning"] = warningHeaders(
+        call.warnings,
+      );
+    if (body.length > gzipThresholdBytes && this.#compresses(exchange))
+      return this.#sendGzip(exchange, asked, [body]);
     exchange.respond(status, headers, body);
   }
 
-  #sendParts(exchange: Exchange, asked: Asked, contentType: string, parts: Uint8Array[]): void | Promise<void> {
+  #sendParts(
+    exchange: Exchange,
+    asked: Asked,
+    contentType: string,
+    parts: Uint8Array[],
+  ): void | Promise<void> {
     const { headers } = asked;
     headers["content-type"] = contentType;
     headers["cache-control"] = "no-cache, private";
     let bytes = 0;
     for (const part of parts) bytes += part.byteLength;
-    if (bytes > gzipThresholdBytes && this.#compresses(exchange)) return this.#sendGzip(exchange, asked, parts);
+    if (bytes > gzipThresholdBytes && this.#compresses(exchange))
+      return this.#sendGzip(exchange, asked, parts);
     if (parts.length === 1) return exchange.respond(200, headers, parts[0]!);
-    if (bytes < 65536 || exchange.method === "HEAD") return exchange.respond(200, headers, Buffer.concat(parts, bytes));
+    if (bytes < 65536 || exchange.method === "HEAD")
+      return exchange.respond(200, headers, Buffer.concat(parts, bytes));
     headers["content-length"] = bytes;
     return writeParts(exchange.open(200, headers), parts);
   }
@@ -538,15 +845,23 @@ export class ResourceHandler {
     return (
       this.options.compress &&
       exchange.method === "GET" &&
-      /\bgzip\b(?!;q=0(?:[,;\s]|$))/.test(String(exchange.headers["accept-encoding"] ?? ""))
+      /\bgzip\b(?!;q=0(?:[,;\s]|$))/.test(
+        String(exchange.headers["accept-encoding"] ?? ""),
+      )
     );
   }
 
-  async #sendGzip(exchange: Exchange, asked: Asked, parts: readonly Uint8Array[]): Promise<void> {
+  async #sendGzip(
+    exchange: Exchange,
+    asked: Asked,
+    parts: readonly Uint8Array[],
+  ): Promise<void> {
     const { headers } = asked;
     const body = await new Promise<Buffer>((resolve, reject) =>
-      gzip(parts.length === 1 ? parts[0]! : Buffer.concat(parts), { level: 1, strategy: zlibConstants.Z_DEFAULT_STRATEGY, memLevel: 9 }, (error, result) =>
-        error ? reject(error) : resolve(result),
+      gzip(
+        parts.length === 1 ? parts[0]! : Buffer.concat(parts),
+        { level: 1, strategy: zlibConstants.Z_DEFAULT_STRATEGY, memLevel: 9 },
+        (error, result) => (error ? reject(error) : resolve(result)),
       ),
     );
     headers["content-encoding"] = "gzip";
@@ -566,7 +881,10 @@ const returnsDeleted = new Set([
   "resourcequotas",
 ]);
 
-export async function writeParts(out: Writable, parts: readonly Uint8Array[]): Promise<void> {
+export async function writeParts(
+  out: Writable,
+  parts: readonly Uint8Array[],
+): Promise<void> {
   for (const part of parts) {
     if (out.destroyed) return;
     if (!out.write(part))
@@ -595,7 +913,10 @@ export function warningHeaders(texts: readonly string[]): string[] {
   return headers;
 }
 
-export function wantsPretty(exchange: Exchange, query: URLSearchParams): boolean {
+export function wantsPretty(
+  exchange: Exchange,
+  query: URLSearchParams,
+): boolean {
   const asked = query.get("pretty");
   if (asked !== null) return isTrue(asked) || asked === "";
   const agent = exchange.headers["user-agent"];
@@ -625,12 +946,15 @@ function methodNotAllowed(endpoint: Endpoint, _method: string): ApiError {
 function mediaType(header: string | undefined): string {
   if (!header) return "";
   const semicolon = header.indexOf(";");
-  return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase();
+  return (semicolon < 0 ? header : header.slice(0, semicolon))
+    .trim()
+    .toLowerCase();
 }
 
 function looksLikeJson(bytes: Buffer): boolean {
   for (const byte of bytes.subarray(0, 64)) {
-    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)
+      continue;
     return byte === 0x7b;
   }
   return false;

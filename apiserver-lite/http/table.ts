@@ -86,7 +86,11 @@ export class TableMaker {
       if (this.include === "None") text += "null}";
       else {
         const object = entry.encoding(id, (one) =>
-          Buffer.from(JSON.stringify(this.#shown(this.endpoint.toServed(one.raw as AnyObject)))),
+          Buffer.from(
+            JSON.stringify(
+              this.#shown(this.endpoint.toServed(one.raw as AnyObject)),
+            ),
+          ),
         );
         parts.push(Buffer.from(text), object);
         text = "}";

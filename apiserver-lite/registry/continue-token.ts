@@ -46,7 +46,12 @@ export function decodeContinue(
     );
   if (typeof start !== "string" || start === "")
     throw refuse(`encoded start key empty (version ${version})`);
-  if (start.startsWith("/") || start.includes("..") || start < from || (to !== "" && start >= to))
+  if (
+    start.startsWith("/") ||
+    start.includes("..") ||
+    start < from ||
+    (to !== "" && start >= to)
+  )
     throw refuse(JSON.stringify(start));
   return { revision: rv, start };
 }

@@ -5,7 +5,10 @@ import type { AnyObject } from "../../api/object.ts";
 import { eventFromCore, eventToCore } from "./convert-event.ts";
 import { hpaFromV1, hpaToV1 } from "./convert-autoscaler.ts";
 
-export function convertObject(object: AnyObject, apiVersion: string): AnyObject {
+export function convertObject(
+  object: AnyObject,
+  apiVersion: string,
+): AnyObject {
   if (object.apiVersion === apiVersion) return object;
   const converted = convertShape(object, apiVersion);
   return { ...converted, kind: object.kind, apiVersion };

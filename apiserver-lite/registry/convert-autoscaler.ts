@@ -79,7 +79,11 @@ export function hpaFromV1(object: AnyObject): AnyObject {
 }
 
 export function hpaToV1(object: AnyObject): AnyObject {
-  const { metrics = [], behavior, ...spec } = (object["spec"] ?? {}) as Plain & {
+  const {
+    metrics = [],
+    behavior,
+    ...spec
+  } = (object["spec"] ?? {}) as Plain & {
     metrics?: Metric[];
   };
   const {
@@ -90,7 +94,8 @@ export function hpaToV1(object: AnyObject): AnyObject {
   const annotations = { ...object.metadata.annotations };
   const cpu = metrics.find(
     (metric) =>
-      isCpu(metric) && metric.resource?.target?.averageUtilization !== undefined,
+      isCpu(metric) &&
+      metric.resource?.target?.averageUtilization !== undefined,
   );
   const currentCpu = currentMetrics?.find(
     (metric) => isCpu(metric) && metric.resource?.current?.averageUtilization,

@@ -4,7 +4,7 @@ import { formatTime } from "../../api/clock.ts";
 import { ApiError, errors, isAlreadyExists } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import { validateObjectMeta } from "./object-meta.ts";
+import { validateObjectMeta } from "../resources/object-meta.ts";
 import type { Call } from "./call.ts";
 import type { StoredKind } from "./endpoint.ts";
 import {

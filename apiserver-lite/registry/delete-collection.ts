@@ -16,7 +16,11 @@ export async function removeCollection(
   const listed = await list(call, listQueryOf(call.query));
   let next = 0;
   const run = async (): Promise<void> => {
-    for (let entry = listed.entries[next++]; entry; entry = listed.entries[next++]) {
+    for (
+      let entry = listed.entries[next++];
+      entry;
+      entry = listed.entries[next++]
+    ) {
       const one = new Call(call.registry, {
         ...call.options,
         namespace: entry.namespace,

@@ -133,7 +133,8 @@ function mark(
   const finalizers = finalizersAfter(call, options, metadata.finalizers ?? []);
   const wanted = strategy.graceSeconds?.(old, options);
   const held =
-    finalizers.length > 0 || isHeld({ ...old, metadata: { ...metadata, finalizers: [] } });
+    finalizers.length > 0 ||
+    isHeld({ ...old, metadata: { ...metadata, finalizers: [] } });
   const nowMs = call.clock.now();
   if (!held && !wanted) return "remove";
   const grace = wanted ?? 0;
@@ -145,8 +146,7 @@ function mark(
     const object = live.copy();
     setFinalizers(object, finalizers);
     if (shorter) {
-      const requestedMs =
-        Date.parse(metadata.deletionTimestamp) - left * 1000;
+      const requestedMs = Date.parse(metadata.deletionTimestamp) - left * 1000;
       object.metadata.deletionTimestamp = formatTime(
         Math.max(requestedMs + grace * 1000, 0),
       );
@@ -161,7 +161,10 @@ function mark(
   if ((object.metadata.generation ?? 0) > 0)
     object.metadata.generation = object.metadata.generation! + 1;
   if (object.kind === "Namespace")
-    object["status"] = { ...(object["status"] as object), phase: "Terminating" };
+    object["status"] = {
+      ...(object["status"] as object),
+      phase: "Terminating",
+    };
   return object;
 }
 

@@ -6,7 +6,12 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { selectionOf, type Selection } from "./selection.ts";
-import { mostRecent, notOlderThan, parseVersion, tooLarge } from "./versions.ts";
+import {
+  mostRecent,
+  notOlderThan,
+  parseVersion,
+  tooLarge,
+} from "./versions.ts";
 
 export interface Listed {
   readonly entries: readonly CacheEntry[];
@@ -67,26 +72,27 @@ export async function list(
       throw errors.badRequest(
         "specifying resource version is not allowed when using continue",
       );
-    const token = decodeContinue(
-      query.continue,
-      selection.from,
-      selection.to,
-    );
+    const token = decodeContinue(query.continue, selection.from, selection.to);
     await mostRecent(registry);
     const revision =
       token.revision < 0 ? registry.cache.revision : token.revision;
     if (revision > registry.cache.revision)
       throw tooLarge(revision, registry.cache.revision);
-    if (revision < kind.cache.history.floor)
-      throw expiredContinue(token.start);
-    return page(kind.cache.rangeAt(revision, token.start, selection.to), selection, limit, revision);
+    if (revision < kind.cache.history.floor) throw expiredContinue(token.start);
+    return page(
+      kind.cache.rangeAt(revision, token.start, selection.to),
+      selection,
+      limit,
+      revision,
+    );
   }
   const exact =
     query.resourceVersionMatch === "Exact" ||
     (query.resourceVersionMatch === "" && limit > 0 && (version ?? 0) > 0);
   if (exact) {
     const revision = version!;
-    if (revision > registry.cache.revision) await notOlderThan(registry, revision);
+    if (revision > registry.cache.revision)
+      await notOlderThan(registry, revision);
     if (revision < kind.cache.history.floor)
       throw errors.expired(
         "The resourceVersion for the provided list is too old.",
@@ -175,7 +181,9 @@ function validateListQuery(query: ListQuery): void {
         "resourceVersionMatch is forbidden unless resourceVersion is provided",
       );
     if (match === "Exact" && resourceVersion === "0")
-      forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+      forbid(
+        'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+      );
     if (match !== "Exact" && match !== "NotOlderThan")
       problems.push(
         fieldErrors.notSupported("resourceVersionMatch", match, [

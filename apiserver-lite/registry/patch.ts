@@ -125,7 +125,8 @@ async function apply(call: Call, given: AnyObject): Promise<Replaced> {
   };
   const key = kind.keyOf(call.namespace, call.name);
   if (!kind.cache.get(key)) {
-    if (call.subresource !== "") throw errors.notFound(endpoint.info, call.name);
+    if (call.subresource !== "")
+      throw errors.notFound(endpoint.info, call.name);
     if (given.metadata.uid)
       throw errors.conflict(
         endpoint.info,

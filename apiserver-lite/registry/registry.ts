@@ -7,6 +7,10 @@ import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
 import type { Store } from "../../storage/store.ts";
 import type { AdmissionPlugin } from "../admission/plugin.ts";
+import type {
+  ClusterState,
+  StateChange,
+} from "../authorization/cluster-state.ts";
 import { WatchCache } from "../cache/watch-cache.ts";
 import {
   Endpoint,
@@ -36,7 +40,7 @@ export interface RegistryOptions {
 
 const plain: ResourceStrategy = {};
 
-export class Registry {
+export class Registry implements ClusterState {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly catalogue: Catalogue;
@@ -130,6 +134,19 @@ export class Registry {
   ): readonly Readonly<AnyObject>[] {
     const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
     return cache ? cache.entries(namespace).map((entry) => entry.object) : [];
+  }
+
+  /** ClusterState of authorization: called synchronously after each change. Returns the way to stop. */
+  onChange(
+    group: string,
+    resource: string,
+    listener: (change: StateChange) => void,
+  ): () => void {
+    const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
+    if (!cache) return () => undefined;
+    return cache.listen(({ entry, previous }) =>
+      listener({ object: entry?.object, previous: previous?.object }),
+    );
   }
 
   storedKind(group: string, resource: string): StoredKind | undefined {

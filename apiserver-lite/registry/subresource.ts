@@ -24,7 +24,13 @@ export function runSubresource(
   body: AnyObject | undefined,
 ): Promise<AnyObject> {
   return subresourceHandler(call).handle(
-    { verb, namespace: call.namespace, name: call.name, body, query: call.query },
+    {
+      verb,
+      namespace: call.namespace,
+      name: call.name,
+      body,
+      query: call.query,
+    },
     contextOf(call),
   );
 }

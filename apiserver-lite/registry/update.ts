@@ -6,7 +6,7 @@ import { errors } from "../../api/errors.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import { validateObjectMetaUpdate } from "./object-meta.ts";
+import { validateObjectMetaUpdate } from "../resources/object-meta.ts";
 import type { Call } from "./call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
@@ -40,9 +40,7 @@ export interface Replacement {
   readonly trusted?: boolean;
 }
 
-export type Produce = (
-  live: CacheEntry,
-) => Replacement | Promise<Replacement>;
+export type Produce = (live: CacheEntry) => Replacement | Promise<Replacement>;
 
 const maxAttempts = 64;
 
@@ -68,8 +66,7 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
     endpoint.strategy.allowCreateOnUpdate &&
     call.subresource === ""
   ) {
-    if (metadata.resourceVersion)
-      throw errors.stale(endpoint.info, call.name);
+    if (metadata.resourceVersion) throw errors.stale(endpoint.info, call.name);
     return { entry: await create(call, body), created: true };
   }
   setServedDefaults(call, body);
@@ -106,6 +103,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
     const replacement = await produce(live);
     const { object, conditional } = replacement;
     checkPreconditions(call, object, live);
+    object.metadata.resourceVersion = String(live.revision);
     let failed = true;
     try {
       const next = replacement.trusted

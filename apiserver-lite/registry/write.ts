@@ -112,8 +112,7 @@ export function resetPathsOf(call: Call): readonly (readonly string[])[] {
 }
 
 export type Written =
-  | { ok: true; entry: CacheEntry }
-  | { ok: false; revision: number | undefined };
+  { ok: true; entry: CacheEntry } | { ok: false; revision: number | undefined };
 
 /** Writes `object` (in the stored version; it is kept) when the key's last revision is `expected` (0: none). */
 export async function writeObject(

@@ -1,0 +1,151 @@
+// What an API server puts into an empty cluster: the system namespaces, the system priority classes, and the
+// `kubernetes` service with its endpoints.
+import type { Logger } from "pino";
+import { errors, isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
+import type { Transport } from "../../client/transport.ts";
+
+export interface SystemObjectsOptions {
+  readonly transport: Pick<Transport, "request">;
+  readonly logger: Logger;
+  /** Where pods reach this server. */
+  readonly advertiseAddress: string;
+  readonly advertisePort: number;
+  /** First address of the service range, e.g. 10.96.0.1; undefined: no `kubernetes` service. */
+  readonly serviceAddress: string | undefined;
+}
+
+const core = (resource: string): GroupVersionResource => ({
+  group: "",
+  version: "v1",
+  resource,
+});
+
+export const systemNamespaces = [
+  "kube-system",
+  "kube-public",
+  "kube-node-lease",
+  "default",
+];
+
+/** Creates what is missing. */
+export async function createSystemObjects(
+  options: SystemObjectsOptions,
+): Promise<void> {
+  for (const name of systemNamespaces)
+    await ensure(options, core("namespaces"), { metadata: { name } });
+  const scheduling = {
+    group: "scheduling.k8s.io",
+    version: "v1",
+    resource: "priorityclasses",
+  };
+  await ensure(options, scheduling, {
+    metadata: { name: "system-node-critical" },
+    value: 2_000_001_000,
+    description:
+      "Used for system critical pods that must not be moved from their current node.",
+  });
+  await ensure(options, scheduling, {
+    metadata: { name: "system-cluster-critical" },
+    value: 2_000_000_000,
+    description:
+      "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+  });
+  if (options.serviceAddress)
+    await ensureKubernetesService(options, options.serviceAddress);
+}
+
+async function ensureKubernetesService(
+  options: SystemObjectsOptions,
+  clusterIP: string,
+): Promise<void> {
+  const { advertiseAddress: ip, advertisePort: port } = options;
+  const family = ip.includes(":") ? "IPv6" : "IPv4";
+  await ensure(options, core("services"), {
+    metadata: {
+      name: "kubernetes",
+      namespace: "default",
+      labels: { component: "apiserver", provider: "kubernetes" },
+    },
+    spec: {
+      type: "ClusterIP",
+      clusterIP,
+      clusterIPs: [clusterIP],
+      ipFamilies: [clusterIP.includes(":") ? "IPv6" : "IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      sessionAffinity: "None",
+      ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
+    },
+  });
+  await put(options, core("endpoints"), {
+    metadata: {
+      name: "kubernetes",
+      namespace: "default",
+      labels: { "endpointslice.kubernetes.io/skip-mirror": "true" },
+    },
+    subsets: [
+      {
+        addresses: [{ ip }],
+        ports: [{ name: "https", port, protocol: "TCP" }],
+      },
+    ],
+  });
+  await put(
+    options,
+    { group: "discovery.k8s.io", version: "v1", resource: "endpointslices" },
+    {
+      metadata: {
+        name: "kubernetes",
+        namespace: "default",
+        labels: { "kubernetes.io/service-name": "kubernetes" },
+      },
+      addressType: family,
+      endpoints: [{ addresses: [ip], conditions: { ready: true } }],
+      ports: [{ name: "https", port, protocol: "TCP" }],
+    },
+  );
+}
+
+async function ensure(
+  { transport }: SystemObjectsOptions,
+  resource: GroupVersionResource,
+  object: Omit<AnyObject, "kind">,
+): Promise<void> {
+  const { name, namespace } = object.metadata as {
+    name: string;
+    namespace?: string;
+  };
+  const where = { resource, name, ...(namespace ? { namespace } : {}) };
+  try {
+    await transport.request({ verb: "get", ...where });
+    return;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  try {
+    await transport.request({ verb: "create", ...where, body: object });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** Creates or brings up to date. */
+async function put(
+  options: SystemObjectsOptions,
+  resource: GroupVersionResource,
+  object: Omit<AnyObject, "kind">,
+): Promise<void> {
+  const { name, namespace } = object.metadata as {
+    name: string;
+    namespace?: string;
+  };
+  if (!name) throw errors.internal("a system object without a name");
+  await ensure(options, resource, object);
+  await options.transport.request({
+    verb: "update",
+    resource,
+    name,
+    ...(namespace ? { namespace } : {}),
+    body: object,
+  });
+}

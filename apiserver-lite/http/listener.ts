@@ -1,0 +1,256 @@
+// The one port: HTTP/1.1 and HTTP/2 over TLS (ALPN), upgrades on HTTP/1.1. Without a certificate it speaks plain
+// HTTP/1.1, for tests and sockets on this machine.
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  constants,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import {
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+} from "node:tls";
+import type { Logger } from "pino";
+import {
+  Http1Exchange,
+  Http2Exchange,
+  type Exchange,
+  type Peer,
+} from "./exchange.ts";
+
+export interface ServingCertificate {
+  /** PEM, chain allowed. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ListenerOptions {
+  readonly address: string;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly tls: ServingCertificate | undefined;
+  /** By server name; the most exact first. */
+  readonly sni?: readonly (ServingCertificate & { names: readonly string[] })[];
+  readonly maxStreamsPerConnection: number;
+  /** Probability that an HTTP/2 answer asks the client to connect anew; 0 to 0.02. */
+  readonly goawayChance: number;
+  readonly handle: (exchange: Exchange) => void;
+  readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => void;
+  readonly logger: Logger;
+}
+
+export class Listener {
+  readonly #server: Server | Http2SecureServer;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sockets = new Set<Socket>();
+  readonly #peers = new WeakMap<object, Peer>();
+  #sni: { pattern: RegExp; context: SecureContext }[] = [];
+
+  constructor(private readonly options: ListenerOptions) {
+    const { tls } = options;
+    if (tls) {
+      this.#loadSni();
+      this.#server = createSecureServer({
+        allowHTTP1: true,
+        cert: tls.cert,
+        key: tls.key,
+        requestCert: true,
+        rejectUnauthorized: false,
+        minVersion: "TLSv1.2",
+        settings: {
+          maxConcurrentStreams: options.maxStreamsPerConnection,
+          initialWindowSize: 256 * 1024,
+        },
+        SNICallback: (name, callback) => callback(null, this.#contextFor(name)),
+      });
+      this.#server.on("stream", (stream: ServerHttp2Stream, headers) =>
+        this.#onStream(stream, headers),
+      );
+      this.#server.on("session", (session: ServerHttp2Session) => {
+        this.#sessions.add(session);
+        session.once("close", () => this.#sessions.delete(session));
+        session.on("error", () => undefined);
+      });
+      this.#server.on("secureConnection", (socket: Socket) =>
+        this.#track(socket),
+      );
+      this.#server.on("tlsClientError", () => undefined);
+      this.#server.on("sessionError", () => undefined);
+    } else {
+      this.#server = createServer();
+      this.#server.on("connection", (socket: Socket) => this.#track(socket));
+    }
+    const http1 = this.#server as Server;
+    http1.on(
+      "request",
+      (request: IncomingMessage, response: ServerResponse) => {
+        if (request.httpVersionMajor === 2) return;
+        options.handle(
+          new Http1Exchange(request, response, this.#peerOf(request.socket)),
+        );
+      },
+    );
+    http1.on(
+      "checkContinue",
+      (request: IncomingMessage, response: ServerResponse) => {
+        if (request.httpVersionMajor === 2) return;
+        response.writeContinue();
+        options.handle(
+          new Http1Exchange(request, response, this.#peerOf(request.socket)),
+        );
+      },
+    );
+    http1.on(
+      "upgrade",
+      (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        socket.on("error", () => socket.destroy());
+        options.upgrade(
+          new UpgradeExchange(request, socket, this.#peerOf(socket as Socket)),
+          socket,
+          head,
+        );
+      },
+    );
+    http1.on("clientError", (_error: Error, socket: Duplex) => {
+      if (socket.writable)
+        socket.end(
+          "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        );
+      else socket.destroy();
+    });
+    // Watches last; a slow header is the only thing to time out.
+    http1.requestTimeout = 0;
+    http1.headersTimeout = 32_000;
+    http1.keepAliveTimeout = 90_000;
+    http1.timeout = 0;
+  }
+
+  listen(): Promise<void> {
+    const { address, port } = this.options;
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host: address, port, backlog: 1024 }, () => {
+        this.#server.off("error", reject);
+        this.#server.on("error", (error) =>
+          this.options.logger.error({ err: error }, "listener"),
+        );
+        resolve();
+      });
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  /** New certificates for connections from now on. */
+  reload(tls: ServingCertificate): void {
+    if ("setSecureContext" in this.#server)
+      this.#server.setSecureContext({ cert: tls.cert, key: tls.key });
+  }
+
+  /** No new connections; the present ones end when their requests have. */
+  drain(): void {
+    this.#server.close();
+    for (const session of this.#sessions)
+      session.goaway(constants.NGHTTP2_NO_ERROR);
+    if ("closeIdleConnections" in this.#server)
+      (this.#server as Server).closeIdleConnections();
+  }
+
+  destroy(): void {
+    this.#server.close();
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  #onStream(
+    stream: ServerHttp2Stream,
+    headers: import("node:http2").IncomingHttpHeaders,
+  ): void {
+    stream.on("error", () => undefined);
+    const { session } = stream;
+    const exchange = new Http2Exchange(
+      stream,
+      headers,
+      this.#peerOf(session?.socket as Socket | undefined, session),
+    );
+    const { goawayChance } = this.options;
+    if (goawayChance > 0 && session && Math.random() < goawayChance)
+      stream.once("close", () => session.close());
+    this.options.handle(exchange);
+  }
+
+  #track(socket: Socket): void {
+    socket.setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    socket.on("error", () => undefined);
+  }
+
+  #peerOf(socket: Socket | undefined, key: object | undefined = socket): Peer {
+    if (!socket || !key)
+      return { remoteAddress: "", clientCertificate: undefined };
+    let peer = this.#peers.get(key);
+    if (!peer) {
+      const certificate = (socket as TLSSocket).getPeerCertificate?.();
+      peer = {
+        remoteAddress: socket.remoteAddress ?? "",
+        clientCertificate: certificate?.raw,
+      };
+      this.#peers.set(key, peer);
+    }
+    return peer;
+  }
+
+  #loadSni(): void {
+    this.#sni = (this.options.sni ?? []).flatMap(({ cert, key, names }) => {
+      const context = createSecureContext({ cert, key });
+      return names.map((name) => ({
+        pattern: new RegExp(
+          `^${name.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace("*", "[^.]+")}$`,
+          "i",
+        ),
+        context,
+      }));
+    });
+  }
+
+  #contextFor(name: string): SecureContext | undefined {
+    return this.#sni.find(({ pattern }) => pattern.test(name))?.context;
+  }
+}
+
+/** The part of an exchange that the filters need before an upgrade is handed over. */
+class UpgradeExchange extends Http1Exchange {
+  constructor(
+    request: IncomingMessage,
+    private readonly socket: Duplex,
+    peer: Peer,
+  ) {
+    super(request, undefined as unknown as ServerResponse, peer);
+  }
+  override get started(): boolean {
+    return false;
+  }
+  override get closed(): boolean {
+    return this.socket.destroyed;
+  }
+  override onClose(callback: () => void): void {
+    this.socket.once("close", callback);
+  }
+}

@@ -1,0 +1,348 @@
+// The API server: puts registry, filters, discovery, health and the port together. Options are compiled once; the parts
+// see only what they are given.
+//
+// Start: store → watch cache → parts (authorizers …) → system objects → port → ready. Stop: /readyz fails → delay →
+// no new connections, watches end → requests in flight finish (bounded) → port closed → cache and store closed.
+import type { Logger } from "pino";
+import { builtinCatalogue, type Catalogue } from "../api/catalogue.ts";
+import { systemClock, type Clock } from "../api/clock.ts";
+import type { Authorizer, UserInfo } from "../api/contracts.ts";
+import type { Transport } from "../client/transport.ts";
+import type { Store } from "../storage/store.ts";
+import type { AdmissionPlugin } from "./admission/plugin.ts";
+import type { RequestAuthenticator } from "./authentication/authenticator.ts";
+import type { ClusterState } from "./authorization/cluster-state.ts";
+import { createSystemObjects } from "./bootstrap/system-objects.ts";
+import { Discovery } from "./discovery/discovery.ts";
+import { versionInfo } from "./discovery/version.ts";
+import { healthPaths, type HealthCheck } from "./health/health.ts";
+import type { ConnectHandler } from "./http/connect-handler.ts";
+import type { Exchange } from "./http/exchange.ts";
+import { formatNamed } from "./http/formats.ts";
+import { Front, type Observer, type PathHandler } from "./http/front.ts";
+import { Limiter } from "./http/limiter.ts";
+import { Listener, type ServingCertificate } from "./http/listener.ts";
+import { Negotiator } from "./http/negotiation.ts";
+import { bodyDecoders, otherFormats } from "./http/other-formats.ts";
+import {
+  ResourceHandler,
+  wantsPretty,
+  type Asked,
+} from "./http/resource-handler.ts";
+import { rawInProcess } from "./http/in-process-exchange.ts";
+import { InProcessTransport } from "./in-process.ts";
+import { Registry } from "./registry/registry.ts";
+import type { ResourceStrategy } from "./registry/strategy.ts";
+import { createStrategies } from "./resources/index.ts";
+
+/** What is made from the state the server holds: security, admission, rules with state. */
+export interface ServerParts {
+  readonly authenticators?: readonly RequestAuthenticator[];
+  readonly authorizer?: Authorizer;
+  readonly admission?: readonly AdmissionPlugin[];
+  /** Asked first; undefined falls back to the built-in strategies. */
+  readonly strategyFor?: (
+    group: string,
+    resource: string,
+  ) => ResourceStrategy | undefined;
+  readonly connect?: ConnectHandler;
+  /** Paths beside the API's own: service account issuer discovery, OpenAPI … */
+  readonly paths?: readonly PathHandler[];
+  /** The cache is loaded; before the port opens. */
+  start?(): void | Promise<void>;
+  /** The system namespaces exist; `transport` is a superuser's. Before the server is ready. */
+  bootstrap?(transport: Transport): Promise<void>;
+  stop?(): void | Promise<void>;
+}
+
+export interface ApiServerOptions {
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  readonly catalogue?: Catalogue;
+  /** Default 127.0.0.1. */
+  readonly bindAddress?: string;
+  /** 0 (default): a free port. Undefined listens too; see `listen`. */
+  readonly port?: number;
+  /** False: no port at all, only transports. Default true. */
+  readonly listen?: boolean;
+  /** Undefined: plain HTTP/1.1. */
+  readonly tls?: ServingCertificate;
+  readonly sni?: readonly (ServingCertificate & { names: readonly string[] })[];
+  readonly parts?: (state: ClusterState) => ServerParts;
+  /** Requests without credentials pass as system:anonymous; default true. */
+  readonly anonymous?: boolean;
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+  /** For the `kubernetes` service's endpoints; default the bind address. */
+  readonly advertiseAddress?: string;
+  /** First address of the service range, e.g. 10.96.0.1. Undefined: no `kubernetes` service. */
+  readonly kubernetesServiceAddress?: string;
+  readonly maxRequestsInFlight?: number;
+  readonly maxMutatingRequestsInFlight?: number;
+  readonly requestTimeoutMs?: number;
+  readonly minRequestTimeoutMs?: number;
+  readonly eventTtlSeconds?: number;
+  readonly goawayChance?: number;
+  readonly http2MaxStreamsPerConnection?: number;
+  readonly corsAllowedOrigins?: readonly RegExp[];
+  readonly strictTransportSecurity?: string;
+  readonly shutdownDelayMs?: number;
+  readonly shutdownSendRetryAfter?: boolean;
+  readonly shutdownGraceMs?: number;
+  readonly bookmarkIntervalMs?: number;
+  readonly historyMs?: number;
+  readonly historyBytes?: number;
+  readonly observer?: Observer;
+}
+
+export interface ApiServer {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Of the open port. */
+  readonly port: number;
+  /** Calls as `user`, past authorization: for this process's own parts. */
+  transport(user: UserInfo, component?: string): Transport;
+  readonly registry: Registry;
+  /** New serving certificate for new connections. */
+  reloadCertificate(tls: ServingCertificate): void;
+  /** Named checks beside the server's own. */
+  addHealthCheck(check: HealthCheck): void;
+}
+
+/** Who the server itself is. */
+export const superuser: UserInfo = {
+  name: "system:apiserver",
+  groups: ["system:masters"],
+  extra: {},
+};
+
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  return new Server(options);
+}
+
+class Server implements ApiServer {
+  readonly registry: Registry;
+  readonly #front: Front;
+  readonly #resources: ResourceHandler;
+  readonly #listener: Listener | undefined;
+  readonly #parts: ServerParts;
+  readonly #checks: HealthCheck[] = [];
+  readonly #limiter: Limiter;
+  readonly #clock: Clock;
+  #state: "new" | "ready" | "draining" | "stopped" = "new";
+
+  constructor(private readonly options: ApiServerOptions) {
+    const { store, logger } = options;
+    this.#clock = options.clock ?? systemClock;
+    const catalogue = options.catalogue ?? builtinCatalogue();
+    const builtin = createStrategies();
+    const admission: AdmissionPlugin[] = [];
+    let parts: ServerParts = {};
+    this.registry = new Registry({
+      store,
+      logger,
+      catalogue,
+      clock: this.#clock,
+      admission,
+      strategyFor: (group, resource) =>
+        parts.strategyFor?.(group, resource) ?? builtin(group, resource),
+      ...(options.eventTtlSeconds
+        ? { eventTtlSeconds: options.eventTtlSeconds }
+        : {}),
+      ...(options.historyMs ? { historyMs: options.historyMs } : {}),
+      ...(options.historyBytes ? { historyBytes: options.historyBytes } : {}),
+    });
+    parts = options.parts?.(this.registry) ?? {};
+    this.#parts = parts;
+    admission.push(...(parts.admission ?? []));
+    const negotiator = new Negotiator();
+    this.#resources = new ResourceHandler({
+      registry: this.registry,
+      negotiator,
+      formats: otherFormats,
+      decoders: bodyDecoders,
+      connect: parts.connect,
+      minRequestTimeoutMs: options.minRequestTimeoutMs ?? 1_800_000,
+      bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
+      compress: options.featureGates?.["APIResponseCompression"] ?? true,
+    });
+    this.#limiter = new Limiter(
+      options.maxRequestsInFlight ?? 400,
+      options.maxMutatingRequestsInFlight ?? 200,
+    );
+    const send = (exchange: Exchange, asked: Asked, object: object): void => {
+      const negotiated = negotiator.negotiate(exchange.headers.accept, {
+        protobuf: true,
+        cbor: false,
+        transforms: false,
+      });
+      const format = formatNamed(negotiated.format, otherFormats);
+      const body =
+        format.name === "json" && wantsPretty(exchange, asked.query)
+          ? `${JSON.stringify(object, null, 2)}\n`
+          : format.encode(object);
+      exchange.respond(
+        200,
+        {
+          ...asked.headers,
+          "content-type": negotiated.contentType,
+          "cache-control": "no-cache, private",
+        },
+        body,
+      );
+    };
+    const discovery = new Discovery({
+      catalogue,
+      serverAddress: () =>
+        `${options.advertiseAddress ?? options.bindAddress ?? "127.0.0.1"}:${this.port}`,
+      featureGates: options.featureGates ?? {},
+      send,
+    });
+    this.#front = new Front({
+      authenticators: parts.authenticators ?? [],
+      anonymous: options.anonymous ?? true,
+      authorizer: parts.authorizer,
+      resources: this.#resources,
+      paths: [
+        ...discovery.paths(),
+        ...healthPaths(() => this.#healthChecks()),
+        {
+          path: "/version",
+          handle: (exchange, asked) => send(exchange, asked, versionInfo),
+        },
+        ...(parts.paths ?? []),
+      ],
+      limiter: this.#limiter,
+      negotiator,
+      formats: otherFormats,
+      logger,
+      corsAllowedOrigins: options.corsAllowedOrigins ?? [],
+      strictTransportSecurity: options.strictTransportSecurity,
+      requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+      observe: options.observer,
+      refusing: () =>
+        this.#state === "draining" && options.shutdownSendRetryAfter
+          ? { retryAfterSeconds: 5 }
+          : undefined,
+    });
+    if (options.listen ?? true) {
+      this.#listener = new Listener({
+        address: options.bindAddress ?? "127.0.0.1",
+        port: options.port ?? 0,
+        tls: options.tls,
+        ...(options.sni ? { sni: options.sni } : {}),
+        maxStreamsPerConnection: options.http2MaxStreamsPerConnection ?? 250,
+        goawayChance: options.goawayChance ?? 0,
+        logger,
+        handle: (exchange) => void this.#front.handle(exchange),
+        upgrade: (exchange, socket, head) =>
+          void this.#front.upgrade(exchange, socket, head),
+      });
+    }
+  }
+
+  get port(): number {
+    return this.#listener?.port ?? 0;
+  }
+
+  async start(): Promise<void> {
+    await this.options.store.start();
+    await this.registry.start();
+    await this.#parts.start?.();
+    await this.#listener?.listen();
+    const transport = this.transport(superuser, "orbit-apiserver");
+    const {
+      bindAddress = "127.0.0.1",
+      advertiseAddress = bindAddress,
+      kubernetesServiceAddress,
+    } = this.options;
+    await createSystemObjects({
+      transport,
+      logger: this.options.logger,
+      advertiseAddress:
+        advertiseAddress === "0.0.0.0" || advertiseAddress === "::"
+          ? "127.0.0.1"
+          : advertiseAddress,
+      advertisePort: this.port || 6443,
+      serviceAddress: kubernetesServiceAddress,
+    });
+    await this.#parts.bootstrap?.(transport);
+    this.#state = "ready";
+  }
+
+  async stop(): Promise<void> {
+    if (this.#state === "stopped") return;
+    const { shutdownDelayMs = 0, shutdownGraceMs = 10_000 } = this.options;
+    this.#state = "draining";
+    if (shutdownDelayMs > 0) await this.#sleep(shutdownDelayMs);
+    this.#listener?.drain();
+    this.#resources.endWatches();
+    const until = this.#clock.monotonic() + shutdownGraceMs;
+    while (
+      this.#limiter.readOnlyInFlight + this.#limiter.mutatingInFlight > 0 &&
+      this.#clock.monotonic() < until
+    )
+      await this.#sleep(20);
+    this.#listener?.destroy();
+    await this.#parts.stop?.();
+    this.registry.stop();
+    await this.options.store.stop();
+    this.#state = "stopped";
+  }
+
+  transport(user: UserInfo, component = "orbit"): Transport {
+    return new InProcessTransport(
+      this.registry,
+      user,
+      (asUser, method, path, body) =>
+        rawInProcess(this.#front, asUser, method, path, body),
+      component,
+    );
+  }
+
+  reloadCertificate(tls: ServingCertificate): void {
+    this.#listener?.reload(tls);
+  }
+
+  addHealthCheck(check: HealthCheck): void {
+    this.#checks.push(check);
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(ms, resolve));
+  }
+
+  #healthChecks(): HealthCheck[] {
+    const { store } = this.options;
+    return [
+      { name: "ping", check: () => Promise.resolve() },
+      { name: "log", check: () => Promise.resolve() },
+      { name: "etcd", check: () => store.healthy() },
+      { name: "etcd-readiness", on: ["readyz"], check: () => store.healthy() },
+      {
+        name: "informer-sync",
+        on: ["readyz"],
+        check: () =>
+          this.registry.cache.lost
+            ? Promise.reject(this.registry.cache.lost)
+            : Promise.resolve(),
+      },
+      ...this.#checks,
+      {
+        name: "poststarthook/bootstrap-system-objects",
+        check: () =>
+          this.#state === "new"
+            ? Promise.reject(new Error("not finished"))
+            : Promise.resolve(),
+      },
+      {
+        name: "shutdown",
+        on: ["readyz"],
+        check: () =>
+          this.#state === "draining"
+            ? Promise.reject(new Error("process is shutting down"))
+            : Promise.resolve(),
+      },
+    ];
+  }
+}
