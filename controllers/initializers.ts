@@ -3,8 +3,13 @@
 import type { Controller, ControllerContext } from "./context.ts";
 import { createDeploymentController } from "./deployment/deployment-controller.ts";
 import type { Discovery } from "./discovery.ts";
+import { createEndpointSliceController } from "./endpoints/endpoint-slice-controller.ts";
+import { createEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { createGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { createNamespaceController } from "./namespace/namespace-controller.ts";
+import { createNodeLifecycleController } from "./node/node-lifecycle.ts";
+import { createTaintEvictionController } from "./node/taint-eviction.ts";
+import { createPodGarbageCollector } from "./pod-garbage-collector.ts";
 import {
   createReplicaSetController,
   createReplicationControllerController,
@@ -63,5 +68,30 @@ export const initializers: readonly Initializer[] = [
       context.options.enableGarbageCollector
         ? createGarbageCollector(context, discovery)
         : undefined,
+  },
+  {
+    name: "node-lifecycle-controller",
+    alias: "nodelifecycle",
+    create: createNodeLifecycleController,
+  },
+  {
+    name: "taint-eviction-controller",
+    alias: "taint-eviction",
+    create: createTaintEvictionController,
+  },
+  {
+    name: "pod-garbage-collector-controller",
+    alias: "podgc",
+    create: createPodGarbageCollector,
+  },
+  {
+    name: "endpointslice-controller",
+    alias: "endpointslice",
+    create: createEndpointSliceController,
+  },
+  {
+    name: "endpoints-controller",
+    alias: "endpoint",
+    create: createEndpointsController,
   },
 ];

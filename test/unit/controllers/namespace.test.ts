@@ -35,12 +35,10 @@ test("a namespace gets its service account and root CA, which is repaired", asyn
   );
   const ca = () => plane.api.all<ConfigMap>(configMaps)[0]?.data;
   await passes(() => expect(ca()).toEqual({ "ca.crt": "CA" }));
-  await plane.client
-    .resource(configMaps)
-    .patch("kube-root-ca.crt", "a", {
-      type: "merge",
-      body: { data: { "ca.crt": "x" } },
-    });
+  await plane.client.resource(configMaps).patch("kube-root-ca.crt", "a", {
+    type: "merge",
+    body: { data: { "ca.crt": "x" } },
+  });
   await passes(() => expect(ca()).toEqual({ "ca.crt": "CA" }));
   await plane.client.resource(configMaps).delete("kube-root-ca.crt", "a");
   await passes(() => expect(ca()).toEqual({ "ca.crt": "CA" }));
@@ -71,11 +69,9 @@ test("a deleted namespace goes with all its content; what holds it up is reporte
     );
   });
   expect(plane.api.all(pods)).toHaveLength(0);
-  await plane.client
-    .resource(configMaps)
-    .patch("held", "b", {
-      type: "merge",
-      body: { metadata: { finalizers: null } },
-    });
+  await plane.client.resource(configMaps).patch("held", "b", {
+    type: "merge",
+    body: { metadata: { finalizers: null } },
+  });
   await passes(() => expect(plane.api.all(namespaces)).toHaveLength(0));
 });

@@ -1,0 +1,212 @@
+// Keeps the EndpointSlices of every Service with a selector: one endpoint a pod and address family, with its conditions,
+// node and zone, at most --max-endpoints-per-slice in each.
+import { isNotFound } from "../../api/errors.ts";
+import { objectKey, splitKey } from "../../api/object.ts";
+import { selectorFromMap } from "../../api/selectors.ts";
+import type { Pod, Service } from "../../api/types/core-v1.ts";
+import type { Endpoint, EndpointSlice } from "../../api/types/discovery-v1.ts";
+import { sameJson } from "../../client/json-equality.ts";
+import { controllerReference } from "../../client/owner-references.ts";
+import {
+  endpointSlices,
+  nodes,
+  pods,
+  services,
+} from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { isNamespaceTerminating } from "../pod-control.ts";
+import { Reconciler } from "../reconciler.ts";
+import {
+  addressOf,
+  conditionsOf,
+  hostnameOf,
+  isHeadless,
+  mayServe,
+  portsOn,
+} from "./service-pods.ts";
+import { planSlices } from "./slice-plan.ts";
+import type { WantedGroup } from "./slice-plan.ts";
+import { watchServicePods } from "./watch-service-pods.ts";
+
+export const serviceNameLabel = "kubernetes.io/service-name";
+export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
+export const headlessLabel = "service.kubernetes.io/headless";
+const managedBy = "endpointslice-controller.k8s.io";
+const zoneLabel = "topology.kubernetes.io/zone";
+
+/** Slices by the service they are of. */
+export function serviceIndex(slice: EndpointSlice): readonly string[] {
+  const name = slice.metadata.labels?.[serviceNameLabel];
+  return name ? [`${slice.metadata.namespace}/${name}`] : [];
+}
+
+export function createEndpointSliceController(
+  context: ControllerContext,
+): Controller {
+  const { client, options } = context;
+  const serviceInformer = client.informer(services);
+  const podInformer = client.informer(pods);
+  const nodeInformer = client.informer(nodes);
+  const sliceInformer = client.informer(endpointSlices, {
+    indexes: { service: serviceIndex },
+  });
+  const reconciler = new Reconciler({
+    name: "endpointslice-controller",
+    context,
+    concurrency: options.concurrentServiceEndpointSyncs,
+    reconcile,
+  });
+  const { queue } = reconciler;
+  const isOurs = (slice: EndpointSlice): boolean =>
+    slice.metadata.labels?.[managedByLabel] === managedBy;
+
+  async function reconcile(key: string): Promise<void> {
+    const { name, namespace } = splitKey(key);
+    const service = serviceInformer.lister.get(name, namespace);
+    const existing = sliceInformer.lister
+      .byIndex("service", key)
+      .filter(isOurs);
+    // Those of a deleted service go with it by their owner reference.
+    if (!service || service.metadata.deletionTimestamp) return;
+    if (service.spec.type === "ExternalName" || !service.spec.selector) {
+      for (const slice of existing) await remove(slice);
+      return;
+    }
+    const plan = planSlices(
+      wantedGroups(service),
+      existing,
+      options.maxEndpointsPerSlice,
+      (slice) => withMeta(slice, service),
+    );
+    const resource = client.resource(endpointSlices);
+    for (const slice of plan.update) await resource.update(slice);
+    for (const part of plan.create) {
+      try {
+        await resource.create(newSlice(service, part));
+      } catch (error) {
+        if (isNamespaceTerminating(error)) return;
+        throw error;
+      }
+    }
+    for (const slice of plan.delete) await remove(slice);
+  }
+
+  function wantedGroups(service: Service): WantedGroup[] {
+    const selector = selectorFromMap(service.spec.selector);
+    const families = service.spec.ipFamilies?.length
+      ? service.spec.ipFamilies
+      : ["IPv4"];
+    const serving = podInformer.lister
+      .list(service.metadata.namespace)
+      .filter((pod) => mayServe(pod) && selector.matches(pod.metadata.labels));
+    return families.flatMap((family) => {
+      const groups = new Map<string, WantedGroup>();
+      for (const pod of serving) {
+        const address = addressOf(pod, family);
+        if (!address) continue;
+        const ports = portsOn(service, pod);
+        const id = JSON.stringify(ports);
+        let group = groups.get(id);
+        if (!group)
+          groups.set(
+            id,
+            (group = { addressType: family, ports, endpoints: [] }),
+          );
+        group.endpoints.push(endpointOf(pod, address, service));
+      }
+      // Readers should see that the service is known even when nothing serves it.
+      return groups.size > 0
+        ? [...groups.values()]
+        : [{ addressType: family, ports: [], endpoints: [] }];
+    });
+  }
+
+  function endpointOf(pod: Pod, address: string, service: Service): Endpoint {
+    const { nodeName } = pod.spec;
+    const node = nodeName ? nodeInformer.lister.get(nodeName) : undefined;
+    const zone = node?.metadata.labels?.[zoneLabel];
+    const hostname = hostnameOf(pod, service);
+    const { name, namespace, uid } = pod.metadata;
+    return {
+      addresses: [address],
+      conditions: conditionsOf(pod, service),
+      ...(hostname ? { hostname } : {}),
+      ...(nodeName ? { nodeName } : {}),
+      targetRef: {
+        kind: "Pod",
+        name,
+        ...(namespace ? { namespace } : {}),
+        ...(uid ? { uid } : {}),
+      },
+      ...(zone ? { zone } : {}),
+    };
+  }
+
+  async function remove(slice: EndpointSlice): Promise<void> {
+    const { name, namespace } = slice.metadata;
+    try {
+      await client.resource(endpointSlices).delete(name, namespace);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  reconciler.watch(sliceInformer, {
+    onUpdate: (old, slice) => {
+      // Changed by another.
+      if (
+        isOurs(slice) &&
+        old.metadata.resourceVersion !== slice.metadata.resourceVersion
+      )
+        for (const key of serviceIndex(slice)) queue.add(key);
+    },
+    onDelete: (slice) => {
+      if (isOurs(slice)) for (const key of serviceIndex(slice)) queue.add(key);
+    },
+  });
+  return watchServicePods(reconciler, serviceInformer, podInformer).watch(
+    nodeInformer,
+    {
+      onUpdate: (old, node) => {
+        const zone = node.metadata.labels?.[zoneLabel];
+        if (old.metadata.labels?.[zoneLabel] !== zone)
+          for (const service of serviceInformer.lister.list())
+            queue.add(objectKey(service));
+      },
+    },
+  );
+}
+
+function labelsFor(service: Service): Record<string, string> {
+  const { [headlessLabel]: _, ...own } = service.metadata.labels ?? {};
+  return {
+    ...own,
+    [serviceNameLabel]: service.metadata.name,
+    [managedByLabel]: managedBy,
+    ...(isHeadless(service) ? { [headlessLabel]: "" } : {}),
+  };
+}
+
+function withMeta(slice: EndpointSlice, service: Service): EndpointSlice {
+  const labels = labelsFor(service);
+  return sameJson(labels, slice.metadata.labels)
+    ? slice
+    : { ...slice, metadata: { ...slice.metadata, labels } };
+}
+
+function newSlice(
+  service: Service,
+  part: Pick<EndpointSlice, "addressType" | "ports" | "endpoints">,
+): EndpointSlice {
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      generateName: `${service.metadata.name}-`,
+      namespace: service.metadata.namespace,
+      labels: labelsFor(service),
+      ownerReferences: [controllerReference(services, service)],
+    } as EndpointSlice["metadata"],
+    ...part,
+  };
+}

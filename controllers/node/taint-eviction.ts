@@ -1,0 +1,155 @@
+// Deletes pods from nodes with NoExecute taints they do not tolerate: at once, or when the shortest tolerationSeconds is
+// over, counted from when the taint was first seen beside the pod. Taken back when the taint goes in time.
+import { formatTime } from "../../api/clock.ts";
+import { isNotFound } from "../../api/errors.ts";
+import { objectKey, splitKey } from "../../api/object.ts";
+import type { Pod, Taint } from "../../api/types/core-v1.ts";
+import { sameJson } from "../../client/json-equality.ts";
+import { nodes, pods } from "../../client/resources.ts";
+import { tolerates } from "../../client/taints.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { nodeNameIndex } from "../indexes.ts";
+import { Reconciler } from "../reconciler.ts";
+import type { ReconcileResult } from "../reconciler.ts";
+
+export function createTaintEvictionController(
+  context: ControllerContext,
+): Controller {
+  const { client, clock } = context;
+  const nodeInformer = client.informer(nodes);
+  const podInformer = client.informer(pods, {
+    indexes: { node: nodeNameIndex },
+  });
+  const recorder = context.recorder("taint-eviction-controller");
+  /** Pod uid → monotonic ms since when it is under a taint. */
+  const since = new Map<string, number>();
+  const reconciler = new Reconciler({
+    name: "taint-eviction-controller",
+    context,
+    concurrency: 8,
+    reconcile,
+  });
+  const { queue } = reconciler;
+
+  async function reconcile(key: string): Promise<ReconcileResult> {
+    const { namespace, name } = splitKey(key);
+    const pod = podInformer.lister.get(name, namespace);
+    if (!pod?.spec.nodeName || pod.metadata.deletionTimestamp) return;
+    const taints = noExecute(
+      nodeInformer.lister.get(pod.spec.nodeName)?.spec.taints,
+    );
+    const uid = pod.metadata.uid ?? "";
+    const delayMs = graceOf(pod, taints);
+    if (delayMs === undefined) {
+      if (since.delete(uid))
+        recorder.event(
+          pod,
+          "Normal",
+          "TaintManagerEviction",
+          `Cancelling deletion of Pod ${key}`,
+        );
+      return;
+    }
+    const nowMs = clock.monotonic();
+    if (delayMs > 0) {
+      if (!since.has(uid)) since.set(uid, nowMs);
+      const leftMs = since.get(uid)! + delayMs - nowMs;
+      if (leftMs > 0) return { requeueAfterMs: leftMs };
+    }
+    since.delete(uid);
+    await evict(pod);
+  }
+
+  async function evict(pod: Pod): Promise<void> {
+    const { name, namespace, uid } = pod.metadata;
+    recorder.event(
+      pod,
+      "Normal",
+      "TaintManagerEviction",
+      `Marking for deletion Pod ${objectKey(pod)}`,
+    );
+    const resource = client.resource(pods);
+    try {
+      await resource.patch(
+        name,
+        namespace,
+        {
+          type: "strategic",
+          body: {
+            metadata: { uid },
+            status: {
+              conditions: [
+                {
+                  type: "DisruptionTarget",
+                  status: "True",
+                  reason: "DeletionByTaintManager",
+                  message: "Taint manager: deleting due to NoExecute taint",
+                  lastTransitionTime: formatTime(clock.now()),
+                },
+              ],
+            },
+          },
+        },
+        { subresource: "status" },
+      );
+      await resource.delete(
+        name,
+        namespace,
+        uid ? { preconditions: { uid } } : {},
+      );
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  return reconciler
+    .watch(podInformer, {
+      onAdd: (pod) => {
+        if (pod.spec.nodeName) queue.add(objectKey(pod));
+      },
+      onUpdate: (old, pod) => {
+        if (
+          old.spec.nodeName !== pod.spec.nodeName ||
+          !sameJson(old.spec.tolerations, pod.spec.tolerations)
+        )
+          queue.add(objectKey(pod));
+      },
+      onDelete: (pod) => since.delete(pod.metadata.uid ?? ""),
+    })
+    .watch(nodeInformer, {
+      onUpdate: (old, node) => {
+        const [before, after] = [
+          noExecute(old.spec.taints),
+          noExecute(node.spec.taints),
+        ];
+        if (sameJson(before, after)) return;
+        for (const pod of podInformer.lister.byIndex(
+          "node",
+          node.metadata.name,
+        ))
+          queue.add(objectKey(pod));
+      },
+    });
+}
+
+function noExecute(taints: readonly Taint[] | undefined): readonly Taint[] {
+  return (taints ?? []).filter(({ effect }) => effect === "NoExecute");
+}
+
+/** Milliseconds the pod may stay under the taints; undefined: for ever; 0: not at all. */
+function graceOf(pod: Pod, taints: readonly Taint[]): number | undefined {
+  let graceMs: number | undefined;
+  for (const taint of taints) {
+    const tolerations = (pod.spec.tolerations ?? []).filter((toleration) =>
+      tolerates(toleration, taint),
+    );
+    if (tolerations.length === 0) return 0;
+    for (const { tolerationSeconds } of tolerations)
+      if (tolerationSeconds !== undefined)
+        graceMs = Math.min(
+          graceMs ?? Infinity,
+          Math.max(0, tolerationSeconds * 1000),
+        );
+  }
+  return graceMs;
+}

@@ -1,0 +1,140 @@
+// Removes pods nobody will: ended ones beyond the threshold (oldest first), those of nodes that are gone (after 40 s, so
+// that a node may come back), and terminating ones that never had a node.
+import { formatTime } from "../api/clock.ts";
+import { isNotFound } from "../api/errors.ts";
+import { objectKey, splitKey } from "../api/object.ts";
+import type { Pod } from "../api/types/core-v1.ts";
+import { isPodTerminal } from "../client/pod-status.ts";
+import { nodes, pods } from "../client/resources.ts";
+import type { Controller, ControllerContext } from "./context.ts";
+import { nodeNameIndex } from "./indexes.ts";
+import { Reconciler } from "./reconciler.ts";
+import type { ReconcileResult } from "./reconciler.ts";
+
+const nodeQuarantineMs = 40_000;
+const terminatedKey = "terminated";
+const nodePrefix = "node:";
+
+export function createPodGarbageCollector(
+  context: ControllerContext,
+): Controller {
+  const { client, clock, options } = context;
+  const threshold = options.terminatedPodGcThreshold;
+  const podInformer = client.informer(pods, {
+    indexes: { node: nodeNameIndex },
+  });
+  const nodeInformer = client.informer(nodes);
+  const terminated = new Set<string>();
+  const reconciler = new Reconciler({
+    name: "pod-garbage-collector-controller",
+    context,
+    reconcile: (key) => {
+      if (key === terminatedKey) return collectTerminated();
+      return key.startsWith(nodePrefix)
+        ? collectOrphans(key.slice(nodePrefix.length))
+        : collectUnscheduled(key);
+    },
+  });
+  const { queue } = reconciler;
+
+  async function collectTerminated(): Promise<void> {
+    const surplus = terminated.size - threshold;
+    if (threshold <= 0 || surplus <= 0) return;
+    const candidates = [...terminated].flatMap((key) => {
+      const { name, namespace } = splitKey(key);
+      return podInformer.lister.get(name, namespace) ?? [];
+    });
+    const evicted = (pod: Pod): number =>
+      pod.status?.reason === "Evicted" ? 0 : 1;
+    candidates.sort(
+      (a, b) =>
+        evicted(a) - evicted(b) ||
+        ((a.metadata.creationTimestamp ?? "") <
+        (b.metadata.creationTimestamp ?? "")
+          ? -1
+          : 1),
+    );
+    for (const pod of candidates.slice(0, surplus)) await remove(pod);
+  }
+
+  async function collectOrphans(nodeName: string): Promise<ReconcileResult> {
+    if (nodeInformer.lister.get(nodeName)) return;
+    const orphans = podInformer.lister.byIndex("node", nodeName);
+    if (orphans.length === 0) return;
+    try {
+      await client.resource(nodes).get(nodeName);
+      return;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    for (const pod of orphans)
+      await remove(pod, {
+        type: "DisruptionTarget",
+        status: "True",
+        reason: "DeletionByPodGC",
+        message: "PodGC: node no longer exists",
+        lastTransitionTime: formatTime(clock.now()),
+      });
+  }
+
+  async function collectUnscheduled(key: string): Promise<void> {
+    const { name, namespace } = splitKey(key);
+    const pod = podInformer.lister.get(name, namespace);
+    if (pod?.metadata.deletionTimestamp && !pod.spec.nodeName)
+      await remove(pod);
+  }
+
+  /** Ends the pod without asking anybody; what was not over counts as failed. */
+  async function remove(pod: Pod, condition?: object): Promise<void> {
+    const { name, namespace, uid } = pod.metadata;
+    const resource = client.resource(pods);
+    try {
+      if (!isPodTerminal(pod))
+        await resource.patch(
+          name,
+          namespace,
+          {
+            type: "strategic",
+            body: {
+              metadata: { uid },
+              status: {
+                phase: "Failed",
+                ...(condition ? { conditions: [condition] } : {}),
+              },
+            },
+          },
+          { subresource: "status" },
+        );
+      await resource.delete(name, namespace, {
+        gracePeriodSeconds: 0,
+        ...(uid ? { preconditions: { uid } } : {}),
+      });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  function look(pod: Pod): void {
+    const key = objectKey(pod);
+    if (isPodTerminal(pod)) {
+      terminated.add(key);
+      if (threshold > 0 && terminated.size > threshold)
+        queue.add(terminatedKey);
+    } else terminated.delete(key);
+    const { nodeName } = pod.spec;
+    if (pod.metadata.deletionTimestamp && !nodeName) queue.add(key);
+    if (nodeName && !nodeInformer.lister.get(nodeName))
+      queue.addAfter(nodePrefix + nodeName, nodeQuarantineMs);
+  }
+
+  return reconciler
+    .watch(nodeInformer, {
+      onDelete: (node) =>
+        queue.addAfter(nodePrefix + node.metadata.name, nodeQuarantineMs),
+    })
+    .watch(podInformer, {
+      onAdd: look,
+      onUpdate: (_, pod) => look(pod),
+      onDelete: (pod) => terminated.delete(objectKey(pod)),
+    });
+}

@@ -1,0 +1,148 @@
+import type { Node, Pod } from "../../../api/types/core-v1.ts";
+import { formatMicroTime } from "../../../api/clock.ts";
+import { leases, nodes, pods } from "../../../client/resources.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import {
+  startControlPlane,
+  testNode,
+  testPod,
+} from "../../support/control-plane.ts";
+import type { ControlPlane } from "../../support/control-plane.ts";
+
+let plane: ControlPlane;
+let clock: FakeClock;
+beforeEach(async () => {
+  clock = new FakeClock();
+  plane = await startControlPlane({ clock });
+  await clock.advanceAsync(10);
+});
+afterEach(() => plane.stop());
+
+const node = (name: string) =>
+  plane.api.all<Node>(nodes).find(({ metadata }) => metadata.name === name)!;
+const ready = (name: string) =>
+  node(name).status?.conditions?.find(({ type }) => type === "Ready");
+const taints = (name: string) =>
+  (node(name).spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
+const podNamed = (name: string) =>
+  plane.api.all<Pod>(pods).find(({ metadata }) => metadata.name === name);
+const renew = async (name: string) => {
+  const spec = { renewTime: formatMicroTime(clock.now()) };
+  const metadata = { name, namespace: "kube-node-lease" };
+  await plane.client
+    .resource(leases)
+    .patch(name, "kube-node-lease", { type: "merge", body: { spec } })
+    .catch(() => plane.client.resource(leases).create({ metadata, spec }));
+};
+
+test("taints follow conditions and the cordon", async () => {
+  const broken = testNode("a");
+  broken.spec = {
+    taints: [
+      { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" },
+      { key: "mine", effect: "NoSchedule" },
+    ],
+  };
+  broken.status!.conditions = [
+    { type: "Ready", status: "True" },
+    { type: "DiskPressure", status: "True" },
+  ];
+  await plane.client.resource(nodes).create(broken);
+  await clock.advanceAsync(10);
+  expect(taints("a")).toEqual([
+    "mine:NoSchedule",
+    "node.kubernetes.io/disk-pressure:NoSchedule",
+  ]);
+  await plane.client
+    .resource(nodes)
+    .patch("a", undefined, {
+      type: "merge",
+      body: { spec: { unschedulable: true } },
+    });
+  await clock.advanceAsync(10);
+  expect(taints("a")).toContain("node.kubernetes.io/unschedulable:NoSchedule");
+});
+
+test("a silent node becomes Unknown after the grace, its pods not ready, then evicted by their tolerations", async () => {
+  await plane.client.resource(nodes).create(testNode("a"));
+  await plane.client.resource(nodes).create(testNode("b"));
+  for (const name of ["now", "later", "never"]) {
+    const tolerations =
+      name === "now"
+        ? []
+        : [
+            {
+              key: "node.kubernetes.io/unreachable",
+              operator: "Exists",
+              effect: "NoExecute",
+              ...(name === "later" ? { tolerationSeconds: 300 } : {}),
+            },
+          ];
+    await plane.client
+      .resource(pods)
+      .create(testPod(name, { nodeName: "a", tolerations }));
+    await plane.client.resource(pods).patch(
+      name,
+      "default",
+      {
+        type: "merge",
+        body: { status: { conditions: [{ type: "Ready", status: "True" }] } },
+      },
+      { subresource: "status" },
+    );
+  }
+  for (let second = 0; second < 49; second += 7) {
+    await renew("a");
+    await renew("b");
+    await clock.advanceAsync(7000);
+  }
+  expect(ready("a")!.status).toBe("True");
+  for (let second = 0; second < 50; second += 5) {
+    await renew("b");
+    await clock.advanceAsync(5000);
+  }
+  await clock.advanceAsync(50);
+  expect(ready("a")).toMatchObject({
+    status: "Unknown",
+    reason: "NodeStatusUnknown",
+    message: "Kubelet stopped posting node status.",
+  });
+  expect(ready("b")!.status).toBe("True");
+  expect(taints("a")).toEqual([
+    "node.kubernetes.io/unreachable:NoSchedule",
+    "node.kubernetes.io/unreachable:NoExecute",
+  ]);
+  const condition = podNamed("never")!.status!.conditions![0];
+  expect(condition).toMatchObject({ type: "Ready", status: "False" });
+  expect(podNamed("now")!.metadata.deletionTimestamp).toBeDefined();
+  expect(podNamed("later")!.metadata.deletionTimestamp).toBeUndefined();
+  for (let second = 0; second < 300; second += 5) {
+    await renew("b");
+    await clock.advanceAsync(5000);
+  }
+  expect(podNamed("later")!.metadata.deletionTimestamp).toBeDefined();
+  expect(podNamed("never")!.metadata.deletionTimestamp).toBeUndefined();
+});
+
+test("when every node is down nobody is evicted", async () => {
+  await plane.client.resource(nodes).create(testNode("a"));
+  await clock.advanceAsync(51_000);
+  expect(ready("a")!.status).toBe("Unknown");
+  expect(taints("a")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
+});
+
+test("pods of a node that is gone are removed after the quarantine; unscheduled terminating ones at once", async () => {
+  await plane.client.resource(nodes).create(testNode("a"));
+  await plane.client.resource(pods).create(testPod("p", { nodeName: "a" }));
+  await plane.client.resource(nodes).delete("a");
+  await clock.advanceAsync(39_000);
+  expect(podNamed("p")).toBeDefined();
+  await clock.advanceAsync(2_000);
+  expect(podNamed("p")).toBeUndefined();
+  const held = testPod("u");
+  held.metadata.finalizers = ["test/hold"];
+  await plane.client.resource(pods).create(held);
+  await plane.client.resource(pods).delete("u", "default");
+  await clock.advanceAsync(10);
+  expect(podNamed("u")!.status?.phase).toBe("Failed");
+});
