@@ -7,6 +7,7 @@ import { formatDuration, parseDurationMs } from "../duration.ts";
 import { canonicalQuantity } from "../quantity.ts";
 import type { FieldSchema, ObjectSchema, TypeSchema } from "../schema.ts";
 import { countKeys, joinPath, setOwn } from "./json-text.ts";
+import { stringTypeName } from "./value-type-names.ts";
 
 export interface StrictProblem {
   readonly kind: "unknown" | "duplicate";
@@ -122,7 +123,7 @@ class Conforming {
       case "string":
         return typeof value === "string"
           ? value
-          : this.#mismatch(value, "string");
+          : this.#mismatch(value, this.#stringType());
       case "boolean":
         return typeof value === "boolean"
           ? value
@@ -249,7 +250,7 @@ class Conforming {
 
   #map(value: unknown, values: TypeSchema): Record<string, unknown> {
     if (typeof value !== "object" || Array.isArray(value))
-      this.#mismatch(value, `map[string]${goType(values)}`);
+      this.#mismatch(value, goType({ type: "map", values }));
     const map = value as Record<string, unknown>;
     for (const key in map) {
       this.keys++;
@@ -350,6 +351,14 @@ class Conforming {
     this.problems.push({ kind: "unknown", path: joinPath(path, key) });
   }
 
+  /** A map's or list's elements have no name of their own: the path then ends in a key or an index. */
+  #stringType(): string {
+    const last = this.#path.at(-1);
+    return typeof last === "string"
+      ? stringTypeName(this.#structs.at(-1), last)
+      : "string";
+  }
+
   #mismatch(value: unknown, type: string, plain = false): never {
     const struct = this.#structs.at(-1);
     const what =
@@ -378,7 +387,9 @@ function goType(schema: TypeSchema): string {
     case "list":
       return `[]${goType(schema.items)}`;
     case "map":
-      return `map[string]${goType(schema.values)}`;
+      return schema.values.type === "quantity"
+        ? "v1.ResourceList"
+        : `map[string]${goType(schema.values)}`;
     case "boolean":
       return "bool";
     case "double":

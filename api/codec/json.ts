@@ -60,13 +60,20 @@ export function decodeJson(
     return { object, problems: problems.map(problemText) };
   // Some key was given twice: find out which.
   const slow = parseJsonSlowly(decodeText(bytes));
-  const all: StrictProblem[] = [
-    ...problems,
-    ...slow.duplicates.map((path): StrictProblem => ({
-      kind: "duplicate",
-      path,
-    })),
-  ];
+  const unknown = problems.map(({ path }) => path);
+  const all = [...problems];
+  for (const path of slow.duplicates) {
+    // What is unknown is not looked into.
+    if (
+      !unknown.some(
+        (outer) =>
+          path === outer ||
+          path.startsWith(`${outer}.`) ||
+          path.startsWith(`${outer}[`),
+      )
+    )
+      all.push({ kind: "duplicate", path });
+  }
   all.sort(
     (a, b) => (slow.order.get(a.path) ?? 0) - (slow.order.get(b.path) ?? 0),
   );
