@@ -1,0 +1,131 @@
+// HTTP/1.1 requests to agents, pods and services. Connections to agents are kept for a while, as logs and statistics come
+// in rows; upgraded ones belong to their request. Everything open ends with close().
+import * as http from "node:http";
+import * as https from "node:https";
+import type { OutgoingHttpHeaders } from "node:http";
+import type { CertificatePair } from "../../api/pki/certificate.ts";
+import { errors, type ApiError } from "../../api/errors.ts";
+import type { ProxyTarget } from "./target.ts";
+
+export interface DialerOptions {
+  /** With what the API server goes to the agents. */
+  readonly clientCertificate: CertificatePair;
+  /** Authorities (PEM) the agents' certificates must be from. Undefined: not checked, the reference's default. */
+  readonly agentAuthority: string | undefined;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export class Dialer {
+  readonly #open = new Set<http.ClientRequest>();
+  #options: DialerOptions;
+  #agents: https.Agent;
+
+  constructor(options: DialerOptions) {
+    this.#options = options;
+    this.#agents = this.#createAgent();
+  }
+
+  /** For connections from now on. */
+  setOptions(options: DialerOptions): void {
+    this.#options = options;
+    this.#agents.destroy();
+    this.#agents = this.#createAgent();
+  }
+
+  /** A request whose head is not sent yet. It has to be ended by the caller. */
+  request(
+    target: ProxyTarget,
+    method: string,
+    headers: OutgoingHttpHeaders,
+    upgrading: boolean,
+  ): http.ClientRequest {
+    const options: https.RequestOptions = {
+      host: target.host,
+      port: target.port,
+      path: target.path,
+      method,
+      headers,
+      agent: false,
+    };
+    if (target.agent)
+      Object.assign(
+        options,
+        upgrading ? this.#tlsOptions() : { agent: this.#agents },
+      );
+    // Pods' and services' certificates are their own affair, as at the reference.
+    else if (target.scheme === "https") options.rejectUnauthorized = false;
+    const request =
+      target.scheme === "https"
+        ? https.request(options)
+        : http.request(options);
+    this.#open.add(request);
+    request.once("close", () => this.#open.delete(request));
+    const timer = setTimeout(
+      () =>
+        request.destroy(
+          Object.assign(new Error("i/o timeout"), { code: "ETIMEDOUT" }),
+        ),
+      CONNECT_TIMEOUT_MS,
+    );
+    const connected = (): void => clearTimeout(timer);
+    request.once("close", connected);
+    request.once("socket", (socket) => {
+      if (socket.connecting)
+        socket.once(
+          target.scheme === "https" ? "secureConnect" : "connect",
+          connected,
+        );
+      else connected();
+    });
+    return request;
+  }
+
+  close(): void {
+    this.#agents.destroy();
+    for (const request of this.#open) request.destroy();
+  }
+
+  #tlsOptions(): https.AgentOptions {
+    const { clientCertificate, agentAuthority } = this.#options;
+    return {
+      cert: clientCertificate.certificate,
+      key: clientCertificate.key,
+      ALPNProtocols: ["http/1.1"],
+      ...(agentAuthority
+        ? { ca: agentAuthority }
+        : { rejectUnauthorized: false }),
+    };
+  }
+
+  #createAgent(): https.Agent {
+    return new https.Agent({
+      keepAlive: true,
+      maxFreeSockets: 4,
+      timeout: 0,
+      ...this.#tlsOptions(),
+    });
+  }
+}
+
+const texts: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connect: connection refused",
+  EHOSTUNREACH: "connect: no route to host",
+  ENETUNREACH: "connect: network is unreachable",
+  ETIMEDOUT: "i/o timeout",
+  ECONNRESET: "read: connection reset by peer",
+};
+
+/** The reference's words for a backend that can't be reached. */
+export function dialError(
+  error: unknown,
+  { host, port, agent }: ProxyTarget,
+): ApiError {
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const reason =
+    texts[code] ?? (error instanceof Error ? error.message : String(error));
+  const text = `dial tcp ${host.includes(":") ? `[${host}]` : host}:${port}: ${reason}`;
+  return agent
+    ? errors.internal(`error dialing backend: ${text}`)
+    : errors.unavailable(`error trying to reach service: ${text}`);
+}

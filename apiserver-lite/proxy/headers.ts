@@ -1,0 +1,66 @@
+// Which header fields go on, in either direction. Credentials never do: the next one trusts the API server, not the
+// client.
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]);
+const CREDENTIALS = new Set(["authorization", "host", "cookie"]);
+const BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io.";
+
+/** @param upgrading keep what makes the upgrade */
+export function requestHeaders(
+  headers: IncomingHttpHeaders,
+  upgrading: boolean,
+  remoteAddress: string,
+): OutgoingHttpHeaders {
+  const passed: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (
+      value === undefined ||
+      name.startsWith(":") ||
+      name.startsWith("impersonate-")
+    )
+      continue;
+    if (CREDENTIALS.has(name) || name.startsWith("x-remote-")) continue;
+    if (
+      HOP_BY_HOP.has(name) &&
+      !(upgrading && (name === "upgrade" || name === "connection"))
+    )
+      continue;
+    passed[name] = value;
+  }
+  const protocols = headers["sec-websocket-protocol"];
+  if (protocols?.includes(BEARER_SUBPROTOCOL)) {
+    passed["sec-websocket-protocol"] = protocols
+      .split(",")
+      .map((protocol) => protocol.trim())
+      .filter((protocol) => !protocol.startsWith(BEARER_SUBPROTOCOL))
+      .join(", ");
+  }
+  if (upgrading) passed["connection"] = "Upgrade";
+  const forwarded = headers["x-forwarded-for"];
+  passed["x-forwarded-for"] = forwarded
+    ? `${String(forwarded)}, ${remoteAddress}`
+    : remoteAddress;
+  return passed;
+}
+
+export function responseHeaders(
+  headers: IncomingHttpHeaders,
+): OutgoingHttpHeaders {
+  const passed: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !HOP_BY_HOP.has(name)) passed[name] = value;
+  }
+  return passed;
+}

@@ -1,0 +1,299 @@
+// The ConnectHandler: logs and plain proxying as streams with back-pressure, upgrades byte for byte. What an agent
+// answers instead of an upgrade is passed on as a complete plain answer and ends the connection, so that nothing the
+// client sends afterwards can reach the agent.
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Duplex, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Logger } from "pino";
+import { ApiError, errors } from "../../api/errors.ts";
+import type { StateReader } from "../authorization/cluster-state.ts";
+import type {
+  ConnectHandler,
+  ConnectRequest,
+  ConnectResponse,
+} from "../http/connect-handler.ts";
+import { dialError, Dialer, type DialerOptions } from "./dialer.ts";
+import { requestHeaders, responseHeaders } from "./headers.ts";
+import { proxyTarget, readPod, type ProxyTarget } from "./target.ts";
+
+export interface ProxyHandlerOptions extends DialerOptions {
+  readonly state: StateReader;
+  readonly logger: Logger;
+  /** Which of a node's addresses to use, best first. */
+  readonly addressTypes?: readonly string[];
+}
+
+/** An agent's or pod's complete answer to an upgrade is kept in memory up to this. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const DEFAULT_ADDRESS_TYPES = [
+  "InternalIP",
+  "ExternalIP",
+  "Hostname",
+  "InternalDNS",
+  "ExternalDNS",
+];
+
+export class ProxyHandler implements ConnectHandler {
+  readonly #options: ProxyHandlerOptions;
+  readonly #dialer: Dialer;
+  readonly #tunnels = new Set<Duplex>();
+
+  constructor(options: ProxyHandlerOptions) {
+    this.#options = options;
+    this.#dialer = new Dialer(options);
+  }
+
+  /** After a renewal of the certificates. */
+  setDialing(options: DialerOptions): void {
+    this.#dialer.setOptions(options);
+  }
+
+  /** Ends everything that is open. */
+  close(): void {
+    this.#dialer.close();
+    for (const socket of this.#tunnels) socket.destroy();
+  }
+
+  async serve(
+    request: ConnectRequest,
+    body: Readable,
+    response: ConnectResponse,
+  ): Promise<void> {
+    if (this.#isSettledHere(request, response)) return;
+    const target = this.#target(request);
+    const logs = request.subresource === "log";
+    if (!logs && request.subresource !== "proxy") {
+      throw errors.badRequest("Upgrade request required");
+    }
+    const headers = requestHeaders(
+      request.headers,
+      false,
+      request.remoteAddress,
+    );
+    const outgoing = this.#dialer.request(
+      target,
+      logs ? "GET" : request.method,
+      headers,
+      false,
+    );
+    const abort = (): void => void outgoing.destroy();
+    request.signal.addEventListener("abort", abort, { once: true });
+    try {
+      const outcome = nextOutcome(outgoing, target);
+      if (logs || !mayHaveBody(request)) outgoing.end();
+      else pipeline(body, outgoing).catch(() => outgoing.destroy());
+      const { answer, backend } = await outcome;
+      if (backend) {
+        backend.destroy();
+        throw errors.internal(
+          "the backend switched protocols without being asked",
+        );
+      }
+      if (logs && (answer.statusCode ?? 500) >= 300)
+        throw await answerAsError(answer, request);
+      const passed = logs
+        ? { "content-type": "text/plain" }
+        : responseHeaders(answer.headers);
+      const sink = response.start(answer.statusCode ?? 502, passed);
+      // The client's leaving is no error; a broken source must break the answer too.
+      await pipeline(answer, sink).catch(() => {
+        answer.destroy();
+        sink.destroy();
+      });
+    } finally {
+      request.signal.removeEventListener("abort", abort);
+    }
+  }
+
+  async upgrade(
+    request: ConnectRequest,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> {
+    const target = this.#target(request);
+    if (request.subresource === "log")
+      throw errors.badRequest(
+        "logs are not served over an upgraded connection",
+      );
+    const headers = requestHeaders(
+      request.headers,
+      true,
+      request.remoteAddress,
+    );
+    const outgoing = this.#dialer.request(
+      target,
+      request.method,
+      headers,
+      true,
+    );
+    const abort = (): void => {
+      outgoing.destroy();
+      socket.destroy();
+    };
+    request.signal.addEventListener("abort", abort, { once: true });
+    socket.once("close", () =>
+      request.signal.removeEventListener("abort", abort),
+    );
+    socket.once("error", () => outgoing.destroy());
+    const outcome = nextOutcome(outgoing, target);
+    outgoing.end();
+    const { answer, backend, head: backendHead } = await outcome;
+    if (backend) this.#join(socket, head, answer, backend, backendHead);
+    else await passAnswerOn(answer, socket);
+  }
+
+  #target(request: ConnectRequest): ProxyTarget {
+    const { state, addressTypes = DEFAULT_ADDRESS_TYPES } = this.#options;
+    return proxyTarget(request, { state, addressTypes });
+  }
+
+  /** Answers that need nobody else. */
+  #isSettledHere(request: ConnectRequest, response: ConnectResponse): boolean {
+    const {
+      resource,
+      subresource,
+      method,
+      proxyPath,
+      namespace,
+      name,
+      rawQuery,
+    } = request;
+    if (subresource === "log" && !readPod(request).spec.nodeName) {
+      // Not scheduled yet: nothing has been logged.
+      response.start(200, { "content-type": "text/plain" }).end();
+      return true;
+    }
+    if (
+      subresource === "proxy" &&
+      proxyPath === "" &&
+      (method === "GET" || method === "HEAD")
+    ) {
+      // So that relative links of the answer stay below the proxy.
+      const scope = namespace === "" ? "" : `namespaces/${namespace}/`;
+      const location = `/api/v1/${scope}${resource}/${name}/proxy/${rawQuery === "" ? "" : `?${rawQuery}`}`;
+      response.start(301, { location }).end();
+      return true;
+    }
+    return false;
+  }
+
+  #join(
+    socket: Duplex,
+    head: Buffer,
+    answer: IncomingMessage,
+    backend: Duplex,
+    backendHead: Buffer,
+  ): void {
+    const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`];
+    for (let i = 0; i < answer.rawHeaders.length; i += 2)
+      lines.push(`${answer.rawHeaders[i]}: ${answer.rawHeaders[i + 1]}`);
+    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    if (backendHead.length > 0) socket.write(backendHead);
+    if (head.length > 0) backend.write(head);
+    for (const [from, to] of [
+      [socket, backend],
+      [backend, socket],
+    ] as const) {
+      this.#tunnels.add(from);
+      from.on("error", () => to.destroy());
+      from.once("close", () => {
+        this.#tunnels.delete(from);
+        // What the other side still has to send is sent.
+        if (!to.destroyed) to.end();
+        if (from.readableEnded) return;
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  }
+}
+
+function mayHaveBody({ method, headers }: ConnectRequest): boolean {
+  if (method === "GET" || method === "HEAD") return false;
+  return headers["content-length"] !== "0";
+}
+
+interface Outcome {
+  readonly answer: IncomingMessage;
+  /** Set when the answer is the switch of protocols. */
+  readonly backend: Duplex | undefined;
+  readonly head: Buffer;
+}
+
+/** The head of the answer; rejects with an ApiError when there is none. */
+function nextOutcome(
+  outgoing: ClientRequest,
+  target: ProxyTarget,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    outgoing.once("response", (answer) =>
+      resolve({ answer, backend: undefined, head: Buffer.alloc(0) }),
+    );
+    outgoing.once("upgrade", (answer, backend, head) =>
+      resolve({ answer, backend, head }),
+    );
+    outgoing.on("error", (error) => reject(dialError(error, target)));
+    outgoing.once("close", () =>
+      reject(
+        dialError(new Error("connection closed before an answer"), target),
+      ),
+    );
+  });
+}
+
+async function readAnswer(answer: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) break;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** An agent answers with plain text; the API answers with a Status of the same code. */
+async function answerAsError(
+  answer: IncomingMessage,
+  request: ConnectRequest,
+): Promise<ApiError> {
+  const code = answer.statusCode ?? 500;
+  const text = (await readAnswer(answer)).toString().slice(0, 10_000).trim();
+  if (code === 400) return errors.badRequest(text);
+  if (code === 404) {
+    return new ApiError({
+      code,
+      reason: "NotFound",
+      message:
+        text ||
+        `the server could not find the requested resource ( pods/log ${request.name})`,
+      details: { name: request.name, kind: "pods/log" },
+    });
+  }
+  if (code === 401 || code === 403) {
+    return errors.internal(`the node's agent refused the API server: ${text}`);
+  }
+  return new ApiError({
+    code,
+    reason: code === 422 ? "Invalid" : "InternalError",
+    message: text,
+  });
+}
+
+async function passAnswerOn(
+  answer: IncomingMessage,
+  socket: Duplex,
+): Promise<void> {
+  const body = await readAnswer(answer).catch(() => Buffer.alloc(0));
+  const headers = responseHeaders(answer.headers);
+  delete headers["content-length"];
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`];
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of Array.isArray(value) ? value : [value])
+      lines.push(`${name}: ${String(one)}`);
+  }
+  lines.push(`content-length: ${body.length}`, "connection: close");
+  socket.end(
+    Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]),
+  );
+}

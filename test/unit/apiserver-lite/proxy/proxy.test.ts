@@ -1,0 +1,360 @@
+// The proxy in front of a real TLS server that plays the node's agent.
+import * as http from "node:http";
+import * as https from "node:https";
+import * as net from "node:net";
+import type { AddressInfo } from "node:net";
+import { PassThrough, Readable, type Duplex } from "node:stream";
+import pino from "pino";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  YEAR_MS,
+} from "../../../../api/pki/certificate.ts";
+import type { AnyObject } from "../../../../api/object.ts";
+import type { ConnectRequest } from "../../../../apiserver-lite/http/connect-handler.ts";
+import { ProxyHandler } from "../../../../apiserver-lite/proxy/proxy-handler.ts";
+import { FakeState } from "../fake-state.ts";
+
+const nowMs = Date.now();
+const ca = createCertificateAuthority({ subject: { commonName: "ca" }, nowMs });
+const agentPair = issueCertificate(ca, {
+  subject: { commonName: "agent" },
+  usages: ["server auth"],
+  ipAddresses: ["127.0.0.1"],
+  validityMs: YEAR_MS,
+  nowMs,
+});
+const clientPair = issueCertificate(ca, {
+  subject: { commonName: "api" },
+  usages: ["client auth"],
+  validityMs: YEAR_MS,
+  nowMs,
+});
+
+const state = new FakeState();
+const seen: http.IncomingMessage[] = [];
+const agentSockets = new Set<Duplex>();
+const agent = https.createServer(
+  {
+    cert: agentPair.certificate,
+    key: agentPair.key,
+    ca: ca.certificate,
+    requestCert: true,
+    rejectUnauthorized: true,
+  },
+  (request, response) => {
+    seen.push(request);
+    if (request.url?.includes("/waiting/")) {
+      response
+        .writeHead(400)
+        .end(
+          'container "c" in pod "waiting" is waiting to start: ContainerCreating',
+        );
+    } else if (request.url?.startsWith("/exec/ns/refused")) {
+      response
+        .writeHead(404, { "content-type": "text/plain" })
+        .end("pod does not exist");
+    } else {
+      response
+        .writeHead(200, { "x-from": "agent" })
+        .end(`${request.method} ${request.url}`);
+    }
+  },
+);
+agent.on("upgrade", (request: http.IncomingMessage, socket: Duplex) => {
+  seen.push(request);
+  if (request.url?.startsWith("/exec/ns/refused")) {
+    socket.end(
+      "HTTP/1.1 404 Not Found\r\ncontent-length: 18\r\n\r\npod does not exist",
+    );
+    return;
+  }
+  agentSockets.add(socket);
+  socket.write(
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Echo: yes\r\n\r\nhello ",
+  );
+  socket.pipe(socket);
+});
+
+let handler: ProxyHandler;
+
+function pod(name: string, spec: object = {}): void {
+  state.put("", "pods", {
+    metadata: { name, namespace: "ns" },
+    spec: { nodeName: "n1", containers: [{ name: "c" }], ...spec },
+    status: {},
+  } as unknown as AnyObject);
+}
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => agent.listen(0, "127.0.0.1", resolve));
+  const node = (name: string, port: number): void =>
+    state.put("", "nodes", {
+      metadata: { name },
+      status: {
+        addresses: [
+          { type: "Hostname", address: name },
+          { type: "InternalIP", address: "127.0.0.1" },
+        ],
+        daemonEndpoints: { kubeletEndpoint: { Port: port } },
+      },
+    } as unknown as AnyObject);
+  node("n1", (agent.address() as AddressInfo).port);
+  const closed = net.createServer();
+  await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
+  node("gone", (closed.address() as AddressInfo).port);
+  await new Promise((resolve) => closed.close(resolve));
+  pod("a");
+  pod("waiting");
+  pod("refused");
+  pod("unscheduled", { nodeName: undefined });
+  pod("lost", { nodeName: "gone" });
+  pod("two", {
+    containers: [{ name: "x" }, { name: "y" }],
+    initContainers: [{ name: "i" }],
+  });
+  handler = new ProxyHandler({
+    state,
+    logger: pino({ level: "silent" }),
+    clientCertificate: clientPair,
+    agentAuthority: ca.certificate,
+  });
+});
+
+afterAll(() => {
+  handler.close();
+  agent.closeAllConnections();
+  for (const socket of agentSockets) socket.destroy();
+  agent.close();
+});
+
+function request(
+  subresource: string,
+  name: string,
+  query = "",
+  extra: Partial<ConnectRequest> = {},
+): ConnectRequest {
+  return {
+    method: "GET",
+    group: "",
+    version: "v1",
+    resource: "pods",
+    subresource,
+    namespace: "ns",
+    name,
+    proxyPath: "",
+    query: new URLSearchParams(query),
+    rawQuery: query,
+    headers: {
+      authorization: "Bearer secret",
+      "x-kept": "1",
+      "impersonate-user": "root",
+      host: "api",
+    },
+    user: { name: "u", groups: [], extra: {} },
+    remoteAddress: "10.1.1.1",
+    signal: new AbortController().signal,
+    read: (group, resource, namespace, object) =>
+      state.read(group, resource, namespace, object),
+    ...extra,
+  };
+}
+
+async function serve(
+  what: ConnectRequest,
+): Promise<{
+  status: number;
+  headers: http.OutgoingHttpHeaders;
+  body: string;
+}> {
+  const sink = new PassThrough();
+  const answer = { status: 0, headers: {} as http.OutgoingHttpHeaders };
+  const body = (async () => Buffer.concat(await sink.toArray()).toString())();
+  await handler.serve(what, Readable.from([]), {
+    start(status, headers) {
+      Object.assign(answer, { status, headers });
+      return sink;
+    },
+  });
+  return { ...answer, body: await body };
+}
+
+/** A socket pair: what the client holds, and what the handler gets. */
+async function socketPair(): Promise<[net.Socket, net.Socket]> {
+  const server = net.createServer({ allowHalfOpen: true });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const accepted = new Promise<net.Socket>((resolve) =>
+    server.once("connection", resolve),
+  );
+  const client = net.connect({
+    port: (server.address() as AddressInfo).port,
+    allowHalfOpen: true,
+  });
+  const pair: [net.Socket, net.Socket] = [client, await accepted];
+  server.close();
+  return pair;
+}
+
+it("reads logs from the agent of the pod's node, without the client's credentials", async () => {
+  const answer = await serve(
+    request("log", "a", "follow=true&tailLines=5&pretty=1"),
+  );
+  expect(answer).toMatchObject({
+    status: 200,
+    body: "GET /containerLogs/ns/a/c?follow=true&tailLines=5",
+  });
+  const { headers } = seen.at(-1)!;
+  expect([
+    headers.authorization,
+    headers["impersonate-user"],
+    headers["x-kept"],
+  ]).toEqual([undefined, undefined, "1"]);
+});
+
+it("answers an unscheduled pod's logs with nothing", async () => {
+  expect(await serve(request("log", "unscheduled"))).toMatchObject({
+    status: 200,
+    body: "",
+  });
+});
+
+it.each<[string, ConnectRequest, number, string | RegExp]>([
+  ["an unknown pod", request("log", "none"), 404, 'pods "none" not found'],
+  [
+    "an unknown container",
+    request("log", "a", "container=z"),
+    400,
+    "container z is not valid for pod a",
+  ],
+  [
+    "a choice of containers",
+    request("log", "two"),
+    400,
+    "a container name must be specified for pod two, choose one of: [x y] or one of the init containers: [i]",
+  ],
+  [
+    "a bad option",
+    request("log", "a", "tailLines=-1"),
+    422,
+    /tailLines: Invalid value/,
+  ],
+  [
+    "a waiting container",
+    request("log", "waiting"),
+    400,
+    'container "c" in pod "waiting" is waiting to start: ContainerCreating',
+  ],
+  [
+    "an unreachable node",
+    request("log", "lost"),
+    500,
+    /^Internal error occurred: error dialing backend: dial tcp 127\.0\.0\.1:\d+: connect: connection refused$/,
+  ],
+  [
+    "exec without upgrade",
+    request("exec", "a", "command=ls&stdout=1"),
+    400,
+    "Upgrade request required",
+  ],
+])("explains %s", async (_, what, code, message) => {
+  const error = await serve(what).catch((failure: unknown) => failure);
+  expect(error).toMatchObject({ code });
+  if (typeof message === "string")
+    expect((error as Error).message).toBe(message);
+  else expect((error as Error).message).toMatch(message);
+});
+
+it("joins upgrades byte for byte", async () => {
+  const [client, served] = await socketPair();
+  const received = client.toArray();
+  const headers = {
+    connection: "Upgrade",
+    upgrade: "SPDY/3.1",
+    "x-stream-protocol-version": "v4.channel.k8s.io",
+  };
+  await handler.upgrade(
+    request(
+      "exec",
+      "a",
+      "command=ls&command=-l&stdin=true&stdout=true&stderr=true",
+      { method: "POST", headers },
+    ),
+    served,
+    Buffer.from("early "),
+  );
+  expect(seen.at(-1)).toMatchObject({
+    method: "POST",
+    url: "/exec/ns/a/c?input=1&output=1&error=1&command=ls&command=-l",
+  });
+  expect(seen.at(-1)!.headers).toMatchObject({
+    upgrade: "SPDY/3.1",
+    "x-stream-protocol-version": "v4.channel.k8s.io",
+  });
+  client.end("world");
+  const text = Buffer.concat((await received) as Buffer[]).toString();
+  expect(text).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
+  expect(text).toMatch(/X-Echo: yes\r\n/);
+  expect(text.split("\r\n\r\n")[1]).toBe("hello early world");
+});
+
+it("passes a refused upgrade on as a plain answer and ends the connection", async () => {
+  const [client, served] = await socketPair();
+  const received = client.toArray();
+  const headers = { connection: "Upgrade", upgrade: "websocket" };
+  await handler.upgrade(
+    request("exec", "refused", "command=ls&stdout=1", { headers }),
+    served,
+    Buffer.alloc(0),
+  );
+  client.end("GET /secrets HTTP/1.1\r\n\r\n");
+  const text = Buffer.concat((await received) as Buffer[]).toString();
+  expect(text).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
+  expect(text).toMatch(/connection: close/);
+  expect(text).toMatch(/pod does not exist$/);
+});
+
+it("rejects an upgrade to an unreachable node before anything is written", async () => {
+  const [client, served] = await socketPair();
+  const what = request("portforward", "lost", "", {
+    headers: { connection: "Upgrade", upgrade: "SPDY/3.1" },
+  });
+  await expect(
+    handler.upgrade(what, served, Buffer.alloc(0)),
+  ).rejects.toMatchObject({ code: 500 });
+  expect(served.bytesWritten).toBe(0);
+  client.destroy();
+  served.destroy();
+});
+
+it("proxies to nodes, keeping the path as it is", async () => {
+  const node = { resource: "nodes", namespace: "", proxyPath: "/stats/a%2Fb" };
+  const answer = await serve(request("proxy", "n1", "x=1", node));
+  expect(answer).toMatchObject({
+    status: 200,
+    body: "GET /stats/a%2Fb?x=1",
+    headers: { "x-from": "agent" },
+  });
+  expect(
+    await serve(request("proxy", "n1", "", { ...node, proxyPath: "" })),
+  ).toMatchObject({
+    status: 301,
+    headers: { location: "/api/v1/nodes/n1/proxy/" },
+  });
+});
+
+it.each(["127.0.0.1", "169.254.169.254", "::1"])(
+  "refuses to proxy to the pod address %s",
+  async (podIP) => {
+    state.put("", "pods", {
+      metadata: { name: "evil", namespace: "ns" },
+      spec: { containers: [] },
+      status: { podIP },
+    } as unknown as AnyObject);
+    await expect(
+      serve(request("proxy", "evil:80", "", { proxyPath: "/" })),
+    ).rejects.toMatchObject({
+      code: 400,
+      message: "address not allowed",
+    });
+  },
+);
