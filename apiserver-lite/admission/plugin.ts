@@ -1,6 +1,10 @@
 // Admission: named plugins that see every write after authorization. Mutating ones run first, in order, then validating.
 import type { UserInfo } from "../../api/contracts.ts";
-import type { AnyObject, GroupVersionKind, GroupVersionResource } from "../../api/object.ts";
+import type {
+  AnyObject,
+  GroupVersionKind,
+  GroupVersionResource,
+} from "../../api/object.ts";
 import type { StrategyContext } from "../registry/strategy.ts";
 
 export interface AdmissionAttributes {
@@ -23,7 +27,13 @@ export interface AdmissionPlugin {
   /** The reference's name: NamespaceLifecycle, ServiceAccount … */
   readonly name: string;
   /** Changes attributes.object, or rejects with an ApiError. */
-  admit?(attributes: AdmissionAttributes, context: StrategyContext): Promise<void> | void;
+  admit?(
+    attributes: AdmissionAttributes,
+    context: StrategyContext,
+  ): Promise<void> | void;
   /** Rejects with an ApiError. */
-  validate?(attributes: AdmissionAttributes, context: StrategyContext): Promise<void> | void;
+  validate?(
+    attributes: AdmissionAttributes,
+    context: StrategyContext,
+  ): Promise<void> | void;
 }

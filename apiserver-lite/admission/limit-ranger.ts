@@ -1,0 +1,256 @@
+// LimitRanger: a namespace's LimitRanges give containers default requests and limits, and bound containers, pods and
+// claims.
+import { errors } from "../../api/errors.ts";
+import {
+  addQuantities,
+  compareQuantities,
+  parseQuantity,
+  quantityMilliValue,
+} from "../../api/quantity.ts";
+import type {
+  Container,
+  LimitRange,
+  LimitRangeItem,
+  PersistentVolumeClaim,
+  Pod,
+} from "../../api/types/core-v1.ts";
+import type { StrategyContext } from "../registry/strategy.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
+import { createdObject, createdPod, nameOf } from "./requests.ts";
+
+type Quantities = Readonly<Record<string, string>>;
+
+export const limitRanger: AdmissionPlugin = {
+  name: "LimitRanger",
+
+  admit(attributes, context) {
+    const pod = createdPod(attributes);
+    if (!pod) return;
+    for (const item of itemsOf(attributes, context, "Container")) {
+      for (const container of [
+        ...(pod.spec.initContainers ?? []),
+        ...pod.spec.containers,
+      ])
+        applyDefaults(container, item);
+    }
+  },
+
+  validate(attributes, context) {
+    const problems: string[] = [];
+    const pod = createdPod(attributes);
+    if (pod) {
+      for (const item of itemsOf(attributes, context, "Container")) {
+        for (const { resources } of [
+          ...(pod.spec.initContainers ?? []),
+          ...pod.spec.containers,
+        ]) {
+          check(
+            "Container",
+            item,
+            quantities(resources?.requests),
+            quantities(resources?.limits),
+            problems,
+          );
+        }
+      }
+      for (const item of itemsOf(attributes, context, "Pod")) {
+        check(
+          "Pod",
+          item,
+          podTotal(pod, "requests"),
+          podTotal(pod, "limits"),
+          problems,
+        );
+      }
+    }
+    const claim = createdObject(
+      attributes,
+      "",
+      "persistentvolumeclaims",
+    ) as unknown as PersistentVolumeClaim | undefined;
+    if (claim) {
+      for (const item of itemsOf(
+        attributes,
+        context,
+        "PersistentVolumeClaim",
+      )) {
+        const requests = quantities(claim.spec.resources?.requests);
+        checkBound(
+          "minimum",
+          item.min,
+          requests,
+          "PersistentVolumeClaim",
+          "request",
+          problems,
+        );
+        checkBound(
+          "maximum",
+          item.max,
+          requests,
+          "PersistentVolumeClaim",
+          "request",
+          problems,
+        );
+      }
+    }
+    if (problems.length === 0) return;
+    const text =
+      problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`;
+    throw errors.forbidden(attributes.resource, nameOf(attributes), text);
+  },
+};
+
+function quantities(map: object | undefined): Quantities {
+  return Object.fromEntries(
+    Object.entries(map ?? {}).map(([key, value]) => [key, String(value)]),
+  );
+}
+
+function itemsOf(
+  { namespace }: AdmissionAttributes,
+  context: StrategyContext,
+  type: string,
+): LimitRangeItem[] {
+  const ranges = context.list(
+    "",
+    "limitranges",
+    namespace,
+  ) as unknown as LimitRange[];
+  return ranges
+    .flatMap(({ spec }) => spec?.limits ?? [])
+    .filter((item) => item.type === type);
+}
+
+function applyDefaults(container: Container, item: LimitRangeItem): void {
+  const limits = {
+    ...quantities(item.default),
+    ...quantities(container.resources?.limits),
+  };
+  const requests = {
+    ...quantities(item.defaultRequest),
+    ...quantities(container.resources?.requests),
+  };
+  container.resources = {
+    ...container.resources,
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+    ...(Object.keys(requests).length > 0 ? { requests } : {}),
+  };
+}
+
+function podTotal(pod: Pod, which: "requests" | "limits"): Quantities {
+  const total: Record<string, string> = {};
+  for (const { resources } of pod.spec.containers) {
+    for (const [name, value] of Object.entries(
+      quantities(resources?.[which]),
+    )) {
+      total[name] =
+        total[name] === undefined ? value : addQuantities(total[name], value);
+    }
+  }
+  for (const { resources } of pod.spec.initContainers ?? []) {
+    for (const [name, value] of Object.entries(
+      quantities(resources?.[which]),
+    )) {
+      if (total[name] === undefined || compare(value, total[name]) > 0)
+        total[name] = value;
+    }
+  }
+  return total;
+}
+
+function compare(a: string, b: string): number {
+  return compareQuantities(a, b);
+}
+
+function check(
+  type: string,
+  item: LimitRangeItem,
+  requests: Quantities,
+  limits: Quantities,
+  problems: string[],
+): void {
+  for (const [name, bound] of Object.entries(quantities(item.min))) {
+    const request = requests[name];
+    if (request === undefined)
+      problems.push(
+        `minimum ${name} usage per ${type} is ${bound}.  No request is specified`,
+      );
+    else if (compare(request, bound) < 0)
+      problems.push(
+        `minimum ${name} usage per ${type} is ${bound}, but request is ${request}`,
+      );
+    const limit = limits[name];
+    if (limit !== undefined && compare(limit, bound) < 0) {
+      problems.push(
+        `minimum ${name} usage per ${type} is ${bound}, but limit is ${limit}`,
+      );
+    }
+  }
+  for (const [name, bound] of Object.entries(quantities(item.max))) {
+    const limit = limits[name];
+    const request = requests[name];
+    if (limit === undefined)
+      problems.push(
+        `maximum ${name} usage per ${type} is ${bound}.  No limit is specified`,
+      );
+    else if (compare(limit, bound) > 0)
+      problems.push(
+        `maximum ${name} usage per ${type} is ${bound}, but limit is ${limit}`,
+      );
+    if (request !== undefined && compare(request, bound) > 0) {
+      problems.push(
+        `maximum ${name} usage per ${type} is ${bound}, but request is ${request}`,
+      );
+    }
+  }
+  for (const [name, ratio] of Object.entries(
+    quantities(item.maxLimitRequestRatio),
+  )) {
+    const limit = limits[name];
+    const request = requests[name];
+    if (limit === undefined || request === undefined) {
+      problems.push(
+        `${name} max limit to request ratio per ${type} is ${ratio}, but no ${request === undefined ? "request" : "limit"} is specified or request is 0`,
+      );
+      continue;
+    }
+    const [has, least] = [
+      quantityMilliValue(parseQuantity(limit)),
+      quantityMilliValue(parseQuantity(request)),
+    ];
+    if (
+      least > 0 &&
+      (has / least) * 1000 > quantityMilliValue(parseQuantity(ratio))
+    ) {
+      problems.push(
+        `${name} max limit to request ratio per ${type} is ${ratio}, but provided ratio is ${(has / least).toFixed(6)}`,
+      );
+    }
+  }
+}
+
+function checkBound(
+  which: "minimum" | "maximum",
+  bounds: object | undefined,
+  values: Quantities,
+  type: string,
+  what: string,
+  problems: string[],
+): void {
+  for (const [name, bound] of Object.entries(quantities(bounds))) {
+    const value = values[name];
+    if (value === undefined)
+      problems.push(
+        `${which} ${name} usage per ${type} is ${bound}.  No ${what} is specified`,
+      );
+    else if (
+      which === "minimum"
+        ? compare(value, bound) < 0
+        : compare(value, bound) > 0
+    ) {
+      problems.push(
+        `${which} ${name} usage per ${type} is ${bound}, but ${what} is ${value}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// NamespaceLifecycle: nothing is made in a namespace that is missing or going away, and three namespaces never go.
+import { ApiError, errors } from "../../api/errors.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
+import { nameOf } from "./requests.ts";
+
+const IMMORTAL = ["default", "kube-system", "kube-public"];
+const namespaces = { group: "", resource: "namespaces" };
+
+export const namespaceLifecycle: AdmissionPlugin = {
+  name: "NamespaceLifecycle",
+  admit(attributes, context) {
+    const { operation, resource, namespace, name, subresource } = attributes;
+    const isNamespace =
+      resource.group === "" && resource.resource === "namespaces";
+    if (isNamespace) {
+      if (
+        operation === "DELETE" &&
+        subresource === "" &&
+        IMMORTAL.includes(name)
+      ) {
+        throw errors.forbidden(
+          namespaces,
+          name,
+          "this namespace may not be deleted",
+        );
+      }
+      return;
+    }
+    if (namespace === "" || operation !== "CREATE" || subresource !== "")
+      return;
+    // Questions may be asked about namespaces that do not exist.
+    if (resource.resource === "localsubjectaccessreviews") return;
+    const found = context.read("", "namespaces", "", namespace);
+    if (!found) throw errors.notFound(namespaces, namespace);
+    const { phase } = (found["status"] ?? {}) as { phase?: string };
+    if (phase !== "Terminating" && !found.metadata.deletionTimestamp) return;
+    const refusal = errors.forbidden(
+      resource,
+      nameOf(attributes),
+      `unable to create new content in namespace ${namespace} because it is being terminated`,
+    );
+    throw new ApiError({
+      ...refusal.status,
+      details: {
+        ...refusal.status.details,
+        causes: [
+          {
+            reason: "NamespaceTerminating",
+            message: `namespace ${namespace} is being terminated`,
+            field: "metadata.namespace",
+          },
+        ],
+      },
+    });
+  },
+};

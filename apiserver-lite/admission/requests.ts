@@ -1,0 +1,38 @@
+// Questions plugins ask about the request before them.
+import type { AnyObject } from "../../api/object.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { AdmissionAttributes } from "./plugin.ts";
+
+export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
+
+/** The object of a create of this resource itself (no subresource); undefined for every other request. */
+export function createdObject(
+  attributes: AdmissionAttributes,
+  group: string,
+  resource: string,
+): AnyObject | undefined {
+  const { operation, subresource, object } = attributes;
+  const same =
+    attributes.resource.group === group &&
+    attributes.resource.resource === resource;
+  return same && operation === "CREATE" && subresource === ""
+    ? object
+    : undefined;
+}
+
+export function createdPod(attributes: AdmissionAttributes): Pod | undefined {
+  return createdObject(attributes, "", "pods") as unknown as Pod | undefined;
+}
+
+export function isMirrorPod(pod: Pod): boolean {
+  return pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
+}
+
+/** Names in refusals: that of the object, or what it will be generated from. */
+export function nameOf({ name, object }: AdmissionAttributes): string {
+  return (
+    name ||
+    (object?.metadata.name ?? "") ||
+    (object?.metadata.generateName ?? "")
+  );
+}
