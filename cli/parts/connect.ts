@@ -1,0 +1,37 @@
+// The client of a part that runs alone: by --kubeconfig and --master, else by the pod's service account.
+import type { Logger } from "pino";
+import { systemClock } from "../../api/clock.ts";
+import type { Client } from "../../client/client.ts";
+import { createClient } from "../../client/create-client.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
+import {
+  inClusterConnection,
+  loadKubeconfig,
+} from "../../client/kubeconfig.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { UsageError } from "../options/table.ts";
+
+export async function connectClient(
+  values: OptionValues,
+  logger: Logger,
+): Promise<Client> {
+  const file = values.optionalText("kubeconfig");
+  const master = values.optionalText("master");
+  const connection = await (
+    file
+      ? loadKubeconfig({ path: file })
+      : master
+        ? Promise.resolve({ server: master, namespace: "default" })
+        : inClusterConnection()
+  ).catch((error: Error) => {
+    throw new UsageError(`--kubeconfig: ${error.message}`);
+  });
+  return createClient(
+    createHttpTransport({
+      ...connection,
+      server: master ?? connection.server,
+      logger,
+    }),
+    { clock: systemClock, logger },
+  );
+}
