@@ -1,8 +1,367 @@
-// `orbit server`: not joined yet.
-import { UsageError } from "./options/table.ts";
+// `orbit server`: a whole cluster in one process. Puts the parts together and starts in parallel what can be: the PKI and
+// the store, then the API server, beside it the container runtime; then controllers, scheduler and agent on the
+// in-process transport. Ready: the API serves and this node is Ready.
+import * as os from "node:os";
+import * as path from "node:path";
+import { mkdirSync } from "node:fs";
+import type { Logger } from "pino";
+import { systemClock, type Clock } from "../api/clock.ts";
+import { createClient } from "../client/create-client.ts";
+import { PkiKeeper } from "../apiserver-lite/bootstrap/pki-keeper.ts";
+import { writeKubeconfig } from "../apiserver-lite/bootstrap/kubeconfig.ts";
+import type { ClusterPki } from "../apiserver-lite/bootstrap/cluster-pki.ts";
+import { superuser } from "../apiserver-lite/server.ts";
+import {
+  guardProcess,
+  notifySystemd,
+  startWatchdog,
+  stopOnSignals,
+  type Stoppable,
+} from "./lifecycle.ts";
+import { createLogger } from "./logging.ts";
+import { agentOptions } from "./options/agent.ts";
+import { apiServerOptions } from "./options/apiserver.ts";
+import { controllerManagerOptions } from "./options/controller-manager.ts";
+import { helpText, wantsHelp } from "./options/help.ts";
+import { parseOptions, type OptionValues } from "./options/parse.ts";
+import { serverOptions } from "./options/server.ts";
+import { allOptions, UsageError, type OptionTable } from "./options/table.ts";
+import {
+  addressInRange,
+  advertisedAddress,
+  localAddress,
+  machineAddresses,
+  nodePodCidr,
+  urlHost,
+} from "./parts/addresses.ts";
+import { agentConfig } from "./parts/agent-config.ts";
+import type { AgentPart } from "./parts/agent.ts";
+import { startApiPart } from "./parts/apiserver.ts";
+import { controllerOptions } from "./parts/controller-options.ts";
+import { ManifestObjects } from "./parts/manifest-objects.ts";
+import { waitForNodeReady } from "./parts/node-ready.ts";
+import { chooseStore } from "./parts/store.ts";
 
-export function runServer(
-  _argv: readonly string[],
+const defaultDataDirectory = "/var/lib/orbit";
+const clusterDomain = "cluster.local";
+
+/** --agent-arg=max-pods=20 and its like, read by the part's own table. */
+function partArguments(
+  values: OptionValues,
+  name: string,
+  table: OptionTable,
+): OptionValues {
+  try {
+    return parseOptions(
+      table,
+      values
+        .list(name)
+        .map((text) => (text.startsWith("--") ? text : `--${text}`)),
+    );
+  } catch (error) {
+    throw error instanceof UsageError
+      ? new UsageError(`--${name}: ${error.message}`)
+      : error;
+  }
+}
+
+/** The agent's options: those of its names given to the server, what --agent-arg adds, and what only the server knows. */
+function agentValues(
+  values: OptionValues,
+  dataDirectory: string,
+): OptionValues {
+  const shared = new Set(["logging-format", "v"]);
+  const notTheAgents = new Set(
+    allOptions(apiServerOptions)
+      .map(({ name }) => name)
+      .filter((name) => !shared.has(name)),
+  );
+  const given = values
+    .forTable(agentOptions, notTheAgents)
+    .under(partArguments(values, "agent-arg", agentOptions));
+  const own = new Map<string, string | readonly string[]>([
+    ["pod-manifest-path", values.text("manifests")],
+  ]);
+  if (!given.isSet("root-dir"))
+    own.set("root-dir", path.join(dataDirectory, "agent"));
+  own.set("cgroup-root", values.text("cgroup-root"));
+  if (!given.isSet("cluster-domain")) own.set("cluster-domain", clusterDomain);
+  return given.under(own);
+}
+
+/** Logs of pods stand in the usual place for the machine's main cluster, else under the data directory. */
+function logDirectories(dataDirectory: string): {
+  podLogsDirectory?: string;
+  containerLogsDirectory?: string;
+} {
+  if (dataDirectory === defaultDataDirectory) return {};
+  return {
+    podLogsDirectory: path.join(dataDirectory, "log/pods"),
+    containerLogsDirectory: path.join(dataDirectory, "log/containers"),
+  };
+}
+
+export interface RunningServer extends Stoppable {
+  readonly port: number;
+}
+
+/** Starts everything; resolves when it is ready. What was started is stopped again when something fails. */
+export async function startServer(
+  values: OptionValues,
+  logger: Logger,
+  clock: Clock = systemClock,
+): Promise<RunningServer> {
+  const disabled = new Set(values.list("disable"));
+  const dataDirectory = path.resolve(values.text("data-dir"));
+  const stops: (() => Promise<void> | void)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.splice(0).reverse()) {
+      try {
+        await each();
+      } catch (err) {
+        logger.error({ err }, "a part did not stop cleanly");
+      }
+    }
+  };
+  try {
+    return { port: await startParts(), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+
+  async function startParts(): Promise<number> {
+    const serviceCidr =
+      values.list("service-cluster-ip-range")[0] ?? "10.43.0.0/16";
+    const podCidr = nodePodCidr(
+      values.list("cluster-cidr")[0] ?? "10.42.0.0/16",
+      "cluster-cidr",
+    );
+    const bindAddress = values.text("bind-address");
+    const forAgent = agentValues(values, dataDirectory);
+    const nodeName = agentConfig(forAgent).nodeName;
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    if (!disabled.has("agent"))
+      mkdirSync(values.text("manifests"), { recursive: true, mode: 0o755 });
+    // Modules of the later parts are read while the earlier ones wait for the disk.
+    const controllersModule = disabled.has("controllers")
+      ? undefined
+      : import("../controllers/manager.ts");
+    const schedulerModule = disabled.has("scheduler")
+      ? undefined
+      : import("../scheduler/scheduler.ts");
+    const agentModule = disabled.has("agent")
+      ? undefined
+      : import("./parts/agent.ts");
+
+    const writeAdminKubeconfig = (pki: ClusterPki, port: number): void => {
+      const file = values.text("write-kubeconfig");
+      if (file === "") return;
+      mkdirSync(path.dirname(path.resolve(file)), {
+        recursive: true,
+        mode: 0o755,
+      });
+      writeKubeconfig(file, {
+        server: `https://${urlHost(localAddress(bindAddress))}:${port}`,
+        certificateAuthority: pki.clusterCa.certificate,
+        client: pki.admin,
+        clusterName: values.text("cluster-name"),
+      });
+    };
+    let onRenewed: (pki: ClusterPki) => void = () => undefined;
+    const keeper = new PkiKeeper({
+      directory: path.join(dataDirectory, "pki"),
+      hosts: () => [
+        ...new Set([
+          os.hostname(),
+          nodeName,
+          ...machineAddresses(),
+          advertisedAddress(
+            bindAddress,
+            values.optionalText("advertise-address"),
+          ),
+          ...values.list("tls-san"),
+        ]),
+      ],
+      serviceAddresses: [
+        addressInRange(serviceCidr, 1, "service-cluster-ip-range"),
+      ],
+      clusterDomain,
+      clock,
+      logger,
+      onRenewed: (pki) => onRenewed(pki),
+    });
+    const pki = keeper.start();
+    stops.push(() => keeper.stop());
+
+    const store = await chooseStore({
+      kind: values.text("store"),
+      dataDirectory,
+      clock,
+      logger,
+    });
+    const api = await startApiPart({
+      values,
+      store,
+      serving: pki.serving,
+      pki,
+      clock,
+      logger,
+    });
+    stops.push(() => api.stop());
+    const { port } = api.server;
+    writeAdminKubeconfig(pki, port);
+    logger.info(
+      {
+        url: `https://${urlHost(localAddress(bindAddress))}:${port}`,
+        kubeconfig: values.text("write-kubeconfig"),
+      },
+      "the API server serves",
+    );
+
+    const clientFor = (name: string): ReturnType<typeof createClient> => {
+      const client = createClient(
+        api.server.transport({ ...superuser, name }, name),
+        { clock, logger },
+      );
+      stops.push(() => client.close());
+      return client;
+    };
+    if (controllersModule) {
+      const { createControllerManager } = await controllersModule;
+      const options = partArguments(
+        values,
+        "controller-manager-arg",
+        controllerManagerOptions,
+      );
+      const manager = createControllerManager({
+        client: clientFor("system:kube-controller-manager"),
+        clock,
+        logger: logger.child({ part: "controllers" }),
+        options: {
+          ...controllerOptions(options),
+          leaderElect: false,
+          rootCa: pki.clusterCa.certificate,
+        },
+      });
+      await manager.start();
+      stops.push(() => manager.stop());
+      if (values.number("controllers-port") > 0) {
+        const { startHealthPort } = await import("./parts/health-port.ts");
+        const health = await startHealthPort({
+          address: bindAddress,
+          port: values.number("controllers-port"),
+          ...pki.serving,
+          clientCa: pki.clusterCa.certificate,
+          healthy: () => Promise.resolve(),
+          what: "the controllers' port",
+        });
+        stops.push(() => health.stop());
+      }
+    }
+    if (schedulerModule) {
+      const { createScheduler } = await schedulerModule;
+      const scheduler = createScheduler({
+        client: clientFor("system:kube-scheduler"),
+        clock,
+        logger: logger.child({ part: "scheduler" }),
+      });
+      await scheduler.start();
+      stops.push(() => scheduler.stop());
+    }
+    let agent: AgentPart | undefined;
+    if (agentModule) {
+      const client = clientFor(`system:node:${nodeName}`);
+      const objects = new ManifestObjects({
+        client,
+        dataDirectory,
+        clock,
+        logger: logger.child({ part: "manifests" }),
+      });
+      stops.push(() => objects.stop());
+      const { startAgentPart } = await agentModule;
+      const node = waitForNodeReady(client, nodeName);
+      agent = await startAgentPart({
+        values: forAgent,
+        endpoint: values.isSet("container-runtime-endpoint")
+          ? values.text("container-runtime-endpoint")
+          : "",
+        dataDirectory,
+        podCidr,
+        client,
+        config: logDirectories(dataDirectory),
+        certificateDirectory: path.join(dataDirectory, "pki"),
+        cluster: {
+          ca: pki.clusterCa,
+          authorizer: api.security.authorizer,
+          tokens: api.security.tokens,
+        },
+        clock,
+        logger,
+        onOtherManifests: (byFile) => objects.set(byFile),
+      });
+      const started = agent;
+      stops.push(() => started.stop());
+      stops.push(() => node.stop());
+      await node.ready;
+    }
+    onRenewed = (renewed) => {
+      api.server.reloadCertificate(renewed.serving);
+      api.security.updatePki(renewed);
+      agent?.renewCertificate(renewed.clusterCa);
+      writeAdminKubeconfig(renewed, port);
+    };
+    for (const part of ["proxy", "dns"])
+      if (!disabled.has(part))
+        logger.debug({ missing: part }, "this part is not there yet");
+    return port;
+  }
+}
+
+export async function runServer(
+  argv: readonly string[],
 ): Promise<number | undefined> {
-  return Promise.reject(new UsageError("this part is not there yet"));
+  const startedMs = performance.now();
+  if (wantsHelp(argv, serverOptions)) {
+    process.stdout.write(
+      helpText(
+        "orbit server [options]",
+        "A whole cluster on this machine.",
+        serverOptions,
+      ),
+    );
+    return 0;
+  }
+  const values = parseOptions(serverOptions, argv);
+  const logger = createLogger({
+    format: values.text("logging-format") as "text" | "json",
+    verbosity: values.number("v"),
+  });
+  guardProcess(logger);
+  const unused = values.withoutEffect();
+  if (unused.length > 0)
+    logger.warn(
+      { options: unused },
+      "these options are accepted but have no effect yet",
+    );
+  // A signal while it starts ends what was started so far.
+  let interrupted = false;
+  const running: { current?: RunningServer } = {};
+  stopOnSignals(
+    {
+      async stop() {
+        interrupted = true;
+        await running.current?.stop();
+      },
+    },
+    logger,
+  );
+  running.current = await startServer(values, logger);
+  if (interrupted) return undefined;
+  startWatchdog(logger);
+  logger.info(
+    `ready in ${((performance.now() - startedMs) / 1000).toFixed(2)}s`,
+  );
+  notifySystemd("READY=1", logger);
+  return undefined;
 }

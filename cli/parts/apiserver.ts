@@ -1,0 +1,205 @@
+// The API server as a part: made from its options, the store and the cluster's PKI.
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
+import type { Store } from "../../storage/store.ts";
+import {
+  createApiServer,
+  type ApiServer,
+} from "../../apiserver-lite/server.ts";
+import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
+import {
+  adoptServices,
+  createServiceAllocators,
+} from "../../apiserver-lite/resources/core/service-ip-allocator.ts";
+import { createStrategies } from "../../apiserver-lite/resources/index.ts";
+import type { Service } from "../../api/types/core-v1.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { DependencyError, UsageError } from "../options/table.ts";
+import { addressInRange, advertisedAddress } from "./addresses.ts";
+import { createSecurity, type Security } from "./security.ts";
+
+export interface ApiPartOptions {
+  values: OptionValues;
+  store: Store;
+  /** Undefined: plain HTTP (tests). */
+  serving: { certificate: string; key: string } | undefined;
+  pki: ClusterPki | undefined;
+  clock: Clock;
+  logger: Logger;
+  /** Overrides --bind-address and --secure-port. */
+  bindAddress?: string;
+  port?: number;
+}
+
+export interface ApiPart {
+  readonly server: ApiServer;
+  readonly security: Security;
+  stop(): Promise<void>;
+}
+
+function nodePorts(text: string): { from: number; to: number } {
+  const [, first, sign, last] = /^(\d+)([-+])(\d+)$/.exec(text)!;
+  const from = Number(first);
+  return { from, to: sign === "+" ? from + Number(last) : Number(last) };
+}
+
+function regularExpressions(values: OptionValues, name: string): RegExp[] {
+  return values.list(name).map((text) => {
+    try {
+      return new RegExp(text, "i");
+    } catch {
+      throw new UsageError(
+        `invalid argument "${text}" for "--${name}": must be a regular expression`,
+      );
+    }
+  });
+}
+
+function hsts(directives: readonly string[]): string | undefined {
+  for (const directive of directives) {
+    if (!/^(max-age=\d+|includeSubDomains|preload)$/.test(directive)) {
+      throw new UsageError(
+        `invalid argument "${directive}" for "--strict-transport-security-directives": must be max-age=SECONDS, includeSubDomains or preload`,
+      );
+    }
+  }
+  return directives.length > 0 ? directives.join("; ") : undefined;
+}
+
+export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
+  const { values, store, clock, pki, serving } = options;
+  const logger = options.logger.child({ part: "apiserver" });
+  const bindAddress = options.bindAddress ?? values.text("bind-address");
+  const serviceCidrs = values.list("service-cluster-ip-range");
+  const allocators =
+    serviceCidrs.length > 0
+      ? createServiceAllocators({
+          serviceCidrs,
+          nodePorts: nodePorts(values.text("service-node-port-range")),
+        })
+      : undefined;
+  const strategies = createStrategies(
+    allocators ? { services: allocators } : {},
+  );
+  const security: { current?: Security } = {};
+  const sts = hsts(values.list("strict-transport-security-directives"));
+  const maxStreams = values.number("http2-max-streams-per-connection");
+  const featureGates = Object.fromEntries(
+    Object.entries(values.map("feature-gates")).map(([name, value]) => [
+      name,
+      value === "true",
+    ]),
+  );
+  const server = createApiServer({
+    store,
+    logger,
+    clock,
+    bindAddress,
+    port: options.port ?? values.number("secure-port"),
+    ...(serving ? { tls: serving } : {}),
+    featureGates,
+    advertiseAddress: advertisedAddress(
+      bindAddress,
+      values.optionalText("advertise-address"),
+    ),
+    ...(serviceCidrs[0]
+      ? {
+          kubernetesServiceAddress: addressInRange(
+            serviceCidrs[0],
+            1,
+            "service-cluster-ip-range",
+          ),
+        }
+      : {}),
+    maxRequestsInFlight: values.number("max-requests-inflight"),
+    maxMutatingRequestsInFlight: values.number(
+      "max-mutating-requests-inflight",
+    ),
+    requestTimeoutMs: values.number("request-timeout"),
+    minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
+    eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
+    goawayChance: values.number("goaway-chance"),
+    ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
+    corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
+    ...(sts ? { strictTransportSecurity: sts } : {}),
+    shutdownDelayMs: values.number("shutdown-delay-duration"),
+    shutdownSendRetryAfter: values.flag("shutdown-send-retry-after"),
+    parts(state) {
+      const made = createSecurity({ values, pki, state, clock, logger });
+      security.current = made;
+      return {
+        authenticators: [made.authenticator],
+        authorizer: made.authorizer,
+        admission: made.admission,
+        strategyFor: (group, resource) =>
+          made.strategyFor(group, resource, strategies(group, resource)),
+        start() {
+          made.start();
+          if (!allocators) return;
+          for (const problem of adoptServices(
+            allocators,
+            state.list("", "services") as unknown as Service[],
+          )) {
+            logger.warn(
+              { problem },
+              "a service's address or port can't be kept",
+            );
+          }
+        },
+        bootstrap: (transport) => made.startPolicy(transport),
+        stop: () => made.stop(),
+      };
+    },
+  });
+  try {
+    await server.start();
+  } catch (error) {
+    const { code } = error as { code?: string };
+    await server.stop().catch(() => undefined);
+    if (
+      code === "EADDRINUSE" ||
+      code === "EACCES" ||
+      code === "EADDRNOTAVAIL" ||
+      code === "locked"
+    )
+      throw new DependencyError(`the API server: ${(error as Error).message}`);
+    throw error;
+  }
+  return { server, security: security.current!, stop: () => server.stop() };
+}
+
+/** Names of the options read here and in security.ts. */
+export const usedByApiPart: readonly string[] = [
+  "service-cluster-ip-range",
+  "service-node-port-range",
+  "strict-transport-security-directives",
+  "http2-max-streams-per-connection",
+  "feature-gates",
+  "advertise-address",
+  "max-requests-inflight",
+  "max-mutating-requests-inflight",
+  "request-timeout",
+  "min-request-timeout",
+  "event-ttl",
+  "goaway-chance",
+  "cors-allowed-origins",
+  "shutdown-delay-duration",
+  "shutdown-send-retry-after",
+  "anonymous-auth",
+  "client-ca-file",
+  "token-auth-file",
+  "enable-bootstrap-token-auth",
+  "api-audiences",
+  "service-account-issuer",
+  "service-account-key-file",
+  "service-account-signing-key-file",
+  "service-account-extend-token-expiration",
+  "service-account-max-token-expiration",
+  "requestheader-client-ca-file",
+  "requestheader-allowed-names",
+  "requestheader-username-headers",
+  "requestheader-group-headers",
+  "requestheader-extra-headers-prefix",
+  "requestheader-uid-headers",
+  "authorization-mode",
+];
