@@ -306,7 +306,10 @@ export async function startServer(
       await node.ready;
     }
     onRenewed = (renewed) => {
-      api.server.reloadCertificate(renewed.serving);
+      api.server.reloadCertificate({
+        cert: renewed.serving.certificate,
+        key: renewed.serving.key,
+      });
       api.security.updatePki(renewed);
       agent?.renewCertificate(renewed.clusterCa);
       writeAdminKubeconfig(renewed, port);

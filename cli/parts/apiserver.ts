@@ -96,7 +96,9 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     clock,
     bindAddress,
     port: options.port ?? values.number("secure-port"),
-    ...(serving ? { tls: serving } : {}),
+    ...(serving
+      ? { tls: { cert: serving.certificate, key: serving.key } }
+      : {}),
     featureGates,
     advertiseAddress: advertisedAddress(
       bindAddress,

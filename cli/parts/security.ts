@@ -2,6 +2,7 @@
 // an API server, made from its options and the cluster's PKI.
 import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
 import type { Clock } from "../../api/clock.ts";
+import { pathSegmentProblems } from "../../api/names.ts";
 import { publicKeyPem } from "../../api/pki/keys.ts";
 import type { Logger } from "pino";
 import type { AdmissionPlugin } from "../../apiserver-lite/admission/plugin.ts";
@@ -254,6 +255,9 @@ export function createSecurity(options: SecurityOptions): Security {
     strategyFor(group, resource, base) {
       const review = reviews[`${group}/${resource}`];
       if (review) return { ...base, ...review };
+      // Names of roles are path segments: system:node.
+      if (group === "rbac.authorization.k8s.io" && !base?.validateName)
+        return { ...base, validateName: pathSegmentProblems };
       if (group === "" && resource === "serviceaccounts" && token)
         return { ...base, subresources: { ...base?.subresources, token } };
       return base;
