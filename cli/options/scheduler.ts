@@ -31,6 +31,8 @@ export const usedSchedulerOptions: readonly string[] = [
   "logging-format",
   "v",
   "log-flush-frequency",
+  "kubeconfig",
+  "master",
 ];
 
 export const schedulerOptions: OptionTable = markUnused(

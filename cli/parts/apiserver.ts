@@ -169,39 +169,3 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   }
   return { server, security: security.current!, stop: () => server.stop() };
 }
-
-/** Names of the options read here and in security.ts. */
-export const usedByApiPart: readonly string[] = [
-  "service-cluster-ip-range",
-  "service-node-port-range",
-  "strict-transport-security-directives",
-  "http2-max-streams-per-connection",
-  "feature-gates",
-  "advertise-address",
-  "max-requests-inflight",
-  "max-mutating-requests-inflight",
-  "request-timeout",
-  "min-request-timeout",
-  "event-ttl",
-  "goaway-chance",
-  "cors-allowed-origins",
-  "shutdown-delay-duration",
-  "shutdown-send-retry-after",
-  "anonymous-auth",
-  "client-ca-file",
-  "token-auth-file",
-  "enable-bootstrap-token-auth",
-  "api-audiences",
-  "service-account-issuer",
-  "service-account-key-file",
-  "service-account-signing-key-file",
-  "service-account-extend-token-expiration",
-  "service-account-max-token-expiration",
-  "requestheader-client-ca-file",
-  "requestheader-allowed-names",
-  "requestheader-username-headers",
-  "requestheader-group-headers",
-  "requestheader-extra-headers-prefix",
-  "requestheader-uid-headers",
-  "authorization-mode",
-];

@@ -10,11 +10,6 @@ function flagName(field: string): string {
     .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Flags the controllers really read. */
-export const usedByControllers: readonly string[] = Object.keys(
-  defaultControllerOptions,
-).map(flagName);
-
 export function controllerOptions(
   values: OptionValues,
 ): Partial<ControllerOptions> {
