@@ -20,16 +20,26 @@ import type { Client } from "../client/client.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
 import { pods as podsRef, runtimeClasses } from "../client/resources.ts";
 import type { Runtime } from "../cri/runtime.ts";
+import { ImageGarbage } from "../eviction/image-garbage.ts";
+import { PressureMonitor } from "../eviction/pressure-monitor.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import { LogRotation } from "./logs/log-rotation.ts";
+import { StatsSummary } from "./stats/summary.ts";
 import { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import { CgroupV1 } from "./cgroups/v1.ts";
 import { CgroupV2, isUnified } from "./cgroups/v2.ts";
-import { resolveAgentConfig, type AgentConfig } from "./config.ts";
+import {
+  kubeletConfiguration,
+  resolveAgentConfig,
+  type AgentConfig,
+} from "./config.ts";
 import { logSink, recorderSink } from "./event-sinks.ts";
 import { PodEvents } from "./events.ts";
 import { ReferencedObjects } from "./objects/referenced-objects.ts";
 import { BackOff } from "./pods/back-off.ts";
 import type { NodeResources } from "./pods/field-paths.ts";
 import { HostFiles } from "./pods/host-files.ts";
+import { imageCredentials } from "./pods/image-credentials.ts";
 import { ImageManager } from "./pods/image-manager.ts";
 import { isMirrorPod } from "./pods/labels.ts";
 import { createHookRunner } from "./pods/lifecycle-hooks.ts";
@@ -75,6 +85,8 @@ export function createAgent(options: AgentOptions): Agent {
 }
 
 const runtimeRetryMs = 1000;
+/** start() does not wait longer than this for the runtime. */
+const startPatienceMs = 1000;
 
 class NodeAgent implements Agent {
   readonly settings: AgentConfig;
@@ -94,6 +106,10 @@ class NodeAgent implements Agent {
   readonly #node: NodeReporter;
   readonly #lease: NodeLease | undefined;
   readonly #access: PodAccess;
+  readonly #pressure: PressureMonitor;
+  readonly #housekeeping: Housekeeping;
+  readonly #rotation: LogRotation;
+  readonly #stats: StatsSummary;
   readonly #listeners = new Map<string, Set<() => void>>();
   #fileSource: FileSource | undefined;
   #urlSource: UrlSource | undefined;
@@ -194,8 +210,68 @@ class NodeAgent implements Agent {
       logger,
       events,
       problems: () => [],
-      pressure: () => ({ memory: false, disk: false, pid: false }),
+      pressure: () => this.#pressure.pressure,
       onRegistered: () => this.#mirrors?.reconcile(),
+      onRuntimeRecovered: () => this.#resyncNow(),
+    });
+    const images = new ImageGarbage({
+      runtime,
+      clock,
+      logger,
+      highThresholdPercent: config.imageGcHighThresholdPercent,
+      lowThresholdPercent: config.imageGcLowThresholdPercent,
+      minimumAgeMs: config.minimumImageTtlMs,
+      onFailure: (reason, message) => events.node("Warning", reason, message),
+    });
+    this.#pressure = new PressureMonitor({
+      thresholds: config.evictionHard,
+      transitionPeriodMs: config.evictionPressureTransitionPeriodMs,
+      paths: () => ({ nodefs: config.rootDirectory, imagefs: undefined }),
+      clock,
+      logger,
+      onChange: () => this.#node.report(),
+      onPressure: (signals) => {
+        if (!signals.some((signal) => /^(nodefs|imagefs)\./.test(signal)))
+          return;
+        images
+          .collect(true)
+          .catch((error: unknown) =>
+            logger.warn({ err: error }, "can't give back disk space"),
+          );
+      },
+    });
+    const hostFiles = new HostFiles(config);
+    this.#housekeeping = new Housekeeping({
+      images,
+      cgroups: this.#cgroups,
+      hostFiles,
+      volumes,
+      isKnown: (uid) =>
+        this.#workers.get(uid) !== undefined ||
+        this.#waitingPods.has(uid) ||
+        this.#runtimePods.uids().includes(uid),
+      clock,
+      logger,
+    });
+    this.#rotation = new LogRotation({
+      runtime,
+      containers: () =>
+        this.#runtimePods
+          .list()
+          .flatMap(({ containers }) => containers)
+          .filter(({ state, logPath }) => state === "running" && logPath),
+      maxSizeBytes: config.containerLogMaxSizeBytes,
+      maxFiles: config.containerLogMaxFiles,
+      intervalMs: config.containerLogMonitorIntervalMs,
+      clock,
+      logger,
+    });
+    this.#stats = new StatsSummary({
+      runtime,
+      nodeName: config.nodeName,
+      rootDirectory: config.rootDirectory,
+      pods: () => this.pods(),
+      startedAtMs: clock.now(),
     });
     this.#lease =
       client && config.registerNode
@@ -233,12 +309,15 @@ class NodeAgent implements Agent {
         events,
         serialized: config.serializeImagePulls,
         maxParallel: config.maxParallelImagePulls,
-        credentials: () => Promise.resolve([]),
+        credentials: (pod, image) =>
+          imageCredentials(pod, image, (namespace, name) =>
+            this.#objects.secret(namespace, name),
+          ),
       }),
       volumes,
       probes,
       cgroups: this.#cgroups,
-      hostFiles: new HostFiles(config),
+      hostFiles,
       hooks: createHookRunner(runtime, clock),
       environment: {
         configMap: (namespace, name) =>
@@ -316,10 +395,10 @@ class NodeAgent implements Agent {
       });
       await this.#fileSource.start();
     } else this.#complete.add("file");
-    await Promise.race([
-      runtimeReady,
-      new Promise((resolve) => setTimeout(resolve, 1000).unref()),
-    ]);
+    this.#pressure.start();
+    this.#housekeeping.start();
+    this.#rotation.start();
+    await Promise.race([runtimeReady, afterMs(this.#clock, startPatienceMs)]);
     this.#resync();
   }
 
@@ -332,6 +411,9 @@ class NodeAgent implements Agent {
     this.#mirrors?.stop();
     this.#lease?.stop();
     this.#probes.stop();
+    this.#pressure.stop();
+    this.#housekeeping.stop();
+    this.#rotation.stop();
     await this.#node.stop();
     await this.#fileSource?.stop();
     await this.#workers.stop();
@@ -429,16 +511,27 @@ class NodeAgent implements Agent {
     if (this.#stopped) return;
     this.#resyncTimer = this.#clock.after(this.settings.syncFrequencyMs, () => {
       this.#resync();
-      if (!this.#runtimeRead) return;
-      this.#runtimePods.relist().then(
-        () => {
-          this.#workers.wakeAll();
-          this.#endOrphans();
-        },
-        (error: unknown) =>
-          this.#logger.warn({ err: error }, "can't list the runtime's pods"),
-      );
+      this.#resyncNow();
     });
+  }
+
+  #resyncNow(): void {
+    if (!this.#runtimeRead || this.#stopped) return;
+    this.#runtimePods.relist().then(
+      () => {
+        this.#workers.wakeAll();
+        this.#endOrphans();
+        if (this.#sourcesComplete()) this.#housekeeping.sweep();
+      },
+      (error: unknown) =>
+        this.#logger.warn({ err: error }, "can't list the runtime's pods"),
+    );
+  }
+
+  #sourcesComplete(): boolean {
+    return ["api", "file", "http"].every((source) =>
+      this.#complete.has(source),
+    );
   }
 
   async #runtimeHandler(pod: Pod): Promise<string> {
@@ -528,17 +621,27 @@ class NodeAgent implements Agent {
     return this.#access.portForward(namespace, name, port);
   }
 
-  statsSummary(_onlyCpuAndMemory: boolean): Promise<object> {
-    return Promise.resolve({});
+  statsSummary(onlyCpuAndMemory: boolean): Promise<object> {
+    return this.#stats.summary(onlyCpuAndMemory);
   }
+
   config(): object {
-    return { ...this.settings };
+    return kubeletConfiguration(this.settings);
   }
+
   healthy(): Promise<void> {
-    return this.#stopped
-      ? Promise.reject(new Error("the agent is stopped"))
-      : Promise.resolve();
+    if (this.#stopped) return Promise.reject(new Error("the agent is stopped"));
+    const problems = this.#node.runtimeProblems.filter((text) =>
+      text.startsWith("container runtime is down"),
+    );
+    return problems.length === 0
+      ? Promise.resolve()
+      : Promise.reject(new Error(problems.join(", ")));
   }
+}
+
+function afterMs(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => clock.after(delayMs, resolve));
 }
 
 /** Our own value, below which no child may go where CAP_SYS_RESOURCE is missing. */

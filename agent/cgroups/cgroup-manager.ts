@@ -22,8 +22,6 @@ export interface CgroupDriver {
   update(path: string, limits: CgroupLimits): Promise<void>;
   /** Kills what is left in it and removes it with all below; idempotent. */
   remove(path: string): Promise<void>;
-  /** Names of the cgroups directly below. */
-  children(path: string): Promise<string[]>;
 }
 
 export class CgroupManager {
@@ -96,15 +94,6 @@ export class CgroupManager {
     for (const qos of ["Guaranteed", "Burstable", "BestEffort"] as const)
       await this.#driver.remove(this.podPathOf(uid, qos));
     if (this.#burstable.delete(uid)) await this.#shareBurstable();
-  }
-
-  /** Pods that have a cgroup, also ones that no runtime knows any more. */
-  async podUids(): Promise<string[]> {
-    const uids: string[] = [];
-    for (const qos of ["Guaranteed", "Burstable", "BestEffort"] as const)
-      for (const name of await this.#driver.children(this.#qosPath(qos)))
-        if (name.startsWith("pod")) uids.push(name.slice(3));
-    return uids;
   }
 
   /** All burstable pods together weigh what they requested. */

@@ -78,18 +78,6 @@ export class CgroupV1 implements CgroupDriver {
     );
   }
 
-  async children(path: string): Promise<string[]> {
-    const names = new Set<string>();
-    for (const controller of ["memory", "cpu", "pids"]) {
-      const entries = await readdir(join(this.#mount, controller, path), {
-        withFileTypes: true,
-      }).catch(() => []);
-      for (const entry of entries)
-        if (entry.isDirectory()) names.add(entry.name);
-    }
-    return [...names];
-  }
-
   /** Hierarchies present; symbolic links (cpu → cpu,cpuacct) are the same hierarchy twice. */
   #list(): Promise<string[]> {
     this.#controllers ??= readdir(this.#mount, { withFileTypes: true }).then(

@@ -1,12 +1,5 @@
 // cgroup v2: one tree; controllers are delegated downwards by cgroup.subtree_control, from the root to the parent.
-import {
-  access,
-  mkdir,
-  readdir,
-  readFile,
-  rmdir,
-  writeFile,
-} from "node:fs/promises";
+import { access, mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CgroupDriver, CgroupLimits } from "./cgroup-manager.ts";
 import { removeTree } from "./removal.ts";
@@ -92,15 +85,6 @@ export class CgroupV2 implements CgroupDriver {
       () => undefined,
     );
     await removeTree(directory, this.#rmdir);
-  }
-
-  async children(path: string): Promise<string[]> {
-    const entries = await readdir(join(this.#mount, path), {
-      withFileTypes: true,
-    }).catch(() => []);
-    return entries
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name);
   }
 }
 

@@ -36,6 +36,8 @@ export interface NodeReporterOptions {
   pressure: () => Pressure;
   /** The Node is in the API (again, with this uid). */
   onRegistered: (uid: string) => void;
+  /** The runtime answers again. */
+  onRuntimeRecovered: () => void;
 }
 
 const unwellRetryMs = 1000;

@@ -27,6 +27,8 @@ export interface ContainerInputs {
   terminationLog: string;
   resources: LinuxResources;
   seccompDefault: boolean;
+  /** Recorded as whose container it is. */
+  owner: string;
   /** Container whose PID namespace an ephemeral container joins. */
   targetId?: string;
 }
@@ -76,7 +78,13 @@ export function containerConfig(inputs: ContainerInputs): ContainerConfig {
     mounts,
     devices: [],
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, kind, restartCount),
+    annotations: containerAnnotations(
+      pod,
+      container,
+      kind,
+      restartCount,
+      inputs.owner,
+    ),
     logPath: `${container.name}/${restartCount}.log`,
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,

@@ -101,6 +101,7 @@ export async function startContainer(
       terminationLog,
       resources: containerResources(pod, container, context.resourceLimits()),
       seccompDefault: context.config.seccompDefault,
+      owner: context.config.rootDirectory,
       ...(targetId === undefined ? {} : { targetId }),
     });
   } catch (error) {

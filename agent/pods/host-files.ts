@@ -1,6 +1,7 @@
 // The files the agent makes for a pod on the host: the managed /etc/hosts, each container's termination log, the links
 // to its logs. Directory layout below rootDirectory: pods/<uid>/{etc-hosts,containers/<name>/<id>,volumes}.
 import {
+  chmod,
   mkdir,
   readFile,
   readdir,
@@ -112,7 +113,6 @@ export class HostFiles {
     await mkdir(directory, { recursive: true, mode: 0o750 });
     const path = join(directory, attemptKey);
     await writeFile(path, "", { mode: 0o666 });
-    const { chmod } = await import("node:fs/promises");
     await chmod(path, 0o666);
     return path;
   }
@@ -155,11 +155,13 @@ export class HostFiles {
     return path;
   }
 
-  async removeLogs(pod: Pod): Promise<void> {
-    await rm(podLogDirectory(this.#config, pod), {
-      recursive: true,
-      force: true,
-    });
+  /** By uid alone; the directory of other agents' pods may be the same. */
+  async removeLogs(uid: string): Promise<void> {
+    const parent = this.#config.podLogsDirectory;
+    const names = await readdir(parent).catch((): string[] => []);
+    for (const name of names)
+      if (name.endsWith(`_${uid}`))
+        await rm(join(parent, name), { recursive: true, force: true });
   }
 
   async removePodDirectory(uid: string): Promise<void> {

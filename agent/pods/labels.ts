@@ -17,6 +17,8 @@ const preStopAnnotation = "io.kubernetes.container.preStopHandler";
 const podGraceAnnotation = "io.kubernetes.pod.terminationGracePeriod";
 const podDeletionGraceAnnotation = "io.kubernetes.pod.deletionGracePeriod";
 const restartPolicyAnnotation = "io.kubernetes.pod.restartPolicy";
+/** Whose it is: the root directory of the agent that made it. An agent leaves alone what it did not make. */
+const ownerAnnotation = "orbit.io/agent";
 const kindAnnotation = "io.kubernetes.container.kind";
 
 /** On static pods and their mirrors. */
@@ -36,9 +38,13 @@ export function podSandboxLabels(pod: Pod): Record<string, string> {
   };
 }
 
-export function podSandboxAnnotations(pod: Pod): Record<string, string> {
+export function podSandboxAnnotations(
+  pod: Pod,
+  owner: string,
+): Record<string, string> {
   return {
     ...pod.metadata.annotations,
+    [ownerAnnotation]: owner,
     [restartPolicyAnnotation]: pod.spec.restartPolicy ?? "Always",
   };
 }
@@ -60,8 +66,10 @@ export function containerAnnotations(
   container: Container,
   kind: ContainerKind,
   restartCount: number,
+  owner: string,
 ): Record<string, string> {
   const annotations: Record<string, string> = {
+    [ownerAnnotation]: owner,
     [hashAnnotation]: containerHash(container),
     [restartCountAnnotation]: String(restartCount),
     [messagePathAnnotation]:
@@ -154,4 +162,11 @@ export function podLabelsOf(labels: Readonly<Record<string, string>>): {
     name: labels[podNameLabel] ?? "",
     namespace: labels[podNamespaceLabel] ?? "",
   };
+}
+
+export function isOwn(
+  made: { annotations: Readonly<Record<string, string>> },
+  owner: string,
+): boolean {
+  return made.annotations[ownerAnnotation] === owner;
 }

@@ -514,8 +514,8 @@ export class PodWorker {
     runtimePods.forget(this.uid);
     images.forgetPod(this.uid);
     restartBackOff.resetPrefix(`${this.uid}/`);
+    await hostFiles.removeLogs(this.uid);
     await hostFiles.removePodDirectory(this.uid);
-    await hostFiles.removeLogs(this.#pod);
     status.forget(this.uid);
     this.#state = "gone";
     this.#timer?.cancel();

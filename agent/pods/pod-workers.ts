@@ -1,9 +1,10 @@
 // All pod workers of the node: one a uid. Takes pods from the sources, wakes workers on runtime events and probe results,
 // and ends what the runtime runs but no source has (only when the caller says that the sources are complete).
 import type { Pod } from "../../api/types/core-v1.ts";
-import { containerRecord, isStaticPod, podSource } from "./labels.ts";
+import { containerRecord, isOwn, isStaticPod, podSource } from "./labels.ts";
 import type { PodContext } from "./pod-context.ts";
 import { podFullName } from "./pod-shape.ts";
+import type { RuntimePod } from "./runtime-pods.ts";
 import { PodWorker, type EndRequest } from "./pod-worker.ts";
 
 export class PodWorkers {
@@ -122,7 +123,12 @@ export class PodWorkers {
   async #reconstructed(uid: string): Promise<Pod | undefined> {
     const known = this.#context.runtimePods.get(uid);
     if (!known) return undefined;
-    return runtimePodAsPod(await this.#context.runtimePods.refresh(uid, known));
+    const found = await this.#context.runtimePods.refresh(uid, known);
+    const owner = this.#context.config.rootDirectory;
+    const own = [...found.sandboxes, ...found.containers].some((made) =>
+      isOwn(made, owner),
+    );
+    return own ? runtimePodAsPod(found) : undefined;
   }
 
   async stop(): Promise<void> {
@@ -134,9 +140,7 @@ export class PodWorkers {
 }
 
 /** A Pod rebuilt from labels and annotations alone. */
-export function runtimePodAsPod(
-  found: import("./runtime-pods.ts").RuntimePod,
-): Pod | undefined {
+export function runtimePodAsPod(found: RuntimePod): Pod | undefined {
   if (found.sandboxes.length + found.containers.length === 0) return undefined;
   const newest = new Map(
     found.containers

@@ -81,6 +81,10 @@ export class RuntimePods {
     return this.#entries.get(uid)?.pod;
   }
 
+  list(): RuntimePod[] {
+    return [...this.#entries.values()].map(({ pod }) => pod);
+  }
+
   /** The pod's id belongs to this uid from now on, so that its events find their way before the next refresh. */
   adopt(uid: string, id: string): void {
     this.#owners.set(id, uid);

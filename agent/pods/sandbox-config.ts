@@ -70,7 +70,7 @@ export async function sandboxConfig(
     ...(dns ? { dns } : {}),
     portMappings: pod.spec.hostNetwork ? [] : portMappings(pod),
     labels: podSandboxLabels(pod),
-    annotations: podSandboxAnnotations(pod),
+    annotations: podSandboxAnnotations(pod, config.rootDirectory),
     cgroupParent,
     sysctls: Object.fromEntries(
       (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [

@@ -1,0 +1,84 @@
+// What is done now and then: unused images, directories, cgroups and logs of pods that are no more. Only called when all
+// sources are complete; a pod with a worker or anything in the runtime is never touched.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../api/clock.ts";
+import type { ImageGarbage } from "../eviction/image-garbage.ts";
+import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
+import type { HostFiles } from "./pods/host-files.ts";
+import type { VolumeManager } from "./volumes/volume-manager.ts";
+
+export interface HousekeepingOptions {
+  images: ImageGarbage;
+  cgroups: CgroupManager;
+  hostFiles: HostFiles;
+  volumes: VolumeManager;
+  /** The pod has a worker, or the runtime has something of it. */
+  isKnown: (uid: string) => boolean;
+  clock: Clock;
+  logger: Logger;
+}
+
+const imagesEveryMs = 300_000;
+
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+  #timer: Timer | undefined;
+  #stopped = false;
+  #sweeping = false;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = this.#options.clock.after(imagesEveryMs, () => {
+      this.#options.images
+        .collect()
+        .catch((error: unknown) =>
+          this.#options.logger.warn(
+            { err: error },
+            "can't collect unused images",
+          ),
+        )
+        .finally(() => {
+          if (!this.#stopped) this.start();
+        });
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Removes what pods left behind that ended while no agent ran, or whose removal failed. */
+  sweep(): void {
+    if (this.#sweeping || this.#stopped) return;
+    this.#sweeping = true;
+    this.#sweep()
+      .catch((error: unknown) =>
+        this.#options.logger.warn(
+          { err: error },
+          "can't remove what old pods left",
+        ),
+      )
+      .finally(() => (this.#sweeping = false));
+  }
+
+  async #sweep(): Promise<void> {
+    const { hostFiles, volumes, cgroups, isKnown, logger } = this.#options;
+    const uids = new Set([
+      ...(await hostFiles.uids()),
+      ...(await volumes.uids()),
+    ]);
+    for (const uid of uids) {
+      if (isKnown(uid) || this.#stopped) continue;
+      logger.info({ uid }, "removing what a pod left behind");
+      await volumes.unmount(uid);
+      await cgroups.removePod(uid);
+      await hostFiles.removeLogs(uid);
+      // Last: it is the record by which the rest is found.
+      await hostFiles.removePodDirectory(uid);
+    }
+  }
+}

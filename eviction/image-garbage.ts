@@ -1,0 +1,159 @@
+// Removes images that no container uses when their file system is fuller than the high threshold, those unused for
+// longest first, until it is emptier than the low one. Pinned images, images in use and images younger than the minimum
+// age are never touched.
+import { statfs } from "node:fs/promises";
+import type { Logger } from "pino";
+import type { Clock } from "../api/clock.ts";
+
+/** What is needed of an image. */
+interface Image {
+  id: string;
+  repoTags: readonly string[];
+  repoDigests: readonly string[];
+  sizeBytes: number;
+  pinned: boolean;
+}
+
+/** What is needed of the container runtime. */
+export interface ImageStore {
+  listImages(): Promise<readonly Image[]>;
+  listContainers(): Promise<readonly { image: string; imageRef: string }[]>;
+  removeImage(id: string): Promise<void>;
+  imageFsInfo(): Promise<readonly { mountpoint: string }[]>;
+}
+
+export interface ImageGarbageOptions {
+  runtime: ImageStore;
+  clock: Clock;
+  logger: Logger;
+  highThresholdPercent: number;
+  lowThresholdPercent: number;
+  minimumAgeMs: number;
+  onFailure: (reason: string, message: string) => void;
+  /** Replaced in tests. */
+  filesystem?: (
+    mountpoint: string,
+  ) => Promise<{ capacityBytes: number; availableBytes: number }>;
+}
+
+interface Seen {
+  firstMs: number;
+  lastUsedMs: number;
+}
+
+export class ImageGarbage {
+  readonly #options: ImageGarbageOptions;
+  readonly #seen = new Map<string, Seen>();
+  #running: Promise<number> | undefined;
+
+  constructor(options: ImageGarbageOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to the bytes given back. Overlapping calls are one. `force`: whatever the thresholds, all that is unused. */
+  collect(force = false): Promise<number> {
+    this.#running ??= this.#collect(force).finally(
+      () => (this.#running = undefined),
+    );
+    return this.#running;
+  }
+
+  async #collect(force: boolean): Promise<number> {
+    const { highThresholdPercent, lowThresholdPercent, onFailure } =
+      this.#options;
+    const unused = await this.#unused();
+    if (force) return await this.#remove(unused, Infinity);
+    if (highThresholdPercent >= 100) return 0;
+    const usage = await this.#usage();
+    if (!usage || usage.capacityBytes === 0) return 0;
+    const usedPercent =
+      100 - Math.floor((usage.availableBytes * 100) / usage.capacityBytes);
+    if (usedPercent < highThresholdPercent) return 0;
+    const wantedBytes =
+      (usage.capacityBytes * (100 - lowThresholdPercent)) / 100 -
+      usage.availableBytes;
+    const freedBytes = await this.#remove(unused, wantedBytes);
+    if (freedBytes < wantedBytes)
+      onFailure(
+        "FreeDiskSpaceFailed",
+        `Failed to garbage collect required amount of images. Attempted to free ${Math.ceil(wantedBytes)} bytes, but only found ${freedBytes} bytes eligible to free.`,
+      );
+    return freedBytes;
+  }
+
+  async #usage(): Promise<
+    { capacityBytes: number; availableBytes: number } | undefined
+  > {
+    const [found] = await this.#options.runtime.imageFsInfo();
+    if (!found) return undefined;
+    return await (this.#options.filesystem ?? filesystemSpace)(
+      found.mountpoint,
+    );
+  }
+
+  /** Longest unused first. */
+  async #unused(): Promise<Image[]> {
+    const { runtime, clock, minimumAgeMs } = this.#options;
+    const [images, containers] = await Promise.all([
+      runtime.listImages(),
+      runtime.listContainers(),
+    ]);
+    const used = new Set(
+      containers.flatMap(({ image, imageRef }) => [image, imageRef]),
+    );
+    const nowMs = clock.now();
+    const present = new Set(images.map(({ id }) => id));
+    for (const id of this.#seen.keys())
+      if (!present.has(id)) this.#seen.delete(id);
+    const unused: Image[] = [];
+    for (const image of images) {
+      const seen = this.#seen.get(image.id) ?? {
+        firstMs: nowMs,
+        lastUsedMs: 0,
+      };
+      this.#seen.set(image.id, seen);
+      const names = [image.id, ...image.repoTags, ...image.repoDigests];
+      if (names.some((name) => used.has(name))) seen.lastUsedMs = nowMs;
+      else if (!image.pinned && nowMs - seen.firstMs >= minimumAgeMs)
+        unused.push(image);
+    }
+    const order = (image: Image): Seen => this.#seen.get(image.id)!;
+    return unused.sort(
+      (a, b) =>
+        order(a).lastUsedMs - order(b).lastUsedMs ||
+        order(a).firstMs - order(b).firstMs,
+    );
+  }
+
+  async #remove(
+    images: readonly Image[],
+    wantedBytes: number,
+  ): Promise<number> {
+    const { runtime, logger } = this.#options;
+    let freedBytes = 0;
+    for (const image of images) {
+      if (freedBytes >= wantedBytes) break;
+      try {
+        await runtime.removeImage(image.id);
+        freedBytes += image.sizeBytes;
+        logger.info(
+          { image: image.repoTags[0] ?? image.id, bytes: image.sizeBytes },
+          "removed an unused image",
+        );
+      } catch (error) {
+        logger.warn(
+          { err: error, image: image.id },
+          "can't remove an unused image",
+        );
+      }
+    }
+    return freedBytes;
+  }
+}
+
+async function filesystemSpace(
+  mountpoint: string,
+): Promise<{ capacityBytes: number; availableBytes: number }> {
+  const { blocks, bavail, bsize } = await statfs(mountpoint);
+  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
+}

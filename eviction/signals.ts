@@ -1,0 +1,102 @@
+// The signals from which node pressure is told, and the thresholds they are measured against. Units are bytes and counts.
+import { readFile, statfs } from "node:fs/promises";
+import { parseQuantity, quantityValue } from "../api/quantity.ts";
+
+export const signalNames = [
+  "memory.available",
+  "nodefs.available",
+  "nodefs.inodesFree",
+  "imagefs.available",
+  "imagefs.inodesFree",
+  "pid.available",
+] as const;
+export type SignalName = (typeof signalNames)[number];
+
+export interface Signal {
+  available: number;
+  capacity: number;
+}
+
+export type Signals = ReadonlyMap<SignalName, Signal>;
+
+export interface SignalPaths {
+  /** File system of pods' volumes and logs. */
+  nodefs: string;
+  /** File system of images; undefined where the runtime does not tell. */
+  imagefs: string | undefined;
+}
+
+/** A signal that can't be read is left out. */
+export async function readSignals(paths: SignalPaths): Promise<Signals> {
+  const signals = new Map<SignalName, Signal>();
+  const filesystem = async (
+    name: "nodefs" | "imagefs",
+    path: string,
+  ): Promise<void> => {
+    const found = await statfs(path).catch(() => undefined);
+    if (!found) return;
+    signals.set(`${name}.available`, {
+      available: found.bavail * found.bsize,
+      capacity: found.blocks * found.bsize,
+    });
+    // Some file systems have no fixed number of inodes.
+    if (found.files > 0)
+      signals.set(`${name}.inodesFree`, {
+        available: found.ffree,
+        capacity: found.files,
+      });
+  };
+  await Promise.all([
+    filesystem("nodefs", paths.nodefs),
+    paths.imagefs === undefined
+      ? undefined
+      : filesystem("imagefs", paths.imagefs),
+    memory(signals),
+    pids(signals),
+  ]);
+  return signals;
+}
+
+async function memory(signals: Map<SignalName, Signal>): Promise<void> {
+  const text = await readFile("/proc/meminfo", "utf8").catch(() => "");
+  const bytes = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(text)?.[1] ?? 0) *
+    1024;
+  const capacity = bytes("MemTotal");
+  if (capacity > 0)
+    signals.set("memory.available", {
+      available: bytes("MemAvailable"),
+      capacity,
+    });
+}
+
+async function pids(signals: Map<SignalName, Signal>): Promise<void> {
+  const [limit, load] = await Promise.all([
+    readFile("/proc/sys/kernel/pid_max", "utf8").catch(() => ""),
+    readFile("/proc/loadavg", "utf8").catch(() => ""),
+  ]);
+  const capacity = Number(limit);
+  const running = Number(/\d+\/(\d+)/.exec(load)?.[1]);
+  if (capacity > 0 && running > 0)
+    signals.set("pid.available", { available: capacity - running, capacity });
+}
+
+/** `100Mi`, or `10%` of the capacity. */
+export function thresholdValue(threshold: string, capacity: number): number {
+  return threshold.endsWith("%")
+    ? (capacity * Number.parseFloat(threshold)) / 100
+    : quantityValue(parseQuantity(threshold));
+}
+
+/** The signals below their thresholds. */
+export function crossed(
+  signals: Signals,
+  thresholds: Readonly<Record<string, string>>,
+): SignalName[] {
+  return signalNames.filter((name) => {
+    const signal = signals.get(name);
+    const threshold = thresholds[name];
+    if (!signal || threshold === undefined) return false;
+    return signal.available < thresholdValue(threshold, signal.capacity);
+  });
+}
