@@ -16,7 +16,7 @@ export interface RemoteCommandStreams {
 /** A Status or error text longer than this is cut. */
 const maxErrorBytes = 1024 * 1024;
 
-/** All of a stream's bytes up to a limit. Ends with the stream, however it ends. */
+/** All of a stream's bytes up to a limit. Ends with the stream, however it ends; a duplex can still be written to. */
 export async function collect(
   stream: Readable,
   limitBytes: number,
@@ -24,7 +24,9 @@ export async function collect(
   const parts: Buffer[] = [];
   let size = 0;
   try {
-    for await (const part of stream as AsyncIterable<Buffer>) {
+    for await (const part of stream.iterator({
+      destroyOnReturn: false,
+    }) as AsyncIterable<Buffer>) {
       if (size < limitBytes) parts.push(part.subarray(0, limitBytes - size));
       size += part.length;
     }

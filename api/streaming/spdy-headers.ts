@@ -129,6 +129,10 @@ export class HeaderReader {
       inflate.write(compressed);
       inflate.flush(constants.Z_SYNC_FLUSH, () => {
         this.#fail = undefined;
+        if (this.#size > maxBlockBytes) {
+          reject(new SpdyProtocolError("a header block is too large"));
+          return;
+        }
         try {
           resolve(parseBlock(Buffer.concat(this.#parts)));
         } catch (error) {

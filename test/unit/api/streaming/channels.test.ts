@@ -1,0 +1,232 @@
+// The WebSocket channel protocols, exit statuses, and the join with a session.
+import { PassThrough } from "node:stream";
+import { acceptChannelRemoteCommand } from "../../../../api/streaming/channel-remote-command.ts";
+import {
+  chooseChannelProtocol,
+  decodeMessage,
+  encodeMessage,
+  offeredProtocols,
+  parseTerminalSize,
+  type ChannelProtocol,
+} from "../../../../api/streaming/channel-protocol.ts";
+import {
+  decodeStatus,
+  encodeStatus,
+  exitStatus,
+  failureStatus,
+} from "../../../../api/streaming/exit-status.ts";
+import type { MessageSocket } from "../../../../api/streaming/message-socket.ts";
+import { serveRemoteCommand } from "../../../../api/streaming/remote-command-server.ts";
+import type { ExecSession } from "../../../../api/contracts.ts";
+
+class FakeSocket implements MessageSocket {
+  sent: (Buffer | string)[] = [];
+  paused = true;
+  closed: number | undefined;
+  #message: ((message: Buffer) => void) | undefined;
+  #close: (() => void) | undefined;
+  send(message: Buffer | string, done: (error?: Error | null) => void): void {
+    this.sent.push(message);
+    setImmediate(done);
+  }
+  onMessage(listener: (message: Buffer) => void): void {
+    this.#message = listener;
+  }
+  onClose(listener: () => void): void {
+    this.#close = listener;
+  }
+  pause(): void {
+    this.paused = true;
+  }
+  resume(): void {
+    this.paused = false;
+  }
+  close(code: number): void {
+    this.closed = code;
+    this.#close?.();
+  }
+  receive(message: Buffer): void {
+    this.#message?.(message);
+  }
+  leave(): void {
+    this.#close?.();
+  }
+}
+
+test.each([
+  ["v5.channel.k8s.io", "v5.channel.k8s.io"],
+  ["nope, v4.channel.k8s.io", "v4.channel.k8s.io"],
+  ["base64.channel.k8s.io,v4.channel.k8s.io", "base64.channel.k8s.io"],
+  ["", ""],
+  ["nope", undefined],
+])("negotiation of %j", (header, name) => {
+  expect(
+    chooseChannelProtocol(offeredProtocols(header), "remote-command")?.name,
+  ).toBe(name);
+});
+
+test("port-forward takes only version 4", () => {
+  expect(
+    chooseChannelProtocol(["v5.channel.k8s.io"], "port-forward"),
+  ).toBeUndefined();
+  expect(
+    chooseChannelProtocol(["v4.base64.channel.k8s.io"], "port-forward")?.base64,
+  ).toBe(true);
+});
+
+const protocolOf = (name: string): ChannelProtocol =>
+  chooseChannelProtocol([name], "remote-command")!;
+
+test("messages", () => {
+  const binary = protocolOf("v4.channel.k8s.io");
+  const base64 = protocolOf("base64.channel.k8s.io");
+  expect(encodeMessage(binary, 1, Buffer.from("ab"))).toEqual(
+    Buffer.from("\x01ab"),
+  );
+  expect(encodeMessage(base64, 1, Buffer.from("ab"))).toBe("1YWI=");
+  expect(decodeMessage(binary, Buffer.from("\x00x"))).toEqual({
+    channel: 0,
+    data: Buffer.from("x"),
+  });
+  expect(decodeMessage(base64, Buffer.from("0eA=="))).toEqual({
+    channel: 0,
+    data: Buffer.from("x"),
+  });
+  expect(decodeMessage(base64, Buffer.from("zeA=="))).toBeUndefined();
+  expect(decodeMessage(binary, Buffer.alloc(0))).toBeUndefined();
+});
+
+test.each([
+  ['{"Width":80,"Height":24}', { width: 80, height: 24 }],
+  ['{"Width":-1,"Height":24}', undefined],
+  ['{"Width":80}', undefined],
+  ['{"Width":70000,"Height":24}', undefined],
+  ["null", undefined],
+  ["[", undefined],
+])("terminal size %s", (text, size) =>
+  expect(parseTerminalSize(text)).toEqual(size),
+);
+
+test("statuses", () => {
+  expect(exitStatus(0)).toEqual({ metadata: {}, status: "Success" });
+  expect(exitStatus(3)).toMatchObject({
+    status: "Failure",
+    reason: "NonZeroExitCode",
+    details: { causes: [{ reason: "ExitCode", message: "3" }] },
+  });
+  expect(decodeStatus(encodeStatus(exitStatus(3), true), true)).toBe(3);
+  expect(decodeStatus(encodeStatus(exitStatus(0), true), true)).toBe(0);
+  expect(encodeStatus(exitStatus(0), false)).toHaveLength(0);
+  expect(() =>
+    decodeStatus(
+      encodeStatus(failureStatus(new Error("boom"), "executing"), true),
+      true,
+    ),
+  ).toThrow("Internal error occurred: error executing: boom");
+  expect(() => decodeStatus(Buffer.alloc(0), true)).toThrow("ended before");
+  expect(() => decodeStatus(Buffer.from("{}"), true)).toThrow("failed");
+});
+
+function session(): ExecSession & {
+  in: PassThrough;
+  out: PassThrough;
+  end(code: number): void;
+  sizes: object[];
+  closed: boolean;
+} {
+  let end!: (code: number) => void;
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
+  const made = {
+    stdin,
+    stdout,
+    in: stdin,
+    out: stdout,
+    sizes: [] as object[],
+    closed: false,
+    resize: (size: object) => void made.sizes.push(size),
+    exit: new Promise<number>((resolve) => (end = resolve)),
+    end: (code: number) => end(code),
+    close: () => void (made.closed = true),
+  };
+  return made;
+}
+
+const options = { stdin: true, stdout: true, stderr: false, tty: true };
+
+test("a session over version 5: input, half-close, size, output, status, close", async () => {
+  const socket = new FakeSocket();
+  const run = session();
+  const done = serveRemoteCommand(
+    acceptChannelRemoteCommand(
+      socket,
+      options,
+      protocolOf("v5.channel.k8s.io"),
+    ),
+    run,
+    "executing",
+  );
+  expect(socket.sent).toEqual([Buffer.from([1])]);
+  socket.receive(Buffer.from("\x00typed"));
+  socket.receive(Buffer.from('\x04{"Width":1,"Height":2}'));
+  socket.receive(Buffer.from([255, 0]));
+  socket.receive(Buffer.from("\x00late"));
+  const parts: Buffer[] = [];
+  for await (const part of run.in) parts.push(part as Buffer);
+  expect(Buffer.concat(parts).toString()).toBe("typed");
+  expect(run.sizes).toEqual([{ width: 1, height: 2 }]);
+  run.out.end("result");
+  run.end(2);
+  await done;
+  expect(socket.sent[1]).toEqual(Buffer.from("\x01result"));
+  expect(decodeStatus((socket.sent[2] as Buffer).subarray(1), true)).toBe(2);
+  expect(socket.closed).toBe(1000);
+});
+
+test("version 4 knows no half-close", async () => {
+  const socket = new FakeSocket();
+  const run = session();
+  const done = serveRemoteCommand(
+    acceptChannelRemoteCommand(
+      socket,
+      options,
+      protocolOf("v4.channel.k8s.io"),
+    ),
+    run,
+    "executing",
+  );
+  socket.receive(Buffer.from([255, 0]));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(run.in.writableEnded).toBe(false);
+  socket.leave();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(run.closed).toBe(true);
+  run.out.end();
+  run.end(0);
+  await done;
+});
+
+test("a process that does not read pauses the socket", async () => {
+  const socket = new FakeSocket();
+  const run = session();
+  void serveRemoteCommand(
+    acceptChannelRemoteCommand(
+      socket,
+      options,
+      protocolOf("v5.channel.k8s.io"),
+    ),
+    run,
+    "executing",
+  );
+  let sent = 0;
+  while (!socket.paused && sent < 10_000_000) {
+    socket.receive(Buffer.alloc(64 * 1024));
+    sent += 64 * 1024;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(socket.paused).toBe(true);
+  expect(sent).toBeLessThan(1_000_000);
+  run.in.resume();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(socket.paused).toBe(false);
+});
