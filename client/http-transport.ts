@@ -4,6 +4,7 @@
 //
 // Owns its pools: close() ends all requests and watches. An answer ≥ 400 rejects with an ApiError made of the Status
 // body; everything below HTTP (refused, reset, timed out) rejects with a TransportError.
+import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Dispatcher, Pool } from "undici";
@@ -112,6 +113,8 @@ class UndiciTransport implements HttpTransport {
     this.#clock = options.clock ?? systemClock;
     this.#timeoutMs = options.requestTimeoutMs ?? 60_000;
     this.#tls = options.tls ?? {};
+    // Every request under way listens to it.
+    setMaxListeners(0, this.#closed.signal);
   }
 
   async request(

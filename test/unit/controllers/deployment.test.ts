@@ -1,4 +1,5 @@
-import type { Deployment } from "../../../api/types/apps-v1.ts";
+import type { Deployment, ReplicaSet } from "../../../api/types/apps-v1.ts";
+import type { Event, Pod } from "../../../api/types/core-v1.ts";
 import {
   deployments,
   events,
@@ -39,10 +40,7 @@ const deploymentOf = (
 });
 
 const get = () => plane.client.resource(deployments).get("web", "default");
-const sets = () =>
-  plane.api.all<import("../../../api/types/apps-v1.ts").ReplicaSet>(
-    replicaSets,
-  );
+const sets = () => plane.api.all<ReplicaSet>(replicaSets);
 const complete = async (replicas: number) =>
   passes(async () => {
     const { status, metadata } = await get();
@@ -90,7 +88,7 @@ test("a rollout creates, updates, keeps revisions, and rolls back", async () => 
   await passes(async () => expect(sets()).toHaveLength(2));
   await passes(async () => {
     const messages = plane.api
-      .all<import("../../../api/types/core-v1.ts").Event>(events)
+      .all<Event>(events)
       .filter((event) => event.involvedObject.kind === "Deployment")
       .map((event) => event.message);
     expect(messages[0]).toBe(
@@ -134,9 +132,7 @@ test("Recreate has no pods of both revisions at once", async () => {
   plane.client.informer(pods).addHandler({
     onAdd: () => {
       const images = new Set(
-        plane.api
-          .all<import("../../../api/types/core-v1.ts").Pod>(pods)
-          .map((pod) => pod.spec.containers[0]!.image),
+        plane.api.all<Pod>(pods).map((pod) => pod.spec.containers[0]!.image),
       );
       mixed ||= images.size > 1;
     },
@@ -173,8 +169,7 @@ test("a paused Deployment scales but does not roll out", async () => {
 test("an orphan pod that matches is adopted, one that no longer matches is released and replaced", async () => {
   await plane.client.resource(deployments).create(deploymentOf(2));
   await complete(2);
-  const all = () =>
-    plane.api.all<import("../../../api/types/core-v1.ts").Pod>(pods);
+  const all = () => plane.api.all<Pod>(pods);
   const victim = all()[0]!;
   await plane.client.resource(pods).patch(victim.metadata.name, "default", {
     type: "merge",

@@ -128,12 +128,10 @@ test("a service that loses its selector gives its slices up; a deleted one loses
   await plane.client.resource(services).create(service());
   await run("p1", "10.0.0.1");
   await passes(() => expect(addresses()).toHaveLength(1));
-  await plane.client
-    .resource(services)
-    .patch("s", "default", {
-      type: "merge",
-      body: { spec: { selector: null } },
-    });
+  await plane.client.resource(services).patch("s", "default", {
+    type: "merge",
+    body: { spec: { selector: null } },
+  });
   await passes(() => expect(slices()).toHaveLength(0));
   await plane.client.resource(services).delete("s", "default");
   await passes(() => expect(plane.api.all(endpoints)).toHaveLength(0));

@@ -53,12 +53,10 @@ test("taints follow conditions and the cordon", async () => {
     "mine:NoSchedule",
     "node.kubernetes.io/disk-pressure:NoSchedule",
   ]);
-  await plane.client
-    .resource(nodes)
-    .patch("a", undefined, {
-      type: "merge",
-      body: { spec: { unschedulable: true } },
-    });
+  await plane.client.resource(nodes).patch("a", undefined, {
+    type: "merge",
+    body: { spec: { unschedulable: true } },
+  });
   await clock.advanceAsync(10);
   expect(taints("a")).toContain("node.kubernetes.io/unschedulable:NoSchedule");
 });
