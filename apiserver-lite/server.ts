@@ -14,6 +14,7 @@ import type { RequestAuthenticator } from "./authentication/authenticator.ts";
 import type { ClusterState } from "./authorization/cluster-state.ts";
 import { createSystemObjects } from "./bootstrap/system-objects.ts";
 import { Discovery } from "./discovery/discovery.ts";
+import { OpenApiPaths } from "./discovery/openapi.ts";
 import { versionInfo } from "./discovery/version.ts";
 import { healthPaths, type HealthCheck } from "./health/health.ts";
 import type { ConnectHandler } from "./http/connect-handler.ts";
@@ -23,7 +24,12 @@ import { Front, type Observer, type PathHandler } from "./http/front.ts";
 import { Limiter } from "./http/limiter.ts";
 import { Listener, type ServingCertificate } from "./http/listener.ts";
 import { Negotiator } from "./http/negotiation.ts";
-import { bodyDecoders, otherFormats } from "./http/other-formats.ts";
+import {
+  bodyDecoders,
+  cborDecoders,
+  cborFormats,
+  otherFormats,
+} from "./http/other-formats.ts";
 import {
   ResourceHandler,
   wantsPretty,
@@ -31,6 +37,7 @@ import {
 } from "./http/resource-handler.ts";
 import { rawInProcess } from "./http/in-process-exchange.ts";
 import { InProcessTransport } from "./in-process.ts";
+import { Metrics } from "./metrics.ts";
 import { Registry } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./registry/strategy.ts";
 import { createStrategies } from "./resources/index.ts";
@@ -105,6 +112,8 @@ export interface ApiServer {
   readonly registry: Registry;
   /** New serving certificate for new connections. */
   reloadCertificate(tls: ServingCertificate): void;
+  /** Discovery and OpenAPI are made anew: resources were added or removed. */
+  catalogueChanged(): void;
   /** Named checks beside the server's own. */
   addHealthCheck(check: HealthCheck): void;
 }
@@ -128,6 +137,7 @@ class Server implements ApiServer {
   readonly #parts: ServerParts;
   readonly #checks: HealthCheck[] = [];
   readonly #limiter: Limiter;
+  readonly #invalidate: () => void;
   readonly #clock: Clock;
   #state: "new" | "ready" | "draining" | "stopped" = "new";
 
@@ -155,12 +165,14 @@ class Server implements ApiServer {
     parts = options.parts?.(this.registry) ?? {};
     this.#parts = parts;
     admission.push(...(parts.admission ?? []));
+    const cbor = options.featureGates?.["CBORServingAndStorage"] ?? false;
+    const formats = cbor ? { ...otherFormats, ...cborFormats } : otherFormats;
     const negotiator = new Negotiator();
     this.#resources = new ResourceHandler({
       registry: this.registry,
       negotiator,
-      formats: otherFormats,
-      decoders: bodyDecoders,
+      formats,
+      decoders: cbor ? { ...bodyDecoders, ...cborDecoders } : bodyDecoders,
       connect: parts.connect,
       minRequestTimeoutMs: options.minRequestTimeoutMs ?? 1_800_000,
       bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
@@ -173,10 +185,10 @@ class Server implements ApiServer {
     const send = (exchange: Exchange, asked: Asked, object: object): void => {
       const negotiated = negotiator.negotiate(exchange.headers.accept, {
         protobuf: true,
-        cbor: false,
+        cbor,
         transforms: false,
       });
-      const format = formatNamed(negotiated.format, otherFormats);
+      const format = formatNamed(negotiated.format, formats);
       const body =
         format.name === "json" && wantsPretty(exchange, asked.query)
           ? `${JSON.stringify(object, null, 2)}\n`
@@ -198,6 +210,19 @@ class Server implements ApiServer {
       featureGates: options.featureGates ?? {},
       send,
     });
+    const openApi = new OpenApiPaths(catalogue);
+    const metrics = new Metrics({
+      registry: this.registry,
+      inFlight: () => ({
+        readOnly: this.#limiter.readOnlyInFlight,
+        mutating: this.#limiter.mutatingInFlight,
+      }),
+      watches: () => this.#resources.watches,
+    });
+    this.#invalidate = () => {
+      discovery.invalidate();
+      openApi.invalidate();
+    };
     this.#front = new Front({
       authenticators: parts.authenticators ?? [],
       anonymous: options.anonymous ?? true,
@@ -205,6 +230,8 @@ class Server implements ApiServer {
       resources: this.#resources,
       paths: [
         ...discovery.paths(),
+        ...openApi.paths(),
+        ...metrics.paths(),
         ...healthPaths(() => this.#healthChecks()),
         {
           path: "/version",
@@ -214,12 +241,12 @@ class Server implements ApiServer {
       ],
       limiter: this.#limiter,
       negotiator,
-      formats: otherFormats,
+      formats,
       logger,
       corsAllowedOrigins: options.corsAllowedOrigins ?? [],
       strictTransportSecurity: options.strictTransportSecurity,
       requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
-      observe: options.observer,
+      observe: options.observer ?? metrics,
       refusing: () =>
         this.#state === "draining" && options.shutdownSendRetryAfter
           ? { retryAfterSeconds: 5 }
@@ -302,6 +329,10 @@ class Server implements ApiServer {
 
   reloadCertificate(tls: ServingCertificate): void {
     this.#listener?.reload(tls);
+  }
+
+  catalogueChanged(): void {
+    this.#invalidate();
   }
 
   addHealthCheck(check: HealthCheck): void {

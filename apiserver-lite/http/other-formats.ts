@@ -1,4 +1,11 @@
-// YAML and protobuf for answers and bodies, by the codecs of api/codec.
+// YAML, protobuf and (behind its gate) CBOR for answers and bodies, by the codecs of api/codec.
+import {
+  cborListParts,
+  decodeCbor,
+  encodeCbor,
+  encodeCborEvent,
+  parseCbor,
+} from "../../api/codec/cbor.ts";
 import {
   decodeProtobuf,
   encodeProtobuf,
@@ -70,6 +77,24 @@ export const bodyDecoders: BodyDecoders = {
     decodeYaml(bytes, schema, { fieldValidation }),
   yamlValue: (bytes) => parseYamlBody(bytes),
   protobuf: (bytes, fallback) => decodeProtobuf(bytes, fallback),
+};
+
+/** With the gate CBORServingAndStorage. */
+export const cborFormats: OtherFormats = {
+  cbor: {
+    name: "cbor",
+    streamType: () => "application/cbor-seq",
+    encode: (object) => encodeCbor(object),
+    list: (kind, apiVersion, metadata, items) =>
+      joined(cborListParts(apiVersion, kind, metadata, items)),
+    frame: (type, object) => encodeCborEvent(type, object),
+  },
+};
+
+export const cborDecoders: BodyDecoders = {
+  cbor: (bytes, schema, fieldValidation) =>
+    decodeCbor(bytes, schema, { fieldValidation }),
+  cborValue: (bytes) => parseCbor(bytes).value,
 };
 
 export { hasProtobuf };

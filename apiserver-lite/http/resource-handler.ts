@@ -4,7 +4,6 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { Duplex, Writable } from "node:stream";
 import { gzip, constants as zlibConstants } from "node:zlib";
 import {
-  conformObject,
   decodeJson,
   parseJson,
   strictDecodingError,
@@ -67,7 +66,12 @@ export interface BodyDecoders {
     bytes: Buffer,
     fallback?: { apiVersion: string; kind: string },
   ) => Record<string, unknown>;
-  cbor?: (bytes: Buffer) => unknown;
+  cbor?: (
+    bytes: Buffer,
+    schema: ObjectSchema | undefined,
+    validation: FieldValidation,
+  ) => Decoded;
+  cborValue?: (bytes: Buffer) => unknown;
 }
 
 /** What the filters know of a request. */
@@ -446,7 +450,7 @@ export class ResourceHandler {
     let value: unknown;
     let problems: readonly string[] = [];
     if (contentType === "application/apply-patch+cbor")
-      value = decoders.cbor!(bytes);
+      value = decoders.cborValue!(bytes);
     else if (
       contentType === "application/apply-patch+yaml" &&
       decoders.yamlValue &&
@@ -561,10 +565,7 @@ export class ResourceHandler {
         problems: [],
       };
     } else if (type === "application/cbor" && decoders.cbor) {
-      const value = decoders.cbor(bytes) as Record<string, unknown>;
-      decoded = schema
-        ? conformObject(value, schema, { fieldValidation })
-        : { object: value, problems: [] };
+      decoded = decoders.cbor(bytes, schema, fieldValidation);
     } else {
       throw errors.unsupportedMediaType(
         "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",

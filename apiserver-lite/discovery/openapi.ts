@@ -1,0 +1,46 @@
+// /openapi/v2 and /openapi/v3: documents of api/openapi, which load with the first request for one.
+import type { Catalogue } from "../../api/catalogue.ts";
+import type { OpenApiService } from "../../api/openapi/service.ts";
+import type { PathHandler } from "../http/front.ts";
+import { pathNotFound } from "../http/resource-handler.ts";
+
+export class OpenApiPaths {
+  #service: Promise<OpenApiService> | undefined;
+
+  constructor(private readonly catalogue: Catalogue) {}
+
+  /** To be called when resources were added or removed. */
+  invalidate(): void {
+    void this.#service?.then((service) => service.invalidate());
+  }
+
+  paths(): PathHandler[] {
+    const handle: PathHandler["handle"] = async (exchange, asked) => {
+      this.#service ??= import("../../api/openapi/service.ts").then(
+        ({ createOpenApiService }) => createOpenApiService(this.catalogue),
+      );
+      const service = await this.#service;
+      const hash = asked.query.get("hash");
+      const ifNoneMatch = exchange.headers["if-none-match"];
+      const answer = service.answer(asked.info.path, {
+        accept: exchange.headers.accept ?? "*/*",
+        ...(hash === null ? {} : { hash }),
+        ...(ifNoneMatch ? { ifNoneMatch } : {}),
+      });
+      if (!answer) throw pathNotFound();
+      const headers: Record<string, string> = {};
+      for (const [name, value] of Object.entries(answer.headers))
+        headers[name.toLowerCase()] = value;
+      exchange.respond(
+        answer.status,
+        { ...asked.headers, ...headers },
+        answer.body,
+      );
+    };
+    return [
+      { path: "/openapi/v2", handle },
+      { path: "/openapi/v3", handle },
+      { path: "/openapi/v3/", handle },
+    ];
+  }
+}
