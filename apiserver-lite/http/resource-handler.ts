@@ -7,6 +7,7 @@ import {
   decodeJson,
   parseJson,
   strictDecodingError,
+  strictError,
   type Decoded,
   type FieldValidation,
 } from "../../api/codec/json.ts";
@@ -571,7 +572,13 @@ export class ResourceHandler {
         "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
       );
     }
-    this.#judge(call, decoded.problems);
+    this.#judge(
+      call,
+      decoded.problems,
+      schema &&
+        decoded.problems.length > 0 &&
+        strictError(decoded.object, schema, decoded.problems),
+    );
     const object = decoded.object as AnyObject;
     if (apiVersion !== "") {
       if (
@@ -593,11 +600,16 @@ export class ResourceHandler {
     return object;
   }
 
-  #judge(call: Call, problems: readonly string[]): void {
+  /** `refusal` is the 400 of Strict where more than the problems is known. */
+  #judge(
+    call: Call,
+    problems: readonly string[],
+    refusal?: ApiError | false,
+  ): void {
     if (problems.length === 0) return;
     const mode = call.options.fieldValidation ?? "Warn";
     if (mode === "Strict")
-      throw errors.badRequest(strictDecodingError(problems));
+      throw refusal || errors.badRequest(strictDecodingError(problems));
     if (mode === "Warn") for (const problem of problems) call.warn(problem);
   }
 
