@@ -1,16 +1,61 @@
 // Which strategy a resource has: one file a kind, registered here by group and plural name. A resource that is not here
 // gets the registry's plain behaviour. Nothing is shared between two calls of `createStrategies`.
 import type { ResourceStrategy } from "../registry/strategy.ts";
+import {
+  admissionPolicyBindingStrategy,
+  admissionPolicyStrategy,
+  webhookConfigurationStrategy,
+} from "./admissionregistration/webhook-configuration.ts";
+import { apiServiceStrategy } from "./apiextensions/api-service.ts";
+import { customResourceDefinitionStrategy } from "./apiextensions/custom-resource-definition.ts";
+import { controllerRevisionStrategy } from "./apps/controller-revision.ts";
+import { daemonSetStrategy } from "./apps/daemon-set.ts";
 import { deploymentStrategy } from "./apps/deployment.ts";
 import { replicaSetStrategy } from "./apps/replica-set.ts";
+import { statefulSetStrategy } from "./apps/stateful-set.ts";
+import { horizontalPodAutoscalerStrategy } from "./autoscaling/horizontal-pod-autoscaler.ts";
+import { cronJobStrategy } from "./batch/cron-job.ts";
+import { jobStrategy } from "./batch/job.ts";
+import { certificateSigningRequestStrategy } from "./certificates/certificate-signing-request.ts";
+import { leaseStrategy } from "./coordination/lease.ts";
 import { configMapStrategy } from "./core/config-map.ts";
+import { endpointsStrategy } from "./core/endpoints.ts";
+import { eventStrategy } from "./core/event.ts";
+import { limitRangeStrategy } from "./core/limit-range.ts";
 import { namespaceStrategy } from "./core/namespace.ts";
 import { nodeStrategy } from "./core/node.ts";
+import { persistentVolumeClaimStrategy } from "./core/persistent-volume-claim.ts";
+import { persistentVolumeStrategy } from "./core/persistent-volume.ts";
+import { podTemplateStrategy } from "./core/pod-template.ts";
 import { podStrategy } from "./core/pod.ts";
+import { replicationControllerStrategy } from "./core/replication-controller.ts";
+import { resourceQuotaStrategy } from "./core/resource-quota.ts";
 import { secretStrategy } from "./core/secret.ts";
 import { serviceAccountStrategy } from "./core/service-account.ts";
 import type { ServiceAllocators } from "./core/service-ip-allocator.ts";
 import { createServiceStrategy } from "./core/service.ts";
+import { endpointSliceStrategy } from "./discovery/endpoint-slice.ts";
+import {
+  flowSchemaStrategy,
+  priorityLevelStrategy,
+} from "./flowcontrol/flow-control.ts";
+import { ingressClassStrategy, ingressStrategy } from "./networking/ingress.ts";
+import { networkPolicyStrategy } from "./networking/network-policy.ts";
+import { runtimeClassStrategy } from "./node/runtime-class.ts";
+import { podDisruptionBudgetStrategy } from "./policy/pod-disruption-budget.ts";
+import {
+  clusterRoleBindingStrategy,
+  roleBindingStrategy,
+} from "./rbac/role-binding.ts";
+import { clusterRoleStrategy, roleStrategy } from "./rbac/role.ts";
+import { priorityClassStrategy } from "./scheduling/priority-class.ts";
+import {
+  csiDriverStrategy,
+  csiNodeStrategy,
+  volumeAttachmentStrategy,
+  volumeAttributesClassStrategy,
+} from "./storage/csi.ts";
+import { storageClassStrategy } from "./storage/storage-class.ts";
 
 export interface StrategyOptions {
   /**
@@ -26,14 +71,76 @@ export type StrategyLookup = (
 ) => ResourceStrategy | undefined;
 
 const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
-  ["/namespaces", namespaceStrategy],
-  ["/pods", podStrategy],
-  ["/nodes", nodeStrategy],
   ["/configmaps", configMapStrategy],
+  ["/endpoints", endpointsStrategy],
+  ["/events", eventStrategy],
+  ["/limitranges", limitRangeStrategy],
+  ["/namespaces", namespaceStrategy],
+  ["/nodes", nodeStrategy],
+  ["/persistentvolumeclaims", persistentVolumeClaimStrategy],
+  ["/persistentvolumes", persistentVolumeStrategy],
+  ["/pods", podStrategy],
+  ["/podtemplates", podTemplateStrategy],
+  ["/replicationcontrollers", replicationControllerStrategy],
+  ["/resourcequotas", resourceQuotaStrategy],
   ["/secrets", secretStrategy],
   ["/serviceaccounts", serviceAccountStrategy],
+  [
+    "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+    webhookConfigurationStrategy,
+  ],
+  [
+    "admissionregistration.k8s.io/validatingadmissionpolicies",
+    admissionPolicyStrategy,
+  ],
+  [
+    "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+    admissionPolicyBindingStrategy,
+  ],
+  [
+    "admissionregistration.k8s.io/validatingwebhookconfigurations",
+    webhookConfigurationStrategy,
+  ],
+  [
+    "apiextensions.k8s.io/customresourcedefinitions",
+    customResourceDefinitionStrategy,
+  ],
+  ["apiregistration.k8s.io/apiservices", apiServiceStrategy],
+  ["apps/controllerrevisions", controllerRevisionStrategy],
+  ["apps/daemonsets", daemonSetStrategy],
   ["apps/deployments", deploymentStrategy],
   ["apps/replicasets", replicaSetStrategy],
+  ["apps/statefulsets", statefulSetStrategy],
+  ["autoscaling/horizontalpodautoscalers", horizontalPodAutoscalerStrategy],
+  ["batch/cronjobs", cronJobStrategy],
+  ["batch/jobs", jobStrategy],
+  [
+    "certificates.k8s.io/certificatesigningrequests",
+    certificateSigningRequestStrategy,
+  ],
+  ["coordination.k8s.io/leases", leaseStrategy],
+  ["discovery.k8s.io/endpointslices", endpointSliceStrategy],
+  ["events.k8s.io/events", eventStrategy],
+  ["flowcontrol.apiserver.k8s.io/flowschemas", flowSchemaStrategy],
+  [
+    "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations",
+    priorityLevelStrategy,
+  ],
+  ["networking.k8s.io/ingressclasses", ingressClassStrategy],
+  ["networking.k8s.io/ingresses", ingressStrategy],
+  ["networking.k8s.io/networkpolicies", networkPolicyStrategy],
+  ["node.k8s.io/runtimeclasses", runtimeClassStrategy],
+  ["policy/poddisruptionbudgets", podDisruptionBudgetStrategy],
+  ["rbac.authorization.k8s.io/clusterrolebindings", clusterRoleBindingStrategy],
+  ["rbac.authorization.k8s.io/clusterroles", clusterRoleStrategy],
+  ["rbac.authorization.k8s.io/rolebindings", roleBindingStrategy],
+  ["rbac.authorization.k8s.io/roles", roleStrategy],
+  ["scheduling.k8s.io/priorityclasses", priorityClassStrategy],
+  ["storage.k8s.io/csidrivers", csiDriverStrategy],
+  ["storage.k8s.io/csinodes", csiNodeStrategy],
+  ["storage.k8s.io/storageclasses", storageClassStrategy],
+  ["storage.k8s.io/volumeattachments", volumeAttachmentStrategy],
+  ["storage.k8s.io/volumeattributesclasses", volumeAttributesClassStrategy],
 ]);
 
 /** The lookup for one API server. */

@@ -1,0 +1,41 @@
+// ControllerRevisions: data that never changes and a revision number that does not go below zero.
+import type { AnyObject } from "../../../api/object.ts";
+import type { ControllerRevision } from "../../../api/types/apps-v1.ts";
+import { formatAge, orNone } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { immutable, nonNegative } from "../field-checks.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+
+const asRevision = (object: Readonly<AnyObject>): ControllerRevision =>
+  object as unknown as ControllerRevision;
+
+/** "statefulset.apps/web": the owner that controls the revision. */
+function controllerText({ metadata }: ControllerRevision): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  if (!owner) return "<none>";
+  const slash = owner.apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : `.${owner.apiVersion.slice(0, slash)}`;
+  return `${owner.kind.toLowerCase()}${group}/${owner.name}`;
+}
+
+export const controllerRevisionStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  validate(object) {
+    const { data, revision } = asRevision(object);
+    return [
+      ...nonNegative("revision", revision),
+      ...(data ? [] : [fieldErrors.required("data", "data is mandatory")]),
+    ];
+  },
+  validateUpdate: (object, old) =>
+    immutable("data", asRevision(object).data, asRevision(old).data),
+  printRow: (object, now) => {
+    const revision = asRevision(object);
+    return [
+      revision.metadata.name,
+      orNone(controllerText(revision)),
+      revision.revision,
+      formatAge(revision.metadata.creationTimestamp, now),
+    ];
+  },
+};

@@ -1,0 +1,141 @@
+// Endpoints: addresses that can be reached (no loopback, no link-local) and numbered ports.
+import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import {
+  dnsLabelProblems,
+  ipProblems,
+  portNumberProblems,
+} from "../../../api/names.ts";
+import type { EndpointAddress, Endpoints } from "../../../api/types/core-v1.ts";
+import { formatAge, formatFew } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { oneOf } from "../field-checks.ts";
+
+const asEndpoints = (object: Readonly<AnyObject>): Endpoints =>
+  object as unknown as Endpoints;
+
+/** Addresses that would lead somewhere else on every machine. */
+export function endpointIpProblems(field: string, ip: string): FieldError[] {
+  const bad = invalidEach(field, ip, ipProblems(ip));
+  if (bad.length > 0) return bad;
+  if (ip === "0.0.0.0" || ip === "::") {
+    return [fieldErrors.invalid(field, ip, `may not be unspecified (${ip})`)];
+  }
+  if (ip.startsWith("127.") || ip === "::1") {
+    return [
+      fieldErrors.invalid(
+        field,
+        ip,
+        "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+      ),
+    ];
+  }
+  if (ip.startsWith("169.254.") || /^fe[89ab]/i.test(ip)) {
+    return [
+      fieldErrors.invalid(
+        field,
+        ip,
+        "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+      ),
+    ];
+  }
+  if (ip.startsWith("224.0.0.") || /^ff02:/i.test(ip)) {
+    return [
+      fieldErrors.invalid(
+        field,
+        ip,
+        "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+      ),
+    ];
+  }
+  return [];
+}
+
+function addressProblems(
+  field: string,
+  { ip, hostname }: EndpointAddress,
+): FieldError[] {
+  return [
+    ...endpointIpProblems(`${field}.ip`, ip),
+    ...(hostname
+      ? invalidEach(`${field}.hostname`, hostname, dnsLabelProblems(hostname))
+      : []),
+  ];
+}
+
+export const endpointsStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  allowCreateOnUpdate: true,
+  validate(object) {
+    const problems: FieldError[] = [];
+    for (const [index, subset] of (
+      asEndpoints(object).subsets ?? []
+    ).entries()) {
+      const path = `subsets[${index}]`;
+      const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
+      if (addresses.length + notReadyAddresses.length === 0) {
+        problems.push(
+          fieldErrors.required(
+            path,
+            "must specify `addresses` or `notReadyAddresses`",
+          ),
+        );
+      }
+      for (const [at, address] of addresses.entries()) {
+        problems.push(...addressProblems(`${path}.addresses[${at}]`, address));
+      }
+      for (const [at, address] of notReadyAddresses.entries()) {
+        problems.push(
+          ...addressProblems(`${path}.notReadyAddresses[${at}]`, address),
+        );
+      }
+      for (const [at, port] of ports.entries()) {
+        const field = `${path}.ports[${at}]`;
+        if (ports.length > 1 && !port.name)
+          problems.push(fieldErrors.required(`${field}.name`));
+        else if (port.name)
+          problems.push(
+            ...invalidEach(
+              `${field}.name`,
+              port.name,
+              dnsLabelProblems(port.name),
+            ),
+          );
+        problems.push(
+          ...invalidEach(
+            `${field}.port`,
+            port.port,
+            portNumberProblems(port.port),
+          ),
+        );
+        problems.push(
+          ...oneOf(
+            `${field}.protocol`,
+            port.protocol,
+            ["SCTP", "TCP", "UDP"],
+            true,
+          ),
+        );
+      }
+    }
+    return problems;
+  },
+  printRow: (object, now) => {
+    const { metadata, subsets = [] } = asEndpoints(object);
+    const shown = subsets.flatMap(({ addresses = [], ports = [] }) =>
+      ports.length === 0
+        ? addresses.map(({ ip }) => ip)
+        : ports.flatMap(({ port }) =>
+            addresses.map(({ ip }) =>
+              ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`,
+            ),
+          ),
+    );
+    return [
+      metadata.name,
+      formatFew(shown),
+      formatAge(metadata.creationTimestamp, now),
+    ];
+  },
+};

@@ -1,0 +1,103 @@
+// Events, in both groups: the same stored objects under two shapes. They expire; the registry knows after how long.
+import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import type {
+  Event,
+  EventSource,
+  ObjectReference,
+} from "../../../api/types/core-v1.ts";
+import type { Event as NewEvent } from "../../../api/types/events-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+
+/** What both shapes say, under the old names. */
+function facts(object: Readonly<AnyObject>) {
+  const event = object as unknown as Event & NewEvent;
+  return {
+    metadata: event.metadata,
+    about: (event.involvedObject ?? event.regarding ?? {}) as ObjectReference,
+    source: (event.source ?? event.deprecatedSource ?? {}) as EventSource,
+    component: event.reportingComponent ?? event.reportingController ?? "",
+    instance: event.reportingInstance ?? "",
+    message: event.message ?? event.note ?? "",
+    first: event.firstTimestamp ?? event.deprecatedFirstTimestamp,
+    last: event.lastTimestamp ?? event.deprecatedLastTimestamp,
+    count: event.count ?? event.deprecatedCount ?? 0,
+    eventTime: event.eventTime as string | undefined,
+    series: event.series as
+      { count?: number; lastObservedTime?: string } | undefined,
+    type: event.type ?? "",
+    reason: event.reason ?? "",
+  };
+}
+
+function sourceText({
+  source,
+  component,
+  instance,
+}: ReturnType<typeof facts>): string {
+  const name = source.component || component;
+  const host = source.host || instance;
+  return [name, host].filter(Boolean).join(", ");
+}
+
+export const eventStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  allowCreateOnUpdate: true,
+  validate(object) {
+    const { metadata, about } = facts(object);
+    const problems: FieldError[] = [];
+    const namespace = about.namespace ?? "";
+    // Events about cluster-scoped objects live in "default".
+    const good =
+      namespace === ""
+        ? ["default", "kube-system", ""].includes(metadata.namespace ?? "")
+        : metadata.namespace === namespace;
+    if (!good) {
+      problems.push(
+        fieldErrors.invalid(
+          "involvedObject.namespace",
+          namespace,
+          "does not match event.namespace",
+        ),
+      );
+    }
+    return problems;
+  },
+  selectableFields(object) {
+    const { about, source, component, reason, type } = facts(object);
+    return {
+      "involvedObject.kind": about.kind ?? "",
+      "involvedObject.namespace": about.namespace ?? "",
+      "involvedObject.name": about.name ?? "",
+      "involvedObject.uid": about.uid ?? "",
+      "involvedObject.apiVersion": about.apiVersion ?? "",
+      "involvedObject.resourceVersion": about.resourceVersion ?? "",
+      "involvedObject.fieldPath": about.fieldPath ?? "",
+      reason,
+      reportingComponent: component,
+      source: source.component || component,
+      type,
+    };
+  },
+  printRow: (object, now) => {
+    const event = facts(object);
+    const first = event.first ?? event.eventTime;
+    const last = event.series?.lastObservedTime ?? event.last ?? first;
+    const { about } = event;
+    const kind = about.kind?.toLowerCase() ?? "";
+    return [
+      formatAge(last, now),
+      event.type,
+      event.reason,
+      about.name ? `${kind}/${about.name}` : kind,
+      about.fieldPath ?? "",
+      sourceText(event),
+      event.message.trim(),
+      formatAge(first, now),
+      String(event.series?.count ?? (event.count || 1)),
+      event.metadata.name,
+    ];
+  },
+};

@@ -1,0 +1,123 @@
+// FlowSchemas and PriorityLevelConfigurations: rows, and the few numbers that must be in range.
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import type {
+  FlowSchema,
+  PriorityLevelConfiguration,
+} from "../../../api/types/flowcontrol-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { oneOf } from "../field-checks.ts";
+
+const asSchema = (object: Readonly<AnyObject>): FlowSchema =>
+  object as unknown as FlowSchema;
+const asLevel = (object: Readonly<AnyObject>): PriorityLevelConfiguration =>
+  object as unknown as PriorityLevelConfiguration;
+
+export const flowSchemaStrategy: ResourceStrategy = {
+  allowUnconditionalUpdate: false,
+  prepareForCreate(object) {
+    asSchema(object).status = {};
+  },
+  validate(object) {
+    const { metadata, spec } = asSchema(object);
+    const problems = [];
+    const precedence = spec?.matchingPrecedence ?? 0;
+    if (precedence < 1) {
+      problems.push(
+        fieldErrors.invalid(
+          "spec.matchingPrecedence",
+          precedence,
+          "must be a positive value",
+        ),
+      );
+    } else if (precedence > 10000) {
+      problems.push(
+        fieldErrors.invalid(
+          "spec.matchingPrecedence",
+          precedence,
+          "must not be greater than 10000",
+        ),
+      );
+    } else if (precedence === 1 && metadata.name !== "exempt") {
+      problems.push(
+        fieldErrors.invalid(
+          "spec.matchingPrecedence",
+          precedence,
+          "only the schema named 'exempt' may have matchingPrecedence 1",
+        ),
+      );
+    }
+    if (!spec?.priorityLevelConfiguration?.name) {
+      problems.push(
+        fieldErrors.required(
+          "spec.priorityLevelConfiguration.name",
+          "must reference a priority level",
+        ),
+      );
+    }
+    return [
+      ...problems,
+      ...oneOf(
+        "spec.distinguisherMethod.type",
+        spec?.distinguisherMethod?.type,
+        ["ByNamespace", "ByUser"],
+      ),
+    ];
+  },
+  status: {
+    prepareForUpdate(object, old) {
+      asSchema(object).spec = { ...asSchema(old).spec } as FlowSchema["spec"];
+    },
+  },
+  printRow: (object, now) => {
+    const { metadata, spec, status } = asSchema(object);
+    const dangling =
+      status?.conditions?.find(({ type }) => type === "Dangling")?.status ??
+      "?";
+    return [
+      metadata.name,
+      spec?.priorityLevelConfiguration?.name ?? "",
+      spec?.matchingPrecedence ?? 0,
+      spec?.distinguisherMethod?.type ?? "<none>",
+      formatAge(metadata.creationTimestamp, now),
+      dangling,
+    ];
+  },
+};
+
+export const priorityLevelStrategy: ResourceStrategy = {
+  allowUnconditionalUpdate: false,
+  prepareForCreate(object) {
+    asLevel(object).status = {};
+  },
+  validate: (object) =>
+    oneOf("spec.type", asLevel(object).spec?.type, ["Exempt", "Limited"], true),
+  status: {
+    prepareForUpdate(object, old) {
+      asLevel(object).spec = {
+        ...asLevel(old).spec,
+      } as PriorityLevelConfiguration["spec"];
+    },
+  },
+  printRow: (object, now) => {
+    const { metadata, spec } = asLevel(object);
+    const { limited, exempt } = spec ?? {};
+    const queuing = limited?.limitResponse?.queuing;
+    const shown = (value: number | undefined): string =>
+      value === undefined ? "<none>" : String(value);
+    return [
+      metadata.name,
+      spec?.type ?? "",
+      shown(
+        limited
+          ? limited.nominalConcurrencyShares
+          : exempt?.nominalConcurrencyShares,
+      ),
+      shown(queuing?.queues),
+      shown(queuing?.handSize),
+      shown(queuing?.queueLengthLimit),
+      formatAge(metadata.creationTimestamp, now),
+    ];
+  },
+};

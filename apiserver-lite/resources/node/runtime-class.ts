@@ -1,0 +1,32 @@
+// RuntimeClasses: a handler that is a DNS label and never changes.
+import type { AnyObject } from "../../../api/object.ts";
+import { invalidEach } from "../../../api/field-errors.ts";
+import { dnsLabelProblems } from "../../../api/names.ts";
+import type { RuntimeClass } from "../../../api/types/node-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { immutable, labels, nonNegativeQuantity } from "../field-checks.ts";
+
+const asClass = (object: Readonly<AnyObject>): RuntimeClass =>
+  object as unknown as RuntimeClass;
+
+export const runtimeClassStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  allowUnconditionalUpdate: false,
+  validate(object) {
+    const { handler, overhead, scheduling } = asClass(object);
+    return [
+      ...invalidEach("handler", handler, dnsLabelProblems(handler ?? "")),
+      ...Object.entries(overhead?.podFixed ?? {}).flatMap(([name, value]) =>
+        nonNegativeQuantity(`overhead.podFixed[${name}]`, value),
+      ),
+      ...labels("scheduling.nodeSelector", scheduling?.nodeSelector),
+    ];
+  },
+  validateUpdate: (object, old) =>
+    immutable("handler", asClass(object).handler, asClass(old).handler),
+  printRow: (object, now) => {
+    const { metadata, handler } = asClass(object);
+    return [metadata.name, handler, formatAge(metadata.creationTimestamp, now)];
+  },
+};

@@ -1,0 +1,75 @@
+// PriorityClasses: values up to a billion for users, the two above for the system; neither value nor policy changes.
+import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import type { PriorityClass } from "../../../api/types/scheduling-v1.ts";
+import { formatAge } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { immutable, oneOf } from "../field-checks.ts";
+
+const asClass = (object: Readonly<AnyObject>): PriorityClass =>
+  object as unknown as PriorityClass;
+const maxUserPriority = 1_000_000_000;
+const systemClasses: Readonly<Record<string, number>> = {
+  "system-cluster-critical": 2_000_000_000,
+  "system-node-critical": 2_000_001_000,
+};
+
+export const priorityClassStrategy: ResourceStrategy = {
+  validate(object) {
+    const { metadata, value, preemptionPolicy } = asClass(object);
+    const problems: FieldError[] = [];
+    if (metadata.name.startsWith("system-")) {
+      if (systemClasses[metadata.name] !== value) {
+        problems.push(
+          fieldErrors.forbidden(
+            "metadata.name",
+            `priority class names with 'system-' prefix are reserved for system use only. error: ${metadata.name} is not a known system priority class`,
+          ),
+        );
+      }
+    } else if (value > maxUserPriority) {
+      problems.push(
+        fieldErrors.forbidden(
+          "value",
+          `maximum allowed value of a user defined priority is ${maxUserPriority}`,
+        ),
+      );
+    }
+    problems.push(
+      ...oneOf("preemptionPolicy", preemptionPolicy, [
+        "Never",
+        "PreemptLowerPriority",
+      ]),
+    );
+    return problems;
+  },
+  validateUpdate(object, old) {
+    const [now, was] = [asClass(object), asClass(old)];
+    const problems: FieldError[] = [];
+    if ((now.value ?? 0) !== (was.value ?? 0)) {
+      problems.push(
+        fieldErrors.forbidden("value", "may not be changed in an update."),
+      );
+    }
+    return [
+      ...problems,
+      ...immutable(
+        "preemptionPolicy",
+        now.preemptionPolicy,
+        was.preemptionPolicy,
+      ),
+    ];
+  },
+  printRow: (object, now) => {
+    const { metadata, value, globalDefault, preemptionPolicy } =
+      asClass(object);
+    return [
+      metadata.name,
+      value ?? 0,
+      globalDefault ?? false,
+      formatAge(metadata.creationTimestamp, now),
+      preemptionPolicy ?? "",
+    ];
+  },
+};
