@@ -40,7 +40,7 @@ test.each(infos.map((info) => [`${info.kind}.${info.group}`, info] as const))(
   (key, info) => {
     const columns = tableColumns(info);
     expect(columns).toHaveLength(
-      (columnFacts as Record<string, unknown[]>)[key]!.length,
+      (columnFacts as unknown as Record<string, unknown[]>)[key]!.length,
     );
     const cells = tableCells(info, sample, Date.parse("2025-01-01T00:01:00Z"));
     expect(cells).toHaveLength(columns.length);
