@@ -306,11 +306,7 @@ export async function startServer(
       await node.ready;
     }
     onRenewed = (renewed) => {
-      api.server.reloadCertificate({
-        cert: renewed.serving.certificate,
-        key: renewed.serving.key,
-      });
-      api.security.updatePki(renewed);
+      api.updatePki(renewed);
       agent?.renewCertificate(renewed.clusterCa);
       writeAdminKubeconfig(renewed, port);
     };

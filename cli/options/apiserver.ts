@@ -750,6 +750,8 @@ const table: OptionTable = [
 export const usedApiServerOptions: readonly string[] = [
   "secure-port",
   "bind-address",
+  "enable-admission-plugins",
+  "disable-admission-plugins",
   "logging-format",
   "v",
   "log-flush-frequency",

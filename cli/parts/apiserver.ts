@@ -1,5 +1,13 @@
 // The API server as a part: made from its options, the store and the cluster's PKI.
 import type { Logger } from "pino";
+import { builtinCatalogue } from "../../api/catalogue.ts";
+import { isAlreadyExists } from "../../api/errors.ts";
+import { systemPriorityClasses } from "../../apiserver-lite/admission/priority.ts";
+import type { DialerOptions } from "../../apiserver-lite/proxy/dialer.ts";
+import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
+import type { Transport } from "../../client/transport.ts";
+import { chooseAdmission } from "./admission.ts";
+import { openApiPaths } from "./api-paths.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Store } from "../../storage/store.ts";
 import {
@@ -31,9 +39,39 @@ export interface ApiPartOptions {
   port?: number;
 }
 
+/** How the API server goes to the agents of its own cluster. */
+function dialing(pki: ClusterPki): DialerOptions {
+  return {
+    clientCertificate: pki.kubeletClient,
+    agentAuthority: pki.clusterCa.certificate,
+  };
+}
+
+/** The two classes every cluster has. */
+async function createPriorityClasses(
+  transport: Pick<Transport, "request">,
+): Promise<void> {
+  const resource = {
+    group: "scheduling.k8s.io",
+    version: "v1",
+    resource: "priorityclasses",
+  };
+  await Promise.all(
+    systemPriorityClasses.map((body) =>
+      transport
+        .request({ verb: "create", resource, body })
+        .catch((error: unknown) => {
+          if (!isAlreadyExists(error)) throw error;
+        }),
+    ),
+  );
+}
+
 export interface ApiPart {
   readonly server: ApiServer;
   readonly security: Security;
+  /** Uses renewed certificates from now on. */
+  updatePki(pki: ClusterPki): void;
   stop(): Promise<void>;
 }
 
@@ -82,6 +120,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     allocators ? { services: allocators } : {},
   );
   const security: { current?: Security } = {};
+  let proxy: ProxyHandler | undefined;
+  const catalogue = builtinCatalogue();
   const sts = hsts(values.list("strict-transport-security-directives"));
   const maxStreams = values.number("http2-max-streams-per-connection");
   const featureGates = Object.fromEntries(
@@ -94,6 +134,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     store,
     logger,
     clock,
+    catalogue,
     bindAddress,
     port: options.port ?? values.number("secure-port"),
     ...(serving
@@ -129,10 +170,23 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     parts(state) {
       const made = createSecurity({ values, pki, state, clock, logger });
       security.current = made;
+      const admission = chooseAdmission(
+        values,
+        made.authorizer,
+        pki !== undefined,
+      );
+      if (admission.missing.length > 0)
+        logger.warn(
+          { plugins: admission.missing },
+          "these admission plugins are not there yet",
+        );
+      proxy = pki && new ProxyHandler({ state, logger, ...dialing(pki) });
       return {
         authenticators: [made.authenticator],
         authorizer: made.authorizer,
-        admission: made.admission,
+        admission: [...admission.plugins, ...made.admission],
+        ...(proxy ? { connect: proxy } : {}),
+        paths: openApiPaths(catalogue),
         strategyFor: (group, resource) =>
           made.strategyFor(group, resource, strategies(group, resource)),
         start() {
@@ -148,8 +202,16 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
             );
           }
         },
-        bootstrap: (transport) => made.startPolicy(transport),
-        stop: () => made.stop(),
+        async bootstrap(transport) {
+          await Promise.all([
+            made.startPolicy(transport),
+            createPriorityClasses(transport),
+          ]);
+        },
+        async stop() {
+          proxy?.close();
+          await made.stop();
+        },
       };
     },
   });
@@ -167,5 +229,17 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       throw new DependencyError(`the API server: ${(error as Error).message}`);
     throw error;
   }
-  return { server, security: security.current!, stop: () => server.stop() };
+  return {
+    server,
+    security: security.current!,
+    updatePki(renewed) {
+      server.reloadCertificate({
+        cert: renewed.serving.certificate,
+        key: renewed.serving.key,
+      });
+      security.current!.updatePki(renewed);
+      proxy?.setDialing(dialing(renewed));
+    },
+    stop: () => server.stop(),
+  };
 }
