@@ -1,0 +1,441 @@
+import type { UserInfo } from "../../../../api/contracts.ts";
+import type { AnyObject } from "../../../../api/object.ts";
+import type { Pod } from "../../../../api/types/core-v1.ts";
+import type { AdmissionAttributes } from "../../../../apiserver-lite/admission/plugin.ts";
+import { createAdmissionPlugins } from "../../../../apiserver-lite/admission/plugins.ts";
+import { systemPriorityClasses } from "../../../../apiserver-lite/admission/priority.ts";
+import {
+  alwaysAllow,
+  alwaysDeny,
+} from "../../../../apiserver-lite/authorization/union-authorizer.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { FakeState } from "../fake-state.ts";
+
+const admin: UserInfo = {
+  name: "admin",
+  groups: ["system:masters"],
+  extra: {},
+};
+const agent: UserInfo = {
+  name: "system:node:n1",
+  groups: ["system:nodes"],
+  extra: {},
+};
+
+let state: FakeState;
+let warnings: string[];
+
+beforeEach(() => {
+  state = new FakeState();
+  warnings = [];
+  namespace("ns");
+  state.put("", "serviceaccounts", {
+    metadata: { name: "default", namespace: "ns" },
+  });
+});
+
+function namespace(
+  name: string,
+  labels: Record<string, string> = {},
+  phase = "Active",
+): void {
+  state.put("", "namespaces", {
+    metadata: { name, labels },
+    status: { phase },
+  });
+}
+
+function attributesOf(
+  resource: string,
+  object: unknown,
+  extra: Partial<AdmissionAttributes> = {},
+): AdmissionAttributes {
+  const [plural = "", group = ""] = resource.split(/\.(.*)/);
+  const { name = "", namespace: inNamespace = "ns" } = ((
+    object as AnyObject | undefined
+  )?.metadata ?? {}) as {
+    name?: string;
+    namespace?: string;
+  };
+  return {
+    operation: "CREATE",
+    resource: { group, version: "v1", resource: plural },
+    kind: { group, version: "v1", kind: "X" },
+    subresource: "",
+    namespace: inNamespace,
+    name,
+    user: admin,
+    dryRun: false,
+    options: {},
+    object: object as AnyObject | undefined,
+    oldObject: undefined,
+    ...extra,
+  };
+}
+
+async function admit(
+  attributes: AdmissionAttributes,
+  clock = new FakeClock(),
+): Promise<void> {
+  const context: StrategyContext = {
+    user: attributes.user,
+    dryRun: false,
+    clock,
+    read: (group, resource, inNamespace, name) =>
+      state.read(group, resource, inNamespace, name),
+    list: (group, resource, inNamespace) =>
+      state.list(group, resource, inNamespace),
+    warn: (text) => warnings.push(text),
+  };
+  const plugins = createAdmissionPlugins({
+    authorizer: alwaysAllow,
+    enable: ["NodeRestriction"],
+  });
+  for (const plugin of plugins) await plugin.admit?.(attributes, context);
+  for (const plugin of plugins) await plugin.validate?.(attributes, context);
+}
+
+function pod(spec: object = {}, metadata: object = {}): Pod {
+  return {
+    metadata: { name: "p", namespace: "ns", ...metadata },
+    spec: { containers: [{ name: "c", image: "i" }], ...spec },
+  } as unknown as Pod;
+}
+
+it("completes a pod as the reference does", async () => {
+  const made = pod({ initContainers: [{ name: "i" }] });
+  await admit(attributesOf("pods", made));
+  const volume = made.spec.volumes![0]!;
+  expect(volume.name).toMatch(/^kube-api-access-[a-z0-9]{5}$/);
+  expect(volume.projected).toEqual({
+    defaultMode: 420,
+    sources: [
+      { serviceAccountToken: { expirationSeconds: 3607, path: "token" } },
+      {
+        configMap: {
+          name: "kube-root-ca.crt",
+          items: [{ key: "ca.crt", path: "ca.crt" }],
+        },
+      },
+      {
+        downwardAPI: {
+          items: [
+            {
+              path: "namespace",
+              fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" },
+            },
+          ],
+        },
+      },
+    ],
+  });
+  const mount = {
+    name: volume.name,
+    readOnly: true,
+    mountPath: "/var/run/secrets/kubernetes.io/serviceaccount",
+  };
+  expect(made.spec.containers[0]!.volumeMounts).toEqual([mount]);
+  expect(made.spec.initContainers![0]!.volumeMounts).toEqual([mount]);
+  expect(made.spec).toMatchObject({
+    serviceAccountName: "default",
+    priority: 0,
+    preemptionPolicy: "PreemptLowerPriority",
+    tolerations: [
+      {
+        key: "node.kubernetes.io/not-ready",
+        operator: "Exists",
+        effect: "NoExecute",
+        tolerationSeconds: 300,
+      },
+      {
+        key: "node.kubernetes.io/unreachable",
+        operator: "Exists",
+        effect: "NoExecute",
+        tolerationSeconds: 300,
+      },
+    ],
+  });
+});
+
+it("is happy with its own work: a second pass changes nothing", async () => {
+  const made = pod();
+  await admit(attributesOf("pods", made));
+  const once = JSON.stringify(made);
+  await admit(attributesOf("pods", made));
+  expect(JSON.stringify(made)).toBe(once);
+});
+
+it.each<[string, object, object, boolean]>([
+  ["by default", {}, {}, true],
+  [
+    "unless the pod says no",
+    { automountServiceAccountToken: false },
+    {},
+    false,
+  ],
+  [
+    "unless the account says no",
+    {},
+    { automountServiceAccountToken: false },
+    false,
+  ],
+  [
+    "when the pod says yes against its account",
+    { automountServiceAccountToken: true },
+    { automountServiceAccountToken: false },
+    true,
+  ],
+])("mounts the token %s", async (_, spec, account, mounted) => {
+  state.put("", "serviceaccounts", {
+    metadata: { name: "default", namespace: "ns" },
+    ...account,
+  });
+  const made = pod(spec);
+  await admit(attributesOf("pods", made));
+  expect(made.spec.volumes !== undefined).toBe(mounted);
+});
+
+it("waits a little for a new namespace's default account", async () => {
+  const clock = new FakeClock();
+  namespace("new");
+  const admitted = admit(
+    attributesOf("pods", pod({}, { namespace: "new" }), { namespace: "new" }),
+    clock,
+  );
+  await clock.advanceAsync(300);
+  state.put("", "serviceaccounts", {
+    metadata: { name: "default", namespace: "new" },
+  });
+  await clock.advanceAsync(200);
+  await admitted;
+});
+
+it.each<[string, () => AdmissionAttributes, number, string | RegExp]>([
+  [
+    "a missing account",
+    () => attributesOf("pods", pod({ serviceAccountName: "none" })),
+    403,
+    'pods "p" is forbidden: error looking up service account ns/none: serviceaccount "none" not found',
+  ],
+  [
+    "a missing namespace",
+    () => attributesOf("pods", pod(), { namespace: "none" }),
+    404,
+    'namespaces "none" not found',
+  ],
+  [
+    "a namespace that goes away",
+    () => {
+      namespace("ns", {}, "Terminating");
+      return attributesOf("configmaps", {
+        metadata: { name: "c", namespace: "ns" },
+      });
+    },
+    403,
+    'configmaps "c" is forbidden: unable to create new content in namespace ns because it is being terminated',
+  ],
+  [
+    "deleting kube-system",
+    () =>
+      attributesOf("namespaces", undefined, {
+        operation: "DELETE",
+        name: "kube-system",
+        namespace: "",
+      }),
+    403,
+    'namespaces "kube-system" is forbidden: this namespace may not be deleted',
+  ],
+  [
+    "an unknown priority class",
+    () => attributesOf("pods", pod({ priorityClassName: "none" })),
+    403,
+    'pods "p" is forbidden: no PriorityClass with name none was found',
+  ],
+  [
+    "a priority of one's own",
+    () => attributesOf("pods", pod({ priority: 7 })),
+    403,
+    /must not be provided in pod spec/,
+  ],
+  [
+    "a privileged pod in a baseline namespace",
+    () => {
+      namespace("ns", { "pod-security.kubernetes.io/enforce": "baseline" });
+      return attributesOf(
+        "pods",
+        pod({
+          containers: [{ name: "c", securityContext: { privileged: true } }],
+        }),
+      );
+    },
+    403,
+    'pods "p" is forbidden: violates PodSecurity "baseline:latest": privileged (container "c" must not set securityContext.privileged=true)',
+  ],
+  [
+    "a plain pod in a restricted namespace",
+    () => {
+      namespace("ns", { "pod-security.kubernetes.io/enforce": "restricted" });
+      return attributesOf("pods", pod());
+    },
+    403,
+    'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+  ],
+  [
+    "an agent's plain pod",
+    () => attributesOf("pods", pod({ nodeName: "n1" }), { user: agent }),
+    403,
+    /node "n1" can only create mirror pods/,
+  ],
+  [
+    "an agent's write to another node",
+    () =>
+      attributesOf(
+        "nodes",
+        { metadata: { name: "n2" } },
+        { user: agent, namespace: "" },
+      ),
+    403,
+    /node "n1" is not allowed to modify node "n2"/,
+  ],
+  [
+    "an agent's forbidden label",
+    () =>
+      attributesOf(
+        "nodes",
+        {
+          metadata: {
+            name: "n1",
+            labels: { "node-role.kubernetes.io/control-plane": "", mine: "1" },
+          },
+        },
+        { user: agent, namespace: "" },
+      ),
+    403,
+    /is not allowed to set labels: node-role.kubernetes.io\/control-plane$/,
+  ],
+  [
+    "a second default priority class",
+    () => {
+      state.put("scheduling.k8s.io", "priorityclasses", {
+        metadata: { name: "a" },
+        globalDefault: true,
+        value: 1,
+      });
+      return attributesOf(
+        "priorityclasses.scheduling.k8s.io",
+        { metadata: { name: "b" }, globalDefault: true },
+        { namespace: "" },
+      );
+    },
+    403,
+    /PriorityClass a is already marked as default/,
+  ],
+  [
+    "more than a limit range allows",
+    () => {
+      state.put("", "limitranges", {
+        metadata: { name: "l", namespace: "ns" },
+        spec: {
+          limits: [
+            {
+              type: "Container",
+              max: { memory: "1Gi" },
+              default: { memory: "512Mi" },
+            },
+          ],
+        },
+      });
+      return attributesOf(
+        "pods",
+        pod({
+          containers: [{ name: "c", resources: { limits: { memory: "2Gi" } } }],
+        }),
+      );
+    },
+    403,
+    'pods "p" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi',
+  ],
+])("refuses %s", async (_, make, code, message) => {
+  const error = await admit(make()).catch((failure: unknown) => failure);
+  expect(error).toMatchObject({ code });
+  if (typeof message === "string")
+    expect((error as Error).message).toBe(message);
+  else expect((error as Error).message).toMatch(message);
+});
+
+it("knows the system's priority classes before they are stored", async () => {
+  const made = pod({ priorityClassName: "system-node-critical" });
+  await admit(attributesOf("pods", made));
+  expect(made.spec.priority).toBe(systemPriorityClasses[0]!["value"]);
+});
+
+it("gives claims the newest default class, and protection", async () => {
+  const storageClass = (
+    name: string,
+    creationTimestamp: string,
+    isDefault = "true",
+  ): void =>
+    state.put("storage.k8s.io", "storageclasses", {
+      metadata: {
+        name,
+        creationTimestamp,
+        annotations: {
+          "storageclass.kubernetes.io/is-default-class": isDefault,
+        },
+      },
+    });
+  storageClass("old", "2024-01-01T00:00:00Z");
+  storageClass("new", "2025-01-01T00:00:00Z");
+  storageClass("other", "2026-01-01T00:00:00Z", "false");
+  const claim: AnyObject = {
+    metadata: { name: "c", namespace: "ns" },
+    spec: {},
+  };
+  await admit(attributesOf("persistentvolumeclaims", claim));
+  expect(claim["spec"]).toEqual({ storageClassName: "new" });
+  expect(claim.metadata.finalizers).toEqual(["kubernetes.io/pvc-protection"]);
+  const none: AnyObject = {
+    metadata: { name: "d", namespace: "ns" },
+    spec: { storageClassName: "" },
+  };
+  await admit(attributesOf("persistentvolumeclaims", none));
+  expect(none["spec"]).toEqual({ storageClassName: "" });
+});
+
+it("taints new nodes", async () => {
+  const node: AnyObject = { metadata: { name: "n1" } };
+  await admit(attributesOf("nodes", node, { user: agent, namespace: "" }));
+  expect(node["spec"]).toEqual({
+    taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }],
+  });
+});
+
+it("asks who may approve and sign", async () => {
+  const [approval] = createAdmissionPlugins({ authorizer: alwaysDeny }).filter(
+    ({ name }) => name === "CertificateApproval",
+  );
+  const object = {
+    metadata: { name: "r" },
+    spec: { signerName: "example.com/s" },
+  };
+  const attributes = attributesOf(
+    "certificatesigningrequests.certificates.k8s.io",
+    object,
+    {
+      operation: "UPDATE",
+      subresource: "approval",
+    },
+  );
+  await expect(
+    approval!.validate!(attributes, {} as StrategyContext),
+  ).rejects.toThrow(
+    'user not permitted to approve requests with signerName "example.com/s"',
+  );
+});
+
+it("warns only, where only warnings are asked for", async () => {
+  namespace("ns", { "pod-security.kubernetes.io/warn": "restricted" });
+  await admit(attributesOf("pods", pod()));
+  expect(warnings[0]).toMatch(/^would violate PodSecurity "restricted:latest"/);
+});
