@@ -1,0 +1,188 @@
+// Image names, tar indexes and image archives: good ones and bad ones.
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { openImageArchive } from "../../../cri/containerd/image-archive.ts";
+import { normalizeImageName } from "../../../cri/containerd/image-names.ts";
+import { indexTar, type TarIndex } from "../../../cri/containerd/tar-index.ts";
+import { buildSandboxImage } from "../../../cri/sandbox-image/image.ts";
+import { writeTar } from "../../../cri/sandbox-image/tar.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const temporary = useTempDirectories();
+const digest = `sha256:${"a".repeat(64)}`;
+
+test.each([
+  ["busybox", "docker.io/library/busybox:latest"],
+  ["busybox:1.36", "docker.io/library/busybox:1.36"],
+  ["me/app", "docker.io/me/app:latest"],
+  ["localhost/app", "localhost/app:latest"],
+  ["example.com:5000/a/b:v1", "example.com:5000/a/b:v1"],
+  ["index.docker.io/busybox", "docker.io/library/busybox:latest"],
+  [`busybox@${digest}`, `docker.io/library/busybox@${digest}`],
+  [`busybox:1@${digest}`, `docker.io/library/busybox:1@${digest}`],
+])("%s is %s", (name, full) => expect(normalizeImageName(name)).toBe(full));
+
+test.each(["", "Upper", "a//b", "a:b:c", "a@b", "-a", "a/../b", "a b"])(
+  "the name %j is refused",
+  (name) =>
+    expect(() => normalizeImageName(name)).toThrow("invalid image name"),
+);
+
+async function index(tar: string): Promise<TarIndex> {
+  const file = await fs.promises.open(tar);
+  try {
+    return await indexTar(file);
+  } finally {
+    await file.close();
+  }
+}
+
+test.each([
+  ["gnu", 60],
+  ["posix", 60],
+  ["ustar", 45],
+] as const)(
+  "members, long names and links of a tar in %s form",
+  async (format, width) => {
+    const directory = temporary();
+    const deep = path.join("d".repeat(width), "e".repeat(width));
+    const content = path.join(directory, "content");
+    fs.mkdirSync(path.join(content, deep), { recursive: true });
+    fs.writeFileSync(path.join(content, deep, "file"), "hello");
+    fs.symlinkSync("file", path.join(content, deep, "link"));
+    fs.linkSync(path.join(content, deep, "file"), path.join(content, "hard"));
+    const tar = path.join(directory, "t.tar");
+    execFileSync("tar", ["-cf", tar, `--format=${format}`, "-C", content, "."]);
+    const found = await index(tar);
+    for (const name of [
+      path.join(deep, "file"),
+      path.join(deep, "link"),
+      "hard",
+      `./hard`,
+    ]) {
+      const member = found.find(name)!;
+      expect(member.sizeBytes).toBe(5);
+      expect(
+        fs
+          .readFileSync(tar)
+          .toString("latin1", member.offset, member.offset + 5),
+      ).toBe("hello");
+    }
+    expect(found.find("nothing")).toBeUndefined();
+  },
+);
+
+test("a circle of links is no file", async () => {
+  const directory = temporary();
+  const content = path.join(directory, "content");
+  fs.mkdirSync(content);
+  fs.symlinkSync("b", path.join(content, "a"));
+  fs.symlinkSync("a", path.join(content, "b"));
+  fs.writeFileSync(path.join(content, "c"), "");
+  const tar = path.join(directory, "t.tar");
+  execFileSync("tar", ["-cf", tar, "-C", content, "."]);
+  expect((await index(tar)).find("a")).toBeUndefined();
+});
+
+const text = (value: unknown): Buffer =>
+  Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+const files = (entries: Record<string, unknown>): Buffer =>
+  writeTar(
+    Object.entries(entries).map(([name, value]) => ({
+      name,
+      mode: 0o644,
+      content: text(value),
+    })),
+  );
+const descriptor = {
+  mediaType: "application/vnd.oci.image.manifest.v1+json",
+  digest,
+  size: 2,
+};
+
+test.each([
+  ["neither form", files({ other: "x" }), "neither"],
+  ["broken JSON", files({ "index.json": "{" }), "not valid JSON"],
+  ["no names", files({ "index.json": { manifests: [] } }), "names no image"],
+  [
+    "a bad digest",
+    files({
+      "index.json": {
+        manifests: [{ ...descriptor, digest: "sha256:../../etc" }],
+      },
+    }),
+    "bad descriptor",
+  ],
+  [
+    "a missing blob",
+    files({ "index.json": { manifests: [descriptor] } }),
+    "missing",
+  ],
+  [
+    "a wrong size",
+    files({
+      "index.json": { manifests: [descriptor] },
+      [`blobs/sha256/${"a".repeat(64)}`]: "{ }",
+    }),
+    "wrong size",
+  ],
+  [
+    "a manifest without layers",
+    files({
+      "index.json": { manifests: [descriptor] },
+      [`blobs/sha256/${"a".repeat(64)}`]: "{}",
+    }),
+    "no config or layers",
+  ],
+  [
+    "a docker manifest that is no list",
+    files({ "manifest.json": {} }),
+    "malformed",
+  ],
+  [
+    "a docker layer that is missing",
+    files({
+      "manifest.json": [{ Config: "c", Layers: ["l"], RepoTags: ["a"] }],
+      c: "{}",
+    }),
+    "missing",
+  ],
+  [
+    "an index of itself",
+    files({
+      "index.json": {
+        manifests: [
+          {
+            ...descriptor,
+            mediaType: "application/vnd.oci.image.index.v1+json",
+            size: 162,
+          },
+        ],
+      },
+      [`blobs/sha256/${"a".repeat(64)}`]: {
+        manifests: [
+          {
+            ...descriptor,
+            mediaType: "application/vnd.oci.image.index.v1+json",
+            size: 162,
+          },
+        ],
+      },
+    }),
+    "",
+  ],
+])("an archive with %s is refused", async (_name, bytes, message) => {
+  const file = path.join(temporary(), "a.tar");
+  fs.writeFileSync(file, bytes);
+  await expect(openImageArchive(file)).rejects.toThrow(message);
+});
+
+test("every truncation of a good archive is refused or read whole, never hangs", async () => {
+  const { tar } = buildSandboxImage("amd64");
+  const file = path.join(temporary(), "a.tar");
+  for (let length = 0; length < tar.length - 1024; length += 700) {
+    fs.writeFileSync(file, tar.subarray(0, length));
+    await expect(openImageArchive(file)).rejects.toThrow();
+  }
+});
