@@ -1,7 +1,5 @@
-// All plugins in the reference's order, and which of them run.
+// All built-in admission plugins in the reference's order.
 import type { Authorizer } from "../../api/contracts.ts";
-import { createEscalationCheck } from "../authorization/escalation-check.ts";
-import type { RbacAuthorizer } from "../authorization/rbac-authorizer.ts";
 import {
   certificateSubjectRestriction,
   createCertificateApproval,
@@ -26,24 +24,14 @@ import {
   storageObjectInUseProtection,
 } from "./storage-defaults.ts";
 
-export interface AdmissionOptions {
-  readonly authorizer: Authorizer;
-  /** Present when that mode is on. */
-  readonly rbac?: RbacAuthorizer | undefined;
-  /** Beyond the default ones, by name. */
-  readonly enable?: readonly string[];
-  readonly disable?: readonly string[];
-}
+/** Plugins that only run when they are asked for. */
+export const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(["NodeRestriction"]);
 
-/** Plugins of the reference's order that are off unless enabled. */
-const OFF_BY_DEFAULT: readonly string[] = ["NodeRestriction"];
-
-/** Throws a RangeError for a name nobody has. The check of granted roles can't be disabled. */
-export function createAdmissionPlugins(
-  options: AdmissionOptions,
+/** Every built-in plugin; which of them run is the composition's choice. */
+export function orderedAdmissionPlugins(
+  authorizer: Authorizer,
 ): AdmissionPlugin[] {
-  const { authorizer, rbac, enable = [], disable = [] } = options;
-  const ordered: readonly AdmissionPlugin[] = [
+  return [
     namespaceLifecycle,
     limitRanger,
     serviceAccount,
@@ -61,15 +49,4 @@ export function createAdmissionPlugins(
     certificateSubjectRestriction,
     defaultIngressClass,
   ];
-  const known = new Set(ordered.map(({ name }) => name));
-  for (const name of [...enable, ...disable]) {
-    if (!known.has(name))
-      throw new RangeError(`unknown admission plugin ${JSON.stringify(name)}`);
-  }
-  const running = ordered.filter(
-    ({ name }) =>
-      enable.includes(name) ||
-      (!disable.includes(name) && !OFF_BY_DEFAULT.includes(name)),
-  );
-  return rbac ? [...running, createEscalationCheck(rbac, authorizer)] : running;
 }

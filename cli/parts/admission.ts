@@ -1,34 +1,16 @@
 // Which admission plugins an API server runs, in the reference's order: the default ones, those of
 // --enable-admission-plugins, without those of --disable-admission-plugins.
 import type { Authorizer } from "../../api/contracts.ts";
-import {
-  createCertificateApproval,
-  createCertificateSigning,
-  certificateSubjectRestriction,
-} from "../../apiserver-lite/admission/certificates.ts";
-import { limitRanger } from "../../apiserver-lite/admission/limit-ranger.ts";
-import { namespaceLifecycle } from "../../apiserver-lite/admission/namespace-lifecycle.ts";
-import { nodeRestriction } from "../../apiserver-lite/admission/node-restriction.ts";
 import type { AdmissionPlugin } from "../../apiserver-lite/admission/plugin.ts";
 import {
-  defaultTolerationSeconds,
-  runtimeClass,
-  taintNodesByCondition,
-} from "../../apiserver-lite/admission/pod-defaults.ts";
-import { priority } from "../../apiserver-lite/admission/priority.ts";
-import { serviceAccount } from "../../apiserver-lite/admission/service-account.ts";
-import {
-  defaultIngressClass,
-  defaultStorageClass,
-  persistentVolumeClaimResize,
-  storageObjectInUseProtection,
-} from "../../apiserver-lite/admission/storage-defaults.ts";
+  OFF_BY_DEFAULT,
+  orderedAdmissionPlugins,
+} from "../../apiserver-lite/admission/plugins.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 
 /** Plugins of the reference that are not there yet; accepted in the two options. */
 const missing = [
-  "PodSecurity",
   "ClusterTrustBundleAttest",
   "MutatingAdmissionPolicy",
   "MutatingAdmissionWebhook",
@@ -36,7 +18,6 @@ const missing = [
   "ValidatingAdmissionWebhook",
   "ResourceQuota",
 ];
-const offByDefault = new Set(["NodeRestriction"]);
 
 export interface AdmissionChoice {
   readonly plugins: readonly AdmissionPlugin[];
@@ -50,23 +31,7 @@ export function chooseAdmission(
   authorizer: Authorizer,
   secure: boolean,
 ): AdmissionChoice {
-  const all: readonly AdmissionPlugin[] = [
-    namespaceLifecycle,
-    limitRanger,
-    serviceAccount,
-    nodeRestriction,
-    taintNodesByCondition,
-    priority,
-    defaultTolerationSeconds,
-    defaultStorageClass,
-    storageObjectInUseProtection,
-    persistentVolumeClaimResize,
-    runtimeClass,
-    createCertificateApproval(authorizer),
-    createCertificateSigning(authorizer),
-    certificateSubjectRestriction,
-    defaultIngressClass,
-  ];
+  const all = orderedAdmissionPlugins(authorizer);
   const known = new Set([...all.map(({ name }) => name), ...missing]);
   const enabled = new Set(values.list("enable-admission-plugins"));
   const disabled = new Set(values.list("disable-admission-plugins"));
@@ -89,7 +54,7 @@ export function chooseAdmission(
     plugins: all.filter(
       ({ name }) =>
         !disabled.has(name) &&
-        (enabled.has(name) || secure || !offByDefault.has(name)),
+        (enabled.has(name) || secure || !OFF_BY_DEFAULT.has(name)),
     ),
     missing: missing.filter((name) => enabled.has(name)),
   };

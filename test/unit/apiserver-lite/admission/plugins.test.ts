@@ -2,7 +2,7 @@ import type { UserInfo } from "../../../../api/contracts.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { AdmissionAttributes } from "../../../../apiserver-lite/admission/plugin.ts";
-import { createAdmissionPlugins } from "../../../../apiserver-lite/admission/plugins.ts";
+import { orderedAdmissionPlugins } from "../../../../apiserver-lite/admission/plugins.ts";
 import { systemPriorityClasses } from "../../../../apiserver-lite/admission/priority.ts";
 import {
   alwaysAllow,
@@ -88,10 +88,7 @@ async function admit(
       state.list(group, resource, inNamespace),
     warn: (text) => warnings.push(text),
   };
-  const plugins = createAdmissionPlugins({
-    authorizer: alwaysAllow,
-    enable: ["NodeRestriction"],
-  });
+  const plugins = orderedAdmissionPlugins(alwaysAllow);
   for (const plugin of plugins) await plugin.admit?.(attributes, context);
   for (const plugin of plugins) await plugin.validate?.(attributes, context);
 }
@@ -412,7 +409,7 @@ it("taints new nodes", async () => {
 });
 
 it("asks who may approve and sign", async () => {
-  const [approval] = createAdmissionPlugins({ authorizer: alwaysDeny }).filter(
+  const [approval] = orderedAdmissionPlugins(alwaysDeny).filter(
     ({ name }) => name === "CertificateApproval",
   );
   const object = {

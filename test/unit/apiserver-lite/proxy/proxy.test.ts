@@ -1,5 +1,5 @@
 // The proxy in front of a real TLS server that plays the node's agent.
-import * as http from "node:http";
+import type * as http from "node:http";
 import * as https from "node:https";
 import * as net from "node:net";
 import type { AddressInfo } from "node:net";
@@ -160,9 +160,7 @@ function request(
   };
 }
 
-async function serve(
-  what: ConnectRequest,
-): Promise<{
+async function serve(what: ConnectRequest): Promise<{
   status: number;
   headers: http.OutgoingHttpHeaders;
   body: string;
