@@ -2,9 +2,45 @@
 // The registry calls `updateManagedFields` on every write that is no apply, after admission and before validation, and
 // `applyPatch` for `application/apply-patch+yaml`; what applyPatch returns goes through the rest of an update (defaults,
 // prepare, admission, validation). Both take private copies of nothing: live objects are never changed.
-import { ApiError } from "../errors.ts";
+import { ApiError, errors } from "../errors.ts";
 import type { AnyObject } from "../object.ts";
+import type { ManagedFieldsEntry, StatusCause } from "../types/meta-v1.ts";
+import {
+  difference,
+  intersection,
+  isEmptySet,
+  pathsOf,
+  pathText,
+  union,
+  withoutTree,
+  type FieldPath,
+  type FieldSet,
+} from "./field-set.ts";
+import {
+  copyJson,
+  isJsonObject,
+  setOwn,
+  type JsonObject,
+} from "./json-value.ts";
+import {
+  decodeManagers,
+  encodeManagers,
+  equalManagers,
+  managerId,
+  stripUnowned,
+  timeText,
+  type Manager,
+  type Managers,
+} from "./managed-fields.ts";
 import type { PatchSchema } from "./patch-schema.ts";
+import {
+  compare,
+  fieldsOf,
+  mergeApplied,
+  pruneValue,
+  rootField,
+  type Comparison,
+} from "./typed-value.ts";
 
 export interface FieldManagement {
   /** `fieldManager` of the request, or the user agent up to its first "/" for writes that are no apply. */
@@ -23,26 +59,320 @@ export interface FieldManagement {
   readonly resetPaths?: readonly (readonly string[])[];
 }
 
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+function withoutManagedFields<T extends AnyObject>(object: Readonly<T>): T {
+  if (!object.metadata.managedFields) return object as T;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata } as T;
+}
+
+function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
+  return entries?.length === 1 && Object.keys(entries[0]!).length === 0;
+}
+
+/** A request may bring managedFields of its own; what it leaves out or spoils is taken from the live object. */
+function managersOf(
+  live: Readonly<AnyObject> | undefined,
+  object: AnyObject,
+  subresource: string,
+): Managers {
+  const stored =
+    decodeManagers(live?.metadata.managedFields) ?? new Map<string, Manager>();
+  if (subresource !== "") return stored;
+  const given = object.metadata.managedFields;
+  if (isReset(given)) return new Map();
+  if (!given || given === live?.metadata.managedFields) return stored;
+  const managers = decodeManagers(given);
+  return managers && managers.size > 0 ? managers : stored;
+}
+
+function owned(
+  set: FieldSet,
+  resetPaths: FieldManagement["resetPaths"],
+): FieldSet {
+  let result = stripUnowned(set);
+  for (const path of resetPaths ?? []) {
+    result = withoutTree(
+      result,
+      path.map((name) => `f:${name}`),
+    );
+  }
+  return result;
+}
+
+/** Everyone loses what was changed or removed. */
+function dispossess(
+  managers: Managers,
+  changed: FieldSet,
+  removed: FieldSet,
+  except?: string,
+): Map<string, Manager> {
+  const left = new Map<string, Manager>();
+  for (const [id, manager] of managers) {
+    const set =
+      id === except
+        ? manager.set
+        : difference(difference(manager.set, changed), removed);
+    if (!isEmptySet(set)) left.set(id, { ...manager, set });
+  }
+  return left;
+}
+
+function setEntries(object: AnyObject, entries: ManagedFieldsEntry[]): void {
+  if (entries.length > 0) object.metadata.managedFields = entries;
+  else delete object.metadata.managedFields;
+}
+
+function isSame({ added, modified, removed }: Comparison): boolean {
+  return isEmptySet(added) && isEmptySet(modified) && isEmptySet(removed);
+}
+
 /**
  * Sets metadata.managedFields of `object` (a private copy, changed in place) after a create, update or patch. `live` is
- * the stored object, undefined for a create. Without any difference the entries keep their timestamps.
+ * the stored object, undefined for a create. Without any difference the entries keep their timestamps. An object that
+ * exists and has no managers (they were reset) stays without until it is applied.
  */
 export function updateManagedFields(
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
-  _management: FieldManagement,
+  management: FieldManagement,
 ): void {
-  if (live?.metadata.managedFields) object.metadata.managedFields = live.metadata.managedFields;
+  const managers = managersOf(live, object, management.subresource);
+  const given = object.metadata.managedFields;
+  if (live && managers.size === 0) return setEntries(object, []);
+  const { added, modified, removed } = compare(
+    live && withoutManagedFields(live),
+    withoutManagedFields(object),
+    management.schema,
+  );
+  const changed = union(added, modified);
+  const mine = owned(changed, management.resetPaths);
+  if (live && isEmptySet(changed) && isEmptySet(removed)) {
+    const own =
+      given &&
+      given !== live.metadata.managedFields &&
+      !isReset(given) &&
+      management.subresource === "";
+    return setEntries(
+      object,
+      own ? encodeManagers(managers) : (live.metadata.managedFields ?? []),
+    );
+  }
+  const result = dispossess(managers, changed, removed);
+  if (!isEmptySet(mine)) {
+    const { manager: name, apiVersion, subresource } = management;
+    const identity = {
+      name,
+      operation: "Update" as const,
+      apiVersion,
+      subresource,
+    };
+    const id = managerId(identity);
+    const before = result.get(id);
+    const set = before ? union(before.set, mine) : mine;
+    result.set(id, { ...identity, time: timeText(management.nowMs), set });
+  }
+  setEntries(object, encodeManagers(result));
+}
+
+interface Conflict {
+  readonly manager: Manager;
+  readonly path: FieldPath;
+}
+
+function managerText({
+  name,
+  operation,
+  apiVersion,
+  subresource,
+}: Manager): string {
+  const who = `${JSON.stringify(name)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ""}`;
+  return operation === "Update" ? `${who} using ${apiVersion}` : who;
+}
+
+function conflictError(conflicts: readonly Conflict[]): ApiError {
+  const causes: StatusCause[] = conflicts.map(({ manager, path }) => ({
+    reason: "FieldManagerConflict",
+    message: `conflict with ${managerText(manager)}`,
+    field: pathText(path),
+  }));
+  const [first] = conflicts;
+  let message = `Apply failed with 1 conflict: conflict with ${managerText(first!.manager)}: ${pathText(first!.path)}`;
+  if (conflicts.length > 1) {
+    const lines: string[] = [];
+    for (const manager of new Set(
+      conflicts.map((conflict) => conflict.manager),
+    )) {
+      lines.push(`conflicts with ${managerText(manager)}:`);
+      for (const one of conflicts)
+        if (one.manager === manager) lines.push(`- ${pathText(one.path)}`);
+    }
+    message = `Apply failed with ${conflicts.length} conflicts: ${lines.join("\n")}`;
+  }
+  return new ApiError({
+    code: 409,
+    reason: "Conflict",
+    message,
+    details: { causes },
+  });
+}
+
+function conflictsWith(
+  managers: Managers,
+  changed: FieldSet,
+  applier: string,
+): Conflict[] {
+  const conflicts: Conflict[] = [];
+  const others = [...managers]
+    .filter(([id]) => id !== applier)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [, manager] of others) {
+    for (const path of pathsOf(intersection(manager.set, changed)))
+      conflicts.push({ manager, path });
+  }
+  return conflicts;
+}
+
+/** What client-side apply set and nobody changed since: server-side apply by kubectl may take it over. */
+function takeable(
+  live: Readonly<AnyObject>,
+  schema: PatchSchema | undefined,
+): FieldSet | undefined {
+  const text = live.metadata.annotations?.[lastApplied];
+  if (!text) return undefined;
+  try {
+    const applied = JSON.parse(text) as unknown;
+    if (!isJsonObject(applied)) return undefined;
+    const { added, modified, removed } = compare(applied, live, schema);
+    return difference(
+      difference(difference(fieldsOf(applied, schema), modified), added),
+      removed,
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** A configuration says what is there: null says nothing. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map((item: unknown) => withoutNulls(item));
+  if (!isJsonObject(value)) return value;
+  const result: JsonObject = {};
+  for (const key of Object.keys(value))
+    if (value[key] !== null) setOwn(result, key, withoutNulls(value[key]));
+  return result;
 }
 
 /**
- * Merges an applied configuration into the live object (undefined: a create) and returns the new object with its
- * managedFields. Throws ApiError 409 with one cause a conflict unless `force`, 400 for a bad configuration.
+ * Merges an applied configuration into the live object (undefined: a create) and returns the new object, a private copy,
+ * with its managedFields. When the apply changes nothing, that is the live object with its old timestamps.
+ * Throws ApiError 409 with one cause a conflict unless `force`, 400 for a bad configuration.
  */
 export function applyPatch(
-  _live: Readonly<AnyObject> | undefined,
-  _applied: AnyObject,
-  _management: FieldManagement & { readonly force: boolean },
+  live: Readonly<AnyObject> | undefined,
+  applied: AnyObject,
+  management: FieldManagement & { readonly force: boolean },
 ): AnyObject {
-  throw new ApiError({ code: 415, reason: "UnsupportedMediaType", message: "server-side apply is not ready yet" });
+  if ((applied.metadata?.managedFields?.length ?? 0) > 0)
+    throw errors.badRequest("metadata.managedFields must be nil");
+  const { schema, manager: name, apiVersion, subresource, nowMs } = management;
+  const config = withoutNulls(withoutManagedFields(applied)) as AnyObject;
+  const base = live
+    ? withoutManagedFields(live)
+    : ({
+        apiVersion: config.apiVersion,
+        kind: config.kind,
+        metadata: {},
+      } as AnyObject);
+  const managers = new Map(
+    live ? startingManagers(live, base, management) : [],
+  );
+  const before: Managers = new Map(managers);
+
+  const identity = {
+    name,
+    operation: "Apply" as const,
+    apiVersion,
+    subresource,
+  };
+  const id = managerId(identity);
+  const last = managers.get(id);
+  const wanted = fieldsOf(config, schema);
+  const set = owned(wanted, management.resetPaths);
+  managers.set(id, { ...identity, time: last?.time, set });
+
+  let next = mergeApplied(base, config, rootField(schema)) as AnyObject;
+  if (last) {
+    let everyone = wanted;
+    for (const manager of managers.values())
+      everyone = union(everyone, manager.set);
+    next = pruneValue(next, last.set, everyone, rootField(schema)) as AnyObject;
+  }
+  const comparison = compare(base, next, schema);
+  const changed = union(comparison.added, comparison.modified);
+  if (!management.force)
+    refuseConflicts(conflictsWith(managers, changed, id), base, management);
+
+  const result = dispossess(managers, changed, comparison.removed, id);
+  if (live && isSame(comparison) && equalManagers(result, before))
+    return copyJson(live) as AnyObject;
+  if (result.has(id))
+    result.set(id, { ...result.get(id)!, time: timeText(nowMs) });
+  if (isEmptySet(set)) result.delete(id);
+  const object = copyJson(next);
+  if (
+    name === "kubectl" &&
+    live?.metadata.annotations?.[lastApplied] !== undefined
+  ) {
+    const text = `${JSON.stringify(config)}\n`;
+    object.metadata.annotations = {
+      ...object.metadata.annotations,
+      [lastApplied]: text,
+    };
+  }
+  setEntries(object, encodeManagers(result));
+  return object;
+}
+
+/** An object that was never tracked: all it has belongs to "before-first-apply". */
+function startingManagers(
+  live: Readonly<AnyObject>,
+  base: AnyObject,
+  management: FieldManagement,
+): Managers {
+  const managers = decodeManagers(live.metadata.managedFields);
+  if (managers && managers.size > 0) return managers;
+  const { apiVersion, nowMs, schema } = management;
+  const set = stripUnowned(compare(undefined, base, schema).added);
+  const first: Manager = {
+    name: "before-first-apply",
+    operation: "Update",
+    apiVersion,
+    subresource: "",
+    time: timeText(nowMs),
+    set,
+  };
+  return isEmptySet(set) ? new Map() : new Map([[managerId(first), first]]);
+}
+
+function refuseConflicts(
+  conflicts: Conflict[],
+  live: Readonly<AnyObject>,
+  management: FieldManagement,
+): void {
+  if (conflicts.length === 0) return;
+  const allowed =
+    management.manager === "kubectl"
+      ? takeable(live, management.schema)
+      : undefined;
+  const left = allowed
+    ? conflicts.filter(({ path }) => {
+        let node: FieldSet | undefined = allowed;
+        for (const part of path) node = node?.children.get(part);
+        return !node?.member;
+      })
+    : conflicts;
+  if (left.length > 0) throw conflictError(left);
 }

@@ -1,0 +1,185 @@
+// Sets of field paths, the currency of server-side apply, held as the tree that FieldsV1 is: keys "f:<name>" (field),
+// `k:{"name":"a"}` (list item by its keys), `v:"x"` (item of a set); a node that is itself a member and has children says
+// so with ".". Example: {"f:spec":{"f:replicas":{}},"f:data":{".":{},"f:a":{}}} holds spec.replicas, data and data.a.
+// Trees are never changed once they are out of the function that made them, so they may share parts.
+import { isJsonObject, setOwn, type JsonObject } from "./json-value.ts";
+
+export interface FieldSet {
+  /** Is the path that leads here in the set? */
+  readonly member: boolean;
+  readonly children: ReadonlyMap<string, FieldSet>;
+}
+
+export type FieldPath = readonly string[];
+
+const noChildren: ReadonlyMap<string, FieldSet> = new Map();
+export const emptySet: FieldSet = { member: false, children: noChildren };
+const leaf: FieldSet = { member: true, children: noChildren };
+
+interface Growing {
+  member: boolean;
+  children: Map<string, Growing>;
+}
+
+/** Collects paths. */
+export class FieldSetBuilder {
+  readonly #root: Growing = { member: false, children: new Map() };
+
+  insert(path: FieldPath): void {
+    let node = this.#root;
+    for (const part of path) {
+      let next = node.children.get(part);
+      if (!next) {
+        next = { member: false, children: new Map() };
+        node.children.set(part, next);
+      }
+      node = next;
+    }
+    node.member = true;
+  }
+
+  build(): FieldSet {
+    return this.#root;
+  }
+}
+
+export const isEmptySet = (set: FieldSet): boolean =>
+  !set.member && [...set.children.values()].every((child) => isEmptySet(child));
+
+function withChildren(
+  member: boolean,
+  entries: Iterable<[string, FieldSet]>,
+): FieldSet {
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of entries)
+    if (child.member || child.children.size > 0) children.set(key, child);
+  return { member, children };
+}
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || (b.children.size === 0 && !b.member)) return a;
+  if (a.children.size === 0 && !a.member) return b;
+  const children = new Map(a.children);
+  for (const [key, child] of b.children) {
+    const mine = children.get(key);
+    children.set(key, mine ? union(mine, child) : child);
+  }
+  return { member: a.member || b.member, children };
+}
+
+/** Paths of `a` that are not in `b`. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (b.children.size === 0 && !b.member) return a;
+  return withChildren(
+    a.member && !b.member,
+    [...a.children].map(([key, child]): [string, FieldSet] => {
+      const other = b.children.get(key);
+      return [key, other ? difference(child, other) : child];
+    }),
+  );
+}
+
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  const shared: [string, FieldSet][] = [];
+  for (const [key, child] of a.children) {
+    const other = b.children.get(key);
+    if (other) shared.push([key, intersection(child, other)]);
+  }
+  return withChildren(a.member && b.member, shared);
+}
+
+/** Without the path and everything below it. */
+export function withoutTree(set: FieldSet, path: FieldPath): FieldSet {
+  const [first, ...rest] = path;
+  const child = first === undefined ? undefined : set.children.get(first);
+  if (first === undefined || !child) return set;
+  const children = new Map(set.children);
+  const left = rest.length === 0 ? emptySet : withoutTree(child, rest);
+  if (left.member || left.children.size > 0) children.set(first, left);
+  else children.delete(first);
+  return { member: set.member, children };
+}
+
+export function equalSets(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  if (a.member !== b.member || a.children.size !== b.children.size)
+    return false;
+  for (const [key, child] of a.children) {
+    const other = b.children.get(key);
+    if (!other || !equalSets(child, other)) return false;
+  }
+  return true;
+}
+
+/** All paths, in the order of the tree. */
+export function pathsOf(set: FieldSet): FieldPath[] {
+  const paths: FieldPath[] = [];
+  const visit = (node: FieldSet, path: string[]): void => {
+    if (node.member) paths.push(path);
+    for (const [key, child] of node.children) visit(child, [...path, key]);
+  };
+  visit(set, []);
+  return paths;
+}
+
+/** Fields first, then list items by key, then values, then indexes, each by name: the reference's order. */
+function compareKeys(a: string, b: string): number {
+  const rank = (key: string): number => "fkvi".indexOf(key[0]!);
+  return rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+export function encodeFieldSet(set: FieldSet): JsonObject {
+  const object: JsonObject = {};
+  if (set.member && set.children.size > 0) object["."] = {};
+  for (const key of [...set.children.keys()].sort(compareKeys)) {
+    setOwn(object, key, encodeFieldSet(set.children.get(key)!));
+  }
+  return object;
+}
+
+/** Undefined when it is no FieldsV1. */
+export function decodeFieldSet(value: unknown): FieldSet | undefined {
+  const decode = (node: unknown, depth: number): FieldSet | undefined => {
+    if (!isJsonObject(node) || depth > 200) return undefined;
+    const keys = Object.keys(node);
+    if (keys.length === 0) return leaf;
+    const children = new Map<string, FieldSet>();
+    let member = false;
+    for (const key of keys) {
+      if (key === ".") member = true;
+      else if (!/^[fkvi]:/.test(key)) return undefined;
+      else {
+        const child = decode(node[key], depth + 1);
+        if (!child) return undefined;
+        children.set(key, child);
+      }
+    }
+    return { member, children };
+  };
+  const root = decode(value, 0);
+  return root === leaf ? emptySet : root;
+}
+
+/** ".spec.containers[name=\"a\"].image", as conflicts name a path. */
+export function pathText(path: FieldPath): string {
+  return path
+    .map((part) => {
+      const rest = part.slice(2);
+      switch (part[0]) {
+        case "f":
+          return `.${rest}`;
+        case "k": {
+          const keys = JSON.parse(rest) as Record<string, unknown>;
+          const shown = Object.keys(keys)
+            .sort()
+            .map((key) => `${key}=${JSON.stringify(keys[key])}`);
+          return `[${shown.join(",")}]`;
+        }
+        case "v":
+          return `[=${rest}]`;
+        default:
+          return `[${rest}]`;
+      }
+    })
+    .join("");
+}

@@ -1,0 +1,177 @@
+// metadata.managedFields as managers with their sets: decoding, encoding in the reference's order, the limit of update
+// managers, and the paths nobody owns.
+import { formatTime } from "../clock.ts";
+import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
+import {
+  decodeFieldSet,
+  difference,
+  encodeFieldSet,
+  equalSets,
+  FieldSetBuilder,
+  isEmptySet,
+  union,
+  type FieldSet,
+} from "./field-set.ts";
+
+export interface Manager {
+  readonly name: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string | undefined;
+  readonly set: FieldSet;
+}
+
+/** By identity: name, operation, subresource, and for updates the version. */
+export type Managers = ReadonlyMap<string, Manager>;
+
+const maxUpdateManagers = 10;
+const ancient = "ancient-changes";
+
+export function managerId(
+  manager: Pick<Manager, "name" | "operation" | "apiVersion" | "subresource">,
+): string {
+  const version = manager.operation === "Apply" ? "" : manager.apiVersion;
+  return JSON.stringify([
+    manager.name,
+    manager.operation,
+    version,
+    manager.subresource,
+  ]);
+}
+
+/** Undefined when an entry can't be read: then the whole field counts as absent. */
+export function decodeManagers(
+  entries: readonly ManagedFieldsEntry[] | undefined,
+): Managers | undefined {
+  const managers = new Map<string, Manager>();
+  for (const entry of entries ?? []) {
+    const {
+      manager = "",
+      operation,
+      apiVersion = "",
+      subresource = "",
+      time,
+      fieldsType,
+      fieldsV1,
+    } = entry;
+    if (operation !== "Apply" && operation !== "Update") return undefined;
+    if (fieldsType !== "FieldsV1") return undefined;
+    const set = decodeFieldSet(fieldsV1 ?? {});
+    if (!set) return undefined;
+    const decoded: Manager = {
+      name: manager,
+      operation,
+      apiVersion,
+      subresource,
+      time: time ?? undefined,
+      set,
+    };
+    const id = managerId(decoded);
+    const known = managers.get(id);
+    managers.set(
+      id,
+      known ? { ...decoded, set: union(known.set, set) } : decoded,
+    );
+  }
+  return managers;
+}
+
+/** Apply before Update, then by time, name, version, subresource; empty sets are left out. */
+export function encodeManagers(managers: Managers): ManagedFieldsEntry[] {
+  const list = capUpdates(
+    [...managers.values()].filter(({ set }) => !isEmptySet(set)),
+  );
+  const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+  list.sort(
+    (a, b) =>
+      order(a.operation, b.operation) ||
+      order(a.time ?? "", b.time ?? "") ||
+      order(a.name, b.name) ||
+      order(a.apiVersion, b.apiVersion) ||
+      order(a.subresource, b.subresource),
+  );
+  return list.map(
+    ({ name, operation, apiVersion, subresource, time, set }) => ({
+      ...(name ? { manager: name } : {}),
+      operation,
+      apiVersion,
+      ...(time ? { time } : {}),
+      fieldsType: "FieldsV1",
+      fieldsV1: encodeFieldSet(set),
+      ...(subresource ? { subresource } : {}),
+    }),
+  ) as ManagedFieldsEntry[];
+}
+
+/** More than ten updaters: the oldest of a version become one. */
+function capUpdates(managers: Manager[]): Manager[] {
+  const updates = managers
+    .filter(
+      ({ operation, subresource }) =>
+        operation === "Update" && subresource === "",
+    )
+    .sort((a, b) => ((a.time ?? "") < (b.time ?? "") ? -1 : 1));
+  let over = updates.length - maxUpdateManagers;
+  if (over <= 0) return managers;
+  const merged = new Map<string, Manager>();
+  const gone = new Set<Manager>();
+  for (const manager of updates) {
+    if (over < 0 || (over === 0 && merged.size > 0)) break;
+    const bucket = merged.get(manager.apiVersion);
+    merged.set(
+      manager.apiVersion,
+      bucket
+        ? { ...bucket, time: manager.time, set: union(bucket.set, manager.set) }
+        : { ...manager, name: ancient },
+    );
+    gone.add(manager);
+    // The first of a version only changes its name; each one after it makes the list shorter.
+    if (bucket) over--;
+  }
+  return [
+    ...managers.filter((manager) => !gone.has(manager)),
+    ...merged.values(),
+  ];
+}
+
+export function equalManagers(a: Managers, b: Managers): boolean {
+  if (a.size !== b.size) return false;
+  for (const [id, manager] of a) {
+    const other = b.get(id);
+    if (
+      !other ||
+      other.apiVersion !== manager.apiVersion ||
+      !equalSets(manager.set, other.set)
+    )
+      return false;
+  }
+  return true;
+}
+
+const unowned: FieldSet = (() => {
+  const set = new FieldSetBuilder();
+  set.insert(["f:apiVersion"]);
+  set.insert(["f:kind"]);
+  set.insert(["f:metadata"]);
+  const names = [
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+  ];
+  for (const name of names) set.insert(["f:metadata", `f:${name}`]);
+  return set.build();
+})();
+
+/** Without identity and system fields, which belong to no one. */
+export function stripUnowned(set: FieldSet): FieldSet {
+  return difference(set, unowned);
+}
+
+export const timeText = (nowMs: number): string => formatTime(nowMs);

@@ -1,0 +1,317 @@
+// JSON values seen through their schema, as server-side apply sees them: which parts are one (leaves), which are merged
+// by name (objects), by keys (list maps) or by value (list sets). On it: the fields a value sets, what differs between
+// two values, the merge of an applied configuration, and the removal of what nobody owns any more.
+// Without a schema every object is merged by name and every list is one.
+import { errors } from "../errors.ts";
+import {
+  emptySet,
+  FieldSetBuilder,
+  type FieldPath,
+  type FieldSet,
+} from "./field-set.ts";
+import {
+  equalJson,
+  isJsonObject,
+  setOwn,
+  type JsonObject,
+} from "./json-value.ts";
+import type { PatchField, PatchSchema } from "./patch-schema.ts";
+
+interface Part {
+  readonly key: string;
+  readonly value: unknown;
+  readonly field: PatchField | undefined;
+  /** A key of a map with free keys: owned by itself, beside what is in it. */
+  readonly free: boolean;
+}
+
+type Shape = "leaf" | "object" | "list-map" | "list-set";
+
+function shapeOf(value: unknown, field: PatchField | undefined): Shape {
+  if (Array.isArray(value)) {
+    if (field?.listType === "map" && field.listMapKeys?.length)
+      return "list-map";
+    return field?.listType === "set" ? "list-set" : "leaf";
+  }
+  if (!isJsonObject(value)) return "leaf";
+  return field?.mapType === "atomic" || field?.schema.mapType === "atomic"
+    ? "leaf"
+    : "object";
+}
+
+export const rootField = (schema: PatchSchema | undefined): PatchField => ({
+  schema: schema ?? { type: "json" },
+});
+
+function fieldNamed(
+  schema: PatchSchema | undefined,
+  name: string,
+): { field: PatchField | undefined; free: boolean } {
+  const known = schema?.fields?.get(name);
+  if (known) return { field: known, free: false };
+  return {
+    field: schema?.values ? { schema: schema.values } : undefined,
+    free: true,
+  };
+}
+
+/** `k:{"name":"a"}`; undefined when the item has not all keys. */
+function itemKey(
+  item: unknown,
+  keys: readonly string[],
+  schema: PatchSchema | undefined,
+): string | undefined {
+  if (!isJsonObject(item)) return undefined;
+  const values: JsonObject = {};
+  for (const key of [...keys].sort()) {
+    const value = item[key] ?? schema?.fields?.get(key)?.default;
+    if (value === undefined || typeof value === "object") return undefined;
+    values[key] = value;
+  }
+  return `k:${JSON.stringify(values)}`;
+}
+
+/** The parts of a value that is no leaf; undefined when a list's items can't be told apart. */
+function partsOf(
+  value: unknown,
+  field: PatchField | undefined,
+): Map<string, Part> | undefined {
+  const parts = new Map<string, Part>();
+  const schema = field?.schema;
+  if (Array.isArray(value)) {
+    const item: PatchField | undefined = schema?.items && {
+      schema: schema.items,
+    };
+    for (const one of value as unknown[]) {
+      const key =
+        field?.listType === "set"
+          ? typeof one === "object"
+            ? undefined
+            : `v:${JSON.stringify(one)}`
+          : itemKey(one, field?.listMapKeys ?? [], schema?.items);
+      if (key === undefined || parts.has(key)) return undefined;
+      parts.set(key, { key, value: one, field: item, free: true });
+    }
+    return parts;
+  }
+  for (const name of Object.keys(value as JsonObject)) {
+    const key = `f:${name}`;
+    parts.set(key, {
+      key,
+      value: (value as JsonObject)[name],
+      ...fieldNamed(schema, name),
+    });
+  }
+  return parts;
+}
+
+function partsOrLeaf(
+  value: unknown,
+  field: PatchField | undefined,
+): Map<string, Part> | undefined {
+  return shapeOf(value, field) === "leaf" ? undefined : partsOf(value, field);
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  (isJsonObject(value) && Object.keys(value).length === 0);
+
+/** Everything the value sets. Throws ApiError 400 when the items of a list can't be told apart. */
+export function fieldsOf(
+  value: unknown,
+  schema: PatchSchema | undefined,
+): FieldSet {
+  const fields = new FieldSetBuilder();
+  const visit = (
+    node: unknown,
+    field: PatchField | undefined,
+    path: string[],
+  ): void => {
+    if (shapeOf(node, field) === "leaf") return fields.insert(path);
+    const parts = partsOf(node, field);
+    if (!parts) throw ambiguous(node as unknown[], field, path);
+    for (const part of parts.values()) {
+      const below = [...path, part.key];
+      visit(part.value, part.field, below);
+      if (part.free || isNothing(part.value)) fields.insert(below);
+    }
+  };
+  const parts = partsOf(value, rootField(schema));
+  for (const part of parts?.values() ?? [])
+    visit(part.value, part.field, [part.key]);
+  return fields.build();
+}
+
+function ambiguous(
+  items: unknown[],
+  field: PatchField | undefined,
+  path: FieldPath,
+): Error {
+  const where = path
+    .map((part) =>
+      part.startsWith("f:") ? `.${part.slice(2)}` : `[${part.slice(2)}]`,
+    )
+    .join("");
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    const keys = field?.listMapKeys ?? [];
+    const key =
+      field?.listType === "set"
+        ? JSON.stringify(item)
+        : itemKey(item, keys, field?.schema.items);
+    if (key === undefined) {
+      const missing =
+        keys.find((name) => !isJsonObject(item) || item[name] === undefined) ??
+        "";
+      return errors.badRequest(
+        `failed to create typed patch object: ${where}: element ${index}: associative list with keys has an element that omits key field ${JSON.stringify(missing)} (and doesn't have default value)`,
+      );
+    }
+    if (seen.has(key)) {
+      return errors.badRequest(
+        `failed to create typed patch object: ${where}: duplicate entries for key ${key.replace(/^k:/, "")}`,
+      );
+    }
+    seen.add(key);
+  }
+  return errors.badRequest(
+    `failed to create typed patch object: ${where}: invalid list`,
+  );
+}
+
+export interface Comparison {
+  readonly added: FieldSet;
+  readonly modified: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** Objects that are no pointers in the reference are always there, if only empty. */
+function impliedBy(
+  field: (PatchField & { nullable?: boolean; omitEmpty?: boolean }) | undefined,
+): unknown {
+  if (field?.nullable === false && field.schema.type === "object") return {};
+  return field?.omitEmpty === false &&
+    (field.schema.type === "list" || field.schema.type === "map")
+    ? null
+    : undefined;
+}
+
+/** What changed. A part that is new as a whole is added with everything in it, and likewise for removal. */
+export function compare(
+  old: unknown,
+  now: unknown,
+  schema: PatchSchema | undefined,
+): Comparison {
+  const [added, modified, removed] = [
+    new FieldSetBuilder(),
+    new FieldSetBuilder(),
+    new FieldSetBuilder(),
+  ];
+  const path: string[] = [];
+  const visit = (
+    before: unknown,
+    after: unknown,
+    field: PatchField | undefined,
+    parentBefore: boolean,
+    parentAfter: boolean,
+  ): void => {
+    const a = before === undefined && parentBefore ? impliedBy(field) : before;
+    const b = after === undefined && parentAfter ? impliedBy(field) : after;
+    if (a === b || (a !== undefined && b !== undefined && equalJson(a, b)))
+      return;
+    if (a === undefined) added.insert(path);
+    if (b === undefined) removed.insert(path);
+    const x = a === undefined || a === null ? undefined : partsOrLeaf(a, field);
+    const y = b === undefined || b === null ? undefined : partsOrLeaf(b, field);
+    const leaves = (!x && !isNothing(a)) || (!y && !isNothing(b));
+    if (leaves) {
+      if (a !== undefined && b !== undefined) modified.insert(path);
+      return;
+    }
+    for (const key of new Set([...(x?.keys() ?? []), ...(y?.keys() ?? [])])) {
+      const [left, right] = [x?.get(key), y?.get(key)];
+      path.push(key);
+      visit(
+        left?.value,
+        right?.value,
+        (right ?? left)!.field,
+        a !== undefined,
+        b !== undefined,
+      );
+      path.pop();
+    }
+  };
+  visit(old ?? {}, now, rootField(schema), true, true);
+  return {
+    added: added.build(),
+    modified: modified.build(),
+    removed: removed.build(),
+  };
+}
+
+/** The live value with the applied one over it: the applied order of list items, others between them where they were. */
+export function mergeApplied(
+  live: unknown,
+  applied: unknown,
+  field: PatchField | undefined,
+): unknown {
+  const shape = shapeOf(applied, field);
+  if (shape === "leaf" || shapeOf(live, field) !== shape) return applied;
+  const [mine, theirs] = [partsOf(live, field), partsOf(applied, field)];
+  if (!mine || !theirs) return applied;
+  if (shape === "object") {
+    const result: JsonObject = {};
+    for (const key of Object.keys(live as JsonObject))
+      setOwn(result, key, (live as JsonObject)[key]);
+    for (const { key, value, field: inner } of theirs.values()) {
+      const name = key.slice(2);
+      const old = mine.get(key);
+      setOwn(result, name, old ? mergeApplied(old.value, value, inner) : value);
+    }
+    return result;
+  }
+  const result: unknown[] = [];
+  const queue = [...theirs.values()];
+  const done = new Set<string>();
+  const take = (): void => {
+    const part = queue.shift()!;
+    done.add(part.key);
+    const old = mine.get(part.key);
+    result.push(
+      old ? mergeApplied(old.value, part.value, part.field) : part.value,
+    );
+  };
+  for (const part of mine.values()) {
+    if (!theirs.has(part.key)) result.push(part.value);
+    else if (!done.has(part.key)) while (!done.has(part.key)) take();
+  }
+  while (queue.length > 0) take();
+  return result;
+}
+
+/** Takes out what was in `last` and is in `owned` no more, at or below; nothing else goes. */
+export function pruneValue(
+  value: unknown,
+  last: FieldSet,
+  owned: FieldSet,
+  field: PatchField | undefined,
+): unknown {
+  const parts = partsOrLeaf(value, field);
+  if (!parts) return value;
+  const kept = new Map<string, unknown>();
+  for (const part of parts.values()) {
+    const was = last.children.get(part.key);
+    const owner = owned.children.get(part.key);
+    if (!was) kept.set(part.key, part.value);
+    else if (owner)
+      kept.set(part.key, pruneValue(part.value, was, owner, part.field));
+    // An item that was only passed through, not owned itself, loses what was owned in it.
+    else if (part.free && !was.member)
+      kept.set(part.key, pruneValue(part.value, was, emptySet, part.field));
+  }
+  if (Array.isArray(value)) return [...kept.values()];
+  const result: JsonObject = {};
+  for (const [key, child] of kept) setOwn(result, key.slice(2), child);
+  return result;
+}
