@@ -1,6 +1,6 @@
 // Transport.raw in process: a request through the same filters, without a socket, as a given user.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import { PassThrough, Readable, Writable } from "node:stream";
+import { PassThrough, type Readable, Writable } from "node:stream";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { Exchange, Peer } from "./exchange.ts";
 import type { Front } from "./front.ts";

@@ -9,6 +9,7 @@ import {
 import {
   createSecureServer,
   type Http2SecureServer,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
   constants,
@@ -178,10 +179,7 @@ export class Listener {
     return this.#sockets.size;
   }
 
-  #onStream(
-    stream: ServerHttp2Stream,
-    headers: import("node:http2").IncomingHttpHeaders,
-  ): void {
+  #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     stream.on("error", () => undefined);
     const { session } = stream;
     const exchange = new Http2Exchange(

@@ -151,6 +151,14 @@ export class ResourceHandler {
     const allowed = verb === "watch" && info.name !== "" ? "watch" : verb;
     if (!verbs.includes(allowed))
       throw methodNotAllowed(endpoint, exchange.method);
+    const needsName = verb === "update" || verb === "patch";
+    const isCollection = info.name === "";
+    if (
+      needsName
+        ? isCollection
+        : verb === "create" && !isCollection && info.subresource === ""
+    )
+      throw methodNotAllowed(endpoint, exchange.method);
     switch (verb) {
       case "get": {
         const shown = this.#representation(exchange, asked, endpoint, true);

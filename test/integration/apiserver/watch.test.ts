@@ -1,0 +1,173 @@
+// Watch semantics over real sockets.
+import {
+  configMap,
+  configMaps,
+  startTestServer,
+  type TestServer,
+} from "./support.ts";
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer({ bookmarkIntervalMs: 50 });
+});
+afterEach(() => server.stop());
+
+const make = async (name: string, fields: object = {}) =>
+  (await server.call("POST", configMaps, configMap(name, fields))).body;
+
+test("added, modified, deleted; the deleted object has the deletion's version", async () => {
+  await make("a");
+  const watch = await server.watch(`${configMaps}?watch=1`);
+  expect(await watch.take(1)).toEqual(["ADDED a"]);
+  await make("b");
+  await server.call(
+    "PATCH",
+    `${configMaps}/b`,
+    { data: { x: "1" } },
+    {
+      "content-type": "application/merge-patch+json",
+    },
+  );
+  await server.call("DELETE", `${configMaps}/a`);
+  expect(await watch.take(2)).toEqual(["ADDED b", "MODIFIED b"]);
+  const gone = await watch.next();
+  expect(gone?.type).toBe("DELETED");
+  const { body } = await server.call("GET", configMaps);
+  expect(gone?.object["metadata"].resourceVersion).toBe(
+    body["metadata"].resourceVersion,
+  );
+  expect(gone?.object["kind"]).toBe("ConfigMap");
+  watch.close();
+});
+
+test("resumes from any version in history", async () => {
+  const a = await make("a");
+  await make("b");
+  await server.call("DELETE", `${configMaps}/a`);
+  const watch = await server.watch(
+    `${configMaps}?watch=1&resourceVersion=${a["metadata"].resourceVersion}`,
+  );
+  expect(await watch.take(2)).toEqual(["ADDED b", "DELETED a"]);
+  watch.close();
+});
+
+test("streaming lists end with the annotated bookmark", async () => {
+  await make("a");
+  await make("b");
+  const watch = await server.watch(
+    `${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+  );
+  expect(await watch.take(2)).toEqual(["ADDED a", "ADDED b"]);
+  const end = await watch.next();
+  expect(end?.type).toBe("BOOKMARK");
+  expect(end?.object).toMatchObject({
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: { annotations: { "k8s.io/initial-events-end": "true" } },
+  });
+  await make("c");
+  let next = await watch.next();
+  while (next?.type === "BOOKMARK") next = await watch.next();
+  expect(next?.object["metadata"].name).toBe("c");
+  watch.close();
+});
+
+test("sendInitialEvents=false sends no state", async () => {
+  await make("a");
+  const watch = await server.watch(
+    `${configMaps}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan`,
+  );
+  await make("b");
+  expect(await watch.take(1)).toEqual(["ADDED b"]);
+  watch.close();
+});
+
+test("bookmarks carry the present version", async () => {
+  const { body } = await server.call("GET", configMaps);
+  const watch = await server.watch(
+    `${configMaps}?watch=1&allowWatchBookmarks=true&resourceVersion=${body["metadata"].resourceVersion}`,
+  );
+  await server.call("POST", "/api/v1/namespaces", {
+    metadata: { name: "other" },
+  });
+  const latest = await server.call("GET", configMaps);
+  for (;;) {
+    const frame = await watch.next();
+    expect(frame?.type).toBe("BOOKMARK");
+    if (
+      frame?.object["metadata"].resourceVersion ===
+      latest.body["metadata"].resourceVersion
+    )
+      break;
+  }
+  watch.close();
+});
+
+test("a selector makes objects enter and leave", async () => {
+  const label = (name: string, value: string | null) =>
+    server.call(
+      "PATCH",
+      `${configMaps}/${name}`,
+      { metadata: { labels: { watched: value } } },
+      { "content-type": "application/merge-patch+json" },
+    );
+  await make("a");
+  const watch = await server.watch(
+    `${configMaps}?watch=1&labelSelector=watched%3Dyes`,
+  );
+  await label("a", "yes");
+  await server.call(
+    "PATCH",
+    `${configMaps}/a`,
+    { data: { x: "1" } },
+    { "content-type": "application/merge-patch+json" },
+  );
+  await label("a", "no");
+  await label("a", "yes");
+  await server.call("DELETE", `${configMaps}/a`);
+  expect(await watch.take(5)).toEqual([
+    "ADDED a",
+    "MODIFIED a",
+    "DELETED a",
+    "ADDED a",
+    "DELETED a",
+  ]);
+  watch.close();
+});
+
+test("one object by name, in its path or by field selector", async () => {
+  await make("a");
+  const byPath = await server.watch(`${configMaps}/b?watch=1`);
+  const bySelector = await server.watch(
+    `${configMaps}?watch=1&fieldSelector=metadata.name%3Db`,
+  );
+  await make("b");
+  for (const watch of [byPath, bySelector]) {
+    expect(await watch.take(1)).toEqual(["ADDED b"]);
+    watch.close();
+  }
+});
+
+test("timeoutSeconds ends the stream", async () => {
+  const watch = await server.watch(`${configMaps}?watch=1&timeoutSeconds=1`);
+  expect(await watch.next()).toBeUndefined();
+});
+
+test.each([
+  ["resourceVersionMatch=NotOlderThan", 422],
+  ["sendInitialEvents=true", 422],
+  ["sendInitialEvents=true&resourceVersionMatch=Exact", 422],
+  ["resourceVersion=abc", 400],
+  ["labelSelector=%21%21", 400],
+])("%s is refused", async (query, status) => {
+  const answer = await server.call("GET", `${configMaps}?watch=1&${query}`);
+  expect(answer.status).toBe(status);
+});
+
+test("the server's stop ends watches", async () => {
+  const watch = await server.watch(`${configMaps}?watch=1`);
+  const end = watch.next().catch(() => undefined);
+  await server.stop();
+  expect(await end).toBeUndefined();
+  server = await startTestServer();
+});
