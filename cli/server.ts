@@ -195,6 +195,7 @@ export async function startServer(
     stops.push(() => keeper.stop());
 
     const store = await chooseStore({
+      values,
       kind: values.text("store"),
       dataDirectory,
       clock,

@@ -17,6 +17,12 @@ export function machineAddresses(): string[] {
   ].map(({ address }) => address);
 }
 
+export function isLoopback(address: string): boolean {
+  return (
+    address.startsWith("127.") || address === "::1" || address === "localhost"
+  );
+}
+
 /** The address told to others: the one given, else the one bound to, else the machine's first, else loopback. */
 export function advertisedAddress(
   bindAddress: string,
@@ -29,7 +35,7 @@ export function advertisedAddress(
       );
     return advertise;
   }
-  if (bindAddress !== "0.0.0.0" && bindAddress !== "::" && bindAddress !== "")
+  if (!["0.0.0.0", "::", ""].includes(bindAddress) && !isLoopback(bindAddress))
     return bindAddress;
   return machineAddresses()[0] ?? "127.0.0.1";
 }

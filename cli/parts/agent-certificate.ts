@@ -19,6 +19,8 @@ import { machineAddresses } from "./addresses.ts";
 
 export interface AgentCertificateOptions {
   directory: string;
+  /** Of the files; default orbitlet. */
+  name?: string;
   nodeName: string;
   clock: Clock;
   /** The cluster's authority; without one an own is made. */
@@ -45,13 +47,14 @@ function hostNames(nodeName: string): {
 
 export function agentServingPair({
   directory,
+  name = "orbitlet",
   nodeName,
   clock,
   authority,
 }: AgentCertificateOptions): CertificatePair {
   let signer = authority;
   if (!signer) {
-    const file = path.join(directory, "orbitlet-ca");
+    const file = path.join(directory, `${name}-ca`);
     const certificate = readFileIfAny(`${file}.crt`);
     const key = readFileIfAny(`${file}.key`);
     if (certificate && key) signer = { certificate, key };
@@ -64,7 +67,7 @@ export function agentServingPair({
       writePrivateFile(`${file}.crt`, signer.certificate);
     }
   }
-  return loadLeaf(path.join(directory, "orbitlet"), signer, {
+  return loadLeaf(path.join(directory, name), signer, {
     subject: {
       commonName: `system:node:${nodeName}`,
       organizations: ["system:nodes"],

@@ -23,7 +23,7 @@ import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { DependencyError, UsageError } from "../options/table.ts";
-import { addressInRange, advertisedAddress } from "./addresses.ts";
+import { addressInRange, advertisedAddress, isLoopback } from "./addresses.ts";
 import { createSecurity, type Security } from "./security.ts";
 
 export interface ApiPartOptions {
@@ -120,6 +120,10 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     allocators ? { services: allocators } : {},
   );
   const security: { current?: Security } = {};
+  const advertiseAddress = advertisedAddress(
+    bindAddress,
+    values.optionalText("advertise-address"),
+  );
   let proxy: ProxyHandler | undefined;
   const catalogue = builtinCatalogue();
   const sts = hsts(values.list("strict-transport-security-directives"));
@@ -141,11 +145,9 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       ? { tls: { cert: serving.certificate, key: serving.key } }
       : {}),
     featureGates,
-    advertiseAddress: advertisedAddress(
-      bindAddress,
-      values.optionalText("advertise-address"),
-    ),
-    ...(serviceCidrs[0]
+    advertiseAddress,
+    // Endpoints may not be loopback addresses: a machine without a network has no kubernetes service.
+    ...(serviceCidrs[0] && !isLoopback(advertiseAddress)
       ? {
           kubernetesServiceAddress: addressInRange(
             serviceCidrs[0],

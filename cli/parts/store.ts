@@ -2,6 +2,7 @@
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
+import type { OptionValues } from "../options/parse.ts";
 import type { Store } from "../../storage/store.ts";
 import { UsageError } from "../options/table.ts";
 
@@ -10,6 +11,7 @@ export interface StoreChoice {
   dataDirectory: string;
   clock: Clock;
   logger: Logger;
+  values: OptionValues;
 }
 
 export async function chooseStore({
