@@ -298,17 +298,12 @@ class Conforming {
   }
 
   #quantity(value: unknown): string {
-    if (
-      typeof value === "string" &&
-      /^(?:0|[1-9][0-9]{0,2}(?:m|k|[KMGT]i|[MGT])?)$/.test(value)
-    )
-      return value;
     if (typeof value !== "string" && typeof value !== "number")
       throw new TypeMismatch(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
       );
     try {
-      return canonicalQuantity(String(value));
+      return normaliseQuantity(String(value));
     } catch (error) {
       throw new TypeMismatch((error as Error).message);
     }
@@ -435,6 +430,14 @@ function isBase64(text: string): boolean {
 function firstBadBase64(text: string): number {
   const bad = text.search(/[^A-Za-z0-9+/]/);
   return bad < 0 ? text.length - (text.length % 4) : bad;
+}
+
+/** Short numbers are canonical as they are: they need no parsing. */
+const SHORT_QUANTITY = /^(?:0|[1-9][0-9]{0,2}(?:m|k|[KMGT]i|[MGT])?)$/;
+
+/** The canonical text of a quantity. Throws the reference's error. */
+export function normaliseQuantity(text: string): string {
+  return SHORT_QUANTITY.test(text) ? text : canonicalQuantity(text);
 }
 
 /** RFC 3339 in UTC, whole seconds (or six digits for micro times); undefined for anything else. */

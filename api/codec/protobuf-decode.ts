@@ -2,7 +2,6 @@
 // that decoding JSON gives (conform.ts): empty `omitEmpty` values are left out, what is always written is there, nulls
 // are not. Input is hostile: lengths are checked before anything is made, depth and the number of messages are bounded.
 import { formatDuration } from "../duration.ts";
-import { canonicalQuantity } from "../quantity.ts";
 import {
   messageNamed,
   messageNameOfKind,
@@ -10,6 +9,7 @@ import {
   type MessageField,
   type WireScalar,
 } from "../type-table.ts";
+import { normaliseQuantity } from "./conform.ts";
 import { countKeysInText, setOwn } from "./json-text.ts";
 import { WireError, WireReader } from "./wire-reader.ts";
 
@@ -227,16 +227,13 @@ function readTime(
   let seconds = 0;
   let nanos = 0;
   let met = false;
-  readFields(reader, {
-    8: () => {
-      seconds = reader.varint();
-      met = true;
-    },
-    16: () => {
-      nanos = reader.int32();
-      met = true;
-    },
-  });
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 8) seconds = reader.varint();
+    else if (tag === 16) nanos = reader.int32();
+    else reader.skip(tag % 8);
+    met ||= tag === 8 || tag === 16;
+  }
   // Years 1 to 9999.
   if (met && !(seconds >= -62_135_596_800 && seconds < 253_402_300_800))
     throw new WireError("time: year outside of range [0,9999]");
@@ -270,9 +267,13 @@ function specialDecoder({ fullName, name }: Message): Read | undefined {
     case "io.k8s.apimachinery.pkg.api.resource.QuantityValue":
       return (reader) => {
         let text = "";
-        readFields(reader, { 10: () => void (text = reader.string()) });
+        while (!reader.done) {
+          const tag = reader.tag();
+          if (tag === 10) text = reader.string();
+          else reader.skip(tag % 8);
+        }
         try {
-          return text === "" ? "0" : canonicalQuantity(text);
+          return text === "" ? "0" : normaliseQuantity(text);
         } catch (error) {
           throw new WireError((error as Error).message);
         }
@@ -282,11 +283,13 @@ function specialDecoder({ fullName, name }: Message): Read | undefined {
         let type = 0;
         let number = 0;
         let text = "";
-        readFields(reader, {
-          8: () => void (type = reader.varint()),
-          16: () => void (number = reader.int32()),
-          26: () => void (text = reader.string()),
-        });
+        while (!reader.done) {
+          const tag = reader.tag();
+          if (tag === 8) type = reader.varint();
+          else if (tag === 16) number = reader.int32();
+          else if (tag === 26) text = reader.string();
+          else reader.skip(tag % 8);
+        }
         return type === 1 ? text : number;
       };
     case "io.k8s.apimachinery.pkg.runtime.RawExtension":

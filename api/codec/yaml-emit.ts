@@ -18,11 +18,16 @@ class Emitter {
   text = "";
   #column = 0;
 
+  /** Text that may end in a newline, but has none before. */
   #write(text: string): void {
     this.text += text;
-    const newline = text.lastIndexOf("\n");
-    this.#column =
-      newline < 0 ? this.#column + text.length : text.length - newline - 1;
+    this.#column = text.endsWith("\n") ? 0 : this.#column + text.length;
+  }
+
+  /** A line break and the indentation of the next line. */
+  #break(indent: number): void {
+    this.text += `\n${" ".repeat(indent)}`;
+    this.#column = indent;
   }
 
   /** Writes a value after `lead`: "" at the start of a line, " " after a key's colon. */
@@ -100,9 +105,7 @@ class Emitter {
         return this.#folded(text, indent, isKey, (char) => char);
       case "single":
         this.#write("'");
-        this.#folded(text, indent, isKey, (char) =>
-          char === "'" ? "''" : char,
-        );
+        this.#folded(text, indent, isKey, (char) => char.replaceAll("'", "''"));
         return this.#write("'");
       case "double":
         return this.#double(text, indent, isKey);
@@ -116,8 +119,10 @@ class Emitter {
     text: string,
     indent: number,
     isKey: boolean,
-    escape: (char: string) => string,
+    escape: (text: string) => string,
   ): void {
+    if (isKey || this.#column + text.length <= WIDTH || !text.includes(" "))
+      return this.#write(escape(text));
     let spaces = false;
     const chars = [...text];
     for (let at = 0; at < chars.length; at++) {
@@ -130,7 +135,8 @@ class Emitter {
           at > 0 &&
           at < chars.length - 1 &&
           chars[at + 1] !== " ";
-        this.#write(fold ? `\n${" ".repeat(indent + 2)}` : " ");
+        if (fold) this.#break(indent + 2);
+        else this.#write(" ");
         spaces = true;
       } else {
         this.#write(escape(char));
@@ -153,7 +159,7 @@ class Emitter {
         at > 0 &&
         at < chars.length - 1
       ) {
-        this.#write(`\n${" ".repeat(indent + 2)}`);
+        this.#break(indent + 2);
         if (chars[at + 1] === " ") this.#write("\\");
         spaces = true;
       } else {
@@ -175,7 +181,11 @@ class Emitter {
     this.#write(`|${hint}${chomp}`);
     const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
     for (const line of lines)
-      this.#write(line === "" ? "\n" : `\n${" ".repeat(indent + 2)}${line}`);
+      if (line === "") this.#write("\n");
+      else {
+        this.#break(indent + 2);
+        this.#write(line);
+      }
   }
 }
 
@@ -187,6 +197,9 @@ function keysOf(map: object): string[] {
 
 /** Letters after digits and signs, numbers inside keys by value: a2 before a10. */
 export function naturalOrder(left: string, right: string): number {
+  // Letters alone compare as they are.
+  if (/^[A-Za-z]*$/.test(left) && /^[A-Za-z]*$/.test(right))
+    return left < right ? -1 : left > right ? 1 : 0;
   const a = [...left];
   const b = [...right];
   const isDigit = (char: string | undefined): boolean =>

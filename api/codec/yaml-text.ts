@@ -199,10 +199,12 @@ class Composer {
       }
       const key = this.#key(this.#node(""), keyEvent);
       const inner = joinPath(path, key);
-      const line = this.#lineAt(startOf(keyEvent));
-      if (Object.hasOwn(map, key))
-        this.#duplicates.push({ path: inner, key, line });
-      if (this.#withLines) this.#lines.set(inner, line);
+      const twice = Object.hasOwn(map, key);
+      if (twice || this.#withLines) {
+        const line = this.#lineAt(startOf(keyEvent));
+        if (twice) this.#duplicates.push({ path: inner, key, line });
+        if (this.#withLines) this.#lines.set(inner, line);
+      }
       setOwn(map, key, this.#node(inner));
     }
     this.#at++;
@@ -236,9 +238,8 @@ class Composer {
   }
 
   #tagged(tag: string, text: string, event: Event): unknown {
+    if (tag === "") return resolvePlain(text);
     switch (tag.replace(/^!<tag:yaml\.org,2002:(.*)>$/, "!!$1")) {
-      case "":
-        return resolvePlain(text);
       case "!!null":
         return null;
       case "!!bool":
