@@ -3,6 +3,7 @@
 //
 // Start: store → watch cache → parts (authorizers …) → system objects → port → ready. Stop: /readyz fails → delay →
 // no new connections, watches end → requests in flight finish (bounded) → port closed → cache and store closed.
+import { networkInterfaces } from "node:os";
 import type { Logger } from "pino";
 import { builtinCatalogue, type Catalogue } from "../api/catalogue.ts";
 import { systemClock, type Clock } from "../api/clock.ts";
@@ -286,10 +287,7 @@ class Server implements ApiServer {
     await createSystemObjects({
       transport,
       logger: this.options.logger,
-      advertiseAddress:
-        advertiseAddress === "0.0.0.0" || advertiseAddress === "::"
-          ? "127.0.0.1"
-          : advertiseAddress,
+      advertiseAddress: reachableAddress(advertiseAddress),
       advertisePort: this.port || 6443,
       serviceAddress: kubernetesServiceAddress,
     });
@@ -376,4 +374,18 @@ class Server implements ApiServer {
       },
     ];
   }
+}
+
+/** The unspecified and loopback addresses can't be reached from pods: the first other address of this machine then. */
+function reachableAddress(address: string): string {
+  const here =
+    address === "0.0.0.0" ||
+    address === "::" ||
+    address === "::1" ||
+    address.startsWith("127.");
+  if (!here) return address;
+  for (const list of Object.values(networkInterfaces()))
+    for (const { internal, family, address: own } of list ?? [])
+      if (!internal && family === "IPv4") return own;
+  return address;
 }

@@ -77,6 +77,8 @@ async function ensureKubernetesService(
       ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
     },
   });
+  // The rules of endpoints refuse loopback addresses: a server that listens on nothing else has none.
+  if (ip === "" || isLoopback(ip)) return;
   await put(options, core("endpoints"), {
     metadata: {
       name: "kubernetes",
@@ -104,6 +106,10 @@ async function ensureKubernetesService(
       ports: [{ name: "https", port, protocol: "TCP" }],
     },
   );
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith("127.") || address === "::1";
 }
 
 async function ensure(
