@@ -46,6 +46,7 @@ import { createHookRunner } from "./pods/lifecycle-hooks.ts";
 import { hasSysResource } from "./pods/linux-resources.ts";
 import type { PodContext } from "./pods/pod-context.ts";
 import { PodWorkers, runtimePodAsPod } from "./pods/pod-workers.ts";
+import { Turns } from "./pods/turns.ts";
 import { RuntimePods } from "./pods/runtime-pods.ts";
 import { NodeLease } from "./node/lease.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
@@ -329,6 +330,7 @@ class NodeAgent implements Agent {
       status: this.#status,
       events,
       restartBackOff: new BackOff(),
+      sandboxTurns: new Turns(Math.max(8, cpus().length * 2)),
       resourceLimits: () => limits,
       nodeIPs: () => this.#node.addresses,
       runtimeHandler: (pod) => this.#runtimeHandler(pod),

@@ -88,11 +88,14 @@ export class CgroupManager {
     return path;
   }
 
-  /** By uid alone: the class may no longer be known. */
-  async removePod(uid: string): Promise<void> {
+  /** Without the class every place where it may be is looked at. */
+  async removePod(uid: string, qos?: QosClass): Promise<void> {
     if (!this.#config.cgroupsPerQos) return;
-    for (const qos of ["Guaranteed", "Burstable", "BestEffort"] as const)
-      await this.#driver.remove(this.podPathOf(uid, qos));
+    const classes = qos
+      ? [qos]
+      : (["Guaranteed", "Burstable", "BestEffort"] as const);
+    for (const each of classes)
+      await this.#driver.remove(this.podPathOf(uid, each));
     if (this.#burstable.delete(uid)) await this.#shareBurstable();
   }
 

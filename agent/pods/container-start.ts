@@ -138,7 +138,7 @@ export async function startContainer(
     context.runtimePods.markDirty(uid);
     throw failed(context, pod, container, "RunContainerError", error);
   }
-  context.runtimePods.markDirty(uid);
+  await context.runtimePods.addContainer(uid, id);
   events.container(
     pod,
     container.name,

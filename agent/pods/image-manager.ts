@@ -10,6 +10,7 @@ import type {
 } from "../../cri/runtime.ts";
 import type { PodEvents } from "../events.ts";
 import { BackOff } from "./back-off.ts";
+import { Turns } from "./turns.ts";
 
 export class WaitingError extends Error {
   constructor(
@@ -41,11 +42,13 @@ export class ImageManager {
   readonly #backOff = new BackOff();
   readonly #failures = new Map<string, { atMs: number; message: string }>();
   readonly #pulling = new Map<string, Promise<string>>();
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns: Turns;
 
   constructor(options: ImageManagerOptions) {
     this.#options = options;
+    this.#turns = new Turns(
+      options.serialized ? 1 : options.maxParallel || Infinity,
+    );
   }
 
   /** Resolves to the image to run; rejects with a WaitingError. */
@@ -178,35 +181,21 @@ export class ImageManager {
       secrets.length > 0 ? `${pod.metadata.namespace ?? ""} ${image}` : image;
     const running = this.#pulling.get(key);
     if (running) return await running;
-    const pull = this.#inTurn(async () => {
-      let lastError: unknown;
-      for (const auth of secrets.length > 0 ? secrets : [undefined]) {
-        try {
-          return await this.#options.runtime.pullImage(image, auth, sandbox);
-        } catch (error) {
-          lastError = error;
+    const pull = this.#turns
+      .run(async () => {
+        let lastError: unknown;
+        for (const auth of secrets.length > 0 ? secrets : [undefined]) {
+          try {
+            return await this.#options.runtime.pullImage(image, auth, sandbox);
+          } catch (error) {
+            lastError = error;
+          }
         }
-      }
-      throw lastError;
-    }).finally(() => this.#pulling.delete(key));
+        throw lastError;
+      })
+      .finally(() => this.#pulling.delete(key));
     this.#pulling.set(key, pull);
     return await pull;
-  }
-
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const limit = this.#options.serialized
-      ? 1
-      : this.#options.maxParallel || Infinity;
-    if (this.#running >= limit)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#running++;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#running--;
-    }
   }
 }
 

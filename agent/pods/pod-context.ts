@@ -14,6 +14,7 @@ import type { HostFiles } from "./host-files.ts";
 import type { ImageManager } from "./image-manager.ts";
 import type { HookRunner } from "./lifecycle-hooks.ts";
 import type { ResourceLimits } from "./linux-resources.ts";
+import type { Turns } from "./turns.ts";
 import type { ProbeResults } from "./pod-actions.ts";
 import type { RuntimePod, RuntimePods } from "./runtime-pods.ts";
 
@@ -61,6 +62,8 @@ export interface PodContext {
   status: StatusSink;
   events: PodEvents;
   restartBackOff: BackOff;
+  /** How many sandboxes are made at a time. */
+  sandboxTurns: Turns;
   resourceLimits: () => ResourceLimits;
   nodeIPs: () => readonly string[];
   /** RuntimeClass name → handler; "" where none is asked for. Rejects when there is no such class. */

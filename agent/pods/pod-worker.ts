@@ -18,7 +18,7 @@ import { WaitingError } from "./image-manager.ts";
 import { containerRecord, podDescription, podLabelsOf } from "./labels.ts";
 import { computePodActions, type PodActions } from "./pod-actions.ts";
 import type { PodContext } from "./pod-context.ts";
-import { findContainer, graceSeconds } from "./pod-shape.ts";
+import { findContainer, graceSeconds, qosClass } from "./pod-shape.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import type { RuntimePod } from "./runtime-pods.ts";
 
@@ -53,6 +53,7 @@ export class PodWorker {
   #retryMs = 0;
   #ending: PodEnding | undefined;
   #waiting = new Map<string, WaitingReason>();
+  #left: RuntimePod | undefined;
 
   /** `mayStart`: false while another pod of the same name still ends. */
   constructor(
@@ -392,15 +393,11 @@ export class PodWorker {
   async #createSandbox(config: SandboxConfig): Promise<SandboxStatus> {
     const { runtime, runtimePods, events, runtimeHandler } = this.#context;
     try {
-      const id = await runtime.runPodSandbox(
-        config,
-        await runtimeHandler(this.#pod),
+      const handler = await runtimeHandler(this.#pod);
+      const id = await this.#context.sandboxTurns.run(() =>
+        runtime.runPodSandbox(config, handler),
       );
-      runtimePods.adopt(this.uid, id);
-      const found = (await this.#refresh()).sandboxes.find(
-        (candidate) => candidate.id === id,
-      );
-      return found ?? (await runtime.podSandboxStatus(id));
+      return await runtimePods.addSandbox(this.uid, id);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       events.pod(
@@ -475,10 +472,11 @@ export class PodWorker {
       seconds,
       this.#end?.failure?.message,
     );
+    this.#left = ended;
     probes.remove(this.uid);
     this.#report(ended, true);
     await volumes.unmount(this.uid);
-    await cgroups.removePod(this.uid);
+    await cgroups.removePod(this.uid, qosClass(this.#pod));
     this.#state = "terminated";
     this.#context.logger.debug(
       {
@@ -494,8 +492,8 @@ export class PodWorker {
   async #cleanUp(): Promise<void> {
     const { runtime, runtimePods, hostFiles, images, restartBackOff, status } =
       this.#context;
-    runtimePods.markDirty(this.uid);
-    const runtimePod = await this.#refresh();
+    // What was left when everything had ended; nothing was made since.
+    const runtimePod = this.#left ?? (await this.#refresh());
     await Promise.all(
       runtimePod.containers.map(async ({ id, name, labels }) => {
         await runtime.removeContainer(id);

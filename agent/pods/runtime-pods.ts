@@ -53,6 +53,7 @@ export class RuntimePods {
   readonly #owners = new Map<string, string>();
   #unsubscribe: (() => void) | undefined;
   #relistTimer: Timer | undefined;
+  #listed = false;
   #oomKilled = new Set<string>();
 
   constructor(options: RuntimePodsOptions) {
@@ -85,10 +86,41 @@ export class RuntimePods {
     return [...this.#entries.values()].map(({ pod }) => pod);
   }
 
+  /** A sandbox this agent just made: known without another list. */
+  async addSandbox(uid: string, id: string): Promise<SandboxStatus> {
+    this.#owners.set(id, uid);
+    const status = await this.#options.runtime.podSandboxStatus(id);
+    const entry = this.#entries.get(uid);
+    if (entry)
+      entry.pod = {
+        ...entry.pod,
+        sandboxes: [
+          status,
+          ...entry.pod.sandboxes.filter((sandbox) => sandbox.id !== id),
+        ],
+      };
+    return status;
+  }
+
+  /** A container this agent just started. */
+  async addContainer(uid: string, id: string): Promise<void> {
+    const status = await this.#options.runtime.containerStatus(id);
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    // It may have ended already: then its last words are still to be read.
+    if (status.state !== "running") entry.version++;
+    entry.pod = {
+      ...entry.pod,
+      containers: [
+        status,
+        ...entry.pod.containers.filter((container) => container.id !== id),
+      ].sort(newestContainerFirst),
+    };
+  }
+
   /** The pod's id belongs to this uid from now on, so that its events find their way before the next refresh. */
   adopt(uid: string, id: string): void {
     this.#owners.set(id, uid);
-    this.markDirty(uid);
   }
 
   markDirty(uid: string): void {
@@ -107,10 +139,11 @@ export class RuntimePods {
   ): Promise<RuntimePod> {
     let entry = this.#entries.get(uid);
     if (!entry) {
+      // After the first list nothing comes up that this agent did not make.
       entry = {
         pod: { uid, ...identity, sandboxes: [], containers: [] },
         version: 1,
-        readVersion: 0,
+        readVersion: this.#listed ? 1 : 0,
       };
       this.#entries.set(uid, entry);
     }
@@ -193,6 +226,7 @@ export class RuntimePods {
       runtime.listPodSandboxes(),
       runtime.listContainers(),
     ]);
+    this.#listed = true;
     const found = new Map<
       string,
       { name: string; namespace: string; ids: string[] }
@@ -226,7 +260,8 @@ export class RuntimePods {
 
   /** Exited containers that only the runtime's events know to be out of memory. */
   #onEvent(event: RuntimeEvent): void {
-    if (event.type === "image") return;
+    // What this agent starts it adds itself.
+    if (["image", "created", "started"].includes(event.type)) return;
     if (event.type === "lost") {
       this.#relistSoon();
       return;
