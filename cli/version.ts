@@ -1,4 +1,5 @@
 // What this program calls itself, and which Kubernetes version it behaves like.
+import { versionInfo } from "../apiserver-lite/discovery/version.ts";
 
 /** Replaced by the build with package.json's version. */
 declare const ORBIT_VERSION: string | undefined;
@@ -6,5 +7,5 @@ declare const ORBIT_VERSION: string | undefined;
 export const orbitVersion: string =
   typeof ORBIT_VERSION === "string" ? ORBIT_VERSION : "0.0.0-source";
 
-/** The reference whose behaviour is followed. */
-export const kubernetesVersion = "v1.32.4";
+/** The reference whose behaviour is followed, as /version and the nodes tell it. */
+export const kubernetesVersion: string = versionInfo.gitVersion;
