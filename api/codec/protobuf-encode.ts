@@ -1,6 +1,6 @@
 // Encoders from the JSON shape to the wire, made per message from the type table on first use. Byte for byte what the
 // reference writes: fields in ascending order, non-nullable values always, map keys sorted by their bytes.
-import { Writer } from "protobufjs/minimal.js";
+import type { Writer } from "protobufjs/minimal.js";
 import { parseDurationMs } from "../duration.ts";
 import {
   messageNamed,
@@ -20,13 +20,10 @@ const encoders = new Map<string, Write>();
 export function encoderOf(messageName: string): Write {
   let encoder = encoders.get(messageName);
   if (!encoder) {
-    // A recursive type finds the forwarder while its encoder is being made.
-    let made: Write | undefined;
-    encoders.set(messageName, (writer, value) => made!(writer, value));
     const message = messageNamed(messageName);
     if (!message) throw new Error(`protobuf: no message ${messageName}`);
-    made = specialEncoder(message) ?? messageEncoder(message);
-    encoder = made;
+    // Inner messages are looked up when first written, so recursive types need no care here.
+    encoder = specialEncoder(message) ?? messageEncoder(message);
     encoders.set(messageName, encoder);
   }
   return encoder;

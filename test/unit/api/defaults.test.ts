@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-explicit-any -- documents are looked into freely here */
 import { applyDefaults, createDefaulter } from "../../../api/defaults.ts";
 import { builtinCatalogue } from "../../../api/catalogue.ts";
 

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-explicit-any -- documents are looked into freely here */
 import { builtinCatalogue } from "../../../api/catalogue.ts";
 import {
   createOpenApiService,
