@@ -1,9 +1,12 @@
 // Subresources with their own code (scale, binding, eviction, token, finalize …): the strategy's handler, with guarded
 // access to the parent. A PATCH reads through the handler, patches, and updates through it.
 import { errors } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../../api/patch/json-patch.ts";
 import { applyMergePatch } from "../../api/patch/merge-patch.ts";
+import type { PatchSchema } from "../../api/patch/patch-schema.ts";
+import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
+import { schemaFor } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import { Call } from "./call.ts";
 import { remove } from "./delete.ts";
@@ -45,8 +48,16 @@ export async function patchSubresource(
   const changed =
     type === "json"
       ? applyJsonPatch(copy, parseJsonPatch(document))
-      : applyMergePatch(copy, document);
+      : type === "strategic"
+        ? applyStrategicMergePatch(copy, document, schemaOf(copy))
+        : applyMergePatch(copy, document);
   return runSubresource(call, "update", changed);
+}
+
+/** Of what the handler returned: the parent's kind or one of its own. */
+function schemaOf(object: AnyObject): PatchSchema {
+  const { group, version } = parseApiVersion(object.apiVersion ?? "");
+  return schemaFor(group, version, object.kind ?? "") ?? { type: "json" };
 }
 
 function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {

@@ -1,6 +1,7 @@
 // Subresources of pods with their own code: binding (the scheduler's one write), eviction (deletion that asks the
 // disruption budgets first) and ephemeralcontainers (the only way to add them).
 // For a PATCH of a subresource the registry reads with "get", patches, and calls again with "update" and the result.
+import { applyDefaults } from "../../../api/defaults.ts";
 import { ApiError, errors } from "../../../api/errors.ts";
 import { formatTime } from "../../../api/clock.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
@@ -200,6 +201,7 @@ const ephemeralContainers: SubresourceHandler = {
         ...pod.spec,
         ephemeralContainers: wanted.map((container) => ({ ...container })),
       };
+      applyDefaults(pod, { group: "", version: "v1", kind: "Pod" });
       const problems = validatePodSpec("spec", pod.spec);
       if (problems.length > 0)
         throw errors.invalid(

@@ -205,15 +205,21 @@ function assignPorts(
 /** What a PUT left out and the stored service has, so that a manifest can be replaced without knowing it. */
 function carryOver(spec: ServiceSpec, was: ServiceSpec): void {
   if (needsIp(spec) && needsIp(was)) {
-    if (!spec.clusterIP && !spec.clusterIPs?.length && was.clusterIP) {
+    const listSame = sameValue(spec.clusterIPs, was.clusterIPs);
+    if (
+      !spec.clusterIP &&
+      (listSame || !spec.clusterIPs?.length) &&
+      was.clusterIP
+    ) {
       spec.clusterIP = was.clusterIP;
       if (was.clusterIPs) spec.clusterIPs = [...was.clusterIPs];
-    } else if (
-      spec.clusterIP === was.clusterIP &&
-      !spec.clusterIPs?.length &&
-      was.clusterIPs
-    ) {
-      spec.clusterIPs = [...was.clusterIPs];
+    } else if (spec.clusterIP === was.clusterIP) {
+      // Who knows only one of the two fields changes only that one.
+      if (!spec.clusterIPs?.length && was.clusterIPs)
+        spec.clusterIPs = [...was.clusterIPs];
+      else if (!listSame) spec.clusterIP = spec.clusterIPs?.[0] ?? "";
+    } else if (spec.clusterIP && listSame) {
+      spec.clusterIPs = [spec.clusterIP, ...(was.clusterIPs?.slice(1) ?? [])];
     }
     if (!spec.ipFamilies?.length && was.ipFamilies)
       spec.ipFamilies = [...was.ipFamilies];

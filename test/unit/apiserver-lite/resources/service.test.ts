@@ -206,6 +206,18 @@ describe("updates", () => {
     strategy.rollback!(object, context);
     expect([pool.ips[0]!.used, pool.ports.used]).toEqual([1, 1]);
   });
+  test("changing the one field is changing the address", async () => {
+    const { strategy, old, context } = await stored({});
+    const object = service({
+      clusterIP: "10.96.0.99",
+      clusterIPs: specOf(old).clusterIPs,
+    });
+    await strategy.prepareForUpdate!(object, old, context);
+    expect(strategy.validateUpdate!(object, old, context)[0]).toMatchObject({
+      field: "spec.clusterIPs[0]",
+      detail: expect.stringContaining("may not change once set"),
+    });
+  });
   test("the address stays", async () => {
     const { strategy, old, context } = await stored({});
     const object = service({ clusterIP: "10.96.0.99" });
