@@ -7,6 +7,7 @@ import { dns1035Problems, nameRule } from "../../../api/names.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Service, ServiceSpec } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels, orNone } from "../../printing/age.ts";
+import { sameValue } from "../field-checks.ts";
 import type {
   ResourceStrategy,
   StrategyContext,
