@@ -19,6 +19,22 @@ export interface Peer {
   goAway?: () => void;
 }
 
+export interface FrameStream {
+  readonly out: Writable;
+  end(): void;
+}
+
+const lineEnd = Buffer.from("\r\n");
+
+/** A chunk of the chunked transfer coding. */
+export function chunkOf(bytes: Buffer): Buffer {
+  return Buffer.concat([
+    Buffer.from(`${bytes.length.toString(16)}\r\n`),
+    bytes,
+    lineEnd,
+  ]);
+}
+
 export interface Exchange {
   readonly method: string;
   /** Path and query as sent. */
@@ -26,6 +42,8 @@ export interface Exchange {
   readonly headers: IncomingHttpHeaders;
   readonly peer: Peer;
   readonly http2: boolean;
+  /** Streams are framed by the chunked coding of HTTP/1.1. */
+  readonly chunks: boolean;
   readonly body: Readable;
   /** Headers have been sent. */
   readonly started: boolean;
@@ -39,6 +57,11 @@ export interface Exchange {
     body?: Uint8Array | string,
   ): void;
   open(status: number, headers: OutgoingHttpHeaders): Writable;
+  /**
+   * The same for many small frames shared by many streams. With `chunks` each has to be written as an HTTP chunk
+   * (`chunkOf`), so that one buffer with its framing serves all HTTP/1.1 watchers with one write.
+   */
+  stream(status: number, headers: OutgoingHttpHeaders): FrameStream;
   /** Called once, when the answer is complete or the client has gone. */
   onClose(callback: () => void): void;
   destroy(): void;
@@ -54,6 +77,9 @@ export class Http1Exchange implements Exchange {
     readonly peer: Peer,
   ) {}
 
+  get chunks(): boolean {
+    return this.request.httpVersionMinor > 0;
+  }
   get method(): string {
     return this.request.method ?? "GET";
   }
@@ -99,6 +125,20 @@ export class Http1Exchange implements Exchange {
     return this.response;
   }
 
+  stream(status: number, headers: OutgoingHttpHeaders): FrameStream {
+    const out = this.open(status, headers);
+    const { response, chunks } = this;
+    // From here on the framing is ours.
+    response.chunkedEncoding = false;
+    return {
+      out,
+      end: () => {
+        if (chunks) response.write("0\r\n\r\n");
+        response.end();
+      },
+    };
+  }
+
   onClose(callback: () => void): void {
     this.response.once("close", callback);
   }
@@ -110,13 +150,17 @@ export class Http1Exchange implements Exchange {
 
 export class Http2Exchange implements Exchange {
   readonly http2 = true;
+  readonly chunks = false;
   status = 0;
+  readonly #stream: ServerHttp2Stream;
 
   constructor(
-    private readonly stream: ServerHttp2Stream,
+    stream: ServerHttp2Stream,
     readonly headers: IncomingHttpHeaders,
     readonly peer: Peer,
-  ) {}
+  ) {
+    this.#stream = stream;
+  }
 
   get method(): string {
     return this.headers[":method"] as string;
@@ -125,13 +169,13 @@ export class Http2Exchange implements Exchange {
     return this.headers[":path"] as string;
   }
   get body(): Readable {
-    return this.stream;
+    return this.#stream;
   }
   get started(): boolean {
-    return this.stream.headersSent;
+    return this.#stream.headersSent;
   }
   get closed(): boolean {
-    return this.stream.closed || this.stream.destroyed;
+    return this.#stream.closed || this.#stream.destroyed;
   }
 
   respond(
@@ -150,24 +194,29 @@ export class Http2Exchange implements Exchange {
       headers["content-length"] ??=
         typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
     }
-    this.stream.respond(headers, { endStream: empty });
-    if (!empty) this.stream.end(body);
+    this.#stream.respond(headers, { endStream: empty });
+    if (!empty) this.#stream.end(body);
   }
 
   open(status: number, headers: OutgoingHttpHeaders): Writable {
     this.status = status;
     if (!this.closed) {
       headers[":status"] = status;
-      this.stream.respond(headers);
+      this.#stream.respond(headers);
     }
-    return this.stream;
+    return this.#stream;
+  }
+
+  stream(status: number, headers: OutgoingHttpHeaders): FrameStream {
+    const out = this.open(status, headers);
+    return { out, end: () => out.end() };
   }
 
   onClose(callback: () => void): void {
-    this.stream.once("close", callback);
+    this.#stream.once("close", callback);
   }
 
   destroy(): void {
-    this.stream.close(8);
+    this.#stream.close(8);
   }
 }

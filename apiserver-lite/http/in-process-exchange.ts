@@ -2,11 +2,12 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { PassThrough, type Readable, Writable } from "node:stream";
 import type { UserInfo } from "../../api/contracts.ts";
-import type { Exchange, Peer } from "./exchange.ts";
+import type { Exchange, FrameStream, Peer } from "./exchange.ts";
 import type { Front } from "./front.ts";
 
 class InProcessExchange implements Exchange {
   readonly http2 = false;
+  readonly chunks = false;
   readonly headers: IncomingHttpHeaders;
   readonly peer: Peer = {
     remoteAddress: "127.0.0.1",
@@ -59,6 +60,11 @@ class InProcessExchange implements Exchange {
         done();
       },
     });
+  }
+
+  stream(status: number): FrameStream {
+    const out = this.open(status);
+    return { out, end: () => out.end() };
   }
 
   onClose(callback: () => void): void {

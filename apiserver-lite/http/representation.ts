@@ -6,6 +6,8 @@ import type { CacheEvent } from "../cache/history.ts";
 import { encodeObject } from "../cache/watch-cache.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/list.ts";
+import type { WatchType } from "../registry/watch.ts";
+import { chunkOf } from "./exchange.ts";
 import type { Format } from "./formats.ts";
 import type { Negotiated } from "./negotiation.ts";
 import { partialMetadata, TableMaker } from "./table.ts";
@@ -94,8 +96,20 @@ export class Representation {
       : parts;
   }
 
+  /** The same as a chunk of HTTP/1.1. */
+  chunk(type: WatchType, event: CacheEvent): Buffer {
+    const id = `chunk|${type}|${this.#id}|${this.options.includeObject}`;
+    const frames = (event.frames ??= new Map<string, Buffer>());
+    let chunk = frames.get(id);
+    if (!chunk) {
+      chunk = chunkOf(this.event(type, event));
+      frames.set(id, chunk);
+    }
+    return chunk;
+  }
+
   /** The watch event; shared by all watchers of this representation. */
-  event(type: "ADDED" | "MODIFIED" | "DELETED", event: CacheEvent): Buffer {
+  event(type: WatchType, event: CacheEvent): Buffer {
     const id = `${type}|${this.#id}|${this.options.includeObject}`;
     const frames = (event.frames ??= new Map<string, Buffer>());
     let frame = frames.get(id);

@@ -631,8 +631,11 @@ export class ResourceHandler {
         : [query.fieldSelector, `metadata.name=${call.name}`]
             .filter(Boolean)
             .join(",");
-    const response = new WatchResponse(shown, this.#flusher, () =>
-      exchange.destroy(),
+    const response = new WatchResponse(
+      shown,
+      this.#flusher,
+      exchange.chunks,
+      () => exchange.destroy(),
     );
     const asksSeconds = integer(
       call.query.get("timeoutSeconds"),
@@ -650,7 +653,7 @@ export class ResourceHandler {
     }
     const live = opened;
     if (exchange.closed) return live.close();
-    const out = exchange.open(200, this.#streamHeaders(asked, shown));
+    const stream = exchange.stream(200, this.#streamHeaders(asked, shown));
     const timeoutMs =
       asksSeconds > 0
         ? asksSeconds * 1000
@@ -677,8 +680,8 @@ export class ResourceHandler {
     };
     this.#watches.add(finish);
     exchange.onClose(close);
-    out.on("error", close);
-    response.attach(out);
+    stream.out.on("error", close);
+    response.attach(stream);
   }
 
   #streamHeaders(asked: Asked, shown: Representation): OutgoingHttpHeaders {

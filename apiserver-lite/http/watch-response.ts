@@ -4,6 +4,7 @@ import type { Writable } from "node:stream";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { WatchSink } from "../registry/watch.ts";
+import { chunkOf, type FrameStream } from "./exchange.ts";
 import type { Representation } from "./representation.ts";
 
 /** Unsent bytes of one watcher; beyond it is cut. */
@@ -32,6 +33,7 @@ export class WatchResponse implements WatchSink {
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #dirty = false;
+  #stream: FrameStream | undefined;
   #out: Writable | undefined;
   #initial: readonly CacheEntry[] | undefined;
   #initialAt = 0;
@@ -40,6 +42,8 @@ export class WatchResponse implements WatchSink {
   constructor(
     private readonly representation: Representation,
     private readonly flusher: WatchFlusher,
+    /** Frames go out as HTTP/1.1 chunks. */
+    private readonly chunked: boolean,
     /** Cuts the watcher off. */
     private readonly cut: () => void,
   ) {}
@@ -49,16 +53,22 @@ export class WatchResponse implements WatchSink {
   }
 
   event(type: "ADDED" | "MODIFIED" | "DELETED", event: CacheEvent): void {
-    this.#push(this.representation.event(type, event));
+    this.#push(
+      this.chunked
+        ? this.representation.chunk(type, event)
+        : this.representation.event(type, event),
+    );
   }
 
   bookmark(revision: number, initialEnd: boolean): void {
-    this.#push(this.representation.bookmark(revision, initialEnd));
+    const frame = this.representation.bookmark(revision, initialEnd);
+    this.#push(this.chunked ? chunkOf(frame) : frame);
   }
 
   /** The headers have been sent: from here on frames flow. */
-  attach(out: Writable): void {
-    this.#out = out;
+  attach(stream: FrameStream): void {
+    this.#stream = stream;
+    this.#out = stream.out;
     if (this.#initial) this.#sendInitial();
     else if (this.#queue.length > 0) this.flush();
   }
@@ -81,7 +91,7 @@ export class WatchResponse implements WatchSink {
     if (this.#closed) return;
     this.flush();
     this.#closed = true;
-    this.#out?.end();
+    this.#stream?.end();
   }
 
   close(): void {
@@ -115,7 +125,8 @@ export class WatchResponse implements WatchSink {
         frames.push(frame);
         bytes += frame.length;
       }
-      if (!out.write(Buffer.concat(frames, bytes))) {
+      const joined = Buffer.concat(frames, bytes);
+      if (!out.write(this.chunked ? chunkOf(joined) : joined)) {
         out.once("drain", () => this.#sendInitial());
         return;
       }
