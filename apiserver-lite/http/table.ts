@@ -1,40 +1,10 @@
 // Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. The JSON of a row's
 // metadata is kept with the entry; cells hold ages and are made anew for every answer.
-import columnFacts from "../../api/facts/table-columns.json";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
+import { cellsOf, columnsOf, type Cell } from "../printing/table.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { IncludeObject } from "./representation.ts";
-
-interface Column {
-  name: string;
-  type: string;
-  format: string;
-  description: string;
-  priority: number;
-}
-
-const columnTable = columnFacts as unknown as Readonly<
-  Record<string, readonly (readonly [string, string, string, number])[]>
->;
-
-const nameDescription =
-  "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
-
-function columnsOf({ info, strategy }: Endpoint): Column[] {
-  const known = strategy.printRow && columnTable[`${info.kind}.${info.group}`];
-  const rows = known ?? [
-    ["Name", "string", "name", 0] as const,
-    ["Created At", "date", "", 0] as const,
-  ];
-  return rows.map(([name, type, format, priority]) => ({
-    name,
-    type,
-    format,
-    description: name === "Name" ? nameDescription : "",
-    priority,
-  }));
-}
 
 export function partialMetadata(
   object: Readonly<AnyObject>,
@@ -105,14 +75,12 @@ export class TableMaker {
       kind: "Table",
       apiVersion: this.metaVersion,
       metadata,
-      columnDefinitions: columnsOf(this.endpoint),
+      columnDefinitions: columnsOf(this.endpoint.info, this.endpoint.strategy),
     };
   }
 
-  #cells(object: AnyObject): (string | number | boolean | null)[] {
-    return this.endpoint.strategy.printRow
-      ? this.endpoint.strategy.printRow(object, this.now())
-      : [object.metadata.name, object.metadata.creationTimestamp ?? null];
+  #cells(object: AnyObject): Cell[] {
+    return cellsOf(this.endpoint.strategy, object, this.now());
   }
 
   #shown(object: AnyObject): object | null {

@@ -3,8 +3,8 @@ import { builtinCatalogue } from "../../../../api/catalogue.ts";
 import columnFacts from "../../../../api/facts/table-columns.json";
 import type { AnyObject } from "../../../../api/object.ts";
 import {
-  tableCells,
-  tableColumns,
+  cellsOf,
+  columnsOf,
 } from "../../../../apiserver-lite/printing/table.ts";
 import { strategyFor } from "../../../../apiserver-lite/resources/index.ts";
 
@@ -38,11 +38,12 @@ test("many kinds print", () => expect(infos.length).toBeGreaterThan(40));
 test.each(infos.map((info) => [`${info.kind}.${info.group}`, info] as const))(
   "%s",
   (key, info) => {
-    const columns = tableColumns(info);
+    const strategy = strategyFor(info.group, info.resource)!;
+    const columns = columnsOf(info, strategy);
     expect(columns).toHaveLength(
       (columnFacts as unknown as Record<string, unknown[]>)[key]!.length,
     );
-    const cells = tableCells(info, sample, Date.parse("2025-01-01T00:01:00Z"));
+    const cells = cellsOf(strategy, sample, Date.parse("2025-01-01T00:01:00Z"));
     expect(cells).toHaveLength(columns.length);
     for (const [index, { name, type }] of columns.entries()) {
       // The reference puts numbers and booleans into some columns it declares as strings.
