@@ -134,19 +134,6 @@ export function describeStoreContract(
       expect((await put(store, "/r/a", "2", 0)).ok).toBe(true);
     });
 
-    it("sees its own pending writes: create, update and delete in one turn", async () => {
-      const results = await Promise.all([
-        put(store, "/r/a", "1", 0),
-        put(store, "/r/a", "2"),
-        remove(store, "/r/a"),
-        put(store, "/r/b", "3", 0),
-      ]);
-      expect(results.every((result) => result.ok)).toBe(true);
-      expect((await store.list("/r/")).values.map(({ key }) => key)).toEqual([
-        "/r/b",
-      ]);
-    });
-
     it("tells listeners every event in order, before the write resolves", async () => {
       const seen: StoreEvent[] = [];
       const stop = store.subscribe(
@@ -213,6 +200,19 @@ export function describeStoreContract(
     });
 
     if (engine.local) {
+      it("sees its own pending writes: create, update and delete in one turn", async () => {
+        const results = await Promise.all([
+          put(store, "/r/a", "1", 0),
+          put(store, "/r/a", "2"),
+          remove(store, "/r/a"),
+          put(store, "/r/b", "3", 0),
+        ]);
+        expect(results.every((result) => result.ok)).toBe(true);
+        expect((await store.list("/r/")).values.map(({ key }) => key)).toEqual([
+          "/r/b",
+        ]);
+      });
+
       it("calls encode synchronously with the revision of the write", async () => {
         let told = 0;
         const result = store.write({

@@ -1,0 +1,207 @@
+// Calls to an etcd cluster over gRPC. One connection to one server at a time; when it is not available the next server
+// takes its place. A call that changes nothing is tried on every server; one that changes something only once, because
+// it may have happened.
+import type {
+  ChannelCredentials,
+  Client,
+  ClientDuplexStream,
+  ServiceError,
+} from "@grpc/grpc-js";
+import type { Type } from "protobufjs";
+import { StoreError } from "../store.ts";
+import {
+  etcdMessages,
+  methods,
+  type Method,
+  type WatchResponse,
+} from "./messages.ts";
+
+export interface EtcdTls {
+  /** PEM */
+  readonly ca?: Buffer;
+  readonly certificate?: Buffer;
+  readonly key?: Buffer;
+}
+
+export interface EtcdClientOptions {
+  /** e.g. https://10.0.0.1:2379 */
+  readonly servers: readonly string[];
+  readonly tls?: EtcdTls;
+  readonly timeoutMs: number;
+}
+
+const UNAVAILABLE = 14;
+
+export class EtcdClient {
+  readonly #options: EtcdClientOptions;
+  #grpc: typeof import("@grpc/grpc-js") | undefined;
+  readonly #types = new Map<string, Type>();
+  #current: Client | undefined;
+  #index = 0;
+  #closed = false;
+
+  constructor(options: EtcdClientOptions) {
+    if (options.servers.length === 0)
+      throw new RangeError("at least one etcd server is needed");
+    this.#options = options;
+  }
+
+  /** Loads gRPC; connects with the first call. */
+  async start(): Promise<void> {
+    this.#grpc = await import("@grpc/grpc-js");
+    const { Root } = await import("protobufjs");
+    const root = Root.fromJSON(etcdMessages);
+    for (const { request, response } of Object.values(methods)) {
+      this.#types.set(request, root.lookupType(request));
+      this.#types.set(response, root.lookupType(response));
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#current?.close();
+    this.#current = undefined;
+  }
+
+  /** @param repeatable may be done again on another server */
+  async call<T>(
+    name: Exclude<keyof typeof methods, "watch">,
+    request: object,
+    repeatable: boolean,
+  ): Promise<T> {
+    const attempts = repeatable ? this.#options.servers.length + 1 : 1;
+    for (let attempt = 1; ; attempt++) {
+      const client = this.#connection();
+      try {
+        return await this.#unary<T>(client, methods[name], request);
+      } catch (error) {
+        const failure = error as ServiceError;
+        if (failure.code === UNAVAILABLE) this.#leave(client);
+        if (failure.code !== UNAVAILABLE || attempt >= attempts)
+          throw asStoreError(failure);
+      }
+    }
+  }
+
+  /** One watch over all keys of a prefix. `onEnd` is called once, with why it ended. */
+  watch(
+    create: object,
+    onResponse: (response: WatchResponse) => void,
+    onEnd: (error: Error) => void,
+  ): { cancel(): void } {
+    const client = this.#connection();
+    const { path, request, response } = methods.watch;
+    const stream: ClientDuplexStream<object, WatchResponse> =
+      client.makeBidiStreamRequest(
+        path,
+        this.#encoder(request),
+        this.#decoder<WatchResponse>(response),
+      );
+    let ended = false;
+    const end = (error: Error): void => {
+      if (ended) return;
+      ended = true;
+      stream.cancel();
+      onEnd(error);
+    };
+    stream.on("data", onResponse);
+    stream.on("error", (error: ServiceError) => {
+      if (error.code === UNAVAILABLE && !ended) this.#leave(client);
+      end(asStoreError(error));
+    });
+    stream.on("end", () =>
+      end(new StoreError("unavailable", "etcd ended the watch")),
+    );
+    stream.write({ createRequest: create });
+    return {
+      cancel: () => {
+        ended = true;
+        stream.cancel();
+      },
+    };
+  }
+
+  #unary<T>(
+    client: Client,
+    { path, request, response }: Method,
+    message: object,
+  ): Promise<T> {
+    const deadline = Date.now() + this.#options.timeoutMs;
+    return new Promise<T>((resolve, reject) => {
+      client.makeUnaryRequest<object, T>(
+        path,
+        this.#encoder(request),
+        this.#decoder<T>(response),
+        message,
+        { deadline },
+        (error, value) => {
+          if (error) reject(error);
+          else resolve(value!);
+        },
+      );
+    });
+  }
+
+  #connection(): Client {
+    if (this.#closed || !this.#grpc)
+      throw new StoreError("closed", "the store is closed");
+    if (this.#current) return this.#current;
+    const url = new URL(
+      this.#options.servers[this.#index % this.#options.servers.length]!,
+    );
+    this.#current = new this.#grpc.Client(
+      `${url.hostname}:${url.port || "2379"}`,
+      this.#credentials(url),
+      {
+        "grpc.max_receive_message_length": -1,
+        "grpc.max_send_message_length": -1,
+        "grpc.keepalive_time_ms": 30_000,
+        "grpc.keepalive_timeout_ms": 10_000,
+      },
+    );
+    return this.#current;
+  }
+
+  #credentials(url: URL): ChannelCredentials {
+    const { credentials } = this.#grpc!;
+    if (url.protocol !== "https:") return credentials.createInsecure();
+    const { ca, certificate, key } = this.#options.tls ?? {};
+    return credentials.createSsl(ca ?? null, key ?? null, certificate ?? null);
+  }
+
+  /** The next call goes to the next server. */
+  #leave(client: Client): void {
+    if (this.#current !== client) return;
+    this.#current = undefined;
+    this.#index++;
+    client.close();
+  }
+
+  #encoder(name: string): (message: object) => Buffer {
+    const type = this.#types.get(name)!;
+    return (message) =>
+      Buffer.from(type.encode(type.fromObject(message)).finish());
+  }
+
+  #decoder<T>(name: string): (bytes: Buffer) => T {
+    const type = this.#types.get(name)!;
+    return (bytes) =>
+      type.toObject(type.decode(bytes), {
+        longs: String,
+        defaults: true,
+        arrays: true,
+        bytes: Buffer,
+      }) as T;
+  }
+}
+
+function asStoreError(error: ServiceError | StoreError): StoreError {
+  if (error instanceof StoreError) return error;
+  const text = error.details || error.message;
+  const code = /database space exceeded/.test(text)
+    ? "full"
+    : /required revision has been compacted/.test(text)
+      ? "compacted"
+      : "unavailable";
+  return new StoreError(code, `etcd: ${text}`, { cause: error });
+}

@@ -1,0 +1,417 @@
+// The store on an etcd cluster, shared with other API servers. Revisions are etcd's own; one watch over the prefix feeds
+// the listeners, and a write is answered after the watch has brought its event.
+//
+// The watch reconnects with back-off and goes on after the last revision it saw; when etcd has compacted that away the
+// subscribers are told that they have lost events.
+import type { Logger } from "pino";
+import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
+import { EventHistory } from "../local/event-history.ts";
+import {
+  StoreError,
+  type Store,
+  type StoredValue,
+  type StoreEvent,
+  type StoreListener,
+  type WriteOp,
+  type WriteResult,
+} from "../store.ts";
+import { EtcdClient, type EtcdTls } from "./etcd-client.ts";
+import { LeasePool } from "./lease-pool.ts";
+import type {
+  KeyValue,
+  RangeResponse,
+  TxnResponse,
+  WatchResponse,
+} from "./messages.ts";
+
+export interface EtcdStoreOptions {
+  readonly servers: readonly string[];
+  readonly tls?: EtcdTls;
+  /** Takes the place of `root` in etcd's keys. Default: the same as root. */
+  readonly prefix?: string;
+  /** What every key begins with. Default: /registry */
+  readonly root?: string;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** Of one call. Default 10 s. */
+  readonly timeoutMs?: number;
+  /** History older than this is compacted away; 0: never by us. Default 5 min. */
+  readonly compactionIntervalMs?: number;
+}
+
+const PAGE_SIZE = 500;
+const EVENT_WAIT_MS = 5_000;
+const MIN_RETRY_MS = 50;
+const MAX_RETRY_MS = 5_000;
+
+interface InFlight {
+  readonly value: Uint8Array | undefined;
+  readonly attachment: unknown;
+}
+
+export class EtcdStore implements Store {
+  readonly #client: EtcdClient;
+  readonly #leases: LeasePool;
+  readonly #clock: Clock;
+  readonly #logger: Logger | undefined;
+  readonly #prefix: string;
+  readonly #root: string;
+  readonly #compactionIntervalMs: number;
+  readonly #history = new EventHistory();
+  /** Own writes whose event has not come yet, by key. */
+  readonly #inFlight = new Map<string, Set<InFlight>>();
+  readonly #waiters = new Set<{ revision: number; resolve: () => void }>();
+  readonly #timers = new Set<Timer>();
+  #watch: { cancel(): void } | undefined;
+  #retryMs = MIN_RETRY_MS;
+  /** Of the newest event given to listeners. */
+  #delivered = 0;
+  /** The newest ever heard of. */
+  #revision = 0;
+  #state: "new" | "open" | "closed" = "new";
+
+  constructor(options: EtcdStoreOptions) {
+    const { servers, tls, timeoutMs = 10_000, root = "/registry" } = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger;
+    this.#root = root;
+    this.#prefix = options.prefix ?? root;
+    this.#compactionIntervalMs = options.compactionIntervalMs ?? 300_000;
+    this.#client = new EtcdClient({
+      servers,
+      timeoutMs,
+      ...(tls ? { tls } : {}),
+    });
+    this.#leases = new LeasePool(this.#client, this.#clock);
+  }
+
+  async start(): Promise<void> {
+    await this.#client.start();
+    const { header } = await this.#client.call<RangeResponse>(
+      "range",
+      { key: Buffer.from(`${this.#prefix}/`), countOnly: true },
+      true,
+    );
+    this.#revision = this.#delivered = Number(header.revision);
+    this.#history.reset(this.#revision);
+    this.#state = "open";
+    this.#openWatch();
+    this.#scheduleCompaction();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#state !== "open") {
+      this.#client.close();
+      return;
+    }
+    // Writes in flight settle first.
+    const until = this.#clock.monotonic() + EVENT_WAIT_MS;
+    while (this.#inFlight.size > 0 && this.#clock.monotonic() < until)
+      await this.#sleep(5);
+    this.#state = "closed";
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#watch?.cancel();
+    this.#client.close();
+    this.#history.clear();
+    for (const { resolve } of this.#waiters) resolve();
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  async list(
+    prefix: string,
+  ): Promise<{ revision: number; values: StoredValue[] }> {
+    this.#checkOpen();
+    const rangeEnd = endOfPrefix(this.#toEtcd(prefix));
+    let key = this.#toEtcd(prefix);
+    let revision = 0;
+    const values: StoredValue[] = [];
+    for (;;) {
+      const page = await this.#client.call<RangeResponse>(
+        "range",
+        { key, rangeEnd, limit: PAGE_SIZE, revision },
+        true,
+      );
+      revision ||= Number(page.header.revision);
+      for (const kv of page.kvs) values.push(this.#storedValue(kv));
+      if (!page.more) break;
+      key = Buffer.concat([page.kvs.at(-1)!.key, Buffer.from([0])]);
+    }
+    this.#revision = Math.max(this.#revision, revision);
+    return { revision, values };
+  }
+
+  async get(key: string): Promise<StoredValue | undefined> {
+    this.#checkOpen();
+    const { kvs } = await this.#client.call<RangeResponse>(
+      "range",
+      { key: this.#toEtcd(key) },
+      true,
+    );
+    return kvs[0] && this.#storedValue(kvs[0]);
+  }
+
+  async write(op: WriteOp): Promise<WriteResult> {
+    this.#checkOpen();
+    const value = op.encode(0);
+    const key = this.#toEtcd(op.key);
+    const own: InFlight = { value, attachment: op.attachment };
+    const lease =
+      value && op.ttlSeconds
+        ? await this.#leases.leaseFor(op.ttlSeconds)
+        : undefined;
+    this.#remember(op.key, own);
+    try {
+      const compare =
+        op.expectedRevision !== undefined
+          ? [{ result: 0, target: 2, key, modRevision: op.expectedRevision }]
+          : // An unconditional delete wants something to delete.
+            value
+            ? []
+            : [{ result: 1, target: 0, key, version: 0 }];
+      const success = value
+        ? { requestPut: { key, value, ...(lease ? { lease } : {}) } }
+        : { requestDeleteRange: { key } };
+      const answer = await this.#client.call<TxnResponse>(
+        "txn",
+        { compare, success: [success], failure: [{ requestRange: { key } }] },
+        false,
+      );
+      const revision = Number(answer.header.revision);
+      if (!answer.succeeded) {
+        const current = answer.responses[0]?.responseRange?.kvs[0];
+        return { ok: false, current: current && this.#storedValue(current) };
+      }
+      // Expected not to exist, and deleted: nothing happened.
+      if (!value && answer.responses[0]?.responseDeleteRange?.deleted === "0")
+        return { ok: false, current: undefined };
+      await this.#deliveredUpTo(revision);
+      this.#revision = Math.max(this.#revision, revision);
+      return { ok: true, revision };
+    } finally {
+      this.#forget(op.key, own);
+    }
+  }
+
+  subscribe(
+    afterRevision: number,
+    listener: StoreListener,
+    onLost: (error: Error) => void,
+  ): () => void {
+    // The list may have been newer than what the watch had brought by then.
+    const newer: StoreListener = (events) => {
+      const wanted =
+        events[0]!.revision > afterRevision
+          ? events
+          : events.filter((event) => event.revision > afterRevision);
+      if (wanted.length > 0) listener(wanted);
+    };
+    return this.#history.subscribe(
+      Math.min(afterRevision, this.#delivered),
+      newer,
+      onLost,
+    );
+  }
+
+  async healthy(): Promise<void> {
+    this.#checkOpen();
+    await this.#client.call<RangeResponse>(
+      "range",
+      { key: Buffer.from("health"), countOnly: true },
+      true,
+    );
+  }
+
+  #checkOpen(): void {
+    if (this.#state !== "open")
+      throw new StoreError("closed", "the store is closed");
+  }
+
+  #toEtcd(key: string): Buffer {
+    return Buffer.from(this.#prefix + key.slice(this.#root.length));
+  }
+
+  #fromEtcd(key: Buffer): string {
+    return this.#root + key.toString().slice(this.#prefix.length);
+  }
+
+  #storedValue({ key, value, modRevision }: KeyValue): StoredValue {
+    return { key: this.#fromEtcd(key), value, revision: Number(modRevision) };
+  }
+
+  #openWatch(): void {
+    const key = Buffer.from(`${this.#prefix}/`);
+    const create = {
+      key,
+      rangeEnd: endOfPrefix(key),
+      startRevision: this.#delivered + 1,
+      progressNotify: true,
+    };
+    try {
+      this.#watch = this.#client.watch(
+        create,
+        (response) => this.#take(response),
+        (error) => this.#reopenWatch(error),
+      );
+    } catch (error) {
+      this.#reopenWatch(error as Error);
+    }
+  }
+
+  #reopenWatch(error: Error): void {
+    if (this.#state !== "open") return;
+    this.#logger?.warn(
+      { err: error, retryMs: this.#retryMs },
+      "the watch on etcd ended; opening it again",
+    );
+    this.#after(this.#retryMs, () => this.#openWatch());
+    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+  }
+
+  #take(response: WatchResponse): void {
+    if (this.#state !== "open") return;
+    if (response.canceled) {
+      this.#watch?.cancel();
+      const compacted = Number(response.compactRevision);
+      if (compacted > 0) {
+        this.#delivered = Math.max(this.#delivered, compacted - 1);
+        this.#history.reset(this.#delivered);
+        this.#history.lose(
+          new StoreError(
+            "compacted",
+            `etcd has compacted revision ${compacted}`,
+          ),
+        );
+      }
+      this.#reopenWatch(
+        new StoreError(
+          "unavailable",
+          `etcd canceled the watch: ${response.cancelReason}`,
+        ),
+      );
+      return;
+    }
+    this.#retryMs = MIN_RETRY_MS;
+    if (response.events.length === 0) {
+      // A progress notice: nothing of ours happened up to here.
+      if (!response.created) this.#advance(Number(response.header.revision));
+      return;
+    }
+    const events = response.events.map(({ type, kv }) => this.#event(type, kv));
+    const newest = events.at(-1)!.revision;
+    this.#delivered = newest;
+    this.#history.publish(events);
+    this.#advance(newest);
+  }
+
+  #event(type: number, kv: KeyValue): StoreEvent {
+    const key = this.#fromEtcd(kv.key);
+    const value = type === 0 ? kv.value : undefined;
+    return {
+      type: value ? "put" : "delete",
+      key,
+      value,
+      revision: Number(kv.modRevision),
+      attachment: this.#attachmentOf(key, value),
+    };
+  }
+
+  /** The event of an own write is known by its bytes: what was attached describes just these. */
+  #attachmentOf(key: string, value: Uint8Array | undefined): unknown {
+    for (const own of this.#inFlight.get(key) ?? []) {
+      if (
+        own.value && value
+          ? Buffer.compare(own.value, value) === 0
+          : own.value === value
+      )
+        return own.attachment;
+    }
+    return undefined;
+  }
+
+  #advance(revision: number): void {
+    this.#delivered = Math.max(this.#delivered, revision);
+    this.#revision = Math.max(this.#revision, revision);
+    for (const waiter of this.#waiters) {
+      if (waiter.revision <= this.#delivered) waiter.resolve();
+    }
+  }
+
+  /** Bounded: the write is durable, whatever became of the watch. */
+  #deliveredUpTo(revision: number): Promise<void> {
+    if (this.#delivered >= revision) return Promise.resolve();
+    return new Promise((resolve) => {
+      const waiter = {
+        revision,
+        resolve: (): void => {
+          this.#waiters.delete(waiter);
+          timer.cancel();
+          this.#timers.delete(timer);
+          resolve();
+        },
+      };
+      const timer = this.#after(EVENT_WAIT_MS, waiter.resolve);
+      this.#waiters.add(waiter);
+    });
+  }
+
+  #remember(key: string, own: InFlight): void {
+    const known = this.#inFlight.get(key);
+    if (known) known.add(own);
+    else this.#inFlight.set(key, new Set([own]));
+  }
+
+  #forget(key: string, own: InFlight): void {
+    const known = this.#inFlight.get(key);
+    known?.delete(own);
+    if (known?.size === 0) this.#inFlight.delete(key);
+  }
+
+  /** Each time, what was the newest revision one interval ago is compacted. */
+  #scheduleCompaction(): void {
+    if (this.#compactionIntervalMs <= 0) return;
+    const revision = this.#revision;
+    this.#after(this.#compactionIntervalMs, () => {
+      this.#scheduleCompaction();
+      this.#client
+        .call("compact", { revision }, false)
+        .catch((error: StoreError) => {
+          // Another server did it before us.
+          if (error.code !== "compacted")
+            this.#logger?.warn({ err: error }, "can't compact etcd");
+        });
+    });
+  }
+
+  #after(ms: number, callback: () => void): Timer {
+    const timer = this.#clock.after(ms, () => {
+      this.#timers.delete(timer);
+      callback();
+    });
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#after(ms, resolve));
+  }
+}
+
+/** The first key after all those with the prefix. */
+function endOfPrefix(prefix: Buffer): Buffer {
+  const end = Buffer.from(prefix);
+  for (let index = end.length - 1; index >= 0; index--) {
+    if (end[index]! < 0xff) {
+      end[index]!++;
+      return end.subarray(0, index + 1);
+    }
+  }
+  return Buffer.from([0]);
+}
+
+export function createEtcdStore(options: EtcdStoreOptions): Store {
+  return new EtcdStore(options);
+}
