@@ -26,8 +26,11 @@ export interface VerifiedCertificate {
 /** Verifies certificates against a bundle that may be replaced while running. */
 export class ClientCertificateVerifier {
   readonly #clock: Clock;
-  /** Keyed by the Buffer object: the TLS layer gives the same for every request of a connection. */
-  #verified = new WeakMap<Buffer, VerifiedCertificate>();
+  /**
+   * Keyed by the Buffer object: the TLS layer gives the same for every request of a connection. `null` is a refusal,
+   * which must cost no more than a success: a certificate of another authority's is asked about with every request.
+   */
+  #verified = new WeakMap<Buffer, VerifiedCertificate | null>();
   #authorities: X509Certificate[] = [];
 
   /** @param bundle PEM of the authorities */
@@ -47,10 +50,17 @@ export class ClientCertificateVerifier {
   verify(der: Buffer): VerifiedCertificate | undefined {
     const nowMs = this.#clock.now();
     const known = this.#verified.get(der);
+    if (known === null) return undefined;
     if (known)
       return nowMs >= known.notBeforeMs && nowMs <= known.notAfterMs
         ? known
         : undefined;
+    const verified = this.#examine(der, nowMs);
+    this.#verified.set(der, verified ?? null);
+    return verified;
+  }
+
+  #examine(der: Buffer, nowMs: number): VerifiedCertificate | undefined {
     try {
       const certificate = new X509Certificate(der);
       if (!verifyChain(certificate, this.#authorities, nowMs)) return undefined;
@@ -66,7 +76,7 @@ export class ClientCertificateVerifier {
       const fingerprint = certificate.fingerprint256
         .replaceAll(":", "")
         .toLowerCase();
-      const verified: VerifiedCertificate = {
+      return {
         user: {
           name: commonName,
           groups: organizations,
@@ -79,8 +89,6 @@ export class ClientCertificateVerifier {
         notBeforeMs: new Date(certificate.validFrom).getTime(),
         notAfterMs: new Date(certificate.validTo).getTime(),
       };
-      this.#verified.set(der, verified);
-      return verified;
     } catch {
       return undefined;
     }
