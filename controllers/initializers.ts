@@ -1,11 +1,16 @@
 // The controllers by the names --controllers knows them by: canonical name, the older alias, whether `*` means it too,
 // and how it is made. A maker may give nothing when its options are missing.
+import { createClusterRoleAggregationController } from "./cluster-role-aggregation.ts";
 import type { Controller, ControllerContext } from "./context.ts";
+import { createCronJobController } from "./cronjob/cronjob-controller.ts";
+import { createDaemonSetController } from "./daemonset/daemonset-controller.ts";
 import { createDeploymentController } from "./deployment/deployment-controller.ts";
 import type { Discovery } from "./discovery.ts";
+import { createDisruptionController } from "./disruption.ts";
 import { createEndpointSliceController } from "./endpoints/endpoint-slice-controller.ts";
 import { createEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { createGarbageCollector } from "./garbage-collector/garbage-collector.ts";
+import { createJobController } from "./job/job-controller.ts";
 import { createNamespaceController } from "./namespace/namespace-controller.ts";
 import { createNodeLifecycleController } from "./node/node-lifecycle.ts";
 import { createTaintEvictionController } from "./node/taint-eviction.ts";
@@ -16,6 +21,8 @@ import {
 } from "./replicaset/replica-kinds.ts";
 import { createRootCaPublisher } from "./root-ca-publisher.ts";
 import { createServiceAccountController } from "./service-account.ts";
+import { createStatefulSetController } from "./statefulset/statefulset-controller.ts";
+import { createTtlAfterFinishedController } from "./ttl-after-finished.ts";
 
 export interface Initializer {
   readonly name: string;
@@ -93,5 +100,40 @@ export const initializers: readonly Initializer[] = [
     name: "endpoints-controller",
     alias: "endpoint",
     create: createEndpointsController,
+  },
+  {
+    name: "daemonset-controller",
+    alias: "daemonset",
+    create: createDaemonSetController,
+  },
+  {
+    name: "statefulset-controller",
+    alias: "statefulset",
+    create: createStatefulSetController,
+  },
+  {
+    name: "job-controller",
+    alias: "job",
+    create: createJobController,
+  },
+  {
+    name: "cronjob-controller",
+    alias: "cronjob",
+    create: createCronJobController,
+  },
+  {
+    name: "disruption-controller",
+    alias: "disruption",
+    create: createDisruptionController,
+  },
+  {
+    name: "ttl-after-finished-controller",
+    alias: "ttl-after-finished",
+    create: createTtlAfterFinishedController,
+  },
+  {
+    name: "clusterrole-aggregation-controller",
+    alias: "clusterrole-aggregation",
+    create: createClusterRoleAggregationController,
   },
 ];

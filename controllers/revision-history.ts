@@ -1,0 +1,122 @@
+// ControllerRevisions: the past and present templates of DaemonSets and StatefulSets, numbered; equal templates share a
+// revision, whose number goes up when it becomes the newest again (a rollback).
+import { isAlreadyExists, isNotFound } from "../api/errors.ts";
+import type { KubeObject } from "../api/object.ts";
+import type { Selector } from "../api/selectors.ts";
+import type { ControllerRevision } from "../api/types/apps-v1.ts";
+import type { Client, ResourceRef } from "../client/client.ts";
+import type { Informer } from "../client/informer.ts";
+import { sameJson } from "../client/json-equality.ts";
+import { controllerReference } from "../client/owner-references.ts";
+import { controllerRevisions } from "../client/resources.ts";
+import { stableHash } from "../client/stable-hash.ts";
+import { claimObjects } from "./claims.ts";
+import { orphansOf } from "./indexes.ts";
+
+export const revisionHashLabel = "controller-revision-hash";
+
+export interface RevisionOwner {
+  client: Client;
+  ref: ResourceRef;
+  owner: KubeObject;
+  selector: Selector;
+  template: unknown;
+  labels: Record<string, string>;
+  collisionCount: number | undefined;
+}
+
+/** What is kept of an owner: enough for `kubectl rollout undo` to patch it back. */
+const dataOf = (template: unknown): Record<string, unknown> => ({
+  spec: { template: { ...(template as object), $patch: "replace" } },
+});
+
+/** The owner's revisions, oldest first. */
+export async function listRevisions(
+  { client, ref, owner, selector }: RevisionOwner,
+  informer: Informer<ControllerRevision>,
+): Promise<ControllerRevision[]> {
+  const claimed = await claimObjects({
+    client,
+    ownerRef: ref,
+    owner,
+    selector,
+    ref: controllerRevisions,
+    candidates: [
+      ...informer.lister.byIndex("controller", owner.metadata.uid ?? ""),
+      ...informer.lister.byIndex(
+        "controller",
+        orphansOf(owner.metadata.namespace),
+      ),
+    ],
+  });
+  return claimed.sort((a, b) => a.revision - b.revision);
+}
+
+/** The revision of the present template, made or renumbered where needed, and whether its name collided. */
+export async function currentRevision(
+  given: RevisionOwner,
+  history: readonly ControllerRevision[],
+): Promise<{ revision: ControllerRevision; collision: boolean }> {
+  const { client, ref, owner, template, labels, collisionCount } = given;
+  const data = dataOf(template);
+  const newest = history.at(-1);
+  const equal = history.filter((old) => sameJson(old.data, data)).at(-1);
+  const next = (newest?.revision ?? 0) + 1;
+  const resource = client.resource(controllerRevisions);
+  if (equal === newest && equal) return { revision: equal, collision: false };
+  if (equal)
+    return {
+      revision: await resource.update({ ...equal, revision: next }),
+      collision: false,
+    };
+  const hash = stableHash(template, collisionCount);
+  const revision: ControllerRevision = {
+    apiVersion: "apps/v1",
+    kind: "ControllerRevision",
+    metadata: {
+      name: `${owner.metadata.name}-${hash}`,
+      namespace: owner.metadata.namespace!,
+      labels: { ...labels, [revisionHashLabel]: hash },
+      ownerReferences: [controllerReference(ref, owner)],
+    },
+    data,
+    revision: next,
+  };
+  try {
+    return { revision: await resource.create(revision), collision: false };
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const found = await resource.get(
+      revision.metadata.name,
+      owner.metadata.namespace,
+    );
+    return { revision: found, collision: !sameJson(found.data, data) };
+  }
+}
+
+/** Deletes the oldest revisions beyond the limit that nothing uses. */
+export async function trimRevisions(
+  client: Client,
+  history: readonly ControllerRevision[],
+  inUse: ReadonlySet<string>,
+  limit: number,
+): Promise<void> {
+  const unused = history.filter(
+    (revision) => !inUse.has(revisionHash(revision)),
+  );
+  for (const { metadata } of unused.slice(
+    0,
+    Math.max(0, unused.length - limit),
+  ))
+    try {
+      await client
+        .resource(controllerRevisions)
+        .delete(metadata.name, metadata.namespace);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+}
+
+export function revisionHash(revision: ControllerRevision): string {
+  return revision.metadata.labels?.[revisionHashLabel] ?? "";
+}

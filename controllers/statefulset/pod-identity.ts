@@ -1,0 +1,115 @@
+// The identity of a StatefulSet's pods: name and ordinal, labels, hostname, and the claims behind its volumes.
+import type {
+  ControllerRevision,
+  StatefulSet,
+} from "../../api/types/apps-v1.ts";
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  PodTemplateSpec,
+} from "../../api/types/core-v1.ts";
+import { controllerReference } from "../../client/owner-references.ts";
+import { statefulSets } from "../../client/resources.ts";
+import { podFromTemplate } from "../pod-control.ts";
+import { revisionHashLabel } from "../revision-history.ts";
+
+const podNameLabel = "statefulset.kubernetes.io/pod-name";
+const podIndexLabel = "apps.kubernetes.io/pod-index";
+
+export const firstOrdinal = (set: StatefulSet): number =>
+  set.spec.ordinals?.start ?? 0;
+
+export const podName = (set: StatefulSet, ordinal: number): string =>
+  `${set.metadata.name}-${ordinal}`;
+
+/** The number behind the set's name; -1 when the pod is not of that form. */
+export function ordinalOf(set: StatefulSet, pod: Pod): number {
+  const prefix = `${set.metadata.name}-`;
+  const rest = pod.metadata.name.slice(prefix.length);
+  return pod.metadata.name.startsWith(prefix) && /^\d+$/.test(rest)
+    ? Number(rest)
+    : -1;
+}
+
+export const claimName = (
+  template: PersistentVolumeClaim,
+  pod: string,
+): string => `${template.metadata.name}-${pod}`;
+
+export function claimsOf(
+  set: StatefulSet,
+  ordinal: number,
+): PersistentVolumeClaim[] {
+  return (set.spec.volumeClaimTemplates ?? []).map((template) => ({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: {
+      ...template.metadata,
+      name: claimName(template, podName(set, ordinal)),
+      namespace: set.metadata.namespace!,
+      labels: {
+        ...template.metadata.labels,
+        ...set.spec.selector.matchLabels,
+      },
+    },
+    spec: template.spec,
+  }));
+}
+
+/** The template a revision keeps. */
+export function templateOf(
+  revision: ControllerRevision,
+  fallback: PodTemplateSpec,
+): PodTemplateSpec {
+  const data = revision.data as
+    { spec?: { template?: PodTemplateSpec & { $patch?: string } } } | undefined;
+  const template = data?.spec?.template;
+  if (!template) return fallback;
+  const { $patch: _, ...rest } = template;
+  return rest;
+}
+
+export function newPod(
+  set: StatefulSet,
+  ordinal: number,
+  revision: ControllerRevision,
+): Pod {
+  const name = podName(set, ordinal);
+  const template = templateOf(revision, set.spec.template);
+  const pod = podFromTemplate(
+    template,
+    set,
+    controllerReference(statefulSets, set),
+  );
+  const { generateName: _, ...metadata } = pod.metadata;
+  const claims = set.spec.volumeClaimTemplates ?? [];
+  const claimed = new Set(claims.map((claim) => claim.metadata.name));
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      name,
+      labels: {
+        ...metadata.labels,
+        [podNameLabel]: name,
+        [podIndexLabel]: String(ordinal),
+        [revisionHashLabel]: revision.metadata.name,
+      },
+    },
+    spec: {
+      ...pod.spec,
+      hostname: name,
+      subdomain: set.spec.serviceName ?? "",
+      volumes: [
+        ...claims.map((claim) => ({
+          name: claim.metadata.name,
+          persistentVolumeClaim: { claimName: claimName(claim, name) },
+        })),
+        ...(pod.spec.volumes ?? []).filter(({ name }) => !claimed.has(name)),
+      ],
+    },
+  };
+}
+
+export const revisionNameOf = (pod: Pod): string =>
+  pod.metadata.labels?.[revisionHashLabel] ?? "";
