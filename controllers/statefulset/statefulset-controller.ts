@@ -227,11 +227,7 @@ export function createStatefulSetController(
     if (current === update) return false;
     const { type, rollingUpdate } = set.spec.updateStrategy ?? {};
     if (type === "OnDelete") return false;
-    const index = ordinal - firstOrdinal(set);
-    const { partition } = rollingUpdate ?? {};
-    return partition === undefined
-      ? index < (set.status?.currentReplicas ?? 0)
-      : index < partition;
+    return ordinal - firstOrdinal(set) < (rollingUpdate?.partition ?? 0);
   }
 
   async function ensureClaims(
