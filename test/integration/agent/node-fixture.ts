@@ -31,6 +31,8 @@ export interface NodeFixture {
   /** A new agent on this node's directories; the caller stops it (or close() does). */
   agent(options?: Partial<AgentOptions>): Agent;
   newRuntime(): Runtime;
+  /** Ends containerd without its pods; start() brings it back. */
+  runtimeAway(): Promise<{ start(): Promise<void> }>;
   writePod(file: string, pod: Pod): Promise<void>;
   close(): Promise<void>;
 }
@@ -43,7 +45,7 @@ export async function startNode(): Promise<NodeFixture> {
     { level: process.env.ORBIT_TEST_LOG ?? "silent" },
     pino.destination(2),
   );
-  const containerd: PrivateContainerd = await startPrivateContainerd({
+  let containerd: PrivateContainerd = await startPrivateContainerd({
     directory: path.join(directory, "containerd"),
     logger,
   });
@@ -66,6 +68,17 @@ export async function startNode(): Promise<NodeFixture> {
     runtime,
     logger,
     newRuntime,
+    async runtimeAway() {
+      await containerd.stop();
+      return {
+        async start() {
+          containerd = await startPrivateContainerd({
+            directory: path.join(directory, "containerd"),
+            logger,
+          });
+        },
+      };
+    },
     agent(options = {}) {
       const { config, ...rest } = options;
       const agent = createAgent({

@@ -1,0 +1,82 @@
+import { systemClock } from "../../../api/clock.ts";
+import type { Node, Pod } from "../../../api/types/core-v1.ts";
+import { createClient } from "../../../client/create-client.ts";
+import { nodes, pods } from "../../../client/resources.ts";
+import { eventually } from "../../support/eventually.ts";
+import { MemoryApi } from "../../support/memory-api.ts";
+import {
+  busyboxPod,
+  podOf,
+  startNode,
+  type NodeFixture,
+} from "./node-fixture.ts";
+
+let node: NodeFixture;
+beforeAll(async () => {
+  node = await startNode();
+});
+afterAll(async () => {
+  await node?.close();
+});
+
+test("the runtime goes away and comes back: pods go on, what was asked meanwhile is done", async () => {
+  const api = new MemoryApi(systemClock);
+  const client = createClient(api, { clock: systemClock, logger: node.logger });
+  const agent = node.agent({
+    client,
+    config: { nodeName: "test-node", nodeStatusUpdateFrequencyMs: 500 },
+  });
+  await agent.start();
+  await node.writePod("before.json", busyboxPod("before", "sleep 1000"));
+  const running = (name: string): Pod | undefined => {
+    const pod = podOf(agent, `${name}-test-node`);
+    return pod?.status?.phase === "Running" &&
+      pod.status.containerStatuses?.[0]?.ready
+      ? pod
+      : undefined;
+  };
+  const before = await eventually(() => running("before"));
+  const message = (): string =>
+    api
+      .all<Node>(nodes)[0]
+      ?.status?.conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+
+  const away = await node.runtimeAway();
+  await eventually(() => message().includes("container runtime is down"), {
+    what: "NotReady with the reason",
+  });
+  await expect(agent.healthy()).rejects.toThrow(/container runtime is down/);
+  await node.writePod("meanwhile.json", busyboxPod("meanwhile", "sleep 1000"));
+  await eventually(() => podOf(agent, "meanwhile-test-node"));
+  await away.start();
+  await eventually(() => !message().includes("container runtime is down"), {
+    what: "recovery",
+  });
+  await eventually(() => running("meanwhile"));
+  expect(running("before")!.status!.containerStatuses![0]).toMatchObject({
+    containerID: before.status!.containerStatuses![0]!.containerID,
+    restartCount: 0,
+  });
+  await agent.healthy();
+  expect(
+    api
+      .all<Pod>(pods)
+      .map(({ metadata }) => metadata.name)
+      .sort(),
+  ).toEqual(["before-test-node", "meanwhile-test-node"]);
+  await agent.stop();
+  await client.close();
+}, 60_000);
+
+test("an agent started before its runtime waits for it", async () => {
+  const away = await node.runtimeAway();
+  const agent = node.agent();
+  await agent.start();
+  await expect(agent.healthy()).rejects.toThrow();
+  await away.start();
+  await eventually(
+    () => podOf(agent, "before-test-node")?.status?.phase === "Running",
+    { timeoutMs: 15_000 },
+  );
+  await agent.stop();
+}, 60_000);

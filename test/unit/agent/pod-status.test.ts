@@ -1,0 +1,279 @@
+import type {
+  Container,
+  ContainerStatus as ApiContainer,
+  Pod,
+  PodStatus,
+} from "../../../api/types/core-v1.ts";
+import type { ContainerStatus } from "../../../cri/runtime.ts";
+import {
+  podStatus,
+  type PodStatusInputs,
+} from "../../../agent/status/pod-status.ts";
+import { statusPatch } from "../../../agent/status/status-patch.ts";
+import {
+  containerOf,
+  exited,
+  runtimePodOf,
+  sandboxOf,
+  testPod,
+} from "./runtime-objects.ts";
+
+const nowMs = Date.UTC(2026, 0, 1);
+
+function report(
+  pod: Pod,
+  containers: ContainerStatus[],
+  options: Partial<PodStatusInputs> = {},
+): PodStatus {
+  return podStatus({
+    pod,
+    runtimePod: runtimePodOf([sandboxOf(pod)], containers),
+    runtimeName: "containerd",
+    previous: undefined,
+    waiting: new Map(),
+    readiness: { started: () => true, ready: () => true },
+    nodeIPs: ["192.0.2.1"],
+    nowMs,
+    startedAtMs: nowMs,
+    ended: false,
+    ...options,
+  });
+}
+
+const condition = (
+  status: PodStatus,
+  type: string,
+): [string, string | undefined, string | undefined] => {
+  const found = status.conditions!.find(
+    (candidate) => candidate.type === type,
+  )!;
+  return [found.status, found.reason, found.message];
+};
+const init = (name: string, extra: Partial<Container> = {}): Container => ({
+  name,
+  image: "i",
+  ...extra,
+});
+const pod = testPod();
+const never = testPod({ restartPolicy: "Never" });
+const withInit = testPod({ initContainers: [init("one")] });
+const withSidecar = testPod({
+  restartPolicy: "Never",
+  initContainers: [init("side", { restartPolicy: "Always" })],
+});
+const crash = new Map([["app", { reason: "CrashLoopBackOff", message: "m" }]]);
+
+test.each<
+  [string, Pod, (p: Pod) => ContainerStatus[], Partial<PodStatusInputs>, string]
+>([
+  ["nothing yet", pod, () => [], {}, "Pending"],
+  ["running", pod, (p) => [containerOf(p, "app")], {}, "Running"],
+  [
+    "back-off",
+    pod,
+    (p) => [containerOf(p, "app", exited(1))],
+    { waiting: crash },
+    "Running",
+  ],
+  [
+    "exited, to be restarted",
+    pod,
+    (p) => [containerOf(p, "app", exited(0))],
+    {},
+    "Running",
+  ],
+  [
+    "succeeded",
+    never,
+    (p) => [containerOf(p, "app", exited(0))],
+    {},
+    "Succeeded",
+  ],
+  ["failed", never, (p) => [containerOf(p, "app", exited(2))], {}, "Failed"],
+  [
+    "ended for good",
+    pod,
+    (p) => [containerOf(p, "app", exited(137))],
+    { ended: true },
+    "Failed",
+  ],
+  [
+    "ended well",
+    pod,
+    (p) => [containerOf(p, "app", exited(0))],
+    { ended: true },
+    "Succeeded",
+  ],
+  ["init running", withInit, (p) => [containerOf(p, "one")], {}, "Pending"],
+  [
+    "init failed, tried again",
+    withInit,
+    (p) => [containerOf(p, "one", exited(1))],
+    {},
+    "Pending",
+  ],
+  [
+    "init failed for good",
+    testPod({ restartPolicy: "Never", initContainers: [init("one")] }),
+    (p) => [containerOf(p, "one", exited(1))],
+    {},
+    "Failed",
+  ],
+  [
+    "one of two images missing",
+    testPod({ containers: [init("app"), init("web")] }),
+    (p) => [containerOf(p, "app")],
+    { waiting: new Map([["web", { reason: "ErrImagePull", message: "" }]]) },
+    "Pending",
+  ],
+  [
+    "a sidecar alone left",
+    withSidecar,
+    (p) => [containerOf(p, "side"), containerOf(p, "app", exited(0))],
+    {},
+    "Running",
+  ],
+  [
+    "failed stays failed",
+    pod,
+    (p) => [containerOf(p, "app")],
+    { previous: { phase: "Failed" } },
+    "Failed",
+  ],
+  [
+    "ended by the agent",
+    pod,
+    (p) => [containerOf(p, "app")],
+    { failure: { reason: "Evicted", message: "m" } },
+    "Failed",
+  ],
+])("phase when %s", (_what, subject, containers, options, wanted) => {
+  expect(report(subject, containers(subject), options).phase).toBe(wanted);
+});
+
+test("conditions and addresses of a running pod", () => {
+  const status = report(pod, [containerOf(pod, "app")]);
+  expect(
+    status.conditions!.map(({ type, status: value }) => `${type}=${value}`),
+  ).toEqual([
+    "PodReadyToStartContainers=True",
+    "Initialized=True",
+    "Ready=True",
+    "ContainersReady=True",
+    "PodScheduled=True",
+  ]);
+  expect(status).toMatchObject({
+    podIP: "10.0.0.1",
+    podIPs: [{ ip: "10.0.0.1" }],
+    hostIP: "192.0.2.1",
+    qosClass: "BestEffort",
+    startTime: "2026-01-01T00:00:00Z",
+  });
+  expect(status.containerStatuses![0]).toMatchObject({
+    containerID: "containerd://app-0",
+    imageID: "sha256:1",
+    ready: true,
+    started: true,
+    state: { running: {} },
+  });
+});
+
+test("conditions name what is missing", () => {
+  const waiting = report(withInit, []);
+  expect(condition(waiting, "Initialized")).toEqual([
+    "False",
+    "ContainersNotInitialized",
+    "containers with incomplete status: [one]",
+  ]);
+  expect(condition(waiting, "Ready")).toEqual([
+    "False",
+    "ContainersNotReady",
+    "containers with unready status: [app]",
+  ]);
+  expect(waiting.containerStatuses![0]!.state).toEqual({
+    waiting: { reason: "PodInitializing" },
+  });
+  expect(report(pod, []).containerStatuses![0]!.state).toEqual({
+    waiting: { reason: "ContainerCreating" },
+  });
+  const done = report(never, [containerOf(never, "app", exited(0))]);
+  expect(condition(done, "Ready")).toEqual([
+    "False",
+    "PodCompleted",
+    undefined,
+  ]);
+  expect(
+    condition(
+      report(never, [containerOf(never, "app", exited(1))]),
+      "ContainersReady",
+    )[1],
+  ).toBe("PodFailed");
+});
+
+test("transition times are kept while a condition stays", () => {
+  const first = report(pod, [containerOf(pod, "app")]);
+  const later = report(pod, [containerOf(pod, "app")], {
+    previous: first,
+    nowMs: nowMs + 60_000,
+    readiness: { started: () => true, ready: () => false },
+  });
+  const time = (status: PodStatus, type: string): string | undefined =>
+    status.conditions!.find((candidate) => candidate.type === type)!
+      .lastTransitionTime;
+  expect(time(later, "Initialized")).toBe("2026-01-01T00:00:00Z");
+  expect(time(later, "Ready")).toBe("2026-01-01T00:01:00Z");
+  expect(statusPatch(first, first)).toBeUndefined();
+  expect(Object.keys(statusPatch(first, later)!)).toEqual([
+    "containerStatuses",
+    "conditions",
+  ]);
+});
+
+test("readiness gates hold Ready back, other conditions are left alone", () => {
+  const gatedPod = testPod({
+    readinessGates: [{ conditionType: "example.com/ok" }],
+  });
+  expect(
+    condition(report(gatedPod, [containerOf(gatedPod, "app")]), "Ready"),
+  ).toEqual([
+    "False",
+    "ReadinessGatesNotReady",
+    'corresponding condition of pod readiness gate "example.com/ok" does not exist.',
+  ]);
+  const previous: PodStatus = {
+    conditions: [{ type: "example.com/ok", status: "True" }],
+  };
+  const open = report(gatedPod, [containerOf(gatedPod, "app")], { previous });
+  expect(condition(open, "Ready")[0]).toBe("True");
+  expect(open.conditions).toContainEqual({
+    type: "example.com/ok",
+    status: "True",
+  });
+});
+
+test("a restarted container shows its last end, a lost one is told of", () => {
+  const restarted = report(pod, [
+    containerOf(pod, "app", { restartCount: 1 }),
+    containerOf(pod, "app", exited(3)),
+  ]);
+  expect(restarted.containerStatuses![0]).toMatchObject({
+    restartCount: 1,
+    lastState: { terminated: { exitCode: 3, reason: "Error" } },
+  });
+  const before: ApiContainer = {
+    name: "app",
+    image: "i",
+    imageID: "",
+    ready: true,
+    restartCount: 2,
+    containerID: "containerd://x",
+    state: { running: {} },
+  };
+  const lost = report(pod, [], { previous: { containerStatuses: [before] } });
+  expect(lost.containerStatuses![0]).toMatchObject({
+    restartCount: 3,
+    lastState: {
+      terminated: { exitCode: 137, reason: "ContainerStatusUnknown" },
+    },
+  });
+});
