@@ -1,5 +1,6 @@
 // From what the registry gives to the bytes of an answer: an entry, a list, a watch event, in the negotiated format and
 // shape. Bytes of an entry are made once per representation and kept with it; only a Table's cells (ages) are made anew.
+import { aliasApiVersion, aliasDocument } from "../../api/dialect.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
@@ -21,6 +22,8 @@ export interface RepresentationOptions {
   readonly pretty: boolean;
   readonly includeObject: IncludeObject;
   readonly nowMs: () => number;
+  /** Asked for under an alias of the group: documents speak the specification's dialect. */
+  readonly alias?: boolean;
 }
 
 export class Representation {
@@ -31,6 +34,7 @@ export class Representation {
   readonly #metaVersion: string;
   readonly #pretty: boolean;
   readonly #id: string;
+  readonly #alias: boolean;
   #table: TableMaker | undefined;
 
   constructor(private readonly options: RepresentationOptions) {
@@ -41,11 +45,17 @@ export class Representation {
     this.#as = negotiated.as;
     this.#metaVersion = `${negotiated.alias ? "meta.orbit.io" : "meta.k8s.io"}/${negotiated.asVersion}`;
     this.#pretty = pretty && format.name === "json";
-    this.#id = `${format.name}|${endpoint.apiVersion}|${this.#as}|${this.#metaVersion}`;
+    this.#alias = options.alias ?? false;
+    this.#id = `${format.name}|${this.#apiVersion}|${this.#as}|${this.#metaVersion}`;
   }
 
   get streamType(): string {
     return this.#format.streamType(this.contentType);
+  }
+
+  get #apiVersion(): string {
+    const { apiVersion } = this.#endpoint;
+    return this.#alias ? aliasApiVersion(apiVersion) : apiVersion;
   }
 
   /** One object. */
@@ -64,7 +74,7 @@ export class Representation {
 
   /** Any other object: a Status, a computed one. */
   value(object: object): Buffer {
-    return this.#finish(object);
+    return this.#finish(this.#alias ? aliasDocument(object) : object);
   }
 
   list(listed: Listed): Uint8Array[] {
@@ -85,11 +95,15 @@ export class Representation {
     const kind = partial
       ? "PartialObjectMetadataList"
       : `${this.#endpoint.info.kind}List`;
-    const apiVersion = partial ? this.#metaVersion : this.#endpoint.apiVersion;
+    const apiVersion = partial ? this.#metaVersion : this.#apiVersion;
     const items: Buffer[] = [];
     for (const entry of listed.entries) items.push(this.#single(entry));
     // Items of a partial list keep their kind, as in the reference.
-    const skip = partial ? 1 : this.#endpoint.itemSkip;
+    const skip = partial
+      ? 1
+      : this.#endpoint.itemSkip +
+        apiVersion.length -
+        this.#endpoint.apiVersion.length;
     const parts = this.#format.list(kind, apiVersion, metadata, items, skip);
     return this.#pretty
       ? [this.#finish(JSON.parse(Buffer.concat(parts).toString()) as object)]
@@ -168,7 +182,7 @@ export class Representation {
     else
       object = {
         kind: this.#endpoint.info.kind,
-        apiVersion: this.#endpoint.apiVersion,
+        apiVersion: this.#apiVersion,
         metadata,
       };
     return this.#format.frame("BOOKMARK", this.#format.encode(object));
@@ -197,7 +211,8 @@ export class Representation {
     if (
       this.#as === "" &&
       this.#format.name === "json" &&
-      this.#endpoint.native
+      this.#endpoint.native &&
+      !this.#alias
     )
       return entry.json;
     return entry.encoding(this.#id, (one) =>
@@ -214,7 +229,8 @@ export class Representation {
   }
 
   #served(object: Readonly<AnyObject>): AnyObject {
-    return this.#endpoint.toServed(object as AnyObject);
+    const served = this.#endpoint.toServed(object as AnyObject);
+    return this.#alias ? aliasDocument(served) : served;
   }
 
   #finish(object: object): Buffer {

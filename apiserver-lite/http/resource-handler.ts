@@ -11,6 +11,7 @@ import {
   type Decoded,
   type FieldValidation,
 } from "../../api/codec/json.ts";
+import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import type { AnyObject } from "../../api/object.ts";
@@ -298,6 +299,7 @@ export class ResourceHandler {
         ? include
         : "Metadata") as IncludeObject,
       nowMs: () => registry.clock.now(),
+      alias: asked.info.alias,
     });
   }
 
@@ -474,6 +476,7 @@ export class ResourceHandler {
       );
     }
     this.#judge(call, problems);
+    if (mentionsAlias(bytes)) canonicaliseDocument(value);
     if (
       contentType.startsWith("application/apply-patch") &&
       (typeof value !== "object" || value === null || Array.isArray(value))
@@ -588,6 +591,7 @@ export class ResourceHandler {
         strictError(decoded.object, schema, decoded.problems),
     );
     const object = decoded.object as AnyObject;
+    if (mentionsAlias(bytes)) canonicaliseDocument(object);
     if (apiVersion !== "") {
       if (
         object.kind !== undefined &&
