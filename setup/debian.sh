@@ -52,7 +52,10 @@ need_npm_packages() {
 	if [ -d node_modules ] && cmp -s package-lock.json "$stamp" 2>/dev/null; then return 0; fi
 	if [ -L node_modules ]; then return 0; fi # a shared folder somebody else keeps
 	say "installing npm packages"
-	npm ci --no-audit --no-fund --loglevel=error || die "npm ci failed"
+	# `npm ci` refuses a lock file that was made where only one platform's optional packages are to be had; the versions
+	# locked in it are followed by `npm install` all the same.
+	npm ci --no-audit --no-fund --loglevel=silent ||
+		npm install --no-save --no-audit --no-fund --loglevel=error || die "the npm packages could not be installed"
 	cp package-lock.json "$stamp"
 }
 
