@@ -2,6 +2,8 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import * as net from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import pino from "pino";
 import { WebSocket } from "ws";
 import type { AccessAttributes } from "../../../api/contracts.ts";
@@ -526,9 +528,7 @@ describe("life and abuse", () => {
         },
         (response) => {
           resolve(
-            (
-              response.socket as import("node:tls").TLSSocket
-            ).getPeerCertificate().subject.CN,
+            (response.socket as TLSSocket).getPeerCertificate().subject.CN,
           );
           response.resume();
         },
@@ -580,7 +580,7 @@ describe("life and abuse", () => {
       },
     });
     request.end();
-    const socket = await new Promise<import("node:stream").Duplex>((resolve) =>
+    const socket = await new Promise<Duplex>((resolve) =>
       request.once("upgrade", (_response, upgraded) => resolve(upgraded)),
     );
     socket.resume();

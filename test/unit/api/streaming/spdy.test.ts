@@ -256,7 +256,7 @@ describe("sessions", () => {
     await client.closed;
     expect(String(await collect(stream, 10))).toBe("");
     stream.write("into the void");
-    expect(client.openStream({}).accepted).rejects.toThrow("closed");
+    await expect(client.openStream({}).accepted).rejects.toThrow("closed");
   });
 
   test("more streams than allowed are refused, the others go on", async () => {
