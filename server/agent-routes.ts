@@ -24,7 +24,7 @@ import {
 export interface AgentRouteOptions {
   view: NodeAgentView;
   serving: StreamServing;
-  /** Text of /metrics: the process's own figures. */
+  /** Text of /metrics beside the port's own and the process's figures. */
   metrics?: () => Promise<string> | string;
   /** Text of /metrics/probes. */
   probeMetrics?: () => Promise<string> | string;

@@ -23,6 +23,7 @@ import {
   type Exchange,
   type Upgrade,
 } from "./exchange.ts";
+import { createRequestMetrics } from "./request-metrics.ts";
 import { createRouter, type Router } from "./routes.ts";
 import { createWebSocketUpgrader } from "./websocket.ts";
 
@@ -92,7 +93,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     webSockets,
     idleTimeoutMs: options.streamingIdleTimeoutMs ?? fourHoursMs,
   };
-  const routes = agentRoutes({ ...options, serving });
+  const counters = createRequestMetrics(view);
+  const routes = agentRoutes({
+    ...options,
+    serving,
+    // The agent's own families go after the port's.
+    metrics: async () => counters.text() + ((await options.metrics?.()) ?? ""),
+  });
   const sockets = new Set<Socket>();
   const servers: http.Server[] = [];
   let secure: https.Server | undefined;
@@ -116,6 +123,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   async function handle(
     router: Router,
     check: Check,
+    server: string,
     request: http.IncomingMessage,
     reply: { response?: http.ServerResponse; upgrade?: Upgrade },
   ): Promise<void> {
@@ -132,11 +140,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       ),
       ...reply,
     };
+    let done: (() => void) | undefined;
     try {
       if (path.length > maxPathBytes || !path.startsWith("/"))
         throw new HttpError(400, "bad path");
       await check(request, method, path);
       const { route, parameters } = router.find(method, path);
+      done = counters.begin(method, route.pattern, server);
       const complete: Exchange = { ...exchange, parameters };
       await route.serve(complete);
     } catch (error) {
@@ -151,6 +161,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
         );
       answerError(exchange, error);
     }
+    done?.();
     // What is left of a body nobody read must not hold the connection.
     if (!request.complete) request.resume();
   }
@@ -159,19 +170,22 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     server: http.Server,
     router: Router,
     check: Check,
+    name: string,
   ): http.Server {
     server.on(
       "request",
       (request: http.IncomingMessage, response: http.ServerResponse) => {
         response.on("error", () => undefined);
-        void handle(router, check, request, { response });
+        void handle(router, check, name, request, { response });
       },
     );
     server.on(
       "upgrade",
       (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
         socket.on("error", () => undefined);
-        void handle(router, check, request, { upgrade: { socket, head } });
+        void handle(router, check, name, request, {
+          upgrade: { socket, head },
+        });
       },
     );
     server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -247,7 +261,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
         requestCert: options.tls.clientCa !== undefined,
         rejectUnauthorized: false,
       });
-      attach(secure, createRouter(routes), checkSecure);
+      attach(secure, createRouter(routes), checkSecure, "readwrite");
       const { address } = options;
       const starting = [listen(secure, options.port ?? defaultPort, address)];
       if (options.readOnlyPort !== undefined) {
@@ -255,6 +269,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
           http.createServer(serverOptions),
           createRouter(routes.filter((route) => route.readOnly)),
           checkNothing,
+          "readonly",
         );
         starting.push(listen(readOnly, options.readOnlyPort, address));
       }
@@ -266,6 +281,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
           http.createServer(serverOptions),
           createRouter(checks),
           checkNothing,
+          "healthz",
         );
         starting.push(
           listen(

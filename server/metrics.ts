@@ -1,6 +1,7 @@
 // /metrics/resource and /metrics/cadvisor in the Prometheus text format, made from the stats summary: the names, types
 // and labels of the reference, as far as the summary has the figures.
 import type { NodeAgentView } from "../api/contracts.ts";
+import { Family, type Labels } from "./prometheus-text.ts";
 
 /** The parts of the kubelet's stats.Summary that are used here. */
 interface Cpu {
@@ -54,36 +55,6 @@ export interface Summary {
     network?: Network;
     containers?: Container[];
   }[];
-}
-
-type Labels = Readonly<Record<string, string>>;
-
-class Family {
-  readonly #lines: string[] = [];
-  constructor(
-    readonly name: string,
-    readonly type: "counter" | "gauge",
-    readonly help: string,
-  ) {}
-
-  add(labels: Labels, value: number | undefined, time?: string): void {
-    if (value === undefined || Number.isNaN(value)) return;
-    const text = Object.entries(labels)
-      .map(
-        ([name, label]) =>
-          `${name}="${label.replace(/[\\"\n]/g, (character) => (character === "\n" ? "\\n" : `\\${character}`))}"`,
-      )
-      .join(",");
-    const epochMs = time === undefined ? NaN : Date.parse(time);
-    this.#lines.push(
-      `${this.name}${text === "" ? "" : `{${text}}`} ${value}${Number.isNaN(epochMs) ? "" : ` ${epochMs}`}`,
-    );
-  }
-
-  toString(): string {
-    if (this.#lines.length === 0) return "";
-    return `# HELP ${this.name} ${this.help}\n# TYPE ${this.name} ${this.type}\n${this.#lines.join("\n")}\n`;
-  }
 }
 
 const seconds = (cpu: Cpu | undefined): number | undefined =>

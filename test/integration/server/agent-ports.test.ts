@@ -228,7 +228,15 @@ describe("paths", () => {
     expect(
       JSON.parse((await get("/stats/summary?only_cpu_and_memory=true")).body),
     ).not.toHaveProperty("pods.0.network");
-    expect((await get("/metrics")).body).toBe("process_up 1\n");
+    const own = (await get("/metrics")).body;
+    expect(own).toContain('kubelet_node_name{node="node-1"} 1\n');
+    expect(own).toContain(
+      'kubelet_http_requests_total{long_running="false",method="GET",path="stats/summary",server_type="readwrite"}',
+    );
+    expect(own).toContain(
+      'kubelet_running_containers{container_state="running"} 1\n',
+    );
+    expect(own.endsWith("process_up 1\n")).toBe(true);
     const resource = (await get("/metrics/resource")).body;
     expect(resource).toContain(
       'container_cpu_usage_seconds_total{container="c",namespace="default",pod="p"} 1 1735689601000\n',

@@ -1,0 +1,176 @@
+// /metrics of the agent's port: the requests it served, the pods it knows, and the process, in the reference's names.
+import type { NodeAgentView } from "../api/contracts.ts";
+import { Family } from "./prometheus-text.ts";
+
+export interface RequestMetrics {
+  /** Call at a request's begin; the returned function at its end. */
+  begin(method: string, pattern: string, server: string): () => void;
+  text(): string;
+}
+
+interface Series {
+  labels: Record<string, string>;
+  count: number;
+  inFlight: number;
+  totalSeconds: number;
+}
+
+/** Methods and patterns are few; more than this means a bug, and is not counted. */
+const maxSeries = 500;
+const longRunning =
+  /^\/(exec|attach|portForward|run|containerLogs|logs|debug)\//;
+
+/** `/exec/{namespace}/…` is counted as `exec`, as at the reference. */
+function pathLabel(pattern: string): string {
+  return (
+    pattern
+      .replace(/\{.*$/, "")
+      .replace(/[/?]+$/, "")
+      .replace(/^\//, "") || "root"
+  );
+}
+
+export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
+  const series = new Map<string, Series>();
+
+  function seriesOf(
+    method: string,
+    pattern: string,
+    server: string,
+  ): Series | undefined {
+    const key = `${server} ${method} ${pattern}`;
+    const found = series.get(key);
+    if (found !== undefined || series.size >= maxSeries) return found;
+    const labels = {
+      long_running: String(longRunning.test(pattern)),
+      method,
+      path: pathLabel(pattern),
+      server_type: server,
+    };
+    const made = { labels, count: 0, inFlight: 0, totalSeconds: 0 };
+    series.set(key, made);
+    return made;
+  }
+
+  return {
+    begin(method, pattern, server) {
+      const one = seriesOf(method, pattern, server);
+      if (one === undefined) return () => undefined;
+      const start = performance.now();
+      one.count++;
+      one.inFlight++;
+      return () => {
+        one.inFlight--;
+        one.totalSeconds += (performance.now() - start) / 1000;
+      };
+    },
+
+    text() {
+      const requests = new Family(
+        "kubelet_http_requests_total",
+        "counter",
+        "[ALPHA] Number of the http requests received since the server started",
+      );
+      const inFlight = new Family(
+        "kubelet_http_inflight_requests",
+        "gauge",
+        "[ALPHA] Number of the inflight http requests",
+      );
+      const spent = new Family(
+        "kubelet_http_requests_seconds_total",
+        "counter",
+        "Time spent in http requests",
+      );
+      for (const one of series.values()) {
+        requests.add(one.labels, one.count);
+        inFlight.add(one.labels, one.inFlight);
+        spent.add(one.labels, one.totalSeconds);
+      }
+      const name = new Family(
+        "kubelet_node_name",
+        "gauge",
+        "[ALPHA] The node's name. The count is always 1.",
+      );
+      name.add({ node: view.nodeName }, 1);
+      const desired = new Family(
+        "kubelet_desired_pods",
+        "gauge",
+        "[ALPHA] The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.",
+      );
+      const runningPods = new Family(
+        "kubelet_running_pods",
+        "gauge",
+        "[ALPHA] Number of pods that have a running pod sandbox",
+      );
+      const containers = new Family(
+        "kubelet_running_containers",
+        "gauge",
+        "[ALPHA] Number of containers currently running",
+      );
+      const pods = view.pods();
+      const isStatic = (annotations: Record<string, string> = {}): boolean =>
+        "kubernetes.io/config.source" in annotations &&
+        annotations["kubernetes.io/config.source"] !== "api";
+      const fixed = pods.filter(({ metadata }) =>
+        isStatic(metadata.annotations),
+      ).length;
+      desired.add({ static: "true" }, fixed);
+      desired.add({ static: "" }, pods.length - fixed);
+      runningPods.add(
+        {},
+        pods.filter(({ status }) => status?.phase === "Running").length,
+      );
+      const states = { created: 0, running: 0, exited: 0 };
+      for (const { status } of pods)
+        for (const { state } of [
+          ...(status?.initContainerStatuses ?? []),
+          ...(status?.containerStatuses ?? []),
+        ])
+          if (state?.running !== undefined) states.running++;
+          else if (state?.terminated !== undefined) states.exited++;
+          else states.created++;
+      for (const [state, count] of Object.entries(states))
+        containers.add({ container_state: state }, count);
+      return [
+        requests,
+        inFlight,
+        spent,
+        name,
+        desired,
+        runningPods,
+        containers,
+        ...processFamilies(),
+      ].join("");
+    },
+  };
+}
+
+function processFamilies(): Family[] {
+  const cpu = new Family(
+    "process_cpu_seconds_total",
+    "counter",
+    "Total user and system CPU time spent in seconds.",
+  );
+  const { user, system } = process.cpuUsage();
+  cpu.add({}, (user + system) / 1e6);
+  const memory = process.memoryUsage();
+  const resident = new Family(
+    "process_resident_memory_bytes",
+    "gauge",
+    "Resident memory size in bytes.",
+  );
+  resident.add({}, memory.rss);
+  const heap = new Family(
+    "nodejs_heap_size_used_bytes",
+    "gauge",
+    "Process heap size used from Node.js in bytes.",
+  );
+  heap.add({}, memory.heapUsed);
+  const start = new Family(
+    "process_start_time_seconds",
+    "gauge",
+    "Start time of the process since unix epoch in seconds.",
+  );
+  start.add({}, Math.round((Date.now() - process.uptime() * 1000) / 1000));
+  return [cpu, resident, heap, start];
+}
