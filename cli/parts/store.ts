@@ -5,6 +5,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { OptionValues } from "../options/parse.ts";
 import type { Store } from "../../storage/store.ts";
 import { UsageError } from "../options/table.ts";
+import { readOptionFile } from "./agent-certificate.ts";
 
 export interface StoreChoice {
   kind: string;
@@ -19,6 +20,7 @@ export async function chooseStore({
   dataDirectory,
   clock,
   logger,
+  values,
 }: StoreChoice): Promise<Store> {
   switch (kind) {
     case "memory":
@@ -33,9 +35,49 @@ export async function chooseStore({
           clock,
         },
       );
+    case "etcd":
+      return etcdStore(values, clock, logger.child({ part: "store" }));
     default:
       throw new UsageError(
         `invalid argument "${kind}" for "--store": ${kind} is not there yet`,
       );
   }
+}
+
+async function etcdStore(
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): Promise<Store> {
+  const servers = values.list("etcd-servers");
+  if (servers.length === 0)
+    throw new UsageError("--etcd-servers is needed for the store etcd");
+  for (const server of servers) {
+    if (!/^https?:\/\/[^/]+\/?$/.test(server))
+      throw new UsageError(
+        `invalid argument "${server}" for "--etcd-servers": must be http://HOST:PORT or https://HOST:PORT`,
+      );
+  }
+  const file = (name: string): Buffer | undefined => {
+    const given = values.optionalText(name);
+    return given ? Buffer.from(readOptionFile(name, given)) : undefined;
+  };
+  const [ca, certificate, key] = [
+    file("etcd-cafile"),
+    file("etcd-certfile"),
+    file("etcd-keyfile"),
+  ];
+  const { createEtcdStore } = await import("../../storage/etcd/etcd-store.ts");
+  return createEtcdStore({
+    servers,
+    tls: {
+      ...(ca ? { ca } : {}),
+      ...(certificate ? { certificate } : {}),
+      ...(key ? { key } : {}),
+    },
+    prefix: `/${values.text("etcd-prefix").replace(/^\/+|\/+$/g, "")}`,
+    compactionIntervalMs: values.number("etcd-compaction-interval"),
+    clock,
+    logger,
+  });
 }

@@ -16,13 +16,8 @@ import {
   encodeRevisionFrame,
   recordBytes,
 } from "./frame.ts";
-import {
-  asStoreError,
-  createLog,
-  LogFile,
-  openLog,
-  syncDirectory,
-} from "./log-file.ts";
+import type { LogFile } from "./log-file.ts";
+import { asStoreError, createLog, openLog, syncDirectory } from "./log-file.ts";
 
 export interface FileMediumOptions {
   readonly directory: string;
