@@ -1,4 +1,4 @@
-import { ApiError } from "../../../../api/errors.ts";
+import type { ApiError } from "../../../../api/errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import { withDefaults } from "./strategy-context.ts";
