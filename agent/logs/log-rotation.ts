@@ -124,8 +124,9 @@ export class LogRotation {
       throw error;
     }
     // The newest one stays plain: readers may still be at it.
-    for (const name of rotated.filter((name) => !name.endsWith(".gz")))
-      compress(join(directory, name)).catch((error: unknown) =>
+    // Awaited, so that the next rotation does not meet half of it.
+    for (const name of rotated.filter((each) => !each.endsWith(".gz")))
+      await compress(join(directory, name)).catch((error: unknown) =>
         logger.warn({ err: error, file: name }, "can't compress a rotated log"),
       );
   }

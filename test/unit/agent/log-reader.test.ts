@@ -1,0 +1,196 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { parseLogLine } from "../../../agent/logs/log-line.ts";
+import {
+  readLog,
+  type LogReaderOptions,
+} from "../../../agent/logs/log-reader.ts";
+import { LogRotation } from "../../../agent/logs/log-rotation.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { eventually } from "../../support/eventually.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+import pino from "pino";
+
+const directories = useTempDirectories();
+const line = (text: string, second = 0, tag = "F", stream = "stdout"): string =>
+  `2026-01-01T00:00:${String(second).padStart(2, "0")}.000000001Z ${stream} ${tag} ${text}\n`;
+
+async function logFile(text: string): Promise<string> {
+  const file = path.join(directories(), "0.log");
+  await fs.writeFile(file, text);
+  return file;
+}
+
+async function read(
+  file: string,
+  options: Partial<LogReaderOptions> = {},
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of readLog({
+    path: file,
+    follow: false,
+    timestamps: false,
+    isRunning: () => false,
+    ...options,
+  }))
+    chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+test("lines are parsed, others refused", () => {
+  expect(parseLogLine(Buffer.from("t stdout P a b"))).toMatchObject({
+    timestamp: "t",
+    stream: "stdout",
+    partial: true,
+    text: Buffer.from("a b"),
+  });
+  expect(parseLogLine(Buffer.from("t stderr F "))).toMatchObject({
+    partial: false,
+    text: Buffer.alloc(0),
+  });
+  for (const bad of ["", "x", "t stdout", "t other F x"])
+    expect(parseLogLine(Buffer.from(bad))).toBeUndefined();
+});
+
+const numbered = [1, 2, 3, 4, 5]
+  .map((number) => line(`l${number}`, number))
+  .join("");
+const pieces =
+  line("one", 1) +
+  line("two-", 2, "P") +
+  line("two", 2) +
+  line("three-", 3, "P") +
+  line("three", 3);
+
+test.each<[string, string, Partial<LogReaderOptions>, string]>([
+  ["all", numbered, {}, "l1\nl2\nl3\nl4\nl5\n"],
+  [
+    "timestamps",
+    line("x", 7),
+    { timestamps: true },
+    "2026-01-01T00:00:07.000000001Z x\n",
+  ],
+  ["tail", numbered, { tailLines: 2 }, "l4\nl5\n"],
+  ["tail of all", numbered, { tailLines: 5 }, "l1\nl2\nl3\nl4\nl5\n"],
+  ["tail of more", numbered, { tailLines: 50 }, "l1\nl2\nl3\nl4\nl5\n"],
+  ["tail of none", numbered, { tailLines: 0 }, ""],
+  ["since", numbered, { sinceMs: Date.UTC(2026, 0, 1, 0, 0, 4) }, "l4\nl5\n"],
+  ["a limit of bytes", numbered, { limitBytes: 4 }, "l1\nl"],
+  ["pieces joined", pieces, {}, "one\ntwo-two\nthree-three\n"],
+  [
+    "pieces are one line to tail",
+    pieces,
+    { tailLines: 2 },
+    "two-two\nthree-three\n",
+  ],
+  [
+    "pieces have one timestamp",
+    pieces,
+    { tailLines: 1, timestamps: true },
+    "2026-01-01T00:00:03.000000001Z three-three\n",
+  ],
+  [
+    "an unfinished last piece",
+    line("a") + line("b", 1, "P"),
+    { tailLines: 1 },
+    "b",
+  ],
+  [
+    "one stream",
+    line("o") + line("e", 1, "F", "stderr"),
+    { stream: "stderr" },
+    "e\n",
+  ],
+  ["garbage left out", `garbage\n${line("ok")}`, {}, "ok\n"],
+  ["an empty file", "", { tailLines: 3 }, ""],
+])("%s", async (_what, text, options, wanted) => {
+  expect(await read(await logFile(text), options)).toBe(wanted);
+});
+
+test("tail works across chunks", async () => {
+  const file = await logFile(
+    Array.from({ length: 5000 }, (_value, index) =>
+      line(`${"x".repeat(index % 200)}#${index}`),
+    ).join(""),
+  );
+  const all = (await read(file)).split("\n");
+  for (const tailLines of [1, 700, 4999])
+    expect((await read(file, { tailLines })).split("\n")).toEqual(
+      all.slice(-tailLines - 1),
+    );
+});
+
+test("following goes through rotation and ends with the container", async () => {
+  const file = await logFile(line("first"));
+  let running = true;
+  let changed = (): void => undefined;
+  let text = "";
+  const stream = readLog({
+    path: file,
+    follow: true,
+    timestamps: false,
+    isRunning: () => running,
+    onStateChange: (listener) => {
+      changed = listener;
+      return () => undefined;
+    },
+  });
+  stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  const ended = new Promise((resolve) => stream.once("end", resolve));
+  await eventually(() => text === "first\n");
+  await fs.appendFile(file, line("second"));
+  await eventually(() => text.endsWith("second\n"));
+  await fs.rename(file, `${file}.old`);
+  await fs.writeFile(file, line("third"));
+  await eventually(() => text.endsWith("third\n"));
+  await fs.appendFile(file, line("last"));
+  running = false;
+  changed();
+  await ended;
+  expect(text).toBe("first\nsecond\nthird\nlast\n");
+});
+
+test("rotation renames, compresses and keeps only so many", async () => {
+  const file = await logFile("");
+  const clock = new FakeClock();
+  const reopened: string[] = [];
+  const rotation = new LogRotation({
+    runtime: {
+      async reopenContainerLog(id) {
+        reopened.push(id);
+        await fs.writeFile(file, "");
+      },
+    },
+    containers: () => [{ id: "c", logPath: file }],
+    maxSizeBytes: 100,
+    maxFiles: 3,
+    intervalMs: 10_000,
+    clock,
+    logger: pino({ level: "silent" }),
+  });
+  expect(await rotation.check()).toBe(10_000);
+  await fs.writeFile(file, "x".repeat(50));
+  clock.advance(1000);
+  // 50 bytes a second: full in one second.
+  expect(await rotation.check()).toBe(1000);
+  for (let round = 0; round < 4; round++) {
+    await fs.writeFile(file, `${round}`.repeat(200));
+    await rotation.check();
+    clock.advance(1000);
+    await eventually(
+      async () =>
+        !(await fs.readdir(path.dirname(file))).some((name) =>
+          name.endsWith(".tmp"),
+        ),
+    );
+  }
+  expect(reopened).toHaveLength(4);
+  await eventually(async () => {
+    const names = (await fs.readdir(path.dirname(file))).sort();
+    return (
+      names.length === 3 &&
+      names[1]!.endsWith(".gz") &&
+      /^0\.log\.\d{8}-\d{6}$/.test(names[2]!)
+    );
+  });
+});

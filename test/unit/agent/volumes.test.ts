@@ -1,0 +1,244 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import type { Pod, Volume } from "../../../api/types/core-v1.ts";
+import {
+  checkPayloadPath,
+  writePayload,
+} from "../../../agent/volumes/atomic-writer.ts";
+import { checkHostPath } from "../../../agent/volumes/host-path.ts";
+import {
+  volumePayload,
+  type PayloadSource,
+} from "../../../agent/volumes/payload.ts";
+import { mountSubPath } from "../../../agent/volumes/sub-path.ts";
+import { ServiceAccountTokens } from "../../../agent/volumes/service-account-tokens.ts";
+import type { Client } from "../../../client/client.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+import { testPod } from "./runtime-objects.ts";
+
+const directories = useTempDirectories();
+const payload = (
+  files: Record<string, string>,
+  mode = 0o644,
+): Map<string, { data: Buffer; mode: number }> =>
+  new Map(
+    Object.entries(files).map(([name, text]) => [
+      name,
+      { data: Buffer.from(text), mode },
+    ]),
+  );
+
+test("a payload is swapped as a whole and left alone when it is the same", async () => {
+  const directory = directories();
+  expect(
+    await writePayload(directory, payload({ a: "1", "deep/b": "2" })),
+  ).toBe(true);
+  expect(await fs.readFile(path.join(directory, "deep/b"), "utf8")).toBe("2");
+  const first = await fs.readlink(path.join(directory, "..data"));
+  expect(
+    await writePayload(directory, payload({ a: "1", "deep/b": "2" })),
+  ).toBe(false);
+  expect(await fs.readlink(path.join(directory, "..data"))).toBe(first);
+  expect(await writePayload(directory, payload({ a: "1", c: "3" }))).toBe(true);
+  expect(
+    (await fs.readdir(directory))
+      .filter((name) => !name.startsWith(".."))
+      .sort(),
+  ).toEqual(["a", "c"]);
+  expect(
+    (await fs.readdir(directory)).filter((name) => name.startsWith("..")),
+  ).toHaveLength(2);
+  expect(
+    await writePayload(directory, payload({ a: "1", c: "3" }, 0o400)),
+  ).toBe(true);
+  expect((await fs.stat(path.join(directory, "a"))).mode & 0o777).toBe(0o400);
+});
+
+test.each(["", "/etc/passwd", "../x", "a/../../x", "..data"])(
+  "the payload path %p is refused",
+  (name) => {
+    expect(() => checkPayloadPath(name)).toThrow(/invalid path/);
+  },
+);
+
+const source: PayloadSource = {
+  configMap: (_namespace, name) =>
+    Promise.resolve(
+      name === "cm"
+        ? { metadata: { name }, data: { k: "v" }, binaryData: { bin: "AAE=" } }
+        : undefined,
+    ),
+  secret: (_namespace, name) =>
+    Promise.resolve(
+      name === "s"
+        ? {
+            metadata: { name },
+            data: { p: Buffer.from("pw").toString("base64") },
+          }
+        : undefined,
+    ),
+  nodeResources: () => ({
+    cpuMillis: 2000,
+    memoryBytes: 4096,
+    ephemeralStorageBytes: 0,
+  }),
+  serviceAccountToken: () => Promise.resolve("token"),
+};
+const files = async (
+  pod: Pod,
+  volume: Omit<Volume, "name">,
+): Promise<Record<string, string>> => {
+  const found = await volumePayload(pod, { name: "v", ...volume }, source);
+  return Object.fromEntries(
+    [...found!].map(([name, { data, mode }]) => [
+      name,
+      `${data.toString("latin1")}:${mode.toString(8)}`,
+    ]),
+  );
+};
+
+test("contents of every kind", async () => {
+  const pod = testPod();
+  pod.metadata.labels = { b: '2"', a: "1" };
+  expect(
+    await files(pod, { configMap: { name: "cm", defaultMode: 0o600 } }),
+  ).toEqual({ k: "v:600", bin: "\0\x01:600" });
+  expect(
+    await files(pod, { configMap: { name: "none", optional: true } }),
+  ).toEqual({});
+  expect(
+    await files(pod, {
+      secret: {
+        secretName: "s",
+        items: [{ key: "p", path: "x/y", mode: 0o400 }],
+      },
+    }),
+  ).toEqual({ "x/y": "pw:400" });
+  expect(
+    await files(pod, {
+      downwardAPI: {
+        items: [
+          { path: "l", fieldRef: { fieldPath: "metadata.labels" } },
+          { path: "n", fieldRef: { fieldPath: "metadata.labels['a']" } },
+        ],
+      },
+    }),
+  ).toEqual({ l: 'a="1"\nb="2\\"":644', n: "1:644" });
+  expect(
+    await files(pod, {
+      projected: {
+        sources: [
+          { serviceAccountToken: { path: "token" } },
+          { configMap: { name: "cm", items: [{ key: "k", path: "ca.crt" }] } },
+          {
+            downwardAPI: {
+              items: [
+                {
+                  path: "namespace",
+                  fieldRef: { fieldPath: "metadata.namespace" },
+                },
+              ],
+            },
+          },
+        ],
+      },
+    }),
+  ).toEqual({ token: "token:644", "ca.crt": "v:644", namespace: "ns:644" });
+  expect(
+    await volumePayload(pod, { name: "v", emptyDir: {} }, source),
+  ).toBeUndefined();
+});
+
+test.each<[Omit<Volume, "name">, string]>([
+  [{ configMap: { name: "none" } }, 'configmap "none" not found'],
+  [{ secret: { secretName: "none" } }, 'secret "none" not found'],
+  [
+    { configMap: { name: "cm", items: [{ key: "x", path: "x" }] } },
+    "configmap references non-existent config key: x",
+  ],
+  [
+    {
+      downwardAPI: {
+        items: [{ path: "x", fieldRef: { fieldPath: "spec.none" } }],
+      },
+    },
+    "unsupported fieldPath: spec.none",
+  ],
+])("%j is refused", async (volume, message) => {
+  await expect(files(testPod(), volume)).rejects.toThrow(message);
+});
+
+test("hostPath types", async () => {
+  const directory = directories();
+  const file = path.join(directory, "f");
+  await checkHostPath(path.join(directory, "a/b"), "DirectoryOrCreate");
+  await checkHostPath(file, "FileOrCreate");
+  await checkHostPath(path.join(directory, "none"), "");
+  await expect(checkHostPath(file, "Directory")).rejects.toThrow(
+    `hostPath type check failed: ${file} is not a directory`,
+  );
+  await expect(
+    checkHostPath(path.join(directory, "none"), "File"),
+  ).rejects.toThrow(/is not a file/);
+  await expect(checkHostPath("/dev/null", "BlockDevice")).rejects.toThrow(
+    /is not a block device/,
+  );
+  await checkHostPath("/dev/null", "CharDevice");
+});
+
+test("a subPath can't lead out of its volume", async () => {
+  const directory = directories();
+  const volume = path.join(directory, "volume");
+  await fs.mkdir(path.join(volume, "inner"), { recursive: true });
+  await fs.mkdir(path.join(directory, "outside"));
+  await fs.symlink("../outside", path.join(volume, "escape"));
+  await fs.symlink("/etc", path.join(volume, "absolute"));
+  const target = path.join(directory, "target");
+  for (const bad of [
+    "../outside",
+    "/etc",
+    "escape",
+    "escape/new",
+    "absolute/passwd",
+    "inner/../../outside",
+  ])
+    await expect(mountSubPath(volume, bad, target, false)).rejects.toThrow(
+      /subPath/,
+    );
+  expect(await fs.readdir(path.join(directory, "outside"))).toEqual([]);
+});
+
+test("tokens are renewed at four fifths of their life, an old one serves while it is valid", async () => {
+  const clock = new FakeClock();
+  let asked = 0;
+  let failing = false;
+  const client = {
+    resource: () => ({
+      createSubresource: () => {
+        if (failing) return Promise.reject(new Error("away"));
+        return Promise.resolve({
+          status: {
+            token: `t${++asked}`,
+            expirationTimestamp: new Date(
+              clock.now() + 1_000_000,
+            ).toISOString(),
+          },
+        });
+      },
+    }),
+  } as unknown as Client;
+  const tokens = new ServiceAccountTokens(client, clock);
+  const get = (): Promise<string> => tokens.get(testPod(), "", 1000);
+  expect([await get(), await get()]).toEqual(["t1", "t1"]);
+  clock.advance(799_000);
+  expect(await get()).toBe("t1");
+  clock.advance(2000);
+  failing = true;
+  expect(await get()).toBe("t1");
+  failing = false;
+  expect(await get()).toBe("t2");
+  clock.advance(1_001_000);
+  failing = true;
+  await expect(get()).rejects.toThrow("failed to fetch token: away");
+});
