@@ -1,0 +1,210 @@
+// The event source on a scripted connection: events, exits that settle, a runtime without events, reconnection.
+import { EventEmitter } from "node:events";
+import type { ClientReadableStream } from "@grpc/grpc-js";
+import pino from "pino";
+import type { Connection } from "../../../cri/containerd/connection.ts";
+import {
+  createEventSource,
+  type EventSource,
+} from "../../../cri/containerd/events.ts";
+import { containerdMessages } from "../../../cri/containerd/services.ts";
+import { createWireCodec } from "../../../cri/containerd/wire.ts";
+import { RuntimeError, type RuntimeEvent } from "../../../cri/runtime.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const codec = createWireCodec(containerdMessages);
+
+class Stream extends EventEmitter {
+  cancelled = false;
+  cancel(): void {
+    this.cancelled = true;
+  }
+  send(topic: string, message: string, payload: object): void {
+    this.emit("data", {
+      topic,
+      event: { value: codec.encode(message, payload) },
+    });
+  }
+}
+
+function setUp(): {
+  clock: FakeClock;
+  source: EventSource;
+  events: string[];
+  /** id → CRI state: 0 created, 1 running, 2 exited */
+  containers: Map<string, number>;
+  streams: Stream[];
+  reachable: { now: boolean };
+  lists: () => number;
+  settle(advanceMs?: number): Promise<void>;
+} {
+  const clock = new FakeClock();
+  const containers = new Map<string, number>();
+  const streams: Stream[] = [];
+  const reachable = { now: true };
+  let lists = 0;
+  const connection = {
+    call(method: string, request: { filter?: { id?: string } }) {
+      if (!reachable.now)
+        return Promise.reject(new RuntimeError("unavailable", "gone"));
+      if (method === "ListPodSandbox") return Promise.resolve({ items: [] });
+      if (method !== "ListContainers") return Promise.resolve({});
+      lists++;
+      const wanted = request.filter?.id;
+      return Promise.resolve({
+        containers: [...containers]
+          .filter(([id]) => wanted === undefined || id === wanted)
+          .map(([id, state]) => ({ id, state })),
+      });
+    },
+    serverStream() {
+      const stream = new Stream();
+      streams.push(stream);
+      return stream as unknown as ClientReadableStream<unknown>;
+    },
+    decode: (message: string, bytes: Uint8Array) =>
+      codec.decode(message, bytes),
+  } as unknown as Connection;
+  const source = createEventSource({
+    connection,
+    clock,
+    logger: pino({ level: "silent" }),
+    onConnect: () => undefined,
+  });
+  const events: string[] = [];
+  source.subscribe(({ type, id }: RuntimeEvent) =>
+    events.push(`${type} ${id}`),
+  );
+  return {
+    clock,
+    source,
+    events,
+    containers,
+    streams,
+    reachable,
+    lists: () => lists,
+    async settle(advanceMs = 0) {
+      for (let step = 0; step < 20; step++) {
+        clock.advance(advanceMs / 20);
+        for (let turn = 0; turn < 5; turn++)
+          await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+}
+
+test("an exit is given once, when the list shows it; an exec's end is none", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle();
+  streams[0]!.send("/tasks/exit", "TaskExit", {
+    container_id: "c",
+    id: "exec-1",
+  });
+  await settle(100);
+  expect(events).toEqual([]);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  await settle(10);
+  expect(events).toEqual([]);
+  containers.set("c", 2);
+  await settle(1000);
+  expect(events).toEqual(["exited c"]);
+  source.stop();
+});
+
+test("an exit the list never shows is given in the end", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle();
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  await settle(2000);
+  expect(events).toEqual(["exited c"]);
+  source.stop();
+});
+
+test("a container that is removed before its exit settled gives no exit after its end", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle();
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  streams[0]!.send("/containers/delete", "ContainerDelete", { id: "c" });
+  await settle(2000);
+  expect(events).toEqual(["deleted c"]);
+  source.stop();
+});
+
+test("events that were missed come from the slow relist", async () => {
+  const { source, events, containers, lists, settle } = setUp();
+  containers.set("a", 1).set("b", 1);
+  source.start();
+  await settle(1000);
+  containers.set("a", 2).set("new", 1).delete("b");
+  await settle(16_000);
+  expect(events.sort()).toEqual(["deleted b", "exited a", "started new"]);
+  expect(lists()).toBeLessThan(5);
+  source.stop();
+});
+
+test("a runtime without events is listed every second", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("a", 1);
+  source.start();
+  await settle();
+  streams[0]!.emit(
+    "error",
+    Object.assign(new Error("unimplemented"), { code: 12 }),
+  );
+  await settle(500);
+  containers.set("a", 2);
+  await settle(1500);
+  expect(events).toEqual(["exited a"]);
+  expect(streams).toHaveLength(1);
+  source.stop();
+});
+
+test("after a loss: back-off, one lost event, and what changed meanwhile", async () => {
+  const { source, events, containers, streams, reachable, settle } = setUp();
+  containers.set("a", 1);
+  source.start();
+  await settle(1000);
+  reachable.now = false;
+  streams[0]!.emit("error", Object.assign(new Error("gone"), { code: 14 }));
+  await settle(5000);
+  expect(events).toEqual([]);
+  containers.set("a", 2);
+  reachable.now = true;
+  await settle(3000);
+  expect(events).toEqual(["lost ", "exited a"]);
+  expect(streams).toHaveLength(2);
+  source.stop();
+  expect(streams[1]!.cancelled).toBe(true);
+});
+
+test("a listener that throws does not stop the others; nonsense on the stream does nothing", async () => {
+  const { source, events, streams, settle } = setUp();
+  const seen: string[] = [];
+  source.subscribe(() => {
+    throw new Error("bad listener");
+  });
+  const stop = source.subscribe(({ id }) => seen.push(id));
+  source.start();
+  await settle();
+  streams[0]!.emit("data", {
+    topic: "/tasks/start",
+    event: { value: Buffer.from("ff", "hex") },
+  });
+  streams[0]!.emit("data", {
+    topic: "/unknown",
+    event: { value: Buffer.alloc(0) },
+  });
+  streams[0]!.send("/tasks/start", "TaskStart", { container_id: "x" });
+  stop();
+  streams[0]!.send("/tasks/oom", "TaskOOM", { container_id: "x" });
+  expect(events).toEqual(["started x", "oom x"]);
+  expect(seen).toEqual(["x"]);
+  source.stop();
+});
