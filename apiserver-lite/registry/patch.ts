@@ -10,6 +10,7 @@ import type { PatchSchema } from "../../api/patch/patch-schema.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
+import { conformPatched } from "./patched-object.ts";
 import { create, storedOf } from "./create.ts";
 import { replace, type Replaced } from "./update.ts";
 import { resetPathsOf } from "./write.ts";
@@ -26,7 +27,12 @@ export async function patch(
   const change = changeOf(call, type, document);
   return replace(call, (live) => {
     const served = call.endpoint.toServed(live.copy());
-    const changed = finish(call, change(served), served);
+    const changed = finish(
+      call,
+      change(served),
+      served,
+      type === "strategic" ? document : undefined,
+    );
     return {
       object: call.endpoint.toStored(changed),
       conditional: changed.metadata.resourceVersion !== String(live.revision),
@@ -63,17 +69,18 @@ function finish(
   call: Call,
   changed: AnyObject,
   was: Readonly<AnyObject>,
+  strategicPatch: unknown,
 ): AnyObject {
   const { endpoint } = call;
   let object = changed;
   if (endpoint.schema) {
-    const decoded = conformObject(
-      changed as Record<string, unknown>,
+    object = conformPatched(
+      changed,
       endpoint.schema,
-      { fieldValidation: call.options.fieldValidation ?? "Warn" },
+      call.options.fieldValidation ?? "Warn",
+      strategicPatch,
+      (problem) => call.warn(problem),
     );
-    refuseUnknown(call, decoded.problems);
-    object = decoded.object as AnyObject;
   }
   object.metadata ??= { ...was.metadata };
   object.kind = endpoint.info.kind;

@@ -232,3 +232,37 @@ test("OpenAPI is served", async () => {
     JSON.parse((await call("GET", "/openapi/v2")).bytes.toString()).swagger,
   ).toBe("2.0");
 });
+
+test.each([
+  [
+    "merge",
+    { data: { a: "2" }, foo: 1 },
+    /^ "" is invalid: patch: Invalid value: "\{.*\}": strict decoding error: unknown field "foo"$/,
+  ],
+  [
+    "strategic-merge",
+    { data: { a: "2" }, foo: [1, { b: null }] },
+    ' "" is invalid: patch: Invalid value: "map[data:map[a:2] foo:[1 map[b:<nil>]]]": strict decoding error: unknown field "foo"',
+  ],
+  [
+    "merge",
+    { data: { a: 2 } },
+    /json: cannot unmarshal number into Go struct field ConfigMap.data of type string$/,
+  ],
+])("a %s patch that does not fit is a 422", async (kind, patch, message) => {
+  await call("POST", maps, {
+    type: "application/json",
+    body: JSON.stringify(configMap("patched")),
+  });
+  const answer = await call("PATCH", `${maps}/patched?fieldValidation=Strict`, {
+    type: `application/${kind}-patch+json`,
+    body: JSON.stringify(patch),
+  });
+  const status = JSON.parse(answer.bytes.toString()) as {
+    code: number;
+    message: string;
+  };
+  expect(status.code).toBe(422);
+  if (typeof message === "string") expect(status.message).toBe(message);
+  else expect(status.message).toMatch(message);
+});
