@@ -9,7 +9,7 @@ import type {
   VolumeProjection,
 } from "../../../api/types/core-v1.ts";
 import { nonNegativeQuantity, oneOf } from "../field-checks.ts";
-import { validateRelativePath } from "./container-validation.ts";
+import { validateRelativePath } from "./container-environment.ts";
 
 type Problems = FieldError[];
 
