@@ -1,6 +1,7 @@
 // Calls to an etcd cluster over gRPC. One connection to one server at a time; when it is not available the next server
 // takes its place. A call that changes nothing is tried on every server; one that changes something only once, because
 // it may have happened.
+import type * as Grpc from "@grpc/grpc-js";
 import type {
   ChannelCredentials,
   Client,
@@ -18,9 +19,9 @@ import {
 
 export interface EtcdTls {
   /** PEM */
-  readonly ca?: Buffer;
-  readonly certificate?: Buffer;
-  readonly key?: Buffer;
+  readonly ca?: Buffer | string;
+  readonly certificate?: Buffer | string;
+  readonly key?: Buffer | string;
 }
 
 export interface EtcdClientOptions {
@@ -34,7 +35,7 @@ const UNAVAILABLE = 14;
 
 export class EtcdClient {
   readonly #options: EtcdClientOptions;
-  #grpc: typeof import("@grpc/grpc-js") | undefined;
+  #grpc: typeof Grpc | undefined;
   readonly #types = new Map<string, Type>();
   #current: Client | undefined;
   #index = 0;
@@ -166,7 +167,9 @@ export class EtcdClient {
     const { credentials } = this.#grpc!;
     if (url.protocol !== "https:") return credentials.createInsecure();
     const { ca, certificate, key } = this.#options.tls ?? {};
-    return credentials.createSsl(ca ?? null, key ?? null, certificate ?? null);
+    const bytes = (pem: Buffer | string | undefined): Buffer | null =>
+      pem === undefined ? null : Buffer.from(pem);
+    return credentials.createSsl(bytes(ca), bytes(key), bytes(certificate));
   }
 
   /** The next call goes to the next server. */

@@ -75,7 +75,9 @@ export class EtcdStore implements Store {
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger;
     this.#root = root;
-    this.#prefix = options.prefix ?? root;
+    // The reference takes the prefix with and without slashes around it.
+    const prefix = (options.prefix ?? root).replace(/^\/+|\/+$/g, "");
+    this.#prefix = prefix === "" ? "" : `/${prefix}`;
     this.#compactionIntervalMs = options.compactionIntervalMs ?? 300_000;
     this.#client = new EtcdClient({
       servers,
