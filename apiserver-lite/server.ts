@@ -31,11 +31,8 @@ import {
   cborFormats,
   otherFormats,
 } from "./http/other-formats.ts";
-import {
-  ResourceHandler,
-  wantsPretty,
-  type Asked,
-} from "./http/resource-handler.ts";
+import { wantsPretty, type Asked } from "./http/answers.ts";
+import { ResourceHandler } from "./http/resource-handler.ts";
 import { rawInProcess } from "./http/in-process-exchange.ts";
 import { InProcessTransport } from "./in-process.ts";
 import { Metrics } from "./metrics.ts";

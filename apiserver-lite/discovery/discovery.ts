@@ -8,7 +8,7 @@ import type {
 } from "../../api/catalogue.ts";
 import { apiVersionOf } from "../../api/object.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { pathNotFound, type Asked } from "../http/resource-handler.ts";
+import { pathNotFound, type Asked } from "../http/answers.ts";
 import type { PathHandler } from "../http/front.ts";
 
 export interface DiscoveryOptions {

@@ -2,7 +2,7 @@
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { OpenApiService } from "../../api/openapi/service.ts";
 import type { PathHandler } from "../http/front.ts";
-import { pathNotFound } from "../http/resource-handler.ts";
+import { pathNotFound } from "../http/answers.ts";
 
 export class OpenApiPaths {
   #service: Promise<OpenApiService> | undefined;

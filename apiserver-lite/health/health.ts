@@ -1,6 +1,6 @@
 // /healthz, /livez, /readyz with named checks: ?verbose, ?exclude=, and each check under its own path.
 import type { Exchange } from "../http/exchange.ts";
-import { pathNotFound, type Asked } from "../http/resource-handler.ts";
+import { pathNotFound, type Asked } from "../http/answers.ts";
 import type { PathHandler } from "../http/front.ts";
 
 export interface HealthCheck {

@@ -18,12 +18,8 @@ import { impersonate } from "./impersonation.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Negotiator } from "./negotiation.ts";
 import { parseRequest, type RequestInfo } from "./request-info.ts";
-import {
-  pathNotFound,
-  wantsPretty,
-  type Asked,
-  type ResourceHandler,
-} from "./resource-handler.ts";
+import { pathNotFound, wantsPretty, type Asked } from "./answers.ts";
+import { type ResourceHandler } from "./resource-handler.ts";
 
 /** A path outside the resources: discovery, health, version, metrics. */
 export interface PathHandler {

@@ -16,7 +16,7 @@ import {
 } from "../../api/codec/protobuf.ts";
 import { decodeYaml, encodeYaml, parseYamlBody } from "../../api/codec/yaml.ts";
 import type { Format, OtherFormats } from "./formats.ts";
-import type { BodyDecoders } from "./resource-handler.ts";
+import type { BodyDecoders } from "./bodies.ts";
 
 const documentEnd = Buffer.from("---\n");
 

@@ -104,11 +104,18 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
     const { object, conditional } = replacement;
     checkPreconditions(call, object, live);
     object.metadata.resourceVersion = String(live.revision);
+    const taken = { prepared: false };
     let failed = true;
     try {
       const next = replacement.trusted
         ? object
-        : await prepare(call, object, live, replacement.applied ?? false);
+        : await prepare(
+            call,
+            object,
+            live,
+            replacement.applied ?? false,
+            taken,
+          );
       if (unchanged(next, live)) {
         failed = false;
         return { entry: live, created: false };
@@ -124,7 +131,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
         return { entry: done, created: false };
       }
     } finally {
-      if (failed && !replacement.trusted)
+      if (failed && taken.prepared)
         call.endpoint.strategy.rollback?.(object, call);
     }
     if (conditional || attempt >= maxAttempts)
@@ -192,6 +199,8 @@ async function prepare(
   given: AnyObject,
   live: CacheEntry,
   applied: boolean,
+  /** Told when the strategy has prepared, so that what it took is given back. */
+  taken: { prepared: boolean },
 ): Promise<AnyObject> {
   const { endpoint } = call;
   const { strategy } = endpoint;
@@ -206,8 +215,10 @@ async function prepare(
   setDefaults(call, object);
   if (call.subresource === "status")
     strategy.status?.prepareForUpdate?.(object, old, call);
-  else if (call.subresource === "")
+  else if (call.subresource === "") {
+    taken.prepared = true;
     await strategy.prepareForUpdate?.(object, old, call);
+  }
   const attributes = admissionAttributes(call, "UPDATE", object, old);
   await admit(call, attributes);
   object = attributes.object!;

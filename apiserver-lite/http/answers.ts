@@ -1,0 +1,196 @@
+// How answers leave: one object, a list in parts, gzip beyond the threshold, Warning headers; and the errors of paths.
+import type { OutgoingHttpHeaders } from "node:http";
+import type { Writable } from "node:stream";
+import { gzip, constants as zlibConstants } from "node:zlib";
+import { ApiError } from "../../api/errors.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { Call } from "../registry/call.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
+import { isTrue } from "../registry/watch.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Representation } from "./representation.ts";
+import type { RequestInfo } from "./request-info.ts";
+
+/** What the filters know of a request. */
+export interface Asked {
+  readonly info: RequestInfo;
+  readonly query: URLSearchParams;
+  readonly rawQuery: string;
+  readonly user: UserInfo;
+  /** Headers every answer has: audit id, flow control. */
+  readonly headers: OutgoingHttpHeaders;
+  readonly signal: () => AbortSignal;
+}
+
+const gzipThresholdBytes = 128 * 1024;
+
+export class Answers {
+  constructor(private readonly compress: boolean) {}
+
+  sendEntry(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+    shown: Representation,
+    status: number,
+    entry: CacheEntry,
+  ): void | Promise<void> {
+    return this.#send(
+      exchange,
+      asked,
+      call,
+      status,
+      shown.contentType,
+      shown.entry(entry),
+    );
+  }
+
+  sendValue(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+    shown: Representation,
+    status: number,
+    value: object,
+  ): void | Promise<void> {
+    return this.#send(
+      exchange,
+      asked,
+      call,
+      status,
+      shown.contentType,
+      shown.value(value),
+    );
+  }
+
+  #send(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+    status: number,
+    contentType: string,
+    body: Buffer,
+  ): void | Promise<void> {
+    const { headers } = asked;
+    headers["content-type"] = contentType;
+    headers["cache-control"] = "no-cache, private";
+    if (call.warnings.length > 0)
+      (headers as Record<string, unknown>)["warning"] = warningHeaders(
+        call.warnings,
+      );
+    if (body.length > gzipThresholdBytes && this.#compresses(exchange))
+      return this.#sendGzip(exchange, asked, [body]);
+    exchange.respond(status, headers, body);
+  }
+
+  sendParts(
+    exchange: Exchange,
+    asked: Asked,
+    contentType: string,
+    parts: Uint8Array[],
+  ): void | Promise<void> {
+    const { headers } = asked;
+    headers["content-type"] = contentType;
+    headers["cache-control"] = "no-cache, private";
+    let bytes = 0;
+    for (const part of parts) bytes += part.byteLength;
+    if (bytes > gzipThresholdBytes && this.#compresses(exchange))
+      return this.#sendGzip(exchange, asked, parts);
+    if (parts.length === 1) return exchange.respond(200, headers, parts[0]!);
+    if (bytes < 65536 || exchange.method === "HEAD")
+      return exchange.respond(200, headers, Buffer.concat(parts, bytes));
+    headers["content-length"] = bytes;
+    return writeParts(exchange.open(200, headers), parts);
+  }
+
+  #compresses(exchange: Exchange): boolean {
+    return (
+      this.compress &&
+      exchange.method === "GET" &&
+      /\bgzip\b(?!;q=0(?:[,;\s]|$))/.test(
+        String(exchange.headers["accept-encoding"] ?? ""),
+      )
+    );
+  }
+
+  async #sendGzip(
+    exchange: Exchange,
+    asked: Asked,
+    parts: readonly Uint8Array[],
+  ): Promise<void> {
+    const { headers } = asked;
+    const body = await new Promise<Buffer>((resolve, reject) =>
+      gzip(
+        parts.length === 1 ? parts[0]! : Buffer.concat(parts),
+        { level: 1, strategy: zlibConstants.Z_DEFAULT_STRATEGY, memLevel: 9 },
+        (error, result) => (error ? reject(error) : resolve(result)),
+      ),
+    );
+    headers["content-encoding"] = "gzip";
+    headers["vary"] = "Accept-Encoding";
+    exchange.respond(200, headers, body);
+  }
+}
+
+export async function writeParts(
+  out: Writable,
+  parts: readonly Uint8Array[],
+): Promise<void> {
+  for (const part of parts) {
+    if (out.destroyed) return;
+    if (!out.write(part))
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          out.off("drain", done);
+          out.off("close", done);
+          resolve();
+        };
+        out.once("drain", done);
+        out.once("close", done);
+      });
+  }
+  out.end();
+}
+
+export function warningHeaders(texts: readonly string[]): string[] {
+  const headers: string[] = [];
+  let bytes = 0;
+  for (const text of texts) {
+    const header = `299 - ${JSON.stringify(text.replace(/[^\x20-\x7e]/g, "?"))}`;
+    bytes += header.length;
+    if (bytes > 4096) break;
+    headers.push(header);
+  }
+  return headers;
+}
+
+export function wantsPretty(
+  exchange: Exchange,
+  query: URLSearchParams,
+): boolean {
+  const asked = query.get("pretty");
+  if (asked !== null) return isTrue(asked) || asked === "";
+  const agent = exchange.headers["user-agent"];
+  return agent !== undefined && /^(curl|Wget|Mozilla)/.test(agent);
+}
+
+/** The reference's answer for a path nothing is served at. */
+export function pathNotFound(): ApiError {
+  return new ApiError({
+    code: 404,
+    reason: "NotFound",
+    message: "the server could not find the requested resource",
+    details: {},
+  });
+}
+
+export function methodNotAllowed(endpoint: Endpoint): ApiError {
+  const { group, resource } = endpoint.info;
+  return new ApiError({
+    code: 405,
+    reason: "MethodNotAllowed",
+    message: "the server does not allow this method on the requested resource",
+    details: { ...(group ? { group } : {}), kind: resource },
+  });
+}

@@ -1,0 +1,213 @@
+// From the bytes of a body to an object: every encoding, fieldValidation, kind and version; DeleteOptions and patches.
+import {
+  decodeJson,
+  parseJson,
+  strictDecodingError,
+  strictError,
+  type Decoded,
+  type FieldValidation,
+} from "../../api/codec/json.ts";
+import {
+  canonicaliseDocument,
+  mentionsAlias,
+} from "../../api/dialect.ts";
+import { errors, type ApiError } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
+import type { DeleteOptions } from "../../api/types/meta-v1.ts";
+import type { Call } from "../registry/call.ts";
+import { integer } from "../registry/list.ts";
+import { isTrue } from "../registry/watch.ts";
+import { readBody } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Decoders of the encodings beside JSON. */
+export interface BodyDecoders {
+  yaml?: (
+    bytes: Buffer,
+    schema: ObjectSchema | undefined,
+    validation: FieldValidation,
+  ) => Decoded;
+  /** Any YAML document, for apply patches. */
+  yamlValue?: (bytes: Buffer) => { value: unknown; problems: string[] };
+  protobuf?: (
+    bytes: Buffer,
+    fallback?: { apiVersion: string; kind: string },
+  ) => Record<string, unknown>;
+  cbor?: (
+    bytes: Buffer,
+    schema: ObjectSchema | undefined,
+    validation: FieldValidation,
+  ) => Decoded;
+  cborValue?: (bytes: Buffer) => unknown;
+}
+
+export class Bodies {
+  constructor(private readonly decoders: BodyDecoders) {}
+
+  /** Is apply in CBOR possible? */
+  get cbor(): boolean {
+    return this.decoders.cbor !== undefined;
+  }
+
+  patchDocument(call: Call, contentType: string, bytes: Buffer): unknown {
+    const { decoders } = this;
+    let value: unknown;
+    let problems: readonly string[] = [];
+    if (contentType === "application/apply-patch+cbor")
+      value = decoders.cborValue!(bytes);
+    else if (
+      contentType === "application/apply-patch+yaml" &&
+      decoders.yamlValue &&
+      !looksLikeJson(bytes)
+    ) {
+      ({ value, problems } = decoders.yamlValue(bytes));
+    } else {
+      const parsed = parseJson(bytes);
+      value = parsed.value;
+      problems = parsed.duplicates.map(
+        (path) => `duplicate field ${JSON.stringify(path)}`,
+      );
+    }
+    this.#judge(call, problems);
+    if (mentionsAlias(bytes)) canonicaliseDocument(value);
+    if (
+      contentType.startsWith("application/apply-patch") &&
+      (typeof value !== "object" || value === null || Array.isArray(value))
+    )
+      throw errors.badRequest(
+        "error decoding YAML: the patch is not an object",
+      );
+    return value;
+  }
+
+  async deleteOptions(exchange: Exchange, call: Call): Promise<DeleteOptions> {
+    const bytes = await this.read(exchange);
+    const { query } = call;
+    let options: DeleteOptions = {};
+    if (bytes.length > 0) {
+      const schema = schemaFor("", "v1", "DeleteOptions");
+      options = this.decode(
+        exchange,
+        call,
+        bytes,
+        schema,
+        "",
+        "DeleteOptions",
+      ) as unknown as DeleteOptions;
+    } else {
+      const grace = query.get("gracePeriodSeconds");
+      if (grace)
+        options.gracePeriodSeconds = integer(grace, "gracePeriodSeconds");
+      const policy = query.get("propagationPolicy");
+      if (policy) options.propagationPolicy = policy;
+      const orphans = query.get("orphanDependents");
+      if (orphans !== null) options.orphanDependents = isTrue(orphans);
+    }
+    if (options.dryRun?.length) Object.assign(call, { dryRun: true });
+    return options;
+  }
+
+  read(exchange: Exchange): Promise<Buffer> {
+    return readBody(exchange.body, exchange.headers["content-length"]);
+  }
+
+  decode(
+    exchange: Exchange,
+    call: Call,
+    bytes: Buffer,
+    schema: ObjectSchema | undefined,
+    apiVersion: string,
+    kind: string,
+  ): AnyObject {
+    const type = mediaType(exchange.headers["content-type"]);
+    const fieldValidation = call.options.fieldValidation ?? "Warn";
+    const { decoders } = this;
+    let decoded: Decoded;
+    if (type === "" || type === "application/json" || type === "*/*") {
+      decoded = decodeJson(bytes, schema, { fieldValidation });
+    } else if (type === "application/yaml" && decoders.yaml) {
+      decoded = decoders.yaml(bytes, schema, fieldValidation);
+    } else if (
+      (type === "application/vnd.kubernetes.protobuf" ||
+        type === "application/vnd.orbit.protobuf") &&
+      decoders.protobuf &&
+      schema
+    ) {
+      decoded = {
+        object: decoders.protobuf(bytes, {
+          apiVersion: apiVersion || "v1",
+          kind,
+        }),
+        problems: [],
+      };
+    } else if (type === "application/cbor" && decoders.cbor) {
+      decoded = decoders.cbor(bytes, schema, fieldValidation);
+    } else {
+      throw errors.unsupportedMediaType(
+        "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+      );
+    }
+    this.#judge(
+      call,
+      decoded.problems,
+      schema &&
+        decoded.problems.length > 0 &&
+        strictError(decoded.object, schema, decoded.problems),
+    );
+    const object = decoded.object as AnyObject;
+    if (mentionsAlias(bytes)) canonicaliseDocument(object);
+    if (apiVersion !== "") {
+      if (
+        object.kind !== undefined &&
+        object.kind !== "" &&
+        object.kind !== kind
+      )
+        throw errors.badRequest(
+          `${object.kind} in version ${JSON.stringify(versionPart(object.apiVersion))} cannot be handled as a ${kind}: converting (${object.apiVersion ?? ""}.${object.kind}) to (${apiVersion}.${kind}): unknown conversion`,
+        );
+      if (object.apiVersion && object.apiVersion !== apiVersion)
+        throw errors.badRequest(
+          `the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`,
+        );
+      object.kind = kind;
+      object.apiVersion = apiVersion;
+      object.metadata ??= {} as AnyObject["metadata"];
+    }
+    return object;
+  }
+
+  /** `refusal` is the 400 of Strict where more than the problems is known. */
+  #judge(
+    call: Call,
+    problems: readonly string[],
+    refusal?: ApiError | false,
+  ): void {
+    if (problems.length === 0) return;
+    const mode = call.options.fieldValidation ?? "Warn";
+    if (mode === "Strict")
+      throw refusal || errors.badRequest(strictDecodingError(problems));
+    if (mode === "Warn") for (const problem of problems) call.warn(problem);
+  }
+}
+
+export function mediaType(header: string | undefined): string {
+  if (!header) return "";
+  const semicolon = header.indexOf(";");
+  return (semicolon < 0 ? header : header.slice(0, semicolon))
+    .trim()
+    .toLowerCase();
+}
+
+function looksLikeJson(bytes: Buffer): boolean {
+  for (const byte of bytes.subarray(0, 64)) {
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)
+      continue;
+    return byte === 0x7b;
+  }
+  return false;
+}
+
+function versionPart(apiVersion: string | undefined): string {
+  return (apiVersion ?? "").split("/").at(-1)!;
+}
