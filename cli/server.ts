@@ -243,6 +243,7 @@ export async function startServer(
           ...controllerOptions(options),
           leaderElect: false,
           rootCa: pki.clusterCa.certificate,
+          clusterSigningCa: pki.clusterCa,
         },
       });
       await manager.start();

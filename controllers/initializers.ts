@@ -1,5 +1,8 @@
 // The controllers by the names --controllers knows them by: canonical name, the older alias, whether `*` means it too,
 // and how it is made. A maker may give nothing when its options are missing.
+import { createCertificateApprover } from "./certificates/approving.ts";
+import { createCertificateCleaner } from "./certificates/cleaner.ts";
+import { createCertificateSigner } from "./certificates/signing.ts";
 import { createClusterRoleAggregationController } from "./cluster-role-aggregation.ts";
 import type { Controller, ControllerContext } from "./context.ts";
 import { createCronJobController } from "./cronjob/cronjob-controller.ts";
@@ -8,6 +11,7 @@ import { createDeploymentController } from "./deployment/deployment-controller.t
 import type { Discovery } from "./discovery.ts";
 import { createDisruptionController } from "./disruption.ts";
 import { createEndpointSliceController } from "./endpoints/endpoint-slice-controller.ts";
+import { createEndpointSliceMirroringController } from "./endpoints/endpoint-slice-mirroring.ts";
 import { createEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { createGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { createJobController } from "./job/job-controller.ts";
@@ -135,5 +139,28 @@ export const initializers: readonly Initializer[] = [
     name: "clusterrole-aggregation-controller",
     alias: "clusterrole-aggregation",
     create: createClusterRoleAggregationController,
+  },
+  {
+    name: "endpointslice-mirroring-controller",
+    alias: "endpointslicemirroring",
+    create: createEndpointSliceMirroringController,
+  },
+  {
+    name: "certificatesigningrequest-signing-controller",
+    alias: "csrsigning",
+    create: (context) =>
+      context.options.clusterSigningCa
+        ? createCertificateSigner(context, context.options.clusterSigningCa)
+        : undefined,
+  },
+  {
+    name: "certificatesigningrequest-approving-controller",
+    alias: "csrapproving",
+    create: createCertificateApprover,
+  },
+  {
+    name: "certificatesigningrequest-cleaner-controller",
+    alias: "csrcleaner",
+    create: createCertificateCleaner,
   },
 ];

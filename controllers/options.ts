@@ -32,6 +32,9 @@ export interface ControllerOptions {
   terminatedPodGcThreshold: number;
   /** PEM bundle published as kube-root-ca.crt; without it nothing is published. */
   rootCa?: string;
+  /** PEM pair the built-in signers sign with; without it no request is signed. */
+  clusterSigningCa?: { certificate: string; key: string };
+  clusterSigningDurationMs: number;
   leaderElect: boolean;
   leaderElectLeaseDurationMs: number;
   leaderElectRenewDeadlineMs: number;
@@ -69,6 +72,7 @@ export const defaultControllerOptions: ControllerOptions = {
   largeClusterSizeThreshold: 50,
   unhealthyZoneThreshold: 0.55,
   terminatedPodGcThreshold: 12_500,
+  clusterSigningDurationMs: 8760 * 3_600_000,
   leaderElect: false,
   leaderElectLeaseDurationMs: 15_000,
   leaderElectRenewDeadlineMs: 10_000,

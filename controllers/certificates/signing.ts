@@ -1,0 +1,121 @@
+// Signs approved CertificateSigningRequests of the built-in signers with the cluster's authority, for at most
+// --cluster-signing-duration or what the request asks for, if that is less.
+import { formatTime } from "../../api/clock.ts";
+import { certifyPublicKey } from "../../api/pki/certificate.ts";
+import type {
+  CertificatePair,
+  ExtendedKeyUsage,
+  KeyUsage,
+} from "../../api/pki/certificate.ts";
+import { parseCsr } from "../../api/pki/signing-request.ts";
+import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
+import { findCondition } from "../../client/conditions.ts";
+import { certificateSigningRequests } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { errorText } from "../pod-control.ts";
+import { Reconciler } from "../reconciler.ts";
+import { signerProblem, signers } from "./signers.ts";
+
+const minDurationMs = 600_000;
+const keyUsages = new Set<string>([
+  "digital signature",
+  "content commitment",
+  "key encipherment",
+  "data encipherment",
+  "key agreement",
+  "cert sign",
+  "crl sign",
+]);
+
+export function createCertificateSigner(
+  context: ControllerContext,
+  authority: CertificatePair,
+): Controller {
+  const { client, clock, options } = context;
+  const informer = client.informer(certificateSigningRequests);
+  const reconciler = new Reconciler({
+    name: "certificatesigningrequest-signing-controller",
+    context,
+    concurrency: 5,
+    reconcile,
+  });
+
+  async function reconcile(name: string): Promise<void> {
+    const csr = informer.lister.get(name);
+    if (!csr || !signers.has(csr.spec.signerName)) return;
+    if (csr.status?.certificate || !isApproved(csr)) return;
+    if (findCondition(csr.status?.conditions, "Failed")) return;
+    let certificate: string;
+    try {
+      certificate = sign(csr);
+    } catch (error) {
+      await fail(csr, errorText(error));
+      return;
+    }
+    await client.resource(certificateSigningRequests).updateStatus({
+      ...csr,
+      status: {
+        ...csr.status,
+        certificate: Buffer.from(certificate).toString("base64"),
+      },
+    });
+  }
+
+  function sign(csr: CertificateSigningRequest): string {
+    const request = parseCsr(
+      Buffer.from(csr.spec.request, "base64").toString("utf8"),
+    );
+    const problem = signerProblem(csr, request);
+    if (problem) throw new Error(problem);
+    const usages = csr.spec.usages ?? [];
+    const { publicKey, ...names } = request;
+    const wantedMs = (csr.spec.expirationSeconds ?? Infinity) * 1000;
+    return certifyPublicKey(authority, publicKey, {
+      ...names,
+      keyUsages: usages.filter((usage) => keyUsages.has(usage)) as KeyUsage[],
+      usages: usages.filter(
+        (usage) => !keyUsages.has(usage),
+      ) as ExtendedKeyUsage[],
+      nowMs: clock.now(),
+      validityMs: Math.min(
+        options.clusterSigningDurationMs,
+        Math.max(minDurationMs, wantedMs),
+      ),
+    });
+  }
+
+  async function fail(
+    csr: CertificateSigningRequest,
+    message: string,
+  ): Promise<void> {
+    const time = formatTime(clock.now());
+    await client.resource(certificateSigningRequests).updateStatus({
+      ...csr,
+      status: {
+        ...csr.status,
+        conditions: [
+          ...(csr.status?.conditions ?? []),
+          {
+            type: "Failed",
+            status: "True",
+            reason: "SignerValidationFailure",
+            message,
+            lastUpdateTime: time,
+            lastTransitionTime: time,
+          },
+        ],
+      },
+    });
+  }
+
+  return reconciler.watch(informer, {
+    onAdd: ({ metadata }) => reconciler.queue.add(metadata.name),
+    onUpdate: (_, { metadata }) => reconciler.queue.add(metadata.name),
+  });
+}
+
+export function isApproved(csr: CertificateSigningRequest): boolean {
+  const has = (type: string): boolean =>
+    findCondition(csr.status?.conditions, type)?.status === "True";
+  return has("Approved") && !has("Denied");
+}
