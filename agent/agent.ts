@@ -183,6 +183,7 @@ class NodeAgent implements Agent {
       config,
       client,
       clock,
+      logger,
       source: {
         configMap: (namespace, name) =>
           this.#objects.configMap(namespace, name),
@@ -459,7 +460,7 @@ class NodeAgent implements Agent {
       onUpdate: (_before, pod) => seen(pod),
       onDelete: (pod) => {
         if (isMirrorPod(pod)) this.#mirrors?.onMirrorDeleted(pod);
-        else this.#removePod(pod.metadata.uid ?? "");
+        else this.#removePod(pod.metadata.uid ?? "", pod);
       },
     });
     informer.synced().then(
@@ -477,9 +478,9 @@ class NodeAgent implements Agent {
     else this.#waitingPods.set(pod.metadata.uid ?? "", pod);
   }
 
-  #removePod(uid: string): void {
+  #removePod(uid: string, last?: Pod): void {
     this.#waitingPods.delete(uid);
-    this.#workers.remove(uid);
+    this.#workers.remove(uid, last);
   }
 
   #setStatic(): void {

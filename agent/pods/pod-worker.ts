@@ -32,7 +32,7 @@ export interface EndRequest {
 }
 
 const retryInitialMs = 1000;
-const retryMaximumMs = 60_000;
+const retryMaximumMs = 15_000;
 const maxPassesInARow = 50;
 
 export class PodWorker {

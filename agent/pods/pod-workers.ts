@@ -11,6 +11,7 @@ export class PodWorkers {
   readonly #context: PodContext;
   readonly #workers = new Map<string, PodWorker>();
   readonly #onGone: (pod: Pod) => void;
+  readonly #again = new Map<string, Pod>();
   #stopped = false;
 
   constructor(context: PodContext, onGone: (pod: Pod) => void) {
@@ -38,7 +39,11 @@ export class PodWorkers {
       else added.wake();
       return;
     }
-    if (worker.removed) return;
+    if (worker.removed) {
+      // The same pod is wanted again (a manifest put back) while it still ends.
+      this.#again.set(uid, pod);
+      return;
+    }
     if (concernsWorker(worker.pod, pod)) worker.update(pod);
     else worker.replace(pod);
   }
@@ -52,6 +57,9 @@ export class PodWorkers {
       () => {
         this.#workers.delete(uid);
         this.#onGone(pod);
+        const again = this.#again.get(uid);
+        this.#again.delete(uid);
+        if (again) this.set(again);
         for (const other of this.#workers.values())
           if (podFullName(other.pod) === podFullName(pod)) other.wake();
       },
@@ -70,9 +78,12 @@ export class PodWorkers {
     );
   }
 
-  /** The sources no longer have it. */
-  remove(uid: string): void {
-    this.#workers.get(uid)?.remove();
+  /** The sources no longer have it; `last` is the version they had last, with the grace of its deletion. */
+  remove(uid: string, last?: Pod): void {
+    this.#again.delete(uid);
+    const worker = this.#workers.get(uid);
+    if (last) worker?.replace(last);
+    worker?.remove();
   }
 
   end(uid: string, request: EndRequest): void {

@@ -102,6 +102,14 @@ export async function writePayload(
   return true;
 }
 
+/** A payload was written there before. */
+export async function isWritten(directory: string): Promise<boolean> {
+  return await readlink(join(directory, dataLink)).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function makeParents(
   root: string,
   path: string,

@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import { parseQuantity, quantityValue } from "../../api/quantity.ts";
 import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
@@ -22,7 +23,7 @@ import { mountPropagation } from "../pods/container-config.ts";
 import { expandStrictly } from "../pods/expansion.ts";
 import { podResources } from "../pods/linux-resources.ts";
 import type { PodVolumes } from "../pods/pod-context.ts";
-import { writePayload } from "./atomic-writer.ts";
+import { isWritten, writePayload } from "./atomic-writer.ts";
 import { checkHostPath } from "./host-path.ts";
 import { isMountPoint, mountsBelow, mountTmpfs, unmount } from "./mounts.ts";
 import { setGroup } from "./ownership.ts";
@@ -35,6 +36,7 @@ export interface VolumeManagerOptions {
   source: PayloadSource;
   forgetTokens: (uid: string) => void;
   clock: Clock;
+  logger: Logger;
 }
 
 interface Mounted {
@@ -85,7 +87,7 @@ export class VolumeManager implements PodVolumes {
     volume: Volume,
     mounted: Map<string, Mounted>,
   ): Promise<void> {
-    const { clock, source } = this.#options;
+    const { clock, source, logger } = this.#options;
     const known = mounted.get(volume.name);
     const nowMs = clock.monotonic();
     if (
@@ -134,7 +136,20 @@ export class VolumeManager implements PodVolumes {
       });
       return;
     }
-    const payload = await volumePayload(pod, volume, source);
+    const path = this.#payloadPath(pod.metadata.uid ?? "", volume);
+    let payload;
+    try {
+      payload = await volumePayload(pod, volume, source);
+    } catch (error) {
+      // What was mounted once serves on: a lost API server must not keep a container from being restarted.
+      if (!known && !(await isWritten(path))) throw error;
+      logger.warn(
+        { err: error, pod: pod.metadata.name, volume: volume.name },
+        "can't refresh a volume; its last content stays",
+      );
+      mounted.set(volume.name, { path, readOnly: true, refreshedAtMs: nowMs });
+      return;
+    }
     if (!payload) {
       const type =
         Object.keys(volume).find((key) => key !== "name") ?? "unknown";
@@ -142,7 +157,6 @@ export class VolumeManager implements PodVolumes {
         `volumes of type ${type} are not supported by this node agent`,
       );
     }
-    const path = this.#payloadPath(pod.metadata.uid ?? "", volume);
     if (!known) {
       await mkdir(path, { recursive: true });
       await chmod(path, 0o755);

@@ -72,3 +72,24 @@ test("a manifest runs, a change replaces it, removal ends it; another agent adop
   expect(await node.runtime.listPodSandboxes()).toEqual([]);
   await second.stop();
 });
+
+test("a manifest put back while its pod still ends runs again", async () => {
+  const agent = node.agent();
+  await agent.start();
+  const pod = busyboxPod("again", "sleep 1000");
+  const id = (): string | undefined => {
+    const found = podOf(agent, "again-test-node");
+    const status = found?.status?.containerStatuses?.[0];
+    return status?.state?.running ? status.containerID : undefined;
+  };
+  await node.writePod("again.yaml", pod);
+  const first = await eventually(id);
+  await fs.rm(path.join(node.manifests, "again.yaml"));
+  await eventually(() => podOf(agent, "again-test-node")?.status?.conditions);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await node.writePod("again.yaml", pod);
+  await eventually(() => id() !== undefined && id() !== first, {
+    what: "the second run",
+  });
+  await agent.stop();
+});

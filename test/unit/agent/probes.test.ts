@@ -1,0 +1,174 @@
+import { createServer as createHttpServer, type Server } from "node:http";
+import {
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server as TcpServer,
+} from "node:net";
+import { Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
+import type { Container, Probe } from "../../../api/types/core-v1.ts";
+import { resolvePort } from "../../../agent/probes/http-get.ts";
+import { runProbe } from "../../../agent/probes/run-probe.ts";
+import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
+
+let http: Server;
+let tcp: TcpServer;
+let grpc: GrpcServer;
+let grpcPort: number;
+let lastHeaders: Record<string, unknown> = {};
+const container: Container = { name: "c", ports: [] };
+const exec = (
+  result: () => Promise<{ exitCode: number; stdout: Buffer; stderr: Buffer }>,
+): Runtime => ({ execSync: result }) as unknown as Runtime;
+const run = (
+  probe: Probe,
+  runtime = {} as Runtime,
+): ReturnType<typeof runProbe> =>
+  runProbe(runtime, probe, container, "id", "127.0.0.1");
+
+beforeAll(async () => {
+  http = createHttpServer((request, response) => {
+    lastHeaders = request.headers;
+    if (request.url === "/slow") return;
+    if (request.url === "/away")
+      response.writeHead(302, { Location: "http://elsewhere.invalid/" });
+    else if (request.url === "/moved")
+      response.writeHead(302, { Location: "/ok" });
+    else
+      response.writeHead(
+        request.url === "/ok?x=1" || request.url === "/ok" ? 200 : 503,
+      );
+    response.end("body");
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  tcp = createTcpServer((socket) => socket.end());
+  await new Promise<void>((resolve) => tcp.listen(0, "127.0.0.1", resolve));
+  container.ports = [
+    { name: "web", containerPort: (http.address() as AddressInfo).port },
+  ];
+  grpc = new GrpcServer();
+  const identity = (bytes: Buffer): Buffer => bytes;
+  grpc.register(
+    "/grpc.health.v1.Health/Check",
+    (call: { request: Buffer }, answer: (error: null, value: Buffer) => void) =>
+      answer(null, Buffer.from(call.request.includes("bad") ? [8, 2] : [8, 1])),
+    identity,
+    identity,
+    "unary",
+  );
+  grpcPort = await new Promise<number>((resolve, reject) =>
+    grpc.bindAsync(
+      "127.0.0.1:0",
+      ServerCredentials.createInsecure(),
+      (error, port) => (error ? reject(error) : resolve(port)),
+    ),
+  );
+});
+afterAll(async () => {
+  http.closeAllConnections();
+  http.close();
+  tcp.close();
+  grpc.forceShutdown();
+});
+
+test("HTTP", async () => {
+  const get = (path: string): Promise<{ verdict: string; output: string }> =>
+    run({
+      httpGet: {
+        path,
+        port: "web",
+        httpHeaders: [{ name: "X-A", value: "1" }],
+      },
+    });
+  expect(await get("/ok?x=1")).toMatchObject({
+    verdict: "success",
+    output: "body",
+  });
+  expect(lastHeaders).toMatchObject({
+    "user-agent": "kube-probe/1.32",
+    "x-a": "1",
+    connection: "close",
+  });
+  expect(await get("/moved")).toMatchObject({ verdict: "success" });
+  expect(await get("/away")).toMatchObject({
+    verdict: "success",
+    warning: true,
+  });
+  expect(await get("/bad")).toEqual({
+    verdict: "failure",
+    output: "HTTP probe failed with statuscode: 503",
+  });
+  expect(
+    await run({ httpGet: { path: "/slow", port: "web" }, timeoutSeconds: 0.1 }),
+  ).toMatchObject({
+    verdict: "failure",
+    output: expect.stringContaining("deadline exceeded"),
+  });
+  expect(await run({ httpGet: { port: "none" } })).toEqual({
+    verdict: "error",
+    output: "couldn't find port: none",
+  });
+});
+
+test("TCP", async () => {
+  const port = (tcp.address() as AddressInfo).port;
+  expect(await run({ tcpSocket: { port } })).toMatchObject({
+    verdict: "success",
+  });
+  expect(await run({ tcpSocket: { port: 1 } })).toEqual({
+    verdict: "failure",
+    output: "dial tcp 127.0.0.1:1: connect: connection refused",
+  });
+});
+
+test("gRPC", async () => {
+  expect(await run({ grpc: { port: grpcPort } })).toMatchObject({
+    verdict: "success",
+  });
+  expect(await run({ grpc: { port: grpcPort, service: "bad" } })).toEqual({
+    verdict: "failure",
+    output: 'service unhealthy (responded with "NOT_SERVING")',
+  });
+  expect(await run({ grpc: { port: 1 }, timeoutSeconds: 2 })).toMatchObject({
+    verdict: "failure",
+  });
+});
+
+test("exec", async () => {
+  const result =
+    (exitCode: number, text: string) =>
+    (): Promise<{ exitCode: number; stdout: Buffer; stderr: Buffer }> =>
+      Promise.resolve({
+        exitCode,
+        stdout: Buffer.from(text),
+        stderr: Buffer.alloc(0),
+      });
+  const probe = { exec: { command: ["a", "b"] } };
+  expect(await run(probe, exec(result(0, "fine")))).toEqual({
+    verdict: "success",
+    output: "fine",
+  });
+  expect(await run(probe, exec(result(1, "no")))).toEqual({
+    verdict: "failure",
+    output: "no",
+  });
+  expect(
+    await run(
+      probe,
+      exec(() => Promise.reject(new RuntimeError("timeout", "t"))),
+    ),
+  ).toEqual({ verdict: "failure", output: 'command "a b" timed out' });
+  expect(
+    await run(
+      probe,
+      exec(() => Promise.reject(new RuntimeError("unavailable", "gone"))),
+    ),
+  ).toEqual({ verdict: "error", output: "gone" });
+});
+
+test("ports by name and number", () => {
+  expect(resolvePort("8080", container)).toBe(8080);
+  expect(() => resolvePort("x", container)).toThrow("couldn't find port: x");
+  expect(() => resolvePort(70_000, container)).toThrow(
+    "invalid port number: 70000",
+  );
+});
