@@ -29,15 +29,17 @@ export interface Conformed {
 }
 
 /**
- * `value` must be private to the caller. With `strict` unset, unknown fields are dropped silently. Throws TypeMismatch
- * for the first value of a wrong type.
+ * `value` must be private to the caller. With `strict` unset, unknown fields are dropped silently. A `partial` object
+ * (an applied configuration) says only what its author said: nothing is filled in, empty values stay. Throws
+ * TypeMismatch for the first value of a wrong type.
  */
 export function conform(
   value: unknown,
   schema: ObjectSchema,
   strict: boolean,
+  partial = false,
 ): Conformed {
-  const walk = new Conforming(strict);
+  const walk = new Conforming(strict, partial);
   const object = walk.value(value, schema) as
     Record<string, unknown> | undefined;
   return {
@@ -103,11 +105,13 @@ class Conforming {
   keys = 0;
   readonly problems: StrictProblem[] = [];
   readonly #strict: boolean;
+  readonly #partial: boolean;
   readonly #path: Step[] = [];
   readonly #structs: string[] = [];
 
-  constructor(strict: boolean) {
+  constructor(strict: boolean, partial: boolean) {
     this.#strict = strict;
+    this.#partial = partial;
   }
 
   /** The conformed value, or undefined for null. */
@@ -224,12 +228,16 @@ class Conforming {
       this.#path.pop();
       if (
         conformed === undefined ||
-        (field.omitEmpty && !field.nullable && isEmpty(conformed, field.schema))
+        (!this.#partial &&
+          field.omitEmpty &&
+          !field.nullable &&
+          isEmpty(conformed, field.schema))
       )
         continue;
       result[key] = conformed;
     }
     this.#structs.pop();
+    if (this.#partial) return result;
     for (const field of planOf(schema).always) {
       if (result[field.name] === undefined)
         result[field.name] = this.zero(field.schema);

@@ -22,6 +22,8 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 export interface DecodeOptions {
   /** Default: Strict, so that problems are collected; the caller refuses, warns or ignores. */
   fieldValidation?: FieldValidation;
+  /** An applied configuration: nothing is filled in and empty values stay. Default false. */
+  partial?: boolean;
 }
 
 export interface Decoded {
@@ -55,6 +57,7 @@ export function decodeJson(
     value as Record<string, unknown>,
     schema,
     strict,
+    options.partial,
   );
   if (!strict || found === keys)
     return { object, problems: problems.map(problemText) };
@@ -92,6 +95,7 @@ export function conformObject(
     value,
     schema,
     options.fieldValidation !== "Ignore",
+    options.partial,
   );
   return { object, problems: problems.map(problemText) };
 }
@@ -156,6 +160,7 @@ function fit(
   value: Record<string, unknown>,
   schema: ObjectSchema | undefined,
   strict: boolean,
+  partial = false,
 ): {
   found: number;
   object: Record<string, unknown>;
@@ -169,7 +174,7 @@ function fit(
     };
   const names = namesOf(value, schema);
   try {
-    const { object, keys, problems } = conform(value, schema, strict);
+    const { object, keys, problems } = conform(value, schema, strict, partial);
     return { found: keys, object, problems };
   } catch (error) {
     if (error instanceof TypeMismatch)

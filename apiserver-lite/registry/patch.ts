@@ -128,7 +128,13 @@ async function apply(call: Call, given: AnyObject): Promise<Replaced> {
   const merge = (live: CacheEntry | undefined): AnyObject => {
     const applied = structuredClone(given);
     const served = live && endpoint.toServed(live.copy());
-    return applyPatch(served, applied, management);
+    const merged = applyPatch(served, applied, management);
+    // The configuration is partial; the object is not.
+    return endpoint.schema
+      ? (conformObject(merged as Record<string, unknown>, endpoint.schema, {
+          fieldValidation: "Ignore",
+        }).object as AnyObject)
+      : merged;
   };
   const key = kind.keyOf(call.namespace, call.name);
   if (!kind.cache.get(key)) {
@@ -170,9 +176,13 @@ function checkApplied(call: Call, given: AnyObject): void {
     const decoded = conformObject(
       given as Record<string, unknown>,
       endpoint.schema,
-      { fieldValidation: call.options.fieldValidation ?? "Warn" },
+      {
+        fieldValidation: call.options.fieldValidation ?? "Warn",
+        partial: true,
+      },
     );
     refuseUnknown(call, decoded.problems);
+    for (const key of Object.keys(given)) delete given[key];
     Object.assign(given, decoded.object);
   }
   given.metadata ??= {} as AnyObject["metadata"];

@@ -266,3 +266,31 @@ test.each([
   if (typeof message === "string") expect(status.message).toBe(message);
   else expect(status.message).toMatch(message);
 });
+
+test("apply owns only what it says, and the object is complete", async () => {
+  const body = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "applied" },
+    spec: {
+      selector: { matchLabels: { a: "b" } },
+      template: {
+        metadata: { labels: { a: "b" } },
+        spec: { containers: [{ name: "c", image: "x" }] },
+      },
+    },
+  };
+  const answer = await call(
+    "PATCH",
+    "/apis/apps/v1/namespaces/default/deployments/applied?fieldManager=me",
+    { type: "application/apply-patch+yaml", body: JSON.stringify(body) },
+  );
+  const object = JSON.parse(answer.bytes.toString()) as any;
+  expect(object.spec.strategy.type).toBe("RollingUpdate");
+  expect(object.spec.template.spec.containers[0].resources).toEqual({});
+  const { fieldsV1 } = object.metadata.managedFields[0];
+  expect(Object.keys(fieldsV1["f:spec"]).sort()).toEqual([
+    "f:selector",
+    "f:template",
+  ]);
+});
