@@ -82,7 +82,7 @@ export function parseJsonPatch(document: unknown): JsonPatch {
       }
       const { op, path, from } = operation;
       if (typeof op !== "string" || !verbs.has(op))
-        throw doesNotFit(`unexpected kind: ${String(op)}`);
+        throw doesNotFit(`unexpected kind: ${JSON.stringify(op)}`);
       const verb = op as Verb;
       const needsFrom = verb === "move" || verb === "copy";
       return {

@@ -55,7 +55,7 @@ function fieldOf(
 
 function badDirective(type: unknown, map: JsonObject): ApiError {
   return errors.badRequest(
-    `unknown patch type: ${String(type)} in map: ${JSON.stringify(map)}`,
+    `unknown patch type: ${typeof type === "string" ? type : JSON.stringify(type)} in map: ${JSON.stringify(map)}`,
   );
 }
 

@@ -81,8 +81,12 @@ function checkFields(endpoint: Endpoint, fields: FieldSelector): void {
   const known = knownFields(endpoint);
   for (const { field } of fields.requirements) {
     if (field === "metadata.name" || field === "metadata.namespace") continue;
-    if (!known.has(field))
-      throw errors.badRequest(`field label not supported: ${field}`);
+    if (known.has(field)) continue;
+    throw errors.badRequest(
+      known.size > 0
+        ? `field label not supported: ${field}`
+        : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+    );
   }
 }
 
