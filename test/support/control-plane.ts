@@ -107,7 +107,7 @@ export function testPod(name: string, extra: Partial<Pod["spec"]> = {}): Pod {
 /** Resolves once the expectations in `check` hold. */
 export async function passes(
   check: () => void | Promise<void>,
-  timeoutMs = 4000,
+  timeoutMs = 10_000,
 ): Promise<void> {
   await eventually(
     async () => {

@@ -1,0 +1,117 @@
+import type { Event, Pod } from "../../../api/types/core-v1.ts";
+import { createClient } from "../../../client/create-client.ts";
+import { EventRecorder } from "../../../client/event-recorder.ts";
+import { events } from "../../../client/resources.ts";
+import { silent } from "../../support/control-plane.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { MemoryApi } from "../../support/memory-api.ts";
+
+const pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "p", namespace: "n", uid: "u", resourceVersion: "7" },
+} as Pod;
+
+function setUp() {
+  const clock = new FakeClock();
+  const api = new MemoryApi(clock);
+  const recorder = new EventRecorder({
+    client: createClient(api, { clock, logger: silent }),
+    clock,
+    logger: silent,
+    component: "test",
+    host: "h",
+  });
+  return { clock, api, recorder, all: () => api.all<Event>(events) };
+}
+
+test("an event says who, what and when", async () => {
+  const { recorder, all } = setUp();
+  recorder.event(pod, "Normal", "Started", "It started");
+  await recorder.flush();
+  expect(all()).toMatchObject([
+    {
+      metadata: {
+        namespace: "n",
+        name: expect.stringMatching(/^p\.[0-9a-f]{16}$/),
+      },
+      involvedObject: {
+        apiVersion: "v1",
+        kind: "Pod",
+        name: "p",
+        namespace: "n",
+        uid: "u",
+        resourceVersion: "7",
+      },
+      reason: "Started",
+      message: "It started",
+      type: "Normal",
+      count: 1,
+      source: { component: "test", host: "h" },
+      reportingComponent: "test",
+      firstTimestamp: "2025-01-01T00:00:00Z",
+      lastTimestamp: "2025-01-01T00:00:00Z",
+    },
+  ]);
+});
+
+test("the same again raises the count, also after the event was deleted", async () => {
+  const { recorder, all, clock, api } = setUp();
+  for (let n = 0; n < 3; n++) {
+    recorder.event(pod, "Warning", "BackOff", "again");
+    clock.advance(1000);
+    await recorder.flush();
+  }
+  expect(all()).toMatchObject([
+    {
+      count: 3,
+      firstTimestamp: "2025-01-01T00:00:00Z",
+    },
+  ]);
+  const { name } = all()[0]!.metadata;
+  await api.request({
+    verb: "delete",
+    resource: events,
+    namespace: "n",
+    name,
+  });
+  recorder.event(pod, "Warning", "BackOff", "again");
+  await recorder.flush();
+  expect(all()).toMatchObject([{ count: 4 }]);
+});
+
+test("many messages of one kind are combined; one object can't flood", async () => {
+  const { recorder, all } = setUp();
+  for (let n = 0; n < 40; n++)
+    recorder.event(pod, "Normal", "Seen", `number ${n}`);
+  await recorder.flush();
+  const combined = all().filter(({ message }) =>
+    message?.startsWith("(combined from similar events): "),
+  );
+  expect(combined).toHaveLength(1);
+  const total = all().reduce((sum, { count = 0 }) => sum + count, 0);
+  expect(total).toBe(25);
+});
+
+test("a refusal is final, a broken connection is tried again, and nothing after stop", async () => {
+  const { recorder, all, clock, api } = setUp();
+  let failures = 1;
+  api.intercept = () => {
+    if (failures-- > 0) throw new Error("connection reset");
+  };
+  recorder.event(pod, "Normal", "A", "a");
+  await clock.advanceAsync(5000);
+  await recorder.flush();
+  expect(all()).toHaveLength(1);
+  recorder.stop();
+  recorder.event(pod, "Normal", "B", "b");
+  await recorder.flush();
+  expect(all()).toHaveLength(1);
+});
+
+test("the queue is bounded", () => {
+  const { recorder } = setUp();
+  for (let n = 0; n < 1500; n++) recorder.event(pod, "Normal", "A", String(n));
+  expect(recorder.dropped).toBe(500);
+  recorder.stop();
+});

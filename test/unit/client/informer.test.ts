@@ -1,0 +1,88 @@
+import type { Pod } from "../../../api/types/core-v1.ts";
+import { createClient } from "../../../client/create-client.ts";
+import { pods } from "../../../client/resources.ts";
+import { silent, testPod } from "../../support/control-plane.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { MemoryApi } from "../../support/memory-api.ts";
+
+const setUp = () => {
+  const clock = new FakeClock();
+  const api = new MemoryApi(clock);
+  return { api, client: createClient(api, { clock, logger: silent }) };
+};
+const label = (name: string, app: string): Pod => {
+  const pod = testPod(name);
+  pod.metadata.labels = { app };
+  return pod;
+};
+
+test("on a cache of this process objects are shared, filters are entered and left, indexes follow", async () => {
+  const { api, client } = setUp();
+  const informer = client.informer(pods, {
+    namespace: "default",
+    labelSelector: "app=a",
+    indexes: { node: (pod) => [pod.spec.nodeName ?? ""] },
+  });
+  const log: string[] = [];
+  informer.addHandler({
+    onAdd: ({ metadata }) => log.push(`+${metadata.name}`),
+    onUpdate: (_, { metadata }) => log.push(`~${metadata.name}`),
+    onDelete: ({ metadata }) => log.push(`-${metadata.name}`),
+  });
+  const resource = client.resource(pods);
+  await resource.create(label("x", "a"));
+  await resource.create(label("y", "b"));
+  const setLabel = (name: string, app: string) =>
+    resource.patch(name, "default", {
+      type: "merge",
+      body: { metadata: { labels: { app } } },
+    });
+  await setLabel("y", "a");
+  await setLabel("x", "b");
+  await resource.createSubresource("y", "default", "binding", {
+    target: { name: "n1" },
+  });
+  expect(log).toEqual(["+x", "+y", "-x", "~y"]);
+  expect(informer.lister.list().map(({ metadata }) => metadata.name)).toEqual([
+    "y",
+  ]);
+  expect(informer.lister.get("x", "default")).toBeUndefined();
+  expect(informer.lister.byIndex("node", "n1")).toHaveLength(1);
+  expect(informer.lister.byIndex("node", "")).toHaveLength(0);
+  expect(informer.lister.get("y", "default")).toBe(
+    api.all<Pod>(pods).find(({ metadata }) => metadata.name === "y"),
+  );
+  expect(() => informer.lister.byIndex("none", "")).toThrow("no index");
+});
+
+test("a handler that throws does not keep others from their events; removed ones get none", async () => {
+  const { client } = setUp();
+  const informer = client.informer(pods);
+  const seen: string[] = [];
+  informer.addHandler({
+    onAdd: () => {
+      throw new Error("bad handler");
+    },
+  });
+  const remove = informer.addHandler({
+    onAdd: ({ metadata }) => seen.push(metadata.name),
+  });
+  await client.resource(pods).create(testPod("a"));
+  remove();
+  await client.resource(pods).create(testPod("b"));
+  expect(seen).toEqual(["a"]);
+});
+
+test("two callers share one source but have their own indexes; a late one is told what exists", async () => {
+  const { client } = setUp();
+  await client.resource(pods).create(testPod("a"));
+  const first = client.informer(pods, { indexes: { i: () => ["one"] } });
+  const second = client.informer(pods, { indexes: { i: () => ["two"] } });
+  expect(first.lister.byIndex("i", "one")).toHaveLength(1);
+  expect(first.lister.byIndex("i", "two")).toHaveLength(0);
+  expect(second.lister.byIndex("i", "two")).toHaveLength(1);
+  const seen: string[] = [];
+  second.addHandler({ onAdd: ({ metadata }) => seen.push(metadata.name) });
+  expect(seen).toEqual(["a"]);
+  await expect(second.synced()).resolves.toBeUndefined();
+});
