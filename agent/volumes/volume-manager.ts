@@ -6,7 +6,7 @@
 //
 // mount() may be called any number of times: what exists is kept, content that follows the API is brought up to date.
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
@@ -286,6 +286,9 @@ export class VolumeManager implements PodVolumes {
     });
     this.#pods.delete(uid);
     this.#options.forgetTokens(uid);
+    // With the last pod the directory goes too; it fails while something is in it.
+    if (this.#pods.size === 0)
+      await rmdir(this.#memoryDirectory).catch(() => undefined);
   }
 
   /** Uids that still have secrets in memory. */
