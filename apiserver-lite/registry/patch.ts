@@ -13,6 +13,7 @@ import type { Call } from "./call.ts";
 import { conformPatched } from "./patched-object.ts";
 import { create, storedOf } from "./create.ts";
 import { replace, type Replaced } from "./update.ts";
+import { undeclaredFields } from "./undeclared-fields.ts";
 import { resetPathsOf } from "./write.ts";
 
 export type PatchType = "json" | "merge" | "strategic" | "apply";
@@ -177,11 +178,19 @@ function checkApplied(call: Call, given: AnyObject): void {
       given as Record<string, unknown>,
       endpoint.schema,
       {
-        fieldValidation: call.options.fieldValidation ?? "Warn",
+        fieldValidation: "Strict",
         partial: true,
       },
     );
-    refuseUnknown(call, decoded.problems);
+    if (decoded.problems.length > 0)
+      throw undeclaredFields(
+        given,
+        endpoint.schema,
+        decoded.problems.map(
+          (problem) =>
+            JSON.parse(problem.replace(/^[a-z]+ field /, "")) as string,
+        ),
+      );
     for (const key of Object.keys(given)) delete given[key];
     Object.assign(given, decoded.object);
   }

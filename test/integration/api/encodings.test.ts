@@ -294,3 +294,22 @@ test("apply owns only what it says, and the object is complete", async () => {
     "f:template",
   ]);
 });
+
+test("apply refuses fields that are not declared", async () => {
+  const body = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "bad", namespace: "default" },
+    spec: { containers: [{ name: "c", imag: "x" }] },
+  };
+  const answer = await call(
+    "PATCH",
+    "/api/v1/namespaces/default/pods/bad?fieldManager=me&fieldValidation=Ignore",
+    { type: "application/apply-patch+yaml", body: JSON.stringify(body) },
+  );
+  expect(JSON.parse(answer.bytes.toString())).toMatchObject({
+    code: 400,
+    message:
+      'failed to create typed patch object (default/bad; v1, Kind=Pod): .spec.containers[name="c"].imag: field not declared in schema',
+  });
+});
