@@ -1,7 +1,7 @@
 // How answers leave: one object, a list in parts, gzip beyond the threshold, Warning headers; and the errors of paths.
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Writable } from "node:stream";
-import { gzip, constants as zlibConstants } from "node:zlib";
+import { gzip } from "node:zlib";
 import { ApiError } from "../../api/errors.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
@@ -24,8 +24,13 @@ export interface Asked {
 }
 
 const gzipThresholdBytes = 128 * 1024;
+/** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
+const maxKept = 8;
+const maxKeptBytes = 2 * 1024 * 1024;
 
 export class Answers {
+  readonly #compressed = new Map<string, Buffer>();
+
   constructor(private readonly compress: boolean) {}
 
   sendEntry(
@@ -89,6 +94,8 @@ export class Answers {
     asked: Asked,
     contentType: string,
     parts: Uint8Array[],
+    /** Names these bytes for ever: their compressed form is kept for the next who asks. */
+    key?: string,
   ): void | Promise<void> {
     const { headers } = asked;
     headers["content-type"] = contentType;
@@ -96,7 +103,7 @@ export class Answers {
     let bytes = 0;
     for (const part of parts) bytes += part.byteLength;
     if (bytes > gzipThresholdBytes && this.#compresses(exchange))
-      return this.#sendGzip(exchange, asked, parts);
+      return this.#sendGzip(exchange, asked, parts, key);
     if (parts.length === 1) return exchange.respond(200, headers, parts[0]!);
     if (bytes < 65536 || exchange.method === "HEAD")
       return exchange.respond(200, headers, Buffer.concat(parts, bytes));
@@ -118,19 +125,32 @@ export class Answers {
     exchange: Exchange,
     asked: Asked,
     parts: readonly Uint8Array[],
+    key?: string,
   ): Promise<void> {
     const { headers } = asked;
-    const body = await new Promise<Buffer>((resolve, reject) =>
-      gzip(
-        parts.length === 1 ? parts[0]! : Buffer.concat(parts),
-        { level: 1, strategy: zlibConstants.Z_DEFAULT_STRATEGY, memLevel: 9 },
-        (error, result) => (error ? reject(error) : resolve(result)),
-      ),
-    );
+    const kept = key === undefined ? undefined : this.#compressed.get(key);
+    const body = kept ?? (await compress(parts));
+    if (key !== undefined && !kept && body.length <= maxKeptBytes) {
+      if (this.#compressed.size >= maxKept) {
+        const [oldest] = this.#compressed.keys();
+        this.#compressed.delete(oldest!);
+      }
+      this.#compressed.set(key, body);
+    }
     headers["content-encoding"] = "gzip";
     headers["vary"] = "Accept-Encoding";
     exchange.respond(200, headers, body);
   }
+}
+
+function compress(parts: readonly Uint8Array[]): Promise<Buffer> {
+  return new Promise<Buffer>((resolve, reject) =>
+    gzip(
+      parts.length === 1 ? parts[0]! : Buffer.concat(parts),
+      { level: 1, memLevel: 9 },
+      (error, result) => (error ? reject(error) : resolve(result)),
+    ),
+  );
 }
 
 export async function writeParts(

@@ -7,10 +7,7 @@ import {
   type Decoded,
   type FieldValidation,
 } from "../../api/codec/json.ts";
-import {
-  canonicaliseDocument,
-  mentionsAlias,
-} from "../../api/dialect.ts";
+import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
 import { errors, type ApiError } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";

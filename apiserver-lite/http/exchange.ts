@@ -72,7 +72,7 @@ export class Http1Exchange implements Exchange {
   status = 0;
 
   constructor(
-    private readonly request: IncomingMessage,
+    readonly request: IncomingMessage,
     private readonly response: ServerResponse,
     readonly peer: Peer,
   ) {}

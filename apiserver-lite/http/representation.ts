@@ -49,6 +49,11 @@ export class Representation {
     this.#id = `${format.name}|${this.#apiVersion}|${this.#as}|${this.#metaVersion}`;
   }
 
+  /** Does the same state always give the same bytes? A Table holds ages. */
+  get cacheable(): boolean {
+    return this.#as !== "Table" && !this.#pretty;
+  }
+
   get streamType(): string {
     return this.#format.streamType(this.contentType);
   }

@@ -26,7 +26,7 @@ import {
 import { Bodies, mediaType, type BodyDecoders } from "./bodies.ts";
 import type { ConnectHandler } from "./connect-handler.ts";
 import { connectSubresources, ConnectServing } from "./connect-serving.ts";
-import type { Exchange } from "./exchange.ts";
+import { Http1Exchange, type Exchange } from "./exchange.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
 import type { Negotiator } from "./negotiation.ts";
 import { Representation, type IncludeObject } from "./representation.ts";
@@ -74,14 +74,29 @@ export class ResourceHandler {
     return this.#watches.size;
   }
 
-  /** HTTP/1.1 upgrades: exec, attach, port-forward, proxy. */
-  upgrade(
+  /** HTTP/1.1 upgrades: exec, attach, port-forward, proxy, and watches over WebSocket. */
+  async upgrade(
     exchange: Exchange,
     asked: Asked,
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
-    return this.#connect.upgrade(exchange, asked, socket, head);
+    const { info } = asked;
+    if (info.verb !== "watch" || !(exchange instanceof Http1Exchange))
+      return this.#connect.upgrade(exchange, asked, socket, head);
+    const { registry } = this.options;
+    const endpoint = registry.endpoint(info.group, info.version, info.resource);
+    if (!endpoint?.info.verbs.includes("watch")) throw pathNotFound();
+    this.#checkScope(endpoint, info);
+    const call = new Call(registry, {
+      user: asked.user,
+      endpoint,
+      namespace: endpoint.info.namespaced ? info.namespace : "",
+      name: info.name,
+      query: asked.query,
+    });
+    const shown = this.#representation(exchange, asked, endpoint, true);
+    return this.#watches.serveSocket(exchange, call, shown, socket, head);
   }
 
   async handle(exchange: Exchange, asked: Asked): Promise<void> {
@@ -160,6 +175,9 @@ export class ResourceHandler {
           asked,
           shown.contentType,
           shown.list(listed),
+          shown.cacheable
+            ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
+            : undefined,
         );
       }
       case "watch":

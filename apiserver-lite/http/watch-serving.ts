@@ -1,13 +1,20 @@
 // Watches over HTTP: opens the stream, bookmarks and ends it in time, and ends all when the server stops.
 import type { OutgoingHttpHeaders } from "node:http";
+import type { Duplex } from "node:stream";
 import { ApiError } from "../../api/errors.ts";
 import type { Call } from "../registry/call.ts";
 import { integer } from "../registry/list.ts";
 import type { Registry } from "../registry/registry.ts";
-import { watch, watchQueryOf } from "../registry/watch.ts";
+import {
+  watch,
+  watchQueryOf,
+  type OpenWatch,
+  type WatchQuery,
+} from "../registry/watch.ts";
 import type { Asked } from "./answers.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, Http1Exchange } from "./exchange.ts";
 import type { Representation } from "./representation.ts";
+import { WatchSocket } from "./watch-socket.ts";
 import { WatchFlusher, WatchResponse } from "./watch-response.ts";
 
 export interface WatchServingOptions {
@@ -37,27 +44,16 @@ export class WatchServing {
     call: Call,
     shown: Representation,
   ): Promise<void> {
-    const { registry, minRequestTimeoutMs, bookmarkIntervalMs } = this.options;
-    const query = watchQueryOf(call.query);
-    const fieldSelector =
-      call.name === ""
-        ? query.fieldSelector
-        : [query.fieldSelector, `metadata.name=${call.name}`]
-            .filter(Boolean)
-            .join(",");
     const response = new WatchResponse(
       shown,
       this.#flusher,
       exchange.chunks,
       () => exchange.destroy(),
     );
-    const asksSeconds = integer(
-      call.query.get("timeoutSeconds"),
-      "timeoutSeconds",
-    );
-    let opened;
+    integer(call.query.get("timeoutSeconds"), "timeoutSeconds");
+    let live: OpenWatch;
     try {
-      opened = await watch(call, { ...query, fieldSelector }, response);
+      live = await watch(call, queryOf(call), response);
     } catch (error) {
       // What history has lost is told inside the stream, as the reference does.
       if (!(error instanceof ApiError) || error.code !== 410) throw error;
@@ -65,37 +61,64 @@ export class WatchServing {
       out.end(shown.error(error.status));
       return;
     }
-    const live = opened;
     if (exchange.closed) return live.close();
     const stream = exchange.stream(200, this.#streamHeaders(asked, shown));
+    const close = this.#keep(call, live, response);
+    exchange.onClose(close);
+    stream.out.on("error", close);
+    response.attach(stream);
+  }
+
+  /** The same over WebSocket; the handshake is done once the watch is open. */
+  async serveSocket(
+    exchange: Http1Exchange,
+    call: Call,
+    shown: Representation,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> {
+    const sink = new WatchSocket(shown);
+    const live = await watch(call, queryOf(call), sink);
+    const close = this.#keep(call, live, sink);
+    socket.once("close", close);
+    await sink.attach(exchange.request, socket, head, close);
+  }
+
+  /** Bookmarks, the end in time, and the way to close. */
+  #keep(
+    call: Call,
+    live: OpenWatch,
+    sink: { end(): void; close?(): void },
+  ): () => void {
+    const { registry, minRequestTimeoutMs, bookmarkIntervalMs } = this.options;
+    const { clock } = registry;
+    const asksSeconds = Number(call.query.get("timeoutSeconds") ?? 0);
     const timeoutMs =
       asksSeconds > 0
         ? asksSeconds * 1000
         : minRequestTimeoutMs * (1 + Math.random());
     const finish = (): void => {
-      response.end();
+      sink.end();
       close();
     };
-    const timer = registry.clock.after(timeoutMs, () => {
+    const timer = clock.after(timeoutMs, () => {
       live.bookmark();
       finish();
     });
-    let bookmarks = registry.clock.after(bookmarkIntervalMs, tick);
-    function tick(): void {
+    const tick = (): void => {
       live.bookmark();
-      bookmarks = registry.clock.after(bookmarkIntervalMs, tick);
-    }
+      bookmarks = clock.after(bookmarkIntervalMs, tick);
+    };
+    let bookmarks = clock.after(bookmarkIntervalMs, tick);
     const close = (): void => {
       timer.cancel();
       bookmarks.cancel();
       live.close();
-      response.close();
+      sink.close?.();
       this.#watches.delete(finish);
     };
     this.#watches.add(finish);
-    exchange.onClose(close);
-    stream.out.on("error", close);
-    response.attach(stream);
+    return close;
   }
 
   #streamHeaders(asked: Asked, shown: Representation): OutgoingHttpHeaders {
@@ -105,4 +128,14 @@ export class WatchServing {
       "cache-control": "no-cache, private",
     };
   }
+}
+
+/** A watch of one object is a watch with a field selector. */
+function queryOf(call: Call): WatchQuery {
+  const query = watchQueryOf(call.query);
+  if (call.name === "") return query;
+  const fieldSelector = [query.fieldSelector, `metadata.name=${call.name}`]
+    .filter(Boolean)
+    .join(",");
+  return { ...query, fieldSelector };
 }

@@ -1,4 +1,5 @@
 // Watch semantics over real sockets.
+import { WebSocket } from "ws";
 import {
   configMap,
   configMaps,
@@ -170,4 +171,25 @@ test("the server's stop ends watches", async () => {
   await server.stop();
   expect(await end).toBeUndefined();
   server = await startTestServer();
+});
+
+test("over WebSocket: one message an event", async () => {
+  await make("a");
+  const url = `${server.url.replace("http", "ws")}${configMaps}?watch=1`;
+  const socket = new WebSocket(url);
+  const messages: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    socket.on("error", reject);
+    socket.on("message", (data: Buffer) => {
+      const frame = JSON.parse(data.toString()) as {
+        type: string;
+        object: { metadata: { name: string } };
+      };
+      messages.push(`${frame.type} ${frame.object.metadata.name}`);
+      if (messages.length === 1) void make("b");
+      if (messages.length === 2) resolve();
+    });
+  });
+  expect(messages).toEqual(["ADDED a", "ADDED b"]);
+  socket.close();
 });
