@@ -16,6 +16,7 @@ import {
 } from "./pod-defaults.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { priority } from "./priority.ts";
+import { createResourceQuota } from "./resource-quota/resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
 import {
   defaultIngressClass,
@@ -48,5 +49,6 @@ export function orderedAdmissionPlugins(
     createCertificateSigning(authorizer),
     certificateSubjectRestriction,
     defaultIngressClass,
+    createResourceQuota(),
   ];
 }

@@ -16,7 +16,6 @@ const missing = [
   "MutatingAdmissionWebhook",
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionWebhook",
-  "ResourceQuota",
 ];
 
 export interface AdmissionChoice {

@@ -436,3 +436,62 @@ it("warns only, where only warnings are asked for", async () => {
   await admit(attributesOf("pods", pod()));
   expect(warnings[0]).toMatch(/^would violate PodSecurity "restricted:latest"/);
 });
+
+describe("ResourceQuota", () => {
+  const quota = (hard: object, scopes?: string[]): void =>
+    state.put("", "resourcequotas", {
+      metadata: { name: "q", namespace: "ns" },
+      spec: { hard, ...(scopes ? { scopes } : {}) },
+    });
+  const sized = (name: string, memory: string): Pod =>
+    pod(
+      { containers: [{ name: "c", resources: { requests: { memory } } }] },
+      { name },
+    );
+  const [plugin] = orderedAdmissionPlugins(alwaysAllow).filter(
+    ({ name }) => name === "ResourceQuota",
+  );
+  const ask = async (resource: string, object: unknown): Promise<void> => {
+    await plugin!.validate!(attributesOf(resource, object), {
+      clock: new FakeClock(),
+      read: (group: string, kind: string, inNamespace: string, name: string) =>
+        state.read(group, kind, inNamespace, name),
+      list: (group: string, kind: string, inNamespace?: string) =>
+        state.list(group, kind, inNamespace),
+    } as unknown as StrategyContext);
+  };
+
+  it("bounds what a namespace takes, counting what is under way", async () => {
+    quota({ "requests.memory": "1Gi", pods: "3" });
+    state.put("", "pods", sized("old", "512Mi") as unknown as AnyObject);
+    state.put("", "pods", {
+      ...sized("done", "4Gi"),
+      status: { phase: "Succeeded" },
+    } as unknown as AnyObject);
+    await ask("pods", sized("fits", "256Mi"));
+    await expect(ask("pods", sized("late", "512Mi"))).rejects.toThrow(
+      'pods "late" is forbidden: exceeded quota: q, requested: requests.memory=512Mi, used: requests.memory=768Mi, limited: requests.memory=1Gi',
+    );
+  });
+
+  it("wants to be told what it bounds", async () => {
+    quota({ "limits.cpu": "1" });
+    await expect(ask("pods", pod({}, { name: "silent" }))).rejects.toThrow(
+      'pods "silent" is forbidden: failed quota: q: must specify limits.cpu for: c',
+    );
+  });
+
+  it("counts objects of any kind, and leaves other scopes alone", async () => {
+    quota({ "count/deployments.apps": "0" });
+    await expect(
+      ask("deployments.apps", { metadata: { name: "d", namespace: "ns" } }),
+    ).rejects.toThrow(
+      /exceeded quota: q, requested: count\/deployments.apps=1, used: count\/deployments.apps=0, limited: count\/deployments.apps=0/,
+    );
+    quota({ pods: "0" }, ["BestEffort"]);
+    await ask("pods", sized("burstable", "1Mi"));
+    await expect(ask("pods", pod({}, { name: "best-effort" }))).rejects.toThrow(
+      /exceeded quota/,
+    );
+  });
+});

@@ -1,0 +1,200 @@
+// ResourceQuota: refuses what would take a namespace above its quotas. What is used is counted from the watch cache at
+// the moment of the request, together with what this process has just let through but not yet stored; status.used is
+// the quota controller's to keep.
+import { errors } from "../../../api/errors.ts";
+import { compareQuantities } from "../../../api/quantity.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
+import type { StrategyContext } from "../../registry/strategy.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
+import { nameOf } from "../requests.ts";
+import { addUsage, isFinished, usageOf, type Usage } from "./usage.ts";
+
+/** An admitted create is in the cache, or has failed, well within this. */
+const RESERVATION_MS = 2_000;
+const MAX_RESERVATIONS = 10_000;
+
+interface Reservation {
+  readonly namespace: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly object: Readonly<AnyObject>;
+  readonly untilMs: number;
+}
+
+/** One for each server: it remembers what is under way. */
+export function createResourceQuota(): AdmissionPlugin {
+  let reservations: Reservation[] = [];
+  return {
+    name: "ResourceQuota",
+    validate(attributes, context) {
+      const { namespace, resource, operation, subresource, object } =
+        attributes;
+      if (
+        namespace === "" ||
+        operation !== "CREATE" ||
+        subresource !== "" ||
+        !object
+      )
+        return;
+      const quotas = context.list(
+        "",
+        "resourcequotas",
+        namespace,
+      ) as unknown as ResourceQuota[];
+      if (quotas.length === 0) return;
+      const nowMs = context.clock.monotonic();
+      reservations = reservations
+        .filter(({ untilMs }) => untilMs > nowMs)
+        .slice(-MAX_RESERVATIONS);
+      const others = [
+        ...context.list(resource.group, resource.resource, namespace),
+        ...pendingObjects(reservations, attributes, context),
+      ];
+      for (const quota of quotas) checkQuota(quota, object, others, attributes);
+      if (attributes.dryRun) return;
+      const reservation = {
+        namespace,
+        resource: resource.resource,
+        name: nameOf(attributes),
+        object,
+      };
+      reservations.push({ ...reservation, untilMs: nowMs + RESERVATION_MS });
+    },
+  };
+}
+
+function pendingObjects(
+  reservations: readonly Reservation[],
+  { resource, namespace }: AdmissionAttributes,
+  context: StrategyContext,
+): Readonly<AnyObject>[] {
+  return reservations
+    .filter(
+      (one) =>
+        one.namespace === namespace &&
+        one.resource === resource.resource &&
+        !context.read(resource.group, resource.resource, namespace, one.name),
+    )
+    .map(({ object }) => object);
+}
+
+function checkQuota(
+  quota: ResourceQuota,
+  object: Readonly<AnyObject>,
+  others: readonly Readonly<AnyObject>[],
+  attributes: AdmissionAttributes,
+): void {
+  const { group, resource } = attributes.resource;
+  if (!isInScope(quota, resource, object)) return;
+  const hard = Object.fromEntries(
+    Object.entries(quota.spec?.hard ?? {}).map(([key, value]) => [
+      key,
+      String(value),
+    ]),
+  );
+  const wanted = usageOf(group, resource, object);
+  const refuse = (why: string): never => {
+    throw errors.forbidden(attributes.resource, nameOf(attributes), why);
+  };
+  if (resource === "pods" && group === "") {
+    const missing = unspecified(hard, object as unknown as Pod);
+    if (missing !== "")
+      refuse(
+        `failed quota: ${quota.metadata.name ?? ""}: must specify ${missing}`,
+      );
+  }
+  const counted = Object.keys(hard).filter(
+    (name) =>
+      wanted[name] !== undefined && compareQuantities(wanted[name], "0") > 0,
+  );
+  if (counted.length === 0) return;
+  const used: Usage = {};
+  for (const other of others) {
+    if (!isFinished(resource, other) && isInScope(quota, resource, other))
+      addUsage(used, usageOf(group, resource, other));
+  }
+  const exceeded = counted.sort().filter((name) => {
+    const total: Usage = { [name]: used[name] ?? "0" };
+    addUsage(total, { [name]: wanted[name]! });
+    return compareQuantities(total[name]!, hard[name]!) > 0;
+  });
+  if (exceeded.length === 0) return;
+  const list = (values: Readonly<Usage>): string =>
+    exceeded.map((name) => `${name}=${values[name] ?? "0"}`).join(",");
+  refuse(
+    `exceeded quota: ${quota.metadata.name ?? ""}, requested: ${list(wanted)}, used: ${list(used)}, limited: ${list(hard)}`,
+  );
+}
+
+const COMPUTE = ["cpu", "memory"];
+
+/** `cpu for: a,b; memory for: a`: containers that say nothing about what the quota bounds. */
+function unspecified(hard: Readonly<Usage>, { spec }: Pod): string {
+  const parts: string[] = [];
+  for (const name of Object.keys(hard).sort()) {
+    const [, which = "requests", resource = ""] =
+      /^(?:(requests|limits)\.)?(\w+)$/.exec(name) ?? [];
+    if (!COMPUTE.includes(resource)) continue;
+    const without = [...spec.containers, ...(spec.initContainers ?? [])].filter(
+      ({ resources }) => {
+        const given = (
+          which === "limits" ? resources?.limits : resources?.requests
+        ) as Usage | undefined;
+        return given?.[resource] === undefined;
+      },
+    );
+    if (without.length > 0)
+      parts.push(
+        `${name} for: ${without.map((container) => container.name).join(",")}`,
+      );
+  }
+  return parts.join("; ");
+}
+
+/** Quotas with scopes count only pods of these. */
+function isInScope(
+  { spec }: ResourceQuota,
+  resource: string,
+  object: Readonly<AnyObject>,
+): boolean {
+  const expressions = [
+    ...(spec?.scopes ?? []).map((scopeName) => ({
+      scopeName,
+      operator: "Exists",
+      values: undefined,
+    })),
+    ...(spec?.scopeSelector?.matchExpressions ?? []),
+  ];
+  if (expressions.length === 0) return true;
+  if (resource !== "pods") return false;
+  const pod = object as unknown as Pod;
+  return expressions.every(({ scopeName, operator, values }) => {
+    switch (scopeName) {
+      case "Terminating":
+        return pod.spec.activeDeadlineSeconds !== undefined;
+      case "NotTerminating":
+        return pod.spec.activeDeadlineSeconds === undefined;
+      case "BestEffort":
+        return isBestEffort(pod);
+      case "NotBestEffort":
+        return !isBestEffort(pod);
+      case "PriorityClass": {
+        const name = pod.spec.priorityClassName ?? "";
+        if (operator === "Exists") return name !== "";
+        if (operator === "DoesNotExist") return name === "";
+        return (operator === "In") === (values ?? []).includes(name);
+      }
+      default:
+        return false;
+    }
+  });
+}
+
+function isBestEffort({ spec }: Pod): boolean {
+  return [...spec.containers, ...(spec.initContainers ?? [])].every(
+    ({ resources }) =>
+      Object.keys(resources?.requests ?? {}).length === 0 &&
+      Object.keys(resources?.limits ?? {}).length === 0,
+  );
+}

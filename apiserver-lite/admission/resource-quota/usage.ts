@@ -1,0 +1,127 @@
+// What one object takes of the resources a quota can count.
+import { addQuantities, compareQuantities } from "../../../api/quantity.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  Service,
+} from "../../../api/types/core-v1.ts";
+
+export type Usage = Record<string, string>;
+
+/** Counted by their plain names, beside `count/<resource>`. */
+const PLAIN_COUNTS = new Set([
+  "pods",
+  "services",
+  "configmaps",
+  "secrets",
+  "replicationcontrollers",
+  "resourcequotas",
+  "persistentvolumeclaims",
+]);
+
+export function usageOf(
+  group: string,
+  resource: string,
+  object: Readonly<AnyObject>,
+): Usage {
+  const usage: Usage = {
+    [`count/${group === "" ? resource : `${resource}.${group}`}`]: "1",
+  };
+  if (group !== "") return usage;
+  if (PLAIN_COUNTS.has(resource)) usage[resource] = "1";
+  if (resource === "pods")
+    return { ...usage, ...podUsage(object as unknown as Pod) };
+  if (resource === "services")
+    return { ...usage, ...serviceUsage(object as unknown as Service) };
+  if (resource === "persistentvolumeclaims") {
+    return {
+      ...usage,
+      ...claimUsage(object as unknown as PersistentVolumeClaim),
+    };
+  }
+  return usage;
+}
+
+/** Finished pods take nothing. */
+export function isFinished(
+  resource: string,
+  object: Readonly<AnyObject>,
+): boolean {
+  const { phase } = (object["status"] ?? {}) as { phase?: string };
+  return resource === "pods" && (phase === "Succeeded" || phase === "Failed");
+}
+
+export function addUsage(total: Usage, more: Usage): void {
+  for (const [name, value] of Object.entries(more)) {
+    total[name] =
+      total[name] === undefined ? value : addQuantities(total[name], value);
+  }
+}
+
+function podUsage({ spec }: Pod): Usage {
+  const usage: Usage = {};
+  for (const which of ["requests", "limits"] as const) {
+    for (const [name, value] of Object.entries(podTotal(spec, which))) {
+      usage[`${which}.${name}`] = value;
+      // The short names mean requests.
+      if (
+        which === "requests" &&
+        ["cpu", "memory", "ephemeral-storage"].includes(name)
+      )
+        usage[name] = value;
+    }
+  }
+  return usage;
+}
+
+function podTotal(spec: Pod["spec"], which: "requests" | "limits"): Usage {
+  const total: Usage = {};
+  for (const container of spec.containers)
+    addUsage(total, texts(container.resources?.[which]));
+  for (const container of spec.initContainers ?? []) {
+    const own = texts(container.resources?.[which]);
+    if (container.restartPolicy === "Always") {
+      addUsage(total, own);
+      continue;
+    }
+    for (const [name, value] of Object.entries(own)) {
+      if (
+        total[name] === undefined ||
+        compareQuantities(value, total[name]) > 0
+      )
+        total[name] = value;
+    }
+  }
+  if (spec.overhead) addUsage(total, texts(spec.overhead));
+  return total;
+}
+
+function serviceUsage({ spec }: Service): Usage {
+  const ports = (spec.ports ?? []).length;
+  const balanced = spec.type === "LoadBalancer";
+  const opened =
+    spec.type === "NodePort" ||
+    (balanced && spec.allocateLoadBalancerNodePorts !== false);
+  return {
+    "services.loadbalancers": balanced ? "1" : "0",
+    "services.nodeports": opened ? String(ports) : "0",
+  };
+}
+
+function claimUsage({ spec }: PersistentVolumeClaim): Usage {
+  const storage = texts(spec.resources?.requests)["storage"];
+  const usage: Usage = storage ? { "requests.storage": storage } : {};
+  if (spec.storageClassName) {
+    const prefix = `${spec.storageClassName}.storageclass.storage.k8s.io`;
+    usage[`${prefix}/persistentvolumeclaims`] = "1";
+    if (storage) usage[`${prefix}/requests.storage`] = storage;
+  }
+  return usage;
+}
+
+function texts(map: object | undefined): Usage {
+  return Object.fromEntries(
+    Object.entries(map ?? {}).map(([name, value]) => [name, String(value)]),
+  );
+}
