@@ -1,6 +1,7 @@
-// What an API server puts into an empty cluster: the system namespaces, the system priority classes, and the
-// `kubernetes` service with its endpoints.
+// What an API server puts into an empty cluster: the system namespaces, the system priority classes, flow control's
+// objects, and the `kubernetes` service with its endpoints.
 import type { Logger } from "pino";
+import facts from "../../api/facts/flowcontrol-bootstrap.json";
 import { errors, isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { Transport } from "../../client/transport.ts";
@@ -51,8 +52,30 @@ export async function createSystemObjects(
     description:
       "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
   });
+  await ensureFlowControl(options);
   if (options.serviceAddress)
     await ensureKubernetesService(options, options.serviceAddress);
+}
+
+/** The mandatory and suggested priority levels and flow schemas. */
+async function ensureFlowControl(options: SystemObjectsOptions): Promise<void> {
+  const flowcontrol = (resource: string): GroupVersionResource => ({
+    group: "flowcontrol.apiserver.k8s.io",
+    version: "v1",
+    resource,
+  });
+  const { priorityLevels, flowSchemas } = facts as unknown as Record<
+    "priorityLevels" | "flowSchemas",
+    readonly AnyObject[]
+  >;
+  await Promise.all([
+    ...priorityLevels.map((object) =>
+      ensure(options, flowcontrol("prioritylevelconfigurations"), object),
+    ),
+    ...flowSchemas.map((object) =>
+      ensure(options, flowcontrol("flowschemas"), object),
+    ),
+  ]);
 }
 
 async function ensureKubernetesService(
