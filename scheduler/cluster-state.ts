@@ -4,13 +4,15 @@
 import type { Node, Pod } from "../api/types/core-v1.ts";
 import { objectKey } from "../api/object.ts";
 import { NodeInfo } from "./node-info.ts";
-import type { NamespaceLabels, PodViews } from "./pod-view.ts";
+import type { NamespaceLabels, PodView, PodViews } from "./pod-view.ts";
 
 export class ClusterState {
   readonly #nodes = new Map<string, NodeInfo>();
   /** Pod key → name of the node it counts on. */
   readonly #placed = new Map<string, string>();
   readonly #assumed = new Set<string>();
+  /** Pods that wait for their victims to leave a node. */
+  readonly #nominated = new Map<string, { pod: Pod; nodeName: string }>();
   #list: readonly NodeInfo[] | undefined;
 
   constructor(
@@ -68,6 +70,28 @@ export class ClusterState {
     this.#place(pod, key, nodeName);
   }
 
+  /** Room on the node is kept for the pod, until it is placed or forgets its nomination. */
+  nominate(pod: Pod, nodeName: string): void {
+    this.#nominated.set(objectKey(pod), { pod, nodeName });
+  }
+
+  dropNomination(key: string): void {
+    this.#nominated.delete(key);
+  }
+
+  /** The node as a pod must see it: with the pods nominated to it that are no less important; itself when there are none. */
+  reserved(info: NodeInfo, view: PodView): NodeInfo {
+    if (this.#nominated.size === 0) return info;
+    let copy: NodeInfo | undefined;
+    for (const [key, { pod, nodeName }] of this.#nominated) {
+      if (nodeName !== info.name || key === view.key) continue;
+      if ((pod.spec.priority ?? 0) < (view.pod.spec.priority ?? 0)) continue;
+      copy ??= info.clone();
+      copy.add(this.views.of(pod));
+    }
+    return copy ?? info;
+  }
+
   /** Takes an assumption back, unless the real pod has shown up. */
   forget(key: string): void {
     if (this.#assumed.has(key)) this.removePod(key);
@@ -81,6 +105,7 @@ export class ClusterState {
     const before = this.#placed.get(key);
     if (before !== undefined && before !== nodeName) this.removePod(key);
     this.#placed.set(key, nodeName);
+    this.#nominated.delete(key);
     this.#info(nodeName).add(this.views.of(pod));
   }
 

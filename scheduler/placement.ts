@@ -40,7 +40,10 @@ export class Placer {
     let looked = 0;
     while (looked < nodes.length && feasible.length < enough) {
       const node = nodes[(this.#startIndex + looked++) % nodes.length]!;
-      const rejection = firstRejection(compiled, node);
+      const reserved = cluster.reserved?.(node, view) ?? node;
+      const rejection =
+        firstRejection(compiled, node) ??
+        (reserved === node ? undefined : firstRejection(compiled, reserved));
       if (rejection) rejections.set(node, rejection);
       else feasible.push(node);
     }

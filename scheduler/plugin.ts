@@ -6,6 +6,8 @@ import type { NamespaceLabels, PodView } from "./pod-view.ts";
 export interface ClusterView {
   nodes(): readonly NodeInfo[];
   readonly namespaceLabels: NamespaceLabels;
+  /** The node with what is reserved on it for others; undefined: nothing ever is. */
+  reserved?(node: NodeInfo, view: PodView): NodeInfo;
 }
 
 /** Why a node can't take the pod. */

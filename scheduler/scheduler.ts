@@ -174,6 +174,7 @@ class PodScheduler implements Scheduler {
   #podGone(pod: Pod): void {
     const key = objectKey(pod);
     this.#queue.remove(key);
+    this.#state.dropNomination(key);
     this.#state.removePod(key);
     if (pod.spec.nodeName) this.#queue.notify("pod-removed");
   }
@@ -227,8 +228,10 @@ class PodScheduler implements Scheduler {
           rejections,
           budgets,
         );
-        if ("preemption" in result) ({ preemption } = result);
-        else message += ` preemption: ${result.message}`;
+        if ("preemption" in result) {
+          ({ preemption } = result);
+          this.#state.nominate(entry.pod, preemption.node.name);
+        } else message += ` preemption: ${result.message}`;
       }
       this.#queue.failed(entry, this.#hintsOf(rejections));
       this.#track(

@@ -1,6 +1,6 @@
 // The pods that wait for a node, in three places: active (to be tried now, highest priority first, then oldest),
 // back-off (to be tried again soon) and unschedulable (waits for an event that one of the filters which rejected it
-// cares about, or five minutes). A failed pod backs off 1, 2, 4, 8, 10 s, counted from its last try.
+// cares about, or five minutes). A failed pod backs off 0.1, 0.2, 0.4 … 10 s, counted from its last try.
 //
 // Example: a pod rejected by NodeResourcesFit waits in unschedulable; a pod on some node ends → event "pod-removed" →
 // back-off until its time is over, then active.
@@ -11,7 +11,8 @@ import { objectKey } from "../api/object.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { ClusterEvent } from "./plugin.ts";
 
-const initialBackoffMs = 1000;
+/** The reference starts at a second; that is long for a node that has just become ready, and events are filtered. */
+const initialBackoffMs = 100;
 const maxBackoffMs = 10_000;
 const maxUnschedulableMs = 300_000;
 

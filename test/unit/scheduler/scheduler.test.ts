@@ -142,11 +142,14 @@ test("a higher priority preempts the least important pod", async () => {
     expect(env.podNamed("low")?.metadata.deletionTimestamp).toBeDefined(),
   );
   expect(env.podNamed("high")?.status?.nominatedNodeName).toBe("n1");
+  // Comes while the victim is leaving: must not take the room made for another.
+  await env.client.resource(pods).create(asking("late", "2", { priority: 6 }));
   await env.client
     .resource(pods)
     .delete("low", "default", { gracePeriodSeconds: 0 });
   await passes(() => expect(env.nodeOf("high")).toBe("n1"));
   expect(env.nodeOf("mid")).toBe("n1");
+  expect(env.nodeOf("late")).toBeUndefined();
 });
 
 test("anti-affinity and spread put pods on different nodes; host ports collide", async () => {
