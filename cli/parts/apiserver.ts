@@ -7,7 +7,6 @@ import type { DialerOptions } from "../../apiserver-lite/proxy/dialer.ts";
 import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
-import { openApiPaths } from "./api-paths.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Store } from "../../storage/store.ts";
 import {
@@ -188,7 +187,6 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         authorizer: made.authorizer,
         admission: [...admission.plugins, ...made.admission],
         ...(proxy ? { connect: proxy } : {}),
-        paths: openApiPaths(catalogue),
         strategyFor: (group, resource) =>
           made.strategyFor(group, resource, strategies(group, resource)),
         start() {
