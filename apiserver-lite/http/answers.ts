@@ -89,6 +89,24 @@ export class Answers {
     exchange.respond(status, headers, body);
   }
 
+  /** Answers a list whose compressed bytes are kept; false when they are not, or not wanted. */
+  sendKept(
+    exchange: Exchange,
+    asked: Asked,
+    contentType: string,
+    key: string,
+  ): boolean {
+    const body = this.#compressed.get(key);
+    if (!body || !this.#compresses(exchange)) return false;
+    const { headers } = asked;
+    headers["content-type"] = contentType;
+    headers["cache-control"] = "no-cache, private";
+    headers["content-encoding"] = "gzip";
+    headers["vary"] = "Accept-Encoding";
+    exchange.respond(200, headers, body);
+    return true;
+  }
+
   sendParts(
     exchange: Exchange,
     asked: Asked,

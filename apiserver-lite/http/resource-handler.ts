@@ -170,14 +170,18 @@ export class ResourceHandler {
       case "list": {
         const shown = this.#representation(exchange, asked, endpoint, true);
         const listed = await list(call);
+        const key = shown.cacheable
+          ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
+          : undefined;
+        const { contentType } = shown;
+        if (key && this.#answers.sendKept(exchange, asked, contentType, key))
+          return;
         return this.#answers.sendParts(
           exchange,
           asked,
-          shown.contentType,
+          contentType,
           shown.list(listed),
-          shown.cacheable
-            ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
-            : undefined,
+          key,
         );
       }
       case "watch":
