@@ -15,7 +15,13 @@ import type { ControlPlane } from "../../support/control-plane.ts";
 
 let plane: ControlPlane;
 beforeEach(async () => {
-  plane = await startControlPlane({ controllers: { maxEndpointsPerSlice: 3 } });
+  // Without the mirror, which takes over when a service loses its selector.
+  plane = await startControlPlane({
+    controllers: {
+      maxEndpointsPerSlice: 3,
+      controllers: ["*", "-endpointslicemirroring"],
+    },
+  });
 });
 afterEach(() => plane.stop());
 
