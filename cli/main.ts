@@ -3,5 +3,8 @@ import { runProgram } from "./program.ts";
 
 void runProgram(process.argv.slice(2)).then((code) => {
   // undefined: a server is running and ends the process itself.
-  if (code !== undefined) process.exitCode = code;
+  if (code === undefined) return;
+  process.exitCode = code;
+  // After a failure nothing that is still open may keep the process alive.
+  if (code !== 0) setTimeout(() => process.exit(code), 1000);
 });

@@ -126,7 +126,11 @@ export async function startServer(
   try {
     return { port: await startParts(), stop };
   } catch (error) {
-    await stop();
+    // A part that does not end must not keep the failure from being told.
+    await Promise.race([
+      stop(),
+      new Promise((resolve) => setTimeout(resolve, 5000)),
+    ]);
     throw error;
   }
 
