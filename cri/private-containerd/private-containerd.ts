@@ -36,6 +36,8 @@ export interface PrivateContainerd {
   readonly adopted: boolean;
   readonly cniConfigurationDirectory: string;
   readonly cniBinaryDirectory: string;
+  /** False once the process is gone. */
+  alive(): Promise<boolean>;
   /** Ends containerd; its pods go on and are found again at the next start. */
   stop(): Promise<void>;
 }
@@ -48,6 +50,7 @@ interface PidRecord {
 
 /** sun_path is 108 bytes with its end; containerd adds ".ttrpc". */
 const maxSocketPathBytes = 100;
+const adoptTimeoutMs = 3_000;
 const defaultCniDirectories = [
   "/opt/cni/bin",
   "/usr/lib/cni",
@@ -63,6 +66,19 @@ function answers(path: string): Promise<boolean> {
     });
     socket.once("error", () => resolve(false));
   });
+}
+
+/** The process may have been started a moment ago, by somebody who did not live to see it. */
+async function answersSoon(
+  record: PidRecord,
+  socket: string,
+): Promise<boolean> {
+  const end = performance.now() + adoptTimeoutMs;
+  while (performance.now() < end && (await isAlive(record))) {
+    if (await answers(socket)) return true;
+    await sleep(20);
+  }
+  return false;
 }
 
 async function firstCniDirectory(
@@ -192,6 +208,7 @@ export async function startPrivateContainerd(
       adopted,
       cniConfigurationDirectory,
       cniBinaryDirectory,
+      alive: () => isAlive(record),
       async stop() {
         await endProcess(record);
         await fs.rm(recordPath, { force: true });
@@ -203,7 +220,7 @@ export async function startPrivateContainerd(
   if (found !== undefined && (await isAlive(found))) {
     if (
       found.configurationDigest === configurationDigest &&
-      (await answers(socket))
+      (await answersSoon(found, socket))
     ) {
       logger.info(
         { containerdPid: found.pid },
@@ -254,26 +271,29 @@ export async function startPrivateContainerd(
   child.unref();
   await log.close();
 
+  const startTicks =
+    child.pid === undefined ? undefined : await processStartTicks(child.pid);
+  const record = {
+    pid: child.pid ?? 0,
+    startTicks: startTicks ?? "",
+    configurationDigest,
+  };
+  // At once, so that the next start finds it even if this process dies now.
+  if (startTicks !== undefined)
+    await writeAtomically(recordPath, JSON.stringify(record));
   const end = performance.now() + (options.startTimeoutMs ?? 15_000);
   while (ended === undefined && !(await answers(socket))) {
     if (performance.now() > end) ended = "its socket does not answer";
     else await sleep(5);
   }
-  const startTicks =
-    child.pid === undefined ? undefined : await processStartTicks(child.pid);
-  if (
-    ended !== undefined ||
-    child.pid === undefined ||
-    startTicks === undefined
-  ) {
+  if (ended !== undefined || startTicks === undefined) {
     child.kill("SIGKILL");
+    await fs.rm(recordPath, { force: true });
     throw new RuntimeError(
       "unavailable",
       `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(logPath)}`,
     );
   }
-  const record = { pid: child.pid, startTicks, configurationDigest };
-  await writeAtomically(recordPath, JSON.stringify(record));
   logger.info({ containerdPid: child.pid }, "started a private containerd");
   return result(record, false);
 }
