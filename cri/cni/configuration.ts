@@ -17,7 +17,7 @@ export interface CniOptions {
   /** Network name; also the name of host-local's address store. */
   name?: string;
   mtu?: number;
-  /** Masquerading by the ptp plug-in (needs iptables); off where the service proxy does it. */
+  /** Masquerading by the ptp plug-in (needs iptables, costly for each pod: see network.ts); off where another does it. */
   ipMasq?: boolean;
   /** The portmap plug-in (needs iptables as soon as a pod has a hostPort); default true. */
   portMap?: boolean;
@@ -59,7 +59,7 @@ export function cniConfiguration(options: CniOptions): object {
 }
 
 /** True for files the runtime would take as a network configuration. */
-function isConfiguration(name: string): boolean {
+export function isConfiguration(name: string): boolean {
   return /\.(conf|conflist|json)$/.test(name);
 }
 

@@ -4,10 +4,8 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
-import {
-  writeCniConfiguration,
-  type CniOptions,
-} from "../cni/configuration.ts";
+import type { CniOptions } from "../cni/configuration.ts";
+import { setUpPodNetwork } from "../cni/network.ts";
 import { RuntimeError, type Runtime } from "../runtime.ts";
 import {
   containerStats,
@@ -43,7 +41,7 @@ export interface ContainerdRuntimeOptions {
   };
   /** Import the built-in sandbox image when the configured one is missing; default true. */
   ensureSandboxImage?: boolean;
-  /** When given, updatePodCidr writes the CNI configuration (if none is there). */
+  /** When given, updatePodCidr sets up the pod network (if nobody else's configuration is there). */
   cni?: Omit<CniOptions, "podCidr">;
 }
 
@@ -194,7 +192,7 @@ export function createContainerdRuntime(
 
     async updatePodCidr(podCidr) {
       if (options.cni !== undefined)
-        await writeCniConfiguration({ ...options.cni, podCidr });
+        await setUpPodNetwork({ ...options.cni, podCidr }, logger);
       else
         await connection.call("UpdateRuntimeConfig", {
           runtime_config: { network_config: { pod_cidr: podCidr } },

@@ -1,13 +1,21 @@
 // The CNI configuration: written where there is none, ours brought up to date, others' left alone.
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { pino } from "pino";
 import {
   cniConfiguration,
   cniFileName,
   writeCniConfiguration,
 } from "../../../cri/cni/configuration.ts";
+import {
+  ensureMasquerade,
+  masqueradeRules,
+  masqueradeTable,
+} from "../../../cri/cni/masquerade.ts";
+import { setUpPodNetwork } from "../../../cri/cni/network.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
+const logger = pino({ level: "silent" });
 const temporary = useTempDirectories();
 
 test("the configuration", () => {
@@ -79,3 +87,58 @@ test.each(["10-calico.conflist", "old.conf", "x.json"])(
     expect(fs.readdirSync(directory)).toEqual([name]);
   },
 );
+
+describe("masquerading", () => {
+  const read = (directory: string): string =>
+    fs.readFileSync(path.join(directory, cniFileName), "utf8");
+
+  test("one rule for the range, named after it", () => {
+    expect(masqueradeTable("10.1.0.0/24")).toBe("orbit-pods-10-1-0-0-24");
+    expect(masqueradeRules("10.1.0.0/24")).toContain(
+      "ip saddr 10.1.0.0/24 ip daddr != { 10.1.0.0/24, 224.0.0.0/4 } masquerade",
+    );
+    expect(masqueradeRules("fd00::/64")).toContain(
+      "table ip6 orbit-pods-fd00-64 ",
+    );
+  });
+
+  test("our rule takes the plug-in's place", async () => {
+    const directory = temporary();
+    const ranges: string[] = [];
+    await setUpPodNetwork(
+      { directory, podCidr: "10.1.0.0/24", ipMasq: true },
+      logger,
+      async (range) => void ranges.push(range),
+    );
+    expect(ranges).toEqual(["10.1.0.0/24"]);
+    expect(read(directory)).toContain('"ipMasq": false');
+  });
+
+  test("where it can't be set, the plug-in does it", async () => {
+    const directory = temporary();
+    await setUpPodNetwork(
+      { directory, podCidr: "10.1.0.0/24", ipMasq: true },
+      logger,
+      (range) => ensureMasquerade(range, "/nonexistent/nft"),
+    );
+    expect(read(directory)).toContain('"ipMasq": true');
+  });
+
+  test("somebody else's network gets no rule", async () => {
+    const directory = temporary();
+    fs.writeFileSync(path.join(directory, "10-other.conflist"), "{}");
+    const masquerade = jest.fn(async () => undefined);
+    expect(
+      await setUpPodNetwork(
+        { directory, podCidr: "10.1.0.0/24", ipMasq: true },
+        logger,
+        masquerade,
+      ),
+    ).toBe(false);
+    expect(masquerade).not.toHaveBeenCalled();
+  });
+
+  test("what nft says is told", async () => {
+    await expect(ensureMasquerade("10.1.0.0/99")).rejects.toThrow(/^nft: /);
+  });
+});
