@@ -64,5 +64,10 @@ export function decodeStatus(bytes: Buffer, withStatusObject: boolean): number {
     )?.message;
     if (cause !== undefined && /^\d+$/.test(cause)) return Number(cause);
   }
-  throw new Error(status.message ?? "the command failed");
+  // The peer's own Status, so that who passes it on adds no second "Internal error occurred".
+  throw new ApiError({
+    ...status,
+    code: status.code ?? 500,
+    message: status.message ?? "the command failed",
+  });
 }

@@ -125,6 +125,16 @@ test("statuses", () => {
   ).toThrow("Internal error occurred: error executing: boom");
   expect(() => decodeStatus(Buffer.alloc(0), true)).toThrow("ended before");
   expect(() => decodeStatus(Buffer.from("{}"), true)).toThrow("failed");
+
+  // Told on by a second server, a failure keeps its words.
+  const failure = failureStatus(new Error("no such file"), "executing it");
+  let told: unknown;
+  try {
+    decodeStatus(encodeStatus(failure, true), true);
+  } catch (error) {
+    told = failureStatus(error, "executing it");
+  }
+  expect(told).toMatchObject(failure);
 });
 
 function session(): ExecSession & {
