@@ -33,12 +33,17 @@ export class ApiError extends Error {
   ) {
     super(status.message ?? status.reason ?? `status ${status.code}`);
     this.name = "ApiError";
+    // The reference writes a Status's fields in this order, and people compare the text.
+    const { metadata = {}, message, reason, details, code } = status;
     this.status = {
       kind: "Status",
       apiVersion: "v1",
-      metadata: {},
-      status: "Failure",
-      ...status,
+      metadata,
+      status: status.status ?? "Failure",
+      ...(message !== undefined && { message }),
+      ...(reason !== undefined && { reason }),
+      ...(details !== undefined && { details }),
+      code,
     };
     this.headers = headers;
   }
