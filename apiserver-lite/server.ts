@@ -38,6 +38,11 @@ import { InProcessTransport } from "./in-process.ts";
 import { Metrics } from "./metrics.ts";
 import { Registry } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./registry/strategy.ts";
+import {
+  createValueCodec,
+  jsonValueCodec,
+  type StoredEncoding,
+} from "./registry/value-codec.ts";
 import { createStrategies } from "./resources/index.ts";
 
 /** What is made from the state the server holds: security, admission, rules with state. */
@@ -87,6 +92,8 @@ export interface ApiServerOptions {
   readonly requestTimeoutMs?: number;
   readonly minRequestTimeoutMs?: number;
   readonly eventTtlSeconds?: number;
+  /** Of objects in a store shared with others; default protobuf. */
+  readonly storedEncoding?: StoredEncoding;
   readonly goawayChance?: number;
   readonly http2MaxStreamsPerConnection?: number;
   readonly corsAllowedOrigins?: readonly RegExp[];
@@ -154,6 +161,9 @@ class Server implements ApiServer {
       admission,
       strategyFor: (group, resource) =>
         parts.strategyFor?.(group, resource) ?? builtin(group, resource),
+      valueCodec: store.shared
+        ? createValueCodec(options.storedEncoding ?? "protobuf")
+        : jsonValueCodec,
       ...(options.eventTtlSeconds
         ? { eventTtlSeconds: options.eventTtlSeconds }
         : {}),

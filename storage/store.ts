@@ -47,16 +47,29 @@ export interface StoreEvent {
   readonly attachment: unknown;
 }
 
-/** Called once per commit with all its events in revision order. Must not throw and must not block. */
-export type StoreListener = (events: readonly StoreEvent[]) => void;
+/**
+ * Called once per commit with all its events in revision order. Must not throw and must not block. `upTo`: nothing else
+ * happened up to this revision; engines that share their revisions with others call with no events to tell it.
+ */
+export type StoreListener = (
+  events: readonly StoreEvent[],
+  upTo?: number,
+) => void;
 
 export interface Store {
+  /** Other processes write to it and read its values, which therefore have the reference's form. */
+  readonly shared: boolean;
   /** Opens the store and repairs what a crash left. Fails with a StoreError when that is not possible. */
   start(): Promise<void>;
   /** Waits for the writes in flight and closes. Writes after it fail with a StoreError "closed". */
   stop(): Promise<void>;
   /** The newest committed revision. At least 1 after start. */
   readonly revision: number;
+  /**
+   * The newest revision any process committed before the call; every event up to it has been given to the listeners by
+   * the time it is known. At once (no promise) where this process is the only writer. Rejects with a StoreError.
+   */
+  currentRevision(): number | Promise<number>;
   /** Every live value whose key starts with prefix, in key order, at the revision returned beside them. */
   list(prefix: string): Promise<{ revision: number; values: StoredValue[] }>;
   get(key: string): Promise<StoredValue | undefined>;

@@ -87,7 +87,7 @@ export class WatchCache {
       this.#install(kind, byPrefix.get(kind.prefix) ?? []);
     this.#unsubscribe = store.subscribe(
       revision,
-      (events) => this.#apply(events),
+      (events, upTo) => this.#apply(events, upTo),
       (error) => {
         this.#lost = error;
         this.options.logger.error({ err: error }, "lost the store's events");
@@ -178,7 +178,7 @@ export class WatchCache {
     }
   }
 
-  #apply(events: readonly StoreEvent[]): void {
+  #apply(events: readonly StoreEvent[], upTo = 0): void {
     const nowMs = this.options.clock.now();
     for (const event of events) {
       const kind = this.#kindOf(event.key);
@@ -188,15 +188,9 @@ export class WatchCache {
         const previous = cache.get(key);
         let entry: CacheEntry | undefined;
         if (event.type === "put") {
-          const pending = event.attachment as PendingEntry | undefined;
           entry =
-            pending?.entry?.revision === event.revision
-              ? pending.entry
-              : this.#load(kind, {
-                  key: event.key,
-                  value: event.value!,
-                  revision: event.revision,
-                });
+            this.#pending(kind, key, event) ??
+            this.#load(kind, event as StoredValue);
         }
         this.#revision = event.revision;
         if (entry || previous)
@@ -212,6 +206,7 @@ export class WatchCache {
         this.#revision = event.revision;
       }
     }
+    if (upTo > this.#revision) this.#revision = upTo;
     if (this.#waiting.length > 0) {
       for (const waiter of [...this.#waiting]) {
         if (waiter.revision > this.#revision) continue;
@@ -219,6 +214,19 @@ export class WatchCache {
         waiter.resolve();
       }
     }
+  }
+
+  /** The entry its writer in this process made; with the right revision, when the engine learnt that only now. */
+  #pending(
+    kind: CachedResource,
+    key: string,
+    { attachment, revision }: StoreEvent,
+  ): CacheEntry | undefined {
+    const pending = attachment as PendingEntry | undefined;
+    if (!pending?.entry) return undefined;
+    if (pending.entry.revision !== revision)
+      pending.entry = entryOf(kind, key, pending.entry.copy(), revision);
+    return pending.entry;
   }
 
   /** The longest registered prefix of a key: two or three path segments. */

@@ -7,6 +7,7 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import { validateObjectMeta } from "../resources/object-meta.ts";
 import type { Call } from "./call.ts";
 import type { StoredKind } from "./endpoint.ts";
+import { mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
   admit,
@@ -48,6 +49,9 @@ export async function create(
 ): Promise<CacheEntry> {
   const kind = storedOf(call);
   const { generateName, name } = body.metadata;
+  // Another server may have made the namespace a moment ago.
+  if (call.namespace !== "" && !call.read("", "namespaces", "", call.namespace))
+    await mostRecent(call.registry);
   if (name || !generateName) return createOnce(call, kind, body, applied);
   const text = JSON.stringify(body);
   for (let attempt = 1; ; attempt++) {

@@ -7,6 +7,7 @@ import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { storedOf } from "./create.ts";
+import { afterConflict, mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
   removeObject,
@@ -42,6 +43,8 @@ export async function remove(
   const { info, strategy } = call.endpoint;
   checkOptions(call, options);
   const key = kind.keyOf(call.namespace, call.name);
+  const fresh = mostRecent(call.registry);
+  if (fresh) await fresh;
   for (let attempt = 1; ; attempt++) {
     const live = kind.cache.get(key);
     if (!live) throw errors.notFound(info, call.name);
@@ -65,7 +68,7 @@ export async function remove(
       if (written.ok) return { entry: written.entry, gone: false };
     }
     if (attempt >= maxAttempts) throw errors.stale(info, call.name);
-    await call.registry.cache.waitFor(live.revision + 1, 1000);
+    await afterConflict(call.registry, live.revision);
   }
 }
 

@@ -9,6 +9,7 @@ import type { Fields } from "../cache/cache-entry.ts";
 import type { ResourceCache } from "../cache/resource-cache.ts";
 import type { ResourceStrategy } from "./strategy.ts";
 import { convertObject } from "./conversion.ts";
+import type { ValueCodec } from "./value-codec.ts";
 
 /** Where objects of one kind are kept. */
 export class StoredKind implements CachedResource {
@@ -57,23 +58,6 @@ export class StoredKind implements CachedResource {
 }
 
 const noFields: Fields = Object.freeze({});
-
-/** The form of values in the store: JSON for the local engines. */
-export interface ValueCodec {
-  decode(value: Uint8Array): AnyObject;
-  /** `json` is the object's JSON as it was made for readers. */
-  encode(object: AnyObject, json: Buffer): Uint8Array;
-}
-
-export const jsonValueCodec: ValueCodec = {
-  decode: (value) =>
-    JSON.parse(
-      Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString(
-        "utf8",
-      ),
-    ) as AnyObject,
-  encode: (_object, json) => json,
-};
 
 /** One served resource. */
 export class Endpoint {

@@ -8,13 +8,13 @@ import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
 export function get(call: Call): CacheEntry | Promise<CacheEntry> {
   const { registry } = call;
   const version = parseVersion(call.query.get("resourceVersion") ?? "");
-  const { cache, store } = registry;
-  if ((version ?? store.revision) > cache.revision) {
-    return (
-      version ? notOlderThan(registry, version) : mostRecent(registry)
-    ).then(() => find(call));
-  }
-  return find(call);
+  const pending =
+    version === undefined
+      ? mostRecent(registry)
+      : version > registry.cache.revision
+        ? notOlderThan(registry, version)
+        : undefined;
+  return pending ? pending.then(() => find(call)) : find(call);
 }
 
 function find(call: Call): CacheEntry {

@@ -13,6 +13,7 @@ import type { Call } from "./call.ts";
 import { conformPatched } from "./patched-object.ts";
 import { create, storedOf } from "./create.ts";
 import { replace, type Replaced } from "./update.ts";
+import { mostRecent } from "./versions.ts";
 import { undeclaredFields } from "./undeclared-fields.ts";
 import { resetPathsOf } from "./write.ts";
 
@@ -138,6 +139,7 @@ async function apply(call: Call, given: AnyObject): Promise<Replaced> {
       : merged;
   };
   const key = kind.keyOf(call.namespace, call.name);
+  if (!kind.cache.get(key)) await mostRecent(call.registry);
   if (!kind.cache.get(key)) {
     if (call.subresource !== "")
       throw errors.notFound(endpoint.info, call.name);

@@ -12,12 +12,8 @@ import type {
   StateChange,
 } from "../authorization/cluster-state.ts";
 import { WatchCache } from "../cache/watch-cache.ts";
-import {
-  Endpoint,
-  jsonValueCodec,
-  StoredKind,
-  type ValueCodec,
-} from "./endpoint.ts";
+import { Endpoint, StoredKind } from "./endpoint.ts";
+import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
 import type { ResourceStrategy } from "./strategy.ts";
 
 export interface RegistryOptions {

@@ -17,8 +17,17 @@ export interface StrategyContext {
   readonly dryRun: boolean;
   readonly clock: Clock;
   /** Reads the watch cache: the present state of any resource, shared and frozen. */
-  read(group: string, resource: string, namespace: string, name: string): Readonly<AnyObject> | undefined;
-  list(group: string, resource: string, namespace?: string): readonly Readonly<AnyObject>[];
+  read(
+    group: string,
+    resource: string,
+    namespace: string,
+    name: string,
+  ): Readonly<AnyObject> | undefined;
+  list(
+    group: string,
+    resource: string,
+    namespace?: string,
+  ): readonly Readonly<AnyObject>[];
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
 }
@@ -26,18 +35,35 @@ export interface StrategyContext {
 export interface ResourceStrategy {
   /** Defaults the facts' rules don't express. Also run on objects read from older stores. */
   setDefaults?(object: AnyObject): void;
-  prepareForCreate?(object: AnyObject, context: StrategyContext): void | Promise<void>;
-  prepareForUpdate?(object: AnyObject, old: Readonly<AnyObject>, context: StrategyContext): void | Promise<void>;
+  prepareForCreate?(
+    object: AnyObject,
+    context: StrategyContext,
+  ): void | Promise<void>;
+  prepareForUpdate?(
+    object: AnyObject,
+    old: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): void | Promise<void>;
   /** All problems at once. metadata is validated by the registry. */
-  validate?(object: Readonly<AnyObject>, context: StrategyContext): FieldError[];
+  validate?(
+    object: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): FieldError[];
   /** Run in addition to `validate`: immutable fields, allowed transitions. */
-  validateUpdate?(object: Readonly<AnyObject>, old: Readonly<AnyObject>, context: StrategyContext): FieldError[];
+  validateUpdate?(
+    object: Readonly<AnyObject>,
+    old: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): FieldError[];
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
   /**
    * Graceful deletion (pods): seconds to wait before removal, 0 for at once. Undefined: the resource has no grace.
    */
-  graceSeconds?(object: Readonly<AnyObject>, options: DeleteOptions): number | undefined;
+  graceSeconds?(
+    object: Readonly<AnyObject>,
+    options: DeleteOptions,
+  ): number | undefined;
   /** After the object left the store (release of allocated addresses …). Not called in a dry run. */
   afterDelete?(object: Readonly<AnyObject>, context: StrategyContext): void;
   /** Called when a create or update did not happen after `prepareFor…` ran, to give back what that took. */
@@ -54,7 +80,10 @@ export interface ResourceStrategy {
   /** Keeps metadata.generation: bumped when this part changes. Default: everything but metadata and status. */
   readonly countsGeneration?: boolean;
   /** One row of the table in the order of facts' columns; dates and ages are made by `formatAge` of printing/. */
-  printRow?(object: Readonly<AnyObject>, now: number): (string | number | boolean | null)[];
+  printRow?(
+    object: Readonly<AnyObject>,
+    now: number,
+  ): (string | number | boolean | null)[];
   /** Named subresources with their own code, beyond status and scale: binding, eviction, token … */
   readonly subresources?: Readonly<Record<string, SubresourceHandler>>;
   /** Resources that are computed and never stored (SubjectAccessReview …). */
@@ -62,8 +91,16 @@ export interface ResourceStrategy {
 }
 
 export interface StatusStrategy {
-  prepareForUpdate?(object: AnyObject, old: Readonly<AnyObject>, context: StrategyContext): void;
-  validateUpdate?(object: Readonly<AnyObject>, old: Readonly<AnyObject>, context: StrategyContext): FieldError[];
+  prepareForUpdate?(
+    object: AnyObject,
+    old: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): void;
+  validateUpdate?(
+    object: Readonly<AnyObject>,
+    old: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): FieldError[];
 }
 
 export interface SubresourceRequest {

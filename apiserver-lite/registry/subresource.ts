@@ -13,6 +13,7 @@ import { remove } from "./delete.ts";
 import type { PatchType } from "./patch.ts";
 import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
 import { replace } from "./update.ts";
+import { mostRecent } from "./versions.ts";
 
 export function subresourceHandler(call: Call): SubresourceHandler {
   const handler = call.endpoint.strategy.subresources?.[call.subresource];
@@ -68,7 +69,7 @@ function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
     return entry.object;
   };
   return Object.assign(Object.create(call) as Call, {
-    parent: () => Promise.resolve().then(find),
+    parent: () => Promise.resolve(mostRecent(call.registry)).then(find),
     mutate: async (change: (object: AnyObject) => void) => {
       const { entry } = await replace(call, (live) => {
         const object = live.copy();

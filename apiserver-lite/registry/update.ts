@@ -11,6 +11,7 @@ import type { Call } from "./call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
 import type { StoredKind } from "./endpoint.ts";
+import { afterConflict, mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
   admit,
@@ -97,6 +98,8 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
   const kind = storedOf(call);
   const { info } = call.endpoint;
   const key = kind.keyOf(call.namespace, call.name);
+  const fresh = mostRecent(call.registry);
+  if (fresh) await fresh;
   for (let attempt = 1; ; attempt++) {
     const live = kind.cache.get(key);
     if (!live) throw errors.notFound(info, call.name);
@@ -138,7 +141,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
       throw kind.cache.get(key)
         ? errors.stale(info, call.name)
         : errors.notFound(info, call.name);
-    await call.registry.cache.waitFor(live.revision + 1, 1000);
+    await afterConflict(call.registry, live.revision);
   }
 }
 

@@ -1,5 +1,6 @@
 // resourceVersion in requests: parsing, waiting for a version not seen yet, refusing what history has lost.
 import { ApiError, errors } from "../../api/errors.ts";
+import { StoreError } from "../../storage/store.ts";
 import type { Registry } from "./registry.ts";
 
 const freshTimeoutMs = 3000;
@@ -36,20 +37,50 @@ export function tooLarge(wanted: number, current: number): ApiError {
   );
 }
 
-/** Waits up to 3 s for a version not older than `wanted`. */
+/** Waits up to 3 s for a version not older than `wanted`. Throws ApiError 504, 503. */
 export async function notOlderThan(
   registry: Registry,
   wanted: number,
 ): Promise<void> {
   const { cache } = registry;
   if (cache.revision >= wanted) return;
+  await mostRecent(registry);
   if (!(await cache.waitFor(wanted, freshTimeoutMs)))
     throw tooLarge(wanted, cache.revision);
 }
 
-/** Before a consistent read: the newest committed state. Local stores are always there. */
-export async function mostRecent(registry: Registry): Promise<void> {
+/**
+ * Before a consistent read: the newest state any server committed. Undefined when nothing has to be waited for, which
+ * is the rule with local stores. Throws ApiError 503, 504.
+ */
+export function mostRecent(registry: Registry): Promise<void> | undefined {
   const { cache, store } = registry;
-  if (store.revision > cache.revision)
-    await cache.waitFor(store.revision, freshTimeoutMs);
+  const current = store.currentRevision();
+  if (typeof current === "number" && current <= cache.revision)
+    return undefined;
+  return upTo(registry, current);
+}
+
+async function upTo(
+  { cache }: Registry,
+  current: number | Promise<number>,
+): Promise<void> {
+  try {
+    const wanted = await current;
+    if (await cache.waitFor(wanted, freshTimeoutMs)) return;
+    throw tooLarge(wanted, cache.revision);
+  } catch (error) {
+    if (error instanceof StoreError)
+      throw errors.unavailable(`store: ${error.message}`);
+    throw error;
+  }
+}
+
+/** After a write that another one came before: its event, wherever it was made. */
+export async function afterConflict(
+  registry: Registry,
+  revision: number,
+): Promise<void> {
+  await registry.cache.waitFor(revision + 1, 1000);
+  await mostRecent(registry);
 }

@@ -757,6 +757,7 @@ export const usedApiServerOptions: readonly string[] = [
   "etcd-keyfile",
   "etcd-prefix",
   "etcd-compaction-interval",
+  "storage-media-type",
   "tls-cert-file",
   "tls-private-key-file",
   "cert-dir",

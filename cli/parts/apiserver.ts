@@ -17,7 +17,9 @@ import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
 import {
   adoptServices,
   createServiceAllocators,
+  followService,
 } from "../../apiserver-lite/resources/core/service-ip-allocator.ts";
+import { storedEncodingOf } from "../../apiserver-lite/registry/value-codec.ts";
 import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";
 import type { OptionValues } from "../options/parse.ts";
@@ -124,6 +126,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     values.optionalText("advertise-address"),
   );
   let proxy: ProxyHandler | undefined;
+  let unfollow = (): void => undefined;
   const catalogue = builtinCatalogue();
   const sts = hsts(values.list("strict-transport-security-directives"));
   const maxStreams = values.number("http2-max-streams-per-connection");
@@ -162,6 +165,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     requestTimeoutMs: values.number("request-timeout"),
     minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
     eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
+    storedEncoding: storedEncodingOf(values.text("storage-media-type")),
     goawayChance: values.number("goaway-chance"),
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
     corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
@@ -201,6 +205,14 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
               "a service's address or port can't be kept",
             );
           }
+          if (store.shared)
+            unfollow = state.onChange("", "services", ({ object, previous }) =>
+              followService(
+                allocators,
+                object as unknown as Service | undefined,
+                previous as unknown as Service | undefined,
+              ),
+            );
         },
         async bootstrap(transport) {
           await Promise.all([
@@ -209,6 +221,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           ]);
         },
         async stop() {
+          unfollow();
           proxy?.close();
           await made.stop();
         },

@@ -1,6 +1,10 @@
 // The store on an etcd cluster, shared with other API servers. Revisions are etcd's own; one watch over the prefix feeds
 // the listeners, and a write is answered after the watch has brought its event.
 //
+// A consistent read asks etcd for its newest revision and waits until the watch has come there. When writes outside the
+// prefix leave the watch behind, a key of our own is touched: its event comes after all before it, on every etcd (the
+// watch's progress requests overtake events before 3.4.25 and 3.5.8).
+//
 // The watch reconnects with back-off and goes on after the last revision it saw; when etcd has compacted that away the
 // subscribers are told that they have lost events.
 import type { Logger } from "pino";
@@ -41,6 +45,10 @@ export interface EtcdStoreOptions {
 
 const PAGE_SIZE = 500;
 const EVENT_WAIT_MS = 5_000;
+/** An event that is on its way comes within this. */
+const GRACE_MS = 20;
+/** Below the prefix, no resource's; nobody else sees it. */
+const PROGRESS_KEY = "/orbit.progress";
 const MIN_RETRY_MS = 50;
 const MAX_RETRY_MS = 5_000;
 
@@ -50,6 +58,7 @@ interface InFlight {
 }
 
 export class EtcdStore implements Store {
+  readonly shared = true;
   readonly #client: EtcdClient;
   readonly #leases: LeasePool;
   readonly #clock: Clock;
@@ -64,6 +73,9 @@ export class EtcdStore implements Store {
   readonly #timers = new Set<Timer>();
   #watch: { cancel(): void } | undefined;
   #retryMs = MIN_RETRY_MS;
+  /** The question for the newest revision that is not on its way yet, and the one that is. */
+  #nextAnswer: Promise<number> | undefined;
+  #answer: Promise<unknown> = Promise.resolve();
   /** Of the newest event given to listeners. */
   #delivered = 0;
   /** The newest ever heard of. */
@@ -123,6 +135,45 @@ export class EtcdStore implements Store {
     return this.#revision;
   }
 
+  /** Everyone who asks before the next question is sent shares its answer. */
+  currentRevision(): Promise<number> {
+    this.#nextAnswer ??= this.#answer.then(() => {
+      this.#nextAnswer = undefined;
+      const answer = this.#askRevision();
+      this.#answer = answer.catch(() => undefined);
+      return answer;
+    });
+    return this.#nextAnswer;
+  }
+
+  async #askRevision(): Promise<number> {
+    this.#checkOpen();
+    const { header } = await this.#client.call<RangeResponse>(
+      "range",
+      { key: this.#toEtcd(this.#root + PROGRESS_KEY), countOnly: true },
+      true,
+    );
+    const revision = Number(header.revision);
+    if (await this.#deliveredUpTo(revision, GRACE_MS)) return revision;
+    const touched = await this.#client.call<TxnResponse>(
+      "txn",
+      {
+        success: [
+          {
+            requestPut: {
+              key: this.#toEtcd(this.#root + PROGRESS_KEY),
+              value: Buffer.from("x"),
+            },
+          },
+        ],
+      },
+      true,
+    );
+    if (await this.#deliveredUpTo(Number(touched.header.revision)))
+      return revision;
+    throw new StoreError("unavailable", "etcd's watch does not keep up");
+  }
+
   async list(
     prefix: string,
   ): Promise<{ revision: number; values: StoredValue[] }> {
@@ -138,7 +189,10 @@ export class EtcdStore implements Store {
         true,
       );
       revision ||= Number(page.header.revision);
-      for (const kv of page.kvs) values.push(this.#storedValue(kv));
+      for (const kv of page.kvs) {
+        const value = this.#storedValue(kv);
+        if (!this.#isProgress(value.key)) values.push(value);
+      }
       if (!page.more) break;
       key = Buffer.concat([page.kvs.at(-1)!.key, Buffer.from([0])]);
     }
@@ -204,12 +258,10 @@ export class EtcdStore implements Store {
     onLost: (error: Error) => void,
   ): () => void {
     // The list may have been newer than what the watch had brought by then.
-    const newer: StoreListener = (events) => {
-      const wanted =
-        events[0]!.revision > afterRevision
-          ? events
-          : events.filter((event) => event.revision > afterRevision);
-      if (wanted.length > 0) listener(wanted);
+    const newer: StoreListener = (events, upTo) => {
+      const wanted = events.filter((event) => event.revision > afterRevision);
+      if (wanted.length > 0 || (upTo ?? 0) > afterRevision)
+        listener(wanted, upTo);
     };
     return this.#history.subscribe(
       Math.min(afterRevision, this.#delivered),
@@ -299,14 +351,26 @@ export class EtcdStore implements Store {
     this.#retryMs = MIN_RETRY_MS;
     if (response.events.length === 0) {
       // A progress notice: nothing of ours happened up to here.
-      if (!response.created) this.#advance(Number(response.header.revision));
+      if (!response.created) this.#progress(Number(response.header.revision));
       return;
     }
-    const events = response.events.map(({ type, kv }) => this.#event(type, kv));
-    const newest = events.at(-1)!.revision;
+    const all = response.events.map(({ type, kv }) => this.#event(type, kv));
+    const newest = all.at(-1)!.revision;
+    const events = all.filter(({ key }) => !this.#isProgress(key));
+    if (events.length === 0) return this.#progress(newest);
     this.#delivered = newest;
     this.#history.publish(events);
+    if (events.length < all.length) this.#history.advance(newest);
     this.#advance(newest);
+  }
+
+  #progress(revision: number): void {
+    if (revision > this.#delivered) this.#history.advance(revision);
+    this.#advance(revision);
+  }
+
+  #isProgress(key: string): boolean {
+    return key === this.#root + PROGRESS_KEY;
   }
 
   #event(type: number, kv: KeyValue): StoreEvent {
@@ -342,9 +406,9 @@ export class EtcdStore implements Store {
     }
   }
 
-  /** Bounded: the write is durable, whatever became of the watch. */
-  #deliveredUpTo(revision: number): Promise<void> {
-    if (this.#delivered >= revision) return Promise.resolve();
+  /** Bounded: a write is durable, whatever became of the watch. Tells whether it came so far. */
+  #deliveredUpTo(revision: number, waitMs = EVENT_WAIT_MS): Promise<boolean> {
+    if (this.#delivered >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiter = {
         revision,
@@ -352,10 +416,10 @@ export class EtcdStore implements Store {
           this.#waiters.delete(waiter);
           timer.cancel();
           this.#timers.delete(timer);
-          resolve();
+          resolve(this.#delivered >= revision);
         },
       };
-      const timer = this.#after(EVENT_WAIT_MS, waiter.resolve);
+      const timer = this.#after(waitMs, waiter.resolve);
       this.#waiters.add(waiter);
     });
   }

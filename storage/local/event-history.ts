@@ -31,6 +31,12 @@ export class EventHistory {
       subscriber.listener(events);
   }
 
+  /** Tells that nothing more happened up to this revision. */
+  advance(revision: number): void {
+    for (const subscriber of [...this.#subscribers])
+      subscriber.listener([], revision);
+  }
+
   subscribe(
     afterRevision: number,
     listener: StoreListener,

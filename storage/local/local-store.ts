@@ -59,6 +59,7 @@ interface PendingWrite extends MediumWrite {
 const EXPIRY_SLACK_MS = 500;
 
 export class LocalStore implements Store {
+  readonly shared = false;
   readonly #medium: Medium;
   readonly #clock: Clock;
   readonly #committed = new Map<string, MediumEntry>();
@@ -108,6 +109,10 @@ export class LocalStore implements Store {
   }
 
   get revision(): number {
+    return this.#revision;
+  }
+
+  currentRevision(): number {
     return this.#revision;
   }
 

@@ -237,6 +237,19 @@ export function adoptServices(
   return problems;
 }
 
+/**
+ * Keeps up with one change of a stored service, whoever made it: other servers on the same store allocate too. Own
+ * writes have taken theirs already, and taking again changes nothing.
+ */
+export function followService(
+  allocators: ServiceAllocators,
+  service: Readonly<Service> | undefined,
+  previous: Readonly<Service> | undefined,
+): void {
+  if (previous) releaseService(allocators, previous, service);
+  if (service) adoptServices(allocators, [service]);
+}
+
 /** Gives back what `service` has and `keep` has not. */
 export function releaseService(
   allocators: ServiceAllocators,

@@ -1,0 +1,96 @@
+// The form of values in the store. Local engines keep the JSON that readers get. On etcd the bytes are the reference's:
+// an envelope (or JSON, or YAML) of the storage version without resourceVersion and selfLink, so that a stock API server
+// on the same etcd reads and writes the same objects. Kinds without a wire form (custom resources) are JSON there too.
+// Reading goes by content, whatever this process writes: stores are moved, and servers on one etcd may differ.
+import { decodeCbor } from "../../api/codec/cbor.ts";
+import { decodeJson, type DecodeOptions } from "../../api/codec/json.ts";
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  hasProtobuf,
+} from "../../api/codec/protobuf.ts";
+import { decodeYaml, encodeYaml } from "../../api/codec/yaml.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import { schemaFor } from "../../api/schema.ts";
+
+export interface ValueCodec {
+  /** Throws on a value that is no object. */
+  decode(value: Uint8Array): AnyObject;
+  /** `json` is the object's JSON as it was made for readers. */
+  encode(object: AnyObject, json: Buffer): Uint8Array;
+}
+
+export type StoredEncoding = "protobuf" | "json" | "yaml";
+
+const BRACE = 0x7b;
+const lenient: DecodeOptions = { fieldValidation: "Ignore" };
+
+/** Values of the local engines: what this program wrote is taken as it is. */
+export const jsonValueCodec: ValueCodec = {
+  decode: (value) =>
+    value[0] === BRACE
+      ? checked(
+          JSON.parse(
+            Buffer.from(
+              value.buffer,
+              value.byteOffset,
+              value.byteLength,
+            ).toString("utf8"),
+          ),
+        )
+      : decodeValue(value),
+  encode: (_object, json) => json,
+};
+
+/** Values shared with the reference's servers. */
+export function createValueCodec(encoding: StoredEncoding): ValueCodec {
+  return {
+    decode: decodeValue,
+    encode(object) {
+      const { resourceVersion: _, selfLink: __, ...metadata } = object.metadata;
+      const { kind, apiVersion, metadata: ___, ...rest } = object;
+      const stored = { kind, apiVersion, metadata, ...rest };
+      if (encoding === "protobuf" && hasProtobuf(apiVersion!, kind!))
+        return encodeProtobuf(stored);
+      if (encoding === "yaml") return encodeYaml(stored);
+      return Buffer.from(`${JSON.stringify(stored)}\n`);
+    },
+  };
+}
+
+/** `application/json` and `json` mean the same; the specification's protobuf type is the reference's bytes. */
+export function storedEncodingOf(mediaType: string): StoredEncoding {
+  if (mediaType.endsWith("json")) return "json";
+  return mediaType.endsWith("yaml") ? "yaml" : "protobuf";
+}
+
+function decodeValue(value: Uint8Array): AnyObject {
+  // "k8s\0"
+  if (value[0] === 0x6b && value[1] === 0x38 && value[3] === 0)
+    return checked(decodeProtobuf(value));
+  // The self-described tag of CBOR.
+  if (value[0] === 0xd9 && value[1] === 0xd9 && value[2] === 0xf7)
+    return conformed(value, decodeCbor);
+  return conformed(value, value[0] === BRACE ? decodeJson : decodeYaml);
+}
+
+/** Into the normal form that every other body gets. */
+function conformed(value: Uint8Array, decode: typeof decodeJson): AnyObject {
+  const plain = checked(decode(value, undefined, lenient).object);
+  const { group, version } = parseApiVersion(plain.apiVersion ?? "");
+  const schema = schemaFor(group, version, plain.kind ?? "");
+  return schema ? checked(decode(value, schema, lenient).object) : plain;
+}
+
+function checked(value: unknown): AnyObject {
+  const object = value as AnyObject | null;
+  if (
+    typeof object !== "object" ||
+    object === null ||
+    typeof object.metadata !== "object" ||
+    object.metadata === null ||
+    !object.metadata.name
+  )
+    throw new TypeError("the value is not an object with a name");
+  return object;
+}

@@ -1,0 +1,309 @@
+// API servers on one real etcd: the reference's keys and bytes, reads that are consistent across servers, watches,
+// conflicts and values in every encoding the reference writes.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { StoredEncoding } from "../../../apiserver-lite/registry/value-codec.ts";
+import { createEtcdStore } from "../../../storage/etcd/etcd-store.ts";
+import { startEtcd, type TestEtcd } from "../../support/etcd.ts";
+import { eventually } from "../../support/eventually.ts";
+import {
+  configMap,
+  configMaps,
+  startTestServer,
+  type TestServer,
+} from "./support.ts";
+
+let etcd: TestEtcd;
+const servers: TestServer[] = [];
+
+beforeAll(async () => {
+  etcd = await startEtcd();
+  await eventually(() => etcdctl("get", "x").then(() => true), {
+    what: "etcd",
+    timeoutMs: 15_000,
+  });
+}, 30_000);
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+  await etcdctl("del", "", "--from-key");
+}, 30_000);
+afterAll(() => etcd.stop());
+
+async function server(storedEncoding?: StoredEncoding): Promise<TestServer> {
+  const started = await startTestServer({
+    store: createEtcdStore({ servers: [etcd.url], compactionIntervalMs: 0 }),
+    shutdownGraceMs: 100,
+    ...(storedEncoding ? { storedEncoding } : {}),
+  });
+  servers.push(started);
+  return started;
+}
+
+async function etcdctl(...args: string[]): Promise<Buffer> {
+  const { stdout } = await promisify(execFile)(
+    "etcdctl",
+    ["--endpoints", etcd.url, ...args],
+    { encoding: "buffer", env: { ...process.env, ETCDCTL_API: "3" } },
+  );
+  return stdout;
+}
+
+const valueOf = async (key: string): Promise<Buffer> => {
+  const value = await etcdctl("get", key, "--print-value-only");
+  return value.subarray(0, -1);
+};
+
+it("stores under the reference's keys", async () => {
+  const { call } = await server();
+  const create = async (path: string, body: object): Promise<void> =>
+    expect((await call("POST", path, body)).status).toBe(201);
+  const ns = "/api/v1/namespaces/default";
+  await create("/api/v1/nodes", {
+    kind: "Node",
+    apiVersion: "v1",
+    metadata: { name: "n" },
+  });
+  await create(`${ns}/services`, {
+    kind: "Service",
+    apiVersion: "v1",
+    metadata: { name: "s" },
+    spec: { ports: [{ port: 80 }], clusterIP: "None" },
+  });
+  await create(`${ns}/endpoints`, {
+    kind: "Endpoints",
+    apiVersion: "v1",
+    metadata: { name: "e" },
+  });
+  await create(`${ns}/events`, {
+    kind: "Event",
+    apiVersion: "v1",
+    metadata: { name: "ev" },
+    involvedObject: { namespace: "default" },
+  });
+  await create("/apis/coordination.k8s.io/v1/namespaces/default/leases", {
+    kind: "Lease",
+    apiVersion: "coordination.k8s.io/v1",
+    metadata: { name: "l" },
+    spec: {},
+  });
+  await create("/apis/apps/v1/namespaces/default/replicasets", {
+    kind: "ReplicaSet",
+    apiVersion: "apps/v1",
+    metadata: { name: "r" },
+    spec: {
+      selector: { matchLabels: { a: "b" } },
+      template: {
+        metadata: { labels: { a: "b" } },
+        spec: { containers: [{ name: "c", image: "i" }] },
+      },
+    },
+  });
+  const keys = (await etcdctl("get", "/registry/", "--prefix", "--keys-only"))
+    .toString()
+    .split("\n");
+  expect(keys).toEqual(
+    expect.arrayContaining([
+      "/registry/minions/n",
+      "/registry/services/specs/default/s",
+      "/registry/services/endpoints/default/e",
+      "/registry/events/default/ev",
+      "/registry/leases/default/l",
+      "/registry/replicasets/default/r",
+      "/registry/namespaces/kube-system",
+    ]),
+  );
+  const lease = JSON.parse(
+    (
+      await etcdctl("get", "/registry/events/default/ev", "-w", "json")
+    ).toString(),
+  ) as { kvs: { lease?: number }[] };
+  expect(lease.kvs[0]!.lease).toBeTruthy();
+}, 30_000);
+
+it("stores the reference's bytes", async () => {
+  const { call } = await server();
+  const { body } = await call(
+    "POST",
+    configMaps,
+    configMap("golden", { data: { k: "v" } }),
+    { "user-agent": "test/1" },
+  );
+  const string = (field: number, text: string): Buffer =>
+    message(field, Buffer.from(text));
+  const message = (field: number, ...parts: Buffer[]): Buffer => {
+    const content = Buffer.concat(parts);
+    const length: number[] = [];
+    for (let left = content.length; ; left >>= 7) {
+      length.push(left > 127 ? (left & 127) | 128 : left);
+      if (left <= 127) break;
+    }
+    return Buffer.concat([
+      // Fields above 15 have a tag of two bytes.
+      Buffer.from(
+        field > 15
+          ? [((field << 3) & 127) | 130, field >> 4, ...length]
+          : [(field << 3) | 2, ...length],
+      ),
+      content,
+    ]);
+  };
+  const seconds = (time: string): Buffer => {
+    const bytes: number[] = [];
+    for (let left = BigInt(Date.parse(time) / 1000); ; left >>= 7n) {
+      bytes.push(Number(left > 127n ? (left & 127n) | 128n : left));
+      if (left <= 127n) break;
+    }
+    return Buffer.from([8, ...bytes, 16, 0]);
+  };
+  const { uid, creationTimestamp, managedFields } = body.metadata;
+  const managed = managedFields[0];
+  const expected = Buffer.concat([
+    Buffer.from("k8s\0"),
+    message(1, string(1, "v1"), string(2, "ConfigMap")),
+    message(
+      2,
+      message(
+        1,
+        string(1, "golden"),
+        string(2, ""),
+        string(3, "default"),
+        string(4, ""),
+        string(5, uid),
+        string(6, ""),
+        Buffer.from([7 << 3, 0]),
+        message(8, seconds(creationTimestamp)),
+        message(
+          17,
+          string(1, "test"),
+          string(2, "Update"),
+          string(3, "v1"),
+          message(4, seconds(managed.time)),
+          string(6, "FieldsV1"),
+          message(7, string(1, JSON.stringify(managed.fieldsV1))),
+          string(8, ""),
+        ),
+      ),
+      message(2, string(1, "k"), string(2, "v")),
+    ),
+    string(3, ""),
+    string(4, ""),
+  ]);
+  expect(
+    (await valueOf("/registry/configmaps/default/golden")).toString("hex"),
+  ).toBe(expected.toString("hex"));
+}, 30_000);
+
+it.each([
+  ["json", /^\{"kind":"ConfigMap","apiVersion":"v1","metadata":\{"name":"m"/],
+  ["yaml", /^apiVersion: v1\n(.|\n)*^kind: ConfigMap$/m],
+] as const)(
+  "writes %s and reads it again",
+  async (encoding, form) => {
+    const one = await server(encoding);
+    await one.call("POST", configMaps, configMap("m", { data: { yes: "no" } }));
+    const text = (await valueOf("/registry/configmaps/default/m")).toString();
+    expect(text).toMatch(form);
+    expect(text).not.toMatch(/resourceVersion|selfLink/);
+    const two = await server();
+    const answer = await two.call("GET", `${configMaps}/m`);
+    expect(answer.body.data).toEqual({ yes: "no" });
+    expect(answer.body.metadata.resourceVersion).toMatch(/^[1-9]/);
+  },
+  30_000,
+);
+
+it("reads JSON and YAML values that other servers wrote", async () => {
+  const json = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"j","namespace":"default","uid":"u","resourceVersion":"7","selfLink":"/x","creationTimestamp":null},"data":{"a":"1"}}`;
+  const yaml = `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  creationTimestamp: null\n  name: plain\n  namespace: default\n`;
+  await etcdctl("put", "/registry/configmaps/default/j", json);
+  const { call } = await server();
+  await etcdctl("put", "/registry/configmaps/default/plain", yaml);
+  const [j, y] = [
+    await call("GET", `${configMaps}/j`),
+    await call("GET", `${configMaps}/plain`),
+  ];
+  expect(j.body.data).toEqual({ a: "1" });
+  expect(Number(j.body.metadata.resourceVersion)).not.toBe(7);
+  expect(y.status).toBe(200);
+  expect(y.body.metadata.name).toBe("plain");
+}, 30_000);
+
+it("reads on one server what another has just written", async () => {
+  const [one, two] = [await server(), await server()];
+  for (let round = 0; round < 30; round++) {
+    const name = `c${round}`;
+    const created = await one.call("POST", configMaps, configMap(name));
+    // Outside the prefix: leaves every watch behind.
+    if (round % 3 === 0) await etcdctl("put", "/elsewhere", "x");
+    const got = await two.call("GET", `${configMaps}/${name}`);
+    expect(got.status).toBe(200);
+    expect(got.body.metadata.resourceVersion).toBe(
+      created.body.metadata.resourceVersion,
+    );
+    const listed = await two.call("GET", configMaps);
+    expect(
+      listed.body.items.map(
+        ({ metadata }: { metadata: { name: string } }) => metadata.name,
+      ),
+    ).toContain(name);
+    await one.call("DELETE", `${configMaps}/${name}`);
+    expect((await two.call("GET", `${configMaps}/${name}`)).status).toBe(404);
+  }
+}, 60_000);
+
+it("reads at a version newer than the last write below the prefix", async () => {
+  const { call } = await server();
+  await etcdctl("put", "/elsewhere", "x");
+  const { header } = JSON.parse(
+    (await etcdctl("get", "/elsewhere", "-w", "json")).toString(),
+  ) as { header: { revision: number } };
+  const listed = await call(
+    "GET",
+    `${configMaps}?resourceVersion=${header.revision}`,
+  );
+  expect(listed.status).toBe(200);
+  expect(Number(listed.body.metadata.resourceVersion)).toBeGreaterThanOrEqual(
+    header.revision,
+  );
+}, 30_000);
+
+it("changes on one server what another has just written", async () => {
+  const [one, two] = [await server(), await server()];
+  await one.call("POST", configMaps, configMap("shared", { data: { n: "0" } }));
+  for (let round = 1; round <= 20; round++) {
+    const [from, to] = round % 2 ? [one, two] : [two, one];
+    const { body } = await from.call("GET", `${configMaps}/shared`);
+    expect(body.data.n).toBe(String(round - 1));
+    body.data.n = String(round);
+    const put = await to.call("PUT", `${configMaps}/shared`, body);
+    expect(put.status).toBe(200);
+    const stale = await from.call("PUT", `${configMaps}/shared`, body);
+    expect(stale.status).toBe(409);
+  }
+  // Both at once, without a version: none gets lost.
+  const patches = Array.from({ length: 20 }, (_, index) =>
+    (index % 2 ? one : two).call(
+      "PATCH",
+      `${configMaps}/shared`,
+      { data: { [`k${index}`]: "x" } },
+      { "content-type": "application/merge-patch+json" },
+    ),
+  );
+  for (const { status } of await Promise.all(patches)) expect(status).toBe(200);
+  const { body } = await one.call("GET", `${configMaps}/shared`);
+  expect(Object.keys(body.data)).toHaveLength(21);
+}, 60_000);
+
+it("watches what another server writes", async () => {
+  const [one, two] = [await server(), await server()];
+  const { body } = await two.call("GET", configMaps);
+  const { resourceVersion } = body.metadata;
+  const reader = await two.watch(
+    `${configMaps}?watch=1&resourceVersion=${resourceVersion}`,
+  );
+  await one.call("POST", configMaps, configMap("w"));
+  await one.call("DELETE", `${configMaps}/w`);
+  await two.call("POST", configMaps, configMap("own"));
+  expect(await reader.take(3)).toEqual(["ADDED w", "DELETED w", "ADDED own"]);
+  reader.close();
+}, 30_000);
