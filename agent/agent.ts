@@ -398,6 +398,7 @@ class NodeAgent implements Agent {
       });
       await this.#fileSource.start();
     } else this.#complete.add("file");
+    if (!config.manifestUrl && !config.manifestsDirectory) this.#setStatic();
     this.#pressure.start();
     this.#housekeeping.start();
     this.#rotation.start();
@@ -491,7 +492,10 @@ class NodeAgent implements Agent {
     for (const pod of pods)
       if (!this.#staticUids.has(pod.metadata.uid ?? "")) this.#setPod(pod);
     this.#staticUids = uids;
-    this.#mirrors?.setStatic(pods);
+    this.#mirrors?.setStatic(
+      pods,
+      this.#complete.has("file") && this.#complete.has("http"),
+    );
     this.#endOrphans();
   }
 

@@ -53,7 +53,10 @@ export class PodWorker {
   #retryMs = 0;
   #ending: PodEnding | undefined;
   #waiting = new Map<string, WaitingReason>();
+  /** What the runtime had of it when every container had ended. */
   #left: RuntimePod | undefined;
+  /** Nothing of #left is in the runtime any more. */
+  #runtimeClean = false;
 
   /** `mayStart`: false while another pod of the same name still ends. */
   constructor(
@@ -299,7 +302,9 @@ export class PodWorker {
   ): Promise<boolean> {
     const context = this.#context;
     if (actions.killPod)
-      await this.#endAll(runtimePod, graceSeconds(this.#pod));
+      await this.#stopSandboxes(
+        await this.#endContainers(runtimePod, graceSeconds(this.#pod)),
+      );
     if (actions.containersToKill.length > 0) {
       await Promise.all(
         actions.containersToKill.map(({ status, reason, message }) =>
@@ -436,12 +441,12 @@ export class PodWorker {
     });
   }
 
-  async #endAll(
+  /** Ends every container; resolves to what was left, with the containers' last words. */
+  async #endContainers(
     runtimePod: RuntimePod,
     seconds: number,
     reason?: string,
   ): Promise<RuntimePod> {
-    const { runtime, runtimePods } = this.#context;
     this.#ending = new PodEnding(this.#context, this.#pod, seconds, reason);
     try {
       await this.#ending.run(runtimePod);
@@ -449,33 +454,55 @@ export class PodWorker {
       this.#ending = undefined;
     }
     // The last words of the containers are read before their sandbox goes.
-    const ended = await this.#refresh();
+    return await this.#refresh();
+  }
+
+  async #stopSandboxes({ sandboxes }: RuntimePod): Promise<void> {
+    const { runtime, runtimePods } = this.#context;
     await Promise.all(
-      ended.sandboxes
+      sandboxes
         .filter(({ ready }) => ready)
         .map(({ id }) => runtime.stopPodSandbox(id)),
     );
     runtimePods.markDirty(this.uid);
-    return ended;
+  }
+
+  /** Containers and sandboxes at once: a sandbox stopped first would have its network taken down twice. */
+  async #removeFromRuntime(left: RuntimePod): Promise<void> {
+    const { runtime } = this.#context;
+    await Promise.all(
+      left.containers.map(({ id }) => runtime.removeContainer(id)),
+    );
+    await Promise.all(
+      left.sandboxes.map(({ id }) => runtime.removePodSandbox(id)),
+    );
+    this.#runtimeClean = true;
   }
 
   async #terminate(): Promise<void> {
     const { probes, volumes, cgroups, status, clock } = this.#context;
-    const runtimePod = await this.#refresh();
-    this.#waiting.clear();
-    probes.stopLiveness(this.uid);
-    this.#report(runtimePod, true);
-    const seconds = this.#end?.graceSeconds ?? graceSeconds(this.#pod);
     const startedMs = clock.monotonic();
-    const ended = await this.#endAll(
-      runtimePod,
-      seconds,
-      this.#end?.failure?.message,
-    );
-    this.#left = ended;
+    if (!this.#left) {
+      const runtimePod = await this.#refresh();
+      this.#waiting.clear();
+      probes.stopLiveness(this.uid);
+      this.#report(runtimePod, true);
+      const seconds = this.#end?.graceSeconds ?? graceSeconds(this.#pod);
+      this.#left = await this.#endContainers(
+        runtimePod,
+        seconds,
+        this.#end?.failure?.message,
+      );
+    }
+    const ended = this.#left;
+    const goes = this.#removed || !!this.#pod.metadata.deletionTimestamp;
+    if (goes) this.#report(ended, true);
+    await Promise.all([
+      goes ? this.#removeFromRuntime(ended) : this.#stopSandboxes(ended),
+      volumes.unmount(this.uid),
+    ]);
     probes.remove(this.uid);
     this.#report(ended, true);
-    await volumes.unmount(this.uid);
     await cgroups.removePod(this.uid, qosClass(this.#pod));
     this.#state = "terminated";
     this.#context.logger.debug(
@@ -490,24 +517,21 @@ export class PodWorker {
   }
 
   async #cleanUp(): Promise<void> {
-    const { runtime, runtimePods, hostFiles, images, restartBackOff, status } =
+    const { runtimePods, hostFiles, images, restartBackOff, status } =
       this.#context;
     // What was left when everything had ended; nothing was made since.
-    const runtimePod = this.#left ?? (await this.#refresh());
+    const left = this.#left ?? (await this.#refresh());
+    if (!this.#runtimeClean) await this.#removeFromRuntime(left);
     await Promise.all(
-      runtimePod.containers.map(async ({ id, name, labels }) => {
-        await runtime.removeContainer(id);
+      left.containers.map(({ id, name, labels }) => {
         const owner = podLabelsOf(labels);
-        await hostFiles.unlinkContainerLog(
+        return hostFiles.unlinkContainerLog(
           owner.name,
           owner.namespace,
           name,
           id,
         );
       }),
-    );
-    await Promise.all(
-      runtimePod.sandboxes.map(({ id }) => runtime.removePodSandbox(id)),
     );
     runtimePods.forget(this.uid);
     images.forgetPod(this.uid);

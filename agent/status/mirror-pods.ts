@@ -34,6 +34,8 @@ export class MirrorPods {
   readonly #retries = new Map<string, { timer: Timer; delayMs: number }>();
   /** Until the API's pods are listed, nothing is known to be missing. */
   #synced = false;
+  /** Until every static source was read, nothing is known to be too much. */
+  #staticComplete = false;
   #stopped = false;
 
   constructor(options: MirrorPodsOptions) {
@@ -45,13 +47,16 @@ export class MirrorPods {
     return mirror && matches(mirror, staticPod) ? mirror : undefined;
   }
 
-  /** The static pods that there are now. */
-  setStatic(all: readonly Pod[]): void {
+  /** The static pods that there are now; `complete`: of all sources, so that any other mirror is left over. */
+  setStatic(all: readonly Pod[], complete = true): void {
+    const completed = complete && !this.#staticComplete;
+    this.#staticComplete ||= complete;
     const names = new Set(all.map(podFullName));
     const gone = [...this.#static.keys()].filter((name) => !names.has(name));
     for (const name of gone) this.#static.delete(name);
     for (const pod of all) this.#static.set(podFullName(pod), pod);
-    for (const name of [...names, ...gone]) this.#reconcile(name);
+    if (completed) this.reconcile();
+    else for (const name of [...names, ...gone]) this.#reconcile(name);
   }
 
   /** From the API informer. */
@@ -107,6 +112,7 @@ export class MirrorPods {
       !mirror.metadata.deletionTimestamp;
     if (good || (!own && !mirror)) return;
     if (own && !mirror && !this.#options.owner()) return;
+    if (!own && !this.#staticComplete) return;
     this.#busy.add(name);
     const work = mirror ? this.#delete(mirror) : this.#create(own!);
     work.then(
