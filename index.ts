@@ -115,7 +115,11 @@ export async function startCluster(
         client: clientOf("system:kube-controller-manager"),
         clock,
         logger,
-        options: { leaderElect: false, rootCa: pki.clusterCa.certificate },
+        options: {
+          leaderElect: false,
+          rootCa: pki.clusterCa.certificate,
+          clusterSigningCa: pki.clusterCa,
+        },
       });
       await manager.start();
       stops.push(() => manager.stop());

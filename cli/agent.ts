@@ -1,5 +1,4 @@
 // `orbit agent` (orbitlet): the node agent alone; with --kubeconfig a member of any conforming cluster, else static pods only.
-import { mkdirSync } from "node:fs";
 import { systemClock } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
 import {
@@ -17,6 +16,7 @@ import {
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { UsageError } from "./options/table.ts";
+import { makeDirectory } from "./parts/directories.ts";
 
 /** The agent's options with those of its --config file below them. */
 export async function readAgentOptions(
@@ -83,7 +83,7 @@ export async function runAgent(
     );
   }
   const rootDirectory = values.text("root-dir");
-  mkdirSync(rootDirectory, { recursive: true, mode: 0o700 });
+  makeDirectory("root-dir", rootDirectory, 0o700);
   const { startAgentPart } = await import("./parts/agent.ts");
   const part = await startAgentPart({
     values,

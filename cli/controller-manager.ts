@@ -1,13 +1,42 @@
 // `orbit controller-manager`: the controllers alone, against any conforming API server.
-import { readFileSync } from "node:fs";
+import * as os from "node:os";
 import { systemClock } from "../api/clock.ts";
+import { createControllerManager } from "../controllers/manager.ts";
+import type { ControllerOptions } from "../controllers/options.ts";
 import { guardProcess, notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import { createLogger } from "./logging.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
-import { parseOptions } from "./options/parse.ts";
+import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
+import { readOptionFile } from "./parts/agent-certificate.ts";
 import { connectClient } from "./parts/connect.ts";
+import { controllerOptions } from "./parts/controller-options.ts";
+import { delegatedAccess, portTls } from "./parts/delegated-access.ts";
+import { startHealthPort } from "./parts/health-port.ts";
+import { PartMetrics } from "./parts/part-metrics.ts";
+import { signingAuthorities } from "./parts/signing-authorities.ts";
+
+/** What the options say about the controllers, files read. */
+function chosenOptions(values: OptionValues): Partial<ControllerOptions> {
+  if (
+    values.number("leader-elect-renew-deadline") >=
+    values.number("leader-elect-lease-duration")
+  ) {
+    throw new UsageError(
+      "--leader-elect-renew-deadline must be less than --leader-elect-lease-duration",
+    );
+  }
+  const rootCaFile = values.optionalText("root-ca-file");
+  return {
+    ...controllerOptions(values),
+    ...signingAuthorities(values),
+    leaderElect: values.flag("leader-elect"),
+    ...(rootCaFile
+      ? { rootCa: readOptionFile("root-ca-file", rootCaFile) }
+      : {}),
+  };
+}
 
 export async function runControllerManager(
   argv: readonly string[],
@@ -23,14 +52,7 @@ export async function runControllerManager(
     return 0;
   }
   const values = parseOptions(controllerManagerOptions, argv);
-  if (
-    values.number("leader-elect-renew-deadline") >=
-    values.number("leader-elect-lease-duration")
-  ) {
-    throw new UsageError(
-      "--leader-elect-renew-deadline must be less than --leader-elect-lease-duration",
-    );
-  }
+  const options = chosenOptions(values);
   const logger = createLogger({
     format: values.text("logging-format") as "text" | "json",
     verbosity: values.number("v"),
@@ -43,50 +65,61 @@ export async function runControllerManager(
       "these options are accepted but have no effect yet",
     );
   const client = await connectClient(values, logger);
-  const [{ createControllerManager }, { controllerOptions }] =
-    await Promise.all([
-      import("../controllers/manager.ts"),
-      import("./parts/controller-options.ts"),
-    ]);
-  const rootCaFile = values.optionalText("root-ca-file");
-  let rootCa: string | undefined;
-  try {
-    rootCa = rootCaFile && readFileSync(rootCaFile, "utf8");
-  } catch (error) {
-    throw new UsageError(`--root-ca-file: ${(error as Error).message}`);
-  }
+  const metrics = new PartMetrics();
   let manager;
   try {
     manager = createControllerManager({
       client,
       clock: systemClock,
       logger,
-      options: {
-        ...controllerOptions(values),
-        leaderElect: values.flag("leader-elect"),
-        ...(rootCa ? { rootCa } : {}),
-      },
+      metrics,
+      options,
     });
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+  const access = await delegatedAccess(values, logger);
+  const port = values.number("secure-port");
+  // The port first: a candidate that does not lead is healthy too.
+  const health =
+    port > 0
+      ? await startHealthPort({
+          address: values.text("bind-address"),
+          port,
+          tls: portTls(values, "controller-manager", os.hostname()),
+          alwaysAllow: values.list("authorization-always-allow-paths"),
+          ...access,
+          healthy: () => Promise.resolve(),
+          metrics: () => metrics.text(),
+          what: "the controllers' port",
+        })
+      : undefined;
   await manager.start().catch((error: Error) => {
     throw new DependencyError(error.message);
   });
+  let stopping = false;
   stopOnSignals(
     {
       async stop() {
+        stopping = true;
+        await health?.stop();
         await manager.stop();
+        await access.close();
         await client.close();
       },
     },
     logger,
   );
   void manager.lost.then(() => {
+    if (stopping) return;
     logger.error("leadership was lost: ending");
     process.exit(1);
   });
-  logger.info({ controllers: manager.running.length }, "the controllers run");
+  logger.info(
+    options.leaderElect
+      ? "a candidate for leadership; the controllers run while this process leads"
+      : `${manager.running.length} controllers run`,
+  );
   notifySystemd("READY=1", logger);
   // Timers do not keep the process alive: the candidacy and the informers have to.
   setInterval(() => undefined, 0x7fffffff);

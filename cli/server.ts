@@ -3,7 +3,6 @@
 // in-process transport. Ready: the API serves and this node is Ready.
 import * as os from "node:os";
 import * as path from "node:path";
-import { mkdirSync } from "node:fs";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../api/clock.ts";
 import { createClient } from "../client/create-client.ts";
@@ -24,6 +23,7 @@ import { apiServerOptions } from "./options/apiserver.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
+import { schedulerOptions } from "./options/scheduler.ts";
 import { serverOptions } from "./options/server.ts";
 import { allOptions, UsageError, type OptionTable } from "./options/table.ts";
 import {
@@ -38,8 +38,11 @@ import { agentConfig } from "./parts/agent-config.ts";
 import type { AgentPart } from "./parts/agent.ts";
 import { startApiPart } from "./parts/apiserver.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
+import { startHealthPort, type HealthPort } from "./parts/health-port.ts";
+import { makeDirectory } from "./parts/directories.ts";
 import { ManifestObjects } from "./parts/manifest-objects.ts";
 import { waitForNodeReady } from "./parts/node-ready.ts";
+import { PartMetrics } from "./parts/part-metrics.ts";
 import { chooseStore } from "./parts/store.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
@@ -144,9 +147,16 @@ export async function startServer(
     const bindAddress = values.text("bind-address");
     const forAgent = agentValues(values, dataDirectory);
     const nodeName = agentConfig(forAgent).nodeName;
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    makeDirectory("data-dir", dataDirectory, 0o700);
     if (!disabled.has("agent"))
-      mkdirSync(values.text("manifests"), { recursive: true, mode: 0o755 });
+      makeDirectory("manifests", values.text("manifests"), 0o755);
+    const kubeconfigFile = values.text("write-kubeconfig");
+    if (kubeconfigFile !== "")
+      makeDirectory(
+        "write-kubeconfig",
+        path.dirname(path.resolve(kubeconfigFile)),
+        0o755,
+      );
     // Modules of the later parts are read while the earlier ones wait for the disk.
     const controllersModule = disabled.has("controllers")
       ? undefined
@@ -159,13 +169,8 @@ export async function startServer(
       : import("./parts/agent.ts");
 
     const writeAdminKubeconfig = (pki: ClusterPki, port: number): void => {
-      const file = values.text("write-kubeconfig");
-      if (file === "") return;
-      mkdirSync(path.dirname(path.resolve(file)), {
-        recursive: true,
-        mode: 0o755,
-      });
-      writeKubeconfig(file, {
+      if (kubeconfigFile === "") return;
+      writeKubeconfig(kubeconfigFile, {
         server: `https://${urlHost(localAddress(bindAddress))}:${port}`,
         certificateAuthority: pki.clusterCa.certificate,
         client: pki.admin,
@@ -215,7 +220,11 @@ export async function startServer(
     });
     stops.push(() => api.stop());
     const { port } = api.server;
-    writeAdminKubeconfig(pki, port);
+    try {
+      writeAdminKubeconfig(pki, port);
+    } catch (error) {
+      throw new UsageError(`--write-kubeconfig: ${(error as Error).message}`);
+    }
     logger.info(
       {
         url: `https://${urlHost(localAddress(bindAddress))}:${port}`,
@@ -232,6 +241,30 @@ export async function startServer(
       stops.push(() => client.close());
       return client;
     };
+    /** A part's own port, where the user wants one: the cluster itself says who may use it. */
+    const ports: HealthPort[] = [];
+    const servePort = async (
+      optionName: string,
+      what: string,
+      metrics: PartMetrics,
+      partOptions: OptionValues,
+    ): Promise<void> => {
+      const number = values.number(optionName);
+      if (number === 0) return;
+      const health = await startHealthPort({
+        address: bindAddress,
+        port: number,
+        tls: { ...pki.serving, clientCa: pki.clusterCa.certificate },
+        alwaysAllow: partOptions.list("authorization-always-allow-paths"),
+        tokens: api.security.tokens,
+        authorizer: api.security.authorizer,
+        healthy: () => Promise.resolve(),
+        metrics: () => metrics.text(),
+        what,
+      });
+      ports.push(health);
+      stops.push(() => health.stop());
+    };
     if (controllersModule) {
       const { createControllerManager } = await controllersModule;
       const options = partArguments(
@@ -239,7 +272,9 @@ export async function startServer(
         "controller-manager-arg",
         controllerManagerOptions,
       );
+      const metrics = new PartMetrics();
       const manager = createControllerManager({
+        metrics,
         client: clientFor("system:kube-controller-manager"),
         clock,
         logger: logger.child({ part: "controllers" }),
@@ -252,28 +287,31 @@ export async function startServer(
       });
       await manager.start();
       stops.push(() => manager.stop());
-      if (values.number("controllers-port") > 0) {
-        const { startHealthPort } = await import("./parts/health-port.ts");
-        const health = await startHealthPort({
-          address: bindAddress,
-          port: values.number("controllers-port"),
-          ...pki.serving,
-          clientCa: pki.clusterCa.certificate,
-          healthy: () => Promise.resolve(),
-          what: "the controllers' port",
-        });
-        stops.push(() => health.stop());
-      }
+      await servePort(
+        "controllers-port",
+        "the controllers' port",
+        metrics,
+        options,
+      );
     }
     if (schedulerModule) {
       const { createScheduler } = await schedulerModule;
+      const options = partArguments(values, "scheduler-arg", schedulerOptions);
+      const metrics = new PartMetrics();
       const scheduler = createScheduler({
         client: clientFor("system:kube-scheduler"),
         clock,
         logger: logger.child({ part: "scheduler" }),
+        onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
       });
       await scheduler.start();
       stops.push(() => scheduler.stop());
+      await servePort(
+        "scheduler-port",
+        "the scheduler's port",
+        metrics,
+        options,
+      );
     }
     let agent: AgentPart | undefined;
     if (agentModule) {
@@ -314,6 +352,11 @@ export async function startServer(
     onRenewed = (renewed) => {
       api.updatePki(renewed);
       agent?.renewCertificate(renewed.clusterCa);
+      for (const each of ports)
+        each.updateTls({
+          ...renewed.serving,
+          clientCa: renewed.clusterCa.certificate,
+        });
       writeAdminKubeconfig(renewed, port);
     };
     for (const part of ["proxy", "dns"])

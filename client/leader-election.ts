@@ -60,6 +60,7 @@ class LeaseElection implements LeaderElection {
 
   async lead(): Promise<void> {
     const { clock, logger, name } = this.options;
+    let told = false;
     while (!this.#stopped.signal.aborted) {
       try {
         if (await this.#acquire()) {
@@ -69,7 +70,12 @@ class LeaseElection implements LeaderElection {
           return;
         }
       } catch (error) {
-        logger.debug({ err: error, lease: name }, "could not take the lease");
+        // Said loudly once: without the right to the lease this process would wait forever in silence.
+        logger[told ? "debug" : "warn"](
+          { err: error, lease: name },
+          "could not take the lease; trying again",
+        );
+        told = true;
       }
       await sleep(
         clock,

@@ -12,6 +12,17 @@ export interface WorkResult {
   requeueAfterMs?: number;
 }
 
+/** Told what a queue does; the composition turns it into the metrics of /metrics. */
+export interface WorkQueueMetrics {
+  /** A key begins to wait. */
+  added(): void;
+  /** Work on a key begins, which waited so long. */
+  taken(waitedMs: number): void;
+  worked(durationMs: number): void;
+  /** A failed key will be tried again. */
+  retried(): void;
+}
+
 export interface WorkQueueOptions {
   name: string;
   clock: Clock;
@@ -24,13 +35,17 @@ export interface WorkQueueOptions {
   maxBackoffMs?: number;
   /** Told after each key: how long it took and whether it failed. */
   onProcessed?: (key: string, durationMs: number, error: unknown) => void;
+  metrics?: WorkQueueMetrics;
   /** Is this failure expected (a conflict …), to be logged quietly? */
   isExpected?: (error: unknown) => boolean;
 }
 
 export class WorkQueue {
   readonly #ready = new Set<string>();
-  readonly #working = new Set<string>();
+  /** key → monotonic time the work began. */
+  readonly #working = new Map<string, number>();
+  /** key → monotonic time it began to wait; kept only for metrics. */
+  readonly #waitingSince = new Map<string, number>();
   /** Added while worked on. */
   readonly #again = new Set<string>();
   readonly #failures = new Map<string, number>();
@@ -54,6 +69,12 @@ export class WorkQueue {
     return this.length + this.#working.size + this.#delayed.size;
   }
 
+  /** How long each key under work has been worked on. */
+  get workingForMs(): number[] {
+    const nowMs = this.options.clock.monotonic();
+    return [...this.#working.values()].map((sinceMs) => nowMs - sinceMs);
+  }
+
   start(): void {
     this.#running = true;
     this.#plan();
@@ -71,6 +92,7 @@ export class WorkQueue {
 
   add(key: string): void {
     this.#delayed.delete(key);
+    this.#noteWaiting(key);
     if (this.#working.has(key)) this.#again.add(key);
     else {
       this.#ready.add(key);
@@ -103,6 +125,13 @@ export class WorkQueue {
   /** Resets the key's back-off. */
   forget(key: string): void {
     this.#failures.delete(key);
+  }
+
+  #noteWaiting(key: string): void {
+    const { metrics, clock } = this.options;
+    if (!metrics || this.#waitingSince.has(key)) return;
+    this.#waitingSince.set(key, clock.monotonic());
+    metrics.added();
   }
 
   #arm(dueMs: number): void {
@@ -138,7 +167,6 @@ export class WorkQueue {
     for (const key of this.#ready) {
       if (this.#working.size >= (this.options.concurrency ?? 1)) return;
       this.#ready.delete(key);
-      this.#working.add(key);
       void this.#work(key);
     }
     if (this.#timer === undefined && this.#delayed.size > 0)
@@ -146,9 +174,14 @@ export class WorkQueue {
   }
 
   async #work(key: string): Promise<void> {
-    const { clock, logger, name, process, onProcessed, isExpected } =
+    const { clock, logger, name, process, onProcessed, isExpected, metrics } =
       this.options;
     const startedMs = clock.monotonic();
+    this.#working.set(key, startedMs);
+    if (metrics) {
+      metrics.taken(startedMs - (this.#waitingSince.get(key) ?? startedMs));
+      this.#waitingSince.delete(key);
+    }
     let failure: unknown;
     try {
       const result = await process(key);
@@ -160,10 +193,13 @@ export class WorkQueue {
       if (isExpected?.(error))
         logger.debug({ err: error, queue: name, key }, "will try again");
       else logger.warn({ err: error, queue: name, key }, "will try again");
+      metrics?.retried();
       this.addRateLimited(key);
     }
     this.#working.delete(key);
-    onProcessed?.(key, clock.monotonic() - startedMs, failure);
+    const durationMs = clock.monotonic() - startedMs;
+    metrics?.worked(durationMs);
+    onProcessed?.(key, durationMs, failure);
     if (this.#again.delete(key)) {
       this.#delayed.delete(key);
       this.#ready.add(key);
@@ -176,7 +212,9 @@ export class WorkQueue {
   }
 
   #addAfterWork(key: string, delayMs: number): void {
-    if (delayMs <= 0) this.#again.add(key);
-    else this.addAfter(key, delayMs);
+    if (delayMs <= 0) {
+      this.#noteWaiting(key);
+      this.#again.add(key);
+    } else this.addAfter(key, delayMs);
   }
 }

@@ -3,12 +3,18 @@ import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
 import type { EventRecorder } from "../client/event-recorder.ts";
+import type { WorkQueueMetrics } from "../client/work-queue.ts";
 import type { ControllerOptions } from "./options.ts";
 
 /** Told what reconcilers do; the composition may turn it into Prometheus metrics. */
 export interface ControllerMetrics {
-  processed(controller: string, durationMs: number, failed: boolean): void;
-  queueLength?(controller: string, length: number): void;
+  /** The sink of one queue's doings; `queue` shows its present state when asked. */
+  queue(name: string, queue: ObservedQueue): WorkQueueMetrics;
+}
+
+export interface ObservedQueue {
+  readonly length: number;
+  readonly workingForMs: readonly number[];
 }
 
 export interface ControllerContext {

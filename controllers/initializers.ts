@@ -148,10 +148,15 @@ export const initializers: readonly Initializer[] = [
   {
     name: "certificatesigningrequest-signing-controller",
     alias: "csrsigning",
-    create: (context) =>
-      context.options.clusterSigningCa
-        ? createCertificateSigner(context, context.options.clusterSigningCa)
-        : undefined,
+    create: (context) => {
+      const { clusterSigningCa, signerCas } = context.options;
+      return (clusterSigningCa ?? signerCas)
+        ? createCertificateSigner(
+            context,
+            (name) => signerCas?.[name] ?? clusterSigningCa,
+          )
+        : undefined;
+    },
   },
   {
     name: "certificatesigningrequest-approving-controller",

@@ -34,6 +34,8 @@ export interface ControllerOptions {
   rootCa?: string;
   /** PEM pair the built-in signers sign with; without it no request is signed. */
   clusterSigningCa?: { certificate: string; key: string };
+  /** Authorities of single signers instead of clusterSigningCa, by the signer's name. */
+  signerCas?: Readonly<Record<string, { certificate: string; key: string }>>;
   clusterSigningDurationMs: number;
   leaderElect: boolean;
   leaderElectLeaseDurationMs: number;

@@ -40,6 +40,15 @@ export class Reconciler implements Controller {
   constructor(options: ReconcilerOptions) {
     const { name, context, concurrency = 1, reconcile, maxBackoffMs } = options;
     this.logger = context.logger.child({ controller: name });
+    const metrics = context.metrics?.queue(name, {
+      get length() {
+        return queue().length;
+      },
+      get workingForMs() {
+        return queue().workingForMs;
+      },
+    });
+    const queue = (): WorkQueue => this.queue;
     this.queue = new WorkQueue({
       name,
       clock: context.clock,
@@ -52,8 +61,7 @@ export class Reconciler implements Controller {
         isConflict(error) ||
         isNotFound(error) ||
         isAlreadyExists(error),
-      onProcessed: (_, durationMs, error) =>
-        context.metrics?.processed(name, durationMs, error !== undefined),
+      ...(metrics ? { metrics } : {}),
     });
   }
 

@@ -1,5 +1,7 @@
 // Makes a container image of Debian's static busybox, without a registry or a builder:
-//   node tools/busybox-image.mjs OUT.tar [NAME...]        (default name docker.io/library/busybox:latest)
+//   node tools/busybox-image.mjs OUT.tar [NAME...]
+// Default names: docker.io/library/busybox:latest, and the same with busybox's version as the tag (:1.35), which a pod may
+// use without saying imagePullPolicy: only the tag latest is pulled each time.
 // The tar is an OCI layout and a docker archive at once: `orbit image load OUT.tar`, `ctr -n k8s.io images import` and
 // `docker load` all take it. It is the same bytes for the same busybox, whenever it is made.
 import { createHash } from "node:crypto";
@@ -11,8 +13,6 @@ if (!out) {
   console.error("usage: node tools/busybox-image.mjs OUT.tar [IMAGE-NAME...]");
   process.exit(1);
 }
-const names = given.length > 0 ? given : ["docker.io/library/busybox:latest"];
-
 const busyboxPath = process.env.BUSYBOX ?? "/bin/busybox";
 let busybox;
 try {
@@ -21,6 +21,15 @@ try {
   console.error(`${busyboxPath} is missing: apt-get install busybox-static`);
   process.exit(1);
 }
+const version = /v(\d+\.\d+)/.exec(
+  execFileSync(busyboxPath, { encoding: "utf8" }),
+)?.[1];
+const names =
+  given.length > 0
+    ? given
+    : ["latest", version]
+        .filter(Boolean)
+        .map((tag) => `docker.io/library/busybox:${tag}`);
 const applets = execFileSync(busyboxPath, ["--list"], { encoding: "utf8" })
   .split("\n")
   .filter((name) => name && name !== "busybox");

@@ -80,6 +80,60 @@ export const leaderElectionOptions: OptionGroup = group(
   ),
 );
 
+/** Who may use the port of a part that runs alone. */
+export const delegatedAccessOptions: OptionGroup = group(
+  "Authentication and authorization",
+  option(
+    "authentication-kubeconfig",
+    "string",
+    "",
+    "Kubeconfig for token reviews; none: all tokens are anonymous.",
+  ),
+  option(
+    "authorization-kubeconfig",
+    "string",
+    "",
+    "Kubeconfig for access reviews; none: all but the allowed paths are forbidden.",
+  ),
+  option(
+    "authentication-token-webhook-cache-ttl",
+    "duration",
+    "10s",
+    "How long reviews are kept.",
+  ),
+  option(
+    "authorization-webhook-cache-authorized-ttl",
+    "duration",
+    "10s",
+    "How long allowed answers are kept.",
+  ),
+  option(
+    "authorization-webhook-cache-unauthorized-ttl",
+    "duration",
+    "10s",
+    "How long denied answers are kept.",
+  ),
+  option(
+    "authorization-always-allow-paths",
+    "strings",
+    "/healthz,/readyz,/livez",
+    "Paths anyone may read.",
+  ),
+  option(
+    "authentication-skip-lookup",
+    "bool",
+    "false",
+    "Don't read missing authentication configuration from the cluster.",
+  ),
+  option(
+    "authentication-tolerate-lookup-failure",
+    "bool",
+    "false",
+    "Go on when it can't be read.",
+  ),
+  option("client-ca-file", "string", "", "CA bundle of client certificates."),
+);
+
 /** Name after --concurrent- and before -syncs, with the default. */
 const concurrent: readonly [string, number][] = [
   ["cron-job", 5],
@@ -532,58 +586,7 @@ const table: OptionTable = [
       ),
     ]),
   ),
-  group(
-    "Authentication and authorization",
-    option(
-      "authentication-kubeconfig",
-      "string",
-      "",
-      "Kubeconfig for token reviews; none: all tokens are anonymous.",
-    ),
-    option(
-      "authorization-kubeconfig",
-      "string",
-      "",
-      "Kubeconfig for access reviews; none: all but the allowed paths are forbidden.",
-    ),
-    option(
-      "authentication-token-webhook-cache-ttl",
-      "duration",
-      "10s",
-      "How long reviews are kept.",
-    ),
-    option(
-      "authorization-webhook-cache-authorized-ttl",
-      "duration",
-      "10s",
-      "How long allowed answers are kept.",
-    ),
-    option(
-      "authorization-webhook-cache-unauthorized-ttl",
-      "duration",
-      "10s",
-      "How long denied answers are kept.",
-    ),
-    option(
-      "authorization-always-allow-paths",
-      "strings",
-      "/healthz,/readyz,/livez",
-      "Paths anyone may read.",
-    ),
-    option(
-      "authentication-skip-lookup",
-      "bool",
-      "false",
-      "Don't read missing authentication configuration from the cluster.",
-    ),
-    option(
-      "authentication-tolerate-lookup-failure",
-      "bool",
-      "false",
-      "Go on when it can't be read.",
-    ),
-    option("client-ca-file", "string", "", "CA bundle of client certificates."),
-  ),
+  delegatedAccessOptions,
   requestHeaderOptions("x-remote-user", "x-remote-group", "x-remote-extra-"),
   tlsOptions("/var/run/orbit"),
   sharingOptions,
@@ -593,7 +596,36 @@ const table: OptionTable = [
   gateOptions,
 ];
 
+/** Those of delegatedAccessOptions and the TLS options that have an effect. */
+export const usedPortOptions: readonly string[] = [
+  "secure-port",
+  "bind-address",
+  "authentication-kubeconfig",
+  "authorization-kubeconfig",
+  "authentication-token-webhook-cache-ttl",
+  "authorization-webhook-cache-authorized-ttl",
+  "authorization-webhook-cache-unauthorized-ttl",
+  "authorization-always-allow-paths",
+  "client-ca-file",
+  "cert-dir",
+  "tls-cert-file",
+  "tls-private-key-file",
+];
+
 export const usedControllerManagerOptions: readonly string[] = [
+  ...usedPortOptions,
+  "cluster-signing-cert-file",
+  "cluster-signing-key-file",
+  "cluster-signing-duration",
+  "cluster-signing-kube-apiserver-client-cert-file",
+  "cluster-signing-kube-apiserver-client-key-file",
+  "cluster-signing-kubelet-client-cert-file",
+  "cluster-signing-kubelet-client-key-file",
+  "cluster-signing-kubelet-serving-cert-file",
+  "cluster-signing-kubelet-serving-key-file",
+  "cluster-signing-legacy-unknown-cert-file",
+  "cluster-signing-legacy-unknown-key-file",
+
   "logging-format",
   "v",
   "log-flush-frequency",

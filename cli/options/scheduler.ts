@@ -2,9 +2,16 @@
 import { group, markUnused, option } from "./build-table.ts";
 import {
   apiClientOptions,
+  delegatedAccessOptions,
   leaderElectionOptions,
+  usedPortOptions,
 } from "./controller-manager.ts";
-import { gateOptions, loggingOptions, profilingOptions } from "./shared.ts";
+import {
+  gateOptions,
+  loggingOptions,
+  profilingOptions,
+  tlsOptions,
+} from "./shared.ts";
 import type { OptionTable } from "./table.ts";
 
 const table: OptionTable = [
@@ -22,12 +29,21 @@ const table: OptionTable = [
   ),
   apiClientOptions("50", "100"),
   leaderElectionOptions,
+  delegatedAccessOptions,
+  tlsOptions("/var/run/orbit"),
   profilingOptions,
   loggingOptions,
   gateOptions,
 ];
 
 export const usedSchedulerOptions: readonly string[] = [
+  ...usedPortOptions,
+  "leader-elect",
+  "leader-elect-lease-duration",
+  "leader-elect-renew-deadline",
+  "leader-elect-retry-period",
+  "leader-elect-resource-name",
+  "leader-elect-resource-namespace",
   "logging-format",
   "v",
   "log-flush-frequency",

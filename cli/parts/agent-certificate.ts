@@ -16,6 +16,7 @@ import {
 } from "../../apiserver-lite/bootstrap/private-files.ts";
 import { UsageError } from "../options/table.ts";
 import { machineAddresses } from "./addresses.ts";
+import { makeDirectory } from "./directories.ts";
 
 export interface AgentCertificateOptions {
   directory: string;
@@ -52,6 +53,7 @@ export function agentServingPair({
   clock,
   authority,
 }: AgentCertificateOptions): CertificatePair {
+  makeDirectory("cert-dir", directory, 0o700);
   let signer = authority;
   if (!signer) {
     const file = path.join(directory, `${name}-ca`);

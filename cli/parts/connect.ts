@@ -35,3 +35,20 @@ export async function connectClient(
     { clock: systemClock, logger },
   );
 }
+
+/** A client by the kubeconfig that the option `optionName` names. */
+export async function clientOfKubeconfig(
+  file: string,
+  optionName: string,
+  logger: Logger,
+): Promise<Client> {
+  const connection = await loadKubeconfig({ path: file }).catch(
+    (error: Error) => {
+      throw new UsageError(`--${optionName}: ${error.message}`);
+    },
+  );
+  return createClient(createHttpTransport({ ...connection, logger }), {
+    clock: systemClock,
+    logger,
+  });
+}

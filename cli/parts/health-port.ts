@@ -1,73 +1,194 @@
-// The HTTPS port of a part that serves nothing else: /healthz, /livez, /readyz for everybody, /metrics for who comes with
-// a client certificate of the authority (system:masters or one allowed by the authorizer is not asked for: only who knows
-// the cluster's authority gets in).
+// The HTTPS port of the controllers and of the scheduler: /healthz, /livez, /readyz, /metrics, /configz. Paths of
+// `alwaysAllow` are for everybody; for the others the caller is authenticated (client certificate, bearer token, else
+// anonymous) and the authorizer is asked, as at the reference; group system:masters may everything.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { TLSSocket } from "node:tls";
+import type { AddressInfo } from "node:net";
+import type {
+  AccessAttributes,
+  Authorizer,
+  TokenAuthenticator,
+} from "../../api/contracts.ts";
+import { authenticate } from "../../server/authentication.ts";
 import { DependencyError } from "../options/table.ts";
+
+export interface PortTls {
+  /** PEM. */
+  readonly certificate: string;
+  readonly key: string;
+  readonly clientCa?: string;
+}
 
 export interface HealthPortOptions {
   address: string;
   port: number;
-  /** PEM. */
-  certificate: string;
-  key: string;
-  clientCa: string;
+  tls: PortTls;
+  /** Paths anyone may read; one ending in * is a prefix. Default: the three of health. */
+  alwaysAllow?: readonly string[];
+  tokens?: TokenAuthenticator;
+  /** Without it only alwaysAllow and system:masters get in. */
+  authorizer?: Authorizer;
   /** Rejects with the reason when the part does not work. */
   healthy(): Promise<void>;
-  metrics?(): Promise<string>;
+  metrics(): Promise<string>;
+  /** What /configz shows. */
+  configuration?(): object;
   /** For messages. */
   what: string;
 }
 
 export interface HealthPort {
   readonly port: number;
+  /** Connections from now on. */
+  updateTls(tls: PortTls): void;
   stop(): Promise<void>;
 }
 
-async function answer(
+const healthPaths = ["/healthz", "/readyz", "/livez"];
+const plain = "text/plain; charset=utf-8";
+
+function respond(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  type = plain,
+): void {
+  response.writeHead(status, {
+    "content-type": type,
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache, private",
+  });
+  response.end(text);
+}
+
+function refuse(
+  response: ServerResponse,
+  code: number,
+  reason: string,
+  message: string,
+): void {
+  respond(
+    response,
+    code,
+    JSON.stringify({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message,
+      reason,
+      ...(reason === "Forbidden" ? { details: {} } : {}),
+      code,
+    }),
+    "application/json",
+  );
+}
+
+const allows = (paths: readonly string[], path: string): boolean =>
+  paths.some((each) =>
+    each.endsWith("*") ? path.startsWith(each.slice(0, -1)) : each === path,
+  );
+
+/** Answers the request itself when the caller may not. */
+async function mayPass(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  options: HealthPortOptions,
+): Promise<boolean> {
+  if (allows(options.alwaysAllow ?? healthPaths, path)) return true;
+  const user = await authenticate(request, {
+    ...(options.tokens ? { tokens: options.tokens } : {}),
+    anonymous: true,
+  });
+  if (!user) {
+    refuse(response, 401, "Unauthorized", "Unauthorized");
+    return false;
+  }
+  if (user.groups.includes("system:masters")) return true;
+  const verb = (request.method ?? "GET").toLowerCase();
+  const attributes: AccessAttributes = {
+    user,
+    verb,
+    path,
+    resourceRequest: false,
+    group: "",
+    version: "",
+    resource: "",
+    subresource: "",
+    namespace: "",
+    name: "",
+  };
+  const answer = await options.authorizer?.authorize(attributes);
+  if (answer?.decision === "allow") return true;
+  const why = answer?.reason ? `: ${answer.reason}` : "";
+  refuse(
+    response,
+    403,
+    "Forbidden",
+    `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${why}`,
+  );
+  return false;
+}
+
+async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   options: HealthPortOptions,
 ): Promise<void> {
   const path = (request.url ?? "/").split("?")[0]!;
-  const send = (status: number, text: string): void => {
-    response.writeHead(status, {
-      "content-type": "text/plain; charset=utf-8",
-      "x-content-type-options": "nosniff",
-    });
-    response.end(text);
-  };
+  if (!(await mayPass(request, response, path, options))) return;
   if (request.method !== "GET" && request.method !== "HEAD")
-    return send(405, "Method Not Allowed\n");
-  if (path === "/healthz" || path === "/livez" || path === "/readyz") {
-    return options.healthy().then(
-      () => send(200, "ok"),
-      (error: Error) => send(500, `${error.message}\n`),
+    return respond(response, 405, "Method Not Allowed\n");
+  if (healthPaths.includes(path)) {
+    const problem = await options.healthy().then(
+      () => undefined,
+      (error: Error) => error.message,
     );
+    return problem === undefined
+      ? respond(response, 200, "ok")
+      : respond(response, 500, `${problem}\n`);
   }
-  if (path !== "/metrics") return send(404, "404 page not found\n");
-  if (!(request.socket as TLSSocket).authorized)
-    return send(401, "Unauthorized\n");
-  send(200, (await options.metrics?.()) ?? "");
+  if (path === "/metrics")
+    return respond(
+      response,
+      200,
+      await options.metrics(),
+      "text/plain; version=0.0.4; charset=utf-8",
+    );
+  if (path === "/configz" && options.configuration)
+    return respond(
+      response,
+      200,
+      JSON.stringify(options.configuration()),
+      "application/json",
+    );
+  respond(response, 404, "404 page not found\n");
 }
 
+const context = ({ certificate, key, clientCa }: PortTls): object => ({
+  cert: certificate,
+  key,
+  ...(clientCa ? { ca: clientCa } : {}),
+});
+
+/** Rejects with a DependencyError when the port can't be had. */
 export async function startHealthPort(
   options: HealthPortOptions,
 ): Promise<HealthPort> {
-  const { certificate, key, clientCa, address, port, what } = options;
+  const { tls, address, port, what } = options;
   const server: Server = createServer(
     {
-      cert: certificate,
-      key,
-      ca: clientCa,
-      requestCert: true,
+      ...context(tls),
+      requestCert: tls.clientCa !== undefined,
       rejectUnauthorized: false,
+      minVersion: "TLSv1.2",
     },
     (request, response) => {
-      answer(request, response, options).catch((error: Error) => {
-        if (!response.headersSent) response.writeHead(500);
-        response.end(`${error.message}\n`);
+      request.resume();
+      serve(request, response, options).catch((error: Error) => {
+        if (response.headersSent) response.destroy();
+        else respond(response, 500, `${error.message}\n`);
       });
     },
   );
@@ -80,8 +201,10 @@ export async function startHealthPort(
     );
     server.listen(port, address, resolve);
   });
+  server.on("error", () => undefined);
   return {
-    port: (server.address() as { port: number }).port,
+    port: (server.address() as AddressInfo).port,
+    updateTls: (renewed) => server.setSecureContext(context(renewed)),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -27,9 +27,10 @@ const keyUsages = new Set<string>([
   "crl sign",
 ]);
 
+/** `authorityOf` gives the authority of a signer; undefined: its requests are left alone. */
 export function createCertificateSigner(
   context: ControllerContext,
-  authority: CertificatePair,
+  authorityOf: (signerName: string) => CertificatePair | undefined,
 ): Controller {
   const { client, clock, options } = context;
   const informer = client.informer(certificateSigningRequests);
@@ -43,11 +44,13 @@ export function createCertificateSigner(
   async function reconcile(name: string): Promise<void> {
     const csr = informer.lister.get(name);
     if (!csr || !signers.has(csr.spec.signerName)) return;
+    const authority = authorityOf(csr.spec.signerName);
+    if (!authority) return;
     if (csr.status?.certificate || !isApproved(csr)) return;
     if (findCondition(csr.status?.conditions, "Failed")) return;
     let certificate: string;
     try {
-      certificate = sign(csr);
+      certificate = sign(csr, authority);
     } catch (error) {
       await fail(csr, errorText(error));
       return;
@@ -61,7 +64,10 @@ export function createCertificateSigner(
     });
   }
 
-  function sign(csr: CertificateSigningRequest): string {
+  function sign(
+    csr: CertificateSigningRequest,
+    authority: CertificatePair,
+  ): string {
     const request = parseCsr(
       Buffer.from(csr.spec.request, "base64").toString("utf8"),
     );
