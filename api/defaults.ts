@@ -12,6 +12,7 @@ import {
   type Plain,
 } from "./default-conditions.ts";
 import type { GroupVersionKind } from "./object.ts";
+import { copyJson } from "./patch/json-value.ts";
 import {
   compareQuantities,
   parseQuantity,
@@ -205,9 +206,7 @@ function roundUpToMilli(text: string): string {
 }
 
 function copy(value: unknown): unknown {
-  return typeof value === "object" && value !== null
-    ? structuredClone(value)
-    : value;
+  return typeof value === "object" && value !== null ? copyJson(value) : value;
 }
 
 function declaredDefault({

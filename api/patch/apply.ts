@@ -18,6 +18,7 @@ import {
 } from "./field-set.ts";
 import {
   copyJson,
+  equalJson,
   isJsonObject,
   setOwn,
   type JsonObject,
@@ -82,7 +83,8 @@ function managersOf(
   if (subresource !== "") return stored;
   const given = object.metadata.managedFields;
   if (isReset(given)) return new Map();
-  if (!given || given === live?.metadata.managedFields) return stored;
+  const known = live?.metadata.managedFields;
+  if (!given || given === known || equalJson(given, known)) return stored;
   const managers = decodeManagers(given);
   return managers && managers.size > 0 ? managers : stored;
 }
@@ -151,7 +153,7 @@ export function updateManagedFields(
   if (live && isEmptySet(changed) && isEmptySet(removed)) {
     const own =
       given &&
-      given !== live.metadata.managedFields &&
+      !equalJson(given, live.metadata.managedFields) &&
       !isReset(given) &&
       management.subresource === "";
     return setEntries(

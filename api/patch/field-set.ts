@@ -43,8 +43,12 @@ export class FieldSetBuilder {
   }
 }
 
-export const isEmptySet = (set: FieldSet): boolean =>
-  !set.member && [...set.children.values()].every((child) => isEmptySet(child));
+export function isEmptySet(set: FieldSet): boolean {
+  if (set.member) return false;
+  for (const child of set.children.values())
+    if (!isEmptySet(child)) return false;
+  return true;
+}
 
 function withChildren(
   member: boolean,
@@ -56,27 +60,36 @@ function withChildren(
   return { member, children };
 }
 
+/** `a` itself when `b` adds nothing. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || (b.children.size === 0 && !b.member)) return a;
   if (a.children.size === 0 && !a.member) return b;
-  const children = new Map(a.children);
+  let children: Map<string, FieldSet> | undefined;
   for (const [key, child] of b.children) {
-    const mine = children.get(key);
-    children.set(key, mine ? union(mine, child) : child);
+    const mine = a.children.get(key);
+    const both = mine ? union(mine, child) : child;
+    if (both !== mine) (children ??= new Map(a.children)).set(key, both);
   }
-  return { member: a.member || b.member, children };
+  if (!children && (a.member || !b.member)) return a;
+  return { member: a.member || b.member, children: children ?? a.children };
 }
 
-/** Paths of `a` that are not in `b`. */
+/** Paths of `a` that are not in `b`: `a` itself when it has none of them. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (b.children.size === 0 && !b.member) return a;
-  return withChildren(
-    a.member && !b.member,
-    [...a.children].map(([key, child]): [string, FieldSet] => {
-      const other = b.children.get(key);
-      return [key, other ? difference(child, other) : child];
-    }),
-  );
+  let children: Map<string, FieldSet> | undefined;
+  for (const [key, other] of b.children) {
+    const child = a.children.get(key);
+    if (!child) continue;
+    const left = difference(child, other);
+    if (left === child) continue;
+    children ??= new Map(a.children);
+    if (left.member || left.children.size > 0) children.set(key, left);
+    else children.delete(key);
+  }
+  const member = a.member && !b.member;
+  if (!children && member === a.member) return a;
+  return { member, children: children ?? a.children };
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
@@ -128,11 +141,30 @@ function compareKeys(a: string, b: string): number {
   return rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0);
 }
 
+/**
+ * Both forms of a set that was decoded or encoded once, as most writes change few managers or none: the trees of one are
+ * never changed, the documents of the other belong to stored versions and are only ever copied.
+ */
+const documents = new WeakMap<FieldSet, JsonObject>();
+const sets = new WeakMap<JsonObject, FieldSet>();
+
+/** The document is shared: do not change it. */
 export function encodeFieldSet(set: FieldSet): JsonObject {
+  let document = documents.get(set);
+  if (!document) {
+    document = encodeTree(set);
+    documents.set(set, document);
+    sets.set(document, set);
+  }
+  return document;
+}
+
+function encodeTree(set: FieldSet): JsonObject {
+  if (set.children.size === 0) return {};
   const object: JsonObject = {};
-  if (set.member && set.children.size > 0) object["."] = {};
+  if (set.member) object["."] = {};
   for (const key of [...set.children.keys()].sort(compareKeys)) {
-    setOwn(object, key, encodeFieldSet(set.children.get(key)!));
+    setOwn(object, key, encodeTree(set.children.get(key)!));
   }
   return object;
 }
@@ -156,8 +188,13 @@ export function decodeFieldSet(value: unknown): FieldSet | undefined {
     }
     return { member, children };
   };
+  const known = isJsonObject(value) ? sets.get(value) : undefined;
+  if (known) return known;
   const root = decode(value, 0);
-  return root === leaf ? emptySet : root;
+  if (!root) return undefined;
+  if (root === leaf) return emptySet;
+  sets.set(value as JsonObject, root);
+  return root;
 }
 
 /** ".spec.containers[name=\"a\"].image", as conflicts name a path. */

@@ -23,33 +23,56 @@ export function getOwn(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
+/** A private copy; keys that are undefined are left out, as JSON would. */
 export function copyJson<T>(value: T): T {
-  if (Array.isArray(value))
-    return value.map((item: unknown) => copyJson(item)) as T;
-  if (!isJsonObject(value)) return value;
-  const copy: JsonObject = {};
-  for (const key of Object.keys(value)) setOwn(copy, key, copyJson(value[key]));
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const list = (value as unknown[]).slice();
+    for (let at = 0; at < list.length; at++) {
+      const item = list[at];
+      if (typeof item === "object" && item !== null) list[at] = copyJson(item);
+    }
+    return list as T;
+  }
+  // Spreading copies own properties whatever their name, and the shape with them: several times faster than one by one.
+  const copy: JsonObject = { ...(value as JsonObject) };
+  for (const key in copy) {
+    const inner = copy[key];
+    if (typeof inner === "object" && inner !== null)
+      copy[key] = copyJson(inner);
+    else if (inner === undefined) delete copy[key];
+  }
   return copy as T;
 }
 
 /** Deep equality, keys in any order. */
 export function equalJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
+  if (
+    typeof left !== "object" ||
+    typeof right !== "object" ||
+    left === null ||
+    right === null
+  )
+    return false;
   if (Array.isArray(left)) {
-    return (
-      Array.isArray(right) &&
-      left.length === right.length &&
-      left.every((item, index) => equalJson(item, right[index]))
-    );
+    if (!Array.isArray(right) || left.length !== right.length) return false;
+    for (let at = 0; at < left.length; at++)
+      if (!equalJson(left[at], right[at])) return false;
+    return true;
   }
-  if (!isJsonObject(left) || !isJsonObject(right)) return false;
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every(
-      (key) => Object.hasOwn(right, key) && equalJson(left[key], right[key]),
+  if (Array.isArray(right)) return false;
+  let keys = 0;
+  for (const key in left) {
+    if (
+      !Object.hasOwn(right, key) ||
+      !equalJson((left as JsonObject)[key], (right as JsonObject)[key])
     )
-  );
+      return false;
+    keys++;
+  }
+  for (const _ in right) keys--;
+  return keys === 0;
 }
 
 /** About the bytes the value takes as JSON text. Stops counting above `limit`. */

@@ -96,10 +96,12 @@ function partsOf(
   }
   for (const name of Object.keys(value as JsonObject)) {
     const key = `f:${name}`;
+    const { field: known, free } = fieldNamed(schema, name);
     parts.set(key, {
       key,
       value: (value as JsonObject)[name],
-      ...fieldNamed(schema, name),
+      field: known,
+      free,
     });
   }
   return parts;
@@ -218,8 +220,10 @@ export function compare(
   ): void => {
     const a = before === undefined && parentBefore ? impliedBy(field) : before;
     const b = after === undefined && parentAfter ? impliedBy(field) : after;
-    if (a === b || (a !== undefined && b !== undefined && equalJson(a, b)))
-      return;
+    if (a === b) return;
+    if (shapeOf(a, field) === "object" && shapeOf(b, field) === "object")
+      return visitFields(a as JsonObject, b as JsonObject, field?.schema);
+    if (a !== undefined && b !== undefined && equalJson(a, b)) return;
     if (a === undefined) added.insert(path);
     if (b === undefined) removed.insert(path);
     const x = a === undefined || a === null ? undefined : partsOrLeaf(a, field);
@@ -229,8 +233,11 @@ export function compare(
       if (a !== undefined && b !== undefined) modified.insert(path);
       return;
     }
-    for (const key of new Set([...(x?.keys() ?? []), ...(y?.keys() ?? [])])) {
-      const [left, right] = [x?.get(key), y?.get(key)];
+    const keys =
+      x && y ? new Set([...x.keys(), ...y.keys()]) : (x ?? y)?.keys();
+    for (const key of keys ?? []) {
+      const left = x?.get(key);
+      const right = y?.get(key);
       path.push(key);
       visit(
         left?.value,
@@ -241,6 +248,23 @@ export function compare(
       );
       path.pop();
     }
+  };
+  /** Two objects field by field: what is equal is found on the way, not before. */
+  const visitFields = (
+    x: JsonObject,
+    y: JsonObject,
+    type: PatchSchema | undefined,
+  ): void => {
+    const one = (name: string, left: unknown, right: unknown): void => {
+      if (left === right) return;
+      path.push(`f:${name}`);
+      visit(left, right, fieldNamed(type, name).field, true, true);
+      path.pop();
+    };
+    for (const name in x)
+      one(name, x[name], Object.hasOwn(y, name) ? y[name] : undefined);
+    for (const name in y)
+      if (!Object.hasOwn(x, name)) one(name, undefined, y[name]);
   };
   visit(old ?? {}, now, rootField(schema), true, true);
   return {

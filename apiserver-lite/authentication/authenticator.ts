@@ -16,7 +16,11 @@ export interface AuthenticationResult {
 }
 
 export interface RequestAuthenticator {
+  /** A promise only where something has to be waited for: most requests are known by their connection. */
   authenticate(
     request: AuthenticationRequest,
-  ): Promise<AuthenticationResult | undefined>;
+  ):
+    | AuthenticationResult
+    | undefined
+    | Promise<AuthenticationResult | undefined>;
 }

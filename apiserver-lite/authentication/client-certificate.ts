@@ -100,12 +100,11 @@ export class ClientCertificateAuthenticator implements RequestAuthenticator {
 
   authenticate(
     request: AuthenticationRequest,
-  ): Promise<AuthenticationResult | undefined> {
-    if (!request.clientCertificate) return Promise.resolve(undefined);
+  ): AuthenticationResult | undefined {
+    if (!request.clientCertificate) return undefined;
     const verified = this.verifier.verify(request.clientCertificate);
-    return verified
-      ? Promise.resolve({ user: verified.user })
-      : Promise.reject(errors.unauthorized());
+    if (!verified) throw errors.unauthorized();
+    return verified;
   }
 }
 

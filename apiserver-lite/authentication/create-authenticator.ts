@@ -41,22 +41,33 @@ export function createAuthenticator(
       ? options.anonymous
       : options.anonymous.includes(path);
 
-  return {
-    async authenticate(request) {
-      for (const part of certificates) {
-        const found = await part.authenticate(request);
-        if (found) return authenticated(found);
-      }
-      const token = bearerToken(request);
-      if (token !== undefined) {
-        const user = await authenticateToken(options.tokens, token);
-        if (!user) throw errors.unauthorized();
-        return authenticated({ user });
-      }
-      if (allowsAnonymous(request.path)) return { user: anonymous };
-      throw errors.unauthorized();
-    },
+  const byToken = async (token: string): Promise<AuthenticationResult> => {
+    const user = await authenticateToken(options.tokens, token);
+    if (!user) throw errors.unauthorized();
+    return authenticated({ user });
   };
+  const withoutCertificate = (
+    request: AuthenticationRequest,
+  ): AuthenticationResult | Promise<AuthenticationResult> => {
+    const token = bearerToken(request);
+    if (token !== undefined) return byToken(token);
+    if (allowsAnonymous(request.path)) return { user: anonymous };
+    throw errors.unauthorized();
+  };
+  const ask = (
+    request: AuthenticationRequest,
+    at: number,
+  ): AuthenticationResult | Promise<AuthenticationResult> => {
+    const part = certificates[at];
+    if (!part) return withoutCertificate(request);
+    const found = part.authenticate(request);
+    if (found instanceof Promise)
+      return found.then((known) =>
+        known ? authenticated(known) : ask(request, at + 1),
+      );
+    return found ? authenticated(found) : ask(request, at + 1);
+  };
+  return { authenticate: (request) => ask(request, 0) };
 }
 
 /** Asks one after the other; a rejection counts only when nobody else knows the token. */

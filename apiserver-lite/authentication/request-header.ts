@@ -23,13 +23,7 @@ export interface RequestHeaderOptions {
 export class RequestHeaderAuthenticator implements RequestAuthenticator {
   constructor(private readonly options: RequestHeaderOptions) {}
 
-  authenticate(
-    request: AuthenticationRequest,
-  ): Promise<AuthenticationResult | undefined> {
-    return Promise.resolve(this.#authenticate(request));
-  }
-
-  #authenticate({
+  authenticate({
     headers,
     clientCertificate,
   }: AuthenticationRequest): AuthenticationResult | undefined {

@@ -4,6 +4,7 @@
 // Invariants: never changes after it was made; `json` is the object in the storage version with its resourceVersion,
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
 import type { AnyObject } from "../../api/object.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 
 export type Fields = Readonly<Record<string, string>>;
@@ -48,7 +49,9 @@ export class CacheEntry {
 
   /** A private copy to change. */
   copy(): AnyObject {
-    return JSON.parse(this.json.toString("utf8")) as AnyObject;
+    return this.#object
+      ? copyJson(this.#object)
+      : (JSON.parse(this.json.toString("utf8")) as AnyObject);
   }
 
   field(name: string): string {

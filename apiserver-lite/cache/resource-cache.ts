@@ -82,6 +82,8 @@ export class ResourceCache {
     }
     this.history.push(event);
     for (const listener of this.#listeners) listener(event);
+    // History keeps the bytes of objects; frames are made again for who resumes.
+    delete event.frames;
     event.previous?.shrink();
   }
 

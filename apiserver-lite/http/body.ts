@@ -27,12 +27,18 @@ export function readBody(
       } else if (!first) first = chunk;
       else (chunks ??= [first]).push(chunk);
     });
-    body.once("end", () =>
-      resolve(chunks ? Buffer.concat(chunks, bytes) : (first ?? empty)),
-    );
-    body.once("error", () => reject(errors.badRequest("unexpected EOF")));
-    body.once("aborted", () => reject(errors.badRequest("unexpected EOF")));
-    body.once("close", () => reject(errors.badRequest("unexpected EOF")));
+    let ended = false;
+    body.once("end", () => {
+      ended = true;
+      resolve(chunks ? Buffer.concat(chunks, bytes) : (first ?? empty));
+    });
+    // Every body closes in the end: an error, with its stack, is only made when something broke off.
+    const broken = (): void => {
+      if (!ended) reject(errors.badRequest("unexpected EOF"));
+    };
+    body.once("error", broken);
+    body.once("aborted", broken);
+    body.once("close", broken);
   });
 }
 

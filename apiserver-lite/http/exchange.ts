@@ -128,10 +128,10 @@ export class Http1Exchange implements Exchange {
   stream(status: number, headers: OutgoingHttpHeaders): FrameStream {
     const out = this.open(status, headers);
     const { response, chunks } = this;
-    // From here on the framing is ours.
+    // From here on the framing is ours, and so is the socket: the response would cork and uncork it for every write.
     response.chunkedEncoding = false;
     return {
-      out,
+      out: response.socket ?? out,
       end: () => {
         if (chunks) response.write("0\r\n\r\n");
         response.end();

@@ -209,7 +209,8 @@ export class Front {
     let refused = false;
     for (const authenticator of authenticators) {
       try {
-        const result = await authenticator.authenticate(request);
+        const answer = authenticator.authenticate(request);
+        const result = answer instanceof Promise ? await answer : answer;
         if (result) return result.user;
       } catch (error) {
         if (!(error instanceof ApiError))

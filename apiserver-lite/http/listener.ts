@@ -29,6 +29,19 @@ import {
   type Peer,
 } from "./exchange.ts";
 
+/** AES-128 first, as the reference prefers it: a third cheaper on bulk than AES-256. The rest are Node's. */
+const ciphers = [
+  "TLS_AES_128_GCM_SHA256",
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+].join(":");
+
 export interface ServingCertificate {
   /** PEM, chain allowed. */
   readonly cert: string;
@@ -65,6 +78,8 @@ export class Listener {
         allowHTTP1: true,
         cert: tls.cert,
         key: tls.key,
+        ciphers,
+        honorCipherOrder: true,
         requestCert: true,
         rejectUnauthorized: false,
         minVersion: "TLSv1.2",
@@ -157,7 +172,12 @@ export class Listener {
   /** New certificates for connections from now on. */
   reload(tls: ServingCertificate): void {
     if ("setSecureContext" in this.#server)
-      this.#server.setSecureContext({ cert: tls.cert, key: tls.key });
+      this.#server.setSecureContext({
+        cert: tls.cert,
+        key: tls.key,
+        ciphers,
+        honorCipherOrder: true,
+      });
   }
 
   /** No new connections; the present ones end when their requests have. */
@@ -217,7 +237,12 @@ export class Listener {
 
   #loadSni(): void {
     this.#sni = (this.options.sni ?? []).flatMap(({ cert, key, names }) => {
-      const context = createSecureContext({ cert, key });
+      const context = createSecureContext({
+        cert,
+        key,
+        ciphers,
+        honorCipherOrder: true,
+      });
       return names.map((name) => ({
         pattern: new RegExp(
           `^${name.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace("*", "[^.]+")}$`,

@@ -34,6 +34,7 @@ export class Representation {
   readonly #metaVersion: string;
   readonly #pretty: boolean;
   readonly #id: string;
+  readonly #frameIds: FrameIds;
   readonly #alias: boolean;
   #table: TableMaker | undefined;
 
@@ -47,6 +48,7 @@ export class Representation {
     this.#pretty = pretty && format.name === "json";
     this.#alias = options.alias ?? false;
     this.#id = `${format.name}|${this.#apiVersion}|${this.#as}|${this.#metaVersion}`;
+    this.#frameIds = frameIdsOf(`${this.#id}|${options.includeObject}`);
   }
 
   /** Does the same state always give the same bytes? A Table holds ages. */
@@ -117,7 +119,7 @@ export class Representation {
 
   /** The same as a chunk of HTTP/1.1. */
   chunk(type: WatchType, event: CacheEvent): Buffer {
-    const id = `chunk|${type}|${this.#id}|${this.options.includeObject}`;
+    const id = this.#frameIds.chunk[type];
     const frames = (event.frames ??= new Map<string, Buffer>());
     let chunk = frames.get(id);
     if (!chunk) {
@@ -129,7 +131,7 @@ export class Representation {
 
   /** The watch event; shared by all watchers of this representation. */
   event(type: WatchType, event: CacheEvent): Buffer {
-    const id = `${type}|${this.#id}|${this.options.includeObject}`;
+    const id = this.#frameIds.event[type];
     const frames = (event.frames ??= new Map<string, Buffer>());
     let frame = frames.get(id);
     if (!frame) {
@@ -252,4 +254,18 @@ export class Representation {
       this.options.nowMs,
     ));
   }
+}
+
+interface FrameIds {
+  readonly event: Readonly<Record<WatchType, string>>;
+  readonly chunk: Readonly<Record<WatchType, string>>;
+}
+
+function frameIdsOf(id: string): FrameIds {
+  const named = (prefix: string) => ({
+    ADDED: `${prefix}ADDED|${id}`,
+    MODIFIED: `${prefix}MODIFIED|${id}`,
+    DELETED: `${prefix}DELETED|${id}`,
+  });
+  return { event: named(""), chunk: named("chunk|") };
 }

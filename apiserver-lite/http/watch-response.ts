@@ -11,10 +11,31 @@ import type { Representation } from "./representation.ts";
 const maxPendingBytes = 16 * 1024 * 1024;
 const initialChunkBytes = 64 * 1024;
 
+/** Different queues of one turn that are remembered to be shared. */
+const maxJoined = 8;
+
+function sameFrames(a: readonly Buffer[], b: readonly Buffer[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}
+
 /** Writes what all watchers of a server have queued, once a turn. */
 export class WatchFlusher {
   #dirty: WatchResponse[] = [];
   #scheduled = false;
+  /** What was joined for one watcher in this turn, for the others that have queued the same. */
+  readonly #joined: { frames: readonly Buffer[]; bytes: Buffer }[] = [];
+
+  join(frames: readonly Buffer[], length: number): Buffer {
+    if (frames.length === 1) return frames[0]!;
+    for (const known of this.#joined)
+      if (sameFrames(known.frames, frames)) return known.bytes;
+    const bytes = Buffer.concat(frames, length);
+    if (this.#scheduled || this.#joined.length >= maxJoined) return bytes;
+    this.#joined.push({ frames, bytes });
+    return bytes;
+  }
 
   add(watcher: WatchResponse): void {
     this.#dirty.push(watcher);
@@ -24,7 +45,9 @@ export class WatchFlusher {
       this.#scheduled = false;
       const watchers = this.#dirty;
       this.#dirty = [];
+      this.#joined.length = 0;
       for (const one of watchers) one.flush();
+      this.#joined.length = 0;
     });
   }
 }
@@ -82,7 +105,7 @@ export class WatchResponse implements WatchSink {
     this.#queue = [];
     const bytes = this.#queuedBytes;
     this.#queuedBytes = 0;
-    out.write(queue.length === 1 ? queue[0]! : Buffer.concat(queue, bytes));
+    out.write(this.flusher.join(queue, bytes));
     if (out.writableLength > maxPendingBytes) this.#cutOff();
   }
 

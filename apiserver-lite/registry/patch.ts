@@ -6,6 +6,7 @@ import type { AnyObject } from "../../api/object.ts";
 import { applyPatch } from "../../api/patch/apply.ts";
 import { applyJsonPatch, parseJsonPatch } from "../../api/patch/json-patch.ts";
 import { applyMergePatch } from "../../api/patch/merge-patch.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
@@ -128,7 +129,7 @@ async function apply(call: Call, given: AnyObject): Promise<Replaced> {
     force: call.options.force ?? false,
   };
   const merge = (live: CacheEntry | undefined): AnyObject => {
-    const applied = structuredClone(given);
+    const applied = copyJson(given);
     const served = live && endpoint.toServed(live.copy());
     const merged = applyPatch(served, applied, management);
     // The configuration is partial; the object is not.

@@ -141,7 +141,8 @@ export class Registry implements ClusterState {
     const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
     if (!cache) return () => undefined;
     return cache.listen(({ entry, previous }) =>
-      listener({ object: entry?.object, previous: previous?.object }),
+      // The parts that listen do not write: freezing every version of every Pod would cost more than they do.
+      listener({ object: entry?.raw, previous: previous?.raw }),
     );
   }
 

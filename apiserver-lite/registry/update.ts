@@ -3,8 +3,8 @@
 // `produce` makes the new object (a private copy, stored version) from the live entry. When another write comes between,
 // it is asked again, unless the new object named a resourceVersion: then the caller gets 409.
 import { errors } from "../../api/errors.ts";
-import { isDeepStrictEqual } from "node:util";
 import type { AnyObject } from "../../api/object.ts";
+import { copyJson, equalJson } from "../../api/patch/json-value.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import { validateObjectMetaUpdate } from "../resources/object-meta.ts";
 import type { Call } from "./call.ts";
@@ -213,7 +213,7 @@ async function prepare(
   if (call.subresource === "status") object = takeStatus(object, old);
   else if (endpoint.hasStatus && call.subresource === "") {
     if (old["status"] === undefined) delete object["status"];
-    else object["status"] = structuredCopy(old["status"]);
+    else object["status"] = copyJson(old["status"]);
   }
   setDefaults(call, object);
   if (call.subresource === "status")
@@ -276,13 +276,12 @@ function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
 
 /** An update of /status changes status and metadata only. */
 function takeStatus(object: AnyObject, old: Readonly<AnyObject>): AnyObject {
-  const next = { ...(structuredCopy(old) as AnyObject) };
-  next.metadata = object.metadata;
+  const { metadata: _, status: __, ...kept } = old;
+  const next = { ...copyJson(kept), metadata: object.metadata } as AnyObject;
   if (old.metadata.ownerReferences)
     next.metadata.ownerReferences = old.metadata.ownerReferences;
   else delete next.metadata.ownerReferences;
-  if (object["status"] === undefined) delete next["status"];
-  else next["status"] = object["status"];
+  if (object["status"] !== undefined) next["status"] = object["status"];
   return next;
 }
 
@@ -299,22 +298,22 @@ function countGeneration(
 
 /** Equal but for metadata and status? */
 function sameSpec(a: Readonly<AnyObject>, b: Readonly<AnyObject>): boolean {
-  const ignored = new Set(["metadata", "status", "kind", "apiVersion"]);
-  for (const key of new Set([...Object.keys(a), ...Object.keys(b)]))
-    if (!ignored.has(key) && !isDeepStrictEqual(a[key], b[key])) return false;
+  for (const key in a)
+    if (!besideSpec.has(key) && !equalJson(a[key], b[key])) return false;
+  for (const key in b)
+    if (!besideSpec.has(key) && a[key] === undefined && b[key] !== undefined)
+      return false;
   return true;
 }
+
+const besideSpec = new Set(["metadata", "status", "kind", "apiVersion"]);
 
 function unchanged(object: AnyObject, live: CacheEntry): boolean {
   const old = live.raw;
   const version = object.metadata.resourceVersion;
   object.metadata.resourceVersion = String(live.revision);
-  const same = isDeepStrictEqual(object, old);
+  const same = equalJson(object, old);
   if (version === undefined) delete object.metadata.resourceVersion;
   else object.metadata.resourceVersion = version;
   return same;
-}
-
-function structuredCopy(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value)) as unknown;
 }

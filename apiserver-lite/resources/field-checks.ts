@@ -7,6 +7,7 @@ import {
   percentProblems,
 } from "../../api/names.ts";
 import { parseQuantity, QuantityError } from "../../api/quantity.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import type { LabelSelector } from "../../api/types/meta-v1.ts";
 
 export type Problems = FieldError[];
@@ -29,33 +30,39 @@ export function positive(
     : [];
 }
 
-/** Absent and empty are the same: the reference compares what is left after decoding. */
-function settled(value: unknown): unknown {
-  if (value === undefined || value === null || value === "") return undefined;
-  if (typeof value === "object" && Object.keys(value).length === 0)
-    return undefined;
-  return value;
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  if (typeof value !== "object") return false;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _ in value) return false;
+  return true;
 }
 
+/** Absent and empty are the same: the reference compares what is left after decoding. */
 export function sameValue(left: unknown, right: unknown): boolean {
-  const [a, b] = [settled(left), settled(right)];
+  if (left === right) return true;
   if (
-    typeof a !== "object" ||
-    typeof b !== "object" ||
-    a === null ||
-    b === null
+    typeof left !== "object" ||
+    typeof right !== "object" ||
+    left === null ||
+    right === null ||
+    Array.isArray(left) !== Array.isArray(right)
   )
-    return a === b;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  if (Array.isArray(a)) {
-    return (
-      a.length === (b as unknown[]).length &&
-      a.every((item, index) => sameValue(item, (b as unknown[])[index]))
-    );
+    return isEmpty(left) && isEmpty(right);
+  if (Array.isArray(left)) {
+    const other = right as unknown[];
+    if (left.length !== other.length) return false;
+    for (let at = 0; at < left.length; at++)
+      if (!sameValue(left[at], other[at])) return false;
+    return true;
   }
-  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-  const [x, y] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  for (const key of keys) if (!sameValue(x[key], y[key])) return false;
+  const [x, y] = [
+    left as Record<string, unknown>,
+    right as Record<string, unknown>,
+  ];
+  for (const key in x) if (!sameValue(x[key], y[key])) return false;
+  for (const key in y)
+    if (x[key] === undefined && !isEmpty(y[key])) return false;
   return true;
 }
 
@@ -200,7 +207,7 @@ export function agreeBut(
   right: object,
   paths: readonly string[],
 ): boolean {
-  const [a, b] = [structuredClone(left), structuredClone(right)] as [
+  const [a, b] = [copyJson(left), copyJson(right)] as [
     Record<string, unknown>,
     Record<string, unknown>,
   ];
