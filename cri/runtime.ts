@@ -12,14 +12,24 @@ export type RuntimeErrorCode =
   | "unknown";
 
 export class RuntimeError extends Error {
+  /** The runtime's own words, without the call's name: what statuses and events of pods show. */
+  readonly detail: string;
+
   constructor(
     readonly code: RuntimeErrorCode,
     message: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { detail?: string },
   ) {
     super(message, options);
     this.name = "RuntimeError";
+    this.detail = options?.detail ?? message;
   }
+}
+
+/** The text of an error for the users of a pod. */
+export function runtimeErrorText(error: unknown): string {
+  if (error instanceof RuntimeError) return error.detail;
+  return error instanceof Error ? error.message : String(error);
 }
 
 export interface RuntimeVersion {

@@ -11,6 +11,7 @@ import type { SandboxConfig, SandboxStatus } from "../../cri/runtime.ts";
 import { containerConfig } from "./container-config.ts";
 import { endContainer } from "./container-end.ts";
 import { containerEnvironment, type Environment } from "./environment.ts";
+import { runtimeErrorText } from "../../cri/runtime.ts";
 import { WaitingError } from "./image-manager.ts";
 import { containerRecord, type ContainerKind } from "./labels.ts";
 import { orAborted } from "./lifecycle-hooks.ts";
@@ -41,7 +42,19 @@ export async function startContainer(
     inputs;
   const uid = pod.metadata.uid ?? "";
   const image = await orAborted(
-    context.images.ensure(pod, container, sandboxConfig),
+    context.images
+      .ensure(pod, container, sandboxConfig)
+      .catch((error: unknown) => {
+        if (error instanceof WaitingError)
+          events.container(
+            pod,
+            container.name,
+            "Warning",
+            "Failed",
+            `Error: ${error.reason}`,
+          );
+        throw error;
+      }),
     signal,
   );
   if (!image || signal.aborted) return;
@@ -213,7 +226,7 @@ function failed(
   reason: string,
   error: unknown,
 ): WaitingError {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = runtimeErrorText(error);
   context.events.container(
     pod,
     container.name,

@@ -2,11 +2,12 @@
 // serialised. Errors carry the reason that the container's waiting state shows.
 import type { Clock } from "../../api/clock.ts";
 import type { Container, Pod } from "../../api/types/core-v1.ts";
-import type {
-  ImageAuth,
-  ImageSummary,
-  Runtime,
-  SandboxConfig,
+import {
+  runtimeErrorText,
+  type ImageAuth,
+  type ImageSummary,
+  type Runtime,
+  type SandboxConfig,
 } from "../../cri/runtime.ts";
 import type { PodEvents } from "../events.ts";
 import { BackOff } from "./back-off.ts";
@@ -141,8 +142,7 @@ export class ImageManager {
         }
       );
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      const message = `failed to pull and unpack image "${reference}": ${text}`;
+      const message = runtimeErrorText(error);
       if (this.#failures.size > 4096) this.#failures.clear();
       this.#backOff.next(key, clock.now(), clock.now());
       this.#failures.set(key, {
@@ -154,7 +154,7 @@ export class ImageManager {
         container.name,
         "Warning",
         "Failed",
-        `Failed to pull image "${reference}": ${text}`,
+        `Failed to pull image "${reference}": ${message}`,
       );
       throw new WaitingError(
         "ErrImagePull",

@@ -9,7 +9,11 @@
 // Invariants: one pass at a time; the state only moves right; whatever may take long ends at the abort signal.
 import type { Timer } from "../../api/clock.ts";
 import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
-import type { SandboxConfig, SandboxStatus } from "../../cri/runtime.ts";
+import {
+  runtimeErrorText,
+  type SandboxConfig,
+  type SandboxStatus,
+} from "../../cri/runtime.ts";
 import { podStatus } from "../status/pod-status.ts";
 import type { WaitingReason } from "../status/container-statuses.ts";
 import { endContainer, PodEnding } from "./container-end.ts";
@@ -276,7 +280,8 @@ export class PodWorker {
     }
   }
 
-  #report(runtimePod: RuntimePod, ended: boolean): PodStatus {
+  /** `ended`: nothing is started any more; `tornDown`: and nothing runs any more either, this is the last status. */
+  #report(runtimePod: RuntimePod, ended: boolean, tornDown = false): PodStatus {
     const { status, runtime, probes, clock } = this.#context;
     const next = podStatus({
       pod: this.#pod,
@@ -289,6 +294,7 @@ export class PodWorker {
       nowMs: clock.now(),
       startedAtMs: this.#firstSeenMs,
       ended,
+      tornDown,
       failure: this.#end?.failure,
     });
     status.set(this.#pod, next);
@@ -404,7 +410,7 @@ export class PodWorker {
       );
       return await runtimePods.addSandbox(this.uid, id);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = runtimeErrorText(error);
       events.pod(
         this.#pod,
         "Warning",
@@ -496,13 +502,13 @@ export class PodWorker {
     }
     const ended = this.#left;
     const goes = this.#removed || !!this.#pod.metadata.deletionTimestamp;
-    if (goes) this.#report(ended, true);
+    if (goes) this.#report(ended, true, true);
     await Promise.all([
       goes ? this.#removeFromRuntime(ended) : this.#stopSandboxes(ended),
       volumes.unmount(this.uid),
     ]);
     probes.remove(this.uid);
-    this.#report(ended, true);
+    this.#report(ended, true, true);
     await cgroups.removePod(this.uid, qosClass(this.#pod));
     this.#state = "terminated";
     this.#context.logger.debug(

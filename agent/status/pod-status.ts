@@ -28,6 +28,8 @@ export interface PodStatusInputs {
   startedAtMs: number;
   /** The pod ends or has ended: nothing will be started any more. */
   ended: boolean;
+  /** Everything of the pod is gone: no container may be left waiting and the phase has to be a last one. */
+  tornDown?: boolean;
   /** The agent itself ends the pod (deadline, eviction, admission): phase, reason and message to report. */
   failure?: { reason: string; message: string } | undefined;
 }
@@ -59,13 +61,14 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     ofKind("ephemeral"),
     previous?.ephemeralContainerStatuses,
   );
+  if (inputs.tornDown) endMissing(initStatuses, statuses);
   const stopped = [...initStatuses, ...statuses].every(
     ({ state }) => !state?.running,
   );
   let phase: Phase = podPhase(pod, initStatuses, statuses, ended && stopped);
   if (previous?.phase === "Failed" || previous?.phase === "Succeeded")
     phase = previous.phase;
-  if (failure) phase = "Failed";
+  if (failure || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
 
   const status: PodStatus = { phase };
   const message = failure?.message ?? previous?.message;
@@ -95,6 +98,33 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   void nowMs;
   void runtimePod;
   return status;
+}
+
+/**
+ * What never started will not: app containers of an initialized pod end as unknown, and so do init containers before one
+ * that did start.
+ */
+function endMissing(
+  initStatuses: ContainerStatus[],
+  statuses: ContainerStatus[],
+): void {
+  const ran = ({ state, lastState }: ContainerStatus): boolean =>
+    Boolean(state?.running ?? state?.terminated ?? lastState?.terminated);
+  const end = (status: ContainerStatus): void => {
+    if (!status.state?.terminated)
+      status.state = {
+        terminated: {
+          exitCode: 137,
+          reason: "ContainerStatusUnknown",
+          message:
+            "The container could not be located when the pod was terminated",
+        },
+      };
+  };
+  const started = statuses.some(ran);
+  const lastInit = initStatuses.findLastIndex(ran);
+  if (started || lastInit === initStatuses.length - 1) statuses.forEach(end);
+  initStatuses.slice(0, started ? undefined : lastInit + 1).forEach(end);
 }
 
 function podIPs({

@@ -35,7 +35,10 @@ function failureText(
   port: number,
   error: unknown,
 ): string {
-  return `error forwarding port ${port} to pod ${options.pod}, uid ${options.uid}: ${error instanceof Error ? error.message : String(error)}`;
+  const text = error instanceof Error ? error.message : String(error);
+  // The runtime's own server says it already, with its own name of the pod.
+  if (text.startsWith("error forwarding port ")) return text;
+  return `error forwarding port ${port} to pod ${options.pod}, uid ${options.uid}: ${text}`;
 }
 
 /** Both directions until both ended; either breaking ends both. */

@@ -111,7 +111,10 @@ export function toRuntimeError(error: unknown, call: string): RuntimeError {
   const kind = /server is not initialized yet/.test(text)
     ? "unavailable"
     : ((code === undefined ? undefined : codes[code]) ?? "unknown");
-  return new RuntimeError(kind, `${call}: ${text}`, { cause: error });
+  return new RuntimeError(kind, `${call}: ${text}`, {
+    cause: error,
+    detail: text,
+  });
 }
 
 /** Accepts `unix:///path`, `unix:/path` and `/path`. */

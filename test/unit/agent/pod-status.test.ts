@@ -104,6 +104,13 @@ test.each<
     { ended: true },
     "Succeeded",
   ],
+  [
+    "torn down before anything started",
+    pod,
+    () => [],
+    { ended: true, tornDown: true },
+    "Failed",
+  ],
   ["init running", withInit, (p) => [containerOf(p, "one")], {}, "Pending"],
   [
     "init failed, tried again",
@@ -277,3 +284,34 @@ test("a restarted container shows its last end, a lost one is told of", () => {
     },
   });
 });
+
+test.each<[string, Pod, (pod: Pod) => ContainerStatus[], string[]]>([
+  ["no container", pod, () => [], ["ContainerStatusUnknown"]],
+  [
+    "one of two",
+    testPod({ containers: [init("app"), init("web")] }),
+    (p) => [containerOf(p, "web", exited(0))],
+    ["ContainerStatusUnknown", "Completed"],
+  ],
+  [
+    "no init container",
+    withInit,
+    () => [],
+    ["PodInitializing", "PodInitializing"],
+  ],
+])(
+  "the last status of a pod that started %s leaves no container waiting",
+  (_what, subject, containers, wanted) => {
+    const status = report(subject, containers(subject), {
+      ended: true,
+      tornDown: true,
+    });
+    expect(
+      [
+        ...(status.initContainerStatuses ?? []),
+        ...status.containerStatuses!,
+      ].map(({ state }) => (state!.terminated ?? state!.waiting)!.reason),
+    ).toEqual(wanted);
+    expect(status.phase).toBe("Failed");
+  },
+);
