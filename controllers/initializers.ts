@@ -23,10 +23,15 @@ import {
   createReplicaSetController,
   createReplicationControllerController,
 } from "./replicaset/replica-kinds.ts";
+import { createResourceQuotaController } from "./quota/quota-controller.ts";
 import { createRootCaPublisher } from "./root-ca-publisher.ts";
 import { createServiceAccountController } from "./service-account.ts";
 import { createStatefulSetController } from "./statefulset/statefulset-controller.ts";
 import { createTtlAfterFinishedController } from "./ttl-after-finished.ts";
+import {
+  createClaimProtectionController,
+  createVolumeProtectionController,
+} from "./volumes/claim-protection.ts";
 
 export interface Initializer {
   readonly name: string;
@@ -167,5 +172,20 @@ export const initializers: readonly Initializer[] = [
     name: "certificatesigningrequest-cleaner-controller",
     alias: "csrcleaner",
     create: createCertificateCleaner,
+  },
+  {
+    name: "resourcequota-controller",
+    alias: "resourcequota",
+    create: createResourceQuotaController,
+  },
+  {
+    name: "persistentvolumeclaim-protection-controller",
+    alias: "pvc-protection",
+    create: createClaimProtectionController,
+  },
+  {
+    name: "persistentvolume-protection-controller",
+    alias: "pv-protection",
+    create: createVolumeProtectionController,
   },
 ];

@@ -8,7 +8,13 @@ import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../registry/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { nameOf } from "../requests.ts";
-import { addUsage, isFinished, usageOf, type Usage } from "./usage.ts";
+import {
+  addUsage,
+  isFinished,
+  usageOf,
+  type Usage,
+} from "../../../api/quota/usage.ts";
+import { isInQuotaScope } from "../../../api/quota/scope.ts";
 
 /** An admitted create is in the cache, or has failed, well within this. */
 const RESERVATION_MS = 2_000;
@@ -32,9 +38,9 @@ export function createResourceQuota(): AdmissionPlugin {
         attributes;
       if (
         namespace === "" ||
-        operation !== "CREATE" ||
         subresource !== "" ||
-        !object
+        !object ||
+        (operation !== "CREATE" && !growsWithUpdate(attributes))
       )
         return;
       const quotas = context.list(
@@ -48,11 +54,16 @@ export function createResourceQuota(): AdmissionPlugin {
         .filter(({ untilMs }) => untilMs > nowMs)
         .slice(-MAX_RESERVATIONS);
       const others = [
-        ...context.list(resource.group, resource.resource, namespace),
+        ...context
+          .list(resource.group, resource.resource, namespace)
+          .filter(
+            ({ metadata }) =>
+              operation === "CREATE" || metadata.name !== object.metadata.name,
+          ),
         ...pendingObjects(reservations, attributes, context),
       ];
       for (const quota of quotas) checkQuota(quota, object, others, attributes);
-      if (attributes.dryRun) return;
+      if (attributes.dryRun || operation !== "CREATE") return;
       const reservation = {
         namespace,
         resource: resource.resource,
@@ -62,6 +73,18 @@ export function createResourceQuota(): AdmissionPlugin {
       reservations.push({ ...reservation, untilMs: nowMs + RESERVATION_MS });
     },
   };
+}
+
+/** An update of these may take more than the object took before. */
+function growsWithUpdate({
+  operation,
+  resource,
+}: AdmissionAttributes): boolean {
+  return (
+    operation === "UPDATE" &&
+    resource.group === "" &&
+    ["services", "persistentvolumeclaims"].includes(resource.resource)
+  );
 }
 
 function pendingObjects(
@@ -86,7 +109,7 @@ function checkQuota(
   attributes: AdmissionAttributes,
 ): void {
   const { group, resource } = attributes.resource;
-  if (!isInScope(quota, resource, object)) return;
+  if (!isInQuotaScope(quota, resource, object)) return;
   const hard = Object.fromEntries(
     Object.entries(quota.spec?.hard ?? {}).map(([key, value]) => [
       key,
@@ -97,21 +120,25 @@ function checkQuota(
   const refuse = (why: string): never => {
     throw errors.forbidden(attributes.resource, nameOf(attributes), why);
   };
-  if (resource === "pods" && group === "") {
+  if (resource === "pods" && group === "" && !attributes.oldObject) {
     const missing = unspecified(hard, object as unknown as Pod);
     if (missing !== "")
       refuse(
         `failed quota: ${quota.metadata.name ?? ""}: must specify ${missing}`,
       );
   }
+  const had = attributes.oldObject
+    ? usageOf(group, resource, attributes.oldObject)
+    : {};
   const counted = Object.keys(hard).filter(
     (name) =>
-      wanted[name] !== undefined && compareQuantities(wanted[name], "0") > 0,
+      wanted[name] !== undefined &&
+      compareQuantities(wanted[name], had[name] ?? "0") > 0,
   );
   if (counted.length === 0) return;
   const used: Usage = {};
   for (const other of others) {
-    if (!isFinished(resource, other) && isInScope(quota, resource, other))
+    if (!isFinished(resource, other) && isInQuotaScope(quota, resource, other))
       addUsage(used, usageOf(group, resource, other));
   }
   const exceeded = counted.sort().filter((name) => {
@@ -150,51 +177,4 @@ function unspecified(hard: Readonly<Usage>, { spec }: Pod): string {
       );
   }
   return parts.join("; ");
-}
-
-/** Quotas with scopes count only pods of these. */
-function isInScope(
-  { spec }: ResourceQuota,
-  resource: string,
-  object: Readonly<AnyObject>,
-): boolean {
-  const expressions = [
-    ...(spec?.scopes ?? []).map((scopeName) => ({
-      scopeName,
-      operator: "Exists",
-      values: undefined,
-    })),
-    ...(spec?.scopeSelector?.matchExpressions ?? []),
-  ];
-  if (expressions.length === 0) return true;
-  if (resource !== "pods") return false;
-  const pod = object as unknown as Pod;
-  return expressions.every(({ scopeName, operator, values }) => {
-    switch (scopeName) {
-      case "Terminating":
-        return pod.spec.activeDeadlineSeconds !== undefined;
-      case "NotTerminating":
-        return pod.spec.activeDeadlineSeconds === undefined;
-      case "BestEffort":
-        return isBestEffort(pod);
-      case "NotBestEffort":
-        return !isBestEffort(pod);
-      case "PriorityClass": {
-        const name = pod.spec.priorityClassName ?? "";
-        if (operator === "Exists") return name !== "";
-        if (operator === "DoesNotExist") return name === "";
-        return (operator === "In") === (values ?? []).includes(name);
-      }
-      default:
-        return false;
-    }
-  });
-}
-
-function isBestEffort({ spec }: Pod): boolean {
-  return [...spec.containers, ...(spec.initContainers ?? [])].every(
-    ({ resources }) =>
-      Object.keys(resources?.requests ?? {}).length === 0 &&
-      Object.keys(resources?.limits ?? {}).length === 0,
-  );
 }

@@ -1,11 +1,7 @@
 // What one object takes of the resources a quota can count.
-import { addQuantities, compareQuantities } from "../../../api/quantity.ts";
-import type { AnyObject } from "../../../api/object.ts";
-import type {
-  PersistentVolumeClaim,
-  Pod,
-  Service,
-} from "../../../api/types/core-v1.ts";
+import { addQuantities, compareQuantities } from "../quantity.ts";
+import type { AnyObject } from "../object.ts";
+import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";
 
 export type Usage = Record<string, string>;
 

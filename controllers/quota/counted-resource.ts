@@ -1,0 +1,31 @@
+// Which resource's objects a name in a quota counts, as `group/resource`: `count/deployments.apps` → apps/deployments,
+// `limits.cpu` → /pods. Undefined for a name that counts nothing.
+
+const PLAIN = new Set([
+  "pods",
+  "services",
+  "configmaps",
+  "secrets",
+  "replicationcontrollers",
+  "resourcequotas",
+  "persistentvolumeclaims",
+]);
+
+export function countedResource(name: string): string | undefined {
+  const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(name);
+  if (counted) return `${counted[2] ?? ""}/${counted[1]}`;
+  if (PLAIN.has(name)) return `/${name}`;
+  if (name.startsWith("services.")) return "/services";
+  if (
+    name === "requests.storage" ||
+    name.includes(".storageclass.storage.k8s.io/")
+  )
+    return "/persistentvolumeclaims";
+  if (
+    /^(requests|limits)\./.test(name) ||
+    ["cpu", "memory", "ephemeral-storage"].includes(name) ||
+    name.startsWith("hugepages-")
+  )
+    return "/pods";
+  return undefined;
+}

@@ -1,0 +1,191 @@
+// Keeps status.hard and status.used of ResourceQuotas. Admission counts for itself, so what is written here is a report:
+// it may lag behind by the moment that bursts of events are gathered in.
+//
+// Only resources that some quota names are watched. A change of a quota's status does not start a count (people and
+// tests may write it); a change of spec.hard does, and so does every object that comes, goes, or takes another amount.
+import { objectKey, splitKey } from "../../api/object.ts";
+import type { AnyObject, KubeObject } from "../../api/object.ts";
+import { compareQuantities } from "../../api/quantity.ts";
+import { isInQuotaScope } from "../../api/quota/scope.ts";
+import { addUsage, isFinished, usageOf } from "../../api/quota/usage.ts";
+import type { Usage } from "../../api/quota/usage.ts";
+import type { ResourceQuota } from "../../api/types/core-v1.ts";
+import type { Informer } from "../../client/informer.ts";
+import { sameJson } from "../../client/json-equality.ts";
+import { resourceQuotas } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import type { DiscoveredResource, Discovery } from "../discovery.ts";
+import { Reconciler } from "../reconciler.ts";
+import type { ReconcileResult } from "../reconciler.ts";
+import { countedResource } from "./counted-resource.ts";
+
+/** Events within this become one count. */
+const GATHER_MS = 20;
+const RESYNC_MS = 300_000;
+
+interface Monitor {
+  readonly resource: DiscoveredResource;
+  readonly informer: Informer<KubeObject>;
+  readonly remove: () => void;
+}
+
+export function createResourceQuotaController(
+  context: ControllerContext,
+  discovery: Discovery,
+): Controller {
+  const { client } = context;
+  const quotas = client.informer(resourceQuotas);
+  const monitors = new Map<string, Monitor>();
+  let stopped = false;
+  const reconciler = new Reconciler({
+    name: "resourcequota-controller",
+    context,
+    concurrency: context.options.concurrentResourceQuotaSyncs,
+    reconcile,
+  });
+  const { queue } = reconciler;
+
+  async function reconcile(key: string): Promise<ReconcileResult> {
+    const { name, namespace } = splitKey(key);
+    const quota = quotas.lister.get(name, namespace);
+    if (!quota || quota.metadata.deletionTimestamp) return;
+    const hard = texts(quota.spec?.hard);
+    const used: Usage = {};
+    for (const counted of await monitorsFor(Object.keys(hard)))
+      addUsage(used, total(counted, quota, namespace));
+    const told = Object.fromEntries(
+      Object.keys(hard).map((each) => [each, used[each] ?? "0"]),
+    );
+    const status = { hard, used: told };
+    if (!sameAmounts(quota.status, status))
+      await client.resource(resourceQuotas).updateStatus({ ...quota, status });
+    return { requeueAfterMs: RESYNC_MS };
+  }
+
+  /** Synced informers of all that these names count; names nobody counts are left out. */
+  async function monitorsFor(names: readonly string[]): Promise<Monitor[]> {
+    const wanted = new Set(names.map(countedResource));
+    const found: Monitor[] = [];
+    for (const id of wanted) {
+      const monitor = id === undefined ? undefined : await monitorOf(id);
+      if (!monitor) continue;
+      await monitor.informer.synced();
+      found.push(monitor);
+    }
+    return found;
+  }
+
+  async function monitorOf(id: string): Promise<Monitor | undefined> {
+    const known = monitors.get(id);
+    if (known) return known;
+    const { resources } = await discovery.resources();
+    const resource = resources.find(
+      (each) =>
+        each.namespaced &&
+        each.verbs.includes("watch") &&
+        `${each.group}/${each.resource}` === id,
+    );
+    if (!resource || stopped) return undefined;
+    const again = monitors.get(id);
+    if (again) return again;
+    const informer = client.informer(resource);
+    const count = (object: KubeObject): void =>
+      recount(object.metadata.namespace ?? "", id);
+    const remove = informer.addHandler({
+      onAdd: count,
+      onUpdate: (old, object) => {
+        if (takesOther(resource, old, object)) count(object);
+      },
+      onDelete: count,
+    });
+    const monitor = { resource, informer, remove };
+    monitors.set(id, monitor);
+    return monitor;
+  }
+
+  function recount(namespace: string, id: string): void {
+    for (const quota of quotas.lister.list(namespace))
+      if (
+        Object.keys(quota.spec?.hard ?? {}).some(
+          (name) => countedResource(name) === id,
+        )
+      )
+        queue.addAfter(objectKey(quota), GATHER_MS);
+  }
+
+  reconciler.watch(quotas, {
+    onAdd: (quota) => queue.add(objectKey(quota)),
+    onUpdate: (old, quota) => {
+      if (!sameJson(old.spec?.hard, quota.spec?.hard))
+        queue.add(objectKey(quota));
+    },
+  });
+  return {
+    start: () => reconciler.start(),
+    async stop() {
+      stopped = true;
+      for (const { remove } of monitors.values()) remove();
+      await reconciler.stop();
+    },
+  };
+}
+
+function total(
+  { resource, informer }: Monitor,
+  quota: ResourceQuota,
+  namespace: string,
+): Usage {
+  const used: Usage = {};
+  for (const object of informer.lister.list(namespace)) {
+    const any = object as AnyObject;
+    if (
+      !isFinished(resource.resource, any) &&
+      isInQuotaScope(quota, resource.resource, any)
+    )
+      addUsage(used, usageOf(resource.group, resource.resource, any));
+  }
+  return used;
+}
+
+/** Most updates change nothing that is counted. */
+function takesOther(
+  { group, resource }: DiscoveredResource,
+  old: KubeObject,
+  object: KubeObject,
+): boolean {
+  const [was, is] = [old as AnyObject, object as AnyObject];
+  if (group !== "") return false;
+  if (resource === "pods")
+    return (
+      isFinished(resource, was) !== isFinished(resource, is) ||
+      !sameJson(was["spec"], is["spec"])
+    );
+  return (
+    (resource === "services" || resource === "persistentvolumeclaims") &&
+    !sameJson(was["spec"], is["spec"])
+  );
+}
+
+function sameAmounts(
+  status: ResourceQuota["status"],
+  wanted: { hard: Usage; used: Usage },
+): boolean {
+  return (["hard", "used"] as const).every((part) => {
+    const now = texts(status?.[part]);
+    const names = Object.keys(wanted[part]);
+    return (
+      names.length === Object.keys(now).length &&
+      names.every(
+        (name) =>
+          now[name] !== undefined &&
+          compareQuantities(now[name], wanted[part][name]!) === 0,
+      )
+    );
+  });
+}
+
+function texts(map: object | undefined): Usage {
+  return Object.fromEntries(
+    Object.entries(map ?? {}).map(([name, value]) => [name, String(value)]),
+  );
+}

@@ -1,0 +1,15 @@
+// Which claims a pod uses, by key: those it names, and those made for its ephemeral volumes.
+import type { Pod } from "../../api/types/core-v1.ts";
+
+export function claimKeysOf(pod: Pod): string[] {
+  const { name, namespace } = pod.metadata;
+  return (pod.spec.volumes ?? []).flatMap((volume) => {
+    const claim =
+      volume.persistentVolumeClaim?.claimName ??
+      (volume.ephemeral ? `${name}-${volume.name}` : undefined);
+    return claim === undefined ? [] : [`${namespace}/${claim}`];
+  });
+}
+
+/** Index function: a pod under the keys of its claims. */
+export const claimIndex = (pod: Pod): readonly string[] => claimKeysOf(pod);
