@@ -192,7 +192,7 @@ describe("KubeletConfiguration", () => {
   });
 });
 
-test("docs/options.md is up to date (node tools/generate-options-doc.mjs)", () => {
+test("docs/options.md and docs/COMPATIBILITY.md are up to date (node tools/generate-options-doc.mjs)", () => {
   const root = path.join(__dirname, "../../..");
   execFileSync(
     process.execPath,
