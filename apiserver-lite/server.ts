@@ -1,8 +1,9 @@
 // The API server: puts registry, filters, discovery, health and the port together. Options are compiled once; the parts
 // see only what they are given.
 //
-// Start: store → watch cache → parts (authorizers …) → system objects → port → ready. Stop: /readyz fails → delay →
-// no new connections, watches end → requests in flight finish (bounded) → port closed → cache and store closed.
+// Start: store → watch cache → parts (authorizers …) → port → system objects → ready. Stop: /readyz fails → delay, still
+// serving → no new connections (or, with shutdownSendRetryAfter, 429 to every new request) → requests in flight finish
+// (bounded) → watches end → port closed → cache and store closed.
 import { networkInterfaces } from "node:os";
 import type { Logger } from "pino";
 import { builtinCatalogue, type Catalogue } from "../api/catalogue.ts";
@@ -14,10 +15,13 @@ import type { AdmissionPlugin } from "./admission/plugin.ts";
 import type { RequestAuthenticator } from "./authentication/authenticator.ts";
 import type { ClusterState } from "./authorization/cluster-state.ts";
 import { createSystemObjects } from "./bootstrap/system-objects.ts";
+import { DebugSocket } from "./debug/debug-socket.ts";
+import { Profiling } from "./debug/profiling.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { OpenApiPaths } from "./discovery/openapi.ts";
 import { versionInfo } from "./discovery/version.ts";
 import { healthPaths, type HealthCheck } from "./health/health.ts";
+import { serverChecks } from "./health/server-checks.ts";
 import type { ConnectHandler } from "./http/connect-handler.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { formatNamed } from "./http/formats.ts";
@@ -98,9 +102,22 @@ export interface ApiServerOptions {
   readonly http2MaxStreamsPerConnection?: number;
   readonly corsAllowedOrigins?: readonly RegExp[];
   readonly strictTransportSecurity?: string;
+  /** Post-start hooks do not fail /livez this long after the start. */
+  readonly livezGraceMs?: number;
+  /** /debug/pprof; default true. */
+  readonly profiling?: boolean;
+  /** The same without authentication on a unix socket. */
+  readonly debugSocketPath?: string;
+  /** Of the health and readiness check of the store; default 10 s. */
+  readonly storeCheckTimeoutMs?: { health: number; readiness: number };
+  /** Deletes of one collection in flight at once. */
+  readonly deleteCollectionWorkers?: number;
   readonly shutdownDelayMs?: number;
   readonly shutdownSendRetryAfter?: boolean;
+  /** Longest wait for the requests in flight. */
   readonly shutdownGraceMs?: number;
+  /** Time over which active watches are ended; 0: at once. */
+  readonly shutdownWatchGraceMs?: number;
   readonly bookmarkIntervalMs?: number;
   readonly historyMs?: number;
   readonly historyBytes?: number;
@@ -144,7 +161,9 @@ class Server implements ApiServer {
   readonly #limiter: Limiter;
   readonly #invalidate: () => void;
   readonly #clock: Clock;
-  #state: "new" | "ready" | "draining" | "stopped" = "new";
+  readonly #debugSocket: DebugSocket | undefined;
+  #startedMs = 0;
+  #state: "new" | "ready" | "leaving" | "draining" | "stopped" = "new";
 
   constructor(private readonly options: ApiServerOptions) {
     const { store, logger } = options;
@@ -161,6 +180,9 @@ class Server implements ApiServer {
       admission,
       strategyFor: (group, resource) =>
         parts.strategyFor?.(group, resource) ?? builtin(group, resource),
+      ...(options.deleteCollectionWorkers
+        ? { deleteCollectionWorkers: options.deleteCollectionWorkers }
+        : {}),
       valueCodec: store.shared
         ? createValueCodec(options.storedEncoding ?? "protobuf")
         : jsonValueCodec,
@@ -227,6 +249,13 @@ class Server implements ApiServer {
       }),
       watches: () => this.#resources.watches,
     });
+    const profiling = new Profiling();
+    if (options.debugSocketPath)
+      this.#debugSocket = new DebugSocket(
+        options.debugSocketPath,
+        profiling,
+        logger,
+      );
     this.#invalidate = () => {
       discovery.invalidate();
       openApi.invalidate();
@@ -241,6 +270,7 @@ class Server implements ApiServer {
         ...openApi.paths(),
         ...metrics.paths(),
         ...healthPaths(() => this.#healthChecks()),
+        ...((options.profiling ?? true) ? profiling.paths() : []),
         {
           path: "/version",
           handle: (exchange, asked) => send(exchange, asked, versionInfo),
@@ -281,7 +311,9 @@ class Server implements ApiServer {
   }
 
   async start(): Promise<void> {
+    this.#startedMs = this.#clock.monotonic();
     await this.options.store.start();
+    await this.#debugSocket?.listen();
     await this.registry.start();
     await this.#parts.start?.();
     await this.#listener?.listen();
@@ -304,18 +336,32 @@ class Server implements ApiServer {
 
   async stop(): Promise<void> {
     if (this.#state === "stopped") return;
-    const { shutdownDelayMs = 0, shutdownGraceMs = 10_000 } = this.options;
+    const {
+      shutdownDelayMs = 0,
+      shutdownGraceMs = 10_000,
+      shutdownWatchGraceMs = 0,
+      shutdownSendRetryAfter = false,
+    } = this.options;
+    const started = this.#state !== "new";
+    this.#state = "leaving";
+    if (started && shutdownDelayMs > 0) await this.#sleep(shutdownDelayMs);
     this.#state = "draining";
-    if (shutdownDelayMs > 0) await this.#sleep(shutdownDelayMs);
-    this.#listener?.drain();
-    this.#resources.endWatches();
-    const until = this.#clock.monotonic() + shutdownGraceMs;
-    while (
-      this.#limiter.readOnlyInFlight + this.#limiter.mutatingInFlight > 0 &&
-      this.#clock.monotonic() < until
-    )
-      await this.#sleep(20);
+    if (!shutdownSendRetryAfter) this.#listener?.drain();
+    if (shutdownWatchGraceMs <= 0) this.#resources.endWatches();
+    await this.#until(
+      () => this.#limiter.readOnlyInFlight + this.#limiter.mutatingInFlight > 0,
+      shutdownGraceMs,
+    );
+    if (shutdownWatchGraceMs > 0) {
+      this.#resources.endWatches(shutdownWatchGraceMs * 0.8);
+      await this.#until(
+        () => this.#resources.watches > 0,
+        shutdownWatchGraceMs,
+      );
+      this.#resources.endWatches();
+    }
     this.#listener?.destroy();
+    this.#debugSocket?.close();
     await this.#parts.stop?.();
     this.registry.stop();
     await this.options.store.stop();
@@ -344,42 +390,26 @@ class Server implements ApiServer {
     this.#checks.push(check);
   }
 
+  async #until(busy: () => boolean, maxMs: number): Promise<void> {
+    const until = this.#clock.monotonic() + maxMs;
+    while (busy() && this.#clock.monotonic() < until) await this.#sleep(20);
+  }
+
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
 
   #healthChecks(): HealthCheck[] {
-    const { store } = this.options;
-    return [
-      { name: "ping", check: () => Promise.resolve() },
-      { name: "log", check: () => Promise.resolve() },
-      { name: "etcd", check: () => store.healthy() },
-      { name: "etcd-readiness", on: ["readyz"], check: () => store.healthy() },
-      {
-        name: "informer-sync",
-        on: ["readyz"],
-        check: () =>
-          this.registry.cache.lost
-            ? Promise.reject(this.registry.cache.lost)
-            : Promise.resolve(),
-      },
-      ...this.#checks,
-      {
-        name: "poststarthook/bootstrap-system-objects",
-        check: () =>
-          this.#state === "new"
-            ? Promise.reject(new Error("not finished"))
-            : Promise.resolve(),
-      },
-      {
-        name: "shutdown",
-        on: ["readyz"],
-        check: () =>
-          this.#state === "draining"
-            ? Promise.reject(new Error("process is shutting down"))
-            : Promise.resolve(),
-      },
-    ];
+    const { store, storeCheckTimeoutMs, livezGraceMs = 0 } = this.options;
+    return serverChecks({
+      store,
+      storeCheckTimeoutMs,
+      lost: this.registry.cache.lost,
+      others: this.#checks,
+      started: this.#state !== "new",
+      stopping: this.#state === "leaving" || this.#state === "draining",
+      livezGrace: this.#clock.monotonic() - this.#startedMs < livezGraceMs,
+    });
   }
 }
 

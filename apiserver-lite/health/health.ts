@@ -9,9 +9,11 @@ export interface HealthCheck {
   readonly on?: readonly ("healthz" | "livez" | "readyz")[];
   /** Rejects with the reason when it fails. */
   check(): Promise<void>;
+  /** Longer is a failure. Default 10 s. */
+  readonly timeoutMs?: number;
 }
 
-const timeoutMs = 10_000;
+const defaultTimeoutMs = 10_000;
 
 export function healthPaths(
   checks: () => readonly HealthCheck[],
@@ -47,13 +49,13 @@ async function answer(
   const lines: string[] = [];
   const failed: string[] = [];
   await Promise.all(
-    checks.map(async ({ name, check }, index) => {
+    checks.map(async ({ name, check, timeoutMs }, index) => {
       if (excluded.delete(name)) {
         lines[index] = `[+]${name} excluded: ok`;
         return;
       }
       try {
-        await bounded(check());
+        await bounded(check(), timeoutMs ?? defaultTimeoutMs);
         lines[index] = `[+]${name} ok`;
       } catch {
         failed.push(name);
@@ -88,7 +90,7 @@ async function answer(
   );
 }
 
-async function bounded(check: Promise<void>): Promise<void> {
+async function bounded(check: Promise<void>, timeoutMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   try {
     await Promise.race([

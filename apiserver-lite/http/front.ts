@@ -12,6 +12,7 @@ import type {
 } from "../../api/contracts.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type { RequestAuthenticator } from "../authentication/authenticator.ts";
+import { allottedMs, isLongRunning, within } from "./deadline.ts";
 import type { Exchange } from "./exchange.ts";
 import { formatNamed, jsonFormat, type OtherFormats } from "./formats.ts";
 import { impersonate } from "./impersonation.ts";
@@ -86,8 +87,8 @@ export class Front {
       const { options } = this;
       if (options.strictTransportSecurity)
         headers["strict-transport-security"] = options.strictTransportSecurity;
-      const refusal = options.refusing();
-      if (refusal) {
+      const refusal = as ? undefined : options.refusing();
+      if (refusal && !isHealthPath(exchange.url)) {
         headers["connection"] = "close";
         throw errors.tooManyRequests(
           "The apiserver is shutting down, please try again later.",
@@ -109,6 +110,10 @@ export class Front {
       );
       info = asked.info;
       release = options.limiter.enter(info, asked.user);
+      const longRunning = isLongRunning(info);
+      const limitMs = longRunning
+        ? 0
+        : allottedMs(asked.query, options.requestTimeoutMs);
       if (!as) await this.#authorize(asked);
       const handler =
         this.#exact.get(info.path) ??
@@ -118,7 +123,7 @@ export class Front {
         : info.resourceRequest
           ? options.resources.handle(exchange, asked)
           : Promise.reject(this.#unknownPath(info.path));
-      if (running) await running;
+      if (running) await (longRunning ? running : within(running, limitMs));
     } catch (error) {
       this.#fail(exchange, headers, error);
     } finally {
@@ -344,6 +349,11 @@ export class Front {
       exchange.destroy();
     }
   }
+}
+
+/** Asked for until the very end. */
+function isHealthPath(url: string): boolean {
+  return /^\/(readyz|livez|healthz)/.test(url);
 }
 
 const anonymousUser: UserInfo = Object.freeze({

@@ -2,10 +2,10 @@
 // log, exec …) and system:masters do not count.
 import { errors } from "../../api/errors.ts";
 import type { UserInfo } from "../../api/contracts.ts";
+import { isLongRunning } from "./deadline.ts";
 import type { RequestInfo } from "./request-info.ts";
 
 const readOnly = new Set(["get", "list", "watch"]);
-const longRunning = new Set(["exec", "attach", "portforward", "proxy", "log"]);
 
 export class Limiter {
   readOnlyInFlight = 0;
@@ -19,8 +19,7 @@ export class Limiter {
 
   /** Throws ApiError 429; gives the way to leave. */
   enter(info: RequestInfo, user: UserInfo): (() => void) | undefined {
-    if (info.verb === "watch" || longRunning.has(info.subresource))
-      return undefined;
+    if (isLongRunning(info)) return undefined;
     const reads = !info.resourceRequest || readOnly.has(info.verb);
     const max = reads ? this.maxReadOnly : this.maxMutating;
     const now = reads ? this.readOnlyInFlight : this.mutatingInFlight;

@@ -208,8 +208,11 @@ export class Listener {
       this.#peerOf(session?.socket as Socket | undefined, session),
     );
     const { goawayChance } = this.options;
-    if (goawayChance > 0 && session && Math.random() < goawayChance)
+    if (goawayChance > 0 && session && Math.random() < goawayChance) {
+      // The client connects anew at once; what is under way on this connection is finished.
+      session.goaway(constants.NGHTTP2_NO_ERROR);
       stream.once("close", () => session.close());
+    }
     this.options.handle(exchange);
   }
 

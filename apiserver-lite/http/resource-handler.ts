@@ -65,9 +65,9 @@ export class ResourceHandler {
     this.#connect = new ConnectServing(options.registry, options.connect);
   }
 
-  /** Ends all watches (shutdown). */
-  endWatches(): void {
-    this.#watches.endAll();
+  /** Ends all watches (shutdown), spread over `overMs`. */
+  endWatches(overMs = 0): void {
+    this.#watches.endAll(overMs);
   }
 
   get watches(): number {

@@ -30,8 +30,14 @@ export class WatchServing {
 
   constructor(private readonly options: WatchServingOptions) {}
 
-  endAll(): void {
-    for (const end of [...this.#watches]) end();
+  /** Spread over `overMs`, so that the clients do not all come back at once. */
+  endAll(overMs = 0): void {
+    const ends = [...this.#watches];
+    const { clock } = this.options.registry;
+    for (const [index, end] of ends.entries()) {
+      if (overMs <= 0) end();
+      else clock.after((overMs * index) / ends.length, end);
+    }
   }
 
   get size(): number {

@@ -2,7 +2,7 @@
 // answers instead of an upgrade is passed on as a complete plain answer and ends the connection, so that nothing the
 // client sends afterwards can reach the agent.
 import type { ClientRequest, IncomingMessage } from "node:http";
-import type { Duplex, Readable } from "node:stream";
+import type { Duplex, Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
 import { ApiError, errors } from "../../api/errors.ts";
@@ -14,6 +14,7 @@ import type {
 } from "../http/connect-handler.ts";
 import { dialError, Dialer, type DialerOptions } from "./dialer.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
+import { createThrottle } from "./throttle.ts";
 import { proxyTarget, readPod, type ProxyTarget } from "./target.ts";
 
 export interface ProxyHandlerOptions extends DialerOptions {
@@ -21,6 +22,8 @@ export interface ProxyHandlerOptions extends DialerOptions {
   readonly logger: Logger;
   /** Which of a node's addresses to use, best first. */
   readonly addressTypes?: readonly string[];
+  /** Of each connection in each direction; 0 or undefined: no limit. */
+  readonly maxBytesPerSecond?: number;
 }
 
 /** An agent's or pod's complete answer to an upgrade is kept in memory up to this. */
@@ -96,7 +99,10 @@ export class ProxyHandler implements ConnectHandler {
         : responseHeaders(answer.headers);
       const sink = response.start(answer.statusCode ?? 502, passed);
       // The client's leaving is no error; a broken source must break the answer too.
-      await pipeline(answer, sink).catch(() => {
+      const throttle = this.#throttle();
+      await (
+        throttle ? pipeline(answer, throttle, sink) : pipeline(answer, sink)
+      ).catch(() => {
         answer.destroy();
         sink.destroy();
       });
@@ -140,6 +146,13 @@ export class ProxyHandler implements ConnectHandler {
     const { answer, backend, head: backendHead } = await outcome;
     if (backend) this.#join(socket, head, answer, backend, backendHead);
     else await passAnswerOn(answer, socket);
+  }
+
+  #throttle(): Transform | undefined {
+    const { maxBytesPerSecond = 0 } = this.#options;
+    return maxBytesPerSecond > 0
+      ? createThrottle(maxBytesPerSecond)
+      : undefined;
   }
 
   #target(request: ConnectRequest): ProxyTarget {
@@ -196,14 +209,19 @@ export class ProxyHandler implements ConnectHandler {
     ] as const) {
       this.#tunnels.add(from);
       from.on("error", () => to.destroy());
+      const throttle = this.#throttle();
       from.once("close", () => {
         this.#tunnels.delete(from);
         // What the other side still has to send is sent.
+        if (throttle && from.readableEnded) return;
         if (!to.destroyed) to.end();
         if (from.readableEnded) return;
         to.destroy();
       });
-      from.pipe(to);
+      if (throttle) {
+        to.once("close", () => throttle.destroy());
+        from.pipe(throttle).pipe(to);
+      } else from.pipe(to);
     }
   }
 }

@@ -5,8 +5,7 @@ import { Call } from "./call.ts";
 import { remove } from "./delete.ts";
 import { list, listQueryOf, type Listed } from "./list.ts";
 
-/** Deletes in flight at once: they share commits of the store. */
-const workers = 64;
+const defaultWorkers = 64;
 
 /** Returns what was selected, as the list of the answer. The first error stops it. */
 export async function removeCollection(
@@ -35,6 +34,7 @@ export async function removeCollection(
       }
     }
   };
-  await Promise.all(Array.from({ length: workers }, run));
+  const length = call.registry.options.deleteCollectionWorkers;
+  await Promise.all(Array.from({ length: length ?? defaultWorkers }, run));
   return listed;
 }

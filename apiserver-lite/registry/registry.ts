@@ -30,6 +30,8 @@ export interface RegistryOptions {
   /** Events are removed this long after their last write. Default 1 h. */
   readonly eventTtlSeconds?: number;
   readonly valueCodec?: ValueCodec;
+  /** Deletes of one collection in flight at once; they share commits of the store. Default 64. */
+  readonly deleteCollectionWorkers?: number;
   readonly historyMs?: number;
   readonly historyBytes?: number;
 }

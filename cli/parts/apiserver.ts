@@ -128,6 +128,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   let proxy: ProxyHandler | undefined;
   let unfollow = (): void => undefined;
   const catalogue = builtinCatalogue();
+  const debugSocketPath = values.optionalText("debug-socket-path");
   const sts = hsts(values.list("strict-transport-security-directives"));
   const maxStreams = values.number("http2-max-streams-per-connection");
   const featureGates = Object.fromEntries(
@@ -170,6 +171,21 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
     corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
     ...(sts ? { strictTransportSecurity: sts } : {}),
+    livezGraceMs: values.number("livez-grace-period"),
+    profiling: values.flag("profiling"),
+    ...(debugSocketPath ? { debugSocketPath } : {}),
+    storeCheckTimeoutMs: {
+      health: values.number("etcd-healthcheck-timeout"),
+      readiness: values.number("etcd-readycheck-timeout"),
+    },
+    // The reference's default of one worker would only be slow: deletes in flight share commits.
+    ...(values.isSet("delete-collection-workers")
+      ? { deleteCollectionWorkers: values.number("delete-collection-workers") }
+      : {}),
+    shutdownGraceMs: values.number("request-timeout"),
+    shutdownWatchGraceMs: values.number(
+      "shutdown-watch-termination-grace-period",
+    ),
     shutdownDelayMs: values.number("shutdown-delay-duration"),
     shutdownSendRetryAfter: values.flag("shutdown-send-retry-after"),
     parts(state) {
@@ -185,7 +201,14 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           { plugins: admission.missing },
           "these admission plugins are not there yet",
         );
-      proxy = pki && new ProxyHandler({ state, logger, ...dialing(pki) });
+      proxy =
+        pki &&
+        new ProxyHandler({
+          state,
+          logger,
+          maxBytesPerSecond: values.number("max-connection-bytes-per-sec"),
+          ...dialing(pki),
+        });
       return {
         authenticators: [made.authenticator],
         authorizer: made.authorizer,

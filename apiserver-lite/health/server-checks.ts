@@ -1,0 +1,57 @@
+// The API server's own named checks, from how it is now.
+import type { Store } from "../../storage/store.ts";
+import type { HealthCheck } from "./health.ts";
+
+export interface ServerCondition {
+  readonly store: Pick<Store, "healthy">;
+  readonly storeCheckTimeoutMs:
+    { health: number; readiness: number } | undefined;
+  /** The watch cache has lost the store's events. */
+  readonly lost: Error | undefined;
+  readonly others: readonly HealthCheck[];
+  /** The post-start hooks have run. */
+  readonly started: boolean;
+  readonly stopping: boolean;
+  /** Post-start hooks do not fail /livez yet. */
+  readonly livezGrace: boolean;
+}
+
+const hooks = "poststarthook/bootstrap-system-objects";
+const ok = (): Promise<void> => Promise.resolve();
+
+function unless(problem: string | Error | undefined | false) {
+  return (): Promise<void> =>
+    problem
+      ? Promise.reject(problem instanceof Error ? problem : new Error(problem))
+      : ok();
+}
+
+export function serverChecks(server: ServerCondition): HealthCheck[] {
+  const { store, storeCheckTimeoutMs: timeouts, livezGrace } = server;
+  const healthy = (): Promise<void> => store.healthy();
+  const hooksRun = unless(!server.started && "not finished");
+  return [
+    { name: "ping", check: ok },
+    { name: "log", check: ok },
+    {
+      name: "etcd",
+      check: healthy,
+      ...(timeouts ? { timeoutMs: timeouts.health } : {}),
+    },
+    {
+      name: "etcd-readiness",
+      on: ["readyz"],
+      check: healthy,
+      ...(timeouts ? { timeoutMs: timeouts.readiness } : {}),
+    },
+    { name: "informer-sync", on: ["readyz"], check: unless(server.lost) },
+    ...server.others,
+    { name: hooks, on: ["healthz", "readyz"], check: hooksRun },
+    { name: hooks, on: ["livez"], check: livezGrace ? ok : hooksRun },
+    {
+      name: "shutdown",
+      on: ["readyz"],
+      check: unless(server.stopping && "process is shutting down"),
+    },
+  ];
+}

@@ -1,0 +1,277 @@
+// Limits and life cycle on real sockets: request timeouts, the order of a shutdown, grace after the start, GOAWAY,
+// profiling and the debug socket.
+import * as fs from "node:fs";
+import { connect, type ClientHttp2Session } from "node:http2";
+import { request } from "node:http";
+import * as path from "node:path";
+import type { AdmissionPlugin } from "../../../apiserver-lite/admission/plugin.ts";
+import { createThrottle } from "../../../apiserver-lite/proxy/throttle.ts";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  YEAR_MS,
+} from "../../../api/pki/certificate.ts";
+import { freePort } from "../../support/free-port.ts";
+import { eventually } from "../../support/eventually.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+import {
+  configMap,
+  configMaps,
+  startTestServer,
+  type TestServer,
+} from "./support.ts";
+
+const tempDirectory = useTempDirectories();
+const servers: TestServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+async function start(
+  options: Parameters<typeof startTestServer>[0],
+): Promise<TestServer> {
+  const server = await startTestServer(options);
+  servers.push(server);
+  return server;
+}
+
+/** Writes wait until they are let go. */
+function gate(): { plugin: AdmissionPlugin; open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return {
+    open,
+    plugin: {
+      name: "Gate",
+      validate: ({ name }: { name: string }) =>
+        name.startsWith("slow") ? opened : undefined,
+    } as unknown as AdmissionPlugin,
+  };
+}
+
+describe("request timeouts", () => {
+  it.each([
+    ["the server's", { requestTimeoutMs: 100 }, ""],
+    ["the request's", {}, "?timeout=100ms"],
+    [
+      "the server's when the request's is longer",
+      { requestTimeoutMs: 100 },
+      "?timeout=1h",
+    ],
+  ])("ends a request after %s", async (_name, options, query) => {
+    const { plugin, open } = gate();
+    const { call } = await start({
+      ...options,
+      parts: () => ({ admission: [plugin] }),
+    });
+    const answer = await call("POST", configMaps + query, configMap("slow"));
+    expect(answer.status).toBe(504);
+    expect(answer.body).toMatchObject({
+      kind: "Status",
+      status: "Failure",
+      reason: "Timeout",
+      message: "Timeout: request did not complete within the allotted timeout",
+      code: 504,
+    });
+    open();
+    // The connection and the server are as good as before.
+    await eventually(async () => {
+      const { status } = await call("GET", `${configMaps}/slow`);
+      return status === 200;
+    });
+  });
+
+  it("leaves watches alone", async () => {
+    const { call, watch } = await start({ requestTimeoutMs: 50 });
+    const reader = await watch(`${configMaps}?watch=1&timeout=50ms`);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await call("POST", configMaps, configMap("late"));
+    expect(await reader.take(1)).toEqual(["ADDED late"]);
+    reader.close();
+  });
+
+  it("refuses a timeout that is no duration", async () => {
+    const { call } = await start({});
+    const { status, body } = await call("GET", `${configMaps}?timeout=soon`);
+    expect(status).toBe(400);
+    expect(body.message).toBe(
+      'invalid timeout specified in the request URL - time: invalid duration "soon"',
+    );
+  });
+});
+
+describe("shutdown", () => {
+  it("serves on, not ready, during the delay", async () => {
+    const { server, call } = await start({ shutdownDelayMs: 400 });
+    const stopped = server.stop();
+    expect((await call("GET", "/readyz")).status).toBe(500);
+    expect((await call("GET", "/readyz?verbose")).text).toContain(
+      "[-]shutdown failed: reason withheld",
+    );
+    for (const path of ["/livez", "/healthz"])
+      expect((await call("GET", path)).status).toBe(200);
+    expect((await call("POST", configMaps, configMap("a"))).status).toBe(201);
+    await stopped;
+  });
+
+  it("answers 429 until what is in flight has finished", async () => {
+    const { plugin, open } = gate();
+    const { server, call } = await start({
+      shutdownSendRetryAfter: true,
+      parts: () => ({ admission: [plugin] }),
+    });
+    const slow = call("POST", configMaps, configMap("slow"));
+    await eventually(async () => {
+      const { text } = await call("GET", "/metrics");
+      return /inflight_requests\{[^}]*mutating"[^}]*\} 1/.test(text);
+    });
+    const stopped = server.stop();
+    const refused = await call("GET", configMaps);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("retry-after")).toBe("5");
+    expect(refused.headers.get("connection")).toBe("close");
+    expect((await call("GET", "/livez")).status).toBe(200);
+    open();
+    expect((await slow).status).toBe(201);
+    await stopped;
+  });
+
+  it("ends watches at once, or over their grace period", async () => {
+    for (const [shutdownWatchGraceMs, least] of [
+      [0, 0],
+      [500, 150],
+    ] as const) {
+      const { server, watch } = await start({ shutdownWatchGraceMs });
+      const readers = await Promise.all(
+        Array.from({ length: 4 }, () => watch("/api/v1/nodes?watch=1")),
+      );
+      const startedMs = performance.now();
+      const stopped = server.stop();
+      for (const reader of readers) expect(await reader.next()).toBeUndefined();
+      const tookMs = performance.now() - startedMs;
+      expect(tookMs).toBeGreaterThanOrEqual(least);
+      expect(tookMs).toBeLessThan(5_000);
+      await stopped;
+    }
+  });
+});
+
+it("does not fail /livez for hooks within the grace period", async () => {
+  for (const [livezGraceMs, status] of [
+    [0, 500],
+    [60_000, 200],
+  ] as const) {
+    const port = await freePort();
+    let seen: number[] = [];
+    await start({
+      livezGraceMs,
+      port,
+      parts: () => ({
+        bootstrap: async () => {
+          seen = await Promise.all(
+            ["/livez", "/readyz"].map(
+              async (path) =>
+                (await fetch(`http://127.0.0.1:${port}${path}`)).status,
+            ),
+          );
+        },
+      }),
+    });
+    expect(seen).toEqual([status, 500]);
+  }
+});
+
+it("asks HTTP/2 clients to connect anew", async () => {
+  const validity = { nowMs: Date.now(), validityMs: YEAR_MS };
+  const authority = createCertificateAuthority({
+    subject: { commonName: "ca" },
+    ...validity,
+  });
+  const serving = issueCertificate(authority, {
+    subject: { commonName: "server" },
+    ipAddresses: ["127.0.0.1"],
+    usages: ["server auth"],
+    ...validity,
+  });
+  const { server } = await start({
+    goawayChance: 1,
+    tls: { cert: serving.certificate, key: serving.key },
+  });
+  const session: ClientHttp2Session = connect(
+    `https://127.0.0.1:${server.port}`,
+    { rejectUnauthorized: false },
+  );
+  const away = new Promise((resolve) => session.once("goaway", resolve));
+  const stream = session.request({ ":path": "/version" });
+  const status = await new Promise((resolve) =>
+    stream.once("response", (headers) => resolve(headers[":status"])),
+  );
+  stream.resume();
+  expect(status).toBe(200);
+  expect(await away).toBe(0);
+  session.destroy();
+});
+
+describe("profiling", () => {
+  it("records the CPU and shows the heap", async () => {
+    const { call } = await start({});
+    const index = await call("GET", "/debug/pprof/");
+    expect(index.text).toContain("/debug/pprof/profile");
+    const cpu = await call("GET", "/debug/pprof/profile?seconds=0.1");
+    expect(cpu.status).toBe(200);
+    expect(cpu.body.nodes.length).toBeGreaterThan(0);
+    const allocs = await call("GET", "/debug/pprof/allocs?seconds=0.05");
+    expect(allocs.body.head).toBeDefined();
+    expect((await call("GET", "/debug/pprof/goroutine")).text).toMatch(
+      /active resources/,
+    );
+    expect((await call("GET", "/debug/pprof/nothing")).status).toBe(404);
+    expect((await call("GET", "/debug/pprof/profile?seconds=x")).status).toBe(
+      400,
+    );
+  });
+
+  it("is authorized, and absent when it is off", async () => {
+    const denied = await start({
+      parts: () => ({
+        authorizer: {
+          authorize: () => ({ decision: "noOpinion", reason: "" }),
+        } as never,
+      }),
+    });
+    expect((await denied.call("GET", "/debug/pprof/")).status).toBe(403);
+    const off = await start({ profiling: false });
+    expect((await off.call("GET", "/debug/pprof/")).status).toBe(404);
+  });
+
+  it("answers on the debug socket, its owner's only", async () => {
+    const socketPath = path.join(tempDirectory(), "debug.sock");
+    await start({ debugSocketPath: socketPath });
+    expect(fs.statSync(socketPath).mode & 0o777).toBe(0o600);
+    const get = (target: string): Promise<{ status: number; text: string }> =>
+      new Promise((resolve, reject) => {
+        request({ socketPath, path: target }, (response) => {
+          let text = "";
+          response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+          response.on("end", () =>
+            resolve({ status: response.statusCode ?? 0, text }),
+          );
+        })
+          .on("error", reject)
+          .end();
+      });
+    expect((await get("/debug/pprof/cmdline")).text).toContain("\0");
+    expect((await get("/api/v1/secrets")).status).toBe(404);
+  });
+});
+
+it("throttles a connection to its rate, with all bytes in order", async () => {
+  const throttle = createThrottle(10_000);
+  const sent = Buffer.alloc(4_000, "0123456789");
+  const startedMs = performance.now();
+  throttle.end(sent);
+  const got: Buffer[] = [];
+  for await (const piece of throttle as AsyncIterable<Buffer>) got.push(piece);
+  expect(Buffer.concat(got).equals(sent)).toBe(true);
+  expect(performance.now() - startedMs).toBeGreaterThan(250);
+});
