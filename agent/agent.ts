@@ -55,6 +55,7 @@ import { ProbeManager } from "./probes/probe-manager.ts";
 import { ServiceAccountTokens } from "./volumes/service-account-tokens.ts";
 import { VolumeManager } from "./volumes/volume-manager.ts";
 import { FileSource } from "./sources/file-source.ts";
+import type { PodSpecValidator } from "./sources/static-pod.ts";
 import { UrlSource } from "./sources/url-source.ts";
 import { MirrorPods } from "./status/mirror-pods.ts";
 import { terminationMessage } from "./status/termination-message.ts";
@@ -72,6 +73,8 @@ export interface AgentOptions {
   onOtherManifests?: (
     byFile: ReadonlyMap<string, readonly AnyObject[]>,
   ) => void;
+  /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */
+  validatePodSpec?: PodSpecValidator;
 }
 
 export interface Agent extends NodeAgentView {
@@ -79,6 +82,8 @@ export interface Agent extends NodeAgentView {
   /** Resolves when the sources were first read; does not wait for the runtime or the API server. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Tells of a manifest that can't be used, in the log and as an Event of the node. The message names the file. */
+  manifestProblem(file: string, message: string): void;
 }
 
 export function createAgent(options: AgentOptions): Agent {
@@ -370,7 +375,8 @@ class NodeAgent implements Agent {
           this.#complete.add("http");
           this.#setStatic();
         },
-        onProblem: (url, message) => this.#manifestProblem(url, message),
+        onProblem: (url, message) => this.manifestProblem(url, message),
+        validateSpec: this.#options.validatePodSpec,
       });
       void this.#urlSource.start();
     } else this.#complete.add("http");
@@ -394,7 +400,8 @@ class NodeAgent implements Agent {
           this.#objects.setLocal([...byFile.values()].flat());
           this.#options.onOtherManifests?.(byFile);
         },
-        onProblem: (file, message) => this.#manifestProblem(file, message),
+        onProblem: (file, message) => this.manifestProblem(file, message),
+        validateSpec: this.#options.validatePodSpec,
       });
       await this.#fileSource.start();
     } else this.#complete.add("file");
@@ -504,7 +511,7 @@ class NodeAgent implements Agent {
     this.#workers.endOrphans((source) => this.#complete.has(source));
   }
 
-  #manifestProblem(file: string, message: string): void {
+  manifestProblem(file: string, message: string): void {
     this.#logger.error({ file }, message);
     this.#context.events.node(
       "Warning",

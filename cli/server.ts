@@ -40,6 +40,7 @@ import { startApiPart } from "./parts/apiserver.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { startHealthPort, type HealthPort } from "./parts/health-port.ts";
 import { makeDirectory } from "./parts/directories.ts";
+import { validatePodSpec } from "../apiserver-lite/resources/core/pod-spec-validation.ts";
 import { ManifestObjects } from "./parts/manifest-objects.ts";
 import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
@@ -321,6 +322,8 @@ export async function startServer(
         dataDirectory,
         clock,
         logger: logger.child({ part: "manifests" }),
+        onProblem: (file, message) =>
+          agent?.agent.manifestProblem(file, message),
       });
       stops.push(() => objects.stop());
       const { startAgentPart } = await agentModule;
@@ -343,6 +346,7 @@ export async function startServer(
         clock,
         logger,
         onOtherManifests: (byFile) => objects.set(byFile),
+        validatePodSpec,
       });
       const started = agent;
       stops.push(() => started.stop());

@@ -18,20 +18,12 @@ const minimumGraceSeconds = 2;
 export class PodEnding {
   readonly #context: PodContext;
   readonly #pod: Pod;
-  readonly #reason: string | undefined;
   #deadlineMs: number;
   readonly #shortened = new Set<() => void>();
 
-  /** `reason` is appended to the Killing event, e.g. why it was evicted. */
-  constructor(
-    context: PodContext,
-    pod: Pod,
-    graceSeconds: number,
-    reason?: string,
-  ) {
+  constructor(context: PodContext, pod: Pod, graceSeconds: number) {
     this.#context = context;
     this.#pod = pod;
-    this.#reason = reason;
     this.#deadlineMs = context.clock.monotonic() + graceSeconds * 1000;
   }
 
@@ -69,7 +61,7 @@ export class PodEnding {
       Math.max(0, (this.#deadlineMs - clock.monotonic()) / 1000);
     const ending = endContainer(this.#context, this.#pod, status, runtimePod, {
       remainingSeconds,
-      message: this.#reason ?? `Stopping container ${status.name}`,
+      message: `Stopping container ${status.name}`,
       onShorten: (notify) => {
         this.#shortened.add(notify);
         return () => this.#shortened.delete(notify);

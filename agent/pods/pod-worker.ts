@@ -451,9 +451,8 @@ export class PodWorker {
   async #endContainers(
     runtimePod: RuntimePod,
     seconds: number,
-    reason?: string,
   ): Promise<RuntimePod> {
-    this.#ending = new PodEnding(this.#context, this.#pod, seconds, reason);
+    this.#ending = new PodEnding(this.#context, this.#pod, seconds);
     try {
       await this.#ending.run(runtimePod);
     } finally {
@@ -494,11 +493,7 @@ export class PodWorker {
       probes.stopLiveness(this.uid);
       this.#report(runtimePod, true);
       const seconds = this.#end?.graceSeconds ?? graceSeconds(this.#pod);
-      this.#left = await this.#endContainers(
-        runtimePod,
-        seconds,
-        this.#end?.failure?.message,
-      );
+      this.#left = await this.#endContainers(runtimePod, seconds);
     }
     const ended = this.#left;
     const goes = this.#removed || !!this.#pod.metadata.deletionTimestamp;
@@ -550,6 +545,9 @@ export class PodWorker {
     this.#onGone();
   }
 
+  /** Being removed just now: the runtime refuses a second removal at the same time. */
+  readonly #pruning = new Set<string>();
+
   /** Of each container only so many dead ones are kept, and no dead sandbox without containers. */
   #pruneDead(name: string, runtimePod: RuntimePod): void {
     const { runtime, config, hostFiles, logger } = this.#context;
@@ -558,7 +556,7 @@ export class PodWorker {
     );
     const surplus = runs
       .slice(1 + config.maximumDeadContainersPerContainer)
-      .filter(({ state }) => state === "exited");
+      .filter(({ state, id }) => state === "exited" && !this.#pruning.has(id));
     const kept = new Set(
       runtimePod.containers
         .filter((container) => !surplus.includes(container))
@@ -570,7 +568,10 @@ export class PodWorker {
     if (surplus.length + sandboxes.length === 0) return;
     const { name: podName, namespace = "default" } = this.#pod.metadata;
     const work = surplus.map(async (container) => {
-      await runtime.removeContainer(container.id);
+      this.#pruning.add(container.id);
+      await runtime
+        .removeContainer(container.id)
+        .finally(() => this.#pruning.delete(container.id));
       await hostFiles.unlinkContainerLog(
         podName,
         namespace,

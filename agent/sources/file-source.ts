@@ -14,7 +14,7 @@ import {
   fileStamp,
   readManifestFile,
 } from "./manifest-reader.ts";
-import { staticPod } from "./static-pod.ts";
+import { staticPod, type PodSpecValidator } from "./static-pod.ts";
 
 export interface FileSourceOptions {
   path: string;
@@ -29,6 +29,7 @@ export interface FileSourceOptions {
   /** Objects of other kinds by file; files without any are left out. */
   onOthers?: (byFile: ReadonlyMap<string, readonly AnyObject[]>) => void;
   onProblem: (file: string, message: string) => void;
+  validateSpec?: PodSpecValidator | undefined;
 }
 
 interface FileState {
@@ -165,6 +166,7 @@ export class FileSource {
                 source: "file",
                 origin: file,
                 nowMs,
+                validateSpec: this.#options.validateSpec,
               }),
             ),
           );

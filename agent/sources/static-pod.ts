@@ -18,7 +18,14 @@ export interface StaticPodOptions {
   /** The file or URL it came from; part of the uid. */
   origin: string;
   nowMs: number;
+  /** The API server's own rules, where there is one: a pod that they refuse is not run. */
+  validateSpec?: PodSpecValidator | undefined;
 }
+
+export type PodSpecValidator = (
+  field: string,
+  spec: Pod["spec"],
+) => readonly { field: string; detail: string }[];
 
 /** Throws with the field and what is wrong. `manifest` is not changed. */
 export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
@@ -61,6 +68,8 @@ export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
       { operator: "Exists", effect: "NoExecute" },
     ];
   applyDefaults(pod, { group: "", version: "v1", kind: "Pod" });
+  const refused = options.validateSpec?.("spec", pod.spec) ?? [];
+  if (refused.length > 0) throw new FieldProblems(refused);
   return pod;
 }
 

@@ -7,7 +7,7 @@ import {
   maxManifestBytes,
   parseManifestText,
 } from "./manifest-reader.ts";
-import { staticPod } from "./static-pod.ts";
+import { staticPod, type PodSpecValidator } from "./static-pod.ts";
 
 export interface UrlSourceOptions {
   url: string;
@@ -18,6 +18,7 @@ export interface UrlSourceOptions {
   logger: Logger;
   onPods: (pods: readonly Pod[]) => void;
   onProblem: (url: string, message: string) => void;
+  validateSpec?: PodSpecValidator | undefined;
 }
 
 export class UrlSource {
@@ -78,6 +79,7 @@ export class UrlSource {
             source: "http",
             origin: url,
             nowMs,
+            validateSpec: this.#options.validateSpec,
           });
         }),
       );

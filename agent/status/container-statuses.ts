@@ -177,10 +177,9 @@ export function terminated(
       exitCode: container.exitCode,
       reason,
       ...(container.message ? { message: container.message } : {}),
-      startedAt:
-        container.startedAtMs > 0 ? formatTime(container.startedAtMs) : null,
-      finishedAt:
-        container.finishedAtMs > 0 ? formatTime(container.finishedAtMs) : null,
+      // A container that never ran says so by the epoch, as the reference's does.
+      startedAt: formatTime(container.startedAtMs),
+      finishedAt: formatTime(container.finishedAtMs),
       containerID: `${runtimeName}://${container.id}`,
     } as ContainerState["terminated"] & object,
   };

@@ -122,9 +122,15 @@ function endMissing(
       };
   };
   const started = statuses.some(ran);
-  const lastInit = initStatuses.findLastIndex(ran);
-  if (started || lastInit === initStatuses.length - 1) statuses.forEach(end);
-  initStatuses.slice(0, started ? undefined : lastInit + 1).forEach(end);
+  const lastRan = initStatuses.findLastIndex(ran);
+  const last = initStatuses.at(-1);
+  const initialized =
+    started ||
+    !last ||
+    last.started === true ||
+    (last.state?.terminated ?? last.lastState?.terminated)?.exitCode === 0;
+  if (initialized) statuses.forEach(end);
+  initStatuses.slice(0, initialized ? undefined : lastRan + 1).forEach(end);
 }
 
 function podIPs({

@@ -1,6 +1,10 @@
 // The node agent as a part: the runtime, the agent itself and its ports.
 import type { Logger } from "pino";
-import { createAgent, type Agent } from "../../agent/agent.ts";
+import {
+  createAgent,
+  type Agent,
+  type AgentOptions,
+} from "../../agent/agent.ts";
 import type { AgentConfig } from "../../agent/config.ts";
 import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
@@ -44,6 +48,7 @@ export interface AgentPartOptions {
   onOtherManifests?: (
     byFile: ReadonlyMap<string, readonly AnyObject[]>,
   ) => void;
+  validatePodSpec?: AgentOptions["validatePodSpec"];
 }
 
 export interface AgentPart {
@@ -161,6 +166,9 @@ export async function startAgentPart(
     ...(client ? { client } : {}),
     ...(options.onOtherManifests
       ? { onOtherManifests: options.onOtherManifests }
+      : {}),
+    ...(options.validatePodSpec
+      ? { validatePodSpec: options.validatePodSpec }
       : {}),
   });
   let server: AgentServer | undefined;

@@ -24,6 +24,8 @@ export interface ManifestObjectsOptions {
   dataDirectory: string;
   clock: Clock;
   logger: Logger;
+  /** An object that can't be applied; told once until its text, or what is wrong with it, changes. */
+  onProblem: (file: string, message: string) => void;
 }
 
 /** Enough to find an applied object again. */
@@ -59,7 +61,8 @@ export class ManifestObjects {
   readonly #file: string;
   /** By key: what was applied, with the text that was applied; "" after a restart. */
   #applied: Map<string, { object: AppliedObject; text: string }> | undefined;
-  #wanted: readonly AnyObject[] | undefined;
+  #wanted: readonly { file: string; object: AnyObject }[] | undefined;
+  #problems = new Set<string>();
   #working = false;
   #again = false;
   #stopped = false;
@@ -74,7 +77,9 @@ export class ManifestObjects {
 
   /** The complete set of the directory; replaces the one before. */
   set(byFile: ReadonlyMap<string, readonly AnyObject[]>): void {
-    this.#wanted = [...byFile.values()].flat();
+    this.#wanted = [...byFile].flatMap(([file, objects]) =>
+      objects.map((object) => ({ file, object })),
+    );
     this.#retryMs = firstRetryMs;
     this.#start();
   }
@@ -108,11 +113,14 @@ export class ManifestObjects {
     const applied = this.#applied;
     const rank = ({ kind = "" }: AnyObject): number =>
       (order.indexOf(kind) + order.length + 1) % (order.length + 1);
-    const wanted = [...(this.#wanted ?? [])].sort((a, b) => rank(a) - rank(b));
+    const wanted = [...(this.#wanted ?? [])].sort(
+      (a, b) => rank(a.object) - rank(b.object),
+    );
+    const problems = new Set<string>();
     const keep = new Set<string>();
     let failed = 0;
     let changed = false;
-    for (const object of wanted) {
+    for (const { file, object } of wanted) {
       const text = JSON.stringify(object);
       try {
         const { ref, identity } = await this.#identify(object);
@@ -138,10 +146,11 @@ export class ManifestObjects {
         );
       } catch (err) {
         failed++;
-        logger.warn(
-          { err, kind: object.kind, name: object.metadata?.name },
-          "a manifest's object could not be applied; trying again",
-        );
+        const why = err instanceof Error ? err.message : String(err);
+        const message = `${file}: ${object.kind} ${object.metadata?.name ?? ""} could not be applied, trying again: ${why}`;
+        problems.add(message);
+        if (!this.#problems.has(message))
+          this.#options.onProblem(file, message);
       }
     }
     // An object that could not be identified may be one that is known: nothing is pruned before all are.
@@ -173,6 +182,7 @@ export class ManifestObjects {
       applied.delete(key);
       changed = true;
     }
+    this.#problems = problems;
     if (changed) await this.#save();
     if (failed > 0 && !this.#stopped) {
       this.#retry = clock.after(this.#retryMs, () => this.#start());

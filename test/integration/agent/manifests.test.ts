@@ -171,3 +171,34 @@ test("huge files, link loops and editors' files", async () => {
   await eventually(() => names().join() === "half-n1");
   expect(problems).toHaveLength(2);
 });
+
+test("a pod that the API server's rules refuse is reported with file and line, and not run", async () => {
+  await source.stop();
+  source = new FileSource({
+    path: directory,
+    nodeName: "n1",
+    checkFrequencyMs: 1000,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+    acceptsKind: () => true,
+    onPods: (found) => (pods = found),
+    onProblem: (_file, message) =>
+      problems.push(message.replaceAll(directory, "DIR")),
+    validateSpec: (field, spec) =>
+      spec.containers[0]!.name === "A_"
+        ? [{ field: `${field}.containers[0].name`, detail: "Invalid value" }]
+        : [],
+  });
+  await write("good.yaml", pod("good"));
+  await write("bad.yaml", pod("bad").replace("name: a\n", "name: A_\n"));
+  await source.start();
+  await eventually(() => problems.length > 0, { what: "the report" });
+  expect(problems).toEqual([
+    "DIR/bad.yaml:7: spec.containers[0].name: Invalid value",
+  ]);
+  expect(names()).toEqual(["good-n1"]);
+  await write("bad.yaml", pod("bad"));
+  await eventually(() => names().join() === "bad-n1,good-n1", {
+    what: "the mended pod",
+  });
+});

@@ -299,6 +299,12 @@ test.each<[string, Pod, (pod: Pod) => ContainerStatus[], string[]]>([
     () => [],
     ["PodInitializing", "PodInitializing"],
   ],
+  [
+    "an init container that failed",
+    withInit,
+    (p) => [containerOf(p, "one", exited(1))],
+    ["Error", "PodInitializing"],
+  ],
 ])(
   "the last status of a pod that started %s leaves no container waiting",
   (_what, subject, containers, wanted) => {
