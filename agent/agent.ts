@@ -21,7 +21,6 @@ import { EventRecorder } from "../client/event-recorder.ts";
 import { pods as podsRef, runtimeClasses } from "../client/resources.ts";
 import type { Runtime } from "../cri/runtime.ts";
 import { ImageGarbage } from "../eviction/image-garbage.ts";
-import { PressureMonitor } from "../eviction/pressure-monitor.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { LogRotation } from "./logs/log-rotation.ts";
 import { StatsSummary } from "./stats/summary.ts";
@@ -49,6 +48,8 @@ import { PodWorkers, runtimePodAsPod } from "./pods/pod-workers.ts";
 import { Turns } from "./pods/turns.ts";
 import { RuntimePods } from "./pods/runtime-pods.ts";
 import { NodeLease } from "./node/lease.ts";
+import { NodeAdmission } from "./node/node-admission.ts";
+import { PressureControl } from "./node/pressure.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
 import { PodAccess } from "./pod-access.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
@@ -112,7 +113,8 @@ class NodeAgent implements Agent {
   readonly #node: NodeReporter;
   readonly #lease: NodeLease | undefined;
   readonly #access: PodAccess;
-  readonly #pressure: PressureMonitor;
+  readonly #pressure: PressureControl;
+  readonly #admission: NodeAdmission;
   readonly #housekeeping: Housekeeping;
   readonly #rotation: LogRotation;
   readonly #stats: StatsSummary;
@@ -230,22 +232,34 @@ class NodeAgent implements Agent {
       minimumAgeMs: config.minimumImageTtlMs,
       onFailure: (reason, message) => events.node("Warning", reason, message),
     });
-    this.#pressure = new PressureMonitor({
-      thresholds: config.evictionHard,
-      transitionPeriodMs: config.evictionPressureTransitionPeriodMs,
-      paths: () => ({ nodefs: config.rootDirectory, imagefs: undefined }),
+    const live = (): readonly Pod[] =>
+      this.#workers
+        .list()
+        .filter(
+          ({ state, pod }) =>
+            (state === "syncing" || state === "terminating") &&
+            !isTerminal(this.#status.get(pod)),
+        )
+        .map(({ pod }) => pod);
+    this.#pressure = new PressureControl({
+      config,
+      runtime,
+      images,
+      pods: () =>
+        live().filter(
+          ({ metadata }) =>
+            this.#workers.get(metadata.uid ?? "")?.state === "syncing",
+        ),
+      evict: (pod, message) => this.#evict(pod, message),
       clock,
       logger,
       onChange: () => this.#node.report(),
-      onPressure: (signals) => {
-        if (!signals.some((signal) => /^(nodefs|imagefs)\./.test(signal)))
-          return;
-        images
-          .collect(true)
-          .catch((error: unknown) =>
-            logger.warn({ err: error }, "can't give back disk space"),
-          );
-      },
+    });
+    this.#admission = new NodeAdmission({
+      nodeName: config.nodeName,
+      node: () => this.#node.node,
+      pods: live,
+      pressure: () => this.#pressure.pressure,
     });
     const hostFiles = new HostFiles(config);
     this.#housekeeping = new Housekeeping({
@@ -307,6 +321,7 @@ class NodeAgent implements Agent {
       lowestOomScoreAdj: lowestOomScoreAdj(),
     };
     this.#context = {
+      admission: this.#admission,
       config,
       runtime,
       runtimePods: this.#runtimePods,
@@ -449,6 +464,7 @@ class NodeAgent implements Agent {
       );
       return;
     }
+    this.#admission.adopt(this.#runtimePods.uids());
     this.#runtimeRead = true;
     for (const pod of this.#waitingPods.values()) this.#workers.set(pod);
     this.#waitingPods.clear();
@@ -504,6 +520,19 @@ class NodeAgent implements Agent {
       this.#complete.has("file") && this.#complete.has("http"),
     );
     this.#endOrphans();
+  }
+
+  /** Eviction leaves hardly any time: the node needs what the pod holds. */
+  #evict(pod: Pod, message: string): void {
+    this.#logger.warn(
+      { pod: pod.metadata.name, namespace: pod.metadata.namespace, message },
+      "evicting a pod",
+    );
+    this.#context.events.pod(pod, "Warning", "Evicted", message);
+    this.#workers.end(pod.metadata.uid ?? "", {
+      graceSeconds: 1,
+      failure: { reason: "Evicted", message, disruption: true },
+    });
   }
 
   #endOrphans(): void {
@@ -652,6 +681,10 @@ class NodeAgent implements Agent {
       ? Promise.resolve()
       : Promise.reject(new Error(problems.join(", ")));
   }
+}
+
+function isTerminal(status: { phase?: string } | undefined): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 function afterMs(clock: Clock, delayMs: number): Promise<void> {

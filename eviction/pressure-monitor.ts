@@ -1,6 +1,6 @@
 // Watches the signals and says which kinds of pressure the node is under. A condition comes at once and goes only after
 // the transition period without its threshold being crossed, so that it does not flap. Ending pods under pressure is the
-// eviction manager's, which is not built yet: `onPressure` is its place.
+// eviction manager's, which gets the signals of each look.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
 import {
@@ -26,8 +26,8 @@ export interface PressureMonitorOptions {
   clock: Clock;
   logger: Logger;
   onChange: (pressure: NodePressure) => void;
-  /** At each look under pressure: the chance to give back disk space. */
-  onPressure?: (crossed: readonly SignalName[]) => void;
+  /** At each look, under pressure or not. */
+  onSignals?: (signals: Signals) => void;
 }
 
 const periodMs = 10_000;
@@ -66,9 +66,9 @@ export class PressureMonitor {
       logger,
     } = this.#options;
     try {
-      const found = crossed(await read(paths()), thresholds);
-      this.#judge(found);
-      if (found.length > 0) this.#options.onPressure?.(found);
+      const signals = await read(paths());
+      this.#judge(crossed(signals, thresholds));
+      this.#options.onSignals?.(signals);
     } catch (error) {
       logger.warn({ err: error }, "can't read the node's resource signals");
     }

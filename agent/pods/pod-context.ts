@@ -48,7 +48,14 @@ export interface StatusSink {
   forget(uid: string): void;
 }
 
+export interface PodAdmission {
+  /** Why the pod may not run here; once it may, it counts until it is released. */
+  admit(pod: Pod): { reason: string; message: string } | undefined;
+  release(uid: string): void;
+}
+
 export interface PodContext {
+  admission: PodAdmission;
   config: AgentConfig;
   runtime: Runtime;
   runtimePods: RuntimePods;

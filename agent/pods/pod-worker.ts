@@ -7,14 +7,14 @@
 // terminated: volumes, cgroup and sandboxes are gone, the last status is reported (and the API object removed when it
 // was being deleted). gone: the sources no longer have the pod; containers, logs and directories are removed.
 // Invariants: one pass at a time; the state only moves right; whatever may take long ends at the abort signal.
-import type { Timer } from "../../api/clock.ts";
+import { formatTime, type Timer } from "../../api/clock.ts";
 import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
 import {
   runtimeErrorText,
   type SandboxConfig,
   type SandboxStatus,
 } from "../../cri/runtime.ts";
-import { podStatus } from "../status/pod-status.ts";
+import { podStatus, type PodFailure } from "../status/pod-status.ts";
 import type { WaitingReason } from "../status/container-statuses.ts";
 import { endContainer, PodEnding } from "./container-end.ts";
 import { startContainer } from "./container-start.ts";
@@ -32,7 +32,9 @@ export interface EndRequest {
   /** Overrides the pod's own grace. */
   graceSeconds?: number;
   /** The agent ends it: what the status says. */
-  failure?: { reason: string; message: string };
+  failure?: PodFailure;
+  /** Nothing of it was ever made. */
+  refused?: boolean;
 }
 
 const retryInitialMs = 1000;
@@ -201,7 +203,10 @@ export class PodWorker {
       this.#pending = true;
       return;
     }
-    if (runtimePod.sandboxes.length === 0 && !this.#mayStart()) return;
+    if (runtimePod.sandboxes.length === 0) {
+      if (!this.#mayStart()) return;
+      if (this.#refused()) return;
+    }
     if (this.#deadlinePassed()) return;
     probes.update(this.#pod, runtimePod);
     const actions = computePodActions({
@@ -230,6 +235,15 @@ export class PodWorker {
     );
     this.#retryInMs = Infinity;
     if (next < Infinity) this.#wakeIn(next + 1);
+  }
+
+  #refused(): boolean {
+    const failure = this.#context.admission.admit(this.#pod);
+    if (!failure) return false;
+    const { reason, message } = failure;
+    this.#context.events.pod(this.#pod, "Warning", reason, message);
+    this.end({ failure, refused: true });
+    return true;
   }
 
   /** When a failed start may be tried again, set by #execute. */
@@ -487,6 +501,21 @@ export class PodWorker {
   async #terminate(): Promise<void> {
     const { probes, volumes, cgroups, status, clock } = this.#context;
     const startedMs = clock.monotonic();
+    if (this.#end?.refused && this.#end.failure) {
+      const { reason, message } = this.#end.failure;
+      status.set(this.#pod, {
+        ...this.#pod.status,
+        phase: "Failed",
+        reason,
+        message,
+        qosClass: qosClass(this.#pod),
+        startTime: this.#pod.status?.startTime ?? formatTime(this.#firstSeenMs),
+      });
+      this.#state = "terminated";
+      this.#pending = true;
+      status.finish(this.#pod);
+      return;
+    }
     if (!this.#left) {
       const runtimePod = await this.#refresh();
       this.#waiting.clear();
@@ -505,6 +534,7 @@ export class PodWorker {
     probes.remove(this.uid);
     this.#report(ended, true, true);
     await cgroups.removePod(this.uid, qosClass(this.#pod));
+    this.#context.admission.release(this.uid);
     this.#state = "terminated";
     this.#context.logger.debug(
       {
@@ -540,6 +570,7 @@ export class PodWorker {
     await hostFiles.removeLogs(this.uid);
     await hostFiles.removePodDirectory(this.uid);
     status.forget(this.uid);
+    this.#context.admission.release(this.uid);
     this.#state = "gone";
     this.#timer?.cancel();
     this.#onGone();

@@ -31,7 +31,14 @@ export interface PodStatusInputs {
   /** Everything of the pod is gone: no container may be left waiting and the phase has to be a last one. */
   tornDown?: boolean;
   /** The agent itself ends the pod (deadline, eviction, admission): phase, reason and message to report. */
-  failure?: { reason: string; message: string } | undefined;
+  failure?: PodFailure | undefined;
+}
+
+export interface PodFailure {
+  reason: string;
+  message: string;
+  /** Ended for the node's sake: a DisruptionTarget condition says so. */
+  disruption?: boolean;
 }
 
 export const ownConditions = new Set([
@@ -68,11 +75,13 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   let phase: Phase = podPhase(pod, initStatuses, statuses, ended && stopped);
   if (previous?.phase === "Failed" || previous?.phase === "Succeeded")
     phase = previous.phase;
-  if (failure || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
+  // Not before its containers have ended: whoever counts on a failed pod's end may rely on it.
+  const failed = stopped ? failure : undefined;
+  if (failed || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
 
   const status: PodStatus = { phase };
-  const message = failure?.message ?? previous?.message;
-  const reason = failure?.reason ?? previous?.reason;
+  const message = failed?.message ?? previous?.message;
+  const reason = failed?.reason ?? previous?.reason;
   if (message) status.message = message;
   if (reason) status.reason = reason;
   status.conditions = conditions(inputs, phase, initStatuses, statuses);
@@ -188,7 +197,28 @@ function conditions(
   const others = (previous?.conditions ?? []).filter(
     ({ type }) => !ownConditions.has(type),
   );
+  if (inputs.failure?.disruption) {
+    const target = disruptionTarget(inputs, inputs.failure.message);
+    return [
+      ...result,
+      ...others.filter(({ type }) => type !== target.type),
+      target,
+    ];
+  }
   return [...result, ...others];
+}
+
+export const kubeletDisruption = "TerminationByKubelet";
+
+function disruptionTarget(
+  inputs: PodStatusInputs,
+  message: string,
+): PodCondition {
+  return condition(inputs, "DisruptionTarget", {
+    ok: true,
+    reason: kubeletDisruption,
+    message,
+  });
 }
 
 interface Verdict {

@@ -1,7 +1,7 @@
 // The strategic merge patch that turns one PodStatus into another. Lists that merge by key (conditions, addresses) are
 // handled so that what others own survives: only our conditions are sent, addresses are replaced as a whole.
 import type { PodCondition, PodStatus } from "../../api/types/core-v1.ts";
-import { ownConditions } from "./pod-status.ts";
+import { kubeletDisruption, ownConditions } from "./pod-status.ts";
 
 /** undefined: nothing differs. */
 export function statusPatch(
@@ -42,7 +42,12 @@ function changedConditions(
     a.message === b.message &&
     a.lastTransitionTime === b.lastTransitionTime;
   return after
-    .filter((condition) => ownConditions.has(condition.type))
+    .filter(
+      ({ type, reason }) =>
+        ownConditions.has(type) ||
+        // Others set it too, with reasons of their own.
+        (type === "DisruptionTarget" && reason === kubeletDisruption),
+    )
     .filter(
       (condition) =>
         !same(

@@ -191,9 +191,9 @@ export class VolumeManager implements PodVolumes {
 
   async #emptyDir(pod: Pod, volume: Volume): Promise<string> {
     const { medium, sizeLimit } = volume.emptyDir!;
-    const path = join(
-      this.#podDirectory(pod.metadata.uid ?? ""),
-      "volumes/kubernetes.io~empty-dir",
+    const path = emptyDirPath(
+      this.#options.config.rootDirectory,
+      pod.metadata.uid ?? "",
       volume.name,
     );
     await mkdir(path, { recursive: true });
@@ -295,6 +295,20 @@ export class VolumeManager implements PodVolumes {
   async uids(): Promise<string[]> {
     return await readdir(this.#memoryDirectory).catch(() => []);
   }
+}
+
+export function emptyDirPath(
+  rootDirectory: string,
+  uid: string,
+  volume: string,
+): string {
+  return join(
+    rootDirectory,
+    "pods",
+    uid,
+    "volumes/kubernetes.io~empty-dir",
+    volume,
+  );
 }
 
 function tmpfsSize(

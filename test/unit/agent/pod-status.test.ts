@@ -148,9 +148,16 @@ test.each<
     "Failed",
   ],
   [
-    "ended by the agent",
+    "being ended by the agent",
     pod,
     (p) => [containerOf(p, "app")],
+    { failure: { reason: "Evicted", message: "m" } },
+    "Running",
+  ],
+  [
+    "ended by the agent",
+    pod,
+    (p) => [containerOf(p, "app", exited(0))],
     { failure: { reason: "Evicted", message: "m" } },
     "Failed",
   ],

@@ -1,0 +1,205 @@
+// Whether a pod that was bound to this node may run on it: the node agent has the last word, because the scheduler may
+// have been passed over or have known less. A refused pod becomes Failed with the reason. Invariants: a pod is asked
+// about once, before anything of it is made; what the runtime already runs counts as admitted; static pods and those of
+// the highest priorities are not refused for resources or pressure.
+import type { Node, Pod } from "../../api/types/core-v1.ts";
+import { matchesNodeAffinity } from "../../client/node-affinity.ts";
+import {
+  podRequests,
+  toResources,
+  type Resources,
+} from "../../client/pod-resources.ts";
+import { tolerates, untoleratedTaint } from "../../client/taints.ts";
+import type { NodePressure } from "../../eviction/pressure-monitor.ts";
+import { isMirrorPod, isStaticPod } from "../pods/labels.ts";
+import { qosClass } from "../pods/pod-shape.ts";
+
+export interface Refusal {
+  reason: string;
+  message: string;
+}
+
+export interface NodeAdmissionOptions {
+  nodeName: string;
+  /** As the API has it; undefined before it is registered and without an API. */
+  node: () => Node | undefined;
+  /** All that may use something of the node: not those that ended. */
+  pods: () => readonly Pod[];
+  pressure: () => NodePressure;
+}
+
+/** From here on a pod is part of the system: it is not ended for another's sake. */
+const systemPriority = 2_000_000_000;
+
+export function isCriticalPod(pod: Pod): boolean {
+  return (
+    isStaticPod(pod) ||
+    isMirrorPod(pod) ||
+    (pod.spec.priority ?? 0) >= systemPriority
+  );
+}
+
+export class NodeAdmission {
+  readonly #options: NodeAdmissionOptions;
+  readonly #admitted = new Set<string>();
+
+  constructor(options: NodeAdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** What ran already when the agent started. */
+  adopt(uids: Iterable<string>): void {
+    for (const uid of uids) this.#admitted.add(uid);
+  }
+
+  release(uid: string): void {
+    this.#admitted.delete(uid);
+  }
+
+  /** undefined: it may run, and from now on counts. */
+  admit(pod: Pod): Refusal | undefined {
+    const uid = pod.metadata.uid ?? "";
+    if (this.#admitted.has(uid)) return undefined;
+    const others = this.#options
+      .pods()
+      .filter(
+        ({ metadata }) =>
+          metadata.uid !== uid && this.#admitted.has(metadata.uid ?? ""),
+      );
+    const refusal =
+      this.#underPressure(pod) ??
+      this.#lacksResources(pod, others) ??
+      this.#doesNotFit(pod, others);
+    if (!refusal) this.#admitted.add(uid);
+    return (
+      refusal && {
+        reason: refusal.reason,
+        message: `Pod was rejected: ${refusal.message}`,
+      }
+    );
+  }
+
+  #underPressure(pod: Pod): Refusal | undefined {
+    const { memory, disk, pid } = this.#options.pressure();
+    if ((!memory && !disk && !pid) || isCriticalPod(pod)) return undefined;
+    if (memory && !disk && !pid) {
+      if (qosClass(pod) !== "BestEffort") return undefined;
+      const taint = {
+        key: "node.kubernetes.io/memory-pressure",
+        effect: "NoSchedule",
+      };
+      if (pod.spec.tolerations?.some((each) => tolerates(each, taint)))
+        return undefined;
+    }
+    const names = [
+      memory ? "MemoryPressure" : "",
+      disk ? "DiskPressure" : "",
+      pid ? "PIDPressure" : "",
+    ].filter(Boolean);
+    return {
+      reason: "Evicted",
+      message: `The node had condition: [${names.join(" ")}]. `,
+    };
+  }
+
+  #lacksResources(pod: Pod, others: readonly Pod[]): Refusal | undefined {
+    const node = this.#options.node();
+    if (!node?.status?.allocatable || isCriticalPod(pod)) return undefined;
+    const capacity = toResources(node.status.allocatable);
+    const wanted = requestsOf(pod);
+    const used: Resources = new Map();
+    for (const other of others)
+      for (const [name, amount] of requestsOf(other))
+        used.set(name, (used.get(name) ?? 0) + amount);
+    for (const [name, amount] of wanted) {
+      const total = capacity.get(name);
+      // A device that is not announced (any more) is its own admission's matter.
+      if (total === undefined || amount === 0) continue;
+      const already = used.get(name) ?? 0;
+      if (already + amount > total)
+        return {
+          reason: `OutOf${name}`,
+          message: `Node didn't have enough resource: ${name}, requested: ${amount}, used: ${already}, capacity: ${total}`,
+        };
+    }
+    return undefined;
+  }
+
+  #doesNotFit(pod: Pod, others: readonly Pod[]): Refusal | undefined {
+    const { nodeName } = this.#options;
+    const node = this.#options.node();
+    const failed = (reason: string, why: string): Refusal => ({
+      reason,
+      message: `Predicate ${reason} failed: ${why}`,
+    });
+    if (pod.spec.nodeName && pod.spec.nodeName !== nodeName)
+      return failed("NodeName", "node(s) didn't match the requested node name");
+    if (node && !matchesNodeAffinity(pod.spec, node))
+      return failed(
+        "NodeAffinity",
+        "node(s) didn't match Pod's node affinity/selector",
+      );
+    if (portsCollide(pod, others))
+      return failed(
+        "NodePorts",
+        "node(s) didn't have free ports for the requested pod ports",
+      );
+    if (
+      node &&
+      !isStaticPod(pod) &&
+      untoleratedTaint(node.spec?.taints, pod.spec.tolerations, ["NoExecute"])
+    )
+      return failed(
+        "TaintToleration",
+        "node(s) had taints that the pod didn't tolerate",
+      );
+    return undefined;
+  }
+}
+
+function requestsOf(pod: Pod): Resources {
+  return podRequests(pod.spec).set("pods", 1);
+}
+
+interface HostPort {
+  port: number;
+  protocol: string;
+  ip: string;
+}
+
+function hostPorts(pod: Pod): HostPort[] {
+  return [
+    ...pod.spec.containers,
+    ...(pod.spec.initContainers ?? []).filter(
+      ({ restartPolicy }) => restartPolicy === "Always",
+    ),
+  ].flatMap(({ ports }) =>
+    (ports ?? []).flatMap(({ hostPort, protocol, hostIP }) =>
+      hostPort
+        ? [
+            {
+              port: hostPort,
+              protocol: protocol ?? "TCP",
+              ip: hostIP || "0.0.0.0",
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+function portsCollide(pod: Pod, others: readonly Pod[]): boolean {
+  const wanted = hostPorts(pod);
+  if (wanted.length === 0) return false;
+  const any = "0.0.0.0";
+  return others
+    .flatMap(hostPorts)
+    .some((taken) =>
+      wanted.some(
+        ({ port, protocol, ip }) =>
+          port === taken.port &&
+          protocol === taken.protocol &&
+          (ip === taken.ip || ip === any || taken.ip === any),
+      ),
+    );
+}

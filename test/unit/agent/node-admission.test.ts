@@ -1,0 +1,183 @@
+// The node agent's last word on pods bound to it: reasons and messages, and what counts as used.
+import { NodeAdmission } from "../../../agent/node/node-admission.ts";
+import { configSourceAnnotation } from "../../../agent/pods/labels.ts";
+import type { Node, Pod, PodSpec } from "../../../api/types/core-v1.ts";
+import type { NodePressure } from "../../../eviction/pressure-monitor.ts";
+
+const calm: NodePressure = { memory: false, disk: false, pid: false };
+const node: Node = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: "n", labels: { zone: "a" } },
+  spec: { taints: [{ key: "gone", effect: "NoExecute" }] },
+  status: { allocatable: { cpu: "2", memory: "1Gi", pods: "3" } },
+};
+const tolerations = [{ key: "gone", operator: "Exists" }];
+
+let counter = 0;
+function pod(
+  cpu: string | undefined,
+  spec: Partial<PodSpec> = {},
+  isStatic = false,
+): Pod {
+  const name = `p${counter++}`;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      uid: name,
+      ...(isStatic
+        ? { annotations: { [configSourceAnnotation]: "file" } }
+        : {}),
+    },
+    spec: {
+      nodeName: "n",
+      tolerations,
+      containers: [
+        {
+          name: "c",
+          image: "i",
+          ...(cpu ? { resources: { requests: { cpu } } } : {}),
+        },
+      ],
+      ...spec,
+    },
+  };
+}
+
+const withPort = (hostPort: number, hostIP?: string): Partial<PodSpec> => ({
+  containers: [
+    {
+      name: "c",
+      image: "i",
+      ports: [
+        {
+          containerPort: 80,
+          hostPort,
+          protocol: "TCP",
+          ...(hostIP ? { hostIP } : {}),
+        },
+      ],
+    },
+  ],
+});
+
+function admission(
+  pressure: NodePressure = calm,
+  seen: Node | undefined = node,
+): { admit: (p: Pod) => string | undefined; made: NodeAdmission; pods: Pod[] } {
+  const pods: Pod[] = [];
+  const made = new NodeAdmission({
+    nodeName: "n",
+    node: () => seen,
+    pods: () => pods,
+    pressure: () => pressure,
+  });
+  return {
+    made,
+    pods,
+    admit(p) {
+      pods.push(p);
+      const refusal = made.admit(p);
+      return refusal && `${refusal.reason}: ${refusal.message}`;
+    },
+  };
+}
+
+test("cpu is counted over all pods, and given back", () => {
+  const { admit, made } = admission();
+  const first = pod("1500m");
+  expect(admit(first)).toBeUndefined();
+  const refused =
+    "OutOfcpu: Pod was rejected: Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000";
+  expect(admit(pod("1"))).toBe(refused);
+  // A refused pod counts nothing, an admitted one is not asked about again.
+  expect(admit(pod("500m"))).toBeUndefined();
+  expect(made.admit(first)).toBeUndefined();
+  made.release(first.metadata.uid!);
+  expect(admit(pod("1"))).toBeUndefined();
+});
+
+test("the number of pods", () => {
+  const { admit } = admission();
+  for (let i = 0; i < 3; i++) expect(admit(pod(undefined))).toBeUndefined();
+  expect(admit(pod(undefined))).toMatch(
+    /^OutOfpods: .*requested: 1, used: 3, capacity: 3$/,
+  );
+});
+
+test("what ran before counts; static pods are not refused for resources", () => {
+  const { admit, made, pods } = admission();
+  const running = pod("2");
+  pods.push(running);
+  made.adopt([running.metadata.uid!]);
+  expect(admit(pod("1"))).toMatch(/^OutOfcpu/);
+  expect(admit(pod("1", {}, true))).toBeUndefined();
+});
+
+test.each<[string, Pod, string | undefined]>([
+  ["another node's pod", pod(undefined, { nodeName: "m" }), "NodeName"],
+  [
+    "a node selector",
+    pod(undefined, { nodeSelector: { zone: "b" } }),
+    "NodeAffinity: Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+  ],
+  [
+    "a fitting selector",
+    pod(undefined, { nodeSelector: { zone: "a" } }),
+    undefined,
+  ],
+  [
+    "a NoExecute taint",
+    pod(undefined, { tolerations: [] }),
+    "TaintToleration: Pod was rejected: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
+  ],
+  [
+    "a static pod with that taint",
+    pod(undefined, { tolerations: [] }, true),
+    undefined,
+  ],
+  [
+    "an unknown device",
+    pod(undefined, {
+      containers: [
+        { name: "c", image: "i", resources: { requests: { "x.io/gpu": "1" } } },
+      ],
+    }),
+    undefined,
+  ],
+])("%s", (_what, subject, wanted) => {
+  const found = admission().admit(subject);
+  if (wanted === undefined) expect(found).toBeUndefined();
+  else expect(found?.startsWith(wanted)).toBe(true);
+});
+
+test("host ports: any address collides with each", () => {
+  const { admit } = admission();
+  expect(admit(pod(undefined, withPort(80, "127.0.0.1")))).toBeUndefined();
+  expect(admit(pod(undefined, withPort(80, "127.0.0.2")))).toBeUndefined();
+  expect(admit(pod(undefined, withPort(80)))).toMatch(/^NodePorts: /);
+  expect(admit(pod(undefined, withPort(81)))).toBeUndefined();
+});
+
+test("under pressure", () => {
+  const memory = admission({ ...calm, memory: true });
+  expect(memory.admit(pod("1"))).toBeUndefined();
+  expect(memory.admit(pod(undefined))).toBe(
+    "Evicted: Pod was rejected: The node had condition: [MemoryPressure]. ",
+  );
+  expect(memory.admit(pod(undefined, {}, true))).toBeUndefined();
+  const disk = admission({ ...calm, disk: true });
+  expect(disk.admit(pod("1"))).toMatch(/DiskPressure/);
+});
+
+test("without a node object only what is known counts", () => {
+  const made = new NodeAdmission({
+    nodeName: "n",
+    node: () => undefined,
+    pods: () => [],
+    pressure: () => calm,
+  });
+  expect(made.admit(pod("64"))).toBeUndefined();
+});
