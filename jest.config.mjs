@@ -12,6 +12,8 @@ const esmOnly = [
   "openid-client",
   "oauth4webapi",
   "jsonpath-plus",
+  "socks-proxy-agent",
+  "agent-base",
 ];
 
 const shared = {
@@ -27,6 +29,8 @@ const shared = {
     ],
   },
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join("|")})/)`],
+  // @kubernetes/client-node brings an undici that wants a newer Node; what it uses of it is in the one installed here.
+  moduleNameMapper: { "^undici$": "<rootDir>/node_modules/undici" },
   moduleFileExtensions: ["ts", "js", "mjs", "cjs", "json", "node"],
 };
 
