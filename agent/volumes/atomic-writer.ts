@@ -26,6 +26,8 @@ import { dirname, join } from "node:path";
 export interface PayloadFile {
   data: Buffer;
   mode: number;
+  /** Owner; root by default. */
+  userId?: number;
 }
 
 /** By path relative to the volume. */
@@ -68,15 +70,17 @@ export async function writePayload(
   const target = join(directory, dated);
   await mkdir(target, { mode: 0o755 });
   await own(target, groupId, true);
-  for (const [path, { data, mode }] of payload) {
+  for (const [path, { data, mode, userId }] of payload) {
     const file = join(target, path);
     const parent = dirname(path);
     if (parent !== ".") await makeParents(target, parent, groupId);
     await writeFile(file, data, { mode: 0o600 });
-    if (groupId !== undefined)
-      await chown(file, process.getuid?.() ?? 0, groupId).catch(
-        ignorePermission,
-      );
+    if (groupId !== undefined || userId !== undefined)
+      await chown(
+        file,
+        userId ?? process.getuid?.() ?? 0,
+        groupId ?? process.getgid?.() ?? 0,
+      ).catch(ignorePermission);
     await chmod(file, groupId === undefined ? mode : mode | 0o440);
   }
   await chmod(target, groupId === undefined ? 0o755 : 0o2775);

@@ -108,10 +108,28 @@ async function addProjection(
       data: Buffer.from(
         await source.serviceAccountToken(pod, audience, expirationSeconds),
       ),
-      mode,
+      ...tokenAccess(pod, mode),
     });
   } else if (projection.clusterTrustBundle)
     throw new Error("clusterTrustBundle projections are not supported");
+}
+
+/** A token is its reader's alone: the one user all containers run as owns it, or the group's bits are added later. */
+function tokenAccess(
+  { spec }: Pod,
+  mode: number,
+): { mode: number; userId?: number } {
+  const users = new Set(
+    [...spec.containers, ...(spec.initContainers ?? [])].map(
+      ({ securityContext }) =>
+        securityContext?.runAsUser ?? spec.securityContext?.runAsUser,
+    ),
+  );
+  const [userId] = users.size === 1 ? users : [];
+  if (userId !== undefined) return { mode: 0o600, userId };
+  return {
+    mode: spec.securityContext?.fsGroup === undefined ? mode : 0o600,
+  };
 }
 
 async function addConfigMap(

@@ -66,7 +66,12 @@ export class Bodies {
         (path) => `duplicate field ${JSON.stringify(path)}`,
       );
     }
-    this.#judge(call, problems);
+    if (
+      call.options.fieldValidation === "Strict" &&
+      !contentType.startsWith("application/apply-patch")
+    )
+      call.patchProblems = problems;
+    else this.#judge(call, problems);
     if (mentionsAlias(bytes)) canonicaliseDocument(value);
     if (
       contentType.startsWith("application/apply-patch") &&

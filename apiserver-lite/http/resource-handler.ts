@@ -304,7 +304,9 @@ export class ResourceHandler {
 
   async #create(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
     const { endpoint } = call;
-    const shown = this.#representation(exchange, asked, endpoint, true);
+    // Reviews, tokens, bindings … have no rows to show.
+    const rows = !endpoint.strategy.virtual && call.subresource === "";
+    const shown = this.#representation(exchange, asked, endpoint, rows);
     const bytes = await this.#bodies.read(exchange);
     if (call.subresource !== "") {
       const sub = endpoint.info.subresources.find(

@@ -24,6 +24,8 @@ export interface CallOptions {
 
 export class Call implements StrategyContext {
   readonly warnings: string[] = [];
+  /** What Strict has against a patch's own text; told together with what it has against the result. */
+  patchProblems: readonly string[] = [];
   readonly user: UserInfo;
   readonly endpoint: Endpoint;
   readonly namespace: string;

@@ -83,6 +83,7 @@ function finish(
       call.options.fieldValidation ?? "Warn",
       strategicPatch,
       (problem) => call.warn(problem),
+      call.patchProblems,
     );
   }
   object.metadata ??= { ...was.metadata };

@@ -9,13 +9,14 @@ import { errors, type ApiError } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
 
-/** `changed` is used up. `warn` takes the problems in mode Warn. Throws ApiError 422. */
+/** `changed` is used up; `textProblems` are those of the patch's own text. `warn` takes the problems in mode Warn. Throws ApiError 422. */
 export function conformPatched(
   changed: AnyObject,
   schema: ObjectSchema,
   mode: FieldValidation,
   strategicPatch: unknown,
   warn: (problem: string) => void,
+  textProblems: readonly string[] = [],
 ): AnyObject {
   const refuse = (why: string): ApiError =>
     invalidPatch(
@@ -31,9 +32,12 @@ export function conformPatched(
     if (error instanceof TypeMismatch) throw refuse(error.message);
     throw error;
   }
-  const problems = conformed.problems.map(
-    ({ kind, path }) => `${kind} field ${JSON.stringify(path)}`,
-  );
+  const problems = [
+    ...textProblems,
+    ...conformed.problems.map(
+      ({ kind, path }) => `${kind} field ${JSON.stringify(path)}`,
+    ),
+  ];
   if (problems.length > 0 && mode === "Strict")
     throw refuse(strictDecodingError(problems));
   problems.forEach(warn);

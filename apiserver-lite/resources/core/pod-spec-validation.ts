@@ -19,6 +19,7 @@ import {
   duplicateHostPorts,
   validateContainer,
 } from "./container-validation.ts";
+import { validatePodSecurityContext } from "./pod-security-context-validation.ts";
 import {
   validateAffinity,
   validateSpread,
@@ -147,6 +148,12 @@ export function validatePodSpec(field: string, spec: PodSpec): Problems {
       spec.restartPolicy,
       ["Always", "Never", "OnFailure"],
       true,
+    ),
+  );
+  problems.push(
+    ...validatePodSecurityContext(
+      `${field}.securityContext`,
+      spec.securityContext,
     ),
   );
   problems.push(...validateDns(field, spec));
