@@ -11,6 +11,8 @@ export type Fields = Readonly<Record<string, string>>;
 
 export class CacheEntry {
   #object: AnyObject | undefined;
+  /** The object once it is cool: whoever still holds it (informers) shares it, else it is parsed again. */
+  #cooled: WeakRef<AnyObject> | undefined;
   #frozen = false;
   /** Other encodings by the representation's id. */
   #made: Map<string, Buffer> | undefined;
@@ -42,9 +44,22 @@ export class CacheEntry {
 
   /** The same without the cost of freezing, for code that is known not to write. */
   get raw(): Readonly<AnyObject> {
-    return (this.#object ??= JSON.parse(
-      this.json.toString("utf8"),
-    ) as AnyObject);
+    return (this.#object ??= this.#found());
+  }
+
+  #found(): AnyObject {
+    const kept = this.#cooled?.deref();
+    this.#cooled = undefined;
+    if (kept) return kept;
+    this.#frozen = false;
+    return JSON.parse(this.json.toString("utf8")) as AnyObject;
+  }
+
+  /** Lets go of the object it was written from, which takes several times the bytes' memory. */
+  cool(): void {
+    if (!this.#object) return;
+    this.#cooled = new WeakRef(this.#object);
+    this.#object = undefined;
   }
 
   /** A private copy to change. */
@@ -72,6 +87,7 @@ export class CacheEntry {
   /** History keeps the bytes only. */
   shrink(): void {
     this.#object = undefined;
+    this.#cooled = undefined;
     this.#frozen = false;
     this.#made = undefined;
   }

@@ -8,7 +8,12 @@ import { OrderedEntries } from "./ordered-entries.ts";
 /** Must not throw and must not block. */
 export type CacheListener = (event: CacheEvent) => void;
 
+/** Objects just written stay parsed: what is written is likely to be written again soon. */
+const maxWarm = 128;
+
 export class ResourceCache {
+  readonly #warm: (CacheEntry | undefined)[] = [];
+  #nextWarm = 0;
   readonly #byKey = new Map<string, CacheEntry>();
   readonly #ordered = new OrderedEntries();
   readonly #listeners = new Set<CacheListener>();
@@ -76,6 +81,9 @@ export class ResourceCache {
     if (event.entry) {
       this.#byKey.set(event.key, event.entry);
       this.#ordered.set(event.entry);
+      this.#warm[this.#nextWarm]?.cool();
+      this.#warm[this.#nextWarm] = event.entry;
+      this.#nextWarm = (this.#nextWarm + 1) % maxWarm;
     } else {
       this.#byKey.delete(event.key);
       this.#ordered.delete(event.key);
