@@ -11,6 +11,7 @@ import type { Representation } from "./representation.ts";
 const maxPendingBytes = 16 * 1024 * 1024;
 const initialChunkBytes = 64 * 1024;
 
+const maxRestMs = 10;
 /** Different queues of one turn that are remembered to be shared. */
 const maxJoined = 8;
 
@@ -20,10 +21,12 @@ function sameFrames(a: readonly Buffer[], b: readonly Buffer[]): boolean {
   return true;
 }
 
-/** Writes what all watchers of a server have queued, once a turn. */
+/** Writes what all watchers of a server have queued, at most once a turn. */
 export class WatchFlusher {
   #dirty: WatchResponse[] = [];
   #scheduled = false;
+  /** Flushing takes at most about a quarter of the time: under a storm of writes each watcher gets more events a write. */
+  #restUntilMs = 0;
   /** What was joined for one watcher in this turn, for the others that have queued the same. */
   readonly #joined: { frames: readonly Buffer[]; bytes: Buffer }[] = [];
 
@@ -32,8 +35,7 @@ export class WatchFlusher {
     for (const known of this.#joined)
       if (sameFrames(known.frames, frames)) return known.bytes;
     const bytes = Buffer.concat(frames, length);
-    if (this.#scheduled || this.#joined.length >= maxJoined) return bytes;
-    this.#joined.push({ frames, bytes });
+    if (this.#joined.length < maxJoined) this.#joined.push({ frames, bytes });
     return bytes;
   }
 
@@ -41,15 +43,21 @@ export class WatchFlusher {
     this.#dirty.push(watcher);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      const watchers = this.#dirty;
-      this.#dirty = [];
-      this.#joined.length = 0;
-      for (const one of watchers) one.flush();
-      this.#joined.length = 0;
-    });
+    const waitMs = this.#restUntilMs - performance.now();
+    if (waitMs < 1) setImmediate(this.#flush);
+    else setTimeout(this.#flush, waitMs);
   }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    const watchers = this.#dirty;
+    this.#dirty = [];
+    const startMs = performance.now();
+    for (const one of watchers) one.flush();
+    this.#joined.length = 0;
+    const endMs = performance.now();
+    this.#restUntilMs = endMs + Math.min(3 * (endMs - startMs), maxRestMs);
+  };
 }
 
 export class WatchResponse implements WatchSink {

@@ -92,7 +92,8 @@ async function createOnce(
   if (endpoint.hasStatus && strategy.status === undefined)
     delete object["status"];
   if (strategy.countsGeneration !== false) object.metadata.generation = 1;
-  else delete object.metadata.generation;
+  else if (object.metadata.generation !== undefined)
+    delete object.metadata.generation;
   let prepared: AnyObject | undefined;
   try {
     if (strategy.prepareForCreate) {
@@ -158,8 +159,13 @@ function setSystemFields(call: Call, object: AnyObject): void {
   }
   metadata.uid = randomUUID();
   metadata.creationTimestamp = formatTime(call.clock.now());
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  delete metadata.selfLink;
-  delete metadata.resourceVersion;
+  for (const field of neverGiven)
+    if (metadata[field] !== undefined) delete metadata[field];
 }
+
+const neverGiven = [
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "selfLink",
+  "resourceVersion",
+] as const;

@@ -260,7 +260,7 @@ function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
   keep("deletionTimestamp");
   keep("deletionGracePeriodSeconds");
   keep("generation");
-  delete next.selfLink;
+  if (next.selfLink !== undefined) delete next.selfLink;
 
   function keep(
     field:
@@ -269,8 +269,10 @@ function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
       | "deletionGracePeriodSeconds"
       | "generation",
   ): void {
-    if (was[field] === undefined) delete next[field];
-    else next[field] = was[field] as never;
+    if (was[field] === undefined) {
+      // Deleting costs an object its shape, also when there is nothing to delete.
+      if (next[field] !== undefined) delete next[field];
+    } else next[field] = was[field] as never;
   }
 }
 
