@@ -180,6 +180,7 @@ class Server implements ApiServer {
       admission,
       strategyFor: (group, resource) =>
         parts.strategyFor?.(group, resource) ?? builtin(group, resource),
+      featureGates: options.featureGates ?? {},
       ...(options.deleteCollectionWorkers
         ? { deleteCollectionWorkers: options.deleteCollectionWorkers }
         : {}),
@@ -204,6 +205,7 @@ class Server implements ApiServer {
       formats,
       decoders: cbor ? { ...bodyDecoders, ...cborDecoders } : bodyDecoders,
       connect: parts.connect,
+      authorizer: parts.authorizer,
       minRequestTimeoutMs: options.minRequestTimeoutMs ?? 1_800_000,
       bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
       compress: options.featureGates?.["APIResponseCompression"] ?? true,

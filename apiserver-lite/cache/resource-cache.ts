@@ -5,6 +5,13 @@ import type { CacheEntry } from "./cache-entry.ts";
 import { History, type CacheEvent, type HistoryBudget } from "./history.ts";
 import { OrderedEntries } from "./ordered-entries.ts";
 
+/** A stored value that is no object (damaged, or of a kind this program does not know). */
+export interface Unreadable {
+  /** Of the damaged version: what a forced delete expects. */
+  readonly revision: number;
+  readonly reason: string;
+}
+
 /** Must not throw and must not block. */
 export type CacheListener = (event: CacheEvent) => void;
 
@@ -26,6 +33,8 @@ export class ResourceCache {
     revision: number,
     budget: HistoryBudget,
     entries: readonly CacheEntry[],
+    /** By key: these exist, but nobody can read them. Kept by the watch cache. */
+    readonly unreadable: ReadonlyMap<string, Unreadable> = new Map(),
   ) {
     this.history = new History(revision, budget);
     for (const entry of entries) this.#byKey.set(entry.key, entry);

@@ -12,7 +12,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
 import { CacheEntry, type Fields } from "./cache-entry.ts";
 import { HistoryBudget } from "./history.ts";
-import { ResourceCache } from "./resource-cache.ts";
+import { ResourceCache, type Unreadable } from "./resource-cache.ts";
 
 /** How the values of one resource become entries. */
 export interface CachedResource {
@@ -43,7 +43,8 @@ export interface WatchCacheOptions {
 export class WatchCache {
   readonly #resources = new Map<string, ResourceCache>();
   readonly #kinds = new Map<string, CachedResource>();
-  /** Values at start of prefixes nobody has registered yet (custom resources), by prefix. */
+  /** By prefix, then key. */
+  readonly #unreadable = new Map<string, Map<string, Unreadable>>();
   readonly #budget: HistoryBudget;
   readonly #waiting: { revision: number; resolve: () => void }[] = [];
   #revision = 0;
@@ -156,26 +157,44 @@ export class WatchCache {
       this.#revision,
       this.#budget,
       entries,
+      this.#unreadableOf(kind),
     );
     this.#resources.set(kind.prefix, cache);
     return cache;
   }
 
+  /** Undefined for a value that can't be read: it is remembered, so that reads fail and a forced delete finds it. */
   #load(kind: CachedResource, value: StoredValue): CacheEntry | undefined {
+    const key = value.key.slice(kind.prefix.length + 1);
     try {
-      return entryOf(
+      const entry = entryOf(
         kind,
-        value.key.slice(kind.prefix.length + 1),
+        key,
         kind.decode(value.value),
         value.revision,
       );
+      this.#unreadableOf(kind).delete(key);
+      return entry;
     } catch (error) {
+      this.#unreadableOf(kind).set(key, {
+        revision: value.revision,
+        reason: (error as Error).message,
+      });
       this.options.logger.error(
         { err: error, key: value.key },
         "a stored value can't be read; it is left alone",
       );
       return undefined;
     }
+  }
+
+  #unreadableOf({ prefix }: CachedResource): Map<string, Unreadable> {
+    let known = this.#unreadable.get(prefix);
+    if (!known) {
+      known = new Map();
+      this.#unreadable.set(prefix, known);
+    }
+    return known;
   }
 
   #apply(events: readonly StoreEvent[], upTo = 0): void {
@@ -192,6 +211,8 @@ export class WatchCache {
             this.#pending(kind, key, event) ??
             this.#load(kind, event as StoredValue);
         }
+        if (event.type === "delete" || event.attachment)
+          this.#unreadable.get(kind.prefix)?.delete(key);
         this.#revision = event.revision;
         if (entry || previous)
           cache.apply({

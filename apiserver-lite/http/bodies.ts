@@ -39,6 +39,8 @@ export interface BodyDecoders {
   cborValue?: (bytes: Buffer) => unknown;
 }
 
+const ignoreReadError = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
 export class Bodies {
   constructor(private readonly decoders: BodyDecoders) {}
 
@@ -105,6 +107,7 @@ export class Bodies {
       if (policy) options.propagationPolicy = policy;
       const orphans = query.get("orphanDependents");
       if (orphans !== null) options.orphanDependents = isTrue(orphans);
+      if (isTrue(query.get(ignoreReadError))) options[ignoreReadError] = true;
     }
     if (options.dryRun?.length) Object.assign(call, { dryRun: true });
     return options;

@@ -14,6 +14,7 @@ import { ApiError, errors } from "../../api/errors.ts";
 import type { RequestAuthenticator } from "../authentication/authenticator.ts";
 import { allottedMs, isLongRunning, within } from "./deadline.ts";
 import type { Exchange } from "./exchange.ts";
+import { forbidden } from "./forbidden.ts";
 import { formatNamed, jsonFormat, type OtherFormats } from "./formats.ts";
 import { impersonate } from "./impersonation.ts";
 import type { Limiter } from "./limiter.ts";
@@ -364,32 +365,4 @@ const anonymousUser: UserInfo = Object.freeze({
 
 function emptyQuery(): URLSearchParams {
   return new URLSearchParams();
-}
-
-/** 403 in the reference's words. */
-export function forbidden(
-  attributes: AccessAttributes,
-  reason: string,
-): ApiError {
-  const { user, verb, path, group, resource, subresource, namespace, name } =
-    attributes;
-  const who = `User ${JSON.stringify(user.name)}`;
-  const why = reason ? `: ${reason}` : "";
-  if (!attributes.resourceRequest) {
-    return new ApiError({
-      code: 403,
-      reason: "Forbidden",
-      message: `forbidden: ${who} cannot ${verb} path ${JSON.stringify(path)}${why}`,
-      details: {},
-    });
-  }
-  const what = subresource ? `${resource}/${subresource}` : resource;
-  const where = namespace
-    ? `in the namespace ${JSON.stringify(namespace)}`
-    : "at the cluster scope";
-  return errors.forbidden(
-    { group, resource },
-    name,
-    `${who} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${why}`,
-  );
 }

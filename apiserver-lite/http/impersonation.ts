@@ -6,7 +6,7 @@ import type {
   UserInfo,
 } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
-import { forbidden } from "./front.ts";
+import { forbidden } from "./forbidden.ts";
 
 /** Throws ApiError 400, 403. */
 export async function impersonate(

@@ -2,6 +2,7 @@
 // authorization and limits are the filters' (front.ts), connection handling the server's.
 import type { Duplex } from "node:stream";
 import type { FieldValidation } from "../../api/codec/json.ts";
+import type { Authorizer } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
 import { schemaFor } from "../../api/schema.ts";
 import { Call } from "../registry/call.ts";
@@ -14,6 +15,11 @@ import { list } from "../registry/list.ts";
 import { patch, type PatchType } from "../registry/patch.ts";
 import type { Registry } from "../registry/registry.ts";
 import { patchSubresource, runSubresource } from "../registry/subresource.ts";
+import {
+  asksForced,
+  removeUnreadable,
+  unsafeDeleteVerb,
+} from "../registry/unreadable.ts";
 import { update } from "../registry/update.ts";
 import { isTrue } from "../registry/watch.ts";
 import {
@@ -27,6 +33,7 @@ import { Bodies, mediaType, type BodyDecoders } from "./bodies.ts";
 import type { ConnectHandler } from "./connect-handler.ts";
 import { connectSubresources, ConnectServing } from "./connect-serving.ts";
 import { Http1Exchange, type Exchange } from "./exchange.ts";
+import { forbidden } from "./forbidden.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
 import type { Negotiator } from "./negotiation.ts";
 import { Representation, type IncludeObject } from "./representation.ts";
@@ -39,6 +46,7 @@ export interface ResourceHandlerOptions {
   readonly formats: OtherFormats;
   readonly decoders: BodyDecoders;
   readonly connect: ConnectHandler | undefined;
+  readonly authorizer: Authorizer | undefined;
   readonly minRequestTimeoutMs: number;
   readonly bookmarkIntervalMs: number;
   readonly compress: boolean;
@@ -458,6 +466,12 @@ export class ResourceHandler {
   async #delete(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
     const shown = this.#representation(exchange, asked, call.endpoint, true);
     const options = await this.#bodies.deleteOptions(exchange, call);
+    if (asksForced(call, options)) {
+      await this.#authorizeForced(asked);
+      await removeUnreadable(call);
+      const status = deletedStatus(call, undefined);
+      return this.#answers.sendValue(exchange, asked, call, shown, 200, status);
+    }
     const { entry, gone } = await remove(call, options);
     const accepted = !gone && options.orphanDependents === false;
     if (!gone || returnsDeleted.has(call.endpoint.info.resource))
@@ -469,20 +483,36 @@ export class ResourceHandler {
         accepted ? 202 : 200,
         entry,
       );
-    const { group, resource } = call.endpoint.info;
-    return this.#answers.sendValue(exchange, asked, call, shown, 200, {
-      kind: "Status",
-      apiVersion: "v1",
-      metadata: {},
-      status: "Success",
-      details: {
-        name: call.name,
-        ...(group ? { group } : {}),
-        kind: resource,
-        uid: entry.raw.metadata.uid,
-      },
-    });
+    const status = deletedStatus(call, entry.raw.metadata.uid);
+    return this.#answers.sendValue(exchange, asked, call, shown, 200, status);
   }
+
+  async #authorizeForced({ info, user }: Asked): Promise<void> {
+    const attributes = {
+      user,
+      ...info,
+      verb: unsafeDeleteVerb,
+    };
+    const answer = await this.options.authorizer?.authorize(attributes);
+    if (answer && answer.decision !== "allow")
+      throw forbidden(attributes, answer.reason);
+  }
+}
+
+function deletedStatus(call: Call, uid: string | undefined): object {
+  const { group, resource } = call.endpoint.info;
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: {
+      name: call.name,
+      ...(group ? { group } : {}),
+      kind: resource,
+      ...(uid ? { uid } : {}),
+    },
+  };
 }
 
 /** Kinds whose delete answers with the object instead of a Status. */

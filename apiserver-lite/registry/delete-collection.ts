@@ -3,6 +3,7 @@ import { isNotFound } from "../../api/errors.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import { Call } from "./call.ts";
 import { remove } from "./delete.ts";
+import { refuseForcedCollection } from "./unreadable.ts";
 import { list, listQueryOf, type Listed } from "./list.ts";
 
 const defaultWorkers = 64;
@@ -12,6 +13,7 @@ export async function removeCollection(
   call: Call,
   options: DeleteOptions,
 ): Promise<Listed> {
+  refuseForcedCollection(call, options);
   const listed = await list(call, listQueryOf(call.query));
   let next = 0;
   const run = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { storedOf } from "./create.ts";
+import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
@@ -47,7 +48,7 @@ export async function remove(
   if (fresh) await fresh;
   for (let attempt = 1; ; attempt++) {
     const live = kind.cache.get(key);
-    if (!live) throw errors.notFound(info, call.name);
+    if (!live) throw missing(call);
     checkPreconditions(call, options, live);
     await validateAdmission(
       call,

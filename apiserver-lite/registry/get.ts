@@ -1,7 +1,7 @@
 // get: Most Recent (unset), Any ("0") and Not older than; all from the watch cache.
-import { errors } from "../../api/errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
+import { missing } from "./unreadable.ts";
 import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
 
 /** Throws ApiError 404, 504 (version in the future). Synchronous when nothing has to be waited for. */
@@ -18,8 +18,8 @@ export function get(call: Call): CacheEntry | Promise<CacheEntry> {
 }
 
 function find(call: Call): CacheEntry {
-  const { stored, info } = call.endpoint;
+  const { stored } = call.endpoint;
   const entry = stored?.cache.get(stored.keyOf(call.namespace, call.name));
-  if (!entry) throw errors.notFound(info, call.name);
+  if (!entry) throw missing(call);
   return entry;
 }

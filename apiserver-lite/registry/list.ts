@@ -6,6 +6,7 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { selectionOf, type Selection } from "./selection.ts";
+import { refuseUnreadable } from "./unreadable.ts";
 import {
   mostRecent,
   notOlderThan,
@@ -66,6 +67,7 @@ export async function list(
     query.fieldSelector,
   );
   const version = parseVersion(query.resourceVersion);
+  refuseUnreadable(call, kind, selection);
   const { limit } = query;
   if (query.continue !== "") {
     if (version !== undefined && version !== 0)

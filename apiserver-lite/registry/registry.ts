@@ -30,6 +30,8 @@ export interface RegistryOptions {
   /** Events are removed this long after their last write. Default 1 h. */
   readonly eventTtlSeconds?: number;
   readonly valueCodec?: ValueCodec;
+  /** Those that are set; gates of resources are off when absent. */
+  readonly featureGates?: Readonly<Record<string, boolean>>;
   /** Deletes of one collection in flight at once; they share commits of the store. Default 64. */
   readonly deleteCollectionWorkers?: number;
   readonly historyMs?: number;
@@ -47,7 +49,11 @@ export class Registry implements ClusterState {
   readonly eventTtlSeconds: number;
   readonly #kinds = new Map<string, StoredKind>();
   readonly #byResource = new Map<string, StoredKind>();
-  readonly #endpoints = new Map<string, Endpoint>();
+  /** With the catalogue's entry each was made from. */
+  readonly #endpoints = new Map<
+    string,
+    { endpoint: Endpoint; from: ResourceInfo }
+  >();
 
   constructor(readonly options: RegistryOptions) {
     this.clock = options.clock;
@@ -82,7 +88,12 @@ export class Registry implements ClusterState {
     this.cache.stop();
   }
 
-  /** The served resource, or undefined. */
+  /** Is an alpha gate, off by default, on? */
+  gate(name: string): boolean {
+    return this.options.featureGates?.[name] ?? false;
+  }
+
+  /** The served resource, or undefined. What its gate hides is not there. */
   endpoint(
     group: string,
     version: string,
@@ -90,12 +101,16 @@ export class Registry implements ClusterState {
   ): Endpoint | undefined {
     const key = `${group}/${version}/${resource}`;
     const known = this.#endpoints.get(key);
-    const info = this.catalogue.resource(group, version, resource);
-    if (known && known.info === info) return known;
-    if (!info) {
+    const from = this.catalogue.resource(group, version, resource);
+    if (known && known.from === from) return known.endpoint;
+    if (!from || this.#hidden(from)) {
       this.#endpoints.delete(key);
       return undefined;
     }
+    const info = {
+      ...from,
+      subresources: from.subresources.filter((sub) => !this.#hidden(sub)),
+    };
     const stored = this.#storedKind(info);
     if (stored && !stored.cache) return undefined;
     const endpoint = new Endpoint(
@@ -104,8 +119,12 @@ export class Registry implements ClusterState {
       stored?.strategy ?? this.options.strategyFor(group, resource) ?? plain,
       schemaFor(group, version, info.kind),
     );
-    this.#endpoints.set(key, endpoint);
+    this.#endpoints.set(key, { endpoint, from });
     return endpoint;
+  }
+
+  #hidden({ featureGate }: { featureGate?: string }): boolean {
+    return featureGate !== undefined && !this.gate(featureGate);
   }
 
   /** Serves a resource added to the catalogue while running. */

@@ -11,6 +11,7 @@ import type { Call } from "./call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
 import type { StoredKind } from "./endpoint.ts";
+import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
@@ -102,7 +103,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
   if (fresh) await fresh;
   for (let attempt = 1; ; attempt++) {
     const live = kind.cache.get(key);
-    if (!live) throw errors.notFound(info, call.name);
+    if (!live) throw missing(call);
     const replacement = await produce(live);
     const { object, conditional } = replacement;
     checkPreconditions(call, object, live);

@@ -9,6 +9,7 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { Call } from "./call.ts";
 import { selectionOf } from "./selection.ts";
+import { refuseUnreadable } from "./unreadable.ts";
 import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
 
 export type WatchType = "ADDED" | "MODIFIED" | "DELETED";
@@ -94,6 +95,7 @@ export async function watch(
     else if (was) sink.event("DELETED", event);
   };
   if (fromState) {
+    refuseUnreadable(call, kind, selection);
     const entries = [...cache.range(selection.from, selection.to)];
     sink.initial(
       selection.all ? entries : entries.filter((e) => selection.matches(e)),
