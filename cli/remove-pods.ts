@@ -1,4 +1,4 @@
-// `orbit remove-pods`: ends and removes all pods of a container runtime, with their network; for uninstall.sh. The server
+// `orbit remove-pods`: ends and removes all pods (or those of one agent) of a container runtime, with their network; for uninstall.sh. The server
 // must not run. Images and the runtime itself stay.
 import { group, option } from "./options/build-table.ts";
 import { parseOptions } from "./options/parse.ts";
@@ -12,6 +12,12 @@ const table = [
       "string",
       "",
       "Socket of the runtime.",
+    ),
+    option(
+      "root-dir",
+      "string",
+      "",
+      "Only pods of the agent with this root directory.",
     ),
   ),
 ];
@@ -36,9 +42,12 @@ export async function runRemovePods(argv: readonly string[]): Promise<number> {
   });
   await runtime.start();
   try {
-    // Only what a node agent made: it labels every sandbox with the pod's uid.
+    // Only what a node agent made: it labels every sandbox with the pod's uid, ours with their agent too.
+    const rootDirectory = values.optionalText("root-dir");
     const sandboxes = (await runtime.listPodSandboxes()).filter(
-      ({ labels }) => labels["io.kubernetes.pod.uid"],
+      ({ labels, annotations }) =>
+        labels["io.kubernetes.pod.uid"] &&
+        (!rootDirectory || annotations["orbit.io/agent"] === rootDirectory),
     );
     let failed = 0;
     for (const { id, metadata } of sandboxes) {

@@ -82,7 +82,17 @@ export async function chooseRuntime(
     endpoint,
     logger: logger.child({ part: "runtime" }),
     requestTimeoutMs,
-    cni: { directory: cniDirectory, ipMasq: true, name: "orbit" },
+    cni: {
+      directory: cniDirectory,
+      ipMasq: true,
+      name: "orbit",
+      // Beside a private containerd, so that clusters on one machine share nothing.
+      ...(isPrivate
+        ? {
+            ipamDirectory: path.join(dataDirectory, "containerd/cni/leases"),
+          }
+        : {}),
+    },
   });
   await runtime.start();
   await runtime
