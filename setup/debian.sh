@@ -38,7 +38,7 @@ need_packages() {
 }
 
 runtime_packages="containerd runc containernetworking-plugins nftables iptables iproute2"
-test_packages="busybox-static etcd-server openssl procps"
+test_packages="busybox-static etcd-server openssl procps socat"
 
 need_node() {
 	command -v node >/dev/null 2>&1 || die "Node.js 20.19 or newer is needed (https://nodejs.org)"
@@ -52,10 +52,7 @@ need_npm_packages() {
 	if [ -d node_modules ] && cmp -s package-lock.json "$stamp" 2>/dev/null; then return 0; fi
 	if [ -L node_modules ]; then return 0; fi # a shared folder somebody else keeps
 	say "installing npm packages"
-	# `npm ci` refuses a lock file that was made where only one platform's optional packages are to be had; the versions
-	# locked in it are followed by `npm install` all the same.
-	npm ci --no-audit --no-fund --loglevel=silent ||
-		npm install --no-save --no-audit --no-fund --loglevel=error || die "the npm packages could not be installed"
+	npm ci --no-audit --no-fund --loglevel=error || die "the npm packages could not be installed"
 	cp package-lock.json "$stamp"
 }
 
