@@ -112,6 +112,8 @@ export class Http1Exchange implements Exchange {
           ? Buffer.byteLength(body)
           : body.byteLength;
     headers["content-length"] ??= length;
+    // The rest of a body that is too large is not waited for.
+    if (status === 413) headers["connection"] = "close";
     this.response.writeHead(status, headers);
     if (body === undefined || this.request.method === "HEAD")
       this.response.end();
@@ -194,8 +196,10 @@ export class Http2Exchange implements Exchange {
       headers["content-length"] ??=
         typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
     }
-    this.#stream.respond(headers, { endStream: empty });
-    if (!empty) this.#stream.end(body);
+    const stream = this.#stream;
+    if (status === 413) stream.once("finish", () => stream.close(0));
+    stream.respond(headers, { endStream: empty });
+    if (!empty) stream.end(body);
   }
 
   open(status: number, headers: OutgoingHttpHeaders): Writable {

@@ -275,6 +275,19 @@ export class ResourceHandler {
           },
         ],
       );
+    const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
+    if (unprintable)
+      throw errors.invalid(
+        { group: "meta.k8s.io", kind: "CreateOptions" },
+        "",
+        [
+          {
+            type: "FieldValueInvalid",
+            field: "fieldManager",
+            detail: `Invalid value: ${JSON.stringify(fieldManager)}: should only contain printable characters`,
+          },
+        ],
+      );
     return {
       dryRun: dryRun.length > 0,
       fieldManager,

@@ -85,6 +85,12 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
       },
     ]);
   }
+  // "0" asks for nothing, as no version does.
+  if (
+    metadata.resourceVersion === "0" &&
+    endpoint.strategy.allowUnconditionalUpdate !== false
+  )
+    delete metadata.resourceVersion;
   if (metadata.resourceVersion)
     return replace(call, () => ({ object, conditional: true }));
   const text = JSON.stringify(object);

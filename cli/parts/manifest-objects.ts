@@ -201,9 +201,9 @@ export class ManifestObjects {
     if (!info) {
       const { body } = await this.#options.client.raw(
         "GET",
-        `/apis/${apiVersionOf({ group, version })}`,
+        `${group === "" ? "/api" : "/apis"}/${apiVersionOf({ group, version })}`,
       );
-      const found = (body as DiscoveredList).resources.find(
+      const found = (body as Partial<DiscoveredList>).resources?.find(
         (each) => each.kind === kind && !each.name.includes("/"),
       );
       if (!found)

@@ -79,6 +79,10 @@ function bind(pod: Pod, binding: Binding, now: string): void {
 const binding: SubresourceHandler = {
   async handle(request, context) {
     const body = request.body as unknown as Binding;
+    if (body?.metadata?.name !== request.name)
+      throw errors.badRequest(
+        "name in URL does not match name in Binding object",
+      );
     validateBinding(body, request.name);
     const now = formatTime(context.clock.now());
     await context.mutate((object) => bind(object as unknown as Pod, body, now));
@@ -144,7 +148,7 @@ const eviction: SubresourceHandler = {
       metadata?: { name?: string };
       deleteOptions?: DeleteOptions;
     };
-    if (body?.metadata?.name && body.metadata.name !== request.name) {
+    if (body?.metadata?.name !== request.name) {
       throw errors.badRequest(
         "name in URL does not match name in Eviction object",
       );

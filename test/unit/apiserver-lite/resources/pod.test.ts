@@ -319,7 +319,7 @@ describe("subresources", () => {
     });
     await expect(
       podSubresources.binding!.handle(
-        request({ metadata: {}, target: { kind: "Pod", name: "" } }),
+        request({ metadata: { name: "p" }, target: { kind: "Pod", name: "" } }),
         handlerContext(pod()),
       ),
     ).rejects.toMatchObject({ code: 422 });
@@ -363,7 +363,10 @@ describe("subresources", () => {
     );
     const allowed = handlerContext(object, [budget(1)]);
     await podSubresources.eviction!.handle(
-      request({ deleteOptions: { gracePeriodSeconds: 1 } }),
+      request({
+        metadata: { name: "p" },
+        deleteOptions: { gracePeriodSeconds: 1 },
+      }),
       allowed,
     );
     expect(allowed.removed).toEqual([{ gracePeriodSeconds: 1 }]);
