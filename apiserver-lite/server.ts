@@ -47,6 +47,10 @@ import {
   jsonValueCodec,
   type StoredEncoding,
 } from "./registry/value-codec.ts";
+import {
+  createComponentStatusStrategy,
+  type ComponentCheck,
+} from "./resources/core/component-status.ts";
 import { createStrategies } from "./resources/index.ts";
 
 /** What is made from the state the server holds: security, admission, rules with state. */
@@ -104,6 +108,8 @@ export interface ApiServerOptions {
   readonly strictTransportSecurity?: string;
   /** Post-start hooks do not fail /livez this long after the start. */
   readonly livezGraceMs?: number;
+  /** What componentstatuses tell. */
+  readonly componentChecks?: readonly ComponentCheck[];
   /** /debug/pprof; default true. */
   readonly profiling?: boolean;
   /** The same without authentication on a unix socket. */
@@ -170,6 +176,9 @@ class Server implements ApiServer {
     this.#clock = options.clock ?? systemClock;
     const catalogue = options.catalogue ?? builtinCatalogue();
     const builtin = createStrategies();
+    const components = createComponentStatusStrategy(
+      options.componentChecks ?? [],
+    );
     const admission: AdmissionPlugin[] = [];
     let parts: ServerParts = {};
     this.registry = new Registry({
@@ -179,7 +188,10 @@ class Server implements ApiServer {
       clock: this.#clock,
       admission,
       strategyFor: (group, resource) =>
-        parts.strategyFor?.(group, resource) ?? builtin(group, resource),
+        parts.strategyFor?.(group, resource) ??
+        (group === "" && resource === "componentstatuses"
+          ? components
+          : builtin(group, resource)),
       featureGates: options.featureGates ?? {},
       ...(options.deleteCollectionWorkers
         ? { deleteCollectionWorkers: options.deleteCollectionWorkers }

@@ -215,6 +215,7 @@ export async function startServer(
       values,
       store,
       serving: pki.serving,
+      whole: true,
       pki,
       clock,
       logger,

@@ -86,7 +86,9 @@ export class Representation {
 
   list(listed: Listed): Uint8Array[] {
     const metadata = {
-      resourceVersion: String(listed.revision),
+      ...(listed.revision > 0
+        ? { resourceVersion: String(listed.revision) }
+        : {}),
       ...(listed.continue ? { continue: listed.continue } : {}),
       ...(listed.remainingItemCount === undefined
         ? {}

@@ -178,9 +178,11 @@ export class ResourceHandler {
       case "list": {
         const shown = this.#representation(exchange, asked, endpoint, true);
         const listed = await list(call);
-        const key = shown.cacheable
-          ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
-          : undefined;
+        if (endpoint.strategy.computed) warnOf(call, asked);
+        const key =
+          shown.cacheable && listed.revision > 0
+            ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
+            : undefined;
         const { contentType } = shown;
         if (key && this.#answers.sendKept(exchange, asked, contentType, key))
           return;
@@ -510,6 +512,14 @@ export class ResourceHandler {
     if (answer && answer.decision !== "allow")
       throw forbidden(attributes, answer.reason);
   }
+}
+
+/** Lists have no warnings but those of computed resources. */
+function warnOf({ warnings }: Call, { headers }: Asked): void {
+  if (warnings.length > 0)
+    headers["warning"] = warnings
+      .map((text) => `299 - ${JSON.stringify(text)}`)
+      .join(", ");
 }
 
 function deletedStatus(call: Call, uid: string | undefined): object {

@@ -4,6 +4,7 @@ import { ApiError, errors, type FieldError } from "../../api/errors.ts";
 import { fieldErrors } from "../../api/field-errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
+import { listComputed } from "./computed.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { selectionOf, type Selection } from "./selection.ts";
 import { refuseUnreadable } from "./unreadable.ts";
@@ -16,6 +17,7 @@ import {
 
 export interface Listed {
   readonly entries: readonly CacheEntry[];
+  /** 0: computed, there is none. */
   readonly revision: number;
   readonly continue?: string;
   readonly remainingItemCount?: number;
@@ -58,7 +60,10 @@ export async function list(
 ): Promise<Listed> {
   const { endpoint, registry } = call;
   const kind = endpoint.stored;
-  if (!kind) throw errors.methodNotAllowed(endpoint.info, "list");
+  if (!kind) {
+    if (endpoint.strategy.computed) return listComputed(call, query);
+    throw errors.methodNotAllowed(endpoint.info, "list");
+  }
   validateListQuery(query);
   const selection = selectionOf(
     endpoint,

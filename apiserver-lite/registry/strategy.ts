@@ -88,6 +88,11 @@ export interface ResourceStrategy {
   readonly subresources?: Readonly<Record<string, SubresourceHandler>>;
   /** Resources that are computed and never stored (SubjectAccessReview …). */
   readonly virtual?: VirtualResource;
+  /** Objects that are made when they are read (componentstatuses); `name`: only this one is asked for. */
+  computed?(
+    context: StrategyContext,
+    name: string | undefined,
+  ): Promise<AnyObject[]>;
 }
 
 export interface StatusStrategy {

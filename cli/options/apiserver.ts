@@ -795,6 +795,8 @@ export const usedApiServerOptions: readonly string[] = [
   "enable-bootstrap-token-auth",
   "api-audiences",
   "service-account-issuer",
+  "service-account-jwks-uri",
+  "external-hostname",
   "service-account-key-file",
   "service-account-signing-key-file",
   "service-account-extend-token-expiration",

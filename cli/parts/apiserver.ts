@@ -4,6 +4,10 @@ import { builtinCatalogue } from "../../api/catalogue.ts";
 import { isAlreadyExists } from "../../api/errors.ts";
 import { systemPriorityClasses } from "../../apiserver-lite/admission/priority.ts";
 import type { DialerOptions } from "../../apiserver-lite/proxy/dialer.ts";
+import {
+  issuerDiscoveryPaths,
+  jwksPath,
+} from "../../apiserver-lite/authentication/service-account/discovery.ts";
 import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
@@ -24,7 +28,13 @@ import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { DependencyError, UsageError } from "../options/table.ts";
-import { addressInRange, advertisedAddress, isLoopback } from "./addresses.ts";
+import {
+  addressInRange,
+  advertisedAddress,
+  isLoopback,
+  urlHost,
+} from "./addresses.ts";
+import { componentChecks } from "./component-checks.ts";
 import { createSecurity, type Security } from "./security.ts";
 
 export interface ApiPartOptions {
@@ -38,6 +48,8 @@ export interface ApiPartOptions {
   /** Overrides --bind-address and --secure-port. */
   bindAddress?: string;
   port?: number;
+  /** Scheduler and controllers run in this process. */
+  whole?: boolean;
 }
 
 /** How the API server goes to the agents of its own cluster. */
@@ -137,7 +149,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       value === "true",
     ]),
   );
-  const server = createApiServer({
+  const server: ApiServer = createApiServer({
     store,
     logger,
     clock,
@@ -171,6 +183,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
     corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
     ...(sts ? { strictTransportSecurity: sts } : {}),
+    componentChecks: componentChecks(store, options.whole ?? false),
     livezGraceMs: values.number("livez-grace-period"),
     profiling: values.flag("profiling"),
     ...(debugSocketPath ? { debugSocketPath } : {}),
@@ -214,6 +227,13 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         authorizer: made.authorizer,
         admission: [...admission.plugins, ...made.admission],
         ...(proxy ? { connect: proxy } : {}),
+        paths: issuerDiscoveryPaths({
+          issuer: made.issuer,
+          keys: made.issuerKeys,
+          jwksUri: () =>
+            values.optionalText("service-account-jwks-uri") ??
+            `https://${urlHost(values.optionalText("external-hostname") ?? advertiseAddress)}:${server.port}${jwksPath}`,
+        }),
         strategyFor: (group, resource) =>
           made.strategyFor(group, resource, strategies(group, resource)),
         start() {

@@ -22,6 +22,7 @@ import { DEFAULT_ISSUER } from "../../apiserver-lite/authentication/service-acco
 import {
   JwtSigner,
   verificationKey,
+  type VerificationKey,
 } from "../../apiserver-lite/authentication/service-account/jwt.ts";
 import { ServiceAccountAuthenticator } from "../../apiserver-lite/authentication/service-account/token-authenticator.ts";
 import { createTokenSubresource } from "../../apiserver-lite/authentication/service-account/token-request.ts";
@@ -67,6 +68,9 @@ export interface Security {
   readonly tokens: TokenAuthenticator;
   readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
+  /** Of service account tokens. */
+  readonly issuer: string;
+  readonly issuerKeys: readonly VerificationKey[];
   /** Reviews and the token subresource, over the strategies of resources/. */
   strategyFor(
     group: string,
@@ -159,11 +163,12 @@ export function createSecurity(options: SecurityOptions): Security {
       throw new UsageError(`--token-auth-file: ${(error as Error).message}`);
     }
   }
+  const issuerKeys = keys.map(verificationKey);
   if (keys.length > 0)
     tokenChain.push(
       new ServiceAccountAuthenticator({
         issuers,
-        keys: keys.map(verificationKey),
+        keys: issuerKeys,
         audiences,
         state,
         clock,
@@ -251,6 +256,8 @@ export function createSecurity(options: SecurityOptions): Security {
     authenticator,
     tokens,
     authorizer,
+    issuer: issuers[0]!,
+    issuerKeys,
     admission: rbac ? [createEscalationCheck(rbac, authorizer)] : [],
     strategyFor(group, resource, base) {
       const review = reviews[`${group}/${resource}`];

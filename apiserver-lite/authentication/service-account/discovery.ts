@@ -1,0 +1,57 @@
+// OpenID discovery of the service account issuer: who verifies tokens without asking this server finds the keys here.
+// An issuer that is no https URL has no document.
+import type { PathHandler } from "../../http/front.ts";
+import type { VerificationKey } from "./jwt.ts";
+
+export interface IssuerDiscoveryOptions {
+  readonly issuer: string;
+  readonly keys: readonly VerificationKey[];
+  /** Where the document says that the keys are. */
+  readonly jwksUri: () => string;
+}
+
+const document = "/.well-known/openid-configuration";
+export const jwksPath = "/openid/v1/jwks";
+
+export function issuerDiscoveryPaths({
+  issuer,
+  keys,
+  jwksUri,
+}: IssuerDiscoveryOptions): PathHandler[] {
+  if (!issuer.startsWith("https://") || keys.length === 0) return [];
+  const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))];
+  const serve = (
+    path: string,
+    contentType: string,
+    content: () => object,
+  ): PathHandler => ({
+    path,
+    handle: (exchange, asked) =>
+      exchange.respond(
+        200,
+        {
+          ...asked.headers,
+          "content-type": contentType,
+          "cache-control": "public, max-age=3600",
+        },
+        JSON.stringify(content()),
+      ),
+  });
+  return [
+    serve(document, "application/json", () => ({
+      issuer,
+      jwks_uri: jwksUri(),
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: algorithms.sort(),
+    })),
+    serve(jwksPath, "application/jwk-set+json", () => ({
+      keys: keys.map(({ id, algorithm, key }) => ({
+        use: "sig",
+        kid: id,
+        alg: algorithm,
+        ...key.export({ format: "jwk" }),
+      })),
+    })),
+  ];
+}
