@@ -153,7 +153,7 @@ export const initializers: readonly Initializer[] = [
   {
     name: "certificatesigningrequest-signing-controller",
     alias: "csrsigning",
-    create: (context) => {
+    create: (context: ControllerContext): Controller | undefined => {
       const { clusterSigningCa, signerCas } = context.options;
       return (clusterSigningCa ?? signerCas)
         ? createCertificateSigner(

@@ -66,18 +66,12 @@ describe("canonicalQuantity", () => {
       "quantities must match the regular expression",
     ),
   );
-  test.each([
-    "1Gii",
-    "1mi",
-    "1e",
-    "1ee3",
-    "1i",
-    "1Ki3",
-    "1e99999999999999",
-  ])("refuses suffix of %j", (text) =>
-    expect(() => canonicalQuantity(text)).toThrow(
-      "unable to parse quantity's suffix",
-    ),
+  test.each(["1Gii", "1mi", "1e", "1ee3", "1i", "1Ki3", "1e99999999999999"])(
+    "refuses suffix of %j",
+    (text) =>
+      expect(() => canonicalQuantity(text)).toThrow(
+        "unable to parse quantity's suffix",
+      ),
   );
   test.each([".", "1.2.3"])("refuses number %j", (text) =>
     expect(() => canonicalQuantity(text)).toThrow(
