@@ -192,7 +192,7 @@ export interface SandboxSummary {
 export interface SandboxStatus extends SandboxSummary {
   /** First is the pod IP; empty on the host network. */
   ips: string[];
-  /** PID of the sandbox process on the host, when the runtime tells. */
+  /** PID of the sandbox process on the host, when asked for and the runtime tells. */
   pid?: number;
 }
 
@@ -317,7 +317,11 @@ export interface Runtime {
   /** Idempotent; not-found is success. */
   stopPodSandbox(sandboxId: string): Promise<void>;
   removePodSandbox(sandboxId: string): Promise<void>;
-  podSandboxStatus(sandboxId: string): Promise<SandboxStatus>;
+  /** `verbose`: the pid too, for which the runtime looks at the whole specification. */
+  podSandboxStatus(
+    sandboxId: string,
+    verbose?: boolean,
+  ): Promise<SandboxStatus>;
   listPodSandboxes(labels?: Record<string, string>): Promise<SandboxSummary[]>;
 
   createContainer(
@@ -329,7 +333,10 @@ export interface Runtime {
   /** SIGTERM (or the image's signal), then SIGKILL after graceSeconds. Resolves when stopped. */
   stopContainer(containerId: string, graceSeconds: number): Promise<void>;
   removeContainer(containerId: string): Promise<void>;
-  containerStatus(containerId: string): Promise<ContainerStatus>;
+  containerStatus(
+    containerId: string,
+    verbose?: boolean,
+  ): Promise<ContainerStatus>;
   listContainers(filter?: {
     sandboxId?: string;
     labels?: Record<string, string>;

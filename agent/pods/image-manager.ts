@@ -42,6 +42,7 @@ export class ImageManager {
   readonly #options: ImageManagerOptions;
   readonly #backOff = new BackOff();
   readonly #failures = new Map<string, { atMs: number; message: string }>();
+  readonly #asked = new Map<string, Promise<ImageSummary | undefined>>();
   readonly #pulling = new Map<string, Promise<string>>();
   readonly #turns: Turns;
 
@@ -50,6 +51,17 @@ export class ImageManager {
     this.#turns = new Turns(
       options.serialized ? 1 : options.maxParallel || Infinity,
     );
+  }
+
+  /** Pods of one image that start together ask once. */
+  #status(image: string): Promise<ImageSummary | undefined> {
+    const asked = this.#asked.get(image);
+    if (asked) return asked;
+    const answer = this.#options.runtime
+      .imageStatus(image)
+      .finally(() => this.#asked.delete(image));
+    this.#asked.set(image, answer);
+    return answer;
   }
 
   /** Resolves to the image to run; rejects with a WaitingError. */
@@ -75,7 +87,7 @@ export class ImageManager {
     const policy =
       container.imagePullPolicy ??
       (/:latest$/.test(image) ? "Always" : "IfNotPresent");
-    const present = await runtime.imageStatus(image);
+    const present = await this.#status(image);
     if (present && (policy === "IfNotPresent" || policy === "Never")) {
       events.container(
         pod,

@@ -350,8 +350,8 @@ export class PodWorker {
     );
     if (actions.createSandbox) {
       sandbox = await this.#createSandbox(config);
-      await volumes.finally(() => context.runtimePods.markDirty(this.uid));
-    } else await volumes;
+    }
+    await volumes;
     if (!sandbox) return true;
     let started = 0;
     for (const { container, kind } of actions.containersToStart) {

@@ -47,6 +47,7 @@ export interface ContainerdRuntimeOptions {
 
 /** Facts about containers that never change, kept so that a status needs no second or verbose call. */
 const maxRemembered = 8192;
+const pinnedKeptMs = 2000;
 /** A sandbox may have to unpack an image and call slow network plug-ins. */
 const sandboxTimeoutFactor = 2;
 /** The runtime ends an exec at its timeout; ours comes later, so that the two can be told apart. */
@@ -82,7 +83,6 @@ export function createContainerdRuntime(
     maxMessageBytes: options.limits?.messageBytes ?? 64 * 1024 * 1024,
   });
   const sandboxOfContainer = new Map<string, string>();
-  const pids = new Map<string, number>();
   /** Settles when the runtime was tried for the first time. */
   let firstTry: (() => void) | undefined;
   let sandboxImageReady: Promise<void> = Promise.resolve();
@@ -128,8 +128,21 @@ export function createContainerdRuntime(
     return found;
   }
 
+  let pinnedNames: { atMs: number; names: Promise<Set<string>> } | undefined;
+
+  /** Hardly ever changes; many pods that start together ask once. */
+  function pinnedImageNames(): Promise<Set<string>> {
+    const nowMs = clock.monotonic();
+    if (!pinnedNames || nowMs - pinnedNames.atMs > pinnedKeptMs) {
+      const names = readPinnedImageNames();
+      pinnedNames = { atMs: nowMs, names };
+      names.catch(() => (pinnedNames = undefined));
+    }
+    return pinnedNames.names;
+  }
+
   /** Ids of images labelled as pinned; containerd 1.6 does not tell over CRI. */
-  async function pinnedImageNames(): Promise<Set<string>> {
+  async function readPinnedImageNames(): Promise<Set<string>> {
     const { images } = await connection.service<{ images: StoredImage[] }>(
       containerdMethods.listImages,
       {
@@ -233,19 +246,15 @@ export function createContainerdRuntime(
       await ignoreNotFound(
         connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }),
       );
-      pids.delete(sandboxId);
     },
 
-    async podSandboxStatus(sandboxId) {
-      const pid = pids.get(sandboxId);
-      const response = await connection.call("PodSandboxStatus", {
-        pod_sandbox_id: sandboxId,
-        verbose: pid === undefined,
-      });
-      const status = sandboxStatus(response);
-      if (!status.ready) return status;
-      if (status.pid !== undefined) remember(pids, sandboxId, status.pid);
-      return pid === undefined ? status : { ...status, pid };
+    async podSandboxStatus(sandboxId, verbose = false) {
+      return sandboxStatus(
+        await connection.call("PodSandboxStatus", {
+          pod_sandbox_id: sandboxId,
+          verbose,
+        }),
+      );
     },
 
     async listPodSandboxes(labels) {
@@ -291,23 +300,18 @@ export function createContainerdRuntime(
         connection.call("RemoveContainer", { container_id: containerId }),
       );
       sandboxOfContainer.delete(containerId);
-      pids.delete(containerId);
     },
 
-    async containerStatus(containerId) {
-      const pid = pids.get(containerId);
+    async containerStatus(containerId, verbose = false) {
       const response = await connection.call("ContainerStatus", {
         container_id: containerId,
-        verbose: pid === undefined,
+        verbose,
       });
       const status = containerStatus(response);
       if (status.sandboxId === "")
         status.sandboxId = await sandboxIdOf(containerId);
       else remember(sandboxOfContainer, containerId, status.sandboxId);
       if (status.state !== "running") delete status.pid;
-      else if (pid !== undefined) status.pid = pid;
-      else if (status.pid !== undefined)
-        remember(pids, containerId, status.pid);
       return status;
     },
 
@@ -323,6 +327,8 @@ export function createContainerdRuntime(
               },
             },
       );
+      for (const { id, pod_sandbox_id } of containers)
+        remember(sandboxOfContainer, id, pod_sandbox_id);
       return containers.map(containerSummary);
     },
 
@@ -455,8 +461,13 @@ export function createContainerdRuntime(
       return image_filesystems.map(filesystemUsage);
     },
 
-    importImage: (tarPath, { pinned = false } = {}) =>
-      importImageArchive(connection, tarPath, { pinned, leaseId: leaseId() }),
+    importImage: (tarPath, { pinned = false } = {}) => {
+      pinnedNames = undefined;
+      return importImageArchive(connection, tarPath, {
+        pinned,
+        leaseId: leaseId(),
+      }).finally(() => (pinnedNames = undefined));
+    },
 
     async containerStats(labels) {
       const { stats } = await connection.call(

@@ -77,11 +77,11 @@ test("a pod's life, with its events", async () => {
     "echo hello; trap 'exit 3' TERM; while :; do sleep 0.05; done",
     { env: [{ name: "A", value: "1" }] },
   );
-  const sandbox = await runtime.podSandboxStatus(sandboxId);
+  const sandbox = await runtime.podSandboxStatus(sandboxId, true);
   expect(sandbox).toMatchObject({ ready: true, labels: { name: "life" } });
   expect(sandbox.ips).toHaveLength(1);
   expect(fs.existsSync(`/proc/${sandbox.pid}`)).toBe(true);
-  const status = await runtime.containerStatus(containerId);
+  const status = await runtime.containerStatus(containerId, true);
   expect(status).toMatchObject({
     sandboxId,
     state: "running",
@@ -440,7 +440,7 @@ describe("images", () => {
 test("containerd restarts: calls fail fast, the pod goes on, one lost event, everything works again", async () => {
   const { runtime } = part;
   const { sandboxId, containerId } = await run("survivor", "sleep 1000");
-  const { pid } = await runtime.containerStatus(containerId);
+  const { pid } = await runtime.containerStatus(containerId, true);
   await part.containerd.stop();
   const start = performance.now();
   expect(await code(runtime.version())).toBe("unavailable");
@@ -452,7 +452,7 @@ test("containerd restarts: calls fail fast, the pod goes on, one lost event, eve
     () => events.filter(({ type }) => type === "lost").length > before,
   );
   expect(events.filter(({ type }) => type === "lost").length).toBe(before + 1);
-  expect(await runtime.containerStatus(containerId)).toMatchObject({
+  expect(await runtime.containerStatus(containerId, true)).toMatchObject({
     state: "running",
     pid,
   });
