@@ -487,6 +487,10 @@ test("a new process finds the pods of a containerd that was just started", async
     (await fresh.listPodSandboxes({ name: "found" })).map(({ id }) => id),
   ).toEqual([sandboxId]);
   await fresh.stop();
+  // The connection of before the restart mends itself a moment later.
+  await eventually(
+    async () => (await code(part.runtime.version())) === "no error",
+  );
   await remove(sandboxId);
 });
 
