@@ -171,9 +171,21 @@ async function write(
     );
     return;
   }
+  const { inSharedForm } =
+    await import("../apiserver-lite/registry/value-codec.ts");
   const store = await openEtcd(values);
   try {
-    await restoreToStore(snapshot, store, systemClock.now());
+    await restoreToStore(
+      {
+        ...snapshot,
+        entries: snapshot.entries.map((entry) => ({
+          ...entry,
+          value: inSharedForm(entry.value),
+        })),
+      },
+      store,
+      systemClock.now(),
+    );
   } finally {
     await store.stop();
   }

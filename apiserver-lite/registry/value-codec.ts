@@ -58,6 +58,19 @@ export function createValueCodec(encoding: StoredEncoding): ValueCodec {
   };
 }
 
+/** A stored value in the form for stores shared with the reference's servers; what can't be read stays as it is. */
+export function inSharedForm(
+  value: Uint8Array,
+  encoding: StoredEncoding = "protobuf",
+): Uint8Array {
+  try {
+    const object = jsonValueCodec.decode(value);
+    return createValueCodec(encoding).encode(object, Buffer.alloc(0));
+  } catch {
+    return value;
+  }
+}
+
 /** `application/json` and `json` mean the same; the specification's protobuf type is the reference's bytes. */
 export function storedEncodingOf(mediaType: string): StoredEncoding {
   if (mediaType.endsWith("json")) return "json";

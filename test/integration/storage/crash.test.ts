@@ -29,10 +29,12 @@ function storm(
   let timer: NodeJS.Timeout | undefined;
   child.stdout.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
-    timer ??= setTimeout(
-      () => child.kill("SIGKILL"),
-      20 + ((round * 37) % 180),
-    );
+    // From the first acknowledgement on, however long it took on a busy machine.
+    if (!timer && /^\d/m.test(chunk.toString()))
+      timer = setTimeout(
+        () => child.kill("SIGKILL"),
+        20 + ((round * 37) % 180),
+      );
   });
   return new Promise((resolve, reject) => {
     child.on("close", (_, signal) => {
