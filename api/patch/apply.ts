@@ -35,6 +35,7 @@ import {
 } from "./managed-fields.ts";
 import type { PatchSchema } from "./patch-schema.ts";
 import {
+  AmbiguousList,
   compare,
   fieldsOf,
   mergeApplied,
@@ -301,7 +302,7 @@ export function applyPatch(
   };
   const id = managerId(identity);
   const last = managers.get(id);
-  const wanted = fieldsOf(config, schema);
+  const wanted = typedFieldsOf(config, schema);
   const set = owned(wanted, management.resetPaths);
   managers.set(id, { ...identity, time: last?.time, set });
 
@@ -336,6 +337,32 @@ export function applyPatch(
   }
   setEntries(object, encodeManagers(result));
   return object;
+}
+
+function typedFieldsOf(
+  config: AnyObject,
+  schema: PatchSchema | undefined,
+): FieldSet {
+  try {
+    return fieldsOf(config, schema);
+  } catch (error) {
+    if (error instanceof AmbiguousList)
+      throw untypedPatch(config, error.message);
+    throw error;
+  }
+}
+
+/** The 400 of a configuration that its type can't hold; `why` begins with the field's path. */
+export function untypedPatch(
+  config: Readonly<AnyObject>,
+  why: string,
+): ApiError {
+  const { apiVersion = "", kind = "", metadata } = config;
+  const { namespace = "", name = "" } = metadata ?? {};
+  const version = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
+  return errors.badRequest(
+    `failed to create typed patch object (${namespace}/${name}; ${version}, Kind=${kind}): ${why}`,
+  );
 }
 
 /** An object that was never tracked: all it has belongs to "before-first-apply". */

@@ -2,10 +2,10 @@
 // by name (objects), by keys (list maps) or by value (list sets). On it: the fields a value sets, what differs between
 // two values, the merge of an applied configuration, and the removal of what nobody owns any more.
 // Without a schema every object is merged by name and every list is one.
-import { errors } from "../errors.ts";
 import {
   emptySet,
   FieldSetBuilder,
+  pathText,
   type FieldPath,
   type FieldSet,
 } from "./field-set.ts";
@@ -145,41 +145,37 @@ export function fieldsOf(
   return fields.build();
 }
 
+/** A list whose items can't be told apart; the message is `path: why`. */
+export class AmbiguousList extends Error {}
+
 function ambiguous(
   items: unknown[],
   field: PatchField | undefined,
   path: FieldPath,
 ): Error {
-  const where = path
-    .map((part) =>
-      part.startsWith("f:") ? `.${part.slice(2)}` : `[${part.slice(2)}]`,
-    )
-    .join("");
+  const where = pathText(path);
   const seen = new Set<string>();
   for (const [index, item] of items.entries()) {
     const keys = field?.listMapKeys ?? [];
     const key =
       field?.listType === "set"
-        ? JSON.stringify(item)
+        ? `v:${JSON.stringify(item)}`
         : itemKey(item, keys, field?.schema.items);
     if (key === undefined) {
       const missing =
         keys.find((name) => !isJsonObject(item) || item[name] === undefined) ??
         "";
-      return errors.badRequest(
-        `failed to create typed patch object: ${where}: element ${index}: associative list with keys has an element that omits key field ${JSON.stringify(missing)} (and doesn't have default value)`,
+      return new AmbiguousList(
+        `${where}: element ${index}: associative list with keys has an element that omits key field ${JSON.stringify(missing)} (and doesn't have default value)`,
       );
     }
-    if (seen.has(key)) {
-      return errors.badRequest(
-        `failed to create typed patch object: ${where}: duplicate entries for key ${key.replace(/^k:/, "")}`,
+    if (seen.has(key))
+      return new AmbiguousList(
+        `${where}: duplicate entries for key ${pathText([key])}`,
       );
-    }
     seen.add(key);
   }
-  return errors.badRequest(
-    `failed to create typed patch object: ${where}: invalid list`,
-  );
+  return new AmbiguousList(`${where}: invalid list`);
 }
 
 export interface Comparison {

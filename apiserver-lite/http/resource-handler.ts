@@ -1,7 +1,6 @@
 // Requests for resources: from parsed path and query to the registry's verb and back to bytes. Authentication,
 // authorization and limits are the filters' (front.ts), connection handling the server's.
 import type { Duplex } from "node:stream";
-import type { FieldValidation } from "../../api/codec/json.ts";
 import type { Authorizer } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
 import { schemaFor } from "../../api/schema.ts";
@@ -21,7 +20,6 @@ import {
   unsafeDeleteVerb,
 } from "../registry/unreadable.ts";
 import { update } from "../registry/update.ts";
-import { isTrue } from "../registry/watch.ts";
 import {
   Answers,
   methodNotAllowed,
@@ -36,6 +34,7 @@ import { Http1Exchange, type Exchange } from "./exchange.ts";
 import { forbidden } from "./forbidden.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
 import type { Negotiator } from "./negotiation.ts";
+import { writeOptionsOf } from "./write-options.ts";
 import { Representation, type IncludeObject } from "./representation.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { WatchServing } from "./watch-serving.ts";
@@ -130,7 +129,12 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
       query,
-      ...(writes ? this.#writeOptions(exchange, query) : {}),
+      ...(writes
+        ? {
+            ...writeOptionsOf(query, verb),
+            userAgent: exchange.headers["user-agent"] ?? "",
+          }
+        : {}),
     });
     const verbs =
       info.subresource === ""
@@ -235,68 +239,6 @@ export class ResourceHandler {
       throw pathNotFound();
     if (!namespaced && info.namespace !== "" && info.resource !== "namespaces")
       throw pathNotFound();
-  }
-
-  #writeOptions(exchange: Exchange, query: URLSearchParams) {
-    const dryRun = query.getAll("dryRun").filter((value) => value !== "");
-    if (dryRun.some((value) => value !== "All"))
-      throw errors.invalid(
-        { group: "meta.k8s.io", kind: "CreateOptions" },
-        "",
-        [
-          {
-            type: "FieldValueNotSupported",
-            field: "dryRun",
-            detail: `Unsupported value: ${JSON.stringify(dryRun.join(","))}: supported values: "All"`,
-          },
-        ],
-      );
-    const validation = query.get("fieldValidation") ?? "";
-    if (!["", "Ignore", "Warn", "Strict"].includes(validation))
-      throw errors.invalid(
-        { group: "meta.k8s.io", kind: "CreateOptions" },
-        "",
-        [
-          {
-            type: "FieldValueNotSupported",
-            field: "fieldValidation",
-            detail: `Unsupported value: ${JSON.stringify(validation)}: supported values: "", "Ignore", "Strict", "Warn"`,
-          },
-        ],
-      );
-    const fieldManager = query.get("fieldManager") ?? "";
-    if (fieldManager.length > 128)
-      throw errors.invalid(
-        { group: "meta.k8s.io", kind: "CreateOptions" },
-        "",
-        [
-          {
-            type: "FieldValueTooLong",
-            field: "fieldManager",
-            detail: "Too long: may not be more than 128 bytes",
-          },
-        ],
-      );
-    const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
-    if (unprintable)
-      throw errors.invalid(
-        { group: "meta.k8s.io", kind: "CreateOptions" },
-        "",
-        [
-          {
-            type: "FieldValueInvalid",
-            field: "fieldManager",
-            detail: `Invalid value: ${JSON.stringify(fieldManager)}: should only contain printable characters`,
-          },
-        ],
-      );
-    return {
-      dryRun: dryRun.length > 0,
-      fieldManager,
-      fieldValidation: (validation || "Warn") as FieldValidation,
-      force: isTrue(query.get("force")),
-      userAgent: exchange.headers["user-agent"] ?? "",
-    };
   }
 
   #representation(

@@ -96,7 +96,7 @@ function finish(
     );
   if ((metadata.namespace ?? "") !== (was.metadata.namespace ?? ""))
     throw errors.badRequest(
-      `the namespace of the object (${metadata.namespace ?? ""}) does not match the namespace on the URL (${call.namespace})`,
+      "the namespace of the provided object does not match the namespace sent on the request",
     );
   return object;
 }
@@ -110,14 +110,10 @@ function refuseUnknown(call: Call, problems: readonly string[]): void {
 
 async function apply(call: Call, given: AnyObject): Promise<Replaced> {
   const { endpoint } = call;
-  if (!call.options.fieldManager)
-    throw errors.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
-      {
-        type: "FieldValueRequired",
-        field: "fieldManager",
-        detail: "Required value: is required for apply patch",
-      },
-    ]);
+  requireManager(call);
+  checkTypeMeta(given, endpoint.apiVersion, endpoint.info.kind);
+  // The name in the URL stands in for a missing one only when there is an object that has it.
+  const named = Boolean(given.metadata?.name);
   checkApplied(call, given);
   const kind = storedOf(call);
   const management = {
@@ -151,8 +147,13 @@ async function apply(call: Call, given: AnyObject): Promise<Replaced> {
         call.name,
         `uid mismatch: the provided object specified uid ${given.metadata.uid}, and no existing object was found`,
       );
+    if (!named)
+      throw errors.badRequest(
+        `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`,
+      );
+    if (given.metadata.resourceVersion)
+      throw errors.stale(endpoint.info, call.name);
     const object = merge(undefined);
-    object.metadata.name ??= call.name;
     return {
       entry: await create(call, object, { applied: true }),
       created: true,
@@ -172,11 +173,6 @@ async function apply(call: Call, given: AnyObject): Promise<Replaced> {
 
 function checkApplied(call: Call, given: AnyObject): void {
   const { endpoint } = call;
-  const { apiVersion, kind } = given;
-  if (!apiVersion || !kind)
-    throw errors.badRequest(
-      `invalid object type: ${JSON.stringify(kind ?? "")} in version ${JSON.stringify(apiVersion ?? "")}`,
-    );
   if (endpoint.schema) {
     const decoded = conformObject(
       given as Record<string, unknown>,
@@ -206,5 +202,58 @@ function checkApplied(call: Call, given: AnyObject): void {
     );
   if (given.metadata.managedFields?.length)
     throw errors.badRequest("metadata.managedFields must be nil");
-  if (endpoint.info.namespaced) given.metadata.namespace ??= call.namespace;
+  const { namespace } = given.metadata;
+  if (endpoint.info.namespaced && namespace && namespace !== call.namespace)
+    throw errors.badRequest(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+}
+
+/** An apply of a Scale owns the parent's replicas. Throws what apply throws. */
+export async function applyScale(call: Call, given: AnyObject): Promise<void> {
+  const { endpoint } = call;
+  requireManager(call);
+  checkTypeMeta(given, "autoscaling/v1", "Scale");
+  const { metadata, spec } = given as AnyObject & {
+    spec?: { replicas?: unknown };
+  };
+  const replicas = spec?.replicas;
+  await apply(call, {
+    apiVersion: endpoint.apiVersion,
+    kind: endpoint.info.kind,
+    metadata: { ...metadata, name: metadata?.name ?? call.name },
+    ...(replicas === undefined ? {} : { spec: { replicas } }),
+  });
+}
+
+function requireManager(call: Call): void {
+  if (call.options.fieldManager) return;
+  throw errors.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
+    {
+      type: "FieldValueRequired",
+      field: "fieldManager",
+      detail: "Required value: is required for apply patch",
+    },
+  ]);
+}
+
+/** An applied configuration says what it is, and it is what the URL says. */
+function checkTypeMeta(
+  given: Readonly<AnyObject>,
+  wantedVersion: string,
+  wantedKind: string,
+): void {
+  const { apiVersion, kind } = given;
+  if (!apiVersion || !kind)
+    throw errors.badRequest(
+      `invalid object type: ${JSON.stringify(kind ?? "")} in version ${JSON.stringify(apiVersion ?? "")}`,
+    );
+  if (apiVersion !== wantedVersion)
+    throw errors.badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${apiVersion}, expected: ${wantedVersion}`,
+    );
+  if (kind !== wantedKind)
+    throw errors.badRequest(
+      `Incorrect kind specified in apply patch. Specified patch kind: ${kind}, expected: ${wantedKind}`,
+    );
 }

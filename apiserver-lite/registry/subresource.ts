@@ -10,7 +10,7 @@ import { schemaFor } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import { Call } from "./call.ts";
 import { remove } from "./delete.ts";
-import type { PatchType } from "./patch.ts";
+import { applyScale, type PatchType } from "./patch.ts";
 import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
 import { replace } from "./update.ts";
 import { mostRecent } from "./versions.ts";
@@ -44,6 +44,10 @@ export async function patchSubresource(
   type: PatchType,
   document: unknown,
 ): Promise<AnyObject> {
+  if (type === "apply" && call.subresource === "scale") {
+    await applyScale(call, document as AnyObject);
+    return runSubresource(call, "get", undefined);
+  }
   const current = await runSubresource(call, "get", undefined);
   const copy = JSON.parse(JSON.stringify(current)) as AnyObject;
   const changed =

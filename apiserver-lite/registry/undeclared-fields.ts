@@ -1,7 +1,8 @@
 // The 400 of an applied configuration with fields that its type does not have: said whatever fieldValidation asks for,
 // with the paths of server-side apply (`.spec.containers[name="c"].imag`).
-import { errors, type ApiError } from "../../api/errors.ts";
+import type { ApiError } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
+import { untypedPatch } from "../../api/patch/apply.ts";
 import type {
   FieldSchema,
   ObjectSchema,
@@ -14,20 +15,13 @@ export function undeclaredFields(
   schema: ObjectSchema,
   paths: readonly string[],
 ): ApiError {
-  const { apiVersion, kind, metadata } = object;
-  const { namespace = "", name = "" } = (metadata ?? {}) as {
-    namespace?: string;
-    name?: string;
-  };
   const texts = paths.map(
     (path) =>
       `${applyPath(object, schema, path)}: field not declared in schema`,
   );
   const all =
     texts.length === 1 ? texts[0]! : `errors:\n  ${texts.join("\n  ")}`;
-  return errors.badRequest(
-    `failed to create typed patch object (${namespace}/${name}; ${apiVersion}, Kind=${kind}): ${all}`,
-  );
+  return untypedPatch(object, all);
 }
 
 function applyPath(

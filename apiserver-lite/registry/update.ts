@@ -59,7 +59,7 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
     metadata.namespace ||= call.namespace;
     if (metadata.namespace !== call.namespace)
       throw errors.badRequest(
-        `the namespace of the object (${metadata.namespace}) does not match the namespace on the URL (${call.namespace})`,
+        "the namespace of the provided object does not match the namespace sent on the request",
       );
   }
   const live = kind.cache.get(kind.keyOf(call.namespace, call.name));

@@ -50,8 +50,9 @@ export function watchQueryOf(query: URLSearchParams): WatchQuery {
   };
 }
 
+/** A parameter that is there is true (an empty one as well) unless it says "false" or "0". */
 export function isTrue(text: string | null): boolean {
-  return text !== null && !["", "0", "false", "False"].includes(text);
+  return text !== null && text !== "0" && text.toLowerCase() !== "false";
 }
 
 /** Throws ApiError 400, 410, 422, 504 before the first call of the sink. */

@@ -310,6 +310,6 @@ test("apply refuses fields that are not declared", async () => {
   expect(JSON.parse(answer.bytes.toString())).toMatchObject({
     code: 400,
     message:
-      'failed to create typed patch object (default/bad; v1, Kind=Pod): .spec.containers[name="c"].imag: field not declared in schema',
+      'failed to create typed patch object (default/bad; /v1, Kind=Pod): .spec.containers[name="c"].imag: field not declared in schema',
   });
 });

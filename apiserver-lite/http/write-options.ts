@@ -1,0 +1,86 @@
+// The query parameters every write shares: dryRun, fieldManager, fieldValidation, force. All problems are told at once,
+// under the name of the options kind that belongs to the verb.
+import type { FieldValidation } from "../../api/codec/json.ts";
+import { errors, type FieldError } from "../../api/errors.ts";
+import { fieldErrors } from "../../api/field-errors.ts";
+import { isTrue } from "../registry/watch.ts";
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+  readonly force: boolean;
+}
+
+const maxManagerBytes = 128;
+
+const kinds: Readonly<Record<string, string>> = {
+  update: "UpdateOptions",
+  patch: "PatchOptions",
+  delete: "DeleteOptions",
+  deletecollection: "DeleteOptions",
+};
+
+/** Throws ApiError 422. */
+export function writeOptionsOf(
+  query: URLSearchParams,
+  verb: string,
+): WriteOptions {
+  const problems: FieldError[] = [];
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  if (dryRun.some((value) => value !== "All"))
+    problems.push({
+      type: "FieldValueNotSupported",
+      field: "dryRun",
+      detail: `Unsupported value: []string{${dryRun.map((value) => JSON.stringify(value)).join(", ")}}: supported values: "All"`,
+    });
+  const fieldManager = query.get("fieldManager") ?? "";
+  problems.push(...managerProblems(fieldManager));
+  const validation = query.get("fieldValidation") ?? "";
+  if (!["", "Ignore", "Warn", "Strict"].includes(validation))
+    problems.push(
+      fieldErrors.notSupported("fieldValidation", validation, [
+        "",
+        "Ignore",
+        "Strict",
+        "Warn",
+      ]),
+    );
+  if (problems.length > 0)
+    throw errors.invalid(
+      { group: "meta.k8s.io", kind: kinds[verb] ?? "CreateOptions" },
+      "",
+      problems,
+    );
+  return {
+    dryRun: dryRun.length > 0,
+    fieldManager,
+    fieldValidation: (validation || "Warn") as FieldValidation,
+    force: isTrue(query.get("force")),
+  };
+}
+
+function managerProblems(manager: string): FieldError[] {
+  const problems: FieldError[] = [];
+  if (Buffer.byteLength(manager) > maxManagerBytes)
+    problems.push({
+      type: "FieldValueTooLong",
+      field: "fieldManager",
+      detail: `Too long: may not be more than ${maxManagerBytes} bytes`,
+    });
+  let at = 0;
+  for (const character of manager) {
+    if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = character.codePointAt(0)!.toString(16).toUpperCase();
+      problems.push(
+        fieldErrors.invalid(
+          "fieldManager",
+          manager,
+          `invalid character U+${code.padStart(4, "0")} (at position ${at})`,
+        ),
+      );
+    }
+    at += Buffer.byteLength(character);
+  }
+  return problems;
+}
