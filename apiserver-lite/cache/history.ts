@@ -26,7 +26,8 @@ export class HistoryBudget {
   ) {}
 }
 
-const perEventBytes = 200;
+/** What an event takes besides bytes: itself, its entry, their keys and Buffers. */
+const perEventBytes = 400;
 
 export class History {
   #events: CacheEvent[] = [];

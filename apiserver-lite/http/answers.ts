@@ -9,6 +9,7 @@ import type { Call } from "../registry/call.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import { isTrue } from "../registry/watch.ts";
 import type { Exchange } from "./exchange.ts";
+import { KeptLists } from "./kept-lists.ts";
 import type { Representation } from "./representation.ts";
 import type { RequestInfo } from "./request-info.ts";
 
@@ -30,6 +31,7 @@ const maxKeptBytes = 2 * 1024 * 1024;
 
 export class Answers {
   readonly #compressed = new Map<string, Buffer>();
+  readonly #lists = new KeptLists();
 
   constructor(private readonly compress: boolean) {}
 
@@ -89,16 +91,30 @@ export class Answers {
     exchange.respond(status, headers, body);
   }
 
-  /** Answers a list whose compressed bytes are kept; false when they are not, or not wanted. */
+  /** Answers a list whose bytes are kept as they are wanted; false when they are not. */
   sendKept(
     exchange: Exchange,
     asked: Asked,
     contentType: string,
     key: string,
-  ): boolean {
-    const body = this.#compressed.get(key);
-    if (!body || !this.#compresses(exchange)) return false;
+  ): boolean | Promise<true> {
     const { headers } = asked;
+    if (!this.#compresses(exchange)) {
+      const list = this.#lists.get(key);
+      if (!list) return false;
+      headers["content-type"] = contentType;
+      headers["cache-control"] = "no-cache, private";
+      headers["content-length"] = list.bytes;
+      if (exchange.method === "HEAD") {
+        exchange.respond(200, headers);
+        return true;
+      }
+      return writeParts(exchange.open(200, headers), list.parts).then(
+        () => true,
+      );
+    }
+    const body = this.#compressed.get(key);
+    if (!body) return false;
     headers["content-type"] = contentType;
     headers["cache-control"] = "no-cache, private";
     headers["content-encoding"] = "gzip";
@@ -112,7 +128,7 @@ export class Answers {
     asked: Asked,
     contentType: string,
     parts: Uint8Array[],
-    /** Names these bytes for ever: their compressed form is kept for the next who asks. */
+    /** Names these bytes for ever: they are kept for the next who asks. */
     key?: string,
   ): void | Promise<void> {
     const { headers } = asked;
@@ -126,6 +142,7 @@ export class Answers {
     if (bytes < 65536 || exchange.method === "HEAD")
       return exchange.respond(200, headers, Buffer.concat(parts, bytes));
     headers["content-length"] = bytes;
+    if (key !== undefined) this.#lists.offer(key, { parts, bytes });
     return writeParts(exchange.open(200, headers), parts);
   }
 

@@ -188,7 +188,10 @@ export class ResourceHandler {
             ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
             : undefined;
         const { contentType } = shown;
-        if (key && this.#answers.sendKept(exchange, asked, contentType, key))
+        if (
+          key &&
+          (await this.#answers.sendKept(exchange, asked, contentType, key))
+        )
           return;
         return this.#answers.sendParts(
           exchange,
