@@ -1,5 +1,5 @@
 // TypeScript sources are imported with their .ts extension and turned into CommonJS by swc;
-// packages that ship only ES modules are turned with them.
+// packages that ship only ES modules are turned with them (some are those of @kubernetes/client-node).
 const esmOnly = [
   "jose",
   "chokidar",

@@ -23,7 +23,6 @@ const { version } = JSON.parse(
 
 /** Native addons, and packages that start workers or children from files of their own: loaded from node_modules. */
 const external = [
-  "lmdb",
   "dockerode",
   "ssh2",
   "cpu-features",

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const external = ["lmdb", "dockerode", "node-cron", "systeminformation"];
+const external = ["dockerode", "node-cron", "systeminformation"];
 const seen = new Set();
 
 /** The folder a package's import of `name` finds, as Node looks for it. */

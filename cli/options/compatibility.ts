@@ -397,8 +397,6 @@ const exceptions: Readonly<Record<string, string>> = {
   "orbit apiserver enable-admission-plugins":
     "partly: plugins that are not built are named in a warning",
   "orbit apiserver storage-media-type": "partly: the etcd store's values only",
-  "orbit agent eviction-hard":
-    "partly: pressure is reported and unused images are removed, pods are not ended",
 };
 
 const named = (name: string): string => `\`--${name}\``;
