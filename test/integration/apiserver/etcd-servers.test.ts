@@ -2,7 +2,12 @@
 // conflicts and values in every encoding the reference writes.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { StoredEncoding } from "../../../apiserver-lite/registry/value-codec.ts";
+import type { Service } from "../../../api/types/core-v1.ts";
+import {
+  createServiceAllocators,
+  followService,
+} from "../../../apiserver-lite/resources/core/service-ip-allocator.ts";
+import { createStrategies } from "../../../apiserver-lite/resources/index.ts";
 import { createEtcdStore } from "../../../storage/etcd/etcd-store.ts";
 import { startEtcd, type TestEtcd } from "../../support/etcd.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -29,11 +34,13 @@ afterEach(async () => {
 }, 30_000);
 afterAll(() => etcd.stop());
 
-async function server(storedEncoding?: StoredEncoding): Promise<TestServer> {
+async function server(
+  options: Parameters<typeof startTestServer>[0] = {},
+): Promise<TestServer> {
   const started = await startTestServer({
     store: createEtcdStore({ servers: [etcd.url], compactionIntervalMs: 0 }),
     shutdownGraceMs: 100,
-    ...(storedEncoding ? { storedEncoding } : {}),
+    ...options,
   });
   servers.push(started);
   return started;
@@ -199,7 +206,7 @@ it.each([
 ] as const)(
   "writes %s and reads it again",
   async (encoding, form) => {
-    const one = await server(encoding);
+    const one = await server({ storedEncoding: encoding });
     await one.call("POST", configMaps, configMap("m", { data: { yes: "no" } }));
     const text = (await valueOf("/registry/configmaps/default/m")).toString();
     expect(text).toMatch(form);
@@ -307,3 +314,58 @@ it("watches what another server writes", async () => {
   expect(await reader.take(3)).toEqual(["ADDED w", "DELETED w", "ADDED own"]);
   reader.close();
 }, 30_000);
+
+it("gives an address or a port to one service only, whichever server is asked", async () => {
+  const allocating = async (): Promise<TestServer> => {
+    const allocators = createServiceAllocators({
+      serviceCidrs: ["10.96.0.0/28"],
+      nodePorts: { from: 30000, to: 30019 },
+    });
+    const strategies = createStrategies({ services: allocators });
+    return server({
+      parts: (state) => ({
+        strategyFor: strategies,
+        start: () => {
+          state.onChange("", "services", ({ object, previous }) =>
+            followService(
+              allocators,
+              object as unknown as Service | undefined,
+              previous as unknown as Service | undefined,
+            ),
+          );
+        },
+      }),
+    });
+  };
+  const both = [await allocating(), await allocating()];
+  const path = "/api/v1/namespaces/default/services";
+  const service = (name: string, port: object = {}): object => ({
+    kind: "Service",
+    apiVersion: "v1",
+    metadata: { name },
+    spec: { type: "NodePort", ports: [{ port: 80, ...port }] },
+  });
+  const ips = new Set<string>();
+  // 14 addresses: all of them, and then none is left on either server.
+  for (let index = 0; index < 14; index++) {
+    const made = await both[index % 2]!.call(
+      "POST",
+      path,
+      service(`s${index}`),
+    );
+    expect(made.status).toBe(201);
+    ips.add(made.body.spec.clusterIP);
+  }
+  expect(ips.size).toBe(14);
+  for (const { call } of both)
+    expect((await call("POST", path, service("full"))).status).toBe(422);
+  const { body } = await both[0]!.call("GET", `${path}/s0`);
+  await both[1]!.call("DELETE", `${path}/s0`);
+  await both[0]!.call("DELETE", `${path}/s1`);
+  const { nodePort } = body.spec.ports[0];
+  const again = await both[0]!.call("POST", path, service("a", { nodePort }));
+  expect(again.status).toBe(201);
+  const twice = await both[1]!.call("POST", path, service("b", { nodePort }));
+  expect(twice.status).toBe(422);
+  expect(twice.body.message).toContain("provided port is already allocated");
+}, 60_000);
