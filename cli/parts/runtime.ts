@@ -57,18 +57,20 @@ export async function chooseRuntime(
   let endpoint = choice.endpoint;
   let cniDirectory = "/etc/cni/net.d";
   let isPrivate = false;
+  let release = (): Promise<void> => Promise.resolve();
   if (endpoint === "" && (await socketAnswers(defaultEndpoint)))
     endpoint = defaultEndpoint;
   if (endpoint === "") {
-    const { startPrivateContainerd } =
-      await import("../../cri/private-containerd/private-containerd.ts");
-    const containerd = await startPrivateContainerd({
+    const { superviseContainerd } =
+      await import("../../cri/private-containerd/supervised-containerd.ts");
+    const containerd = await superviseContainerd({
       directory: path.join(dataDirectory, "containerd"),
       logger,
     });
     endpoint = containerd.endpoint;
     cniDirectory = containerd.cniConfigurationDirectory;
     isPrivate = true;
+    release = () => containerd.release();
     logger.info(
       { endpoint, adopted: containerd.adopted },
       "using a private containerd",
@@ -103,5 +105,13 @@ export async function chooseRuntime(
         "the CNI configuration could not be written",
       ),
     );
-  return { runtime, endpoint, isPrivate, stop: () => runtime.stop() };
+  return {
+    runtime,
+    endpoint,
+    isPrivate,
+    async stop() {
+      await release();
+      await runtime.stop();
+    },
+  };
 }
