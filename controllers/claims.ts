@@ -19,6 +19,8 @@ export interface ClaimOptions<T extends KubeObject> {
   ref: ResourceRef<T>;
   /** The owner's objects and the orphans of its namespace. */
   candidates: readonly T[];
+  /** Goes onto what is adopted, and off what is released. */
+  finalizer?: string;
 }
 
 /** The candidates that are the owner's after adopting and releasing. Rejects when an adoption failed. */
@@ -65,7 +67,7 @@ async function adopt<T extends KubeObject>(
   options: ClaimOptions<T>,
   object: T,
 ): Promise<T | undefined> {
-  const { client, owner, ownerRef, ref } = options;
+  const { client, owner, ownerRef, ref, finalizer } = options;
   const { name, namespace, uid } = object.metadata;
   try {
     return await client.resource(ref).patch(name, namespace, {
@@ -74,6 +76,7 @@ async function adopt<T extends KubeObject>(
         metadata: {
           ownerReferences: [controllerReference(ownerRef, owner)],
           uid,
+          ...(finalizer ? { finalizers: [finalizer] } : {}),
         },
       },
     });
@@ -87,7 +90,7 @@ async function release<T extends KubeObject>(
   options: ClaimOptions<T>,
   object: T,
 ): Promise<void> {
-  const { client, owner, ref } = options;
+  const { client, owner, ref, finalizer } = options;
   const { name, namespace, uid } = object.metadata;
   try {
     await client.resource(ref).patch(name, namespace, {
@@ -96,6 +99,9 @@ async function release<T extends KubeObject>(
         metadata: {
           ownerReferences: [{ $patch: "delete", uid: owner.metadata.uid }],
           uid,
+          ...(finalizer
+            ? { "$deleteFromPrimitiveList/finalizers": [finalizer] }
+            : {}),
         },
       },
     });

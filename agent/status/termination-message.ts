@@ -1,6 +1,7 @@
 // A container's last words: the termination log it may have written, else (when its policy says so and it failed) the
 // end of its output. At most 4096 bytes of the file, 2048 bytes or 80 lines of the log.
 import { open } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
 import { parseLogLine } from "../logs/log-line.ts";
 import { tailPosition } from "../logs/log-reader.ts";
 import { containerRecord } from "../pods/labels.ts";
@@ -9,6 +10,7 @@ import type { ContainerStatus } from "../../cri/runtime.ts";
 const maxFileBytes = 4096;
 const maxLogBytes = 2048;
 const maxLogLines = 80;
+const LOG_DELAY_MS = 100;
 
 /** "" when there are none. Never rejects. */
 export async function terminationMessage(
@@ -25,7 +27,12 @@ export async function terminationMessage(
     status.exitCode === 0
   )
     return text;
-  return status.logPath ? await endOfLog(status.logPath) : "";
+  if (!status.logPath) return "";
+  const log = await endOfLog(status.logPath);
+  if (log !== "") return log;
+  // The runtime tells of the end a moment before it has written the last output.
+  await setTimeout(LOG_DELAY_MS);
+  return endOfLog(status.logPath);
 }
 
 async function beginning(path: string): Promise<string> {

@@ -6,7 +6,7 @@
 // an update that changes nothing keeps its resourceVersion. Objects given to the hooks are private copies that may be
 // changed, unless marked Readonly; they are never kept.
 import type { FieldError } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
+import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { Clock } from "../../api/clock.ts";
@@ -127,6 +127,13 @@ export interface SubresourceHandler {
     context: StrategyContext & {
       parent(): Promise<Readonly<AnyObject>>;
       mutate(change: (object: AnyObject) => void): Promise<AnyObject>;
+      /** The same for the status of another object; `change` may throw, and runs again after a conflict. */
+      mutateStatusOf(
+        resource: GroupVersionResource,
+        namespace: string,
+        name: string,
+        change: (object: AnyObject) => void,
+      ): Promise<void>;
       remove(options: DeleteOptions): Promise<AnyObject>;
     },
   ): Promise<AnyObject>;

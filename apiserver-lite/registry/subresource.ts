@@ -1,7 +1,11 @@
 // Subresources with their own code (scale, binding, eviction, token, finalize …): the strategy's handler, with guarded
 // access to the parent. A PATCH reads through the handler, patches, and updates through it.
 import { errors } from "../../api/errors.ts";
-import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import {
+  parseApiVersion,
+  type AnyObject,
+  type GroupVersionResource,
+} from "../../api/object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../../api/patch/json-patch.ts";
 import { applyMergePatch } from "../../api/patch/merge-patch.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
@@ -83,6 +87,28 @@ function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
         return { object, conditional };
       });
       return entry.object as AnyObject;
+    },
+    mutateStatusOf: async (
+      { group, version, resource }: GroupVersionResource,
+      namespace: string,
+      name: string,
+      change: (object: AnyObject) => void,
+    ) => {
+      const endpoint = call.registry.endpoint(group, version, resource);
+      if (!endpoint) throw errors.notFound({ group, resource }, name);
+      const other = new Call(call.registry, {
+        ...call.options,
+        dryRun: call.dryRun,
+        endpoint,
+        namespace,
+        name,
+        subresource: "status",
+      });
+      await replace(other, (live) => {
+        const object = live.copy();
+        change(object);
+        return { object, conditional: false };
+      });
     },
     remove: async (options: DeleteOptions) => {
       const parent = new Call(call.registry, {

@@ -6,6 +6,7 @@
 import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
+import { selectorFromObject } from "../../api/selectors.ts";
 import type { Job, JobStatus } from "../../api/types/batch-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { sameJson } from "../../client/json-equality.ts";
@@ -14,7 +15,8 @@ import { isPodActive, isPodReady } from "../../client/pod-status.ts";
 import { jobs, pods } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Expectations } from "../expectations.ts";
-import { controllerIndex } from "../indexes.ts";
+import { claimObjects } from "../claims.ts";
+import { controllerIndex, orphansOf } from "../indexes.ts";
 import {
   createPodControl,
   isNamespaceTerminating,
@@ -69,14 +71,15 @@ export function createJobController(context: ControllerContext): Controller {
       job.spec.managedBy !== "kubernetes.io/job-controller"
     )
       return;
-    const owned = podInformer.lister.byIndex(
+    const referring = podInformer.lister.byIndex(
       "controller",
       job.metadata.uid ?? "",
     );
     if (isFinished(job) || job.metadata.deletionTimestamp) {
-      await releaseAll(owned);
+      await releaseAll(referring);
       return;
     }
+    const owned = await claim(job, referring);
     const mayManage = expectations.satisfied(key);
     const tally = tallyOf(job, owned);
     const nowMs = clock.now();
@@ -475,6 +478,24 @@ export function createJobController(context: ControllerContext): Controller {
     await writeStatus(current, next);
   }
 
+  /** Adopts what matches and releases what does not. A Job without a selector (the API server makes one) keeps all. */
+  async function claim(job: Job, referring: readonly Pod[]): Promise<Pod[]> {
+    if (!job.spec.selector) return [...referring];
+    const orphans = podInformer.lister.byIndex(
+      "controller",
+      orphansOf(job.metadata.namespace),
+    );
+    return claimObjects({
+      client,
+      ownerRef: jobs,
+      owner: job,
+      selector: selectorFromObject(job.spec.selector),
+      ref: pods,
+      candidates: [...referring, ...orphans.filter(isPodActive)],
+      finalizer: trackingFinalizer,
+    });
+  }
+
   async function writeStatus(job: Job, status: JobStatus): Promise<Job> {
     if (sameJson(compact(job.status), compact(status))) return job;
     return client.resource(jobs).updateStatus({ ...job, status });
@@ -504,7 +525,8 @@ export function createJobController(context: ControllerContext): Controller {
 
   function look(pod: Pod, then?: (key: string) => void): void {
     const controller = controllerOf(pod);
-    if (controller?.kind !== "Job") return;
+    if (!controller) return lookForAdopter(pod);
+    if (controller.kind !== "Job") return;
     const key = `${pod.metadata.namespace}/${controller.name}`;
     const job = informer.lister.get(controller.name, pod.metadata.namespace);
     if (job?.metadata.uid !== controller.uid) {
@@ -516,6 +538,13 @@ export function createJobController(context: ControllerContext): Controller {
     }
     then?.(key);
     queue.add(key);
+  }
+
+  function lookForAdopter(pod: Pod): void {
+    if (pod.metadata.deletionTimestamp) return;
+    for (const job of informer.lister.list(pod.metadata.namespace))
+      if (selectorFromObject(job.spec.selector).matches(pod.metadata.labels))
+        queue.add(objectKey(job));
   }
 
   return reconciler
@@ -532,11 +561,13 @@ export function createJobController(context: ControllerContext): Controller {
     })
     .watch(podInformer, {
       onAdd: (pod) => look(pod, (key) => expectations.creationObserved(key)),
-      onUpdate: (_, pod) =>
+      onUpdate: (old, pod) => {
+        if (controllerOf(old)?.uid !== controllerOf(pod)?.uid) look(old);
         look(pod, (key) => {
           if (pod.metadata.deletionTimestamp)
             expectations.deletionObserved(key, pod.metadata.uid ?? "");
-        }),
+        });
+      },
       onDelete: (pod) =>
         look(pod, (key) =>
           expectations.deletionObserved(key, pod.metadata.uid ?? ""),

@@ -606,6 +606,7 @@ test("a namespace gets its finalizer, label and phase, and loses the finalizer t
       ...context,
       parent: () => Promise.resolve(namespace),
       mutate: (change) => (change(namespace), Promise.resolve(namespace)),
+      mutateStatusOf: () => Promise.reject(new Error("not here")),
       remove: () => Promise.reject(new Error("not here")),
     },
   );
@@ -655,6 +656,7 @@ test("scale reads and writes replicas", async () => {
       change(deployment),
       Promise.resolve(deployment)
     ),
+    mutateStatusOf: () => Promise.reject(new Error("not here")),
     remove: () => Promise.reject(new Error("not here")),
   };
   const request = (verb: "get" | "update", body?: object) => ({

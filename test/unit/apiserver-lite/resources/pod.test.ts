@@ -1,6 +1,6 @@
 import type { ApiError } from "../../../../api/errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
-import type { Pod } from "../../../../api/types/core-v1.ts";
+import type { Pod, PodStatus } from "../../../../api/types/core-v1.ts";
 import { withDefaults } from "./strategy-context.ts";
 import {
   podStrategy,
@@ -278,6 +278,15 @@ describe("subresources", () => {
         change(object);
         return Promise.resolve(object);
       },
+      mutateStatusOf: (
+        _: unknown,
+        _namespace: string,
+        _name: string,
+        change: (object: AnyObject) => void,
+      ) =>
+        Promise.resolve().then(() => {
+          for (const each of stored) change(each);
+        }),
       remove: (options: unknown) => {
         removed.push(options);
         return Promise.resolve(object);
@@ -361,7 +370,8 @@ describe("subresources", () => {
         },
       ]),
     );
-    const allowed = handlerContext(object, [budget(1)]);
+    const spent = budget(1);
+    const allowed = handlerContext(object, [spent]);
     await podSubresources.eviction!.handle(
       request({
         metadata: { name: "p" },
@@ -370,6 +380,16 @@ describe("subresources", () => {
       allowed,
     );
     expect(allowed.removed).toEqual([{ gracePeriodSeconds: 1 }]);
+    expect(spent["status"]).toMatchObject({
+      disruptionsAllowed: 0,
+      disruptedPods: { p: expect.any(String) },
+    });
+    expect((object.status as PodStatus).conditions).toContainEqual(
+      expect.objectContaining({
+        type: "DisruptionTarget",
+        reason: "EvictionByEvictionAPI",
+      }),
+    );
   });
 
   test("ephemeral containers only come", async () => {
