@@ -13,8 +13,10 @@ import { createLogger } from "./logging.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
-import { UsageError } from "./options/table.ts";
-import { agentServingPair, readOptionFile } from "./parts/agent-certificate.ts";
+import {
+  agentServingPair,
+  givenServingPair,
+} from "./parts/agent-certificate.ts";
 import { startApiPart } from "./parts/apiserver.ts";
 import { chooseStore } from "./parts/store.ts";
 
@@ -22,25 +24,15 @@ function servingPair(values: OptionValues): {
   certificate: string;
   key: string;
 } {
-  const certificateFile = values.optionalText("tls-cert-file");
-  const keyFile = values.optionalText("tls-private-key-file");
-  if ((certificateFile === undefined) !== (keyFile === undefined)) {
-    throw new UsageError(
-      "--tls-cert-file and --tls-private-key-file must be given together",
-    );
-  }
-  if (certificateFile && keyFile) {
-    return {
-      certificate: readOptionFile("tls-cert-file", certificateFile),
-      key: readOptionFile("tls-private-key-file", keyFile),
-    };
-  }
-  return agentServingPair({
-    directory: values.text("cert-dir"),
-    name: "apiserver",
-    nodeName: os.hostname(),
-    clock: systemClock,
-  });
+  return (
+    givenServingPair(values) ??
+    agentServingPair({
+      directory: values.text("cert-dir"),
+      name: "apiserver",
+      nodeName: os.hostname(),
+      clock: systemClock,
+    })
+  );
 }
 
 export async function runApiServer(

@@ -20,6 +20,10 @@ import {
 import { createLogger } from "./logging.ts";
 import { agentOptions } from "./options/agent.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
+import {
+  parseKubeletConfiguration,
+  readConfigurationText,
+} from "./options/configuration-file.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
@@ -36,6 +40,7 @@ import {
 } from "./parts/addresses.ts";
 import { agentConfig } from "./parts/agent-config.ts";
 import type { AgentPart } from "./parts/agent.ts";
+import { givenServingPair } from "./parts/agent-certificate.ts";
 import { startApiPart } from "./parts/apiserver.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { startHealthPort, type HealthPort } from "./parts/health-port.ts";
@@ -93,6 +98,26 @@ function agentValues(
   return given.under(own);
 }
 
+/** A KubeletConfiguration's fields, below what the options say. */
+async function withKubeletConfiguration(
+  values: OptionValues,
+  file: string | undefined,
+  logger: Logger,
+): Promise<OptionValues> {
+  if (!file) return values;
+  const read = await parseKubeletConfiguration(
+    readConfigurationText(file),
+    file,
+    agentOptions,
+  );
+  if (read.withoutEffect.length > 0)
+    logger.warn(
+      { options: read.withoutEffect },
+      "these fields of --config are accepted but have no effect yet",
+    );
+  return values.withFile(read.values);
+}
+
 /** Logs of pods stand in the usual place for the machine's main cluster, else under the data directory. */
 function logDirectories(dataDirectory: string): {
   podLogsDirectory?: string;
@@ -146,7 +171,12 @@ export async function startServer(
       "cluster-cidr",
     );
     const bindAddress = values.text("bind-address");
-    const forAgent = agentValues(values, dataDirectory);
+    const ownServing = givenServingPair(values);
+    const forAgent = await withKubeletConfiguration(
+      agentValues(values, dataDirectory),
+      values.optionalText("config"),
+      logger,
+    );
     const nodeName = agentConfig(forAgent).nodeName;
     makeDirectory("data-dir", dataDirectory, 0o700);
     if (!disabled.has("agent"))
@@ -214,7 +244,7 @@ export async function startServer(
     const api = await startApiPart({
       values,
       store,
-      serving: pki.serving,
+      serving: ownServing ?? pki.serving,
       whole: true,
       pki,
       clock,
@@ -355,7 +385,7 @@ export async function startServer(
       await node.ready;
     }
     onRenewed = (renewed) => {
-      api.updatePki(renewed);
+      api.updatePki(ownServing ? { ...renewed, serving: ownServing } : renewed);
       agent?.renewCertificate(renewed.clusterCa);
       for (const each of ports)
         each.updateTls({

@@ -14,7 +14,11 @@ import {
   type AgentServerTls,
 } from "../../server/agent-server.ts";
 import { DependencyError, UsageError } from "../options/table.ts";
-import { agentServingPair, readOptionFile } from "./agent-certificate.ts";
+import {
+  agentServingPair,
+  readAuthorityFile,
+  readOptionFile,
+} from "./agent-certificate.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Client } from "../../client/client.ts";
@@ -85,7 +89,7 @@ function servingTls(
         });
   const clientCaFile = values.optionalText("client-ca-file");
   const clientCa = clientCaFile
-    ? readOptionFile("client-ca-file", clientCaFile)
+    ? readAuthorityFile("client-ca-file", clientCaFile)
     : ca?.certificate;
   return {
     certificate: pair.certificate,

@@ -280,7 +280,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       code === "EADDRINUSE" ||
       code === "EACCES" ||
       code === "EADDRNOTAVAIL" ||
-      code === "locked"
+      (error as Error).name === "StoreError"
     )
       throw new DependencyError(`the API server: ${(error as Error).message}`);
     throw error;

@@ -51,7 +51,7 @@ import type { ResourceStrategy } from "../../apiserver-lite/registry/strategy.ts
 import type { Transport } from "../../client/transport.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
-import { readOptionFile } from "./agent-certificate.ts";
+import { readAuthorityFile, readOptionFile } from "./agent-certificate.ts";
 
 export interface SecurityOptions {
   values: OptionValues;
@@ -92,14 +92,14 @@ export function createSecurity(options: SecurityOptions): Security {
   const { values, pki, state, clock, logger } = options;
   const clientCaFile = values.optionalText("client-ca-file");
   const clientCa = clientCaFile
-    ? readOptionFile("client-ca-file", clientCaFile)
+    ? readAuthorityFile("client-ca-file", clientCaFile)
     : pki?.clusterCa.certificate;
   const verifier = clientCa
     ? new ClientCertificateVerifier(clientCa, clock)
     : undefined;
   const headerCaFile = values.optionalText("requestheader-client-ca-file");
   const headerCa = headerCaFile
-    ? readOptionFile("requestheader-client-ca-file", headerCaFile)
+    ? readAuthorityFile("requestheader-client-ca-file", headerCaFile)
     : pki?.frontProxyCa.certificate;
   const lower = (
     name: string,

@@ -1,0 +1,84 @@
+// Options and files that can't be used end the built program at once: exit 1 and the name of what is wrong, or exit 2
+// where something it needs is not to be had.
+import * as fs from "node:fs";
+import * as net from "node:net";
+import * as path from "node:path";
+import { freePort } from "../../support/free-port.ts";
+import { runCommand } from "../../support/kubectl.ts";
+import { orbitProgram } from "../../support/start-orbit.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const directories = useTempDirectories();
+let directory: string;
+let holder: net.Server;
+let takenPort: number;
+
+beforeAll(async () => {
+  holder = net.createServer().listen(0, "0.0.0.0");
+  await new Promise((resolve) => holder.once("listening", resolve));
+  takenPort = (holder.address() as net.AddressInfo).port;
+});
+afterAll(() => holder.close());
+beforeEach(() => {
+  directory = directories();
+  fs.writeFileSync(path.join(directory, "junk.pem"), "junk");
+  fs.writeFileSync(
+    path.join(directory, "kubelet.yaml"),
+    "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: abc\n",
+  );
+});
+
+async function run(args: readonly string[]): Promise<[number, string]> {
+  const { code, stderr } = await runCommand(
+    process.execPath,
+    [
+      orbitProgram,
+      "server",
+      "--disable=agent",
+      `--data-dir=${directory}/data`,
+      `--manifests=${directory}/manifests`,
+      `--write-kubeconfig=${directory}/kubeconfig`,
+      `--secure-port=${await freePort()}`,
+      "--controllers-port=0",
+      ...args.map((each) => each.replace("DIR", directory)),
+    ],
+    { timeoutMs: 15_000 },
+  );
+  return [code, stderr];
+}
+
+test.each<[string[], number, RegExp]>([
+  [["--bogus"], 1, /unknown flag: --bogus/],
+  [["--secure-port=abc"], 1, /"--secure-port": must be a whole number/],
+  [["--store=zap"], 1, /"--store": must be one of/],
+  [["--agent-arg=max-pods=abc"], 1, /--agent-arg: .*"--max-pods"/],
+  [["--tls-cert-file=/absent"], 1, /--tls-cert-file and .* together/],
+  [
+    ["--tls-cert-file=DIR/junk.pem", "--tls-private-key-file=DIR/junk.pem"],
+    1,
+    /--tls-cert-file, --tls-private-key-file: /,
+  ],
+  [["--client-ca-file=DIR/junk.pem"], 1, /--client-ca-file: .*junk\.pem: /],
+  [["--config=/absent"], 1, /--config: ENOENT/],
+  [["--config=DIR/kubelet.yaml"], 1, /kubelet\.yaml: maxPods: /],
+  [
+    ["--store=etcd", "--etcd-servers=http://127.0.0.1:1"],
+    2,
+    /the API server: etcd: .*ECONNREFUSED/,
+  ],
+])(
+  "%j ends with %i",
+  async (args, code, text) => {
+    const [exit, stderr] = await run(args);
+    expect(stderr).toMatch(text);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(exit).toBe(code);
+  },
+  20_000,
+);
+
+test("a port that is taken ends with 2 and names it", async () => {
+  const [exit, stderr] = await run([`--secure-port=${takenPort}`]);
+  expect(stderr).toContain(`address already in use 0.0.0.0:${takenPort}`);
+  expect(exit).toBe(2);
+}, 20_000);
