@@ -84,9 +84,10 @@ export async function runImage(argv: readonly string[]): Promise<number> {
     if (verb === "list") {
       const images = await runtime.listImages();
       for (const { repoTags, id, sizeBytes } of images)
-        process.stdout.write(
-          `${(repoTags[0] ?? "<none>").padEnd(50)} ${id.replace(/^sha256:/, "").slice(0, 12)} ${shownSize(sizeBytes)}\n`,
-        );
+        for (const name of repoTags.length > 0 ? repoTags : ["<none>"])
+          process.stdout.write(
+            `${name.padEnd(50)} ${id.replace(/^sha256:/, "").slice(0, 12)} ${shownSize(sizeBytes)}\n`,
+          );
       return 0;
     }
     for (const file of files) {

@@ -3,10 +3,14 @@ import * as net from "node:net";
 import * as os from "node:os";
 import { UsageError } from "../options/table.ts";
 
-/** All addresses of the machine's interfaces that others could use, IPv4 first; link-local ones are left out. */
+/**
+ * All addresses of the machine's interfaces that others could use, IPv4 first; link-local ones are left out, and those of
+ * pods' interfaces, which come and go.
+ */
 export function machineAddresses(): string[] {
-  const all = Object.values(os.networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
+  const all = Object.entries(os.networkInterfaces())
+    .filter(([name]) => !/^(veth|cni|flannel|cali)/.test(name))
+    .flatMap(([, addresses]) => addresses ?? [])
     .filter(
       ({ internal, address }) =>
         !internal && !/^(fe80:|169\.254\.)/.test(address),
