@@ -12,6 +12,7 @@ import type { Authorizer, UserInfo } from "../api/contracts.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Store } from "../storage/store.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
+import type { Auditor } from "./audit/auditor.ts";
 import type { RequestAuthenticator } from "./authentication/authenticator.ts";
 import type { ClusterState } from "./authorization/cluster-state.ts";
 import { createSystemObjects } from "./bootstrap/system-objects.ts";
@@ -128,6 +129,7 @@ export interface ApiServerOptions {
   readonly historyMs?: number;
   readonly historyBytes?: number;
   readonly observer?: Observer;
+  readonly auditor?: Auditor;
 }
 
 export interface ApiServer {
@@ -298,6 +300,7 @@ class Server implements ApiServer {
       corsAllowedOrigins: options.corsAllowedOrigins ?? [],
       strictTransportSecurity: options.strictTransportSecurity,
       requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+      auditor: options.auditor,
       observe: options.observer ?? metrics,
       refusing: () =>
         this.#state === "draining" && options.shutdownSendRetryAfter

@@ -19,6 +19,8 @@ export interface Asked {
   readonly query: URLSearchParams;
   readonly rawQuery: string;
   readonly user: UserInfo;
+  /** Who impersonates `user`; the same without impersonation. */
+  readonly original: UserInfo;
   /** Headers every answer has: audit id, flow control. */
   readonly headers: OutgoingHttpHeaders;
   readonly signal: () => AbortSignal;

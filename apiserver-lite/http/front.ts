@@ -11,6 +11,7 @@ import type {
   UserInfo,
 } from "../../api/contracts.ts";
 import { ApiError, errors } from "../../api/errors.ts";
+import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import type { RequestAuthenticator } from "../authentication/authenticator.ts";
 import { allottedMs, isLongRunning, within } from "./deadline.ts";
 import type { Exchange } from "./exchange.ts";
@@ -44,6 +45,7 @@ export interface FrontOptions {
   readonly strictTransportSecurity: string | undefined;
   readonly requestTimeoutMs: number;
   readonly observe: Observer | undefined;
+  readonly auditor: Auditor | undefined;
   /** Set while the server shuts down: new requests are refused. */
   readonly refusing: () => { retryAfterSeconds: number } | undefined;
 }
@@ -76,6 +78,7 @@ export class Front {
     const headers: OutgoingHttpHeaders = {};
     let info: RequestInfo | undefined;
     let release: (() => void) | undefined;
+    let trail: AuditTrail | undefined;
     const { observe } = this.options;
     try {
       const audit = exchange.headers["audit-id"];
@@ -110,12 +113,13 @@ export class Front {
         as,
       );
       info = asked.info;
+      if (!as) trail = this.#trail(exchange, asked);
       release = options.limiter.enter(info, asked.user);
       const longRunning = isLongRunning(info);
       const limitMs = longRunning
         ? 0
         : allottedMs(asked.query, options.requestTimeoutMs);
-      if (!as) await this.#authorize(asked);
+      if (!as) await this.#authorize(asked, trail);
       const handler =
         this.#exact.get(info.path) ??
         (info.resourceRequest ? undefined : this.#prefixHandler(info.path));
@@ -129,6 +133,13 @@ export class Front {
       this.#fail(exchange, headers, error);
     } finally {
       release?.();
+      if (trail && info) {
+        if (isLongRunning(info) && exchange.started && !exchange.closed) {
+          const { stage } = trail;
+          stage("ResponseStarted", exchange.status);
+          exchange.onClose(() => stage("ResponseComplete", exchange.status));
+        } else trail.stage("ResponseComplete", exchange.status);
+      }
       if (observe && info)
         observe.finished(info, exchange.method, exchange.status, startedMs);
     }
@@ -141,6 +152,7 @@ export class Front {
     head: Buffer,
   ): Promise<void> {
     const headers: OutgoingHttpHeaders = {};
+    let trail: AuditTrail | undefined;
     try {
       const asked = await this.#ask(
         exchange.method,
@@ -149,10 +161,16 @@ export class Front {
         exchange,
         headers,
       );
-      await this.#authorize(asked);
+      headers["audit-id"] = randomUUID();
+      trail = this.#trail(exchange, asked);
+      await this.#authorize(asked, trail);
       await this.options.resources.upgrade(exchange, asked, socket, head);
+      trail?.stage("ResponseStarted", 101);
+      const { stage } = trail ?? {};
+      if (stage) exchange.onClose(() => stage("ResponseComplete", 101));
     } catch (error) {
       const { status, body } = this.#statusOf(error);
+      trail?.stage("ResponseComplete", status);
       if (socket.destroyed) return;
       const bytes = jsonFormat.encode(body);
       socket.end(
@@ -183,7 +201,8 @@ export class Front {
     } catch {
       throw errors.badRequest("malformed percent-encoding in the path");
     }
-    let user = as ?? (await this.#authenticate(exchange, path));
+    const original = as ?? (await this.#authenticate(exchange, path));
+    let user = original;
     if (
       requestHeaders["impersonate-user"] !== undefined ||
       requestHeaders["impersonate-group"] !== undefined ||
@@ -195,6 +214,7 @@ export class Front {
       query: rawQuery === "" ? emptyQuery() : new URLSearchParams(rawQuery),
       rawQuery,
       user,
+      original,
       headers,
       signal: () => {
         const controller = new AbortController();
@@ -228,7 +248,21 @@ export class Front {
     return anonymousUser;
   }
 
-  async #authorize({ info, user, query }: Asked): Promise<void> {
+  #trail(exchange: Exchange, asked: Asked): AuditTrail | undefined {
+    const { info, user, original, headers } = asked;
+    return this.options.auditor?.begin({
+      exchange,
+      auditId: String(headers["audit-id"]),
+      info,
+      user,
+      original,
+    });
+  }
+
+  async #authorize(
+    { info, user, query }: Asked,
+    trail?: AuditTrail,
+  ): Promise<void> {
     const { authorizer } = this.options;
     if (!authorizer) return;
     const attributes: AccessAttributes = {
@@ -252,6 +286,11 @@ export class Front {
     const answer = authorizer.authorize(attributes);
     const { decision, reason } =
       answer instanceof Promise ? await answer : answer;
+    if (trail) {
+      const shown = decision === "allow" ? "allow" : "forbid";
+      trail.annotate("authorization.k8s.io/decision", shown);
+      trail.annotate("authorization.k8s.io/reason", reason);
+    }
     if (decision !== "allow") throw forbidden(attributes, reason);
   }
 

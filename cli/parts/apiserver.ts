@@ -34,6 +34,7 @@ import {
   isLoopback,
   urlHost,
 } from "./addresses.ts";
+import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
 import { createSecurity, type Security } from "./security.ts";
 
@@ -149,7 +150,9 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       value === "true",
     ]),
   );
+  const audit = await createAudit(values, clock, logger);
   const server: ApiServer = createApiServer({
+    ...(audit ? { auditor: audit.auditor } : {}),
     store,
     logger,
     clock,
@@ -296,6 +299,9 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       security.current!.updatePki(renewed);
       proxy?.setDialing(dialing(renewed));
     },
-    stop: () => server.stop(),
+    async stop() {
+      await server.stop();
+      audit?.close();
+    },
   };
 }
