@@ -32,6 +32,7 @@ import {
   createClaimProtectionController,
   createVolumeProtectionController,
 } from "./volumes/claim-protection.ts";
+import { createVolumeBinder } from "./volumes/volume-binder.ts";
 
 export interface Initializer {
   readonly name: string;
@@ -187,5 +188,10 @@ export const initializers: readonly Initializer[] = [
     name: "persistentvolume-protection-controller",
     alias: "pv-protection",
     create: createVolumeProtectionController,
+  },
+  {
+    name: "persistentvolume-binder-controller",
+    alias: "persistentvolume-binder",
+    create: createVolumeBinder,
   },
 ];

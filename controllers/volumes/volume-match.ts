@@ -1,0 +1,86 @@
+// Which volume suits a claim: class, mode, access modes, labels, size, and the node it must be reachable from. Of several
+// the smallest.
+import { compareQuantities } from "../../api/quantity.ts";
+import { selectorFromObject } from "../../api/selectors.ts";
+import type {
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from "../../api/types/core-v1.ts";
+import { matchesNodeSelector } from "../../client/node-affinity.ts";
+
+const classAnnotation = "volume.beta.kubernetes.io/storage-class";
+
+export function classOf({
+  metadata,
+  spec,
+}: PersistentVolume | PersistentVolumeClaim): string {
+  return (
+    metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? ""
+  );
+}
+
+/** Does the volume name the claim as its own (with its uid, or made beforehand without one)? */
+export function isReservedFor(
+  { spec }: PersistentVolume,
+  { metadata }: PersistentVolumeClaim,
+): boolean {
+  const ref = spec?.claimRef;
+  return (
+    ref !== undefined &&
+    ref.name === metadata.name &&
+    ref.namespace === metadata.namespace &&
+    (!ref.uid || ref.uid === metadata.uid)
+  );
+}
+
+export function isReachable({ spec }: PersistentVolume, node: Node): boolean {
+  const required = spec?.nodeAffinity?.required;
+  return !required || matchesNodeSelector(required, node);
+}
+
+/** @param node the node that the claim's pod is on; undefined: any will do */
+export function bestVolume(
+  claim: PersistentVolumeClaim,
+  volumes: readonly PersistentVolume[],
+  node: Node | undefined,
+): PersistentVolume | undefined {
+  const reserved = volumes.find(
+    (volume) =>
+      !volume.metadata.deletionTimestamp && isReservedFor(volume, claim),
+  );
+  if (reserved) return reserved;
+  return volumes
+    .filter(
+      (volume) =>
+        !volume.spec?.claimRef &&
+        !volume.metadata.deletionTimestamp &&
+        suits(volume, claim) &&
+        (!node || isReachable(volume, node)),
+    )
+    .sort((a, b) => compareQuantities(sizeOf(a), sizeOf(b)))[0];
+}
+
+function suits(
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+): boolean {
+  const wanted = claim.spec ?? {};
+  const { spec = {} } = volume;
+  return (
+    classOf(volume) === classOf(claim) &&
+    (spec.volumeMode ?? "Filesystem") === (wanted.volumeMode ?? "Filesystem") &&
+    (wanted.accessModes ?? []).every((mode) =>
+      spec.accessModes?.includes(mode),
+    ) &&
+    compareQuantities(
+      sizeOf(volume),
+      wanted.resources?.requests?.["storage"] ?? "0",
+    ) >= 0 &&
+    (!wanted.selector ||
+      selectorFromObject(wanted.selector).matches(volume.metadata.labels))
+  );
+}
+
+const sizeOf = ({ spec }: PersistentVolume): string =>
+  spec?.capacity?.["storage"] ?? "0";
