@@ -17,6 +17,7 @@ import { integer } from "../registry/list.ts";
 import { isTrue } from "../registry/watch.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
+import { checkDeleteDryRun } from "./write-options.ts";
 
 /** Decoders of the encodings beside JSON. */
 export interface BodyDecoders {
@@ -109,6 +110,7 @@ export class Bodies {
       if (orphans !== null) options.orphanDependents = isTrue(orphans);
       if (isTrue(query.get(ignoreReadError))) options[ignoreReadError] = true;
     }
+    checkDeleteDryRun(options.dryRun ?? []);
     if (options.dryRun?.length) Object.assign(call, { dryRun: true });
     return options;
   }

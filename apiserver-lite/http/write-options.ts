@@ -26,14 +26,8 @@ export function writeOptionsOf(
   query: URLSearchParams,
   verb: string,
 ): WriteOptions {
-  const problems: FieldError[] = [];
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
-  if (dryRun.some((value) => value !== "All"))
-    problems.push({
-      type: "FieldValueNotSupported",
-      field: "dryRun",
-      detail: `Unsupported value: []string{${dryRun.map((value) => JSON.stringify(value)).join(", ")}}: supported values: "All"`,
-    });
+  const problems = dryRunProblems(dryRun);
   const fieldManager = query.get("fieldManager") ?? "";
   problems.push(...managerProblems(fieldManager));
   const validation = query.get("fieldValidation") ?? "";
@@ -58,6 +52,29 @@ export function writeOptionsOf(
     fieldValidation: (validation || "Warn") as FieldValidation,
     force: isTrue(query.get("force")),
   };
+}
+
+/** Throws ApiError 422 for the dryRun of delete options. */
+export function checkDeleteDryRun(dryRun: readonly string[]): void {
+  const problems = dryRunProblems(dryRun);
+  if (problems.length > 0)
+    throw errors.invalid(
+      { group: "meta.k8s.io", kind: "DeleteOptions" },
+      "",
+      problems,
+    );
+}
+
+function dryRunProblems(dryRun: readonly string[]): FieldError[] {
+  if (dryRun.every((value) => value === "All")) return [];
+  const shown = dryRun.map((value) => JSON.stringify(value)).join(", ");
+  return [
+    {
+      type: "FieldValueNotSupported",
+      field: "dryRun",
+      detail: `Unsupported value: []string{${shown}}: supported values: "All"`,
+    },
+  ];
 }
 
 function managerProblems(manager: string): FieldError[] {

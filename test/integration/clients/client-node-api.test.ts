@@ -453,7 +453,10 @@ describe("typed clients", () => {
     await core.createNamespacedPodBinding({
       name: "bound",
       namespace,
-      body: { target: { kind: "Node", name: "somewhere" } },
+      body: {
+        metadata: { name: "bound" },
+        target: { kind: "Node", name: "somewhere" },
+      },
     });
     expect(
       (await core.readNamespacedPod({ name: "bound", namespace })).spec

@@ -180,7 +180,8 @@ test("port-forward", async () => {
 test("cp there and back", async () => {
   const here = path.join(orbit.directory, "cp/copied");
   const back = path.join(orbit.directory, "back");
-  for (const directory of [here, back]) fs.mkdirSync(directory, { recursive: true });
+  for (const directory of [here, back])
+    fs.mkdirSync(directory, { recursive: true });
   fs.writeFileSync(path.join(here, "file.txt"), "x".repeat(100_000));
   const cp = new k8s.Cp(config);
   // Its promises end before the copy has.
