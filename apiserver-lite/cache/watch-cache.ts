@@ -40,6 +40,9 @@ export interface WatchCacheOptions {
   rootPrefix?: string;
 }
 
+const minReloadMs = 100;
+const maxReloadMs = 5_000;
+
 export class WatchCache {
   readonly #resources = new Map<string, ResourceCache>();
   readonly #kinds = new Map<string, CachedResource>();
@@ -51,6 +54,8 @@ export class WatchCache {
   #unsubscribe: (() => void) | undefined;
   #pruneTimer: Timer | undefined;
   #lost: Error | undefined;
+  #reloadTimer: Timer | undefined;
+  #stopped = false;
 
   constructor(private readonly options: WatchCacheOptions) {
     this.#budget = new HistoryBudget(
@@ -86,18 +91,13 @@ export class WatchCache {
     }
     for (const kind of resources)
       this.#install(kind, byPrefix.get(kind.prefix) ?? []);
-    this.#unsubscribe = store.subscribe(
-      revision,
-      (events, upTo) => this.#apply(events, upTo),
-      (error) => {
-        this.#lost = error;
-        this.options.logger.error({ err: error }, "lost the store's events");
-      },
-    );
+    this.#subscribe(revision);
     this.#prune();
   }
 
   stop(): void {
+    this.#stopped = true;
+    this.#reloadTimer?.cancel();
     this.#unsubscribe?.();
     this.#pruneTimer?.cancel();
     for (const { resolve } of this.#waiting.splice(0)) resolve();
@@ -145,6 +145,76 @@ export class WatchCache {
       });
       this.#waiting.push(waiter);
     });
+  }
+
+  #subscribe(afterRevision: number): void {
+    const { store, logger } = this.options;
+    this.#unsubscribe = store.subscribe(
+      afterRevision,
+      (events, upTo) => this.#apply(events, upTo),
+      (error) => {
+        this.#lost = error;
+        logger.error({ err: error }, "lost the store's events; reading anew");
+        this.#reload(minReloadMs);
+      },
+    );
+  }
+
+  /**
+   * Reads the whole state again. What differs becomes events, each key's latest change only; deletes get the revision
+   * of the list. Tried until it works.
+   */
+  #reload(retryMs: number): void {
+    const { store, clock, logger, rootPrefix = "/registry" } = this.options;
+    store.list(`${rootPrefix}/`).then(
+      ({ revision, values }) => {
+        if (this.#stopped) return;
+        this.#apply(this.#changes(values, revision), revision);
+        this.#lost = undefined;
+        this.#subscribe(revision);
+      },
+      (error: unknown) => {
+        if (this.#stopped) return;
+        logger.warn({ err: error, retryMs }, "can't read the store anew");
+        this.#reloadTimer = clock.after(retryMs, () =>
+          this.#reload(Math.min(retryMs * 2, maxReloadMs)),
+        );
+      },
+    );
+  }
+
+  #changes(values: readonly StoredValue[], revision: number): StoreEvent[] {
+    const present = new Set<string>();
+    const events: StoreEvent[] = [];
+    for (const { key, value, revision: changed } of values) {
+      present.add(key);
+      const kind = this.#kindOf(key);
+      const cache = kind && this.#resources.get(kind.prefix);
+      const known = cache?.get(key.slice(kind!.prefix.length + 1));
+      if (cache && known?.revision !== changed)
+        events.push({
+          type: "put",
+          key,
+          value,
+          revision: changed,
+          attachment: undefined,
+        });
+    }
+    events.sort((a, b) => a.revision - b.revision);
+    for (const cache of this.#resources.values()) {
+      for (const { key } of cache.entries()) {
+        const full = `${cache.prefix}/${key}`;
+        if (!present.has(full))
+          events.push({
+            type: "delete",
+            key: full,
+            value: undefined,
+            revision,
+            attachment: undefined,
+          });
+      }
+    }
+    return events;
   }
 
   #install(
