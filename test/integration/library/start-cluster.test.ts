@@ -77,3 +77,33 @@ test("kubectl uses its kubeconfig", async () => {
       .data,
   ).toEqual({ x: "y" });
 }, 20_000);
+
+test("HTTP and the client in process show the same; stopped, it leaves nothing open", async () => {
+  const handles = () =>
+    process
+      .getActiveResourcesInfo()
+      .filter((name) => /Server|Socket|TLS|Timeout/.test(name)).length;
+  const before = handles();
+  const cluster = await startCluster();
+  const seen: string[] = [];
+  const informer = cluster.client.informer(configMaps);
+  await informer.synced();
+  informer.addHandler({ onAdd: ({ metadata }) => seen.push(metadata.name) });
+  const { Agent, request } = await import("undici");
+  const dispatcher = new Agent({
+    connect: { ca: cluster.certificateAuthority },
+  });
+  const version = await request(`${cluster.url}/version`, { dispatcher });
+  expect(await version.body.json()).toMatchObject({ major: "1", minor: "32" });
+  const file = path.join(directory(), "kubeconfig");
+  fs.writeFileSync(file, cluster.kubeconfig, { mode: 0o600 });
+  const made = await createKubectl(file)("create configmap over-http");
+  expect(made.code).toBe(0);
+  expect(seen).toContain("over-http");
+  await dispatcher.close();
+  await cluster.stop();
+  await eventually(() => handles() <= before, { what: "handles to close" });
+  await expect(fetch(`${cluster.url}/version`)).rejects.toMatchObject({
+    cause: { code: "ECONNREFUSED" },
+  });
+}, 20_000);
