@@ -16,6 +16,7 @@ import {
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { UsageError } from "./options/table.ts";
+import { agentConfig } from "./parts/agent-config.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
 /** The agent's options with those of its --config file below them. */
@@ -62,9 +63,35 @@ export async function runAgent(
       { options: withoutEffect },
       "these options are accepted but have no effect yet",
     );
+  const rootDirectory = values.text("root-dir");
+  makeDirectory("root-dir", rootDirectory, 0o700);
+  const certificateDirectory = values.isSet("cert-dir")
+    ? values.text("cert-dir")
+    : `${rootDirectory}/pki`;
   let client: Client | undefined;
+  let keeper: { stop(): void } | undefined;
   const kubeconfig = values.optionalText("kubeconfig");
+  const bootstrapKubeconfig = values.optionalText("bootstrap-kubeconfig");
+  if (bootstrapKubeconfig && !kubeconfig)
+    throw new UsageError(
+      "--bootstrap-kubeconfig needs --kubeconfig: where the kubeconfig is written",
+    );
   if (kubeconfig) {
+    const certificates = {
+      nodeName: agentConfig(values).nodeName,
+      directory: certificateDirectory,
+      clock: systemClock,
+      logger,
+    };
+    if (bootstrapKubeconfig) {
+      const { bootstrapClientCertificate } =
+        await import("./parts/client-certificate.ts");
+      await bootstrapClientCertificate(
+        bootstrapKubeconfig,
+        kubeconfig,
+        certificates,
+      );
+    }
     const [{ loadKubeconfig }, { createHttpTransport }, { createClient }] =
       await Promise.all([
         import("../client/kubeconfig.ts"),
@@ -77,13 +104,21 @@ export async function runAgent(
       },
     );
     const server = values.optionalText("master") ?? connection.server;
-    client = createClient(
-      createHttpTransport({ ...connection, server, logger }),
-      { clock: systemClock, logger },
-    );
+    const transport = createHttpTransport({ ...connection, server, logger });
+    client = createClient(transport, { clock: systemClock, logger });
+    if (values.flag("rotate-certificates")) {
+      const { ClientCertificateKeeper } =
+        await import("./parts/client-certificate.ts");
+      const made = new ClientCertificateKeeper(
+        client,
+        connection.tls ?? {},
+        (tls) => transport.updateTls(tls),
+        certificates,
+      );
+      made.start();
+      keeper = made;
+    }
   }
-  const rootDirectory = values.text("root-dir");
-  makeDirectory("root-dir", rootDirectory, 0o700);
   const { startAgentPart } = await import("./parts/agent.ts");
   const part = await startAgentPart({
     values,
@@ -91,9 +126,7 @@ export async function runAgent(
       ? values.text("container-runtime-endpoint")
       : "",
     dataDirectory: rootDirectory,
-    certificateDirectory: values.isSet("cert-dir")
-      ? values.text("cert-dir")
-      : `${rootDirectory}/pki`,
+    certificateDirectory,
     podCidr: values.optionalText("pod-cidr") ?? "10.42.0.0/24",
     clock: systemClock,
     logger,
@@ -104,6 +137,7 @@ export async function runAgent(
     {
       async stop() {
         stopWatchdog();
+        keeper?.stop();
         await part.stop();
         await client?.close();
       },

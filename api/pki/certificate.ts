@@ -14,6 +14,7 @@ import {
   integer,
   octetString,
   oid,
+  readOid,
   sequence,
   Tag,
   time,
@@ -134,9 +135,7 @@ export function certifyPublicKey(
   options: CertificateOptions,
 ): string {
   const issuer = new X509Certificate(authority.certificate);
-  const issuerKeyId = keyIdentifier(
-    issuer.publicKey.export({ format: "der", type: "spki" }),
-  );
+  const issuerKeyId = subjectKeyIdentifier(authority.certificate);
   const names = encodeAlternativeNames(options);
   const usages = options.usages.map((usage) => oid(extendedKeyUsages[usage]));
   const extensions = [
@@ -149,7 +148,9 @@ export function certifyPublicKey(
     ),
     ...(usages.length > 0 ? [extension("2.5.29.37", sequence(...usages))] : []),
     extension("2.5.29.19", sequence(), true),
-    extension("2.5.29.35", sequence(tlv(0x80, issuerKeyId))),
+    ...(issuerKeyId
+      ? [extension("2.5.29.35", sequence(tlv(0x80, issuerKeyId)))]
+      : []),
     ...(names ? [extension("2.5.29.17", names)] : []),
   ];
   return signCertificate({
@@ -220,6 +221,30 @@ function encodeKeyUsage(usages: readonly KeyUsage[]): Buffer {
 
 function keyIdentifier(publicKey: Buffer): Buffer {
   return createHash("sha1").update(publicKey).digest();
+}
+
+/**
+ * The key identifier an authority's certificate gives itself, if it does: what it signs must name exactly that, however
+ * whoever made the authority computed it.
+ */
+function subjectKeyIdentifier(certificatePem: string): Buffer | undefined {
+  const block = decodePem(certificatePem)[0];
+  if (!block) throw new RangeError("not a PEM certificate");
+  const body = new DerReader(block.der).enter(Tag.sequence).enter(Tag.sequence);
+  while (!body.done) {
+    const value = body.read();
+    if (value.tag !== 0xa3) continue;
+    const extensions = new DerReader(value.content).enter(Tag.sequence);
+    while (!extensions.done) {
+      const each = extensions.enter(Tag.sequence);
+      if (readOid(each.read().content) !== "2.5.29.14") continue;
+      let content = each.read();
+      // Critical or not may stand before it.
+      if (content.tag !== Tag.octetString) content = each.read();
+      return new DerReader(content.content).expect(Tag.octetString).content;
+    }
+  }
+  return undefined;
 }
 
 /** The subject's bytes as they are in the certificate: an issuer name must match them exactly. */

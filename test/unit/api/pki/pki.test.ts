@@ -243,3 +243,39 @@ it.each([
 ])("writes the address %s", (address, hex) => {
   expect(addressBytes(address).toString("hex")).toBe(hex);
 });
+
+it("signs with an authority that others made: its own key identifier is named", () => {
+  const directory = tempDirectory();
+  const key = path.join(directory, "ca.key");
+  const certificate = path.join(directory, "ca.crt");
+  execFileSync(
+    "openssl",
+    [
+      ..."req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split(
+        " ",
+      ),
+      ...["-subj", "/CN=foreign-ca", "-days", "30"],
+      ...["-addext", "keyUsage=critical,keyCertSign"],
+      ...["-keyout", key, "-out", certificate],
+    ],
+    { stdio: "ignore" },
+  );
+  const foreign = {
+    certificate: fs.readFileSync(certificate, "utf8"),
+    key: fs.readFileSync(key, "utf8"),
+  };
+  const leaf = issueCertificate(foreign, {
+    subject: { commonName: "bob" },
+    usages: ["client auth"],
+    validityMs: YEAR_MS,
+    nowMs: Date.now() + 60_000,
+  });
+  const file = path.join(directory, "leaf.crt");
+  fs.writeFileSync(file, leaf.certificate);
+  execFileSync("openssl", ["verify", "-CAfile", certificate, file]);
+  expect(
+    new X509Certificate(leaf.certificate).checkIssued(
+      new X509Certificate(foreign.certificate),
+    ),
+  ).toBe(true);
+});

@@ -1,0 +1,223 @@
+// The client certificate of a node agent that joins a cluster: asked for through a CertificateSigningRequest with the
+// bootstrap kubeconfig's credentials when --kubeconfig's file is not there yet, then written beside a kubeconfig that names
+// it; renewed the same way with its own credentials when two thirds of its life are over (--rotate-certificates).
+import { existsSync } from "node:fs";
+import * as path from "node:path";
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import { inspectCertificate, renewalTimeMs } from "../../api/pki/inspect.ts";
+import { createPrivateKeyPem } from "../../api/pki/keys.ts";
+import { createCsr } from "../../api/pki/signing-request.ts";
+import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
+import {
+  readFileIfAny,
+  writePrivateFile,
+} from "../../apiserver-lite/bootstrap/private-files.ts";
+import { Backoff, sleep } from "../../client/backoff.ts";
+import type { Client } from "../../client/client.ts";
+import { findCondition } from "../../client/conditions.ts";
+import { createClient } from "../../client/create-client.ts";
+import {
+  createHttpTransport,
+  type TlsOptions,
+} from "../../client/http-transport.ts";
+import { loadKubeconfig } from "../../client/kubeconfig.ts";
+import { certificateSigningRequests } from "../../client/resources.ts";
+import { UsageError } from "../options/table.ts";
+import { makeDirectory } from "./directories.ts";
+
+const signerName = "kubernetes.io/kube-apiserver-client-kubelet";
+const answerTimeoutMs = 15 * 60_000;
+
+export interface ClientCertificateOptions {
+  nodeName: string;
+  /** Where the certificate and its key are kept, in one file. */
+  directory: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export const clientCertificateFile = (directory: string): string =>
+  path.join(directory, "orbitlet-client-current.pem");
+
+/** Asks for a certificate and waits until it is signed; rejects when it is refused or nobody signs it in 15 minutes. */
+async function requestCertificate(
+  client: Client,
+  { nodeName, clock, logger }: ClientCertificateOptions,
+): Promise<{ certificate: string; key: string }> {
+  const key = createPrivateKeyPem();
+  const request = createCsr(key, {
+    commonName: `system:node:${nodeName}`,
+    organizations: ["system:nodes"],
+  });
+  const requests = client.resource(certificateSigningRequests);
+  const made = await requests.create({
+    apiVersion: "certificates.k8s.io/v1",
+    kind: "CertificateSigningRequest",
+    metadata: { name: "", generateName: "node-csr-" },
+    spec: {
+      signerName,
+      request: Buffer.from(request).toString("base64"),
+      usages: ["digital signature", "client auth"],
+    },
+  } as CertificateSigningRequest);
+  const { name } = made.metadata;
+  logger.info({ request: name }, "asked for a client certificate");
+  const deadlineMs = clock.monotonic() + answerTimeoutMs;
+  const backoff = new Backoff({ baseMs: 200, maxMs: 5000 });
+  while (clock.monotonic() < deadlineMs) {
+    const { status } = await requests.get(name);
+    if (status?.certificate)
+      return {
+        certificate: Buffer.from(status.certificate, "base64").toString("utf8"),
+        key,
+      };
+    for (const type of ["Denied", "Failed"]) {
+      const condition = findCondition(status?.conditions, type);
+      if (condition)
+        throw new Error(
+          `certificate signing request ${name}: ${type}: ${condition.message ?? condition.reason ?? ""}`,
+        );
+    }
+    await sleep(clock, backoff.nextMs());
+  }
+  throw new Error(`nobody signed certificate signing request ${name}`);
+}
+
+function kubeconfigNaming(
+  server: string,
+  ca: string | undefined,
+  pemFile: string,
+): string {
+  return [
+    "apiVersion: v1",
+    "kind: Config",
+    "clusters:",
+    "- cluster:",
+    ...(ca
+      ? [
+          `    certificate-authority-data: ${Buffer.from(ca).toString("base64")}`,
+        ]
+      : []),
+    `    server: ${server}`,
+    "  name: default-cluster",
+    "contexts:",
+    "- context:",
+    "    cluster: default-cluster",
+    "    user: default-auth",
+    "  name: default-context",
+    "current-context: default-context",
+    "preferences: {}",
+    "users:",
+    "- name: default-auth",
+    "  user:",
+    `    client-certificate: ${JSON.stringify(pemFile)}`,
+    `    client-key: ${JSON.stringify(pemFile)}`,
+    "",
+  ].join("\n");
+}
+
+/** After this `kubeconfig` is there. A server that does not answer yet is asked again. */
+export async function bootstrapClientCertificate(
+  bootstrapFile: string,
+  kubeconfig: string,
+  options: ClientCertificateOptions,
+): Promise<void> {
+  if (existsSync(kubeconfig)) return;
+  const { logger, clock, directory } = options;
+  makeDirectory("cert-dir", directory, 0o700);
+  makeDirectory("kubeconfig", path.dirname(path.resolve(kubeconfig)), 0o755);
+  const connection = await loadKubeconfig({ path: bootstrapFile }).catch(
+    (error: Error) => {
+      throw new UsageError(`--bootstrap-kubeconfig: ${error.message}`);
+    },
+  );
+  const client = createClient(createHttpTransport({ ...connection, logger }), {
+    clock,
+    logger,
+  });
+  const backoff = new Backoff({ baseMs: 1000, maxMs: 30_000, jitter: 0.1 });
+  try {
+    for (;;) {
+      try {
+        const pair = await requestCertificate(client, options);
+        const file = path.resolve(clientCertificateFile(directory));
+        writePrivateFile(file, pair.certificate + pair.key);
+        writePrivateFile(
+          path.resolve(kubeconfig),
+          kubeconfigNaming(connection.server, connection.tls?.ca, file),
+        );
+        logger.info({ file }, "got a client certificate");
+        return;
+      } catch (err) {
+        logger.warn({ err }, "no client certificate yet; trying again");
+        await sleep(clock, backoff.nextMs());
+      }
+    }
+  } finally {
+    await client.close();
+  }
+}
+
+/** Renews the certificate before it expires and gives it to the transport; only one this program was given by a cluster. */
+export class ClientCertificateKeeper {
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(
+    private readonly client: Client,
+    private readonly tls: TlsOptions,
+    private readonly updateTls: (tls: TlsOptions) => Promise<void>,
+    private readonly options: ClientCertificateOptions,
+  ) {}
+
+  start(): void {
+    const text = readFileIfAny(clientCertificateFile(this.options.directory));
+    if (text) this.#plan(text);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #plan(pem: string): void {
+    const nowMs = this.options.clock.now();
+    const info = inspectCertificate(pem);
+    // A short-lived one, made valid a little into the past, may look due at once: half of what is left is soon enough.
+    const dueMs = Math.max(
+      renewalTimeMs(info) - nowMs,
+      (info.notAfterMs - nowMs) / 2,
+    );
+    // Timers can't be longer than 24.8 days.
+    this.#after(Math.min(Math.max(dueMs, 1000), 24 * 3_600_000), dueMs, pem);
+  }
+
+  #after(delayMs: number, dueMs: number, pem: string): void {
+    if (this.#stopped) return;
+    this.#timer = this.options.clock.after(delayMs, () => {
+      if (delayMs < dueMs) this.#plan(pem);
+      else void this.#renew(pem);
+    });
+  }
+
+  async #renew(old: string): Promise<void> {
+    const { directory, logger } = this.options;
+    try {
+      const pair = await requestCertificate(this.client, this.options);
+      if (this.#stopped) return;
+      const pem = pair.certificate + pair.key;
+      writePrivateFile(clientCertificateFile(directory), pem);
+      await this.updateTls({
+        ...this.tls,
+        cert: pair.certificate,
+        key: pair.key,
+      });
+      logger.info("renewed the client certificate");
+      this.#plan(pem);
+    } catch (err) {
+      logger.error({ err }, "the client certificate could not be renewed");
+      this.#after(60_000, 0, old);
+    }
+  }
+}
