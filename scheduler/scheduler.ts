@@ -20,13 +20,17 @@ import {
   namespaces,
   nodes,
   podDisruptionBudgets,
+  persistentVolumeClaims,
+  persistentVolumes,
   pods,
+  storageClasses,
 } from "../client/resources.ts";
 import { ClusterState } from "./cluster-state.ts";
 import { findPreemption } from "./preemption.ts";
 import type { Preemption } from "./preemption.ts";
 import { Placer, unavailableMessage } from "./placement.ts";
 import type { ClusterEvent, FilterPlugin } from "./plugin.ts";
+import { createVolumeBindingFilter } from "./filters/volume-binding.ts";
 import { PodViews } from "./pod-view.ts";
 import { defaultFilters, defaultScores } from "./profile.ts";
 import { SchedulingQueue } from "./scheduling-queue.ts";
@@ -38,7 +42,7 @@ export interface SchedulerOptions {
   logger: Logger;
   /** Pods with this spec.schedulerName are this scheduler's; default "default-scheduler". */
   schedulerName?: string;
-  /** Binds volumes; without it pods are placed whatever their volumes. */
+  /** In place of the filter that looks at claims and volumes. */
   volumeBinding?: FilterPlugin;
   /** Told of each attempt. */
   onAttempt?: (
@@ -80,7 +84,9 @@ class PodScheduler implements Scheduler {
     const { client, clock, logger, schedulerName, volumeBinding } = options;
     this.#name = schedulerName ?? "default-scheduler";
     this.#logger = logger.child({ scheduler: this.#name });
-    this.#filters = defaultFilters(volumeBinding);
+    this.#filters = defaultFilters(
+      volumeBinding ?? createVolumeBindingFilter(client),
+    );
     this.#placer = new Placer(this.#filters, defaultScores);
     this.#queue = new SchedulingQueue(clock, () => this.#plan());
     this.#recorder = new EventRecorder({
@@ -119,10 +125,20 @@ class PodScheduler implements Scheduler {
       }),
     );
     client.informer(podDisruptionBudgets);
+    const volumesMoved = (): void => this.#queue.notify("volume");
+    const onVolumes = { onAdd: volumesMoved, onUpdate: volumesMoved };
+    this.#cleanups.push(
+      client.informer(persistentVolumeClaims).addHandler(onVolumes),
+      client.informer(persistentVolumes).addHandler(onVolumes),
+      client.informer(storageClasses).addHandler(onVolumes),
+    );
     await Promise.all([
       nodeInformer.synced(),
       podInformer.synced(),
       client.informer(namespaces).synced(),
+      client.informer(persistentVolumeClaims).synced(),
+      client.informer(persistentVolumes).synced(),
+      client.informer(storageClasses).synced(),
     ]);
     this.#running = this.#cleanups.length > 0;
     this.#plan();

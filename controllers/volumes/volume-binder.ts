@@ -21,8 +21,12 @@ import {
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
-import { claimIndex, claimKeysOf } from "./pod-claims.ts";
-import { bestVolume, classOf, isReservedFor } from "./volume-match.ts";
+import { claimIndex, claimKeysOf } from "../../client/pod-claims.ts";
+import {
+  bestVolume,
+  classOf,
+  isReservedFor,
+} from "../../client/volume-match.ts";
 
 const boundByController = "pv.kubernetes.io/bound-by-controller";
 const bindCompleted = "pv.kubernetes.io/bind-completed";

@@ -173,3 +173,48 @@ test("a class that waits for the first consumer binds on its pod's node", async 
     `${ns}-w2`,
   );
 });
+
+test("a pod waits for its claim, and goes where its volume is", async () => {
+  await tester.ok("POST", "/api/v1/nodes", {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "s1", labels: { "kubernetes.io/hostname": "s1" } },
+  });
+  await tester.ok(
+    "PATCH",
+    "/api/v1/nodes/s1/status",
+    {
+      status: {
+        allocatable: { cpu: "4", memory: "8Gi", pods: "110" },
+        conditions: [{ type: "Ready", status: "True" }],
+      },
+    },
+    patchHeader("merge"),
+  );
+  const path = `/api/v1/namespaces/${ns}/pods`;
+  await tester.ok("POST", path, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p" },
+    spec: {
+      containers: [{ name: "c", image: "i" }],
+      volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }],
+    },
+  });
+  const told = (text: RegExp) =>
+    eventually(
+      async () =>
+        (await tester.ok("GET", `${path}/p`)).status.conditions?.some(
+          ({ message = "" }: Json) => text.test(message),
+        ) ?? false,
+      { what: String(text) },
+    );
+  await told(/persistentvolumeclaim "c" not found/);
+  await tester.ok("POST", claims(), claim("c"));
+  await told(/unbound immediate PersistentVolumeClaims/);
+  await tester.ok("POST", volumes(), volume(`${ns}-v`, "1Gi"));
+  await eventually(
+    async () => (await tester.ok("GET", `${path}/p`)).spec.nodeName === "s1",
+    { timeoutMs: 15_000, what: "the pod to be placed" },
+  );
+}, 30_000);
