@@ -25,6 +25,7 @@ import { healthPaths, type HealthCheck } from "./health/health.ts";
 import { serverChecks } from "./health/server-checks.ts";
 import type { ConnectHandler } from "./http/connect-handler.ts";
 import type { Exchange } from "./http/exchange.ts";
+import { FlowClassifier } from "./http/flow-classifier.ts";
 import { formatNamed } from "./http/formats.ts";
 import { Front, type Observer, type PathHandler } from "./http/front.ts";
 import { Limiter } from "./http/limiter.ts";
@@ -130,6 +131,8 @@ export interface ApiServerOptions {
   readonly historyBytes?: number;
   readonly observer?: Observer;
   readonly auditor?: Auditor;
+  /** Requests are classified, and told so. Default true. */
+  readonly priorityAndFairness?: boolean;
 }
 
 export interface ApiServer {
@@ -170,6 +173,7 @@ class Server implements ApiServer {
   readonly #invalidate: () => void;
   readonly #clock: Clock;
   readonly #debugSocket: DebugSocket | undefined;
+  readonly #flows: FlowClassifier | undefined;
   #startedMs = 0;
   #state: "new" | "ready" | "leaving" | "draining" | "stopped" = "new";
 
@@ -276,6 +280,8 @@ class Server implements ApiServer {
       discovery.invalidate();
       openApi.invalidate();
     };
+    if (options.priorityAndFairness ?? true)
+      this.#flows = new FlowClassifier(this.registry);
     this.#front = new Front({
       authenticators: parts.authenticators ?? [],
       anonymous: options.anonymous ?? true,
@@ -301,6 +307,7 @@ class Server implements ApiServer {
       strictTransportSecurity: options.strictTransportSecurity,
       requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
       auditor: options.auditor,
+      flows: this.#flows,
       observe: options.observer ?? metrics,
       refusing: () =>
         this.#state === "draining" && options.shutdownSendRetryAfter
@@ -332,6 +339,7 @@ class Server implements ApiServer {
     await this.options.store.start();
     await this.#debugSocket?.listen();
     await this.registry.start();
+    this.#flows?.start();
     await this.#parts.start?.();
     await this.#listener?.listen();
     const transport = this.transport(superuser, "orbit-apiserver");
@@ -380,6 +388,7 @@ class Server implements ApiServer {
     this.#listener?.destroy();
     this.#debugSocket?.close();
     await this.#parts.stop?.();
+    this.#flows?.stop();
     this.registry.stop();
     await this.options.store.stop();
     this.#state = "stopped";

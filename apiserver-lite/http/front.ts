@@ -15,6 +15,7 @@ import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import type { RequestAuthenticator } from "../authentication/authenticator.ts";
 import { allottedMs, isLongRunning, within } from "./deadline.ts";
 import type { Exchange } from "./exchange.ts";
+import type { FlowClassifier } from "./flow-classifier.ts";
 import { forbidden } from "./forbidden.ts";
 import { formatNamed, jsonFormat, type OtherFormats } from "./formats.ts";
 import { impersonate } from "./impersonation.ts";
@@ -46,6 +47,8 @@ export interface FrontOptions {
   readonly requestTimeoutMs: number;
   readonly observe: Observer | undefined;
   readonly auditor: Auditor | undefined;
+  /** Undefined: priority and fairness is off. */
+  readonly flows: FlowClassifier | undefined;
   /** Set while the server shuts down: new requests are refused. */
   readonly refusing: () => { retryAfterSeconds: number } | undefined;
 }
@@ -113,7 +116,11 @@ export class Front {
         as,
       );
       info = asked.info;
-      if (!as) trail = this.#trail(exchange, asked);
+      if (!as) {
+        trail = this.#trail(exchange, asked);
+        const flow = options.flows?.classify(asked.user, info);
+        if (flow) Object.assign(headers, flow);
+      }
       release = options.limiter.enter(info, asked.user);
       const longRunning = isLongRunning(info);
       const limitMs = longRunning

@@ -187,6 +187,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
     ...(sts ? { strictTransportSecurity: sts } : {}),
     componentChecks: componentChecks(store, options.whole ?? false),
+    priorityAndFairness: values.flag("enable-priority-and-fairness"),
     livezGraceMs: values.number("livez-grace-period"),
     profiling: values.flag("profiling"),
     ...(debugSocketPath ? { debugSocketPath } : {}),
