@@ -758,6 +758,7 @@ export const usedApiServerOptions: readonly string[] = [
   "etcd-prefix",
   "etcd-compaction-interval",
   "storage-media-type",
+  "lease-reuse-duration-seconds",
   "tls-cert-file",
   "tls-private-key-file",
   "cert-dir",

@@ -77,6 +77,9 @@ async function etcdStore(
     },
     prefix: `/${values.text("etcd-prefix").replace(/^\/+|\/+$/g, "")}`,
     compactionIntervalMs: values.number("etcd-compaction-interval"),
+    ...(values.has("lease-reuse-duration-seconds")
+      ? { leaseReuseSeconds: values.number("lease-reuse-duration-seconds") }
+      : {}),
     clock,
     logger,
   });

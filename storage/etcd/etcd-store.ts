@@ -41,6 +41,8 @@ export interface EtcdStoreOptions {
   readonly timeoutMs?: number;
   /** History older than this is compacted away; 0: never by us. Default 5 min. */
   readonly compactionIntervalMs?: number;
+  /** How long keys that expire share a lease. Default 60. */
+  readonly leaseReuseSeconds?: number;
 }
 
 const PAGE_SIZE = 500;
@@ -96,7 +98,11 @@ export class EtcdStore implements Store {
       timeoutMs,
       ...(tls ? { tls } : {}),
     });
-    this.#leases = new LeasePool(this.#client, this.#clock);
+    this.#leases = new LeasePool(
+      this.#client,
+      this.#clock,
+      options.leaseReuseSeconds,
+    );
   }
 
   async start(): Promise<void> {

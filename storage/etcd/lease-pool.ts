@@ -3,7 +3,7 @@
 import type { Clock } from "../../api/clock.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 
-const WINDOW_SECONDS = 60;
+const DEFAULT_WINDOW_SECONDS = 60;
 const MAX_KEYS = 1000;
 
 interface Lease {
@@ -19,11 +19,16 @@ export class LeasePool {
   constructor(
     private readonly client: EtcdClient,
     private readonly clock: Clock,
+    /** How long a lease is shared at most. */
+    private readonly windowSeconds = DEFAULT_WINDOW_SECONDS,
   ) {}
 
   /** A lease of at least ttlSeconds. */
   async leaseFor(ttlSeconds: number): Promise<string> {
-    const windowSeconds = Math.min(WINDOW_SECONDS, Math.ceil(ttlSeconds / 10));
+    const windowSeconds = Math.min(
+      this.windowSeconds,
+      Math.ceil(ttlSeconds / 10),
+    );
     let lease = this.#leases.get(ttlSeconds);
     if (
       !lease ||
