@@ -260,6 +260,7 @@ class NodeAgent implements Agent {
       node: () => this.#node.node,
       pods: live,
       pressure: () => this.#pressure.pressure,
+      allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     });
     const hostFiles = new HostFiles(config);
     this.#housekeeping = new Housekeeping({

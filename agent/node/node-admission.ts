@@ -13,6 +13,7 @@ import { tolerates, untoleratedTaint } from "../../client/taints.ts";
 import type { NodePressure } from "../../eviction/pressure-monitor.ts";
 import { isMirrorPod, isStaticPod } from "../pods/labels.ts";
 import { qosClass } from "../pods/pod-shape.ts";
+import { sysctlRefusal } from "./sysctl-policy.ts";
 
 export interface Refusal {
   reason: string;
@@ -26,6 +27,8 @@ export interface NodeAdmissionOptions {
   /** All that may use something of the node: not those that ended. */
   pods: () => readonly Pod[];
   pressure: () => NodePressure;
+  /** Sysctls beyond the safe ones; a name, or a prefix ending in `*`. */
+  allowedUnsafeSysctls?: readonly string[];
 }
 
 /** From here on a pod is part of the system: it is not ended for another's sake. */
@@ -68,6 +71,7 @@ export class NodeAdmission {
       );
     const refusal =
       this.#underPressure(pod) ??
+      sysctlRefusal(pod, this.#options.allowedUnsafeSysctls ?? []) ??
       this.#lacksResources(pod, others) ??
       this.#doesNotFit(pod, others);
     if (!refusal) this.#admitted.add(uid);

@@ -1,0 +1,45 @@
+// Which sysctls a pod may set: the safe ones, those the node's owner allows (names, or prefixes ending in `*`), and none
+// that would reach the host because the pod shares its network or its IPC.
+import type { Pod } from "../../api/types/core-v1.ts";
+
+const safe = [
+  "kernel.shm_rmid_forced",
+  "net.ipv4.ip_local_port_range",
+  "net.ipv4.ip_local_reserved_ports",
+  "net.ipv4.ip_unprivileged_port_start",
+  "net.ipv4.ping_group_range",
+  "net.ipv4.tcp_fin_timeout",
+  "net.ipv4.tcp_keepalive_intvl",
+  "net.ipv4.tcp_keepalive_probes",
+  "net.ipv4.tcp_keepalive_time",
+  "net.ipv4.tcp_rmem",
+  "net.ipv4.tcp_syncookies",
+  "net.ipv4.tcp_wmem",
+];
+const ipcNames = ["kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue."];
+
+/** Why the pod can't be taken; undefined: all its sysctls are allowed. */
+export function sysctlRefusal(
+  { spec }: Pod,
+  allowedUnsafe: readonly string[],
+): { reason: string; message: string } | undefined {
+  const allowed = [...safe, ...allowedUnsafe];
+  for (const sysctl of spec.securityContext?.sysctls ?? []) {
+    // Both separators are allowed; with slashes a dot belongs to the name.
+    const name = sysctl.name.replaceAll("/", ".");
+    const forbid = (why: string): { reason: string; message: string } => ({
+      reason: "SysctlForbidden",
+      message: `forbidden sysctl: ${JSON.stringify(sysctl.name)} ${why}`,
+    });
+    const matches = (pattern: string): boolean =>
+      pattern.endsWith("*")
+        ? name.startsWith(pattern.slice(0, -1).replaceAll("/", "."))
+        : name === pattern.replaceAll("/", ".");
+    if (!allowed.some(matches)) return forbid("not allowlisted");
+    if (spec.hostNetwork && name.startsWith("net."))
+      return forbid("not allowed with host net enabled");
+    if (spec.hostIPC && ipcNames.some((prefix) => name.startsWith(prefix)))
+      return forbid("not allowed with host ipc enabled");
+  }
+  return undefined;
+}
