@@ -158,7 +158,11 @@ test.each<[string, number, RegExp]>([
   ["get pods --field-selector foo=bar", 1, /field label not supported: foo/],
   ["logs nope", 1, /pods "nope" not found/],
   ["logs p -p", 1, /previous terminated container "main" in pod "p" not found/],
-  ["logs p --all-containers -c main", 1, /should not be specified with container name/],
+  [
+    "logs p --all-containers -c main",
+    1,
+    /should not be specified with container name/,
+  ],
   ["logs p -c nope", 1, /container nope is not valid for pod p/],
   ["exec p -- sh -c exit\t7", 7, /command terminated with exit code 7/],
   [
