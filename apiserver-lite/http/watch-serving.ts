@@ -84,7 +84,15 @@ export class WatchServing {
     head: Buffer,
   ): Promise<void> {
     const sink = new WatchSocket(shown);
-    const live = await watch(call, queryOf(call), sink);
+    let live: OpenWatch;
+    try {
+      live = await watch(call, queryOf(call), sink);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 410) throw error;
+      sink.error(error.status);
+      await sink.attach(exchange.request, socket, head, () => undefined);
+      return sink.end();
+    }
     const close = this.#keep(call, live, sink);
     socket.once("close", close);
     await sink.attach(exchange.request, socket, head, close);

@@ -37,6 +37,11 @@ export class WatchSocket implements WatchSink {
     this.#push(this.representation.bookmark(revision, initialEnd));
   }
 
+  /** An ERROR event with a Status. */
+  error(status: object): void {
+    this.#push(this.representation.error(status));
+  }
+
   /** Does the handshake; frames that waited go out. */
   async attach(
     request: IncomingMessage,

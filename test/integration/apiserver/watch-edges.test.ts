@@ -1,6 +1,7 @@
 // The edges of watch: versions around now and before history, selectors as borders, deletes' versions, namespaces,
 // the exact requests of client-go's reflector, watchers that do not read.
 import * as http from "node:http";
+import { WebSocket } from "ws";
 import { eventually } from "../../support/eventually.ts";
 import {
   configMap,
@@ -356,3 +357,32 @@ test("a watcher that does not read is cut off; others see everything", async () 
     timeoutMs: 20_000,
   });
 }, 60_000);
+
+test("history that has gone is an ERROR event, over WebSocket as well", async () => {
+  const small = await startTestServer({ historyMs: 1, historyBytes: 1 });
+  try {
+    for (const name of ["a", "b", "c", "d"]) {
+      await small.call("POST", configMaps, configMap(name));
+      await new Promise((resolve) => setTimeout(resolve, 4));
+    }
+    const messages: Json[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const socket = new WebSocket(
+        `${small.url.replace("http", "ws")}${configMaps}?watch=1&resourceVersion=1`,
+      );
+      socket.on("message", (data: Buffer) =>
+        messages.push(JSON.parse(data.toString())),
+      );
+      socket.on("close", () => resolve());
+      socket.on("error", reject);
+    });
+    expect(messages).toMatchObject([
+      {
+        type: "ERROR",
+        object: { kind: "Status", code: 410, reason: "Expired" },
+      },
+    ]);
+  } finally {
+    await small.stop();
+  }
+});
