@@ -63,6 +63,9 @@ export interface ListenerOptions {
   readonly logger: Logger;
 }
 
+/** The reference's: selectors and impersonated groups may be long. */
+const maxHeaderBytes = 1024 * 1024;
+
 export class Listener {
   readonly #server: Server | Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -86,6 +89,7 @@ export class Listener {
         settings: {
           maxConcurrentStreams: options.maxStreamsPerConnection,
           initialWindowSize: 256 * 1024,
+          maxHeaderListSize: maxHeaderBytes,
         },
         SNICallback: (name, callback) => callback(null, this.#contextFor(name)),
       });
@@ -137,13 +141,23 @@ export class Listener {
         );
       },
     );
-    http1.on("clientError", (_error: Error, socket: Duplex) => {
-      if (socket.writable)
-        socket.end(
-          "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-        );
-      else socket.destroy();
-    });
+    http1.on(
+      "clientError",
+      ({ code }: NodeJS.ErrnoException, socket: Duplex) => {
+        const status =
+          code === "HPE_HEADER_OVERFLOW"
+            ? "431 Request Header Fields Too Large"
+            : "400 Bad Request";
+        if (socket.writable)
+          socket.end(
+            `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+          );
+        else socket.destroy();
+      },
+    );
+    // Read by the parser of each HTTP/1 connection, also where HTTP/2's server accepts them.
+    (http1 as Server & { maxHeaderSize: number }).maxHeaderSize =
+      maxHeaderBytes;
     // Watches last; a slow header is the only thing to time out.
     http1.requestTimeout = 0;
     http1.headersTimeout = 32_000;

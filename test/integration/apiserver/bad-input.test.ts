@@ -327,3 +327,18 @@ test("clients that break off in the middle leave nothing behind", async () => {
   const answer = await server.call("POST", configMaps, configMap("after"));
   expect(answer.status).toBe(201);
 }, 10_000);
+
+test("long selectors are read; headers beyond any need are refused", async () => {
+  const values = Array.from({ length: 3000 }, (_, index) => `value-${index}`);
+  const long = await server.call(
+    "GET",
+    `${configMaps}?labelSelector=${encodeURIComponent(`a in (${values.join()})`)}`,
+  );
+  expect([long.status, long.body.items]).toEqual([200, []]);
+  expect(
+    await talk(
+      `GET /readyz HTTP/1.1\r\nHost: x\r\nX-Much: ${"y".repeat(2_000_000)}\r\n\r\n`,
+    ),
+  ).toMatch(/^HTTP\/1.1 431 |^$/);
+  expect((await server.call("GET", "/readyz")).text).toBe("ok");
+}, 10_000);
