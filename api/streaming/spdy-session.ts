@@ -357,21 +357,27 @@ export function createSpdySession(
   }
 
   duplex.on("drain", releaseWriters);
-  duplex.on("error", (error) => die(error));
-  duplex.on("close", () => die());
+  // The connection's end is told by run(), after the frames that came before it: headers are inflated on other threads,
+  // so a busy machine may see the close while the last chunk's frames still wait. Only a server that is held up by a
+  // reader of its own must not wait: its peer is gone.
+  const gone = (error?: Error): void => {
+    if (side === "server" && blockedBy !== undefined) die(error);
+  };
+  duplex.on("error", gone);
+  duplex.on("close", () => gone());
   run().then(
     () => {
       die();
       duplex.end();
     },
     (error: unknown) => {
-      const failure = error instanceof Error ? error : new Error(String(error));
       if (
-        (failure as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE"
+        (error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE"
       ) {
         die();
         return;
       }
+      const failure = error instanceof Error ? error : new Error(String(error));
       if (failure instanceof SpdyProtocolError && !dead)
         send([
           controlFrame(
