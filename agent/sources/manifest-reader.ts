@@ -62,6 +62,8 @@ export async function readManifestFile(path: string): Promise<ManifestFile> {
         `is ${stat.size} bytes, more than the ${maxManifestBytes} a manifest may have`,
       );
     const text = await handle.readFile("utf8");
+    // Writers truncate first: an empty file is one that is being written, not one that asks for nothing.
+    if (text === "") throw new BadManifest(path, undefined, "is empty");
     return {
       objects: await parseManifestText(text, path),
       stamp: fileStamp(stat),

@@ -129,7 +129,7 @@ test.each<[string | string[], RegExp]>([
   ["get --raw /readyz", /^ok$/],
   [
     "describe pod p",
-    /Successfully assigned default\/p to [^]*Started container/,
+    /(Successfully assigned default\/p to [^]*Started container|Started container[^]*Successfully assigned default\/p to )/,
   ],
   ["describe node", /Container Runtime Version: +containerd:/],
   ["describe deployment d", /NewReplicaSet: +d-\w+ \(2\/2 replicas created\)/],
