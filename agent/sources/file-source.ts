@@ -152,6 +152,8 @@ export class FileSource {
       const found = await stat(file);
       if (found.isDirectory()) return false;
       if (before && before.stamp === fileStamp(found)) return false;
+      // Writers truncate first; what they write comes with another event.
+      if (found.size === 0) return false;
       const { objects, stamp } = await readManifestFile(file);
       const pods: Pod[] = [];
       const others: AnyObject[] = [];
