@@ -1,0 +1,40 @@
+// Where two recordings differ, as lines a reader can act on: `label: path: reference → ours`.
+import type { Json } from "./normalise.ts";
+import type { Recording } from "./scenario.ts";
+
+function walk(
+  path: string,
+  expected: Json,
+  found: Json,
+  lines: string[],
+): void {
+  if (Object.is(expected, found)) return;
+  const structured = (value: Json): boolean =>
+    value !== null && typeof value === "object";
+  if (
+    structured(expected) &&
+    structured(found) &&
+    Array.isArray(expected) === Array.isArray(found)
+  ) {
+    for (const key of new Set([
+      ...Object.keys(expected),
+      ...Object.keys(found),
+    ]))
+      walk(`${path}.${key}`, expected[key], found[key], lines);
+    return;
+  }
+  const shown = (value: Json): string =>
+    value === undefined ? "nothing" : JSON.stringify(value);
+  lines.push(`${path}: ${shown(expected)} → ${shown(found)}`);
+}
+
+/** Empty when the recordings are alike. */
+export function differences(expected: Recording, found: Recording): string[] {
+  const lines: string[] = [];
+  for (const label of new Set([
+    ...Object.keys(expected),
+    ...Object.keys(found),
+  ]))
+    walk(label, expected[label], found[label], lines);
+  return lines;
+}

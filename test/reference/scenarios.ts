@@ -1,0 +1,5 @@
+// All scenarios; each file in scenarios/ is one part of the interface.
+import type { Scenario } from "./scenario.ts";
+import { configMaps } from "./scenarios/config-maps.ts";
+
+export const scenarios: readonly Scenario[] = [configMaps];
