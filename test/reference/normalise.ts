@@ -56,6 +56,8 @@ export function createNormaliser(): Normaliser {
         return "<version>";
       if (key === "continue" && value !== "") return "<continue>";
       if (key === "token" && value.length > 100) return "<token>";
+      // Documentation is each server's own words; what counts is that there is some.
+      if (key === "description" && value !== "") return "<description>";
       return text(value);
     }
     if (Array.isArray(value)) return value.map((each) => walk(each, key));
