@@ -1,19 +1,13 @@
 // `orbit agent` (orbitlet): the node agent alone; with --kubeconfig a member of any conforming cluster, else static pods only.
 import { systemClock } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
-import {
-  guardProcess,
-  notifySystemd,
-  startWatchdog,
-  stopOnSignals,
-} from "./lifecycle.ts";
-import { createLogger } from "./logging.ts";
+import { beginDaemon } from "./daemon.ts";
+import { notifySystemd, startWatchdog, stopOnSignals } from "./lifecycle.ts";
 import { agentOptions } from "./options/agent.ts";
 import {
   parseKubeletConfiguration,
   readConfigurationText,
 } from "./options/configuration-file.ts";
-import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { UsageError } from "./options/table.ts";
 import { agentConfig } from "./parts/agent-config.ts";
@@ -41,28 +35,14 @@ export async function readAgentOptions(
 export async function runAgent(
   argv: readonly string[],
 ): Promise<number | undefined> {
-  const started = performance.now();
-  if (wantsHelp(argv, agentOptions)) {
-    process.stdout.write(
-      helpText(
-        "orbitlet [options]",
-        "The node agent: runs the pods of this machine.",
-        agentOptions,
-      ),
-    );
-    return 0;
-  }
-  const { values, withoutEffect } = await readAgentOptions(argv);
-  const logger = createLogger({
-    format: values.text("logging-format") as "text" | "json",
-    verbosity: values.number("v"),
+  const start = await beginDaemon(argv, {
+    table: agentOptions,
+    usage: "orbitlet [options]",
+    about: "The node agent: runs the pods of this machine.",
+    read: readAgentOptions,
   });
-  guardProcess(logger);
-  if (withoutEffect.length > 0)
-    logger.warn(
-      { options: withoutEffect },
-      "these options are accepted but have no effect yet",
-    );
+  if (!start) return 0;
+  const { values, logger } = start;
   const rootDirectory = values.text("root-dir");
   makeDirectory("root-dir", rootDirectory, 0o700);
   const certificateDirectory = values.isSet("cert-dir")
@@ -144,7 +124,7 @@ export async function runAgent(
     },
     logger,
   );
-  logger.info(`ready in ${((performance.now() - started) / 1000).toFixed(2)}s`);
+  start.ready();
   notifySystemd("READY=1", logger);
   return undefined;
 }

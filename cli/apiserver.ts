@@ -3,16 +3,10 @@
 import * as os from "node:os";
 import * as path from "node:path";
 import { systemClock } from "../api/clock.ts";
-import {
-  guardProcess,
-  notifySystemd,
-  startWatchdog,
-  stopOnSignals,
-} from "./lifecycle.ts";
-import { createLogger } from "./logging.ts";
+import { beginDaemon } from "./daemon.ts";
+import { notifySystemd, startWatchdog, stopOnSignals } from "./lifecycle.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
-import { helpText, wantsHelp } from "./options/help.ts";
-import { parseOptions, type OptionValues } from "./options/parse.ts";
+import type { OptionValues } from "./options/parse.ts";
 import {
   agentServingPair,
   givenServingPair,
@@ -38,29 +32,13 @@ function servingPair(values: OptionValues): {
 export async function runApiServer(
   argv: readonly string[],
 ): Promise<number | undefined> {
-  const startedMs = performance.now();
-  if (wantsHelp(argv, apiServerOptions)) {
-    process.stdout.write(
-      helpText(
-        "orbit apiserver [options]",
-        "The API server.",
-        apiServerOptions,
-      ),
-    );
-    return 0;
-  }
-  const values = parseOptions(apiServerOptions, argv);
-  const logger = createLogger({
-    format: values.text("logging-format") as "text" | "json",
-    verbosity: values.number("v"),
+  const start = await beginDaemon(argv, {
+    table: apiServerOptions,
+    usage: "orbit apiserver [options]",
+    about: "The API server.",
   });
-  guardProcess(logger);
-  const unused = values.withoutEffect();
-  if (unused.length > 0)
-    logger.warn(
-      { options: unused },
-      "these options are accepted but have no effect yet",
-    );
+  if (!start) return 0;
+  const { values, logger } = start;
   const backend =
     values.optionalText("storage-backend") ??
     (values.list("etcd-servers").length > 0 ? "etcd3" : "memory");
@@ -89,10 +67,7 @@ export async function runApiServer(
     },
     logger,
   );
-  logger.info(
-    { port: api.server.port },
-    `ready in ${((performance.now() - startedMs) / 1000).toFixed(2)}s`,
-  );
+  start.ready({ port: api.server.port });
   notifySystemd("READY=1", logger);
   return undefined;
 }

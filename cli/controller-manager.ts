@@ -1,19 +1,16 @@
 // `orbit controller-manager`: the controllers alone, against any conforming API server.
-import * as os from "node:os";
 import { systemClock } from "../api/clock.ts";
 import { createControllerManager } from "../controllers/manager.ts";
 import type { ControllerOptions } from "../controllers/options.ts";
-import { guardProcess, notifySystemd, stopOnSignals } from "./lifecycle.ts";
-import { createLogger } from "./logging.ts";
+import { beginDaemon } from "./daemon.ts";
+import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
-import { helpText, wantsHelp } from "./options/help.ts";
-import { parseOptions, type OptionValues } from "./options/parse.ts";
+import type { OptionValues } from "./options/parse.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
 import { readOptionFile } from "./parts/agent-certificate.ts";
 import { connectClient } from "./parts/connect.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
-import { delegatedAccess, portTls } from "./parts/delegated-access.ts";
-import { startHealthPort } from "./parts/health-port.ts";
+import { openOwnPort } from "./parts/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
 
@@ -41,29 +38,14 @@ function chosenOptions(values: OptionValues): Partial<ControllerOptions> {
 export async function runControllerManager(
   argv: readonly string[],
 ): Promise<number | undefined> {
-  if (wantsHelp(argv, controllerManagerOptions)) {
-    process.stdout.write(
-      helpText(
-        "orbit controller-manager [options]",
-        "The controllers, against any conforming API server.",
-        controllerManagerOptions,
-      ),
-    );
-    return 0;
-  }
-  const values = parseOptions(controllerManagerOptions, argv);
-  const options = chosenOptions(values);
-  const logger = createLogger({
-    format: values.text("logging-format") as "text" | "json",
-    verbosity: values.number("v"),
+  const start = await beginDaemon(argv, {
+    table: controllerManagerOptions,
+    usage: "orbit controller-manager [options]",
+    about: "The controllers, against any conforming API server.",
   });
-  guardProcess(logger);
-  const unused = values.withoutEffect();
-  if (unused.length > 0)
-    logger.warn(
-      { options: unused },
-      "these options are accepted but have no effect yet",
-    );
+  if (!start) return 0;
+  const { values, logger } = start;
+  const options = chosenOptions(values);
   const client = await connectClient(values, logger);
   const metrics = new PartMetrics();
   let manager;
@@ -78,22 +60,12 @@ export async function runControllerManager(
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
-  const access = await delegatedAccess(values, logger);
-  const port = values.number("secure-port");
   // The port first: a candidate that does not lead is healthy too.
-  const health =
-    port > 0
-      ? await startHealthPort({
-          address: values.text("bind-address"),
-          port,
-          tls: portTls(values, "controller-manager", os.hostname()),
-          alwaysAllow: values.list("authorization-always-allow-paths"),
-          ...access,
-          healthy: () => Promise.resolve(),
-          metrics: () => metrics.text(),
-          what: "the controllers' port",
-        })
-      : undefined;
+  const ownPort = await openOwnPort(values, logger, {
+    name: "controller-manager",
+    what: "the controllers' port",
+    metrics,
+  });
   await manager.start().catch((error: Error) => {
     throw new DependencyError(error.message);
   });
@@ -102,9 +74,8 @@ export async function runControllerManager(
     {
       async stop() {
         stopping = true;
-        await health?.stop();
+        await ownPort.stop();
         await manager.stop();
-        await access.close();
         await client.close();
       },
     },

@@ -10,15 +10,13 @@ import {
   type LeaderElection,
 } from "../client/leader-election.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
-import { guardProcess, notifySystemd, stopOnSignals } from "./lifecycle.ts";
-import { createLogger } from "./logging.ts";
-import { helpText, wantsHelp } from "./options/help.ts";
-import { parseOptions, type OptionValues } from "./options/parse.ts";
+import { beginDaemon } from "./daemon.ts";
+import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
+import type { OptionValues } from "./options/parse.ts";
 import { schedulerOptions } from "./options/scheduler.ts";
 import { UsageError } from "./options/table.ts";
 import { connectClient } from "./parts/connect.ts";
-import { delegatedAccess, portTls } from "./parts/delegated-access.ts";
-import { startHealthPort } from "./parts/health-port.ts";
+import { openOwnPort } from "./parts/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 
 function candidacy(
@@ -49,28 +47,13 @@ function candidacy(
 export async function runScheduler(
   argv: readonly string[],
 ): Promise<number | undefined> {
-  if (wantsHelp(argv, schedulerOptions)) {
-    process.stdout.write(
-      helpText(
-        "orbit scheduler [options]",
-        "The scheduler, against any conforming API server.",
-        schedulerOptions,
-      ),
-    );
-    return 0;
-  }
-  const values = parseOptions(schedulerOptions, argv);
-  const logger = createLogger({
-    format: values.text("logging-format") as "text" | "json",
-    verbosity: values.number("v"),
+  const start = await beginDaemon(argv, {
+    table: schedulerOptions,
+    usage: "orbit scheduler [options]",
+    about: "The scheduler, against any conforming API server.",
   });
-  guardProcess(logger);
-  const unused = values.withoutEffect();
-  if (unused.length > 0)
-    logger.warn(
-      { options: unused },
-      "these options are accepted but have no effect yet",
-    );
+  if (!start) return 0;
+  const { values, logger } = start;
   const client = await connectClient(values, logger);
   const metrics = new PartMetrics();
   const scheduler = createScheduler({
@@ -80,30 +63,19 @@ export async function runScheduler(
     onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
   });
   const election = candidacy(values, client, logger);
-  const access = await delegatedAccess(values, logger);
-  const port = values.number("secure-port");
-  const health =
-    port > 0
-      ? await startHealthPort({
-          address: values.text("bind-address"),
-          port,
-          tls: portTls(values, "scheduler", os.hostname()),
-          alwaysAllow: values.list("authorization-always-allow-paths"),
-          ...access,
-          healthy: () => Promise.resolve(),
-          metrics: () => metrics.text(),
-          what: "the scheduler's port",
-        })
-      : undefined;
+  const ownPort = await openOwnPort(values, logger, {
+    name: "scheduler",
+    what: "the scheduler's port",
+    metrics,
+  });
   let stopping = false;
   stopOnSignals(
     {
       async stop() {
         stopping = true;
-        await health?.stop();
+        await ownPort.stop();
         await scheduler.stop();
         await election?.stop();
-        await access.close();
         await client.close();
       },
     },

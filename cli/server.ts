@@ -10,14 +10,13 @@ import { PkiKeeper } from "../apiserver-lite/bootstrap/pki-keeper.ts";
 import { writeKubeconfig } from "../apiserver-lite/bootstrap/kubeconfig.ts";
 import type { ClusterPki } from "../apiserver-lite/bootstrap/cluster-pki.ts";
 import { superuser } from "../apiserver-lite/server.ts";
+import { beginDaemon } from "./daemon.ts";
 import {
-  guardProcess,
   notifySystemd,
   startWatchdog,
   stopOnSignals,
   type Stoppable,
 } from "./lifecycle.ts";
-import { createLogger } from "./logging.ts";
 import { agentOptions } from "./options/agent.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
 import {
@@ -25,7 +24,6 @@ import {
   readConfigurationText,
 } from "./options/configuration-file.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
-import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { schedulerOptions } from "./options/scheduler.ts";
 import { serverOptions } from "./options/server.ts";
@@ -404,29 +402,13 @@ export async function startServer(
 export async function runServer(
   argv: readonly string[],
 ): Promise<number | undefined> {
-  const startedMs = performance.now();
-  if (wantsHelp(argv, serverOptions)) {
-    process.stdout.write(
-      helpText(
-        "orbit server [options]",
-        "A whole cluster on this machine.",
-        serverOptions,
-      ),
-    );
-    return 0;
-  }
-  const values = parseOptions(serverOptions, argv);
-  const logger = createLogger({
-    format: values.text("logging-format") as "text" | "json",
-    verbosity: values.number("v"),
+  const start = await beginDaemon(argv, {
+    table: serverOptions,
+    usage: "orbit server [options]",
+    about: "A whole cluster on this machine.",
   });
-  guardProcess(logger);
-  const unused = values.withoutEffect();
-  if (unused.length > 0)
-    logger.warn(
-      { options: unused },
-      "these options are accepted but have no effect yet",
-    );
+  if (!start) return 0;
+  const { values, logger } = start;
   // A signal while it starts ends what was started so far.
   let interrupted = false;
   const running: { current?: RunningServer } = {};
@@ -442,9 +424,7 @@ export async function runServer(
   running.current = await startServer(values, logger);
   if (interrupted) return undefined;
   startWatchdog(logger);
-  logger.info(
-    `ready in ${((performance.now() - startedMs) / 1000).toFixed(2)}s`,
-  );
+  start.ready();
   notifySystemd("READY=1", logger);
   return undefined;
 }

@@ -8,16 +8,12 @@ import type {
   TokenAuthenticator,
   UserInfo,
 } from "../../api/contracts.ts";
-import { systemClock } from "../../api/clock.ts";
 import type { TokenReview } from "../../api/types/authentication-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { tokenReviews } from "../../client/resources.ts";
 import type { OptionValues } from "../options/parse.ts";
-import { agentServingPair, readOptionFile } from "./agent-certificate.ts";
 import { clientOfKubeconfig } from "./connect.ts";
-import type { PortTls } from "./health-port.ts";
 import { createWebhookAuthorizer } from "./webhook-authorizer.ts";
-import { UsageError } from "../options/table.ts";
 
 export interface DelegatedAccess {
   readonly tokens?: TokenAuthenticator;
@@ -94,39 +90,5 @@ export async function delegatedAccess(
     async close() {
       await Promise.all(clients.map((client) => client.close()));
     },
-  };
-}
-
-/** The serving pair of --tls-cert-file, else one made and kept in --cert-dir. */
-export function portTls(
-  values: OptionValues,
-  name: string,
-  hostName: string,
-): PortTls {
-  const certificateFile = values.optionalText("tls-cert-file");
-  const keyFile = values.optionalText("tls-private-key-file");
-  if ((certificateFile === undefined) !== (keyFile === undefined))
-    throw new UsageError(
-      "--tls-cert-file and --tls-private-key-file must be given together",
-    );
-  const pair =
-    certificateFile && keyFile
-      ? {
-          certificate: readOptionFile("tls-cert-file", certificateFile),
-          key: readOptionFile("tls-private-key-file", keyFile),
-        }
-      : agentServingPair({
-          directory: values.text("cert-dir"),
-          name,
-          nodeName: hostName,
-          clock: systemClock,
-        });
-  const clientCaFile = values.optionalText("client-ca-file");
-  return {
-    certificate: pair.certificate,
-    key: pair.key,
-    ...(clientCaFile
-      ? { clientCa: readOptionFile("client-ca-file", clientCaFile) }
-      : {}),
   };
 }
