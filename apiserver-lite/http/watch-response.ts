@@ -12,6 +12,8 @@ const maxPendingBytes = 16 * 1024 * 1024;
 const initialChunkBytes = 64 * 1024;
 
 const maxRestMs = 10;
+/** How long writing to watchers may hold up everything else. */
+const sliceMs = 1;
 /** Different queues of one turn that are remembered to be shared. */
 const maxJoined = 8;
 
@@ -21,9 +23,17 @@ function sameFrames(a: readonly Buffer[], b: readonly Buffer[]): boolean {
   return true;
 }
 
-/** Writes what all watchers of a server have queued, at most once a turn. */
+/**
+ * Writes what all watchers of a server have queued, once a turn. The first go out before the write they tell of is
+ * answered (its promise settles behind the microtask), so that a client that acts on the answer finds the watchers
+ * told; with many watchers the rest follows in slices, so that neither answers nor requests wait for all of them.
+ */
 export class WatchFlusher {
   #dirty: WatchResponse[] = [];
+  /** Those whose turn it is, and the next of them. */
+  #turn: WatchResponse[] = [];
+  #at = 0;
+  #busyMs = 0;
   #scheduled = false;
   /** Flushing takes at most about a quarter of the time: under a storm of writes each watcher gets more events a write. */
   #restUntilMs = 0;
@@ -41,22 +51,43 @@ export class WatchFlusher {
 
   add(watcher: WatchResponse): void {
     this.#dirty.push(watcher);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    const waitMs = this.#restUntilMs - performance.now();
-    if (waitMs < 1) setImmediate(this.#flush);
-    else setTimeout(this.#flush, waitMs);
+    if (!this.#scheduled) this.#schedule();
   }
 
-  readonly #flush = (): void => {
-    this.#scheduled = false;
-    const watchers = this.#dirty;
+  #schedule(): void {
+    this.#scheduled = true;
+    const waitMs = this.#restUntilMs - performance.now();
+    if (waitMs <= 0) queueMicrotask(this.#begin);
+    else if (waitMs < 1) setImmediate(this.#begin);
+    else setTimeout(this.#begin, waitMs);
+  }
+
+  readonly #begin = (): void => {
+    this.#turn = this.#dirty;
     this.#dirty = [];
+    this.#at = 0;
+    this.#busyMs = 0;
+    this.#slice();
+  };
+
+  readonly #slice = (): void => {
     const startMs = performance.now();
-    for (const one of watchers) one.flush();
+    let endMs = startMs;
+    while (this.#at < this.#turn.length && endMs - startMs < sliceMs) {
+      this.#turn[this.#at++]!.flush();
+      if (this.#at % 8 === 0) endMs = performance.now();
+    }
+    this.#busyMs += performance.now() - startMs;
+    if (this.#at < this.#turn.length) {
+      setImmediate(this.#slice);
+      return;
+    }
+    this.#turn = [];
     this.#joined.length = 0;
-    const endMs = performance.now();
-    this.#restUntilMs = endMs + Math.min(3 * (endMs - startMs), maxRestMs);
+    this.#scheduled = false;
+    this.#restUntilMs =
+      performance.now() + Math.min(3 * this.#busyMs, maxRestMs);
+    if (this.#dirty.length > 0) this.#schedule();
   };
 }
 
