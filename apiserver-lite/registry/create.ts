@@ -127,7 +127,7 @@ async function createOnce(
     if (call.dryRun) {
       if (kind.cache.get(key)) throw errors.alreadyExists(endpoint.info, name);
       const entry = unstoredEntry(kind, key, object);
-      if (prepared) strategy.rollback?.(prepared, call);
+      if (prepared) await strategy.rollback?.(prepared, call);
       return entry;
     }
     const written = await writeObject(call, kind, key, object, 0);
@@ -140,7 +140,7 @@ async function createOnce(
     }
     throw errors.alreadyExists(endpoint.info, name);
   } catch (error) {
-    if (prepared) strategy.rollback?.(prepared, call);
+    if (prepared) await strategy.rollback?.(prepared, call);
     throw error;
   }
 }

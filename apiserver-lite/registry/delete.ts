@@ -60,7 +60,7 @@ export async function remove(
       if (call.dryRun) return { entry: live, gone: true };
       const result = await removeObject(call, kind, key, live.revision);
       if (result.ok) {
-        strategy.afterDelete?.(live.raw, call);
+        await strategy.afterDelete?.(live.raw, call);
         return { entry: live, gone: true };
       }
     } else {

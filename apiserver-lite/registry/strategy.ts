@@ -65,9 +65,23 @@ export interface ResourceStrategy {
     options: DeleteOptions,
   ): number | undefined;
   /** After the object left the store (release of allocated addresses …). Not called in a dry run. */
-  afterDelete?(object: Readonly<AnyObject>, context: StrategyContext): void;
+  afterDelete?(
+    object: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): void | Promise<void>;
+  /** After an update was stored (release of what only the old version had …). Not called in a dry run. */
+  afterUpdate?(
+    object: Readonly<AnyObject>,
+    old: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): void | Promise<void>;
   /** Called when a create or update did not happen after `prepareFor…` ran, to give back what that took. */
-  rollback?(object: Readonly<AnyObject>, context: StrategyContext): void;
+  rollback?(
+    object: Readonly<AnyObject>,
+    context: StrategyContext,
+    /** The stored version an update was made for. */
+    old?: Readonly<AnyObject>,
+  ): void | Promise<void>;
   /** Beyond metadata.name and metadata.namespace; computed once at write. Missing values are "". */
   selectableFields?(object: Readonly<AnyObject>): Record<string, string>;
   /** Finalizers added on create (namespaces' spec.finalizers are not these). */

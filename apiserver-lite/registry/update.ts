@@ -138,11 +138,14 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
       const done = await commit(call, kind, key, next, live);
       if (done) {
         failed = false;
+        const { afterUpdate } = call.endpoint.strategy;
+        if (taken.prepared && afterUpdate)
+          await afterUpdate(next, live.raw, call);
         return { entry: done, created: false };
       }
     } finally {
       if (failed && taken.prepared)
-        call.endpoint.strategy.rollback?.(object, call);
+        await call.endpoint.strategy.rollback?.(object, call, live.raw);
     }
     if (conditional || attempt >= maxAttempts)
       throw kind.cache.get(key)
@@ -196,7 +199,7 @@ async function commit(
   ) {
     const result = await removeObject(call, kind, key, live.revision);
     if (!result.ok) return undefined;
-    call.endpoint.strategy.afterDelete?.(live.raw, call);
+    await call.endpoint.strategy.afterDelete?.(live.raw, call);
     return unstoredEntry(kind, key, object, live);
   }
   const written = await writeObject(call, kind, key, object, live.revision);

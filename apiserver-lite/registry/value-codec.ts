@@ -46,16 +46,28 @@ export const jsonValueCodec: ValueCodec = {
 export function createValueCodec(encoding: StoredEncoding): ValueCodec {
   return {
     decode: decodeValue,
-    encode(object) {
-      const { resourceVersion: _, selfLink: __, ...metadata } = object.metadata;
-      const { kind, apiVersion, metadata: ___, ...rest } = object;
-      const stored = { kind, apiVersion, metadata, ...rest };
-      if (encoding === "protobuf" && hasProtobuf(apiVersion!, kind!))
-        return encodeProtobuf(stored);
-      if (encoding === "yaml") return encodeYaml(stored);
-      return Buffer.from(`${JSON.stringify(stored)}\n`);
-    },
+    encode: (object) => encodeStored(object, encoding),
   };
+}
+
+export function encodeStored(
+  object: AnyObject,
+  encoding: StoredEncoding,
+): Uint8Array {
+  const { resourceVersion: _, selfLink: __, ...metadata } = object.metadata;
+  const { kind, apiVersion, metadata: ___, ...rest } = object;
+  const stored = { kind, apiVersion, metadata, ...rest };
+  if (encoding === "protobuf" && hasProtobuf(apiVersion!, kind!))
+    return encodeProtobuf(stored);
+  if (encoding === "yaml") return encodeYaml(stored);
+  return Buffer.from(`${JSON.stringify(stored)}\n`);
+}
+
+/** Also of what has no name: ranges. Throws on a value that can't be read. */
+export function decodeStored(value: Uint8Array): object {
+  if (isProtobuf(value)) return decodeProtobuf(value);
+  const decode = value[0] === BRACE ? decodeJson : decodeYaml;
+  return decode(value, undefined, lenient).object;
 }
 
 /** A stored value in the form for stores shared with the reference's servers; what can't be read stays as it is. */
@@ -78,13 +90,16 @@ export function storedEncodingOf(mediaType: string): StoredEncoding {
 }
 
 function decodeValue(value: Uint8Array): AnyObject {
-  // "k8s\0"
-  if (value[0] === 0x6b && value[1] === 0x38 && value[3] === 0)
-    return checked(decodeProtobuf(value));
+  if (isProtobuf(value)) return checked(decodeProtobuf(value));
   // The self-described tag of CBOR.
   if (value[0] === 0xd9 && value[1] === 0xd9 && value[2] === 0xf7)
     return conformed(value, decodeCbor);
   return conformed(value, value[0] === BRACE ? decodeJson : decodeYaml);
+}
+
+/** "k8s\0" */
+function isProtobuf(value: Uint8Array): boolean {
+  return value[0] === 0x6b && value[1] === 0x38 && value[3] === 0;
 }
 
 /** Into the normal form that every other body gets. */

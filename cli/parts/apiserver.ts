@@ -22,7 +22,12 @@ import {
   adoptServices,
   createServiceAllocators,
   followService,
+  type ServiceAllocators,
 } from "../../apiserver-lite/resources/core/service-ip-allocator.ts";
+import {
+  shareAllocators,
+  type ServiceRangesOptions,
+} from "../../apiserver-lite/resources/core/service-ranges.ts";
 import { storedEncodingOf } from "../../apiserver-lite/registry/value-codec.ts";
 import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";
@@ -95,6 +100,17 @@ function nodePorts(text: string): { from: number; to: number } {
   return { from, to: sign === "+" ? from + Number(last) : Number(last) };
 }
 
+/** Undefined without a range: services get no addresses then. */
+function allocatorsOf(
+  serviceCidrs: readonly string[],
+  ports: { from: number; to: number },
+  shared: ServiceRangesOptions | undefined,
+): ServiceAllocators | undefined {
+  if (serviceCidrs.length === 0) return undefined;
+  const own = createServiceAllocators({ serviceCidrs, nodePorts: ports });
+  return shared ? shareAllocators(own, shared) : own;
+}
+
 function regularExpressions(values: OptionValues, name: string): RegExp[] {
   return values.list(name).map((text) => {
     try {
@@ -123,13 +139,14 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const logger = options.logger.child({ part: "apiserver" });
   const bindAddress = options.bindAddress ?? values.text("bind-address");
   const serviceCidrs = values.list("service-cluster-ip-range");
-  const allocators =
-    serviceCidrs.length > 0
-      ? createServiceAllocators({
-          serviceCidrs,
-          nodePorts: nodePorts(values.text("service-node-port-range")),
-        })
-      : undefined;
+  const storedEncoding = storedEncodingOf(values.text("storage-media-type"));
+  const allocators = allocatorsOf(
+    serviceCidrs,
+    nodePorts(values.text("service-node-port-range")),
+    store.shared
+      ? { store, encoding: storedEncoding, clock, logger }
+      : undefined,
+  );
   const strategies = createStrategies(
     allocators ? { services: allocators } : {},
   );
@@ -181,7 +198,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     requestTimeoutMs: values.number("request-timeout"),
     minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
     eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
-    storedEncoding: storedEncodingOf(values.text("storage-media-type")),
+    storedEncoding,
     goawayChance: values.number("goaway-chance"),
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
     corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
@@ -240,9 +257,12 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         }),
         strategyFor: (group, resource) =>
           made.strategyFor(group, resource, strategies(group, resource)),
-        start() {
+        async start() {
           made.start();
           if (!allocators) return;
+          await allocators.ranges?.start(
+            () => state.list("", "services") as unknown as Service[],
+          );
           for (const problem of adoptServices(
             allocators,
             state.list("", "services") as unknown as Service[],
@@ -269,6 +289,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         },
         async stop() {
           unfollow();
+          allocators?.ranges?.stop();
           proxy?.close();
           await made.stop();
         },

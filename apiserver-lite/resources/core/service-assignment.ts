@@ -142,8 +142,10 @@ function assignPorts(
   had: ReadonlySet<number>,
 ): FieldError[] {
   const problems: FieldError[] = [];
+  // TCP and UDP of one service share a number.
+  const mine = new Set(had);
   const take = (field: string, wanted: number): number => {
-    if (wanted && had.has(wanted)) return wanted;
+    if (wanted && mine.has(wanted)) return wanted;
     const problem = wanted ? allocator.take(wanted, owner) : undefined;
     const port = wanted || allocator.takeAny(owner);
     if (problem) problems.push(fieldErrors.invalid(field, wanted, problem));
@@ -154,7 +156,10 @@ function assignPorts(
           "failed to allocate a nodePort: range is full",
         ),
       );
-    else taken.push(() => allocator.release(port, owner));
+    else {
+      mine.add(port);
+      taken.push(() => allocator.release(port, owner));
+    }
     return port ?? 0;
   };
   if (needsNodePorts(spec) || spec.type === "LoadBalancer") {

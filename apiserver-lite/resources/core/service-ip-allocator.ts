@@ -1,9 +1,13 @@
 // Cluster IPs and node ports in use, in memory. The state of the store is the truth: an allocator is filled from the
-// services at start (`adopt`) and only ever holds what a stored or just being written service has.
+// services at start (`adopt`) and only ever holds what a stored or just being written service has. Where other servers
+// write to the store as well, what they have given out is looked up in the range they share (allocation-range.ts), and
+// what is taken here is only ours when `ServiceRanges` has entered it there.
 // Dynamic picks start in the upper band, so that the low band (16 to 256 numbers) stays free for picks by hand; network
 // and broadcast address are never given out. Every number has an owner, and only its owner can give it back.
 import { isIPv6 } from "node:net";
 import type { Service } from "../../../api/types/core-v1.ts";
+import type { AllocationRange } from "./allocation-range.ts";
+import type { ServiceRanges } from "./service-ranges.ts";
 import { addressValue, addressText, parseCidr } from "./ip-address.ts";
 
 export type IpFamily = "IPv4" | "IPv6";
@@ -14,6 +18,8 @@ class NumberPool {
   readonly #size: number;
   readonly #reserved: number;
   readonly #random: () => number;
+  /** What all servers together have taken. */
+  shared: AllocationRange | undefined;
 
   constructor(size: number, reserved: number, random: () => number) {
     this.#size = size;
@@ -22,14 +28,18 @@ class NumberPool {
   }
 
   take(number: number, owner: string): boolean {
-    if (number < 0 || number >= this.#size || this.#owners.has(number))
+    if (number < 0 || number >= this.#size || !this.#isFree(number))
       return false;
     this.#owners.set(number, owner);
     return true;
   }
 
-  ownerOf(number: number): string | undefined {
-    return this.#owners.get(number);
+  /** What a stored service has, whatever the shared range says. */
+  adopt(number: number, owner: string): boolean {
+    const known = this.#owners.get(number);
+    if (number < 0 || number >= this.#size) return false;
+    if (known === undefined) this.#owners.set(number, owner);
+    return known === undefined || known === owner;
   }
 
   takeAny(owner: string): number | undefined {
@@ -46,9 +56,13 @@ class NumberPool {
     const start = Math.floor(this.#random() * width);
     for (let step = 0; step < width; step++) {
       const number = from + ((start + step) % width);
-      if (!this.#owners.has(number)) return number;
+      if (this.#isFree(number)) return number;
     }
     return undefined;
+  }
+
+  #isFree(number: number): boolean {
+    return !this.#owners.has(number) && !this.shared?.has(number);
   }
 
   release(number: number, owner: string): void {
@@ -73,7 +87,7 @@ export class IpAllocator {
   readonly family: IpFamily;
   readonly #base: bigint;
   readonly #size: number;
-  readonly #pool: NumberPool;
+  readonly pool: NumberPool;
 
   /** Offsets start at the address after the network's. Throws when the range is no CIDR. */
   constructor(cidr: string, random: () => number = Math.random) {
@@ -82,87 +96,102 @@ export class IpAllocator {
     this.family = bits === 32 ? "IPv4" : "IPv6";
     this.#base = base + 1n;
     const hostBits = bits - prefix;
-    const addresses = hostBits > 20 ? 2 ** 20 : 2 ** hostBits;
+    const most = this.family === "IPv4" ? 2 ** 20 : maxPoolSize;
+    const addresses = Math.min(most, 2 ** Math.min(hostBits, 24));
     this.#size = Math.max(0, addresses - (this.family === "IPv4" ? 2 : 1));
-    if (this.family === "IPv6") this.#size = Math.min(this.#size, maxPoolSize);
-    this.#pool = new NumberPool(
+    this.pool = new NumberPool(
       this.#size,
       reservedBand(this.#size, 16, 256),
       random,
     );
   }
 
-  #offset(ip: string): number {
+  /** Of an address: -1 when it is not in the range. */
+  readonly offset = (ip: string): number => {
     const value = addressValue(ip);
     if (value === undefined || isIPv6(ip) !== (this.family === "IPv6"))
       return -1;
     const offset = value - this.#base;
     return offset >= 0n && offset < BigInt(this.#size) ? Number(offset) : -1;
-  }
+  };
 
   /** The reference's text of what is wrong, or undefined when the address is now the owner's. */
   take(ip: string, owner: string): string | undefined {
-    const offset = this.#offset(ip);
+    const offset = this.offset(ip);
     if (offset < 0) {
       return `failed to allocate IP ${ip}: the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${this.cidr}`;
     }
-    return this.#pool.take(offset, owner)
+    return this.pool.take(offset, owner)
       ? undefined
       : `failed to allocate IP ${ip}: provided IP is already allocated`;
   }
 
+  adopt(ip: string, owner: string): string | undefined {
+    return this.pool.adopt(this.offset(ip), owner)
+      ? undefined
+      : `address ${ip} is out of range or already allocated`;
+  }
+
   /** Undefined when the range is full. */
   takeAny(owner: string): string | undefined {
-    const offset = this.#pool.takeAny(owner);
+    const offset = this.pool.takeAny(owner);
     return offset === undefined
       ? undefined
       : addressText(this.#base + BigInt(offset), this.family);
   }
 
   release(ip: string, owner: string): void {
-    this.#pool.release(this.#offset(ip), owner);
+    this.pool.release(this.offset(ip), owner);
   }
 
   get used(): number {
-    return this.#pool.used;
+    return this.pool.used;
   }
 }
 
 export class PortAllocator {
   readonly from: number;
   readonly to: number;
-  readonly #pool: NumberPool;
+  readonly pool: NumberPool;
 
   /** Both ends included: 30000–32767. */
   constructor(from: number, to: number, random: () => number = Math.random) {
     this.from = from;
     this.to = to;
     const size = to - from + 1;
-    this.#pool = new NumberPool(size, reservedBand(size, 32, 128), random);
+    this.pool = new NumberPool(size, reservedBand(size, 32, 128), random);
   }
 
-  /** A port the owner has already may be taken again: TCP and UDP of one service share a number. */
   take(port: number, owner: string): string | undefined {
     if (port < this.from || port > this.to) {
       return `provided port is not in the valid range. The range of valid ports is ${this.from}-${this.to}`;
     }
-    if (this.#pool.ownerOf(port - this.from) === owner) return undefined;
-    return this.#pool.take(port - this.from, owner)
+    return this.pool.take(port - this.from, owner)
       ? undefined
       : "provided port is already allocated";
   }
 
+  /** Of a port: -1 when it is not in the range. */
+  readonly offset = (port: number): number =>
+    port < this.from || port > this.to ? -1 : port - this.from;
+
+  adopt(port: number, owner: string): string | undefined {
+    return this.pool.adopt(port - this.from, owner)
+      ? undefined
+      : `port ${port} is out of range or already allocated`;
+  }
+
   takeAny(owner: string): number | undefined {
-    const offset = this.#pool.takeAny(owner);
+    const offset = this.pool.takeAny(owner);
     return offset === undefined ? undefined : offset + this.from;
   }
 
   release(port: number, owner: string): void {
-    this.#pool.release(port - this.from, owner);
+    this.pool.release(port - this.from, owner);
   }
 
   get used(): number {
-    return this.#pool.used;
+    return this.pool.used;
   }
 }
 
@@ -170,6 +199,8 @@ export interface ServiceAllocators {
   /** The first is the cluster's primary family. */
   readonly ips: readonly IpAllocator[];
   readonly ports: PortAllocator;
+  /** Where other servers write to the store as well. */
+  readonly ranges?: ServiceRanges;
 }
 
 export interface ServiceAllocatorOptions {
@@ -228,11 +259,11 @@ export function adoptServices(
         ({ family }) => (family === "IPv6") === isIPv6(ip),
       );
       note(
-        allocator ? allocator.take(ip, owner) : `no range for address ${ip}`,
+        allocator ? allocator.adopt(ip, owner) : `no range for address ${ip}`,
       );
     }
     for (const port of nodePortsOf(service))
-      note(allocators.ports.take(port, owner));
+      note(allocators.ports.adopt(port, owner));
   }
   return problems;
 }

@@ -1,6 +1,5 @@
 // Services: cluster IPs and node ports are taken when a service is prepared and given back when it goes, when it stops
 // needing them, or when its write fails. Without allocators (tests, other stores) nothing is assigned.
-import { isIPv6 } from "node:net";
 import { errors, type FieldError } from "../../../api/errors.ts";
 import { dns1035Problems, nameRule } from "../../../api/names.ts";
 import type { AnyObject } from "../../../api/object.ts";
@@ -17,15 +16,17 @@ import {
   joinClusterIps,
 } from "./service-assignment.ts";
 import {
-  nodePortsOf,
   releaseService,
-  serviceOwner,
   type ServiceAllocators,
 } from "./service-ip-allocator.ts";
+import type { ServiceRanges } from "./service-ranges.ts";
 import {
   validateService,
   validateServiceUpdate,
 } from "./service-validation.ts";
+
+/** How often in a row other servers may take what was chosen here. */
+const maxAttempts = 16;
 
 const asService = (object: Readonly<AnyObject>): Service =>
   object as unknown as Service;
@@ -54,55 +55,81 @@ function externalIps({ spec = {}, status }: Service): string {
 export function createServiceStrategy(
   allocators?: ServiceAllocators,
 ): ResourceStrategy {
-  const hold = (
+  /** What was taken for an object that is not written yet, with its numbers as they were then. */
+  const held = new WeakMap<object, Service>();
+  /** Until what was taken here is ours among all servers as well. */
+  const hold = async (
     service: Service,
     context: StrategyContext,
     old?: Service,
-  ): void => {
+  ): Promise<void> => {
     if (!allocators) return;
-    refuse(service, assign(service, allocators, old));
-    if (context.dryRun) releaseService(allocators, service, old);
+    const { ranges } = allocators;
+    const asked = structuredClone(service.spec!);
+    for (let attempt = 1; ; attempt++) {
+      const problems = assign(service, allocators, old);
+      if (problems.length === 0) {
+        if (context.dryRun) return releaseService(allocators, service, old);
+        if (!ranges || (await entered(ranges, service, old))) {
+          const { metadata, spec } = service;
+          held.set(service, structuredClone({ metadata, spec }) as Service);
+          return;
+        }
+      }
+      if (!ranges || attempt > (problems.length > 0 ? 1 : maxAttempts))
+        return refuse(service, problems);
+      // Others may have given back what we believe taken, or taken what we believe free.
+      await ranges.refresh();
+      service.spec = structuredClone(asked);
+    }
+  };
+  const entered = async (
+    ranges: ServiceRanges,
+    service: Service,
+    old: Service | undefined,
+  ): Promise<boolean> => {
+    let done = false;
+    try {
+      return (done = await ranges.take(service, old));
+    } finally {
+      if (!done) releaseService(allocators!, service, old);
+    }
+  };
+  const giveBack = async (service: Service, keep?: Service): Promise<void> => {
+    if (!allocators) return;
+    await allocators.ranges?.release(service, keep);
+    releaseService(allocators, service, keep);
   };
   return {
     countsGeneration: false,
     validateName: nameRule(dns1035Problems),
     setDefaults: (object) => joinClusterIps((asService(object).spec ??= {})),
-    prepareForCreate(object, context) {
+    async prepareForCreate(object, context) {
       const service = asService(object);
       service.status = { loadBalancer: {} };
       service.spec ??= {};
       joinClusterIps(service.spec);
-      hold(service, context);
+      await hold(service, context);
     },
-    prepareForUpdate(object, oldObject, context) {
+    async prepareForUpdate(object, oldObject, context) {
       const [service, old] = [asService(object), asService(oldObject)];
       service.status = { ...old.status };
       const [spec, was] = [(service.spec ??= {}), old.spec ?? {}];
       carryOver(spec, was);
       dropUnneeded(spec, was);
       joinClusterIps(spec);
-      hold(service, context, old);
-      // Given back now and taken again by `rollback`, since nothing is called after a successful update.
-      if (allocators && !context.dryRun)
-        releaseService(allocators, old, service);
+      await hold(service, context, old);
     },
     validate: (object) => validateService(asService(object)),
     validateUpdate: (object, old) =>
       validateServiceUpdate(asService(object), asService(old)),
-    rollback(object, context) {
-      if (!allocators || context.dryRun) return;
-      const { namespace = "", name } = object.metadata;
-      const stored = context.read("", "services", namespace, name);
-      releaseService(
-        allocators,
-        asService(object),
-        stored && asService(stored),
-      );
-      if (stored) adopt(allocators, asService(stored));
+    async rollback(object, _context, old) {
+      const taken = held.get(object);
+      held.delete(object);
+      if (taken) await giveBack(taken, old && asService(old));
     },
-    afterDelete(object) {
-      if (allocators) releaseService(allocators, asService(object));
-    },
+    afterUpdate: (object, old) => giveBack(asService(old), asService(object)),
+    afterDelete: (object) => giveBack(asService(object)),
     status: {
       prepareForUpdate(object, old) {
         asService(object).spec = { ...asService(old).spec };
@@ -132,15 +159,4 @@ export function createServiceStrategy(
       ];
     },
   };
-}
-
-function adopt(allocators: ServiceAllocators, service: Service): void {
-  const owner = serviceOwner(service);
-  for (const ip of service.spec?.clusterIPs ?? []) {
-    if (ip === "None") continue;
-    allocators.ips
-      .find(({ family }) => (family === "IPv6") === isIPv6(ip))
-      ?.take(ip, owner);
-  }
-  for (const port of nodePortsOf(service)) allocators.ports.take(port, owner);
 }

@@ -2,11 +2,15 @@
 // conflicts and values in every encoding the reference writes.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Service } from "../../../api/types/core-v1.ts";
+import pino from "pino";
+import { systemClock } from "../../../api/clock.ts";
+import { decodeStored } from "../../../apiserver-lite/registry/value-codec.ts";
 import {
+  adoptServices,
   createServiceAllocators,
   followService,
 } from "../../../apiserver-lite/resources/core/service-ip-allocator.ts";
+import { shareAllocators } from "../../../apiserver-lite/resources/core/service-ranges.ts";
 import { createStrategies } from "../../../apiserver-lite/resources/index.ts";
 import { createEtcdStore } from "../../../storage/etcd/etcd-store.ts";
 import { startEtcd, type TestEtcd } from "../../support/etcd.ts";
@@ -315,29 +319,7 @@ it("watches what another server writes", async () => {
   reader.close();
 }, 30_000);
 
-it("gives an address or a port to one service only, whichever server is asked", async () => {
-  const allocating = async (): Promise<TestServer> => {
-    const allocators = createServiceAllocators({
-      serviceCidrs: ["10.96.0.0/28"],
-      nodePorts: { from: 30000, to: 30019 },
-    });
-    const strategies = createStrategies({ services: allocators });
-    return server({
-      parts: (state) => ({
-        strategyFor: strategies,
-        start: () => {
-          state.onChange("", "services", ({ object, previous }) =>
-            followService(
-              allocators,
-              object as unknown as Service | undefined,
-              previous as unknown as Service | undefined,
-            ),
-          );
-        },
-      }),
-    });
-  };
-  const both = [await allocating(), await allocating()];
+describe("addresses and ports of services", () => {
   const path = "/api/v1/namespaces/default/services";
   const service = (name: string, port: object = {}): object => ({
     kind: "Service",
@@ -345,27 +327,150 @@ it("gives an address or a port to one service only, whichever server is asked", 
     metadata: { name },
     spec: { type: "NodePort", ports: [{ port: 80, ...port }] },
   });
-  const ips = new Set<string>();
-  // 14 addresses: all of them, and then none is left on either server.
-  for (let index = 0; index < 14; index++) {
-    const made = await both[index % 2]!.call(
-      "POST",
-      path,
-      service(`s${index}`),
+  async function allocating(cidr = "10.96.0.0/28"): Promise<TestServer> {
+    const store = createEtcdStore({
+      servers: [etcd.url],
+      compactionIntervalMs: 0,
+    });
+    const allocators = shareAllocators(
+      createServiceAllocators({
+        serviceCidrs: [cidr],
+        nodePorts: { from: 30000, to: 30039 },
+      }),
+      {
+        store,
+        encoding: "protobuf",
+        clock: systemClock,
+        logger: pino({ level: "silent" }),
+      },
     );
-    expect(made.status).toBe(201);
-    ips.add(made.body.spec.clusterIP);
+    return server({
+      store,
+      parts: (state) => ({
+        strategyFor: createStrategies({ services: allocators }),
+        start: async () => {
+          const services = () => state.list("", "services") as never[];
+          await allocators.ranges.start(services);
+          adoptServices(allocators, services());
+          state.onChange("", "services", ({ object, previous }) =>
+            followService(allocators, object as never, previous as never),
+          );
+        },
+        stop: () => allocators.ranges.stop(),
+      }),
+    });
   }
-  expect(ips.size).toBe(14);
-  for (const { call } of both)
-    expect((await call("POST", path, service("full"))).status).toBe(422);
-  const { body } = await both[0]!.call("GET", `${path}/s0`);
-  await both[1]!.call("DELETE", `${path}/s0`);
-  await both[0]!.call("DELETE", `${path}/s1`);
-  const { nodePort } = body.spec.ports[0];
-  const again = await both[0]!.call("POST", path, service("a", { nodePort }));
-  expect(again.status).toBe(201);
-  const twice = await both[1]!.call("POST", path, service("b", { nodePort }));
-  expect(twice.status).toBe(422);
-  expect(twice.body.message).toContain("provided port is already allocated");
-}, 60_000);
+  /** Offsets of the numbers the range's value holds. */
+  async function offsets(range: string): Promise<number[]> {
+    const { data } = decodeStored(
+      await valueOf(`/registry/ranges/${range}`),
+    ) as { data?: string };
+    const bits = [...Buffer.from(data ?? "", "base64")].reverse();
+    return bits.flatMap((byte, index) =>
+      [0, 1, 2, 3, 4, 5, 6, 7]
+        .filter((bit) => byte & (1 << bit))
+        .map((bit) => index * 8 + bit),
+    );
+  }
+
+  it("are given to one service only, whichever server is asked", async () => {
+    const both = [await allocating(), await allocating()];
+    const ips = new Set<string>();
+    // 14 addresses: all of them, and then none is left on either server.
+    for (let index = 0; index < 14; index++) {
+      const made = await both[index % 2]!.call(
+        "POST",
+        path,
+        service(`s${index}`),
+      );
+      expect(made.status).toBe(201);
+      ips.add(made.body.spec.clusterIP);
+    }
+    expect(ips.size).toBe(14);
+    expect(await offsets("serviceips")).toHaveLength(14);
+    for (const { call } of both)
+      expect((await call("POST", path, service("full"))).status).toBe(422);
+    const { body } = await both[0]!.call("GET", `${path}/s0`);
+    await both[1]!.call("DELETE", `${path}/s0`);
+    await both[0]!.call("DELETE", `${path}/s1`);
+    expect(await offsets("serviceips")).toHaveLength(12);
+    expect(await offsets("servicenodeports")).toHaveLength(12);
+    const { nodePort } = body.spec.ports[0];
+    const again = await both[0]!.call("POST", path, service("a", { nodePort }));
+    expect(again.status).toBe(201);
+    const twice = await both[1]!.call("POST", path, service("b", { nodePort }));
+    expect(twice.status).toBe(422);
+    expect(twice.body.message).toContain("provided port is already allocated");
+    // Only what the refused service would have got is free.
+    expect(await offsets("servicenodeports")).toHaveLength(13);
+  }, 60_000);
+
+  it("do not clash when both servers are asked in the same moment", async () => {
+    const both = [
+      await allocating("10.96.0.0/27"),
+      await allocating("10.96.0.0/27"),
+    ];
+    const made = await Promise.all(
+      Array.from({ length: 24 }, (_, index) =>
+        both[index % 2]!.call("POST", path, service(`m${index}`)),
+      ),
+    );
+    expect(made.map(({ status }) => status)).toEqual(made.map(() => 201));
+    const ips = made.map(({ body }) => body.spec.clusterIP);
+    const ports = made.map(({ body }) => body.spec.ports[0].nodePort);
+    expect(new Set(ips).size).toBe(24);
+    expect(new Set(ports).size).toBe(24);
+    // One port asked for by name: one of the two gets it.
+    const asked = await Promise.all(
+      both.map(({ call }, index) =>
+        call(
+          "POST",
+          path,
+          service(`same${index}`, {
+            nodePort: [30000, 30001, 30002].find(
+              (port) => !ports.includes(port),
+            ),
+          }),
+        ),
+      ),
+    );
+    expect(asked.map(({ status }) => status).sort()).toEqual([201, 422]);
+    await Promise.all(
+      made.map((_, index) =>
+        both[(index + 1) % 2]!.call("DELETE", `${path}/m${index}`),
+      ),
+    );
+    expect(await offsets("serviceips")).toHaveLength(1);
+    expect(await offsets("servicenodeports")).toHaveLength(1);
+  }, 60_000);
+
+  it("keep what another server has entered and what services have", async () => {
+    // Address 10.96.0.3 is entered and nobody's; the service's 10.96.0.9 is not entered.
+    await etcdctl(
+      "put",
+      "/registry/ranges/serviceips",
+      `{"kind":"RangeAllocation","apiVersion":"v1","metadata":{"creationTimestamp":null},"range":"10.96.0.0/28","data":"BA=="}`,
+    );
+    await etcdctl(
+      "put",
+      "/registry/services/specs/default/old",
+      `{"kind":"Service","apiVersion":"v1","metadata":{"name":"old","namespace":"default","uid":"u"},"spec":{"clusterIP":"10.96.0.9","clusterIPs":["10.96.0.9"],"ports":[{"port":80,"protocol":"TCP","targetPort":80}],"type":"ClusterIP"}}`,
+    );
+    const { call } = await allocating();
+    expect(await offsets("serviceips")).toEqual([2, 8]);
+    for (const [clusterIP, status] of [
+      ["10.96.0.3", 422],
+      ["10.96.0.9", 422],
+      ["10.96.0.4", 201],
+    ] as const) {
+      const answer = await call("POST", path, {
+        kind: "Service",
+        apiVersion: "v1",
+        metadata: { name: `at-${clusterIP.replaceAll(".", "-")}` },
+        spec: { clusterIP, ports: [{ port: 80 }] },
+      });
+      expect([clusterIP, answer.status]).toEqual([clusterIP, status]);
+    }
+    expect(await offsets("serviceips")).toEqual([2, 3, 8]);
+  }, 60_000);
+});
