@@ -1,5 +1,6 @@
 // What the registry knows of one served resource (a version of it), and of the stored kind behind it, which several
 // served versions may share (autoscaling v1 and v2; events of core and of events.k8s.io).
+import { applyDefaults } from "../../api/defaults.ts";
 import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import type { ResourceInfo } from "../../api/catalogue.ts";
 import { parseApiVersion } from "../../api/object.ts";
@@ -32,12 +33,23 @@ export class StoredKind implements CachedResource {
     return parseApiVersion(this.apiVersion).version;
   }
 
+  /** What other servers wrote may be older than a default. */
   decode(value: Uint8Array): AnyObject {
-    const object = this.codec.decode(value);
+    let object = this.codec.decode(value);
     object.kind = this.kind;
-    if (object.apiVersion !== this.apiVersion)
-      return convertObject(object, this.apiVersion);
+    const { foreign } = this.codec;
+    if (foreign) this.#setDefaults(object);
+    if (object.apiVersion !== this.apiVersion) {
+      object = convertObject(object, this.apiVersion);
+      if (foreign) this.#setDefaults(object);
+    }
+    if (foreign) this.strategy.setDefaults?.(object);
     return object;
+  }
+
+  #setDefaults(object: AnyObject): void {
+    const { kind } = this;
+    applyDefaults(object, { ...parseApiVersion(object.apiVersion!), kind });
   }
 
   encode(object: AnyObject, json: Buffer): Uint8Array {

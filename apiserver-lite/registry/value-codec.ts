@@ -14,6 +14,8 @@ import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
 
 export interface ValueCodec {
+  /** Other programs write such values too. */
+  readonly foreign: boolean;
   /** Throws on a value that is no object. */
   decode(value: Uint8Array): AnyObject;
   /** `json` is the object's JSON as it was made for readers. */
@@ -27,6 +29,7 @@ const lenient: DecodeOptions = { fieldValidation: "Ignore" };
 
 /** Values of the local engines: what this program wrote is taken as it is. */
 export const jsonValueCodec: ValueCodec = {
+  foreign: false,
   decode: (value) =>
     value[0] === BRACE
       ? checked(
@@ -45,6 +48,7 @@ export const jsonValueCodec: ValueCodec = {
 /** Values shared with the reference's servers. */
 export function createValueCodec(encoding: StoredEncoding): ValueCodec {
   return {
+    foreign: true,
     decode: decodeValue,
     encode: (object) => encodeStored(object, encoding),
   };
