@@ -164,7 +164,13 @@ export class Representation {
       resourceVersion: String(revision),
       creationTimestamp: null,
       ...(initialEnd
-        ? { annotations: { "k8s.io/initial-events-end": "true" } }
+        ? {
+            annotations: {
+              "k8s.io/initial-events-end": "true",
+              "kubernetes.io/initial-events-list-blueprint":
+                this.#emptyList().toString("base64"),
+            },
+          }
         : {}),
     };
     let object: object;
@@ -195,6 +201,11 @@ export class Representation {
         metadata,
       };
     return this.#format.frame("BOOKMARK", this.#format.encode(object));
+  }
+
+  /** What clients that stream a list decode first, so that the list they put together has the right kind. */
+  #emptyList(): Buffer {
+    return Buffer.concat(this.list({ entries: [], revision: 0 }));
   }
 
   error(status: object): Buffer {

@@ -66,6 +66,20 @@ test("streaming lists end with the annotated bookmark", async () => {
     apiVersion: "v1",
     metadata: { annotations: { "k8s.io/initial-events-end": "true" } },
   });
+  const blueprint: unknown = JSON.parse(
+    Buffer.from(
+      end?.object["metadata"].annotations[
+        "kubernetes.io/initial-events-list-blueprint"
+      ],
+      "base64",
+    ).toString(),
+  );
+  expect(blueprint).toEqual({
+    kind: "ConfigMapList",
+    apiVersion: "v1",
+    metadata: {},
+    items: [],
+  });
   await make("c");
   let next = await watch.next();
   while (next?.type === "BOOKMARK") next = await watch.next();
