@@ -1,13 +1,21 @@
 // Makes FieldErrors with the reference's texts: `Invalid value: "x": must …`, `Required value`, `Forbidden: …`.
 // Field paths are plain strings, put together by the callers: `spec.containers[0].name`.
 import type { FieldError } from "./errors.ts";
+import { GoValue, goSyntax } from "./go-syntax.ts";
 
-/** Go's %q for the characters that matter, %v for numbers and booleans, JSON for anything deeper. */
+/** Go's %q for the characters that matter, %v for numbers and booleans, %#v for what is named by `asGo`. */
 export function shownValue(value: unknown): string {
+  if (value instanceof GoValue) return value.toString();
   if (value === undefined || value === null) return '"null"';
-  return typeof value === "number" || typeof value === "boolean"
-    ? String(value)
-    : JSON.stringify(value);
+  if (typeof value === "number" || typeof value === "boolean")
+    return String(value);
+  const allStrings = (values: unknown[]): boolean =>
+    values.every((each) => typeof each === "string");
+  if (Array.isArray(value) && allStrings(value))
+    return goSyntax("[]string", value);
+  if (typeof value === "object" && allStrings(Object.values(value)))
+    return goSyntax("map[string]string", value);
+  return JSON.stringify(value);
 }
 
 const withDetail = (text: string, detail: string): string =>

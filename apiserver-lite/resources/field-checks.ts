@@ -1,6 +1,7 @@
 // Checks that many kinds share. Each returns the list of problems with its field paths; callers join the lists.
 import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
 import type { FieldError } from "../../api/errors.ts";
+import { asGo } from "../../api/go-syntax.ts";
 import {
   labelKeyProblems,
   labelValueProblems,
@@ -66,14 +67,16 @@ export function sameValue(left: unknown, right: unknown): boolean {
   return true;
 }
 
+/** `type`: how the reference calls the value's type, for what is neither text nor number. */
 export function immutable(
   field: string,
   value: unknown,
   old: unknown,
+  type?: string,
 ): Problems {
-  return sameValue(value, old)
-    ? []
-    : [fieldErrors.invalid(field, value ?? null, "field is immutable")];
+  if (sameValue(value, old)) return [];
+  const shown = type === undefined ? (value ?? null) : asGo(type, value);
+  return [fieldErrors.invalid(field, shown, "field is immutable")];
 }
 
 /** `required`: an empty value is a problem of its own. */
@@ -189,7 +192,11 @@ export function intOrPercent(
   if (value === undefined || value === null) return [];
   return typeof value === "number"
     ? nonNegative(field, value)
-    : invalidEach(field, value, percentProblems(value));
+    : invalidEach(
+        field,
+        asGo("intstr.IntOrString", value),
+        percentProblems(value),
+      );
 }
 
 /** 25 for "25%", undefined for numbers. */

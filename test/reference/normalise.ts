@@ -73,7 +73,12 @@ export function createNormaliser(): Normaliser {
 
   function own(body: Json): void {
     const { name, generateName } = body?.metadata ?? {};
-    if (generateName && name && name !== generateName && !generated.has(name))
+    if (
+      generateName &&
+      name?.startsWith(generateName) &&
+      name !== generateName &&
+      !generated.has(name)
+    )
       generated.set(name, `${generateName}<suffix ${generated.size + 1}>`);
   }
 

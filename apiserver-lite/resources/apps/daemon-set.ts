@@ -81,6 +81,7 @@ export const daemonSetStrategy: ResourceStrategy = {
       "spec.selector",
       asSet(object).spec?.selector,
       asSet(old).spec?.selector,
+      "*v1.LabelSelector",
     ),
   status: {
     prepareForUpdate(object, old) {

@@ -134,6 +134,7 @@ export const deploymentStrategy: ResourceStrategy = {
       "spec.selector",
       asDeployment(object).spec?.selector,
       asDeployment(old).spec?.selector,
+      "*v1.LabelSelector",
     ),
   status: {
     prepareForUpdate(object, old) {

@@ -90,6 +90,7 @@ export const replicaSetStrategy: ResourceStrategy = {
       "spec.selector",
       asReplicaSet(object).spec?.selector,
       asReplicaSet(old).spec?.selector,
+      "*v1.LabelSelector",
     ),
   status: {
     prepareForUpdate(object, old) {

@@ -2,6 +2,7 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { ApiError } from "../../../api/errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import { selectorFromObject } from "../../../api/selectors.ts";
 import type { PodTemplateSpec } from "../../../api/types/core-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
@@ -14,37 +15,59 @@ export function validateSelectorAndTemplate(
   template: PodTemplateSpec | undefined,
   emptyText: string,
 ): FieldError[] {
-  const problems: FieldError[] = [];
-  if (!selector) problems.push(fieldErrors.required("spec.selector"));
-  else {
-    problems.push(...labelSelector("spec.selector", selector));
-    if (isEmpty(selector))
-      problems.push(fieldErrors.invalid("spec.selector", selector, emptyText));
-  }
-  if (!template) return [...problems, fieldErrors.required("spec.template")];
-  if (selector && problems.length === 0 && !matches(selector, template)) {
+  return [
+    ...validateSelector(selector, emptyText),
+    ...validateMatch(selector, template),
+    ...validatePodTemplate("spec.template", template ?? {}),
+  ];
+}
+
+function validateSelector(
+  selector: LabelSelector | undefined,
+  emptyText: string,
+): FieldError[] {
+  if (!selector) return [fieldErrors.required("spec.selector")];
+  const problems = labelSelector("spec.selector", selector);
+  if (isEmpty(selector))
     problems.push(
       fieldErrors.invalid(
-        "spec.template.metadata.labels",
-        template.metadata?.labels ?? {},
-        "`selector` does not match template `labels`",
+        "spec.selector",
+        asGo("v1.LabelSelector", selector),
+        emptyText,
       ),
     );
-  }
-  return [...problems, ...validatePodTemplate("spec.template", template)];
+  return problems;
 }
 
 const isEmpty = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 &&
   (selector.matchExpressions?.length ?? 0) === 0;
 
-function matches(selector: LabelSelector, template: PodTemplateSpec): boolean {
+/** A missing selector matches nothing. */
+function validateMatch(
+  selector: LabelSelector | undefined,
+  template: PodTemplateSpec | undefined,
+): FieldError[] {
+  const given = template?.metadata?.labels;
   try {
-    return selectorFromObject(selector).matches(template.metadata?.labels);
+    if (selectorFromObject(selector).matches(given)) return [];
   } catch (error) {
-    if (error instanceof ApiError) return true;
-    throw error;
+    if (!(error instanceof ApiError)) throw error;
+    return [
+      fieldErrors.invalid(
+        "spec.selector",
+        asGo("v1.LabelSelector", selector),
+        "invalid label selector",
+      ),
+    ];
   }
+  return [
+    fieldErrors.invalid(
+      "spec.template.metadata.labels",
+      asGo("map[string]string", given),
+      "`selector` does not match template `labels`",
+    ),
+  ];
 }
 
 /** Workloads that keep pods running allow no other restart policy. */
@@ -94,7 +117,7 @@ export function validateRollingUpdate(
     problems.push(
       fieldErrors.invalid(
         `${field}.maxUnavailable`,
-        update.maxUnavailable,
+        asGo("intstr.IntOrString", update.maxUnavailable),
         "may not be 0 when `maxSurge` is 0",
       ),
     );
@@ -103,7 +126,7 @@ export function validateRollingUpdate(
     problems.push(
       fieldErrors.invalid(
         `${field}.maxUnavailable`,
-        update.maxUnavailable,
+        asGo("intstr.IntOrString", update.maxUnavailable),
         "must not be greater than 100%",
       ),
     );

@@ -36,11 +36,12 @@ function validateContainers(
 ): Problems {
   const problems: Problems = [];
   const hostNetwork = spec.hostNetwork ?? false;
-  if (spec.containers.length === 0)
+  const app = spec.containers ?? [];
+  if (app.length === 0)
     problems.push(fieldErrors.required(`${field}.containers`));
   const names = new Set<string>();
   const groups = [
-    ["containers", "app", spec.containers],
+    ["containers", "app", app],
     ["initContainers", "init", spec.initContainers ?? []],
     ["ephemeralContainers", "ephemeral", spec.ephemeralContainers ?? []],
   ] as const;
@@ -57,14 +58,14 @@ function validateContainers(
         "targetContainerName" in container
           ? container.targetContainerName
           : undefined;
-      if (target && !spec.containers.some(({ name }) => name === target)) {
+      if (target && !app.some(({ name }) => name === target)) {
         problems.push(
           fieldErrors.notFound(`${path}.targetContainerName`, target),
         );
       }
     }
   }
-  problems.push(...duplicateHostPorts(`${field}.containers`, spec.containers));
+  problems.push(...duplicateHostPorts(`${field}.containers`, app));
   return problems;
 }
 

@@ -339,12 +339,12 @@ test.each<[string, Change, string]>([
   [
     "Deployment",
     (o) => (o.spec.selector = {}),
-    "spec.selector: Invalid value: {}: empty selector is invalid for deployment",
+    "spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: empty selector is invalid for deployment",
   ],
   [
     "Deployment",
     (o) => (o.spec.template.metadata.labels = { app: "y" }),
-    'spec.template.metadata.labels: Invalid value: {"app":"y"}: `selector` does not match template `labels`',
+    'spec.template.metadata.labels: Invalid value: map[string]string{"app":"y"}: `selector` does not match template `labels`',
   ],
   [
     "Deployment",
@@ -362,7 +362,7 @@ test.each<[string, Change, string]>([
       (o.spec.strategy = {
         rollingUpdate: { maxSurge: 0, maxUnavailable: "0%" },
       }),
-    'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0',
+    'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"0%"}: may not be 0 when `maxSurge` is 0',
   ],
   [
     "Deployment",

@@ -1,0 +1,191 @@
+// Values as the reference prints them inside error texts: Go's %#v of the struct they are there, such as
+// `v1.LabelSelector{MatchLabels:map[string]string{"a":"b"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}`.
+// Types are named as Go names them ("apps.DeploymentStrategy", "[]string", "map[string]string"); their fields come from
+// the type table. What a pointer points at is printed as an address by the reference: here it is always the same one.
+import {
+  messageNamed,
+  packageOfVersion,
+  type MessageField,
+} from "./type-table.ts";
+
+/** A value that fieldErrors prints by its Go type. */
+export class GoValue {
+  constructor(
+    readonly type: string,
+    readonly value: unknown,
+  ) {}
+
+  /** As in an error: what the value points at, "null" for a pointer to nothing. */
+  toString(): string {
+    const missing = this.value === undefined || this.value === null;
+    if (!this.type.startsWith("*")) return goSyntax(this.type, this.value);
+    return missing ? '"null"' : goSyntax(this.type.slice(1), this.value);
+  }
+}
+
+export const asGo = (type: string, value: unknown): GoValue =>
+  new GoValue(type, value);
+
+const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const ADDRESS = "0xc000000000";
+
+/** The reference's internal package of a group, and the version whose types look like it. */
+const versions: Readonly<Record<string, string>> = {
+  admissionregistration: "admissionregistration.k8s.io/v1",
+  apps: "apps/v1",
+  autoscaling: "autoscaling/v2",
+  batch: "batch/v1",
+  certificates: "certificates.k8s.io/v1",
+  coordination: "coordination.k8s.io/v1",
+  core: "v1",
+  discovery: "discovery.k8s.io/v1",
+  flowcontrol: "flowcontrol.apiserver.k8s.io/v1",
+  networking: "networking.k8s.io/v1",
+  node: "node.k8s.io/v1",
+  policy: "policy/v1",
+  rbac: "rbac.authorization.k8s.io/v1",
+  scheduling: "scheduling.k8s.io/v1",
+  storage: "storage.k8s.io/v1",
+};
+const packageNames = new Map(
+  Object.entries(versions).map(([name, version]) => [
+    packageOfVersion(version),
+    name,
+  ]),
+);
+
+const scalarTypes: Readonly<Record<string, string>> = {
+  string: "string",
+  bool: "bool",
+  bytes: "[]uint8",
+  int32: "int32",
+  int64: "int64",
+  double: "float64",
+};
+
+/** Lists and maps whose type has a name of its own in the reference, by field. */
+const namedTypes: Readonly<Record<string, string>> = {
+  accessModes: "[]core.PersistentVolumeAccessMode",
+  limits: "core.ResourceList",
+  requests: "core.ResourceList",
+  policyTypes: "[]networking.PolicyType",
+  usages: "[]certificates.KeyUsage",
+  volumeLifecycleModes: "[]storage.VolumeLifecycleMode",
+  protocol: "core.Protocol",
+};
+
+const initialisms: Readonly<Record<string, string>> = {
+  apiVersion: "APIVersion",
+  apiGroup: "APIGroup",
+  apiGroups: "APIGroups",
+  uid: "UID",
+  nonResourceURLs: "NonResourceURLs",
+  dnsPolicy: "DNSPolicy",
+  dnsConfig: "DNSConfig",
+  ip: "IP",
+  cidr: "CIDR",
+  host: "Host",
+  url: "URL",
+  caBundle: "CABundle",
+  tls: "TLS",
+};
+
+const fieldName = (name: string): string =>
+  initialisms[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
+
+function messageType(fullName: string): string {
+  const dot = fullName.lastIndexOf(".");
+  const [inside, name] = [fullName.slice(0, dot), fullName.slice(dot + 1)];
+  if (inside === META) return `v1.${name}`;
+  return `${packageNames.get(inside) ?? inside.slice(inside.lastIndexOf(".") + 1)}.${name}`;
+}
+
+function messageOf(type: string): ReturnType<typeof messageNamed> {
+  const [inside = "", name = ""] = type.split(".");
+  return messageNamed(
+    `${inside === "v1" ? META : packageOfVersion(versions[inside] ?? "")}.${name}`,
+  );
+}
+
+function elementType({ scalar, message }: MessageField): string {
+  return scalar ? scalarTypes[scalar]! : messageType(message!);
+}
+
+function typeOfField(field: MessageField): string {
+  const element = elementType(field);
+  const named = namedTypes[field.jsonName];
+  if (named && (field.label !== "one" || field.nullable))
+    return field.nullable && field.label === "one" ? `*${named}` : named;
+  if (field.label === "list") return `[]${element}`;
+  if (field.label === "map") return `map[string]${element}`;
+  return field.nullable ? `*${element}` : element;
+}
+
+const elementOfNamed: Readonly<Record<string, string>> = {
+  "core.ResourceList": "resource.Quantity",
+};
+
+/** Go's %#v. */
+export function goSyntax(type: string, value: unknown): string {
+  const missing = value === undefined || value === null;
+  if (type.startsWith("*"))
+    return missing ? `(${type})(nil)` : `(${type})(${ADDRESS})`;
+  if (type.startsWith("[]")) {
+    if (missing) return `${type}(nil)`;
+    const element = type.slice(2);
+    return `${type}{${(value as unknown[]).map((each) => goSyntax(element, each)).join(", ")}}`;
+  }
+  const inMap = type.startsWith("map[string]")
+    ? type.slice("map[string]".length)
+    : elementOfNamed[type];
+  if (inMap !== undefined) {
+    if (missing) return `${type}(nil)`;
+    const entries = Object.entries(value as Record<string, unknown>)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, each]) => `${JSON.stringify(key)}:${goSyntax(inMap, each)}`);
+    return `${type}{${entries.join(", ")}}`;
+  }
+  switch (type) {
+    case "bool":
+      return String(value ?? false);
+    case "int32":
+    case "int64":
+    case "float64":
+      return String(value ?? 0);
+    case "intstr.IntOrString":
+      return typeof value === "string"
+        ? `intstr.IntOrString{Type:1, IntVal:0, StrVal:${JSON.stringify(value)}}`
+        : `intstr.IntOrString{Type:0, IntVal:${Number(value ?? 0)}, StrVal:""}`;
+    case "v1.Time":
+    case "v1.MicroTime":
+      return timeSyntax(value as string | undefined);
+  }
+  const message = messageOf(type);
+  if (!message) return JSON.stringify(value ?? "");
+  const object = (value ?? {}) as Record<string, unknown>;
+  const fields = message.fields.map(
+    (field) =>
+      `${fieldName(field.jsonName)}:${goSyntax(typeOfField(field), object[field.jsonName])}`,
+  );
+  return `${type}{${fields.join(", ")}}`;
+}
+
+const months =
+  "January February March April May June July August September October November December".split(
+    " ",
+  );
+
+function timeSyntax(text: string | undefined): string {
+  const date = new Date(text ?? "0001-01-01T00:00:00Z");
+  const parts = [
+    date.getUTCFullYear(),
+    `time.${months[date.getUTCMonth()]}`,
+    date.getUTCDate(),
+    date.getUTCHours(),
+    date.getUTCMinutes(),
+    date.getUTCSeconds(),
+    date.getUTCMilliseconds() * 1e6,
+    text === undefined ? "time.UTC" : "time.Local",
+  ];
+  return `time.Date(${parts.join(", ")})`;
+}

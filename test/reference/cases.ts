@@ -1,0 +1,147 @@
+// Tables of cases: one object that is right, and what is changed in it. Each case is sent as a dry run, so that none
+// disturbs another, and kept short: of an error its reason, message and causes, of an object what differs from the
+// answer to the unchanged one.
+import type { Answer, CallOptions, Server } from "./scenario.ts";
+import type { Json } from "./normalise.ts";
+
+/** Values by dotted path ("spec.containers.0.image"); undefined takes the field away. */
+export type Changes = Readonly<Record<string, unknown>>;
+
+export function changed(base: Json, changes: Changes): Json {
+  const object = structuredClone(base) as Json;
+  for (const [path, value] of Object.entries(changes)) {
+    const steps = path.split(".");
+    const last = steps.pop()!;
+    let at = object;
+    for (const step of steps) at = at[step] ??= {};
+    if (value === undefined) delete at[last];
+    else at[last] = value;
+  }
+  return object;
+}
+
+const passing = ["uid", "creationTimestamp", "resourceVersion"];
+
+function leaves(
+  value: Json,
+  path: string,
+  found: Record<string, unknown>,
+): Record<string, unknown> {
+  // Null and absent are the same to Orbit.
+  if (value === null) return found;
+  if (typeof value !== "object") found[path] = value;
+  else if (Object.keys(value as object).length === 0)
+    found[path] = Array.isArray(value) ? [] : {};
+  else
+    for (const [key, each] of Object.entries(value as Json)) {
+      if (
+        path === ".metadata" &&
+        (passing.includes(key) || key === "managedFields")
+      )
+        continue;
+      leaves(each, `${path}.${key}`, found);
+    }
+  return found;
+}
+
+/** What of `body` is not in `base`, by path; null for what is gone. */
+function unlike(body: Json, base: Json): Record<string, unknown> {
+  const [now, was] = [leaves(body, "", {}), leaves(base, "", {})];
+  const result: Record<string, unknown> = {};
+  for (const [path, value] of Object.entries(now))
+    if (!(path in was) || JSON.stringify(was[path]) !== JSON.stringify(value))
+      result[path] = value;
+  for (const path of Object.keys(was)) if (!(path in now)) result[path] = null;
+  return result;
+}
+
+export function brief(body: Json): unknown {
+  if (body?.kind !== "Status" || body.status === "Success") return body;
+  const { reason, message, details } = body;
+  const causes = details?.causes?.map(
+    (cause: Json) => `${cause.field ?? ""}: ${cause.reason}`,
+  );
+  return { reason, message, ...(causes ? { causes } : {}) };
+}
+
+function withoutNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(
+    Object.entries(value as Record<string, Json>)
+      .filter(([, each]) => each !== null)
+      .map(([key, each]) => [key, withoutNulls(each)]),
+  );
+}
+
+const withoutPassing = (body: Json): Json => {
+  if (!body?.metadata || body.kind === "Status") return brief(body);
+  const metadata = { ...body.metadata };
+  delete metadata.managedFields;
+  return withoutNulls({ ...body, metadata });
+};
+
+/** Keeps an object without its managedFields and nulls, an error in short. */
+export const plain: CallOptions = { keep: withoutPassing };
+
+const dry = (path: string): string =>
+  `${path}${path.includes("?") ? "&" : "?"}dryRun=All`;
+
+const label = (title: string, changes: Changes): string => {
+  const text = JSON.stringify(changes, (_, value: unknown) =>
+    value === undefined ? "<none>" : value,
+  );
+  return `${title} ${text.length > 160 ? `${text.slice(0, 150)}… ${text.length}` : text}`;
+};
+
+/** Creates `base` with each of the changes. */
+export async function createEach(
+  { call }: Pick<Server, "call">,
+  title: string,
+  collection: string,
+  base: Json,
+  cases: readonly Changes[],
+): Promise<void> {
+  const first = await call(`${title} base`, "POST", dry(collection), {
+    body: base,
+    ...plain,
+  });
+  for (const changes of cases)
+    await call(label(`${title} create`, changes), "POST", dry(collection), {
+      body: changed(base, changes),
+      keep: (body: Json) =>
+        body?.kind === "Status" ? brief(body) : unlike(body, first.body),
+    });
+}
+
+/**
+ * Creates `base`, then puts it with each of the changes: at the object's own path, or at that of a subresource.
+ * Resolves to the answer to the creation.
+ */
+export async function updateEach(
+  { call }: Pick<Server, "call">,
+  title: string,
+  collection: string,
+  base: Json,
+  cases: readonly Changes[],
+  subresource = "",
+): Promise<Answer> {
+  const name = String(base.metadata.name);
+  await call("", "POST", collection, { body: base, silent: true });
+  const path = `${collection}/${name}`;
+  const was = await call("", "GET", path, { silent: true });
+  const sent = structuredClone(was.body) as Json;
+  if (sent?.metadata) delete sent.metadata.managedFields;
+  for (const changes of cases)
+    await call(
+      label(`${title} update${subresource && ` ${subresource}`}`, changes),
+      "PUT",
+      dry(`${path}${subresource && `/${subresource}`}`),
+      {
+        body: changed(sent, changes),
+        keep: (body: Json) =>
+          body?.kind === "Status" ? brief(body) : unlike(body, was.body),
+      },
+    );
+  return was;
+}
