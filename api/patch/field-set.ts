@@ -16,22 +16,24 @@ const noChildren: ReadonlyMap<string, FieldSet> = new Map();
 export const emptySet: FieldSet = { member: false, children: noChildren };
 const leaf: FieldSet = { member: true, children: noChildren };
 
+/** Most nodes are leaves: they share the empty map until they get a child. */
 interface Growing {
   member: boolean;
-  children: Map<string, Growing>;
+  children: ReadonlyMap<string, FieldSet>;
 }
 
 /** Collects paths. */
 export class FieldSetBuilder {
-  readonly #root: Growing = { member: false, children: new Map() };
+  readonly #root: Growing = { member: false, children: noChildren };
 
   insert(path: FieldPath): void {
     let node = this.#root;
     for (const part of path) {
       let next = node.children.get(part);
       if (!next) {
-        next = { member: false, children: new Map() };
-        node.children.set(part, next);
+        if (node.children === noChildren) node.children = new Map();
+        next = { member: false, children: noChildren };
+        (node.children as Map<string, FieldSet>).set(part, next);
       }
       node = next;
     }
@@ -147,16 +149,29 @@ function compareKeys(a: string, b: string): number {
  */
 const documents = new WeakMap<FieldSet, JsonObject>();
 const sets = new WeakMap<JsonObject, FieldSet>();
+/** The last sets that were encoded: objects made from one template have the same, and share one document. */
+const recent: FieldSet[] = [];
+const maxRecent = 16;
+const maxRecentNodes = 1000;
 
 /** The document is shared: do not change it. */
 export function encodeFieldSet(set: FieldSet): JsonObject {
-  let document = documents.get(set);
-  if (!document) {
-    document = encodeTree(set);
-    documents.set(set, document);
-    sets.set(document, set);
-  }
+  const known = documents.get(set);
+  if (known) return known;
+  const equal = recent.find((other) => equalSets(set, other));
+  if (equal) return documents.get(equal)!;
+  const document = encodeTree(set);
+  documents.set(set, document);
+  sets.set(document, set);
+  if (nodesIn(set) <= maxRecentNodes && recent.push(set) > maxRecent)
+    recent.shift();
   return document;
+}
+
+function nodesIn(set: FieldSet): number {
+  let nodes = 1;
+  for (const child of set.children.values()) nodes += nodesIn(child);
+  return nodes;
 }
 
 function encodeTree(set: FieldSet): JsonObject {

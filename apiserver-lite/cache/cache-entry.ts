@@ -57,8 +57,9 @@ export class CacheEntry {
 
   /** Lets go of the object it was written from, which takes several times the bytes' memory. */
   cool(): void {
-    if (!this.#object) return;
-    this.#cooled = new WeakRef(this.#object);
+    // Only what was shown outside may still be held. A WeakRef keeps its object through every small collection, so one
+    // for each entry would move all objects to the old generation.
+    if (this.#object && this.#frozen) this.#cooled = new WeakRef(this.#object);
     this.#object = undefined;
   }
 

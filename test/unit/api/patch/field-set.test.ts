@@ -66,4 +66,14 @@ describe("field sets", () => {
       { seed: 12, numRuns: 300 },
     );
   });
+
+  test("equal sets share one document, also with others encoded between", () => {
+    const list = [["f:a"], ["f:b", "f:c"]];
+    const first = encodeFieldSet(setOf(list));
+    expect(encodeFieldSet(setOf([["f:b", "f:c"]]))).toEqual({
+      "f:b": { "f:c": {} },
+    });
+    expect(encodeFieldSet(setOf(list))).toBe(first);
+    expect(first).toEqual({ "f:a": {}, "f:b": { "f:c": {} } });
+  });
 });
