@@ -1,6 +1,7 @@
 // Priority: turns a pod's priorityClassName into its priority; keeps the default class unique.
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
 import type { PriorityClass } from "../../api/types/scheduling-v1.ts";
 import type { StrategyContext } from "../registry/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
@@ -37,6 +38,7 @@ export const priority: AdmissionPlugin = {
   name: "Priority",
 
   admit(attributes, context) {
+    keepPriority(attributes);
     const pod = createdPod(attributes);
     if (!pod) return;
     const { spec } = pod;
@@ -72,6 +74,22 @@ export const priority: AdmissionPlugin = {
     if (isDefaultClass(attributes)) refuseSecondDefault(attributes, context);
   },
 };
+
+/** What was given at creation stays when an update leaves it out, as a manifest that is put back does. */
+function keepPriority({
+  resource,
+  subresource,
+  operation,
+  object,
+  oldObject,
+}: AdmissionAttributes): void {
+  if (resource.group !== "" || resource.resource !== "pods") return;
+  if (operation !== "UPDATE" || subresource !== "") return;
+  const { spec } = object as unknown as Pod;
+  const old = (oldObject as unknown as Pod).spec;
+  spec.priority ??= old.priority;
+  spec.preemptionPolicy ??= old.preemptionPolicy;
+}
 
 /** The named class, or the default one when none is named. */
 function classFor(

@@ -495,3 +495,25 @@ describe("ResourceQuota", () => {
     );
   });
 });
+
+it("keeps a pod's priority when an update leaves it out", async () => {
+  const old = pod({ priority: 7, preemptionPolicy: "Never" });
+  const bare = pod({});
+  await admit(
+    attributesOf("pods", bare, {
+      operation: "UPDATE",
+      oldObject: old as unknown as AnyObject,
+    }),
+  );
+  expect(bare.spec).toMatchObject({ priority: 7, preemptionPolicy: "Never" });
+
+  // What is said is left as it is: validation refuses the change.
+  const changed = pod({ priority: 8, preemptionPolicy: "Never" });
+  await admit(
+    attributesOf("pods", changed, {
+      operation: "UPDATE",
+      oldObject: old as unknown as AnyObject,
+    }),
+  );
+  expect(changed.spec.priority).toBe(8);
+});
