@@ -61,7 +61,7 @@ export class InProcessTransport implements Transport {
     const call = this.#call(request.resource, request);
     const { endpoint } = call;
     const { verb, subresource = "" } = request;
-    if (subresource !== "" && subresource !== "status") {
+    if (!endpoint.isObject(subresource)) {
       if (verb === "patch" && endpoint.strategy.subresources?.[subresource])
         return patchSubresource(call, request.patch!.type, request.patch!.body);
       if (

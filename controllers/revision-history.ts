@@ -77,6 +77,10 @@ export async function currentRevision(
       name: `${owner.metadata.name}-${hash}`,
       namespace: owner.metadata.namespace!,
       labels: { ...labels, [revisionHashLabel]: hash },
+      // Such as the change's cause, which `kubectl rollout history` shows.
+      ...(owner.metadata.annotations
+        ? { annotations: owner.metadata.annotations }
+        : {}),
       ownerReferences: [controllerReference(ref, owner)],
     },
     data,

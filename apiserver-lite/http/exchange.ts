@@ -35,11 +35,21 @@ export function chunkOf(bytes: Buffer): Buffer {
   ]);
 }
 
+/** From names and values in turns, as they came. */
+function valuesIn(rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter(
+    (_, index) =>
+      index % 2 === 1 && rawHeaders[index - 1]!.toLowerCase() === name,
+  );
+}
+
 export interface Exchange {
   readonly method: string;
   /** Path and query as sent. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** The values of a header that may come several times, apart from each other: `headers` joins them by commas. */
+  headerValues(name: string): string[];
   readonly peer: Peer;
   readonly http2: boolean;
   /** Streams are framed by the chunked coding of HTTP/1.1. */
@@ -88,6 +98,9 @@ export class Http1Exchange implements Exchange {
   }
   get headers(): IncomingHttpHeaders {
     return this.request.headers;
+  }
+  headerValues(name: string): string[] {
+    return valuesIn(this.request.rawHeaders, name);
   }
   get body(): Readable {
     return this.request;
@@ -159,9 +172,14 @@ export class Http2Exchange implements Exchange {
   constructor(
     stream: ServerHttp2Stream,
     readonly headers: IncomingHttpHeaders,
+    private readonly rawHeaders: readonly string[],
     readonly peer: Peer,
   ) {
     this.#stream = stream;
+  }
+
+  headerValues(name: string): string[] {
+    return valuesIn(this.rawHeaders, name);
   }
 
   get method(): string {

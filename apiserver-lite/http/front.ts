@@ -215,7 +215,7 @@ export class Front {
       requestHeaders["impersonate-group"] !== undefined ||
       requestHeaders["impersonate-uid"] !== undefined
     )
-      user = await impersonate(user, requestHeaders, this.options.authorizer);
+      user = await impersonate(user, exchange, this.options.authorizer);
     return {
       info,
       query: rawQuery === "" ? emptyQuery() : new URLSearchParams(rawQuery),

@@ -1,31 +1,31 @@
 // Impersonate-User, -Group, -Uid and -Extra-…: each is authorized for the real user as verb "impersonate".
-import type { IncomingHttpHeaders } from "node:http";
 import type {
   AccessAttributes,
   Authorizer,
   UserInfo,
 } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
+import type { Exchange } from "./exchange.ts";
 import { forbidden } from "./forbidden.ts";
 
 /** Throws ApiError 400, 403. */
 export async function impersonate(
   user: UserInfo,
-  headers: IncomingHttpHeaders,
+  exchange: Pick<Exchange, "headers" | "headerValues">,
   authorizer: Authorizer | undefined,
 ): Promise<UserInfo> {
-  const name = first(headers["impersonate-user"]);
-  const groups = all(headers["impersonate-group"]);
-  const uid = first(headers["impersonate-uid"]);
+  const [name = ""] = exchange.headerValues("impersonate-user");
+  const groups = exchange.headerValues("impersonate-group");
+  const [uid = ""] = exchange.headerValues("impersonate-uid");
   if (!name)
     throw errors.badRequest(
       "requested impersonation without impersonating a user",
     );
   const extra: Record<string, string[]> = {};
-  for (const [header, value] of Object.entries(headers)) {
+  for (const header in exchange.headers) {
     if (!header.startsWith("impersonate-extra-")) continue;
     extra[decodeURIComponent(header.slice("impersonate-extra-".length))] =
-      all(value);
+      exchange.headerValues(header);
   }
   const checks: Pick<
     AccessAttributes,
@@ -98,16 +98,4 @@ export async function impersonate(
   if (!isAnonymous && !impersonated.includes("system:authenticated"))
     impersonated.push("system:authenticated");
   return { name, groups: impersonated, extra, ...(uid ? { uid } : {}) };
-}
-
-function first(value: string | string[] | undefined): string {
-  return (Array.isArray(value) ? value[0] : value) ?? "";
-}
-
-/** Node joins repeated headers with ", ". */
-function all(value: string | string[] | undefined): string[] {
-  if (value === undefined) return [];
-  return (Array.isArray(value) ? value : value.split(",")).map((text) =>
-    text.trim(),
-  );
 }

@@ -39,6 +39,11 @@ class InProcessExchange implements Exchange {
     this.body = stream;
   }
 
+  headerValues(name: string): string[] {
+    const value = this.headers[name];
+    return value === undefined ? [] : [String(value)];
+  }
+
   respond(
     status: number,
     _headers: OutgoingHttpHeaders,

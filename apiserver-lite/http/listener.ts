@@ -46,6 +46,8 @@ export interface ServingCertificate {
   /** PEM, chain allowed. */
   readonly cert: string;
   readonly key: string;
+  /** PEM: whose certificates clients are asked for. Whether one is good is found out later, for each request. */
+  readonly clientCa?: string;
 }
 
 export interface ListenerOptions {
@@ -79,10 +81,7 @@ export class Listener {
       this.#loadSni();
       this.#server = createSecureServer({
         allowHTTP1: true,
-        cert: tls.cert,
-        key: tls.key,
-        ciphers,
-        honorCipherOrder: true,
+        ...contextOf(tls),
         requestCert: true,
         rejectUnauthorized: false,
         minVersion: "TLSv1.2",
@@ -93,8 +92,14 @@ export class Listener {
         },
         SNICallback: (name, callback) => callback(null, this.#contextFor(name)),
       });
-      this.#server.on("stream", (stream: ServerHttp2Stream, headers) =>
-        this.#onStream(stream, headers),
+      this.#server.on(
+        "stream",
+        (
+          stream: ServerHttp2Stream,
+          headers: IncomingHttpHeaders,
+          _flags: number,
+          rawHeaders: readonly string[],
+        ) => this.#onStream(stream, headers, rawHeaders),
       );
       this.#server.on("session", (session: ServerHttp2Session) => {
         this.#sessions.add(session);
@@ -186,12 +191,7 @@ export class Listener {
   /** New certificates for connections from now on. */
   reload(tls: ServingCertificate): void {
     if ("setSecureContext" in this.#server)
-      this.#server.setSecureContext({
-        cert: tls.cert,
-        key: tls.key,
-        ciphers,
-        honorCipherOrder: true,
-      });
+      this.#server.setSecureContext(contextOf(tls));
   }
 
   /** No new connections; the present ones end when their requests have. */
@@ -213,12 +213,17 @@ export class Listener {
     return this.#sockets.size;
   }
 
-  #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #onStream(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+  ): void {
     stream.on("error", () => undefined);
     const { session } = stream;
     const exchange = new Http2Exchange(
       stream,
       headers,
+      rawHeaders,
       this.#peerOf(session?.socket as Socket | undefined, session),
     );
     const { goawayChance } = this.options;
@@ -273,6 +278,16 @@ export class Listener {
   #contextFor(name: string): SecureContext | undefined {
     return this.#sni.find(({ pattern }) => pattern.test(name))?.context;
   }
+}
+
+function contextOf({ cert, key, clientCa }: ServingCertificate) {
+  return {
+    cert,
+    key,
+    ciphers,
+    honorCipherOrder: true,
+    ...(clientCa ? { ca: clientCa } : {}),
+  };
 }
 
 /** The part of an exchange that the filters need before an upgrade is handed over. */

@@ -156,8 +156,7 @@ export class ResourceHandler {
       case "get": {
         const shown = this.#representation(exchange, asked, endpoint, true);
         if (
-          info.subresource !== "" &&
-          info.subresource !== "status" &&
+          !endpoint.isObject(info.subresource) &&
           endpoint.strategy.subresources?.[info.subresource]
         )
           return this.#answers.sendValue(
@@ -336,7 +335,7 @@ export class ResourceHandler {
     const { endpoint } = call;
     const shown = this.#representation(exchange, asked, endpoint, true);
     const bytes = await this.#bodies.read(exchange);
-    if (call.subresource !== "" && call.subresource !== "status") {
+    if (!endpoint.isObject(call.subresource)) {
       const sub = endpoint.info.subresources.find(
         ({ name }) => name === call.subresource,
       )!;
@@ -405,8 +404,7 @@ export class ResourceHandler {
     const bytes = await this.#bodies.read(exchange);
     const document = this.#bodies.patchDocument(call, contentType, bytes);
     if (
-      call.subresource !== "" &&
-      call.subresource !== "status" &&
+      !call.endpoint.isObject(call.subresource) &&
       call.endpoint.strategy.subresources?.[call.subresource]
     ) {
       const value = await patchSubresource(call, type, document);

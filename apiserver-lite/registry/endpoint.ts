@@ -8,7 +8,7 @@ import type { ObjectSchema } from "../../api/schema.ts";
 import type { CachedResource } from "../cache/watch-cache.ts";
 import type { Fields } from "../cache/cache-entry.ts";
 import type { ResourceCache } from "../cache/resource-cache.ts";
-import type { ResourceStrategy } from "./strategy.ts";
+import type { PartStrategy, ResourceStrategy } from "./strategy.ts";
 import { convertObject } from "./conversion.ts";
 import type { ValueCodec } from "./value-codec.ts";
 
@@ -69,6 +69,7 @@ export class StoredKind implements CachedResource {
   }
 }
 
+const noRules: PartStrategy = Object.freeze({});
 const noFields: Fields = Object.freeze({});
 
 /** One served resource. */
@@ -90,6 +91,19 @@ export class Endpoint {
     this.itemSkip = Buffer.byteLength(
       `${JSON.stringify({ kind: info.kind, apiVersion: this.apiVersion }).slice(0, -1)},`,
     );
+  }
+
+  /** The rules of a subresource that writes a part of the object itself. */
+  part(subresource: string): PartStrategy | undefined {
+    const { status, parts } = this.strategy;
+    return subresource === "status"
+      ? (status ?? noRules)
+      : parts?.[subresource];
+  }
+
+  /** Is it the object itself that is read and written under this subresource ("": its own path)? */
+  isObject(subresource: string): boolean {
+    return subresource === "" || this.part(subresource) !== undefined;
   }
 
   /** Is the served version the stored one? Then bytes are shared as they are. */

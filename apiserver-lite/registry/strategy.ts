@@ -90,7 +90,9 @@ export interface ResourceStrategy {
   /** May a PUT leave out resourceVersion? Default true. */
   readonly allowUnconditionalUpdate?: boolean;
   /** Fields that only the main resource, and those that only /status may change. Default: status is reset. */
-  readonly status?: StatusStrategy;
+  readonly status?: PartStrategy;
+  /** Further subresources that are the object itself, of which they write a part (approval); read and patched as it is. */
+  readonly parts?: Readonly<Record<string, PartStrategy>>;
   /** Keeps metadata.generation: bumped when this part changes. Default: everything but metadata and status. */
   readonly countsGeneration?: boolean;
   /** One row of the table in the order of facts' columns; dates and ages are made by `formatAge` of printing/. */
@@ -109,7 +111,10 @@ export interface ResourceStrategy {
   ): Promise<AnyObject[]>;
 }
 
-export interface StatusStrategy {
+/** A subresource's own rules for updates of the object. */
+export interface PartStrategy {
+  /** Nobody comes to own these by a write here. Default: spec. */
+  readonly resetPaths?: readonly (readonly string[])[];
   prepareForUpdate?(
     object: AnyObject,
     old: Readonly<AnyObject>,

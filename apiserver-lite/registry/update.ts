@@ -226,8 +226,8 @@ async function prepare(
     else object["status"] = copyJson(old["status"]);
   }
   setDefaults(call, object);
-  if (call.subresource === "status")
-    strategy.status?.prepareForUpdate?.(object, old, call);
+  const part = endpoint.part(call.subresource);
+  if (part) part.prepareForUpdate?.(object, old, call);
   else if (call.subresource === "") {
     taken.prepared = true;
     await strategy.prepareForUpdate?.(object, old, call);
@@ -252,8 +252,8 @@ function validateChange(
   old: Readonly<AnyObject>,
 ) {
   const { strategy } = call.endpoint;
-  if (call.subresource === "status")
-    return strategy.status?.validateUpdate?.(object, old, call) ?? [];
+  const part = call.endpoint.part(call.subresource);
+  if (part) return part.validateUpdate?.(object, old, call) ?? [];
   if (call.subresource !== "" && call.subresource !== "scale") return [];
   return [
     ...(strategy.validate?.(object, call) ?? []),

@@ -107,8 +107,10 @@ export function manageFields(
 }
 
 export function resetPathsOf(call: Call): readonly (readonly string[])[] {
-  if (!call.endpoint.hasStatus) return [];
-  return call.subresource === "status" ? [["spec"]] : [["status"]];
+  const { endpoint, subresource } = call;
+  if (!endpoint.hasStatus) return [];
+  const part = endpoint.part(subresource);
+  return part ? (part.resetPaths ?? [["spec"]]) : [["status"]];
 }
 
 export type Written =

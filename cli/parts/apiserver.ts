@@ -8,6 +8,7 @@ import {
   issuerDiscoveryPaths,
   jwksPath,
 } from "../../apiserver-lite/authentication/service-account/discovery.ts";
+import type { ServingCertificate } from "../../apiserver-lite/http/listener.ts";
 import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
@@ -41,7 +42,11 @@ import {
 } from "./addresses.ts";
 import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
-import { createSecurity, type Security } from "./security.ts";
+import {
+  clientAuthorities,
+  createSecurity,
+  type Security,
+} from "./security.ts";
 
 export interface ApiPartOptions {
   values: OptionValues;
@@ -176,9 +181,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     catalogue,
     bindAddress,
     port: options.port ?? values.number("secure-port"),
-    ...(serving
-      ? { tls: { cert: serving.certificate, key: serving.key } }
-      : {}),
+    ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
     featureGates,
     advertiseAddress,
     // Endpoints may not be loopback addresses: a machine without a network has no kubernetes service.
@@ -314,10 +317,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     server,
     security: security.current!,
     updatePki(renewed) {
-      server.reloadCertificate({
-        cert: renewed.serving.certificate,
-        key: renewed.serving.key,
-      });
+      server.reloadCertificate(servingTls(renewed.serving, values, renewed));
       security.current!.updatePki(renewed);
       proxy?.setDialing(dialing(renewed));
     },
@@ -325,5 +325,18 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       await server.stop();
       audit?.close();
     },
+  };
+}
+
+function servingTls(
+  { certificate, key }: { certificate: string; key: string },
+  values: OptionValues,
+  pki: ClusterPki | undefined,
+): ServingCertificate {
+  const { clientCa, headerCa } = clientAuthorities(values, pki);
+  return {
+    cert: certificate,
+    key,
+    clientCa: [clientCa, headerCa].filter(Boolean).join("\n"),
   };
 }

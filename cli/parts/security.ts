@@ -88,19 +88,30 @@ export interface Security {
 /** Paths a cluster that is secure by default shows to anybody. */
 const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
+/** PEM: of clients, and of proxies that speak for clients. */
+export function clientAuthorities(
+  values: OptionValues,
+  pki: ClusterPki | undefined,
+): { clientCa: string | undefined; headerCa: string | undefined } {
+  const given = (option: string): string | undefined => {
+    const file = values.optionalText(option);
+    return file && readAuthorityFile(option, file);
+  };
+  return {
+    clientCa: given("client-ca-file") ?? pki?.clusterCa.certificate,
+    headerCa:
+      given("requestheader-client-ca-file") ?? pki?.frontProxyCa.certificate,
+  };
+}
+
 export function createSecurity(options: SecurityOptions): Security {
   const { values, pki, state, clock, logger } = options;
   const clientCaFile = values.optionalText("client-ca-file");
-  const clientCa = clientCaFile
-    ? readAuthorityFile("client-ca-file", clientCaFile)
-    : pki?.clusterCa.certificate;
+  const { clientCa, headerCa } = clientAuthorities(values, pki);
   const verifier = clientCa
     ? new ClientCertificateVerifier(clientCa, clock)
     : undefined;
   const headerCaFile = values.optionalText("requestheader-client-ca-file");
-  const headerCa = headerCaFile
-    ? readAuthorityFile("requestheader-client-ca-file", headerCaFile)
-    : pki?.frontProxyCa.certificate;
   const lower = (
     name: string,
   ): { [key: string]: readonly string[] } | undefined =>

@@ -99,6 +99,7 @@ export const certificateSigningRequestStrategy: ResourceStrategy = {
     return problems;
   },
   status: {
+    resetPaths: [["spec"], ["status", "conditions"]],
     prepareForUpdate(object, old, context) {
       const [request, was] = [asRequest(object), asRequest(old)];
       request.spec = was.spec;
@@ -148,19 +149,19 @@ export const certificateSigningRequestStrategy: ResourceStrategy = {
       conditionText(request),
     ];
   },
-  subresources: {
+  parts: {
     approval: {
-      async handle(call, context) {
-        if (call.verb === "get") return (await context.parent()) as AnyObject;
-        const wanted = asRequest(call.body!);
-        return context.mutate((object) => {
-          const request = asRequest(object);
-          request.status = {
-            ...request.status,
-            conditions: wanted.status?.conditions ?? [],
-          };
-          stamp(request, formatTime(context.clock.now()), asRequest(object));
-        });
+      resetPaths: [["spec"], ["status", "certificate"]],
+      prepareForUpdate(object, old, context) {
+        const [request, was] = [asRequest(object), asRequest(old)];
+        request.spec = was.spec;
+        request.status = {
+          ...was.status,
+          conditions: request.status?.conditions ?? [],
+        };
+        stamp(request, formatTime(context.clock.now()), was);
+        if (request.status.conditions?.length === 0)
+          delete request.status.conditions;
       },
     },
   },
