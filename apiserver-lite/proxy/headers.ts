@@ -15,7 +15,8 @@ const HOP_BY_HOP = new Set([
   "http2-settings",
 ]);
 const CREDENTIALS = new Set(["authorization", "host", "cookie"]);
-const BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io.";
+/** Begins the subprotocol that is no protocol but a token. */
+export const BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io.";
 
 /** @param upgrading keep what makes the upgrade */
 export function requestHeaders(

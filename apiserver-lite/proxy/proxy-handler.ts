@@ -2,7 +2,7 @@
 // answers instead of an upgrade is passed on as a complete plain answer and ends the connection, so that nothing the
 // client sends afterwards can reach the agent.
 import type { ClientRequest, IncomingMessage } from "node:http";
-import type { Duplex, Readable, Transform } from "node:stream";
+import { Readable, type Duplex, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
 import { ApiError, errors } from "../../api/errors.ts";
@@ -14,6 +14,7 @@ import type {
 } from "../http/connect-handler.ts";
 import { dialError, Dialer, type DialerOptions } from "./dialer.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
+import { sendLog } from "./log-socket.ts";
 import { createThrottle } from "./throttle.ts";
 import { proxyTarget, readPod, type ProxyTarget } from "./target.ts";
 
@@ -116,21 +117,24 @@ export class ProxyHandler implements ConnectHandler {
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
-    const target = this.#target(request);
-    if (request.subresource === "log")
+    const logs = request.subresource === "log";
+    if (logs && request.headers.upgrade?.toLowerCase() !== "websocket")
       throw errors.badRequest(
-        "logs are not served over an upgraded connection",
+        "logs are served over no other upgrade than WebSocket",
       );
+    if (logs && isUnscheduled(request))
+      return sendLog(Readable.from([]), request.headers, socket, head);
+    const target = this.#target(request);
     const headers = requestHeaders(
       request.headers,
-      true,
+      !logs,
       request.remoteAddress,
     );
     const outgoing = this.#dialer.request(
       target,
       request.method,
       headers,
-      true,
+      !logs,
     );
     const abort = (): void => {
       outgoing.destroy();
@@ -144,7 +148,11 @@ export class ProxyHandler implements ConnectHandler {
     const outcome = nextOutcome(outgoing, target);
     outgoing.end();
     const { answer, backend, head: backendHead } = await outcome;
-    if (backend) this.#join(socket, head, answer, backend, backendHead);
+    if (logs && !backend) {
+      if ((answer.statusCode ?? 500) >= 300)
+        throw await answerAsError(answer, request);
+      await sendLog(answer, request.headers, socket, head);
+    } else if (backend) this.#join(socket, head, answer, backend, backendHead);
     else await passAnswerOn(answer, socket);
   }
 
@@ -171,8 +179,7 @@ export class ProxyHandler implements ConnectHandler {
       name,
       rawQuery,
     } = request;
-    if (subresource === "log" && !readPod(request).spec.nodeName) {
-      // Not scheduled yet: nothing has been logged.
+    if (subresource === "log" && isUnscheduled(request)) {
       response.start(200, { "content-type": "text/plain" }).end();
       return true;
     }
@@ -224,6 +231,11 @@ export class ProxyHandler implements ConnectHandler {
       } else from.pipe(to);
     }
   }
+}
+
+/** Nothing has been logged yet. */
+function isUnscheduled(request: ConnectRequest): boolean {
+  return !readPod(request).spec.nodeName;
 }
 
 function mayHaveBody({ method, headers }: ConnectRequest): boolean {

@@ -324,6 +324,73 @@ it("rejects an upgrade to an unreachable node before anything is written", async
   served.destroy();
 });
 
+describe("logs over a WebSocket", () => {
+  const headersFor = (protocol?: string) => ({
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    ...(protocol ? { "sec-websocket-protocol": protocol } : {}),
+  });
+  /** The first message of the answer, by its opcode: 1 text, 2 binary. */
+  const logOf = async (name: string, protocol?: string) => {
+    const [client, served] = await socketPair();
+    const received = client.toArray();
+    const what = request("log", name, "", { headers: headersFor(protocol) });
+    await handler.upgrade(what, served, Buffer.alloc(0));
+    // The server closes when all is sent; the client answers that by ending.
+    setTimeout(() => client.end(), 200);
+    const bytes = Buffer.concat((await received) as Buffer[]);
+    const end = bytes.indexOf("\r\n\r\n") + 4;
+    return {
+      head: bytes.subarray(0, end).toString(),
+      opcode: bytes[end]! & 15,
+      text: bytes.subarray(end + 2, end + 2 + bytes[end + 1]!).toString(),
+    };
+  };
+
+  it.each([
+    [undefined, 2, "GET /containerLogs/ns/a/c"],
+    ["binary.k8s.io", 2, "GET /containerLogs/ns/a/c"],
+    [
+      "base64.binary.k8s.io",
+      1,
+      Buffer.from("GET /containerLogs/ns/a/c").toString("base64"),
+    ],
+  ])("speaks %s", async (protocol, opcode, text) => {
+    const answer = await logOf("a", protocol);
+    expect(answer).toMatchObject({ opcode, text });
+    expect(answer.head).toMatch(/^HTTP\/1\.1 101 /);
+    if (protocol)
+      expect(answer.head).toContain(`Sec-WebSocket-Protocol: ${protocol}`);
+  });
+
+  it("ends at once for a pod that is not scheduled", async () => {
+    expect((await logOf("unscheduled")).opcode).toBe(8);
+  });
+
+  it.each([
+    ["a", "v9.channel.k8s.io", 400],
+    ["waiting", "binary.k8s.io", 400],
+    ["none", "binary.k8s.io", 404],
+  ])(
+    "refuses %s with %s before the handshake",
+    async (name, protocol, code) => {
+      const [client, served] = await socketPair();
+      await expect(
+        handler.upgrade(
+          request("log", name, "", { headers: headersFor(protocol) }),
+          served,
+          Buffer.alloc(0),
+        ),
+      ).rejects.toMatchObject({ code });
+      expect(served.bytesWritten).toBe(0);
+      client.destroy();
+      served.destroy();
+    },
+  );
+});
+
 it("proxies to nodes, keeping the path as it is", async () => {
   const node = { resource: "nodes", namespace: "", proxyPath: "/stats/a%2Fb" };
   const answer = await serve(request("proxy", "n1", "x=1", node));
