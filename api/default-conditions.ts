@@ -32,6 +32,7 @@ export function read(object: unknown, path: string): unknown {
 
 /** An image without tag and digest, or with the tag latest, is pulled always. */
 export function isLatestImage(image: unknown): boolean {
+  if (isEmptyValue(image)) return false;
   const text = typeof image === "string" ? image : "";
   const digest = text.indexOf("@");
   const name = digest < 0 ? text : text.slice(0, digest);

@@ -90,6 +90,16 @@ const initialisms: Readonly<Record<string, string>> = {
   tls: "TLS",
 };
 
+/** Where the struct's order is not that of the wire: what comes first. */
+const leadingFields: Readonly<Record<string, string>> = {
+  "v1.OwnerReference": "apiVersion",
+};
+
+/** Pointers on the wire only. */
+const valueFields = new Set([
+  "apps.RollingUpdateStatefulSetStrategy.partition",
+]);
+
 const fieldName = (name: string): string =>
   initialisms[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
 
@@ -156,6 +166,8 @@ export function goSyntax(type: string, value: unknown): string {
       return typeof value === "string"
         ? `intstr.IntOrString{Type:1, IntVal:0, StrVal:${JSON.stringify(value)}}`
         : `intstr.IntOrString{Type:0, IntVal:${Number(value ?? 0)}, StrVal:""}`;
+    case "runtime.RawExtension":
+      return `runtime.RawExtension{Raw:${bytesSyntax(value)}, Object:runtime.Object(nil)}`;
     case "v1.Time":
     case "v1.MicroTime":
       return timeSyntax(value as string | undefined);
@@ -163,11 +175,27 @@ export function goSyntax(type: string, value: unknown): string {
   const message = messageOf(type);
   if (!message) return JSON.stringify(value ?? "");
   const object = (value ?? {}) as Record<string, unknown>;
-  const fields = message.fields.map(
+  const typeOf = (field: MessageField): string =>
+    valueFields.has(`${type}.${field.jsonName}`)
+      ? typeOfField(field).slice(1)
+      : typeOfField(field);
+  const leads = (field: MessageField): boolean =>
+    field.jsonName === leadingFields[type];
+  const fields = [
+    ...message.fields.filter(leads),
+    ...message.fields.filter((field) => !leads(field)),
+  ].map(
     (field) =>
-      `${fieldName(field.jsonName)}:${goSyntax(typeOfField(field), object[field.jsonName])}`,
+      `${fieldName(field.jsonName)}:${goSyntax(typeOf(field), object[field.jsonName])}`,
   );
   return `${type}{${fields.join(", ")}}`;
+}
+
+/** The JSON of a value that the reference keeps as it came. */
+function bytesSyntax(value: unknown): string {
+  if (value === undefined || value === null) return "[]uint8(nil)";
+  const bytes = [...Buffer.from(JSON.stringify(value))];
+  return `[]uint8{${bytes.map((byte) => `0x${byte.toString(16)}`).join(", ")}}`;
 }
 
 const months =

@@ -121,6 +121,7 @@ async function createOnce(
           : {}),
       }),
       ...(strategy.validate?.(object, call) ?? []),
+      ...(strategy.validateCreate?.(object, call) ?? []),
     ]);
     await validateAdmission(call, attributes);
     const key = kind.keyOf(object.metadata.namespace ?? "", name);

@@ -49,6 +49,11 @@ export interface ResourceStrategy {
     object: Readonly<AnyObject>,
     context: StrategyContext,
   ): FieldError[];
+  /** Run in addition to `validate`, of new objects only. */
+  validateCreate?(
+    object: Readonly<AnyObject>,
+    context: StrategyContext,
+  ): FieldError[];
   /** Run in addition to `validate`: immutable fields, allowed transitions. */
   validateUpdate?(
     object: Readonly<AnyObject>,
@@ -95,6 +100,8 @@ export interface ResourceStrategy {
   readonly parts?: Readonly<Record<string, PartStrategy>>;
   /** Keeps metadata.generation: bumped when this part changes. Default: everything but metadata and status. */
   readonly countsGeneration?: boolean;
+  /** Another annotation is a new generation too. */
+  readonly countsAnnotations?: boolean;
   /** One row of the table in the order of facts' columns; dates and ages are made by `formatAge` of printing/. */
   printRow?(
     object: Readonly<AnyObject>,

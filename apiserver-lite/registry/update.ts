@@ -302,9 +302,14 @@ function countGeneration(
   object: AnyObject,
   old: Readonly<AnyObject>,
 ): void {
-  if (call.endpoint.strategy.countsGeneration === false) return;
-  if (call.subresource === "status") return;
-  if (!sameSpec(object, old))
+  const { countsGeneration, countsAnnotations } = call.endpoint.strategy;
+  if (countsGeneration === false || call.subresource === "status") return;
+  const { annotations = {} } = object.metadata;
+  if (
+    !sameSpec(object, old) ||
+    (countsAnnotations === true &&
+      !equalJson(annotations, old.metadata.annotations ?? {}))
+  )
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
 

@@ -89,7 +89,7 @@ export function oneOf(
   if (!value) return required ? [fieldErrors.required(field)] : [];
   return supported.includes(value)
     ? []
-    : [fieldErrors.notSupported(field, value, [...supported].sort())];
+    : [fieldErrors.notSupported(field, value, supported)];
 }
 
 export function labels(

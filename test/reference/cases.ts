@@ -30,9 +30,10 @@ function leaves(
   // Null and absent are the same to Orbit.
   if (value === null) return found;
   if (typeof value !== "object") found[path] = value;
-  else if (Object.keys(value as object).length === 0)
-    found[path] = Array.isArray(value) ? [] : {};
-  else
+  else if (Object.keys(value as object).length === 0) {
+    // What was null inside is gone, and an empty list is none.
+    if (!Array.isArray(value) && !path.endsWith(".metadata")) found[path] = {};
+  } else
     for (const [key, each] of Object.entries(value as Json)) {
       if (
         path === ".metadata" &&
@@ -59,9 +60,14 @@ export function brief(body: Json): unknown {
   if (body?.kind !== "Status" || body.status === "Success") return body;
   const { reason, message, details } = body;
   const causes = details?.causes?.map(
-    (cause: Json) => `${cause.field ?? ""}: ${cause.reason}`,
+    (cause: Json) =>
+      `${cause.field ?? ""} ${String(cause.reason).replace("FieldValue", "")}`,
   );
-  return { reason, message, ...(causes ? { causes } : {}) };
+  return {
+    reason,
+    message,
+    ...(causes ? { causes: causes.join(", ") } : {}),
+  };
 }
 
 function withoutNulls(value: Json): Json {
@@ -82,7 +88,7 @@ const withoutPassing = (body: Json): Json => {
 };
 
 /** Keeps an object without its managedFields and nulls, an error in short. */
-export const plain: CallOptions = { keep: withoutPassing };
+export const plain: CallOptions = { keep: withoutPassing, lean: true };
 
 const dry = (path: string): string =>
   `${path}${path.includes("?") ? "&" : "?"}dryRun=All`;
@@ -109,6 +115,7 @@ export async function createEach(
   for (const changes of cases)
     await call(label(`${title} create`, changes), "POST", dry(collection), {
       body: changed(base, changes),
+      lean: true,
       keep: (body: Json) =>
         body?.kind === "Status" ? brief(body) : unlike(body, first.body),
     });
@@ -139,6 +146,7 @@ export async function updateEach(
       dry(`${path}${subresource && `/${subresource}`}`),
       {
         body: changed(sent, changes),
+        lean: true,
         keep: (body: Json) =>
           body?.kind === "Status" ? brief(body) : unlike(body, was.body),
       },

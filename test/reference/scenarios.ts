@@ -1,5 +1,6 @@
 // All scenarios; each file in scenarios/ is one part of the interface.
 import type { Scenario } from "./scenario.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
+import { workloads } from "./scenarios/workloads.ts";
 
-export const scenarios: readonly Scenario[] = [configMaps];
+export const scenarios: readonly Scenario[] = [configMaps, workloads];

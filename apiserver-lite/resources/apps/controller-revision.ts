@@ -21,14 +21,23 @@ function controllerText({ metadata }: ControllerRevision): string {
 export const controllerRevisionStrategy: ResourceStrategy = {
   countsGeneration: false,
   validate(object) {
-    const { data, revision } = asRevision(object);
-    return [
-      ...nonNegative("revision", revision),
-      ...(data ? [] : [fieldErrors.required("data", "data is mandatory")]),
-    ];
+    return nonNegative("revision", asRevision(object).revision);
+  },
+  validateCreate(object) {
+    const { data } = asRevision(object);
+    if (data === undefined || data === null)
+      return [fieldErrors.required("data", "data is mandatory")];
+    return typeof data === "object" && !Array.isArray(data)
+      ? []
+      : [fieldErrors.required("data", "data must be a valid JSON object")];
   },
   validateUpdate: (object, old) =>
-    immutable("data", asRevision(object).data, asRevision(old).data),
+    immutable(
+      "data",
+      asRevision(object).data,
+      asRevision(old).data,
+      "runtime.RawExtension",
+    ),
   printRow: (object, now) => {
     const revision = asRevision(object);
     return [

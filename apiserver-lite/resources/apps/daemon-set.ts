@@ -1,17 +1,27 @@
 // DaemonSets: an immutable selector and a rolling update that either takes down first or adds first, not both.
-import type { FieldError } from "../../../api/errors.ts";
+import { errors, type FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import type { DaemonSet } from "../../../api/types/apps-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { immutable, nonNegative, oneOf, percentOf } from "../field-checks.ts";
+import { validatePodTemplate } from "../core/pod-spec-validation.ts";
+import {
+  immutable,
+  intOrPercent,
+  nonNegative,
+  percentOf,
+  sameValue,
+} from "../field-checks.ts";
+import { validateCollisions, validateCounters } from "./workload-status.ts";
 import {
   alwaysRestarts,
   containerColumns,
+  notAboveAll,
   selectorColumn,
-  validateRollingUpdate,
-  validateSelectorAndTemplate,
+  validateMatch,
+  validateSelector,
 } from "./workload-validation.ts";
 
 const asSet = (object: Readonly<AnyObject>): DaemonSet =>
@@ -23,42 +33,96 @@ const emptyStatus = (): DaemonSet["status"] => ({
   numberReady: 0,
 });
 
+/** How often the template changed, of which the first versions of the API told in a field. */
+const generationAnnotation = "deprecated.daemonset.template.generation";
+
+/** 0: there is none. Throws ApiError 400. */
+function templateGeneration({ metadata }: Readonly<AnyObject>): number {
+  const text = metadata.annotations?.[generationAnnotation];
+  if (text === undefined) return 0;
+  if (/^[-+]?[0-9]+$/.test(text)) return Number(text);
+  throw errors.badRequest(
+    `DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
+  );
+}
+
+function setTemplateGeneration(
+  { metadata }: AnyObject,
+  generation: number,
+): void {
+  metadata.annotations = {
+    ...metadata.annotations,
+    [generationAnnotation]: String(generation),
+  };
+}
+
+type RollingSet = NonNullable<
+  DaemonSet["spec"]["updateStrategy"]
+>["rollingUpdate"];
+
+/** Exactly one of both is above zero. */
+function validateRollingSet(
+  field: string,
+  { maxUnavailable, maxSurge }: NonNullable<RollingSet>,
+): FieldError[] {
+  const problems: FieldError[] = [];
+  const [down, up] = [maxUnavailable, maxSurge].map(
+    (value) =>
+      (typeof value === "number" ? value : (percentOf(value) ?? 0)) !== 0,
+  );
+  if (down && up) {
+    problems.push(
+      fieldErrors.invalid(
+        `${field}.maxSurge`,
+        asGo("intstr.IntOrString", maxSurge),
+        "may not be set when maxUnavailable is non-zero",
+      ),
+    );
+  } else if (!down && !up) {
+    problems.push(
+      fieldErrors.required(
+        `${field}.maxUnavailable`,
+        "cannot be 0 when maxSurge is 0",
+      ),
+    );
+  }
+  return [
+    ...intOrPercent(`${field}.maxUnavailable`, maxUnavailable),
+    ...notAboveAll(`${field}.maxUnavailable`, maxUnavailable),
+    ...intOrPercent(`${field}.maxSurge`, maxSurge),
+    ...notAboveAll(`${field}.maxSurge`, maxSurge),
+    ...problems,
+  ];
+}
+
 function validateSet({ spec }: DaemonSet): FieldError[] {
   if (!spec) return [fieldErrors.required("spec")];
-  const problems = validateSelectorAndTemplate(
-    spec.selector,
-    spec.template,
-    "empty selector is invalid for daemonset",
-  );
+  const problems = [
+    ...validateSelector(
+      spec.selector,
+      "empty selector is invalid for daemonset",
+    ),
+    ...validateMatch(spec.selector, spec.template, undefined),
+    ...validatePodTemplate("spec.template", spec.template ?? {}),
+  ];
   problems.push(
-    ...alwaysRestarts(spec.template),
+    ...alwaysRestarts(spec.template, "DaemonSet"),
     ...nonNegative("spec.minReadySeconds", spec.minReadySeconds),
   );
   const { type, rollingUpdate } = spec.updateStrategy ?? {};
-  problems.push(
-    ...oneOf(
-      "spec.updateStrategy.type",
-      type,
-      ["OnDelete", "RollingUpdate"],
-      true,
-    ),
-  );
   if (type === "RollingUpdate") {
     const field = "spec.updateStrategy.rollingUpdate";
-    if (!rollingUpdate) problems.push(fieldErrors.required(field));
-    problems.push(...validateRollingUpdate(field, rollingUpdate));
-    const both = [rollingUpdate?.maxUnavailable, rollingUpdate?.maxSurge].every(
-      (value) => value !== undefined && value !== 0 && percentOf(value) !== 0,
+    if (rollingUpdate)
+      problems.push(...validateRollingSet(field, rollingUpdate));
+    else problems.push(fieldErrors.required(field));
+  } else if (type !== "OnDelete") {
+    problems.push(
+      fieldErrors.notSupported(
+        "spec.updateStrategy",
+        asGo("apps.DaemonSetUpdateStrategy", spec.updateStrategy),
+        ["RollingUpdate", "OnDelete"],
+      ),
     );
-    if (both) {
-      problems.push(
-        fieldErrors.invalid(
-          `${field}.maxSurge`,
-          rollingUpdate?.maxSurge,
-          "may not be set when maxUnavailable is non-zero",
-        ),
-      );
-    }
   }
   problems.push(
     ...nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
@@ -67,40 +131,63 @@ function validateSet({ spec }: DaemonSet): FieldError[] {
 }
 
 export const daemonSetStrategy: ResourceStrategy = {
+  setDefaults(object) {
+    const { rollingUpdate } = asSet(object).spec?.updateStrategy ?? {};
+    if (!rollingUpdate) return;
+    rollingUpdate.maxUnavailable ??= 0;
+    rollingUpdate.maxSurge ??= 0;
+  },
   prepareForCreate(object) {
     asSet(object).status = emptyStatus();
+    setTemplateGeneration(object, templateGeneration(object) || 1);
   },
   prepareForUpdate(object, old) {
+    templateGeneration(object);
+    const same = sameValue(
+      asSet(object).spec?.template,
+      asSet(old).spec?.template,
+    );
+    setTemplateGeneration(object, templateGeneration(old) + (same ? 0 : 1));
     asSet(object).status = {
       ...(asSet(old).status ?? emptyStatus()),
     } as DaemonSet["status"];
   },
   validate: (object) => validateSet(asSet(object)),
-  validateUpdate: (object, old) =>
-    immutable(
+  // The reference checks the spec once more.
+  validateUpdate: (object, old) => [
+    ...validateSet(asSet(object)),
+    ...immutable(
       "spec.selector",
       asSet(object).spec?.selector,
       asSet(old).spec?.selector,
       "*v1.LabelSelector",
     ),
+  ],
   status: {
     prepareForUpdate(object, old) {
       asSet(object).spec = asSet(old).spec;
+      setTemplateGeneration(object, templateGeneration(old));
     },
-    validateUpdate(object) {
-      const status = asSet(object).status;
-      const names = [
-        "currentNumberScheduled",
-        "numberMisscheduled",
-        "desiredNumberScheduled",
-        "numberReady",
-        "updatedNumberScheduled",
-        "numberAvailable",
-        "numberUnavailable",
-      ] as const;
-      return names.flatMap((name) =>
-        nonNegative(`status.${name}`, status?.[name]),
-      );
+    validateUpdate(object, old) {
+      const [now, was] = [asSet(object).status, asSet(old).status];
+      return [
+        ...validateCounters(
+          now,
+          [
+            "currentNumberScheduled",
+            "numberMisscheduled",
+            "desiredNumberScheduled",
+            "numberReady",
+            "observedGeneration",
+            "updatedNumberScheduled",
+            "numberAvailable",
+            "numberUnavailable",
+            "collisionCount",
+          ],
+          [],
+        ),
+        ...validateCollisions(now?.collisionCount, was?.collisionCount),
+      ];
     },
   },
   printRow: (object, now) => {

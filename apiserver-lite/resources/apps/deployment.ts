@@ -2,21 +2,28 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import type {
   Deployment,
   DeploymentStatus,
 } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { immutable, nonNegative, oneOf } from "../field-checks.ts";
+import { immutable, nonNegative } from "../field-checks.ts";
 import { scaleSubresource } from "./scale.ts";
 import {
   alwaysRestarts,
   containerColumns,
   selectorColumn,
+  warnOfPodNames,
   validateRollingUpdate,
   validateSelectorAndTemplate,
 } from "./workload-validation.ts";
+import {
+  validateCollisions,
+  validateCounters,
+  withinReplicas,
+} from "./workload-status.ts";
 
 const asDeployment = (object: Readonly<AnyObject>): Deployment =>
   object as unknown as Deployment;
@@ -30,12 +37,9 @@ function validateDeployment({ spec }: Deployment): FieldError[] {
       spec.template,
       "empty selector is invalid for deployment",
     ),
-    ...alwaysRestarts(spec.template),
+    ...alwaysRestarts(spec.template, "ReplicaSet"),
   );
   const { type, rollingUpdate } = spec.strategy ?? {};
-  problems.push(
-    ...oneOf("spec.strategy.type", type, ["Recreate", "RollingUpdate"], true),
-  );
   if (type === "Recreate" && rollingUpdate) {
     problems.push(
       fieldErrors.forbidden(
@@ -44,16 +48,16 @@ function validateDeployment({ spec }: Deployment): FieldError[] {
       ),
     );
   } else if (type === "RollingUpdate") {
-    if (!rollingUpdate) {
-      problems.push(
-        fieldErrors.required(
-          "spec.strategy.rollingUpdate",
-          "this should be defaulted and never be nil",
-        ),
-      );
-    }
     problems.push(
       ...validateRollingUpdate("spec.strategy.rollingUpdate", rollingUpdate),
+    );
+  } else if (type !== "Recreate") {
+    problems.push(
+      fieldErrors.notSupported(
+        "spec.strategy",
+        asGo("apps.DeploymentStrategy", spec.strategy),
+        ["Recreate", "RollingUpdate"],
+      ),
     );
   }
   problems.push(...nonNegative("spec.minReadySeconds", spec.minReadySeconds));
@@ -80,49 +84,32 @@ function validateDeployment({ spec }: Deployment): FieldError[] {
   return problems;
 }
 
-function validateStatus(status: DeploymentStatus = {}): FieldError[] {
-  const problems: FieldError[] = [];
-  const counts = [
-    "observedGeneration",
-    "replicas",
-    "updatedReplicas",
-    "readyReplicas",
-    "availableReplicas",
-    "unavailableReplicas",
-    "collisionCount",
-  ] as const;
-  for (const name of counts)
-    problems.push(...nonNegative(`status.${name}`, status[name]));
-  const total = status.replicas ?? 0;
-  for (const name of [
-    "updatedReplicas",
-    "readyReplicas",
-    "availableReplicas",
-  ] as const) {
-    if ((status[name] ?? 0) > total) {
-      problems.push(
-        fieldErrors.invalid(
-          `status.${name}`,
-          status[name],
-          "cannot be greater than status.replicas",
-        ),
-      );
-    }
-  }
-  if ((status.availableReplicas ?? 0) > (status.readyReplicas ?? 0)) {
-    problems.push(
-      fieldErrors.invalid(
-        "status.availableReplicas",
-        status.availableReplicas,
-        "cannot be greater than readyReplicas",
+const validateStatus = (status: DeploymentStatus | undefined): FieldError[] =>
+  validateCounters(
+    status,
+    [
+      "observedGeneration",
+      "replicas",
+      "updatedReplicas",
+      "readyReplicas",
+      "availableReplicas",
+      "unavailableReplicas",
+      "collisionCount",
+    ],
+    [
+      ...withinReplicas(
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
       ),
-    );
-  }
-  return problems;
-}
+      ["availableReplicas", "readyReplicas", "readyReplicas"],
+    ],
+  );
 
 export const deploymentStrategy: ResourceStrategy = {
-  prepareForCreate(object) {
+  countsAnnotations: true,
+  prepareForCreate(object, context) {
+    warnOfPodNames(object, context);
     asDeployment(object).status = {};
   },
   prepareForUpdate(object, old) {
@@ -144,21 +131,14 @@ export const deploymentStrategy: ResourceStrategy = {
       else delete object.metadata.labels;
     },
     validateUpdate(object, old) {
-      const problems = validateStatus(asDeployment(object).status);
       const [now, was] = [
-        asDeployment(object).status?.collisionCount ?? 0,
-        asDeployment(old).status?.collisionCount ?? 0,
+        asDeployment(object).status,
+        asDeployment(old).status,
       ];
-      if (now < was) {
-        problems.push(
-          fieldErrors.invalid(
-            "status.collisionCount",
-            now,
-            "cannot be decremented",
-          ),
-        );
-      }
-      return problems;
+      return [
+        ...validateStatus(now),
+        ...validateCollisions(now?.collisionCount, was?.collisionCount),
+      ];
     },
   },
   printRow: (object, now) => {

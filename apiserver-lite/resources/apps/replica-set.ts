@@ -1,11 +1,8 @@
 // ReplicaSets: an immutable selector, a template, a count, and the scale subresource.
-import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
-import type {
-  ReplicaSet,
-  ReplicaSetStatus,
-} from "../../../api/types/apps-v1.ts";
+import type { ReplicaSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
@@ -15,55 +12,30 @@ import {
   containerColumns,
   selectorColumn,
   validateSelectorAndTemplate,
+  warnOfPodNames,
 } from "./workload-validation.ts";
+import { validateReplicaStatus } from "./workload-status.ts";
 
 const asReplicaSet = (object: Readonly<AnyObject>): ReplicaSet =>
   object as unknown as ReplicaSet;
 
-/** The counters of replica sets and replication controllers. */
-export function validateReplicaStatus(
-  status: Partial<ReplicaSetStatus> = {},
-): FieldError[] {
-  const names = [
-    "replicas",
-    "fullyLabeledReplicas",
-    "readyReplicas",
-    "availableReplicas",
-    "observedGeneration",
-  ] as const;
-  const problems = names.flatMap((name) =>
-    nonNegative(`status.${name}`, status[name]),
-  );
-  const total = status.replicas ?? 0;
-  for (const name of [
-    "fullyLabeledReplicas",
-    "readyReplicas",
-    "availableReplicas",
-  ] as const) {
-    if ((status[name] ?? 0) > total) {
-      problems.push(
-        fieldErrors.invalid(
-          `status.${name}`,
-          status[name],
-          "cannot be greater than status.replicas",
-        ),
-      );
-    }
-  }
-  if ((status.availableReplicas ?? 0) > (status.readyReplicas ?? 0)) {
-    problems.push(
-      fieldErrors.invalid(
-        "status.availableReplicas",
-        status.availableReplicas,
-        "cannot be greater than readyReplicas",
-      ),
-    );
-  }
-  return problems;
+function validateSet({ spec }: ReplicaSet): FieldError[] {
+  if (!spec) return [fieldErrors.required("spec")];
+  return [
+    ...nonNegative("spec.replicas", spec.replicas),
+    ...nonNegative("spec.minReadySeconds", spec.minReadySeconds),
+    ...validateSelectorAndTemplate(
+      spec.selector,
+      spec.template,
+      "empty selector is invalid for deployment",
+    ),
+    ...alwaysRestarts(spec.template, "ReplicaSet"),
+  ];
 }
 
 export const replicaSetStrategy: ResourceStrategy = {
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
+    warnOfPodNames(object, context);
     asReplicaSet(object).status = { replicas: 0 };
   },
   prepareForUpdate(object, old) {
@@ -71,27 +43,17 @@ export const replicaSetStrategy: ResourceStrategy = {
       ...(asReplicaSet(old).status ?? { replicas: 0 }),
     };
   },
-  validate(object) {
-    const { spec } = asReplicaSet(object);
-    if (!spec) return [fieldErrors.required("spec")];
-    return [
-      ...nonNegative("spec.replicas", spec.replicas),
-      ...nonNegative("spec.minReadySeconds", spec.minReadySeconds),
-      ...validateSelectorAndTemplate(
-        spec.selector,
-        spec.template,
-        "empty selector is invalid for deployment",
-      ),
-      ...alwaysRestarts(spec.template),
-    ];
-  },
-  validateUpdate: (object, old) =>
-    immutable(
+  validate: (object) => validateSet(asReplicaSet(object)),
+  // The reference checks the spec once more.
+  validateUpdate: (object, old) => [
+    ...validateSet(asReplicaSet(object)),
+    ...immutable(
       "spec.selector",
       asReplicaSet(object).spec?.selector,
       asReplicaSet(old).spec?.selector,
       "*v1.LabelSelector",
     ),
+  ],
   status: {
     prepareForUpdate(object, old) {
       asReplicaSet(object).spec = asReplicaSet(old).spec;

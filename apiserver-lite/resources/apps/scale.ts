@@ -1,11 +1,14 @@
 // The scale subresource: the replica count of a workload under one shape (autoscaling/v1 Scale).
-import { errors } from "../../../api/errors.ts";
+import { errors, isNotFound, type ApiError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { selectorFromMap, selectorFromObject } from "../../../api/selectors.ts";
 import type { Scale } from "../../../api/types/autoscaling-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
-import type { SubresourceHandler } from "../../registry/strategy.ts";
+import type {
+  SubresourceHandler,
+  SubresourceRequest,
+} from "../../registry/strategy.ts";
 
 interface Scalable {
   metadata: AnyObject["metadata"];
@@ -43,7 +46,7 @@ export function scaleOf(object: Readonly<AnyObject>): Scale {
       resourceVersion,
       creationTimestamp,
     } as Scale["metadata"],
-    spec: { replicas: spec?.replicas ?? 0 },
+    spec: spec?.replicas ? { replicas: spec.replicas } : {},
     status: {
       replicas: status?.replicas ?? 0,
       ...(selector ? { selector } : {}),
@@ -51,16 +54,49 @@ export function scaleOf(object: Readonly<AnyObject>): Scale {
   };
 }
 
+/** The body may leave out where it belongs, but not say something else. */
+function checkPlace(
+  { metadata }: Scale,
+  { name, namespace }: SubresourceRequest,
+): void {
+  if (metadata?.namespace && metadata.namespace !== namespace)
+    throw errors.badRequest(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  if (metadata?.name && metadata.name !== name)
+    throw errors.badRequest(
+      `the name of the object (${metadata.name}) does not match the name on the URL (${name})`,
+    );
+}
+
 /** `resource` names the parent in texts of conflicts. */
 export function scaleSubresource(resource: {
   group: string;
   resource: string;
 }): SubresourceHandler {
+  /** Who reads the scale of nothing is told that the scale is missing, except of a stateful set. */
+  async function parentOf(
+    parent: () => Promise<Readonly<AnyObject>>,
+  ): Promise<Readonly<AnyObject>> {
+    try {
+      return await parent();
+    } catch (error) {
+      if (!isNotFound(error) || resource.resource === "statefulsets")
+        throw error;
+      const { name = "" } = (error as ApiError).status.details ?? {};
+      throw errors.notFound(
+        { ...resource, resource: `${resource.resource}/scale` },
+        name,
+      );
+    }
+  }
+
   return {
     async handle(request, context) {
       if (request.verb === "get")
-        return scaleOf(await context.parent()) as unknown as AnyObject;
+        return scaleOf(await parentOf(context.parent)) as unknown as AnyObject;
       const scale = request.body as unknown as Scale;
+      checkPlace(scale, request);
       const replicas = scale.spec?.replicas ?? 0;
       if (replicas < 0) {
         throw errors.invalid(

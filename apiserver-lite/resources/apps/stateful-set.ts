@@ -2,17 +2,25 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems, nameRule } from "../../../api/names.ts";
 import type { StatefulSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { agreeBut, nonNegative, oneOf } from "../field-checks.ts";
+import { agreeBut, labels, nonNegative, oneOf } from "../field-checks.ts";
+import { validateAnnotations } from "../object-meta.ts";
 import { scaleSubresource } from "./scale.ts";
 import {
   alwaysRestarts,
   containerColumns,
-  validateSelectorAndTemplate,
+  validateMatch,
+  validateSelector,
 } from "./workload-validation.ts";
+import {
+  validateCollisions,
+  validateCounters,
+  withinReplicas,
+} from "./workload-status.ts";
 
 const asSet = (object: Readonly<AnyObject>): StatefulSet =>
   object as unknown as StatefulSet;
@@ -47,7 +55,7 @@ function validateSet({ spec }: StatefulSet): FieldError[] {
       problems.push(
         fieldErrors.invalid(
           "spec.updateStrategy.rollingUpdate",
-          rollingUpdate,
+          asGo("apps.RollingUpdateStatefulSetStrategy", rollingUpdate),
           "only allowed for updateStrategy 'RollingUpdate'",
         ),
       );
@@ -63,7 +71,7 @@ function validateSet({ spec }: StatefulSet): FieldError[] {
     problems.push(
       fieldErrors.invalid(
         "spec.updateStrategy",
-        spec.updateStrategy,
+        asGo("apps.StatefulSetUpdateStrategy", spec.updateStrategy),
         "must be 'RollingUpdate' or 'OnDelete'",
       ),
     );
@@ -74,7 +82,7 @@ function validateSet({ spec }: StatefulSet): FieldError[] {
       ...oneOf(
         `spec.persistentVolumeClaimRetentionPolicy.${name}`,
         retention?.[name],
-        ["Delete", "Retain"],
+        ["Retain", "Delete"],
       ),
     );
   }
@@ -83,22 +91,49 @@ function validateSet({ spec }: StatefulSet): FieldError[] {
     ...nonNegative("spec.replicas", spec.replicas),
     ...nonNegative("spec.minReadySeconds", spec.minReadySeconds),
     ...nonNegative("spec.ordinals.start", spec.ordinals?.start),
-    ...validateSelectorAndTemplate(
+    ...(spec.selector ? [] : [fieldErrors.required("spec.selector")]),
+    ...validateSelector(
       spec.selector,
-      spec.template,
       "empty selector is invalid for statefulset",
     ),
-    ...alwaysRestarts(spec.template),
+    ...validateMatch(spec.selector, spec.template, ""),
+    // The reference leaves the pods' spec to the creation of the pods.
+    ...labels("spec.template.labels", spec.template?.metadata?.labels),
+    ...validateAnnotations(
+      spec.template?.metadata?.annotations,
+      "spec.template.annotations",
+    ),
+    ...alwaysRestarts(spec.template, "StatefulSet"),
   ];
+}
+
+const emptyStatus = (): NonNullable<StatefulSet["status"]> => ({
+  replicas: 0,
+  availableReplicas: 0,
+});
+
+/** Fields of features that are off. */
+function dropGated(object: AnyObject): void {
+  delete asSet(object).spec?.updateStrategy?.rollingUpdate?.maxUnavailable;
 }
 
 export const statefulSetStrategy: ResourceStrategy = {
   validateName: nameRule(dnsLabelProblems),
+  setDefaults(object) {
+    for (const claim of asSet(object).spec?.volumeClaimTemplates ?? [])
+      Object.assign(claim, { kind: "PersistentVolumeClaim", apiVersion: "v1" });
+  },
   prepareForCreate(object) {
-    asSet(object).status = { replicas: 0 };
+    asSet(object).status = emptyStatus();
+    dropGated(object);
   },
   prepareForUpdate(object, old) {
-    asSet(object).status = { ...(asSet(old).status ?? { replicas: 0 }) };
+    asSet(object).status = { ...(asSet(old).status ?? emptyStatus()) };
+    if (
+      asSet(old).spec?.updateStrategy?.rollingUpdate?.maxUnavailable ===
+      undefined
+    )
+      dropGated(object);
   },
   validate: (object) => validateSet(asSet(object)),
   validateUpdate(object, old) {
@@ -115,34 +150,32 @@ export const statefulSetStrategy: ResourceStrategy = {
     prepareForUpdate(object, old) {
       asSet(object).spec = asSet(old).spec;
     },
-    validateUpdate(object) {
-      const status = asSet(object).status;
-      const names = [
-        "replicas",
-        "readyReplicas",
-        "currentReplicas",
-        "updatedReplicas",
-        "availableReplicas",
-      ] as const;
-      const problems = names.flatMap((name) =>
-        nonNegative(`status.${name}`, status?.[name]),
-      );
-      for (const name of [
-        "readyReplicas",
-        "currentReplicas",
-        "updatedReplicas",
-      ] as const) {
-        if ((status?.[name] ?? 0) > (status?.replicas ?? 0)) {
-          problems.push(
-            fieldErrors.invalid(
-              `status.${name}`,
-              status?.[name],
-              "cannot be greater than status.replicas",
+    validateUpdate(object, old) {
+      const [now, was] = [asSet(object).status, asSet(old).status];
+      return [
+        ...validateCounters(
+          now,
+          [
+            "replicas",
+            "readyReplicas",
+            "currentReplicas",
+            "updatedReplicas",
+            "availableReplicas",
+            "observedGeneration",
+            "collisionCount",
+          ],
+          [
+            ...withinReplicas(
+              "readyReplicas",
+              "currentReplicas",
+              "updatedReplicas",
+              "availableReplicas",
             ),
-          );
-        }
-      }
-      return problems;
+            ["availableReplicas", "readyReplicas", "status.readyReplicas"],
+          ],
+        ),
+        ...validateCollisions(now?.collisionCount, was?.collisionCount),
+      ];
     },
   },
   printRow: (object, now) => {

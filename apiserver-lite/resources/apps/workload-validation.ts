@@ -3,6 +3,9 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { ApiError } from "../../../api/errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
+import { dnsLabelProblems } from "../../../api/names.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { StrategyContext } from "../../registry/strategy.ts";
 import { selectorFromObject } from "../../../api/selectors.ts";
 import type { PodTemplateSpec } from "../../../api/types/core-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
@@ -16,17 +19,19 @@ export function validateSelectorAndTemplate(
   emptyText: string,
 ): FieldError[] {
   return [
-    ...validateSelector(selector, emptyText),
-    ...validateMatch(selector, template),
+    ...(selector
+      ? validateSelector(selector, emptyText)
+      : [fieldErrors.required("spec.selector")]),
+    ...validateMatch(selector, template, "invalid label selector"),
     ...validatePodTemplate("spec.template", template ?? {}),
   ];
 }
 
-function validateSelector(
+export function validateSelector(
   selector: LabelSelector | undefined,
   emptyText: string,
 ): FieldError[] {
-  if (!selector) return [fieldErrors.required("spec.selector")];
+  if (!selector) return [];
   const problems = labelSelector("spec.selector", selector);
   if (isEmpty(selector))
     problems.push(
@@ -43,23 +48,26 @@ const isEmpty = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 &&
   (selector.matchExpressions?.length ?? 0) === 0;
 
-/** A missing selector matches nothing. */
-function validateMatch(
+/** A missing selector matches nothing. `badText`: what to say of a selector that cannot be used; undefined: nothing. */
+export function validateMatch(
   selector: LabelSelector | undefined,
   template: PodTemplateSpec | undefined,
+  badText: string | undefined,
 ): FieldError[] {
   const given = template?.metadata?.labels;
   try {
     if (selectorFromObject(selector).matches(given)) return [];
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return [
-      fieldErrors.invalid(
-        "spec.selector",
-        asGo("v1.LabelSelector", selector),
-        "invalid label selector",
-      ),
-    ];
+    return badText === undefined
+      ? []
+      : [
+          fieldErrors.invalid(
+            "spec.selector",
+            asGo("v1.LabelSelector", selector),
+            badText,
+          ),
+        ];
   }
   return [
     fieldErrors.invalid(
@@ -73,6 +81,7 @@ function validateMatch(
 /** Workloads that keep pods running allow no other restart policy. */
 export function alwaysRestarts(
   template: PodTemplateSpec | undefined,
+  kind: string,
 ): FieldError[] {
   const spec = template?.spec;
   if (!spec) return [];
@@ -90,7 +99,7 @@ export function alwaysRestarts(
     problems.push(
       fieldErrors.forbidden(
         "spec.template.spec.activeDeadlineSeconds",
-        "activeDeadlineSeconds in ReplicaSet is not Supported",
+        `activeDeadlineSeconds in ${kind} is not Supported`,
       ),
     );
   }
@@ -122,16 +131,25 @@ export function validateRollingUpdate(
       ),
     );
   }
-  if ((percentOf(update.maxUnavailable) ?? 0) > 100) {
-    problems.push(
-      fieldErrors.invalid(
-        `${field}.maxUnavailable`,
-        asGo("intstr.IntOrString", update.maxUnavailable),
-        "must not be greater than 100%",
-      ),
-    );
-  }
-  return problems;
+  return [
+    ...problems,
+    ...notAboveAll(`${field}.maxUnavailable`, update.maxUnavailable),
+  ];
+}
+
+export function notAboveAll(
+  field: string,
+  value: number | string | undefined,
+): FieldError[] {
+  return (percentOf(value) ?? 0) > 100
+    ? [
+        fieldErrors.invalid(
+          field,
+          asGo("intstr.IntOrString", value),
+          "must not be greater than 100%",
+        ),
+      ]
+    : [];
 }
 
 /** Names and images of a template's containers, for the wide columns. */
@@ -153,4 +171,16 @@ export function selectorColumn(selector: LabelSelector | undefined): string {
   } catch {
     return "<error>";
   }
+}
+
+/** Warns of a name that pods cannot have as their hostname. */
+export function warnOfPodNames(
+  object: Readonly<AnyObject>,
+  context: Pick<StrategyContext, "warn">,
+): void {
+  const problems = dnsLabelProblems(object.metadata.name ?? "");
+  if (problems.length > 0)
+    context.warn(
+      `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`,
+    );
 }

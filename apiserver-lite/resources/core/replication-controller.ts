@@ -7,7 +7,7 @@ import type { ReplicationController } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import { scaleSubresource } from "../apps/scale.ts";
-import { validateReplicaStatus } from "../apps/replica-set.ts";
+import { validateReplicaStatus } from "../apps/workload-status.ts";
 import {
   alwaysRestarts,
   containerColumns,
@@ -44,7 +44,7 @@ function validateController({ spec }: ReplicationController): FieldError[] {
   return [
     ...problems,
     ...validatePodTemplate("spec.template", spec.template),
-    ...alwaysRestarts(spec.template),
+    ...alwaysRestarts(spec.template, "ReplicationController"),
   ];
 }
 

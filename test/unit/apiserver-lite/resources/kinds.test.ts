@@ -385,7 +385,7 @@ test.each<[string, Change, string]>([
       (o.spec.updateStrategy = {
         rollingUpdate: { maxSurge: 1, maxUnavailable: 1 },
       }),
-    "spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero",
+    'spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:0, IntVal:1, StrVal:""}: may not be set when maxUnavailable is non-zero',
   ],
   [
     "Job",
