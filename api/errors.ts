@@ -126,16 +126,19 @@ export const errors = {
     const texts = problems.map(
       (problem) => `${problem.field}: ${problem.detail}`,
     );
-    const all = texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`;
+    // The message says everything once, the causes as often as it was found.
+    const distinct = [...new Set(texts)];
+    const all =
+      distinct.length === 1 ? distinct[0]! : `[${distinct.join(", ")}]`;
     const qualifiedKind = gk.group === "" ? gk.kind : `${gk.kind}.${gk.group}`;
     return new ApiError({
       code: 422,
       reason: "Invalid",
       message: `${qualifiedKind} "${name}" is invalid: ${all}`,
       details: {
-        name,
+        ...(name ? { name } : {}),
         ...(gk.group ? { group: gk.group } : {}),
-        kind: gk.kind,
+        ...(gk.kind ? { kind: gk.kind } : {}),
         causes: problems.map(({ type, field, detail }) => ({
           reason: type,
           message: detail,

@@ -7,6 +7,7 @@ import { GoValue, goSyntax } from "./go-syntax.ts";
 export function shownValue(value: unknown): string {
   if (value instanceof GoValue) return value.toString();
   if (value === undefined || value === null) return '"null"';
+  if (typeof value === "string") return goQuoted(value);
   if (typeof value === "number" || typeof value === "boolean")
     return String(value);
   const allStrings = (values: unknown[]): boolean =>
@@ -16,6 +17,29 @@ export function shownValue(value: unknown): string {
   if (typeof value === "object" && allStrings(Object.values(value)))
     return goSyntax("map[string]string", value);
   return JSON.stringify(value);
+}
+
+const shortEscapes: Readonly<Record<string, string>> = {
+  "\x07": "\\a",
+  "\v": "\\v",
+};
+
+/** As %q prints text: JSON's notation, but what can't be printed is \x7f, \u00a0 or \U000e0001. */
+export function goQuoted(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return JSON.stringify(text);
+  return JSON.stringify(text)
+    .replace(/\\u00(07|0b|[01][0-9a-f])/g, (_, code: string) => {
+      const character = String.fromCharCode(parseInt(code, 16));
+      return shortEscapes[character] ?? `\\x${code}`;
+    })
+    .replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (character) => {
+      const code = character.codePointAt(0)!;
+      const digits = code.toString(16);
+      if (code < 0x80) return `\\x${digits.padStart(2, "0")}`;
+      return code > 0xffff
+        ? `\\U${digits.padStart(8, "0")}`
+        : `\\u${digits.padStart(4, "0")}`;
+    });
 }
 
 const withDetail = (text: string, detail: string): string =>

@@ -33,6 +33,7 @@ import type { Endpoint } from "./registry/endpoint.ts";
 import { get } from "./registry/get.ts";
 import { list } from "./registry/list.ts";
 import { patch } from "./registry/patch.ts";
+import { patchOf } from "./registry/patch-text.ts";
 import type { Registry } from "./registry/registry.ts";
 import { patchSubresource, runSubresource } from "./registry/subresource.ts";
 import { update } from "./registry/update.ts";
@@ -63,7 +64,11 @@ export class InProcessTransport implements Transport {
     const { verb, subresource = "" } = request;
     if (!endpoint.isObject(subresource)) {
       if (verb === "patch" && endpoint.strategy.subresources?.[subresource])
-        return patchSubresource(call, request.patch!.type, request.patch!.body);
+        return patchSubresource(
+          call,
+          request.patch!.type,
+          patchOf(request.patch!.body),
+        );
       if (
         verb === "get" ||
         verb === "create" ||
@@ -102,8 +107,13 @@ export class InProcessTransport implements Transport {
       case "patch":
         return served(
           endpoint,
-          (await patch(call, request.patch!.type, copy(request.patch!.body)))
-            .entry,
+          (
+            await patch(
+              call,
+              request.patch!.type,
+              patchOf(copy(request.patch!.body)),
+            )
+          ).entry,
         );
       case "delete": {
         const options = (

@@ -3,7 +3,9 @@
 // written come (zero numbers, empty objects), quantities, times and durations become canonical. One exception: what the
 // reference would write as null is left out here. The tree is used up: parts of it are reused in the result.
 import { errors, type ApiError } from "../errors.ts";
+import { ExactNumber, integerOf, plainNumbers } from "../exact-number.ts";
 import { formatDuration, parseDurationMs } from "../duration.ts";
+import { isJsonObject, jsonKind } from "../patch/json-value.ts";
 import { canonicalQuantity } from "../quantity.ts";
 import type { FieldSchema, ObjectSchema, TypeSchema } from "../schema.ts";
 import { countKeys, joinPath, setOwn } from "./json-text.ts";
@@ -16,7 +18,18 @@ export interface StrictProblem {
 }
 
 /** A value that does not fit its type; `message` is what the reference's decoder says after "json: " and the like. */
-export class TypeMismatch extends Error {}
+export class TypeMismatch extends Error {
+  constructor(
+    message: string,
+    readonly value?: unknown,
+    /** The type that was wanted, as the reference's language prints it. */
+    readonly type = "",
+    /** Unset for types with a reader of their own. */
+    readonly shape?: "struct" | "slice" | "map" | "scalar",
+  ) {
+    super(message);
+  }
+}
 
 /** The reference stops counting there as well. */
 const MAX_PROBLEMS = 100;
@@ -134,29 +147,22 @@ class Conforming {
           : this.#mismatch(value, "bool");
       case "int32":
         if (typeof value === "number" && (value | 0) === value) return value;
-        return this.#mismatch(value, "int32");
+        return integerOf(value, 32) ?? this.#mismatch(value, "int32");
       case "int64":
-        // Whole numbers beyond 2^53 lose their last digits: they are kept as near as a double goes.
-        if (
-          typeof value === "number" &&
-          Number.isInteger(value) &&
-          Math.abs(value) <= 2 ** 63
-        )
-          return value;
-        return this.#mismatch(value, "int64");
-      case "double":
-        return typeof value === "number" && Number.isFinite(value)
-          ? value
+        return integerOf(value, 64) ?? this.#mismatch(value, "int64");
+      case "double": {
+        const number = value instanceof ExactNumber ? value.valueOf() : value;
+        return typeof number === "number" && Number.isFinite(number)
+          ? number
           : this.#mismatch(value, "float64");
+      }
       case "bytes":
         return this.#bytes(value);
       case "quantity":
         return this.#quantity(value);
       case "int-or-string":
         if (typeof value === "string") return value;
-        return typeof value === "number" && (value | 0) === value
-          ? value
-          : this.#mismatch(value, "int32", true);
+        return integerOf(value, 32) ?? this.#mismatch(value, "int32", "own");
       case "time":
         return this.#time(value, false);
       case "micro-time":
@@ -167,7 +173,7 @@ class Conforming {
       case "fields-v1":
       case "json":
         this.keys += countKeys(value);
-        return value;
+        return plainNumbers(value);
       case "object-or-boolean":
         return typeof value === "boolean"
           ? value
@@ -206,8 +212,7 @@ class Conforming {
   }
 
   #object(value: unknown, schema: ObjectSchema): Record<string, unknown> {
-    if (typeof value !== "object" || Array.isArray(value))
-      this.#mismatch(value, goType(schema));
+    if (!isJsonObject(value)) this.#mismatch(value, goType(schema), "struct");
     const source = value as Record<string, unknown>;
     const result: Record<string, unknown> = {};
     const { fields } = schema;
@@ -218,7 +223,8 @@ class Conforming {
       const field = fields.get(key);
       if (field === undefined) {
         this.keys += countKeys(inner);
-        if (schema.preserveUnknownFields) setOwn(result, key, inner);
+        if (schema.preserveUnknownFields)
+          setOwn(result, key, plainNumbers(inner));
         else this.#unknown(key);
         continue;
       }
@@ -246,7 +252,8 @@ class Conforming {
   }
 
   #list(value: unknown, items: TypeSchema): unknown[] {
-    if (!Array.isArray(value)) this.#mismatch(value, `[]${goType(items)}`);
+    if (!Array.isArray(value))
+      this.#mismatch(value, `[]${goType(items)}`, "slice");
     const list = value as unknown[];
     for (let index = 0; index < list.length; index++) {
       this.#path.push(index);
@@ -257,8 +264,8 @@ class Conforming {
   }
 
   #map(value: unknown, values: TypeSchema): Record<string, unknown> {
-    if (typeof value !== "object" || Array.isArray(value))
-      this.#mismatch(value, goType({ type: "map", values }));
+    if (!isJsonObject(value))
+      this.#mismatch(value, goType({ type: "map", values }), "map");
     const map = value as Record<string, unknown>;
     for (const key in map) {
       this.keys++;
@@ -296,7 +303,7 @@ class Conforming {
   }
 
   #bytes(value: unknown): string {
-    if (typeof value !== "string") this.#mismatch(value, "[]uint8");
+    if (typeof value !== "string") this.#mismatch(value, "[]uint8", "slice");
     const text = value as string;
     if (!isBase64(text)) {
       const bad = firstBadBase64(text);
@@ -306,12 +313,18 @@ class Conforming {
   }
 
   #quantity(value: unknown): string {
-    if (typeof value !== "string" && typeof value !== "number")
+    if (
+      typeof value !== "string" &&
+      typeof value !== "number" &&
+      !(value instanceof ExactNumber)
+    )
       throw new TypeMismatch(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
       );
     try {
-      return normaliseQuantity(String(value));
+      return normaliseQuantity(
+        value instanceof ExactNumber ? value.text : String(value),
+      );
     } catch (error) {
       throw new TypeMismatch((error as Error).message);
     }
@@ -320,7 +333,7 @@ class Conforming {
   #time(value: unknown, micro: boolean): string | undefined {
     if (typeof value !== "string")
       throw new TypeMismatch(
-        `json: cannot unmarshal ${jsonType(value)} into Go value of type string`,
+        `json: cannot unmarshal ${jsonKind(value)} into Go value of type string`,
       );
     const text = normaliseTime(value, micro);
     if (text === undefined) {
@@ -337,7 +350,7 @@ class Conforming {
   #duration(value: unknown): string {
     if (typeof value !== "string")
       throw new TypeMismatch(
-        `json: cannot unmarshal ${jsonType(value)} into Go value of type string`,
+        `json: cannot unmarshal ${jsonKind(value)} into Go value of type string`,
       );
     try {
       return formatDuration(parseDurationMs(value));
@@ -362,26 +375,28 @@ class Conforming {
       : "string";
   }
 
-  #mismatch(value: unknown, type: string, plain = false): never {
+  /** `own`: the type's own reader, which knows of no field. */
+  #mismatch(
+    value: unknown,
+    type: string,
+    shape: "struct" | "slice" | "map" | "scalar" | "own" = "scalar",
+  ): never {
     const struct = this.#structs.at(-1);
     const what =
-      typeof value === "number" && /^(int|float)/.test(type)
-        ? `number ${value}`
-        : jsonType(value);
+      /^(int|float)/.test(type) && jsonKind(value) === "number"
+        ? `number ${value instanceof ExactNumber ? value.text : String(value)}`
+        : jsonKind(value);
     const where =
-      plain || struct === undefined
+      shape === "own" || struct === undefined
         ? "value"
         : `struct field ${struct}.${this.#path.filter((step) => typeof step === "string").join(".")}`;
     throw new TypeMismatch(
       `json: cannot unmarshal ${what} into Go ${where} of type ${type}`,
+      value,
+      type,
+      shape === "own" ? undefined : shape,
     );
   }
-}
-
-function jsonType(value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "boolean") return "bool";
-  return value === null ? "null" : typeof value;
 }
 
 /** How the reference's language would print the type. */

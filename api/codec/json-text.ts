@@ -1,29 +1,65 @@
 // Reading JSON text: JSON.parse does the work, and what it can't say is added here: depth limits, the reference's words
 // for syntax errors, and keys that appear twice. Duplicates cost nothing when there are none: a scan counts the keys of
 // the text (colons outside strings); only when the parsed tree has fewer does the slow parser below look for which.
+import { ExactNumber } from "../exact-number.ts";
 
 /** Deeper nesting is refused; the reference's limit is 10,000, no API type needs more than a few dozens. */
 export const MAX_DEPTH = 1000;
 
 export class JsonSyntaxError extends Error {}
 
+/** Numbers of so many digits are surely below 2^53. */
+const SAFE_DIGITS = 15;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Counts the keys of a JSON text. The text need not be valid: then JSON.parse will say so. Throws on deep nesting. */
-export function countKeysInText(bytes: Uint8Array): number {
+export interface TextScan {
+  readonly keys: number;
+  /** What JSON.parse would lose: numbers with fractions, exponents or many digits, and half surrogates. */
+  readonly special: boolean;
+}
+
+/** Looks through a JSON text. It need not be valid: then JSON.parse will say so. Throws on deep nesting. */
+export function scanText(bytes: Uint8Array): TextScan {
   let keys = 0;
+  let special = false;
   let depth = 0;
   const length = bytes.length;
   for (let at = 0; at < length; at++) {
     switch (bytes[at]) {
       case QUOTE:
         for (at++; at < length && bytes[at] !== QUOTE; at++)
-          if (bytes[at] === BACKSLASH) at++;
+          // `\\ud…` may be half of a pair.
+          if (
+            bytes[at] === BACKSLASH &&
+            bytes[++at] === 0x75 &&
+            (bytes[at + 1]! | 0x20) === 0x64
+          )
+            special = true;
         break;
       case 0x3a:
         keys++;
         break;
+      case 0x2e:
+        special = true;
+        break;
+      case 0x30:
+      case 0x31:
+      case 0x32:
+      case 0x33:
+      case 0x34:
+      case 0x35:
+      case 0x36:
+      case 0x37:
+      case 0x38:
+      case 0x39: {
+        const start = at;
+        while (bytes[at + 1]! >= 0x30 && bytes[at + 1]! <= 0x39) at++;
+        // `e` or `E` after a digit
+        if (at - start >= SAFE_DIGITS || (bytes[at + 1]! | 0x20) === 0x65)
+          special = true;
+        break;
+      }
       case 0x7b:
       case 0x5b:
         if (++depth > MAX_DEPTH)
@@ -35,7 +71,7 @@ export function countKeysInText(bytes: Uint8Array): number {
         break;
     }
   }
-  return keys;
+  return { keys, special };
 }
 
 /** The number of keys in a parsed tree. */
@@ -46,6 +82,7 @@ export function countKeys(value: unknown): number {
     for (const item of value) keys += countKeys(item);
     return keys;
   }
+  if (value instanceof ExactNumber) return 0;
   for (const key in value)
     keys += 1 + countKeys((value as Record<string, unknown>)[key]);
   return keys;
@@ -81,7 +118,7 @@ export interface SlowParse {
   order: Map<string, number>;
 }
 
-/** Parses with duplicates noted (the last one wins) and syntax errors in the reference's words. */
+/** Parses with duplicates noted (the last one wins), numbers kept exact, and syntax errors in the reference's words. */
 export function parseJsonSlowly(text: string): SlowParse {
   return new SlowParser(text).parse();
 }
@@ -234,7 +271,10 @@ class SlowParser {
       this.#at++;
     }
     this.#at++;
-    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+    const source = this.#text.slice(start, this.#at);
+    const text = JSON.parse(source) as string;
+    // Half a pair becomes the replacement character.
+    return source.includes("\\u") ? Buffer.from(text).toString() : text;
   }
 
   #literal<T>(word: string, value: T): T {
@@ -245,7 +285,7 @@ class SlowParser {
     return value;
   }
 
-  #number(): number {
+  #number(): number | ExactNumber {
     const start = this.#at;
     const digits = (where: string): void => {
       if (!/[0-9]/.test(this.#text[this.#at] ?? "")) this.#fail(where);
@@ -269,6 +309,8 @@ class SlowParser {
         this.#at++;
       digits("in exponent of numeric literal");
     }
-    return Number(this.#text.slice(start, this.#at));
+    const text = this.#text.slice(start, this.#at);
+    const value = Number(text);
+    return String(value) === text ? value : new ExactNumber(text);
   }
 }

@@ -2,6 +2,7 @@
 // fields are reported and dropped, values of a wrong type are a 400 in the reference's words.
 import { isUtf8 } from "node:buffer";
 import { errors, type ApiError } from "../errors.ts";
+import { plainNumbers } from "../exact-number.ts";
 import { parseApiVersion } from "../object.ts";
 import type { ObjectSchema } from "../schema.ts";
 import {
@@ -12,9 +13,9 @@ import {
 } from "./conform.ts";
 import {
   countKeys,
-  countKeysInText,
   JsonSyntaxError,
   parseJsonSlowly,
+  scanText,
 } from "./json-text.ts";
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
@@ -100,12 +101,12 @@ export function conformObject(
   return { object, problems: problems.map(problemText) };
 }
 
-/** Parses any JSON text with the limits and words of bodies, duplicates reported. Throws ApiError 400. */
+/** Parses any JSON text with the limits of bodies, duplicates reported. Throws JsonSyntaxError. */
 export function parseJson(bytes: Uint8Array): {
   value: unknown;
   duplicates: string[];
 } {
-  const { value, keys } = parseBytes(bytes, "unstructured object");
+  const { value, keys } = parseText(bytes);
   return {
     value,
     duplicates:
@@ -169,7 +170,7 @@ function fit(
   if (!schema)
     return {
       found: strict ? countKeys(value) : 0,
-      object: value,
+      object: plainNumbers(value) as Record<string, unknown>,
       problems: [],
     };
   const names = namesOf(value, schema);
@@ -194,25 +195,25 @@ function decodeText(bytes: Uint8Array): string {
   );
 }
 
+function parseText(bytes: Uint8Array): { value: unknown; keys: number } {
+  if (!isUtf8(bytes)) throw new JsonSyntaxError("invalid UTF-8");
+  const { keys, special } = scanText(bytes);
+  const text = decodeText(bytes);
+  if (special) return { value: parseJsonSlowly(text).value, keys };
+  try {
+    return { value: JSON.parse(text) as unknown, keys };
+  } catch {
+    parseJsonSlowly(text);
+    throw new JsonSyntaxError("invalid JSON");
+  }
+}
+
 function parseBytes(
   bytes: Uint8Array,
   wanted: string,
 ): { value: unknown; keys: number } {
-  if (!isUtf8(bytes))
-    throw unrecognised(
-      wanted,
-      "couldn't get version/kind; json parse error: invalid UTF-8",
-      bytes,
-    );
   try {
-    const keys = countKeysInText(bytes);
-    const text = decodeText(bytes);
-    try {
-      return { value: JSON.parse(text) as unknown, keys };
-    } catch {
-      parseJsonSlowly(text);
-      throw new JsonSyntaxError("invalid JSON");
-    }
+    return parseText(bytes);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unrecognised(

@@ -10,7 +10,7 @@ import {
   type WireScalar,
 } from "../type-table.ts";
 import { normaliseQuantity } from "./conform.ts";
-import { countKeysInText, setOwn } from "./json-text.ts";
+import { scanText, setOwn } from "./json-text.ts";
 import { WireError, WireReader } from "./wire-reader.ts";
 
 type Json = Record<string, unknown>;
@@ -357,7 +357,7 @@ function rawValue(reader: WireReader, mayBeEnvelope: boolean): unknown {
   if (mayBeEnvelope && raw.subarray(0, 4).equals(MAGIC))
     return decodeEnvelope(raw);
   try {
-    countKeysInText(raw);
+    scanText(raw);
     return JSON.parse(raw.toString("utf8")) ?? undefined;
   } catch {
     throw new WireError("embedded object is not valid JSON");

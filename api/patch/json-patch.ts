@@ -1,11 +1,15 @@
 // JSON patch (RFC 6902) with the reference's bounds and answers: a malformed patch is 400, one that does not fit the
-// object 422 without the details (as the reference), more than 10,000 operations 413. Negative list indices count from
-// the end, as the reference's library lets them. The document given is not changed; the result shares what is untouched.
+// object 422 without the details (as the reference), more than 10,000 operations 413. Where the reference's library is
+// laxer than the RFC so is this: negative, signed and zero-padded indices, pointers that do not start with a slash,
+// `replace` and `copy` of keys that are not there; `add` and `remove` of the whole document are refused.
+// The document given is not changed; the result shares what is untouched.
 import { ApiError, errors } from "../errors.ts";
 import {
   copyJson,
   equalJson,
+  getOwn,
   isJsonObject,
+  jsonKind,
   jsonSize,
   setOwn,
   type JsonObject,
@@ -15,13 +19,13 @@ export const maxJsonPatchOperations = 10_000;
 /** How much all copy operations of one patch may add. */
 const maxCopyBytes = 3 * 1024 * 1024;
 
-type Verb = "add" | "remove" | "replace" | "move" | "copy" | "test";
-
 export interface JsonPatchOperation {
-  readonly op: Verb;
-  readonly path: readonly string[];
-  readonly from?: readonly string[];
-  readonly value?: unknown;
+  /** One of the six; anything else fits nothing. */
+  readonly op: string;
+  readonly path: string | undefined;
+  readonly from: string | undefined;
+  /** Undefined when there is none. */
+  readonly value: unknown;
 }
 
 export interface JsonPatch {
@@ -30,71 +34,51 @@ export interface JsonPatch {
   readonly unknownFields: readonly string[];
 }
 
-const verbs: ReadonlySet<string> = new Set([
-  "add",
-  "remove",
-  "replace",
-  "move",
-  "copy",
-  "test",
-]);
-const knownFields: ReadonlySet<string> = new Set([
-  "op",
-  "path",
-  "from",
-  "value",
-]);
+const texts = ["op", "path", "from"] as const;
+const knownFields: ReadonlySet<string> = new Set([...texts, "value"]);
 
 class DoesNotFit extends Error {}
 
-const goKind = (value: unknown): string =>
-  isJsonObject(value)
-    ? "object"
-    : Array.isArray(value)
-      ? "array"
-      : value === null
-        ? "null"
-        : typeof value;
-
-/** Checks the patch document (already parsed from JSON). Throws ApiError 400, or 413 for too many operations. */
-export function parseJsonPatch(document: unknown): JsonPatch {
-  if (!Array.isArray(document)) {
-    throw errors.badRequest(
-      `error decoding patch: json: cannot unmarshal ${goKind(document)} into Go value of type jsonpatch.Patch`,
-    );
-  }
-  if (document.length > maxJsonPatchOperations) {
-    throw errors.tooLarge(
-      `The allowed maximum operations in a JSON patch is ${maxJsonPatchOperations}, got ${document.length}`,
-    );
-  }
+/**
+ * Checks the patch document (already parsed from JSON). `strict` (fieldValidation Warn and Strict) refuses what is no
+ * operation at all, otherwise it only fits nothing. Throws ApiError 400, or 413 for too many operations.
+ */
+export function parseJsonPatch(document: unknown, strict = true): JsonPatch {
   const unknownFields: string[] = [];
-  const operations = document.map(
-    (operation: unknown, index): JsonPatchOperation => {
-      if (!isJsonObject(operation)) {
-        throw errors.badRequest(
-          `error decoding patch: json: cannot unmarshal ${goKind(operation)} into Go value of type jsonpatch.Operation`,
-        );
-      }
-      for (const field of Object.keys(operation)) {
-        if (!knownFields.has(field))
-          unknownFields.push(`json patch unknown field "[${index}].${field}"`);
-      }
-      const { op, path, from } = operation;
-      if (typeof op !== "string" || !verbs.has(op))
-        throw doesNotFit(`unexpected kind: ${JSON.stringify(op)}`);
-      const verb = op as Verb;
-      const needsFrom = verb === "move" || verb === "copy";
-      return {
-        op: verb,
-        path: pointer(path, verb),
-        ...(needsFrom ? { from: pointer(from, verb) } : {}),
-        ...(Object.hasOwn(operation, "value")
-          ? { value: operation.value }
-          : {}),
-      };
-    },
-  );
+  const mismatch = (value: unknown, type: string, field = ""): ApiError =>
+    errors.badRequest(
+      `${strict ? "error decoding patch: " : ""}json: cannot unmarshal ${jsonKind(value)} into Go ${field === "" ? "value" : `struct field jsonPatchOp.${field}`} of type ${type}`,
+    );
+  if (document !== null && !Array.isArray(document))
+    throw mismatch(
+      document,
+      strict ? "[]handlers.jsonPatchOp" : "jsonpatch.Patch",
+    );
+  const list = (document ?? []) as unknown[];
+  const operations = list.map((given, index): JsonPatchOperation => {
+    if (given !== null && !isJsonObject(given))
+      throw mismatch(
+        given,
+        strict ? "handlers.jsonPatchOp" : "jsonpatch.Operation",
+      );
+    const operation = given ?? {};
+    for (const field of Object.keys(operation)) {
+      if (!knownFields.has(field))
+        unknownFields.push(`json patch unknown field "[${index}].${field}"`);
+    }
+    const [op = "", path, from] = texts.map((name) => {
+      const value = operation[name];
+      if (typeof value === "string") return value;
+      if (strict && value !== undefined && value !== null)
+        throw mismatch(value, "string", name);
+      return undefined;
+    });
+    return { op, path, from, value: operation["value"] };
+  });
+  if (operations.length > maxJsonPatchOperations)
+    throw errors.tooLarge(
+      `Request entity too large: The allowed maximum operations in a JSON patch is ${maxJsonPatchOperations}, got ${operations.length}`,
+    );
   return { operations, unknownFields };
 }
 
@@ -108,20 +92,6 @@ function doesNotFit(why: string): ApiError {
   });
   error.cause = new Error(why);
   return error;
-}
-
-function pointer(text: unknown, verb: Verb): string[] {
-  if (typeof text !== "string")
-    throw doesNotFit(`${verb} operation has no path`);
-  if (text === "") return [];
-  if (!text.startsWith("/"))
-    throw doesNotFit(
-      `${verb} operation: path ${JSON.stringify(text)} must start with "/"`,
-    );
-  return text
-    .slice(1)
-    .split("/")
-    .map((part) => part.replace(/~1/g, "/").replace(/~0/g, "~"));
 }
 
 /** Applies all operations or none. Throws ApiError 422 when one does not fit. */
@@ -141,140 +111,116 @@ interface State {
   copiedBytes: number;
 }
 
+/** Where a pointer leads: the value at `key` of `container`, if there is one. */
+interface Place {
+  readonly container: JsonObject | unknown[];
+  readonly key: string;
+}
+
 function applyOperation(state: State, operation: JsonPatchOperation): void {
-  const { op, path } = operation;
+  const { op, value } = operation;
   switch (op) {
     case "add":
-      return add(state, path, copyJson(operation.value ?? null), op);
+      return add(place(state, operation.path), copyJson(value ?? null));
     case "replace":
-      get(state, path, op);
-      return put(state, path, copyJson(operation.value ?? null));
+      return replace(state, operation);
     case "remove":
-      return remove(state, path, op);
-    case "test": {
-      // A field that is not there equals null.
-      const actual = find(state, path) ?? null;
-      if (!equalJson(actual, operation.value ?? null))
-        throw new DoesNotFit(`testing value ${shown(path)} failed`);
-      return;
-    }
+      return remove(place(state, operation.path));
+    case "test":
+      return test(state, operation);
     case "move": {
-      const from = operation.from!;
-      if (
-        path.length > from.length &&
-        from.every((part, index) => part === path[index])
-      ) {
-        throw new DoesNotFit(
-          `move operation: ${shown(path)} is inside ${shown(from)}`,
-        );
-      }
-      const value = get(state, from, op);
-      remove(state, from, op);
-      return add(state, path, value, op);
+      const from = place(state, operation.from);
+      const moved = get(from);
+      remove(from);
+      return add(place(state, operation.path), moved ?? null);
     }
     case "copy": {
-      const value = get(state, operation.from!, op);
-      state.copiedBytes += jsonSize(value, maxCopyBytes);
+      const copied = get(place(state, operation.from)) ?? null;
+      const target = place(state, operation.path);
+      state.copiedBytes += jsonSize(copied, maxCopyBytes);
       if (state.copiedBytes > maxCopyBytes) {
         throw new DoesNotFit(
           `Unable to complete the copy, the accumulated size increase of copy is ${state.copiedBytes}, exceeding the limit ${maxCopyBytes}`,
         );
       }
-      return add(state, path, copyJson(value), op);
+      return add(target, copyJson(copied));
     }
+    default:
+      throw new DoesNotFit(`unexpected kind: ${JSON.stringify(op)}`);
   }
 }
 
-const shown = (path: readonly string[]): string =>
-  path.map((part) => `/${part}`).join("");
-
-/** -1 when it is no index of a list of that length. */
-function listIndex(part: string, length: number): number {
-  if (!/^-?(0|[1-9][0-9]{0,9})$/.test(part)) return -1;
-  const index = Number(part);
-  return index < 0
-    ? index + length >= 0
-      ? index + length
-      : -1
-    : index < length
-      ? index
-      : -1;
-}
-
-function child(container: unknown, part: string): unknown {
-  if (Array.isArray(container)) {
-    const index = listIndex(part, container.length);
-    return index < 0 ? undefined : (container[index] as unknown);
+/** What stands before the first slash is not looked at. */
+function place(state: State, pointer: string | undefined): Place {
+  const [, ...parts] = (pointer ?? "").split("/");
+  const key = parts.pop();
+  if (key === undefined)
+    throw new DoesNotFit(`no path in ${JSON.stringify(pointer)}`);
+  let container = state.root;
+  for (const part of parts) {
+    container = isContainer(container)
+      ? get({ container, key: unescaped(part) })
+      : undefined;
   }
-  return isJsonObject(container) && Object.hasOwn(container, part)
-    ? container[part]
-    : undefined;
+  if (!isContainer(container))
+    throw new DoesNotFit(`doc is missing path: ${JSON.stringify(pointer)}`);
+  return { container, key: unescaped(key) };
 }
 
-function find(state: State, path: readonly string[]): unknown {
-  return path.reduce(child, state.root);
+const unescaped = (part: string): string =>
+  part.replace(/~1/g, "/").replace(/~0/g, "~");
+
+const isContainer = (value: unknown): value is JsonObject | unknown[] =>
+  Array.isArray(value) || isJsonObject(value);
+
+/** Throws when it is no index of a list of that length. */
+function listIndex(key: string, length: number): number {
+  const index = /^[-+]?[0-9]{1,15}$/.test(key) ? Number(key) : NaN;
+  const at = index < 0 ? index + length : index;
+  if (at >= 0 && at < length) return at;
+  throw new DoesNotFit(`no index ${JSON.stringify(key)}`);
 }
 
-function get(state: State, path: readonly string[], op: Verb): unknown {
-  const value = find(state, path);
-  if (value === undefined)
-    throw new DoesNotFit(
-      `${op} operation does not apply: doc is missing key: ${shown(path)}`,
-    );
-  return value;
+/** Undefined for a key that is not there; throws for such an index. */
+function get({ container, key }: Place): unknown {
+  return Array.isArray(container)
+    ? container[listIndex(key, container.length)]
+    : getOwn(container, key);
 }
 
-function container(
-  state: State,
-  path: readonly string[],
-  op: Verb,
-): JsonObject | unknown[] {
-  const value = find(state, path.slice(0, -1));
-  if (path.length > 0 && (Array.isArray(value) || isJsonObject(value)))
-    return value;
-  throw new DoesNotFit(
-    `${op} operation does not apply: doc is missing path: ${JSON.stringify(shown(path))}`,
-  );
-}
-
-function add(
-  state: State,
-  path: readonly string[],
-  value: unknown,
-  op: Verb,
-): void {
-  if (path.length === 0) {
-    state.root = value;
-    return;
-  }
-  const target = container(state, path, op);
-  const part = path.at(-1)!;
-  if (!Array.isArray(target)) return setOwn(target, part, value);
+function add({ container, key }: Place, value: unknown): void {
+  if (!Array.isArray(container)) return setOwn(container, key, value);
   const index =
-    part === "-" ? target.length : listIndex(part, target.length + 1);
-  if (index < 0)
-    throw new DoesNotFit(
-      `${op} operation does not apply: no index ${part} at ${shown(path)}`,
-    );
-  target.splice(index, 0, value);
+    key === "-" ? container.length : listIndex(key, container.length + 1);
+  container.splice(index, 0, value);
 }
 
-/** Over a value that is there. */
-function put(state: State, path: readonly string[], value: unknown): void {
-  if (path.length === 0) {
-    state.root = value;
+/** The whole document is replaced by an object or a list only; for other values nothing happens. */
+function replace(state: State, { path, value }: JsonPatchOperation): void {
+  const copy = copyJson(value ?? null);
+  if (path === "") {
+    if (isContainer(copy)) state.root = copy;
     return;
   }
-  const target = container(state, path, "replace");
-  const part = path.at(-1)!;
-  if (Array.isArray(target)) target[listIndex(part, target.length)] = value;
-  else setOwn(target, part, value);
+  const { container, key } = place(state, path);
+  if (Array.isArray(container))
+    container[listIndex(key, container.length)] = copy;
+  else setOwn(container, key, copy);
 }
 
-function remove(state: State, path: readonly string[], op: Verb): void {
-  get(state, path, op);
-  const target = container(state, path, op);
-  const part = path.at(-1)!;
-  if (Array.isArray(target)) target.splice(listIndex(part, target.length), 1);
-  else delete target[part];
+function remove({ container, key }: Place): void {
+  if (Array.isArray(container)) {
+    container.splice(listIndex(key, container.length), 1);
+    return;
+  }
+  if (!Object.hasOwn(container, key))
+    throw new DoesNotFit(`Unable to remove nonexistent key: ${key}`);
+  delete container[key];
+}
+
+/** A key that is not there equals null, and nothing equals a value that is not given. */
+function test(state: State, { path, value }: JsonPatchOperation): void {
+  const actual = path === "" ? state.root : (get(place(state, path)) ?? null);
+  if (value === undefined || !equalJson(actual, value))
+    throw new DoesNotFit(`testing value ${path} failed`);
 }

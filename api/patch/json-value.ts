@@ -1,10 +1,25 @@
 // Plain JSON values as patches handle them: copied, compared and written without ever touching a prototype
 // (`__proto__` is a legal key of a ConfigMap's data), and without recursion deeper than a decoder lets in.
 
+import { ExactNumber } from "../exact-number.ts";
+
 export type JsonObject = { [key: string]: unknown };
 
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof ExactNumber)
+  );
+}
+
+/** As the reference's decoder calls what it met. */
+export function jsonKind(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (value instanceof ExactNumber) return "number";
+  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 /** An own property, whatever its name. */
@@ -34,6 +49,7 @@ export function copyJson<T>(value: T): T {
     }
     return list as T;
   }
+  if (value instanceof ExactNumber) return value;
   // Spreading copies own properties whatever their name, and the shape with them: several times faster than one by one.
   const copy: JsonObject = { ...(value as JsonObject) };
   for (const key in copy) {
@@ -62,6 +78,8 @@ export function equalJson(left: unknown, right: unknown): boolean {
     return true;
   }
   if (Array.isArray(right)) return false;
+  if (left instanceof ExactNumber)
+    return right instanceof ExactNumber && left.text === right.text;
   let keys = 0;
   for (const key in left) {
     if (

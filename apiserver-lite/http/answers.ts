@@ -10,6 +10,7 @@ import type { Endpoint } from "../registry/endpoint.ts";
 import { isTrue } from "../registry/watch.ts";
 import type { Exchange } from "./exchange.ts";
 import { KeptLists } from "./kept-lists.ts";
+import { warningHeaders } from "./warnings.ts";
 import type { Representation } from "./representation.ts";
 import type { RequestInfo } from "./request-info.ts";
 
@@ -30,6 +31,12 @@ const gzipThresholdBytes = 128 * 1024;
 /** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
 const maxKept = 8;
 const maxKeptBytes = 2 * 1024 * 1024;
+
+/** What the call has to say beside its answer or error. */
+export function addWarnings({ headers }: Asked, { warnings }: Call): void {
+  if (warnings.length > 0)
+    (headers as Record<string, unknown>)["warning"] = warningHeaders(warnings);
+}
 
 export class Answers {
   readonly #compressed = new Map<string, Buffer>();
@@ -84,10 +91,7 @@ export class Answers {
     const { headers } = asked;
     headers["content-type"] = contentType;
     headers["cache-control"] = "no-cache, private";
-    if (call.warnings.length > 0)
-      (headers as Record<string, unknown>)["warning"] = warningHeaders(
-        call.warnings,
-      );
+    addWarnings(asked, call);
     if (body.length > gzipThresholdBytes && this.#compresses(exchange))
       return this.#sendGzip(exchange, asked, [body]);
     exchange.respond(status, headers, body);
@@ -208,18 +212,6 @@ export async function writeParts(
       });
   }
   out.end();
-}
-
-export function warningHeaders(texts: readonly string[]): string[] {
-  const headers: string[] = [];
-  let bytes = 0;
-  for (const text of texts) {
-    const header = `299 - ${JSON.stringify(text.replace(/[^\x20-\x7e]/g, "?"))}`;
-    bytes += header.length;
-    if (bytes > 4096) break;
-    headers.push(header);
-  }
-  return headers;
 }
 
 export function wantsPretty(

@@ -7,13 +7,17 @@ import {
   type Decoded,
   type FieldValidation,
 } from "../../api/codec/json.ts";
+import { JsonSyntaxError } from "../../api/codec/json-text.ts";
 import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
 import { errors, type ApiError } from "../../api/errors.ts";
+import { plainNumbers } from "../../api/exact-number.ts";
 import type { AnyObject } from "../../api/object.ts";
+import { isJsonObject } from "../../api/patch/json-value.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { Call } from "../registry/call.ts";
 import { integer } from "../registry/list.ts";
+import type { PatchText, PatchType } from "../registry/patch-text.ts";
 import { isTrue } from "../registry/watch.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
@@ -50,40 +54,36 @@ export class Bodies {
     return this.decoders.cbor !== undefined;
   }
 
-  patchDocument(call: Call, contentType: string, bytes: Buffer): unknown {
+  /** Throws ApiError 400. */
+  patchText(
+    call: Call,
+    type: PatchType,
+    contentType: string,
+    bytes: Buffer,
+  ): PatchText {
+    const text =
+      type === "apply"
+        ? this.#applyText(call, contentType, bytes)
+        : jsonPatchText(type, bytes, call.options.fieldValidation !== "Ignore");
+    if (mentionsAlias(bytes)) canonicaliseDocument(text.value);
+    return text;
+  }
+
+  #applyText(call: Call, contentType: string, bytes: Buffer): PatchText {
     const { decoders } = this;
     let value: unknown;
     let problems: readonly string[] = [];
     if (contentType === "application/apply-patch+cbor")
       value = decoders.cborValue!(bytes);
-    else if (
-      contentType === "application/apply-patch+yaml" &&
-      decoders.yamlValue &&
-      !looksLikeJson(bytes)
-    ) {
+    else if (decoders.yamlValue && !looksLikeJson(bytes))
       ({ value, problems } = decoders.yamlValue(bytes));
-    } else {
-      const parsed = parseJson(bytes);
-      value = parsed.value;
-      problems = parsed.duplicates.map(
-        (path) => `duplicate field ${JSON.stringify(path)}`,
-      );
-    }
-    if (
-      call.options.fieldValidation === "Strict" &&
-      !contentType.startsWith("application/apply-patch")
-    )
-      call.patchProblems = problems;
-    else this.#judge(call, problems);
-    if (mentionsAlias(bytes)) canonicaliseDocument(value);
-    if (
-      contentType.startsWith("application/apply-patch") &&
-      (typeof value !== "object" || value === null || Array.isArray(value))
-    )
+    else ({ value, problems } = jsonPatchText("apply", bytes, true));
+    this.#judge(call, problems);
+    if (!isJsonObject(value))
       throw errors.badRequest(
         "error decoding YAML: the patch is not an object",
       );
-    return value;
+    return { value: plainNumbers(value), problems };
   }
 
   async deleteOptions(exchange: Exchange, call: Call): Promise<DeleteOptions> {
@@ -194,8 +194,18 @@ export class Bodies {
     const mode = call.options.fieldValidation ?? "Warn";
     if (mode === "Strict")
       throw refusal || errors.badRequest(strictDecodingError(problems));
-    if (mode === "Warn") for (const problem of problems) call.warn(problem);
+    if (mode === "Warn")
+      for (const problem of problems)
+        warningsOf(problem).forEach(call.warn, call);
   }
+}
+
+/** A list of YAML's problems is a warning each. */
+function warningsOf(problem: string): string[] {
+  const [, list] = /yaml: unmarshal errors:\n(.*)$/s.exec(problem) ?? [];
+  return list === undefined
+    ? [problem]
+    : list.split("\n").map((line) => line.trim());
 }
 
 export function mediaType(header: string | undefined): string {
@@ -217,4 +227,37 @@ function looksLikeJson(bytes: Buffer): boolean {
 
 function versionPart(apiVersion: string | undefined): string {
   return (apiVersion ?? "").split("/").at(-1)!;
+}
+
+/** What the reference says before a syntax error; a merge patch that nobody wants checked has no word of its own. */
+const syntaxPrefixes: Readonly<Record<PatchType, string>> = {
+  json: "error decoding patch: ",
+  merge: "error decoding patch: ",
+  strategic: "",
+  apply: "error decoding YAML: ",
+};
+
+function jsonPatchText(
+  type: PatchType,
+  bytes: Buffer,
+  strict: boolean,
+): PatchText {
+  try {
+    const { value, duplicates } = parseJson(bytes);
+    return {
+      value,
+      problems: strict
+        ? duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`)
+        : [],
+    };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw errors.badRequest(
+      strict
+        ? `${syntaxPrefixes[type]}${error.message}`
+        : type === "merge"
+          ? "Invalid JSON Patch"
+          : error.message,
+    );
+  }
 }

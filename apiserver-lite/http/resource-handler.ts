@@ -2,7 +2,6 @@
 // authorization and limits are the filters' (front.ts), connection handling the server's.
 import type { Duplex } from "node:stream";
 import type { Authorizer } from "../../api/contracts.ts";
-import { errors } from "../../api/errors.ts";
 import { schemaFor } from "../../api/schema.ts";
 import { Call } from "../registry/call.ts";
 import { create } from "../registry/create.ts";
@@ -11,7 +10,8 @@ import { remove } from "../registry/delete.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import { get } from "../registry/get.ts";
 import { list } from "../registry/list.ts";
-import { patch, type PatchType } from "../registry/patch.ts";
+import { patch } from "../registry/patch.ts";
+import type { PatchText } from "../registry/patch-text.ts";
 import type { Registry } from "../registry/registry.ts";
 import { patchSubresource, runSubresource } from "../registry/subresource.ts";
 import {
@@ -21,19 +21,21 @@ import {
 } from "../registry/unreadable.ts";
 import { update } from "../registry/update.ts";
 import {
+  addWarnings,
   Answers,
   methodNotAllowed,
   pathNotFound,
   wantsPretty,
   type Asked,
 } from "./answers.ts";
-import { Bodies, mediaType, type BodyDecoders } from "./bodies.ts";
+import { Bodies, type BodyDecoders } from "./bodies.ts";
 import type { ConnectHandler } from "./connect-handler.ts";
 import { connectSubresources, ConnectServing } from "./connect-serving.ts";
 import { Http1Exchange, type Exchange } from "./exchange.ts";
 import { forbidden } from "./forbidden.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
 import type { Negotiator } from "./negotiation.ts";
+import { patchTypeOf, type AskedPatch } from "./patch-types.ts";
 import { writeOptionsOf } from "./write-options.ts";
 import { Representation, type IncludeObject } from "./representation.ts";
 import type { RequestInfo } from "./request-info.ts";
@@ -50,14 +52,6 @@ export interface ResourceHandlerOptions {
   readonly bookmarkIntervalMs: number;
   readonly compress: boolean;
 }
-
-const patchTypes: Readonly<Record<string, PatchType>> = {
-  "application/json-patch+json": "json",
-  "application/merge-patch+json": "merge",
-  "application/strategic-merge-patch+json": "strategic",
-  "application/apply-patch+yaml": "apply",
-  "application/apply-patch+cbor": "apply",
-};
 
 export class ResourceHandler {
   readonly #answers: Answers;
@@ -121,21 +115,6 @@ export class ResourceHandler {
         return this.#connect.serve(exchange, asked, endpoint);
     }
     const { verb } = info;
-    const writes = verb !== "get" && verb !== "list" && verb !== "watch";
-    const call = new Call(registry, {
-      user: asked.user,
-      endpoint,
-      namespace: endpoint.info.namespaced ? info.namespace : "",
-      name: info.name,
-      subresource: info.subresource,
-      query,
-      ...(writes
-        ? {
-            ...writeOptionsOf(query, verb),
-            userAgent: exchange.headers["user-agent"] ?? "",
-          }
-        : {}),
-    });
     const verbs =
       info.subresource === ""
         ? endpoint.info.verbs
@@ -152,7 +131,37 @@ export class ResourceHandler {
         : verb === "create" && !isCollection && info.subresource === ""
     )
       throw methodNotAllowed(endpoint);
-    switch (verb) {
+    const writes = verb !== "get" && verb !== "list" && verb !== "watch";
+    const call = new Call(registry, {
+      user: asked.user,
+      endpoint,
+      namespace: endpoint.info.namespaced ? info.namespace : "",
+      name: info.name,
+      subresource: info.subresource,
+      query,
+      ...(writes
+        ? {
+            ...writeOptionsOf(
+              query,
+              verb,
+              verb === "patch" ? this.#patchType(exchange).type : undefined,
+            ),
+            userAgent: exchange.headers["user-agent"] ?? "",
+          }
+        : {}),
+    });
+    try {
+      return await this.#answer(exchange, asked, call);
+    } catch (error) {
+      addWarnings(asked, call);
+      throw error;
+    }
+  }
+
+  async #answer(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
+    const { info } = asked;
+    const { endpoint } = call;
+    switch (info.verb) {
       case "get": {
         const shown = this.#representation(exchange, asked, endpoint, true);
         if (
@@ -181,7 +190,8 @@ export class ResourceHandler {
       case "list": {
         const shown = this.#representation(exchange, asked, endpoint, true);
         const listed = await list(call);
-        if (endpoint.strategy.computed) warnOf(call, asked);
+        // Lists have no warnings but those of computed resources.
+        if (endpoint.strategy.computed) addWarnings(asked, call);
         const key =
           shown.cacheable && listed.revision > 0
             ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
@@ -381,36 +391,25 @@ export class ResourceHandler {
     );
   }
 
+  #patchType({ headers }: Exchange): AskedPatch {
+    return patchTypeOf(headers["content-type"], this.#bodies.cbor);
+  }
+
   async #patch(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
     const shown = this.#representation(exchange, asked, call.endpoint, true);
-    const contentType = mediaType(exchange.headers["content-type"]);
-    const type = patchTypes[contentType];
-    if (!type || (contentType.endsWith("+cbor") && !this.#bodies.cbor))
-      throw errors.unsupportedMediaType(
-        `the body of the request was in an unknown format - accepted media types include: ${Object.keys(
-          patchTypes,
-        )
-          .filter((name) => !name.endsWith("+cbor") || this.#bodies.cbor)
-          .join(", ")}`,
-      );
-    if (type !== "apply" && call.query.has("force"))
-      throw errors.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
-        {
-          type: "FieldValueForbidden",
-          field: "force",
-          detail: "Forbidden: may not be specified for non-apply patch",
-        },
-      ]);
+    const { type, mediaType } = this.#patchType(exchange);
     const bytes = await this.#bodies.read(exchange);
-    const document = this.#bodies.patchDocument(call, contentType, bytes);
+    let text: PatchText | undefined;
+    const read = (): PatchText =>
+      (text ??= this.#bodies.patchText(call, type, mediaType, bytes));
     if (
       !call.endpoint.isObject(call.subresource) &&
       call.endpoint.strategy.subresources?.[call.subresource]
     ) {
-      const value = await patchSubresource(call, type, document);
+      const value = await patchSubresource(call, type, read);
       return this.#answers.sendValue(exchange, asked, call, shown, 200, value);
     }
-    const { entry, created } = await patch(call, type, document);
+    const { entry, created } = await patch(call, type, read);
     return this.#answers.sendEntry(
       exchange,
       asked,
@@ -455,14 +454,6 @@ export class ResourceHandler {
     if (answer && answer.decision !== "allow")
       throw forbidden(attributes, answer.reason);
   }
-}
-
-/** Lists have no warnings but those of computed resources. */
-function warnOf({ warnings }: Call, { headers }: Asked): void {
-  if (warnings.length > 0)
-    headers["warning"] = warnings
-      .map((text) => `299 - ${JSON.stringify(text)}`)
-      .join(", ");
 }
 
 function deletedStatus(call: Call, uid: string | undefined): object {

@@ -21,15 +21,29 @@ const kinds: Readonly<Record<string, string>> = {
   deletecollection: "DeleteOptions",
 };
 
-/** Throws ApiError 422. */
+/** `patchType` of a PATCH. Throws ApiError 422. */
 export function writeOptionsOf(
   query: URLSearchParams,
   verb: string,
+  patchType?: string,
 ): WriteOptions {
+  // A bare `?dryRun` asks for nothing.
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
-  const problems = dryRunProblems(dryRun);
   const fieldManager = query.get("fieldManager") ?? "";
-  problems.push(...managerProblems(fieldManager));
+  const problems: FieldError[] = [];
+  if (patchType === "apply") {
+    if (fieldManager === "")
+      problems.push(
+        fieldErrors.required("fieldManager", "is required for apply patch"),
+      );
+  } else if (patchType !== undefined && query.has("force"))
+    problems.push(
+      fieldErrors.forbidden(
+        "force",
+        "may not be specified for non-apply patch",
+      ),
+    );
+  problems.push(...managerProblems(fieldManager), ...dryRunProblems(dryRun));
   const validation = query.get("fieldValidation") ?? "";
   if (!["", "Ignore", "Warn", "Strict"].includes(validation))
     problems.push(

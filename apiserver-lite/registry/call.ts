@@ -22,10 +22,25 @@ export interface CallOptions {
   readonly query?: URLSearchParams;
 }
 
+const maxManagerBytes = 128;
+
+/** What can be printed of a user agent up to its first "/"; Node gives the header's bytes as Latin-1. */
+function managerOf(userAgent: string): string {
+  const [agent] = Buffer.from(userAgent, "latin1").toString().split("/", 1);
+  if (/^[\x20-\x7e]*$/.test(agent!)) return agent!.slice(0, maxManagerBytes);
+  let manager = "";
+  for (const character of agent!.replace(
+    /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu,
+    "",
+  )) {
+    if (Buffer.byteLength(manager + character) > maxManagerBytes) break;
+    manager += character;
+  }
+  return manager;
+}
+
 export class Call implements StrategyContext {
   readonly warnings: string[] = [];
-  /** What Strict has against a patch's own text; told together with what it has against the result. */
-  patchProblems: readonly string[] = [];
   readonly user: UserInfo;
   readonly endpoint: Endpoint;
   readonly namespace: string;
@@ -74,6 +89,6 @@ export class Call implements StrategyContext {
   get manager(): string {
     const { fieldManager, userAgent = "" } = this.options;
     if (fieldManager) return fieldManager;
-    return userAgent.split("/", 1)[0]!.slice(0, 128) || "unknown";
+    return managerOf(userAgent) || "unknown";
   }
 }

@@ -7,6 +7,7 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import { validateObjectMeta } from "../resources/object-meta.ts";
 import type { Call } from "./call.ts";
 import type { StoredKind } from "./endpoint.ts";
+import { dedupeOwners } from "./owner-references.ts";
 import { mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
@@ -85,6 +86,7 @@ async function createOnce(
       code: 500,
       message: "resourceVersion should not be set on objects to be created",
     });
+  dedupeOwners(call, body, "");
   setServedDefaults(call, body);
   let object = endpoint.toStored(body);
   setSystemFields(call, object);
@@ -110,6 +112,7 @@ async function createOnce(
     );
     await admit(call, attributes);
     object = attributes.object!;
+    dedupeOwners(call, object, " after mutating admission happens");
     if (call.registry.admission.length > 0) setDefaults(call, object);
     if (!applied) manageFields(call, undefined, object);
     const name = object.metadata.name ?? "";

@@ -1,116 +1,82 @@
 // patch: JSON, merge, strategic merge and apply. The patch is applied to the live object in the served version, decoded
 // like a body (unknown fields), and goes on as an update; after a conflict it is applied again to the newer state.
-import { conformObject, strictDecodingError } from "../../api/codec/json.ts";
+import { conformObject } from "../../api/codec/json.ts";
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { applyPatch } from "../../api/patch/apply.ts";
-import { applyJsonPatch, parseJsonPatch } from "../../api/patch/json-patch.ts";
-import { applyMergePatch } from "../../api/patch/merge-patch.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
-import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
-import { conformPatched } from "./patched-object.ts";
 import { create, storedOf } from "./create.ts";
+import {
+  changeOf,
+  patchOf,
+  type Change,
+  type PatchText,
+  type PatchType,
+} from "./patch-text.ts";
+import { conformPatched } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
 import { mostRecent } from "./versions.ts";
 import { undeclaredFields } from "./undeclared-fields.ts";
 import { resetPathsOf } from "./write.ts";
 
-export type PatchType = "json" | "merge" | "strategic" | "apply";
-
-/** `document`: the parsed patch; it is not changed. Throws ApiError 400, 404, 409, 415, 422. */
+/** `read` gives the patch; what it gives is not changed. Throws ApiError 400, 404, 409, 413, 415, 422. */
 export async function patch(
   call: Call,
   type: PatchType,
-  document: unknown,
+  read: () => PatchText,
 ): Promise<Replaced> {
-  if (type === "apply") return apply(call, document as AnyObject);
-  const change = changeOf(call, type, document);
+  if (type === "apply") return apply(call, read);
+  const { endpoint } = call;
+  const mode = call.options.fieldValidation ?? "Warn";
+  let change: Change | undefined;
   return replace(call, (live) => {
-    const served = call.endpoint.toServed(live.copy());
-    const changed = finish(
-      call,
-      change(served),
-      served,
-      type === "strategic" ? document : undefined,
+    change ??= changeOf(
+      type,
+      read(),
+      mode !== "Ignore",
+      endpoint.schema as PatchSchema | undefined,
     );
+    const served = endpoint.toServed(live.copy());
+    const changed = conformPatched(change.apply(served), change, endpoint, {
+      mode,
+      warn: (problem) => call.warn(problem),
+    });
+    checkIdentity(call, changed);
     return {
-      object: call.endpoint.toStored(changed),
+      object: endpoint.toStored(changed),
       conditional: changed.metadata.resourceVersion !== String(live.revision),
     };
   });
 }
 
-function changeOf(
-  call: Call,
-  type: Exclude<PatchType, "apply">,
-  document: unknown,
-): (object: AnyObject) => AnyObject {
-  switch (type) {
-    case "json": {
-      const parsed = parseJsonPatch(document);
-      refuseUnknown(call, parsed.unknownFields);
-      return (object) => applyJsonPatch(object, parsed);
-    }
-    case "merge":
-      return (object) => applyMergePatch(object, document);
-    case "strategic": {
-      const schema = call.endpoint.schema as PatchSchema | undefined;
-      if (!schema)
-        throw errors.unsupportedMediaType(
-          "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-        );
-      return (object) => applyStrategicMergePatch(object, document, schema);
-    }
-  }
-}
-
-/** Names and shape of a patched object. */
-function finish(
-  call: Call,
-  changed: AnyObject,
-  was: Readonly<AnyObject>,
-  strategicPatch: unknown,
-): AnyObject {
-  const { endpoint } = call;
-  let object = changed;
-  if (endpoint.schema) {
-    object = conformPatched(
-      changed,
-      endpoint.schema,
-      call.options.fieldValidation ?? "Warn",
-      strategicPatch,
-      (problem) => call.warn(problem),
-      call.patchProblems,
-    );
-  }
-  object.metadata ??= { ...was.metadata };
-  object.kind = endpoint.info.kind;
-  object.apiVersion = endpoint.apiVersion;
+/** The object may name what the URL names, and nothing else. Throws ApiError 400. */
+export function checkIdentity(call: Call, object: AnyObject): void {
   const { metadata } = object;
-  if (metadata.name !== was.metadata.name)
+  const { namespaced } = call.endpoint.info;
+  if (namespaced) metadata.namespace ||= call.namespace;
+  if ((metadata.namespace ?? "") !== (namespaced ? call.namespace : "")) {
+    if (namespaced)
+      throw errors.badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    delete metadata.namespace;
+  }
+  if (!metadata.name)
     throw errors.badRequest(
-      `the name of the object (${metadata.name ?? ""}) does not match the name on the URL (${call.name})`,
+      `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`,
     );
-  if ((metadata.namespace ?? "") !== (was.metadata.namespace ?? ""))
+  if (metadata.name !== call.name)
     throw errors.badRequest(
-      "the namespace of the provided object does not match the namespace sent on the request",
+      `the name of the object (${metadata.name}) does not match the name on the URL (${call.name})`,
     );
-  return object;
 }
 
-function refuseUnknown(call: Call, problems: readonly string[]): void {
-  if (problems.length === 0) return;
-  const mode = call.options.fieldValidation ?? "Warn";
-  if (mode === "Strict") throw errors.badRequest(strictDecodingError(problems));
-  if (mode === "Warn") for (const problem of problems) call.warn(problem);
-}
-
-async function apply(call: Call, given: AnyObject): Promise<Replaced> {
+async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
   const { endpoint } = call;
-  requireManager(call);
+  const given = read().value as AnyObject;
   checkTypeMeta(given, endpoint.apiVersion, endpoint.info.kind);
   // The name in the URL stands in for a missing one only when there is an object that has it.
   const named = Boolean(given.metadata?.name);
@@ -210,31 +176,24 @@ function checkApplied(call: Call, given: AnyObject): void {
 }
 
 /** An apply of a Scale owns the parent's replicas. Throws what apply throws. */
-export async function applyScale(call: Call, given: AnyObject): Promise<void> {
+export async function applyScale(
+  call: Call,
+  read: () => PatchText,
+): Promise<void> {
   const { endpoint } = call;
-  requireManager(call);
+  const given = read().value as AnyObject;
   checkTypeMeta(given, "autoscaling/v1", "Scale");
   const { metadata, spec } = given as AnyObject & {
     spec?: { replicas?: unknown };
   };
   const replicas = spec?.replicas;
-  await apply(call, {
+  const parent = {
     apiVersion: endpoint.apiVersion,
     kind: endpoint.info.kind,
     metadata: { ...metadata, name: metadata?.name ?? call.name },
     ...(replicas === undefined ? {} : { spec: { replicas } }),
-  });
-}
-
-function requireManager(call: Call): void {
-  if (call.options.fieldManager) return;
-  throw errors.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
-    {
-      type: "FieldValueRequired",
-      field: "fieldManager",
-      detail: "Required value: is required for apply patch",
-    },
-  ]);
+  };
+  await apply(call, patchOf(parent));
 }
 
 /** An applied configuration says what it is, and it is what the URL says. */

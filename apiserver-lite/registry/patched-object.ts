@@ -1,47 +1,138 @@
 // A patch's result is decoded like a body, but what does not fit is a 422 that shows the patch: the patched object as
-// JSON for JSON and merge patches, the patch itself in the reference's notation for maps for strategic ones.
-import { conform, TypeMismatch } from "../../api/codec/conform.ts";
+// JSON for JSON and merge patches, the patch itself in the reference's notation for maps for strategic ones, which also
+// have words of their own for wrong types.
+import {
+  conform,
+  TypeMismatch,
+  type Conformed,
+} from "../../api/codec/conform.ts";
 import {
   strictDecodingError,
   type FieldValidation,
 } from "../../api/codec/json.ts";
 import { errors, type ApiError } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
-import type { ObjectSchema } from "../../api/schema.ts";
+import { plainNumbers } from "../../api/exact-number.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import {
+  isJsonObject,
+  jsonKind,
+  type JsonObject,
+} from "../../api/patch/json-value.ts";
+import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
+import type { Change } from "./patch-text.ts";
 
-/** `changed` is used up; `textProblems` are those of the patch's own text. `warn` takes the problems in mode Warn. Throws ApiError 422. */
+/** What the object must be. */
+export interface PatchTarget {
+  readonly apiVersion: string;
+  readonly info: { group: string; version: string; kind: string };
+  readonly schema: ObjectSchema | undefined;
+}
+
+/** `changed` is used up. `warn` takes the problems in mode Warn. Throws ApiError 422. */
 export function conformPatched(
-  changed: AnyObject,
-  schema: ObjectSchema,
-  mode: FieldValidation,
-  strategicPatch: unknown,
-  warn: (problem: string) => void,
-  textProblems: readonly string[] = [],
+  changed: unknown,
+  change: Change,
+  target: PatchTarget,
+  { mode, warn }: { mode: FieldValidation; warn: (problem: string) => void },
 ): AnyObject {
   const refuse = (why: string): ApiError =>
     invalidPatch(
-      strategicPatch === undefined
-        ? JSON.stringify(changed)
-        : mapNotation(strategicPatch),
+      change.shown ? mapNotation(change.shown) : JSON.stringify(changed),
       why,
     );
-  let conformed: ReturnType<typeof conform>;
+  if (!isJsonObject(changed))
+    throw refuse(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(changed)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    );
+  let conformed: Pick<Conformed, "object" | "problems">;
   try {
-    conformed = conform(changed, schema, mode !== "Ignore");
+    conformed = decode(changed, change, target, mode !== "Ignore");
   } catch (error) {
-    if (error instanceof TypeMismatch) throw refuse(error.message);
+    if (error instanceof TypeMismatch)
+      throw refuse(change.shown ? wordsForMaps(error) : error.message);
     throw error;
   }
-  const problems = [
-    ...textProblems,
-    ...conformed.problems.map(
-      ({ kind, path }) => `${kind} field ${JSON.stringify(path)}`,
-    ),
-  ];
+  const unknown = conformed.problems.map(
+    ({ kind, path }) => `${kind} field ${JSON.stringify(path)}`,
+  );
+  // The reference patches maps, and what it writes of a map is in the order of the keys.
+  unknown.sort();
+  const problems = [...change.problems, ...unknown];
   if (problems.length > 0 && mode === "Strict")
     throw refuse(strictDecodingError(problems));
-  problems.forEach(warn);
-  return conformed.object as AnyObject;
+  if (mode === "Warn") problems.forEach(warn);
+  const object = conformed.object as AnyObject;
+  object.metadata ??= {} as AnyObject["metadata"];
+  object.kind = target.info.kind;
+  object.apiVersion = target.apiVersion;
+  return object;
+}
+
+function decode(
+  changed: JsonObject,
+  change: Change,
+  { apiVersion, info, schema }: PatchTarget,
+  strict: boolean,
+): Pick<Conformed, "object" | "problems"> {
+  if (!schema)
+    return { object: plainNumbers(changed) as JsonObject, problems: [] };
+  if (change.shown) return conform(plainNumbers(changed), schema, strict);
+  const said = changed as Partial<AnyObject>;
+  // Without a version the reference decodes into its internal type, whose fields have other names.
+  if (!said.apiVersion)
+    return {
+      object: {},
+      problems: Object.keys(changed)
+        .filter((key) => key !== "kind" && key !== "apiVersion")
+        .sort()
+        .map((path) => ({ kind: "unknown", path })),
+    };
+  const kind = said.kind || info.kind;
+  if (said.apiVersion === apiVersion && kind === info.kind)
+    return conform(changed, schema, strict);
+  const { group, version } = parseApiVersion(said.apiVersion);
+  const other = schemaFor(group, version, kind);
+  if (!other)
+    throw new TypeMismatch(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(said.apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+    );
+  conform(changed, other, false);
+  throw new TypeMismatch(
+    `converting (${version}.${kind}) to (${internalPackage(info.group)}.${info.kind}): unknown conversion`,
+  );
+}
+
+/** Where the reference keeps a group's internal types. */
+function internalPackage(group: string): string {
+  if (group === "" || group === "events.k8s.io") return "core";
+  return group === "internal.apiserver.k8s.io"
+    ? "apiserverinternal"
+    : group.split(".")[0]!;
+}
+
+function wordsForMaps({ message, value, type, shape }: TypeMismatch): string {
+  if (shape === undefined) return message;
+  const given = isJsonObject(value)
+    ? "map"
+    : Array.isArray(value)
+      ? "slice"
+      : typeof value === "number"
+        ? Number.isInteger(value)
+          ? "int64"
+          : "float64"
+        : typeof value === "boolean"
+          ? "bool"
+          : typeof value;
+  if (shape === "struct") return `cannot restore struct from: ${given}`;
+  if (shape !== "scalar") return `cannot restore ${shape} from ${given}`;
+  const text = !/^(int|float|bool)/.test(type);
+  const converts =
+    given === "int64"
+      ? !type.startsWith("bool")
+      : given === "float64" && /^(int|float)/.test(type);
+  return converts
+    ? `cannot convert ${given} to ${type}`
+    : `unrecognized type: ${text ? "string" : type}`;
 }
 
 function invalidPatch(shown: string, why: string): ApiError {
@@ -58,7 +149,7 @@ function invalidPatch(shown: string, why: string): ApiError {
 function mapNotation(value: unknown): string {
   if (value === null || value === undefined) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(mapNotation).join(" ")}]`;
-  if (typeof value !== "object") return String(value);
+  if (!isJsonObject(value)) return String(value);
   const fields = Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, inner]) => `${key}:${mapNotation(inner)}`);

@@ -6,15 +6,15 @@ import {
   type AnyObject,
   type GroupVersionResource,
 } from "../../api/object.ts";
-import { applyJsonPatch, parseJsonPatch } from "../../api/patch/json-patch.ts";
-import { applyMergePatch } from "../../api/patch/merge-patch.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
-import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
 import { schemaFor } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import { Call } from "./call.ts";
 import { remove } from "./delete.ts";
-import { applyScale, type PatchType } from "./patch.ts";
+import { applyScale, checkIdentity } from "./patch.ts";
+import { changeOf, type PatchText, type PatchType } from "./patch-text.ts";
+import { conformPatched } from "./patched-object.ts";
 import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
 import { replace } from "./update.ts";
 import { mostRecent } from "./versions.ts";
@@ -46,27 +46,32 @@ export function runSubresource(
 export async function patchSubresource(
   call: Call,
   type: PatchType,
-  document: unknown,
+  read: () => PatchText,
 ): Promise<AnyObject> {
   if (type === "apply" && call.subresource === "scale") {
-    await applyScale(call, document as AnyObject);
+    await applyScale(call, read);
     return runSubresource(call, "get", undefined);
   }
   const current = await runSubresource(call, "get", undefined);
-  const copy = JSON.parse(JSON.stringify(current)) as AnyObject;
-  const changed =
-    type === "json"
-      ? applyJsonPatch(copy, parseJsonPatch(document))
-      : type === "strategic"
-        ? applyStrategicMergePatch(copy, document, schemaOf(copy))
-        : applyMergePatch(copy, document);
+  const copy = copyJson(current) as AnyObject;
+  // What the handler returned: the parent's kind or one of its own.
+  const { apiVersion, kind } = copy as { apiVersion: string; kind: string };
+  const { group, version } = parseApiVersion(apiVersion);
+  const schema = schemaFor(group, version, kind);
+  const mode = call.options.fieldValidation ?? "Warn";
+  const change = changeOf(
+    type === "apply" ? "merge" : type,
+    read(),
+    mode !== "Ignore",
+    (schema as PatchSchema | undefined) ?? { type: "json" },
+  );
+  const target = { apiVersion, info: { group, version, kind }, schema };
+  const changed = conformPatched(change.apply(copy), change, target, {
+    mode,
+    warn: (problem) => call.warn(problem),
+  });
+  checkIdentity(call, changed);
   return runSubresource(call, "update", changed);
-}
-
-/** Of what the handler returned: the parent's kind or one of its own. */
-function schemaOf(object: AnyObject): PatchSchema {
-  const { group, version } = parseApiVersion(object.apiVersion ?? "");
-  return schemaFor(group, version, object.kind ?? "") ?? { type: "json" };
 }
 
 function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {

@@ -2,15 +2,16 @@
 //
 // `produce` makes the new object (a private copy, stored version) from the live entry. When another write comes between,
 // it is asked again, unless the new object named a resourceVersion: then the caller gets 409.
-import { errors } from "../../api/errors.ts";
+import { ApiError, errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { copyJson, equalJson } from "../../api/patch/json-value.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import { validateObjectMetaUpdate } from "../resources/object-meta.ts";
+import { validateReplacedMeta } from "../resources/object-meta.ts";
 import type { Call } from "./call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
 import type { StoredKind } from "./endpoint.ts";
+import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "./versions.ts";
 import {
@@ -36,6 +37,8 @@ export interface Replacement {
   readonly object: AnyObject;
   /** The caller named the version it changed: no retry. */
   readonly conditional: boolean;
+  /** The object must have this one (PUT). */
+  readonly uid?: string | undefined;
   /** managedFields are already right (server-side apply). */
   readonly applied?: boolean;
   /** Skips strategy and validation: the registry's own changes (finalize, deletion marks). */
@@ -71,33 +74,26 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
     if (metadata.resourceVersion) throw errors.stale(endpoint.info, call.name);
     return { entry: await create(call, body), created: true };
   }
+  dedupeOwners(call, body, "");
   setServedDefaults(call, body);
   const object = endpoint.toStored(body);
-  if (
-    !metadata.resourceVersion &&
-    endpoint.strategy.allowUnconditionalUpdate === false
-  ) {
-    refuseProblems(call, call.name, [
-      {
-        type: "FieldValueInvalid",
-        field: "metadata.resourceVersion",
-        detail: "Invalid value: 0x0: must be specified for an update",
-      },
-    ]);
-  }
-  // "0" asks for nothing, as no version does.
-  if (
-    metadata.resourceVersion === "0" &&
-    endpoint.strategy.allowUnconditionalUpdate !== false
-  )
-    delete metadata.resourceVersion;
-  if (metadata.resourceVersion)
-    return replace(call, () => ({ object, conditional: true }));
+  if (namesVersion(object))
+    return replace(call, () => ({
+      object,
+      conditional: true,
+      uid: metadata.uid,
+    }));
   const text = JSON.stringify(object);
   return replace(call, () => ({
     object: JSON.parse(text) as AnyObject,
     conditional: false,
+    uid: metadata.uid,
   }));
+}
+
+/** "0" asks for nothing, as no version does. */
+function namesVersion({ metadata }: Readonly<AnyObject>): boolean {
+  return Boolean(metadata.resourceVersion) && metadata.resourceVersion !== "0";
 }
 
 /** See the header. Throws ApiError 404, 409, 422. */
@@ -112,7 +108,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
     if (!live) throw missing(call);
     const replacement = await produce(live);
     const { object, conditional } = replacement;
-    checkPreconditions(call, object, live);
+    checkPreconditions(call, replacement, live);
     object.metadata.resourceVersion = String(live.revision);
     const taken = { prepared: false };
     let failed = true;
@@ -157,11 +153,11 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
 
 function checkPreconditions(
   call: Call,
-  object: AnyObject,
+  { object, uid, trusted }: Replacement,
   live: CacheEntry,
 ): void {
-  const { info } = call.endpoint;
-  const { uid, resourceVersion } = object.metadata;
+  const { info, strategy } = call.endpoint;
+  const { resourceVersion } = object.metadata;
   const liveUid = live.raw.metadata.uid;
   if (uid && liveUid && uid !== liveUid)
     throw errors.conflict(
@@ -169,17 +165,28 @@ function checkPreconditions(
       call.name,
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${liveUid}`,
     );
-  if (resourceVersion && resourceVersion !== String(live.revision)) {
-    if (!/^[0-9]+$/.test(resourceVersion))
-      refuseProblems(call, call.name, [
-        {
-          type: "FieldValueInvalid",
-          field: "metadata.resourceVersion",
-          detail: `Invalid value: ${JSON.stringify(resourceVersion)}: must be a number`,
-        },
-      ]);
-    throw errors.stale(info, call.name);
+  if (!namesVersion(object)) {
+    if (!trusted && strategy.allowUnconditionalUpdate === false)
+      throw errors.invalid(
+        { group: info.group, kind: info.resource },
+        call.name,
+        [
+          {
+            type: "FieldValueInvalid",
+            field: "metadata.resourceVersion",
+            detail: "Invalid value: 0x0: must be specified for an update",
+          },
+        ],
+      );
+    return;
   }
+  if (resourceVersion === String(live.revision)) return;
+  if (!/^[0-9]+$/.test(resourceVersion!))
+    throw new ApiError({
+      code: 500,
+      message: `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`,
+    });
+  throw errors.stale(info, call.name);
 }
 
 /** Undefined: another write came first. */
@@ -235,11 +242,12 @@ async function prepare(
   const attributes = admissionAttributes(call, "UPDATE", object, old);
   await admit(call, attributes);
   object = attributes.object!;
+  dedupeOwners(call, object, " after mutating admission happens");
   if (call.registry.admission.length > 0) setDefaults(call, object);
   countGeneration(call, object, old);
   if (!applied) manageFields(call, old, object);
   refuseProblems(call, call.name, [
-    ...validateObjectMetaUpdate(object, old),
+    ...validateReplacedMeta(object, old, endpoint.info.namespaced),
     ...validateChange(call, object, old),
   ]);
   await validateAdmission(call, attributes);
@@ -265,25 +273,14 @@ function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
   const next = object.metadata;
   const was = old.metadata;
   next.name ||= was.name;
-  if (was.uid) next.uid = was.uid;
-  keep("creationTimestamp");
-  keep("deletionTimestamp");
-  keep("deletionGracePeriodSeconds");
-  keep("generation");
-  if (next.selfLink !== undefined) delete next.selfLink;
-
-  function keep(
-    field:
-      | "creationTimestamp"
-      | "deletionTimestamp"
-      | "deletionGracePeriodSeconds"
-      | "generation",
-  ): void {
-    if (was[field] === undefined) {
-      // Deleting costs an object its shape, also when there is nothing to delete.
-      if (next[field] !== undefined) delete next[field];
-    } else next[field] = was[field] as never;
-  }
+  next.uid ||= was.uid;
+  if (was.creationTimestamp) next.creationTimestamp = was.creationTimestamp;
+  if (was.deletionTimestamp) next.deletionTimestamp = was.deletionTimestamp;
+  if (was.deletionGracePeriodSeconds !== undefined)
+    next.deletionGracePeriodSeconds ??= was.deletionGracePeriodSeconds;
+  if (was.generation !== undefined) next.generation = was.generation;
+  // Deleting costs an object its shape, also when there is nothing to delete.
+  else if (next.generation !== undefined) delete next.generation;
 }
 
 /** An update of /status changes status and metadata only. */

@@ -1,11 +1,16 @@
 // Validation of metadata, the same for every kind: names, labels, annotations, owners, finalizers. Called by the
 // registry on every create and update, after the strategy's preparation and before its own validation.
 import type { FieldError } from "../../api/errors.ts";
-import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
+import {
+  fieldErrors,
+  invalidEach,
+  shownValue,
+} from "../../api/field-errors.ts";
 import {
   dnsLabelProblems,
   dnsSubdomainProblems,
   nameRule,
+  pathSegmentProblems,
   qualifiedNameProblems,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../api/object.ts";
@@ -222,7 +227,25 @@ const immutableMeta = [
   "deletionGracePeriodSeconds",
 ] as const;
 
-/** What an update must not change. Run in addition to `validateObjectMeta`. */
+/**
+ * All problems of the metadata of an object about to be replaced: in the order and as often as the reference finds them,
+ * whose kinds nearly all check both a second time.
+ */
+export function validateReplacedMeta(
+  object: Readonly<KubeObject>,
+  old: Readonly<KubeObject>,
+  namespaced: boolean,
+): FieldError[] {
+  const whole = validateObjectMeta(object, {
+    namespaced,
+    validateName: pathSegmentProblems,
+  });
+  const change = validateObjectMetaUpdate(object, old);
+  if (whole.length > 0) change.push(...checkedParts(object.metadata));
+  return [...whole, ...change, ...change, ...whole];
+}
+
+/** What an update must not change. */
 export function validateObjectMetaUpdate(
   object: Readonly<KubeObject>,
   old: Readonly<KubeObject>,
@@ -245,6 +268,15 @@ export function validateObjectMetaUpdate(
       );
     }
   }
+  if (!meta.resourceVersion) {
+    problems.push(
+      fieldErrors.invalid(
+        "metadata.resourceVersion",
+        meta.resourceVersion ?? "",
+        "must be specified for an update",
+      ),
+    );
+  }
   if ((meta.generation ?? 0) < (was.generation ?? 0)) {
     problems.push(
       fieldErrors.invalid(
@@ -255,24 +287,24 @@ export function validateObjectMetaUpdate(
     );
   }
   for (const name of immutableMeta) {
-    if (!sameValue(meta[name], was[name])) {
-      problems.push(
-        fieldErrors.invalid(
-          `metadata.${name}`,
-          meta[name] ?? null,
-          "field is immutable",
-        ),
-      );
-    }
-  }
-  if (!meta.resourceVersion) {
-    problems.push(
-      fieldErrors.invalid(
-        "metadata.resourceVersion",
-        meta.resourceVersion ?? "",
-        "must be specified for an update",
-      ),
-    );
+    if (sameValue(meta[name], was[name])) continue;
+    problems.push({
+      type: "FieldValueInvalid",
+      field: `metadata.${name}`,
+      detail: `Invalid value: ${name.endsWith("Timestamp") ? goTime(meta[name] as string) : shownValue(meta[name])}: field is immutable`,
+    });
   }
   return problems;
+}
+
+/** A time as the reference prints it in such texts. */
+const goTime = (time: string | undefined): string =>
+  time ? `${time.replace("T", " ").replace("Z", "")} +0000 UTC` : '"null"';
+
+function checkedParts(meta: Readonly<KubeObject["metadata"]>): FieldError[] {
+  return [
+    ...labels("metadata.labels", meta.labels),
+    ...validateAnnotations(meta.annotations),
+    ...validateOwners(meta.ownerReferences ?? []),
+  ];
 }

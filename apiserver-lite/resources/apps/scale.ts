@@ -118,7 +118,7 @@ export function scaleSubresource(resource: {
           throw errors.stale(resource, request.name);
         if (uid && uid !== object.metadata.uid) {
           throw errors.conflict(
-            resource,
+            { ...resource, resource: `${resource.resource}/scale` },
             request.name,
             `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${object.metadata.uid ?? ""}`,
           );

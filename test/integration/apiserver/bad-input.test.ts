@@ -98,8 +98,8 @@ test.each<
   [
     "too many operations",
     "PATCH",
-    `${configMaps}/kept`,
-    Array(10_001).fill({ op: "test", path: "/kind", value: "ConfigMap" }),
+    "/api/v1/namespaces/default",
+    Array(10_001).fill({ op: "test", path: "/kind", value: "Namespace" }),
     jsonPatch,
     413,
     "RequestEntityTooLarge",

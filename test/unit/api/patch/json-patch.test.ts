@@ -77,6 +77,21 @@ test.each([
     ],
     {},
   ],
+  ["replace missing", {}, [{ op: "replace", path: "/a", value: 1 }], { a: 1 }],
+  ["copy missing", {}, [{ op: "copy", from: "/a", path: "/b" }], { b: null }],
+  [
+    "leading zero",
+    { a: [1, 2] },
+    [{ op: "remove", path: "/a/01" }],
+    { a: [1] },
+  ],
+  [
+    "whole by text",
+    { a: 1 },
+    [{ op: "replace", path: "", value: "" }],
+    { a: 1 },
+  ],
+  ["no operations", { a: 1 }, null, { a: 1 }],
   ["escape order", { "~1": 1 }, [{ op: "remove", path: "/~01" }], {}],
 ])("%s", (_, document, patch, expected) => {
   const before = JSON.stringify(document);
@@ -86,11 +101,9 @@ test.each([
 
 test.each([
   ["remove missing", {}, [{ op: "remove", path: "/a" }]],
-  ["replace missing", {}, [{ op: "replace", path: "/a", value: 1 }]],
   ["add below missing", {}, [{ op: "add", path: "/a/b", value: 1 }]],
   ["index too big", { a: [] }, [{ op: "add", path: "/a/1", value: 1 }]],
   ["no index", { a: [] }, [{ op: "add", path: "/a/x", value: 1 }]],
-  ["leading zero", { a: [1, 2] }, [{ op: "remove", path: "/a/01" }]],
   ["test fails", { a: 1 }, [{ op: "test", path: "/a", value: "1" }]],
   [
     "move into itself",
@@ -100,6 +113,8 @@ test.each([
   ["unknown op", {}, [{ op: "frob", path: "/a" }]],
   ["no path", {}, [{ op: "add", value: 1 }]],
   ["relative path", {}, [{ op: "add", path: "a", value: 1 }]],
+  ["add the whole", {}, [{ op: "add", path: "", value: {} }]],
+  ["test without value", {}, [{ op: "test", path: "/a" }]],
   ["through a scalar", { a: "text" }, [{ op: "add", path: "/a/0", value: 1 }]],
   ["inherited", {}, [{ op: "remove", path: "/constructor" }]],
   [
@@ -114,7 +129,7 @@ test.each([
   expect(codeOf(() => apply(document, patch))).toBe(422),
 );
 
-test.each([[{}], [null], ["x"], [[1]], [["op"]]])("%j is 400", (patch) =>
+test.each([[{}], ["x"], [[{ op: 1 }]], [[1]], [["op"]]])("%j is 400", (patch) =>
   expect(codeOf(() => apply({}, patch))).toBe(400),
 );
 

@@ -1,0 +1,51 @@
+// A number of a JSON text whose writing tells more than its value: 3.0 is no integer, 1e3 a quantity of its own, and
+// digits beyond 2^53 are lost in a double. Readers make one only for such numbers, all others stay plain; decoding into
+// a type turns every one into what the type holds, so that stored objects have none.
+export class ExactNumber {
+  constructor(
+    /** As JSON writes it. */
+    readonly text: string,
+  ) {}
+
+  /** The nearest double. */
+  valueOf(): number {
+    return Number(this.text);
+  }
+
+  toJSON(): number {
+    return Number(this.text);
+  }
+}
+
+/** Integers of 64 bits are kept as doubles: never one that a reader of 64 bits could not hold. */
+export const maxInt64 = 2 ** 63 - 1024;
+
+/** The integer that a JSON number is, undefined for fractions, exponents and what does not fit into that many bits. */
+export function integerOf(value: unknown, bits: 32 | 64): number | undefined {
+  if (value instanceof ExactNumber) {
+    if (!/^-?[0-9]+$/.test(value.text)) return undefined;
+    const exact = BigInt(value.text);
+    if (BigInt.asIntN(bits, exact) !== exact) return undefined;
+    return Math.min(Number(exact), maxInt64);
+  }
+  if (typeof value !== "number") return undefined;
+  if (bits === 32) return (value | 0) === value ? value : undefined;
+  return Number.isSafeInteger(value)
+    ? value
+    : Number.isInteger(value) && Math.abs(value) <= 2 ** 63
+      ? Math.min(value, maxInt64)
+      : undefined;
+}
+
+/** The tree with doubles for exact numbers, changed in place. */
+export function plainNumbers(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof ExactNumber) return Number(value.text);
+  const tree = value as Record<string, unknown>;
+  for (const key in tree) {
+    const inner = tree[key];
+    if (typeof inner === "object" && inner !== null)
+      tree[key] = plainNumbers(inner);
+  }
+  return tree;
+}

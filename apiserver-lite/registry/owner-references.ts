@@ -1,0 +1,26 @@
+// Owners named twice are told once: the repetition goes, with a warning.
+import type { AnyObject } from "../../api/object.ts";
+import { equalJson } from "../../api/patch/json-value.ts";
+import type { Call } from "./call.ts";
+
+/** `when`: "" for what the request says, " after mutating admission happens" for what became of it. */
+export function dedupeOwners(
+  call: Call,
+  { metadata }: AnyObject,
+  when: "" | " after mutating admission happens",
+): void {
+  const owners = metadata.ownerReferences;
+  if (!owners || owners.length < 2) return;
+  const kept = owners.filter(
+    (owner, index) =>
+      owners.findIndex((other) => equalJson(other, owner)) === index,
+  );
+  if (kept.length === owners.length) return;
+  const uids = owners
+    .filter((owner) => !kept.includes(owner))
+    .map(({ uid }) => uid);
+  metadata.ownerReferences = kept;
+  call.warn(
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(", ")}`,
+  );
+}
