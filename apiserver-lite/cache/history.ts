@@ -27,7 +27,7 @@ export class HistoryBudget {
 }
 
 /** What an event takes besides bytes: itself, its entry, their keys and Buffers. */
-const perEventBytes = 400;
+const perEventBytes = 700;
 
 export class History {
   #events: CacheEvent[] = [];
