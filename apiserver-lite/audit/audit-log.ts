@@ -1,26 +1,22 @@
-// --audit-log-path: one line an event, into a file (rotated by size) or to standard output. In the blocking modes a line is
-// written before the request goes on; in batch mode lines are buffered, and dropped beyond the buffer.
+// --audit-log-path: one line an event, into a file or to standard output. A file that grows too large is renamed with
+// the time in its name; old ones are compressed if that is asked for, and go when they are too many or too old.
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { gzip } from "node:zlib";
 import type { Logger } from "pino";
-import type { Clock, Timer } from "../../api/clock.ts";
-import type { AuditEvent, AuditSink } from "./auditor.ts";
+import type { Clock } from "../../api/clock.ts";
+import type { AuditEvent, AuditSink } from "./audit-event.ts";
 
 export interface AuditLogOptions {
   /** "-": standard output. */
   readonly path: string;
-  readonly batch: boolean;
   readonly legacy: boolean;
-  /** Events, batch mode. */
-  readonly bufferSize: number;
-  readonly batchSize: number;
-  readonly batchWaitMs: number;
-  /** 0: never rotated. */
   readonly maxBytes: number;
   /** 0: all are kept. */
   readonly maxBackups: number;
   /** 0: for ever. */
   readonly maxAgeMs: number;
+  readonly compress: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -28,70 +24,34 @@ export interface AuditLogOptions {
 export class AuditLog implements AuditSink {
   #file: number;
   #bytes = 0;
-  #buffer: string[] = [];
-  #dropped = 0;
-  #timer: Timer | undefined;
-  /** The timer is set for the next turn. */
-  #urgent = false;
+  #compressing: Promise<void> = Promise.resolve();
 
   /** Throws when the file can't be opened. */
   constructor(private readonly options: AuditLogOptions) {
     this.#file = this.#open();
   }
 
-  write(event: AuditEvent): void {
-    const { legacy, batch, bufferSize, batchSize, batchWaitMs, clock } =
-      this.options;
-    const line = `${legacy ? legacyLine(event) : JSON.stringify(event)}\n`;
-    if (!batch) return this.#append(line);
-    if (this.#buffer.length >= bufferSize) {
-      this.#dropped++;
-      return;
-    }
-    this.#buffer.push(line);
-    // Not within the request: what has come by the next turn is one write.
-    const full = this.#buffer.length >= batchSize;
-    if (full && !this.#urgent) {
-      this.#urgent = true;
-      this.#timer?.cancel();
-      this.#timer = clock.after(0, () => this.#flush());
-    } else this.#timer ??= clock.after(batchWaitMs, () => this.#flush());
-  }
-
-  close(): void {
-    this.#flush();
-    if (this.#file > 2) fs.closeSync(this.#file);
-  }
-
-  #flush(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#urgent = false;
-    if (this.#buffer.length > 0) this.#append(this.#buffer.join(""));
-    this.#buffer = [];
-    if (this.#dropped > 0)
-      this.options.logger.error(
-        { events: this.#dropped },
-        "the audit buffer was full; events are lost",
-      );
-    this.#dropped = 0;
-  }
-
-  #append(text: string): void {
+  write(events: readonly AuditEvent[]): boolean {
+    const { legacy, maxBytes, logger } = this.options;
+    const text = events
+      .map((event) => `${legacy ? legacyLine(event) : JSON.stringify(event)}\n`)
+      .join("");
     try {
       const bytes = Buffer.from(text);
-      const { maxBytes } = this.options;
-      if (
-        maxBytes > 0 &&
-        this.#bytes > 0 &&
-        this.#bytes + bytes.length > maxBytes
-      )
+      if (this.#bytes > 0 && this.#bytes + bytes.length > maxBytes)
         this.#rotate();
       fs.writeSync(this.#file, bytes);
       this.#bytes += bytes.length;
+      return true;
     } catch (error) {
-      this.options.logger.error({ err: error }, "can't write the audit log");
+      logger.error({ err: error }, "can't write the audit log");
+      return false;
     }
+  }
+
+  async close(): Promise<void> {
+    if (this.#file > 2) fs.closeSync(this.#file);
+    await this.#compressing;
   }
 
   #open(): number {
@@ -105,41 +65,95 @@ export class AuditLog implements AuditSink {
   #rotate(): void {
     if (this.options.path === "-") return;
     const { dir, name, ext } = path.parse(this.options.path);
-    const nowMs = this.options.clock.now();
-    const stamp = new Date(nowMs)
+    const stamp = new Date(this.options.clock.now())
       .toISOString()
       .slice(0, 23)
       .replaceAll(":", "-");
+    const backup = path.join(dir, `${name}-${stamp}${ext}`);
     fs.closeSync(this.#file);
-    fs.renameSync(this.options.path, path.join(dir, `${name}-${stamp}${ext}`));
+    fs.renameSync(this.options.path, backup);
     this.#file = this.#open();
-    const { maxBackups, maxAgeMs } = this.options;
+    this.#removeOld();
+    if (this.options.compress)
+      this.#compressing = this.#compressing.then(() => this.#compress(backup));
+  }
+
+  #removeOld(): void {
+    const { dir, name, ext } = path.parse(this.options.path);
+    const { maxBackups, maxAgeMs, clock } = this.options;
+    const stamped = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}$/;
     const backups = fs
       .readdirSync(dir || ".")
-      .filter(
-        (file) =>
-          file.startsWith(`${name}-`) &&
-          file.endsWith(ext) &&
-          /^\d{4}-\d\d-\d\dT[\d.-]+$/.test(
-            file.slice(name.length + 1, file.length - ext.length),
-          ),
-      )
+      .filter((file) => {
+        const plain = file.replace(/\.gz$/, "");
+        return (
+          plain.startsWith(`${name}-`) &&
+          plain.endsWith(ext) &&
+          stamped.test(plain.slice(name.length + 1, plain.length - ext.length))
+        );
+      })
       .sort()
       .reverse();
     for (const [index, file] of backups.entries()) {
       const full = path.join(dir, file);
       const tooMany = maxBackups > 0 && index >= maxBackups;
       const tooOld =
-        maxAgeMs > 0 && fs.statSync(full).mtimeMs < nowMs - maxAgeMs;
-      if (tooMany || tooOld) fs.rmSync(full);
+        maxAgeMs > 0 && fs.statSync(full).mtimeMs < clock.now() - maxAgeMs;
+      if (tooMany || tooOld) fs.rmSync(full, { force: true });
+    }
+  }
+
+  async #compress(file: string): Promise<void> {
+    try {
+      const bytes = await fs.promises.readFile(file);
+      const packed = await new Promise<Buffer>((resolve, reject) =>
+        gzip(bytes, (error, result) =>
+          error ? reject(error) : resolve(result),
+        ),
+      );
+      await fs.promises.writeFile(`${file}.gz`, packed, { mode: 0o600 });
+      await fs.promises.rm(file, { force: true });
+      this.#removeOld();
+    } catch (error) {
+      // It may have been one too many by now.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+        this.options.logger.warn(
+          { err: error, file },
+          "can't compress an old audit log",
+        );
     }
   }
 }
 
+interface LegacyUser {
+  username?: string;
+  groups?: readonly string[];
+}
+
 function legacyLine(event: AuditEvent): string {
-  const user = event.user as { username: string; groups: readonly string[] };
-  const groups = user.groups.map((group) => JSON.stringify(group)).join(",");
+  const user = event.user as LegacyUser;
+  const as = event.impersonatedUser as LegacyUser | undefined;
   const ref = (event.objectRef ?? {}) as { namespace?: string };
-  const status = event.responseStatus as { code: number } | undefined;
-  return `${event.stageTimestamp} AUDIT: id=${JSON.stringify(event.auditID)} stage=${JSON.stringify(event.stage)} ip=${JSON.stringify(event.sourceIPs[0] ?? "")} method=${JSON.stringify(event.verb)} user=${JSON.stringify(user.username)} groups=${JSON.stringify(groups)} as="<self>" asgroups="<lookup>" user-agent=${JSON.stringify(event.userAgent ?? "")} namespace=${JSON.stringify(ref.namespace ?? "<none>")} uri=${JSON.stringify(event.requestURI)} response="${status?.code ?? "<deferred>"}"`;
+  const status = event.responseStatus as { code?: number } | undefined;
+  const quoted = (groups: readonly string[]): string =>
+    groups.map((group) => JSON.stringify(group)).join(",");
+  const fields = {
+    id: event.auditID,
+    stage: event.stage,
+    ip: event.sourceIPs[0] ?? "<unknown>",
+    method: event.verb,
+    user: user.username || "<none>",
+    groups: user.groups?.length ? quoted(user.groups) : "<none>",
+    as: as?.username || "<self>",
+    asgroups: as?.groups?.length ? quoted(as.groups) : "<lookup>",
+    "user-agent": event.userAgent ?? "",
+    namespace: ref.namespace || "<none>",
+    uri: event.requestURI,
+    response: status?.code ? String(status.code) : "<deferred>",
+  };
+  const text = Object.entries(fields)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(" ");
+  const time = event.requestReceivedTimestamp.replace(/\.?0*Z$/, "Z");
+  return `${time} AUDIT: ${text}`;
 }

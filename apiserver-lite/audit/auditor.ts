@@ -1,123 +1,249 @@
-// What is told of each request: one event a stage, in the form of audit.k8s.io/v1. Bodies are not recorded yet: the levels
-// Request and RequestResponse tell what Metadata does. The calls of this process's own parts are not audited.
+// What is told of each request: one event a stage. From level Request on the decoded body is told, from RequestResponse
+// on the answer as well, both as JSON whatever their encoding was. The calls of this process's own parts are not audited.
 import { formatMicroTime, type Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
+import type { AnyObject } from "../../api/object.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { isLongRunning } from "../http/deadline.ts";
 import type { RequestInfo } from "../http/request-info.ts";
-import { auditDecision, type AuditPolicy, type AuditStage } from "./policy.ts";
-
-export interface AuditSink {
-  /** One event. Must not throw. */
-  write(event: AuditEvent): void;
-}
-
-export interface AuditEvent {
-  readonly kind: "Event";
-  readonly apiVersion: "audit.k8s.io/v1";
-  readonly level: string;
-  readonly auditID: string;
-  readonly stage: AuditStage;
-  readonly requestURI: string;
-  readonly verb: string;
-  readonly user: object;
-  readonly impersonatedUser?: object;
-  readonly sourceIPs: readonly string[];
-  readonly userAgent?: string;
-  readonly objectRef?: object;
-  readonly responseStatus?: object;
-  readonly requestReceivedTimestamp: string;
-  readonly stageTimestamp: string;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-/** One request's. */
-export interface AuditTrail {
-  annotate(name: string, value: string): void;
-  stage(stage: AuditStage, status?: number): void;
-}
+import {
+  answerOf,
+  isStatus,
+  patchOf,
+  statusShown,
+  withDefaults,
+  withoutManagedFields,
+} from "./audit-body.ts";
+import type { AuditEvent, AuditSink } from "./audit-event.ts";
+import {
+  auditDecision,
+  reaches,
+  type AuditDecision,
+  type AuditPolicy,
+  type AuditStage,
+} from "./policy.ts";
 
 export interface AuditedRequest {
   readonly exchange: Exchange;
   readonly auditId: string;
   readonly info: RequestInfo;
-  readonly user: UserInfo;
-  /** Who asked to be `user`. */
-  readonly original: UserInfo;
+  /** Undefined: authentication failed. */
+  readonly user: UserInfo | undefined;
+}
+
+/** For the metrics. */
+export interface AuditCounts {
+  events: number;
+  /** Requests refused because their event could not be recorded. */
+  rejected: number;
+  /** Requests by level. */
+  readonly levels: Map<string, number>;
 }
 
 export class Auditor {
+  readonly counts: AuditCounts = { events: 0, rejected: 0, levels: new Map() };
+
   constructor(
     private readonly policy: AuditPolicy,
     private readonly sink: AuditSink,
     private readonly clock: Clock,
   ) {}
 
-  /** Undefined when the policy does not want to know of it. Tells that the request was received. */
+  /** Undefined when the policy does not want to know of it. */
   begin(request: AuditedRequest): AuditTrail | undefined {
-    const { info, user, original } = request;
-    const { level, omits } = auditDecision(this.policy, info, original);
-    if (level === "None") return undefined;
-    const receivedMs = this.clock.now();
-    const annotations: Record<string, string> = {};
-    const { headers, url, peer } = request.exchange;
-    const constant = {
-      kind: "Event",
-      apiVersion: "audit.k8s.io/v1",
-      level,
-      auditID: request.auditId,
-    } as const;
-    const asked = {
-      requestURI: url,
-      verb: info.verb,
-      user: shownUser(original),
-      ...(user === original ? {} : { impersonatedUser: shownUser(user) }),
-      sourceIPs: sourceIps(headers, peer.remoteAddress),
-      ...(headers["user-agent"] ? { userAgent: headers["user-agent"] } : {}),
-      ...(info.resourceRequest ? { objectRef: objectRef(info) } : {}),
-    };
-    const trail: AuditTrail = {
-      annotate: (name, value) => void (annotations[name] = value),
-      stage: (stage, status = 0) => {
-        if (omits(stage)) return;
-        this.sink.write({
-          ...constant,
-          stage,
-          ...asked,
-          ...(status > 0
-            ? { responseStatus: { metadata: {}, code: status } }
-            : {}),
-          requestReceivedTimestamp: formatMicroTime(receivedMs),
-          stageTimestamp: formatMicroTime(this.clock.now()),
-          ...(Object.keys(annotations).length > 0
-            ? { annotations: { ...annotations } }
-            : {}),
-        });
-      },
-    };
-    trail.stage("RequestReceived");
-    return trail;
+    const decision = auditDecision(this.policy, request.info, request.user);
+    const { levels } = this.counts;
+    levels.set(decision.level, (levels.get(decision.level) ?? 0) + 1);
+    if (decision.level === "None") return undefined;
+    return new AuditTrail(request, decision, this.clock, (event) => {
+      this.counts.events++;
+      return this.sink.write([event]);
+    });
+  }
+
+  close(): void | Promise<void> {
+    return this.sink.close();
   }
 }
 
-function shownUser({ name, uid, groups, extra }: UserInfo): object {
+const maxUserAgent = 1024;
+const streams = new Set(["proxy", "log", "exec", "attach", "portforward"]);
+
+/** One request's. */
+export class AuditTrail {
+  /** An answer's beginning is told as well. */
+  longRunning: boolean;
+  readonly #asked: Pick<
+    AuditEvent,
+    "requestURI" | "verb" | "user" | "sourceIPs"
+  > & { agent: string };
+  readonly #ref: Record<string, string> | undefined;
+  readonly #receivedMs: number;
+  readonly #annotations: Record<string, string> = {};
+  #impersonated: object | undefined;
+  #requestObject: unknown;
+  #responseObject: unknown;
+  #status: object | undefined;
+
+  constructor(
+    private readonly request: AuditedRequest,
+    private readonly decision: AuditDecision,
+    private readonly clock: Clock,
+    private readonly send: (event: AuditEvent) => boolean | Promise<boolean>,
+  ) {
+    const { exchange, info, user } = request;
+    const { headers, url, peer } = exchange;
+    this.longRunning = isLongRunning(info);
+    this.#receivedMs = clock.now();
+    const agent = headers["user-agent"] ?? "";
+    this.#asked = {
+      requestURI: url,
+      verb: info.verb,
+      user: shownUser(user),
+      sourceIPs: sourceIps(headers, peer.remoteAddress),
+      agent:
+        agent.length > maxUserAgent
+          ? `${agent.slice(0, maxUserAgent)}...TRUNCATED`
+          : agent,
+    };
+    this.#ref = info.resourceRequest ? objectRef(info) : undefined;
+  }
+
+  annotate(name: string, value: string): void {
+    this.#annotations[name] ??= value;
+  }
+
+  impersonated(user: UserInfo): void {
+    this.#impersonated = shownUser(user);
+  }
+
+  /** The decoded body of a write. It is copied. */
+  received(body: AnyObject): void {
+    const ref = this.#ref;
+    const { metadata } = body;
+    if (ref && metadata) {
+      ref["namespace"] ||= metadata.namespace ?? "";
+      ref["name"] ||= metadata.name ?? "";
+      ref["uid"] ||= metadata.uid ?? "";
+      ref["resourceVersion"] ||= metadata.resourceVersion ?? "";
+    }
+    if (reaches(this.decision.level, "Request"))
+      this.#requestObject = this.#shown(withDefaults(body));
+  }
+
+  /** A patch, as it came. */
+  receivedPatch(body: Buffer, contentType: string): void {
+    if (reaches(this.decision.level, "Request"))
+      this.#requestObject = patchOf(body, contentType);
+  }
+
+  /** Must the body of an answer with this status be kept for `answered`? */
+  wantsAnswer(status: number): boolean {
+    const { verb, subresource } = this.request.info;
+    if (status >= 400) return true;
+    if (verb === "watch" || streams.has(subresource)) return false;
+    // Those may answer with a Status.
+    const brief =
+      verb === "delete" || (verb === "create" && subresource !== "");
+    return brief || reaches(this.decision.level, "RequestResponse");
+  }
+
+  answered(
+    status: number,
+    body?: Uint8Array | string,
+    contentType = "",
+    encoding = "",
+  ): void {
+    this.#status = { metadata: {}, code: status };
+    const answer =
+      body && body.length > 0
+        ? answerOf(body, contentType, encoding)
+        : undefined;
+    if (!answer) return;
+    if (isStatus(answer)) this.#status = statusShown(answer, status);
+    if (reaches(this.decision.level, "RequestResponse"))
+      this.#responseObject = this.#shown(answer);
+  }
+
+  panicked(message: string): void {
+    this.#status = {
+      metadata: {},
+      status: "Failure",
+      message: `APIServer panic'd: ${message}`,
+      reason: "InternalError",
+      code: 500,
+    };
+  }
+
+  /** False: it could not be recorded. */
+  stage(stage: AuditStage): boolean | Promise<boolean> {
+    if (this.decision.omits(stage)) return true;
+    const { agent, requestURI, verb, user, sourceIPs } = this.#asked;
+    const nowMs =
+      stage === "RequestReceived" ? this.#receivedMs : this.clock.now();
+    return this.send({
+      kind: "Event",
+      apiVersion: "audit.k8s.io/v1",
+      level: this.decision.level,
+      auditID: this.request.auditId,
+      stage,
+      requestURI,
+      verb,
+      user,
+      ...(this.#impersonated ? { impersonatedUser: this.#impersonated } : {}),
+      sourceIPs,
+      ...(agent ? { userAgent: agent } : {}),
+      ...(this.#ref ? { objectRef: given(this.#ref) } : {}),
+      ...(this.#status ? { responseStatus: this.#status } : {}),
+      ...(this.#requestObject === undefined
+        ? {}
+        : { requestObject: this.#requestObject }),
+      ...(this.#responseObject === undefined
+        ? {}
+        : { responseObject: this.#responseObject }),
+      requestReceivedTimestamp: formatMicroTime(this.#receivedMs),
+      stageTimestamp: formatMicroTime(nowMs),
+      ...(Object.keys(this.#annotations).length > 0
+        ? { annotations: { ...this.#annotations } }
+        : {}),
+    });
+  }
+
+  #shown(object: AnyObject): AnyObject {
+    return this.decision.omitManagedFields
+      ? withoutManagedFields(object)
+      : object;
+  }
+}
+
+function shownUser(user: UserInfo | undefined): object {
+  if (!user) return {};
+  const { name, uid, groups, extra } = user;
   return {
     username: name,
     ...(uid ? { uid } : {}),
-    groups,
+    ...(groups.length > 0 ? { groups } : {}),
     ...(extra && Object.keys(extra).length > 0 ? { extra } : {}),
   };
 }
 
-function objectRef(info: RequestInfo): object {
+function objectRef(info: RequestInfo): Record<string, string> {
   const { resource, namespace, name, group, version, subresource } = info;
+  // In the order of the reference's fields.
   return {
     resource,
-    ...(namespace ? { namespace } : {}),
-    ...(name ? { name } : {}),
-    ...(group ? { apiGroup: group } : {}),
+    namespace,
+    name,
+    uid: "",
+    apiGroup: group,
     apiVersion: version,
-    ...(subresource ? { subresource } : {}),
+    resourceVersion: "",
+    subresource,
   };
+}
+
+function given(ref: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(Object.entries(ref).filter(([, value]) => value));
 }
 
 /** As the request's way tells, the peer last. */

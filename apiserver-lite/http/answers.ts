@@ -4,6 +4,7 @@ import type { Writable } from "node:stream";
 import { gzip } from "node:zlib";
 import { ApiError } from "../../api/errors.ts";
 import type { UserInfo } from "../../api/contracts.ts";
+import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "../registry/call.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
@@ -25,6 +26,8 @@ export interface Asked {
   /** Headers every answer has: audit id, flow control. */
   readonly headers: OutgoingHttpHeaders;
   readonly signal: () => AbortSignal;
+  /** Undefined when the request is not audited. */
+  readonly trail?: AuditTrail | undefined;
 }
 
 const gzipThresholdBytes = 128 * 1024;

@@ -11,6 +11,7 @@ import type {
   UserInfo,
 } from "../../api/contracts.ts";
 import { ApiError, errors } from "../../api/errors.ts";
+import { AuditedExchange } from "../audit/audited-exchange.ts";
 import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import type { RequestAuthenticator } from "../authentication/authenticator.ts";
 import { allottedMs, isLongRunning, within } from "./deadline.ts";
@@ -83,14 +84,9 @@ export class Front {
     let release: (() => void) | undefined;
     let trail: AuditTrail | undefined;
     const { observe } = this.options;
+    let panic: string | undefined;
     try {
-      const audit = exchange.headers["audit-id"];
-      headers["audit-id"] =
-        typeof audit === "string" &&
-        audit.length <= 64 &&
-        /^[\x21-\x7e]+$/.test(audit)
-          ? audit
-          : randomUUID();
+      headers["audit-id"] = auditIdOf(exchange);
       const { options } = this;
       if (options.strictTransportSecurity)
         headers["strict-transport-security"] = options.strictTransportSecurity;
@@ -107,17 +103,17 @@ export class Front {
         this.#cors(exchange, headers)
       )
         return;
-      const asked = await this.#ask(
-        exchange.method,
-        exchange.url,
-        exchange.headers,
-        exchange,
-        headers,
-        as,
-      );
-      info = asked.info;
+      const who = await this.#identify(exchange, headers, as);
+      info = who.info;
+      trail = who.trail;
+      if (trail) {
+        exchange = new AuditedExchange(exchange, trail);
+        const stored = trail.stage("RequestReceived");
+        if (!(stored instanceof Promise ? await stored : stored))
+          return this.#refuseUnrecorded(exchange, headers);
+      }
+      const asked = await this.#ask(exchange, headers, who);
       if (!as) {
-        trail = this.#trail(exchange, asked);
         const flow = options.flows?.classify(asked.user, info);
         if (flow) Object.assign(headers, flow);
       }
@@ -126,7 +122,7 @@ export class Front {
       const limitMs = longRunning
         ? 0
         : allottedMs(asked.query, options.requestTimeoutMs);
-      if (!as) await this.#authorize(asked, trail);
+      if (!as) await this.#authorize(asked);
       const handler =
         this.#exact.get(info.path) ??
         (info.resourceRequest ? undefined : this.#prefixHandler(info.path));
@@ -137,16 +133,13 @@ export class Front {
           : Promise.reject(this.#unknownPath(info.path));
       if (running) await (longRunning ? running : within(running, limitMs));
     } catch (error) {
+      if (error instanceof Unauthenticated)
+        exchange = error.audited(exchange) ?? exchange;
+      else if (!(error instanceof ApiError)) panic = textOf(error);
       this.#fail(exchange, headers, error);
     } finally {
       release?.();
-      if (trail && info) {
-        if (isLongRunning(info) && exchange.started && !exchange.closed) {
-          const { stage } = trail;
-          stage("ResponseStarted", exchange.status);
-          exchange.onClose(() => stage("ResponseComplete", exchange.status));
-        } else trail.stage("ResponseComplete", exchange.status);
-      }
+      if (trail) this.#complete(exchange, trail, panic);
       if (observe && info)
         observe.finished(info, exchange.method, exchange.status, startedMs);
     }
@@ -158,28 +151,29 @@ export class Front {
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
-    const headers: OutgoingHttpHeaders = {};
+    const headers: OutgoingHttpHeaders = {
+      "audit-id": auditIdOf(exchange),
+    };
     let trail: AuditTrail | undefined;
     try {
-      const asked = await this.#ask(
-        exchange.method,
-        exchange.url,
-        exchange.headers,
-        exchange,
-        headers,
-      );
-      headers["audit-id"] = randomUUID();
-      trail = this.#trail(exchange, asked);
-      await this.#authorize(asked, trail);
+      const who = await this.#identify(exchange, headers);
+      trail = who.trail;
+      const stored = trail?.stage("RequestReceived") ?? true;
+      if (!(stored instanceof Promise ? await stored : stored))
+        throw errors.internal("failed to store audit event");
+      const asked = await this.#ask(exchange, headers, who);
+      await this.#authorize(asked);
       await this.options.resources.upgrade(exchange, asked, socket, head);
-      trail?.stage("ResponseStarted", 101);
-      const { stage } = trail ?? {};
-      if (stage) exchange.onClose(() => stage("ResponseComplete", 101));
+      if (!trail) return;
+      const { ended } = this.#upgraded(trail, 101);
+      exchange.onClose(ended);
     } catch (error) {
       const { status, body } = this.#statusOf(error);
-      trail?.stage("ResponseComplete", status);
-      if (socket.destroyed) return;
       const bytes = jsonFormat.encode(body);
+      if (error instanceof Unauthenticated)
+        error.trail?.answered(status, bytes, "application/json");
+      if (trail) this.#upgraded(trail, status, bytes).ended();
+      if (socket.destroyed) return;
       socket.end(
         Buffer.concat([
           Buffer.from(
@@ -191,14 +185,52 @@ export class Front {
     }
   }
 
-  async #ask(
-    method: string,
-    url: string,
-    requestHeaders: Exchange["headers"],
+  #upgraded(
+    trail: AuditTrail,
+    status: number,
+    body?: Buffer,
+  ): { ended: () => void } {
+    trail.answered(status, body, "application/json");
+    if (trail.longRunning) void trail.stage("ResponseStarted");
+    return { ended: () => void trail.stage("ResponseComplete") };
+  }
+
+  /** The last stage: now, or when a long-running answer ends. */
+  #complete(
+    exchange: Exchange,
+    trail: AuditTrail,
+    panic: string | undefined,
+  ): void {
+    if (panic !== undefined) {
+      trail.panicked(panic);
+      void trail.stage("Panic");
+    } else if (trail.longRunning && exchange.started && !exchange.closed)
+      exchange.onClose(() => void trail.stage("ResponseComplete"));
+    else void trail.stage("ResponseComplete");
+  }
+
+  #refuseUnrecorded(exchange: Exchange, headers: OutgoingHttpHeaders): void {
+    const { auditor } = this.options;
+    if (auditor) auditor.counts.rejected++;
+    exchange.respond(
+      500,
+      {
+        ...headers,
+        "content-type": "text/plain; charset=utf-8",
+        "x-content-type-options": "nosniff",
+      },
+      `Internal Server Error: ${JSON.stringify(exchange.url)}: failed to store audit event\n`,
+    );
+    exchange.body.resume();
+  }
+
+  /** What is asked for, and by whom. Throws ApiError 400, 401. */
+  async #identify(
     exchange: Exchange,
     headers: OutgoingHttpHeaders,
     as?: UserInfo,
-  ): Promise<Asked> {
+  ): Promise<Identified> {
+    const { method, url } = exchange;
     const mark = url.indexOf("?");
     const path = mark < 0 ? url : url.slice(0, mark);
     const rawQuery = mark < 0 ? "" : url.slice(mark + 1);
@@ -208,14 +240,34 @@ export class Front {
     } catch {
       throw errors.badRequest("malformed percent-encoding in the path");
     }
-    const original = as ?? (await this.#authenticate(exchange, path));
+    if (as) return { info, rawQuery, original: as, trail: undefined };
+    const begin = (user: UserInfo | undefined): AuditTrail | undefined =>
+      this.options.auditor?.begin({
+        exchange,
+        auditId: String(headers["audit-id"]),
+        info,
+        user,
+      });
+    const original = await this.#authenticate(exchange, path);
+    if (!original) throw new Unauthenticated(begin(undefined));
+    return { info, rawQuery, original, trail: begin(original) };
+  }
+
+  async #ask(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    { info, rawQuery, original, trail }: Identified,
+  ): Promise<Asked> {
+    const requestHeaders = exchange.headers;
     let user = original;
     if (
       requestHeaders["impersonate-user"] !== undefined ||
       requestHeaders["impersonate-group"] !== undefined ||
       requestHeaders["impersonate-uid"] !== undefined
-    )
+    ) {
       user = await impersonate(user, exchange, this.options.authorizer);
+      trail?.impersonated(user);
+    }
     return {
       info,
       query: rawQuery === "" ? emptyQuery() : new URLSearchParams(rawQuery),
@@ -223,6 +275,7 @@ export class Front {
       user,
       original,
       headers,
+      trail,
       signal: () => {
         const controller = new AbortController();
         exchange.onClose(() => controller.abort());
@@ -231,7 +284,11 @@ export class Front {
     };
   }
 
-  async #authenticate(exchange: Exchange, path: string): Promise<UserInfo> {
+  /** Undefined: it is not known who asks. */
+  async #authenticate(
+    exchange: Exchange,
+    path: string,
+  ): Promise<UserInfo | undefined> {
     const { authenticators, anonymous } = this.options;
     const request = {
       headers: exchange.headers,
@@ -251,25 +308,10 @@ export class Front {
         refused = true;
       }
     }
-    if (refused || !anonymous) throw errors.unauthorized();
-    return anonymousUser;
+    return refused || !anonymous ? undefined : anonymousUser;
   }
 
-  #trail(exchange: Exchange, asked: Asked): AuditTrail | undefined {
-    const { info, user, original, headers } = asked;
-    return this.options.auditor?.begin({
-      exchange,
-      auditId: String(headers["audit-id"]),
-      info,
-      user,
-      original,
-    });
-  }
-
-  async #authorize(
-    { info, user, query }: Asked,
-    trail?: AuditTrail,
-  ): Promise<void> {
+  async #authorize({ info, user, query, trail }: Asked): Promise<void> {
     const { authorizer } = this.options;
     if (!authorizer) return;
     const attributes: AccessAttributes = {
@@ -341,9 +383,7 @@ export class Front {
         { err: error },
         "a request failed unexpectedly",
       );
-    const shown =
-      known ??
-      errors.internal(error instanceof Error ? error.message : String(error));
+    const shown = known ?? errors.internal(textOf(error));
     return { status: shown.code, body: shown.status, headers: shown.headers };
   }
 
@@ -396,6 +436,41 @@ export class Front {
       exchange.destroy();
     }
   }
+}
+
+interface Identified {
+  readonly info: RequestInfo;
+  readonly rawQuery: string;
+  readonly original: UserInfo;
+  readonly trail: AuditTrail | undefined;
+}
+
+/** 401. The one event of such a request is told when it is answered. */
+class Unauthenticated extends ApiError {
+  constructor(readonly trail: AuditTrail | undefined) {
+    super(errors.unauthorized().status);
+  }
+
+  audited(exchange: Exchange): Exchange | undefined {
+    const { trail } = this;
+    if (!trail) return undefined;
+    trail.longRunning = true;
+    return new AuditedExchange(exchange, trail);
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The client's, when it is one. */
+function auditIdOf({ headers }: Exchange): string {
+  const given = headers["audit-id"];
+  return typeof given === "string" &&
+    given.length <= 64 &&
+    /^[\x21-\x7e]+$/.test(given)
+    ? given
+    : randomUUID();
 }
 
 /** Asked for until the very end. */

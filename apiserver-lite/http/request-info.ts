@@ -70,7 +70,7 @@ export function parseRequest(
   const rest = parts.length > at + 3 ? `/${parts.slice(at + 3).join("/")}` : "";
   if (resource === "namespaces" && group === "" && namespace === "" && name)
     namespace = name;
-  let verb = verbs[method] ?? method.toLowerCase();
+  let verb = verbs[method] ?? "";
   if (watchPath) verb = "watch";
   else if (name === "") {
     if (verb === "get") verb = asksWatch(query) ? "watch" : "list";

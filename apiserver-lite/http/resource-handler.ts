@@ -139,6 +139,7 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
       query,
+      trail: asked.trail,
       ...(writes
         ? {
             ...writeOptionsOf(
@@ -303,6 +304,7 @@ export class ResourceHandler {
         sub.apiVersion ?? endpoint.apiVersion,
         sub.kind,
       );
+      asked.trail?.received(body);
       return this.#answers.sendValue(
         exchange,
         asked,
@@ -320,6 +322,7 @@ export class ResourceHandler {
       endpoint.apiVersion,
       endpoint.info.kind,
     );
+    asked.trail?.received(body);
     const { virtual } = endpoint.strategy;
     if (virtual)
       return this.#answers.sendValue(
@@ -363,6 +366,7 @@ export class ResourceHandler {
         sub.apiVersion ?? endpoint.apiVersion,
         sub.kind,
       );
+      asked.trail?.received(body);
       return this.#answers.sendValue(
         exchange,
         asked,
@@ -380,6 +384,7 @@ export class ResourceHandler {
       endpoint.apiVersion,
       endpoint.info.kind,
     );
+    asked.trail?.received(body);
     const { entry, created } = await update(call, body);
     return this.#answers.sendEntry(
       exchange,
@@ -399,6 +404,7 @@ export class ResourceHandler {
     const shown = this.#representation(exchange, asked, call.endpoint, true);
     const { type, mediaType } = this.#patchType(exchange);
     const bytes = await this.#bodies.read(exchange);
+    asked.trail?.receivedPatch(bytes, mediaType);
     let text: PatchText | undefined;
     const read = (): PatchText =>
       (text ??= this.#bodies.patchText(call, type, mediaType, bytes));

@@ -3,6 +3,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
+import type { AuditTrail } from "../audit/auditor.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Registry } from "./registry.ts";
 import type { StrategyContext } from "./strategy.ts";
@@ -20,6 +21,8 @@ export interface CallOptions {
   readonly fieldValidation?: FieldValidation;
   readonly force?: boolean;
   readonly query?: URLSearchParams;
+  /** Undefined when the request is not audited. */
+  readonly trail?: Pick<AuditTrail, "annotate"> | undefined;
 }
 
 const maxManagerBytes = 128;
@@ -83,6 +86,10 @@ export class Call implements StrategyContext {
 
   warn(text: string): void {
     if (!this.warnings.includes(text)) this.warnings.push(text);
+  }
+
+  annotate(name: string, value: string): void {
+    this.options.trail?.annotate(name, value);
   }
 
   /** `fieldManager`, or the user agent up to its first "/". */

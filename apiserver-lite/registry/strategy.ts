@@ -30,6 +30,8 @@ export interface StrategyContext {
   ): readonly Readonly<AnyObject>[];
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
+  /** Tells the audit log. */
+  annotate(name: string, value: string): void;
 }
 
 export interface ResourceStrategy {

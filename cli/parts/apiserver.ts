@@ -174,7 +174,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   );
   const audit = await createAudit(values, clock, logger);
   const server: ApiServer = createApiServer({
-    ...(audit ? { auditor: audit.auditor } : {}),
+    ...(audit ? { auditor: audit } : {}),
     store,
     logger,
     clock,
@@ -323,7 +323,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     },
     async stop() {
       await server.stop();
-      audit?.close();
+      await audit?.close();
     },
   };
 }

@@ -1,64 +1,166 @@
-// The audit log from its options. Without a policy nothing is recorded, as with the reference.
+// The audit log and webhook from their options. Without a policy nothing is recorded, as with the reference.
+import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
+import { AuditBatch } from "../../apiserver-lite/audit/audit-batch.ts";
+import type { AuditSink } from "../../apiserver-lite/audit/audit-event.ts";
 import { AuditLog } from "../../apiserver-lite/audit/audit-log.ts";
+import {
+  allOf,
+  lenient,
+  truncating,
+} from "../../apiserver-lite/audit/audit-sinks.ts";
+import { AuditWebhook } from "../../apiserver-lite/audit/audit-webhook.ts";
 import { Auditor } from "../../apiserver-lite/audit/auditor.ts";
-import { checkAuditPolicy } from "../../apiserver-lite/audit/policy.ts";
+import {
+  checkAuditPolicy,
+  type AuditPolicy,
+} from "../../apiserver-lite/audit/policy.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import { readOptionFile } from "./agent-certificate.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const MEGABYTE = 1024 * 1024;
-
-export interface AuditPart {
-  readonly auditor: Auditor;
-  close(): void;
-}
+/** Without --audit-log-maxsize. */
+const DEFAULT_MAX_MEGABYTES = 100;
 
 export async function createAudit(
   values: OptionValues,
   clock: Clock,
   logger: Logger,
-): Promise<AuditPart | undefined> {
+): Promise<Auditor | undefined> {
+  const policy = await readPolicy(values);
   const file = values.optionalText("audit-log-path");
-  if (!file) return undefined;
-  const policyFile = values.optionalText("audit-policy-file");
-  if (!policyFile) {
-    logger.warn(
-      "No audit policy file provided, no events will be recorded for log backend",
-    );
+  const webhook = values.optionalText("audit-webhook-config-file");
+  if (!policy) {
+    for (const [name, given] of [
+      ["log", file],
+      ["webhook", webhook],
+    ])
+      if (given)
+        logger.warn(
+          `No audit policy file provided, no events will be recorded for ${name} backend`,
+        );
     return undefined;
   }
-  const text = readOptionFile("audit-policy-file", policyFile);
+  const sinks: AuditSink[] = [];
+  if (file) sinks.push(logSink(file, values, clock, logger));
+  if (webhook) sinks.push(await webhookSink(webhook, values, clock, logger));
+  return sinks.length > 0
+    ? new Auditor(policy, allOf(sinks), clock)
+    : undefined;
+}
+
+async function readPolicy(
+  values: OptionValues,
+): Promise<AuditPolicy | undefined> {
+  const file = values.optionalText("audit-policy-file");
+  if (!file) return undefined;
+  const text = readOptionFile("audit-policy-file", file);
   const { parseYamlBody } = await import("../../api/codec/yaml.ts");
-  let policy;
   try {
-    policy = checkAuditPolicy(parseYamlBody(Buffer.from(text)).value);
+    return checkAuditPolicy(parseYamlBody(Buffer.from(text)).value);
   } catch (error) {
     throw new UsageError(
-      `--audit-policy-file: ${policyFile}: ${(error as Error).message}`,
+      `loading audit policy file: ${(error as Error).message}: from file ${file}`,
     );
   }
-  let log: AuditLog;
+}
+
+function logSink(
+  file: string,
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): AuditSink {
+  const megabytes = values.number("audit-log-maxsize") || DEFAULT_MAX_MEGABYTES;
   try {
-    log = new AuditLog({
+    const log = new AuditLog({
       path: file,
-      batch: values.text("audit-log-mode") === "batch",
       legacy: values.text("audit-log-format") === "legacy",
-      bufferSize: values.number("audit-log-batch-buffer-size"),
-      batchSize: values.number("audit-log-batch-max-size"),
-      batchWaitMs: values.isSet("audit-log-batch-max-wait")
-        ? values.number("audit-log-batch-max-wait")
-        : 0,
-      maxBytes: values.number("audit-log-maxsize") * MEGABYTE,
+      maxBytes: megabytes * MEGABYTE,
       maxBackups: values.number("audit-log-maxbackup"),
       maxAgeMs: values.number("audit-log-maxage") * DAY_MS,
+      compress: values.flag("audit-log-compress"),
       clock,
       logger,
     });
+    return truncated(
+      "log",
+      inMode("log", log, values, clock, logger),
+      values,
+      logger,
+    );
   } catch (error) {
     throw new UsageError(`--audit-log-path: ${(error as Error).message}`);
   }
-  return { auditor: new Auditor(policy, log, clock), close: () => log.close() };
+}
+
+async function webhookSink(
+  file: string,
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): Promise<AuditSink> {
+  const { parseKubeconfig } = await import("../../client/kubeconfig.ts");
+  const text = readOptionFile("audit-webhook-config-file", file);
+  let connection;
+  try {
+    connection = await parseKubeconfig(text, path.dirname(file));
+  } catch (error) {
+    throw new UsageError(
+      `initializing audit webhook: ${(error as Error).message}`,
+    );
+  }
+  const webhook = new AuditWebhook({
+    connection,
+    initialBackoffMs: values.number("audit-webhook-initial-backoff"),
+    clock,
+    logger,
+  });
+  const cut = truncated("webhook", webhook, values, logger);
+  return inMode("webhook", cut, values, clock, logger);
+}
+
+/** The mode's buffer, or none. */
+function inMode(
+  name: "log" | "webhook",
+  sink: AuditSink,
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): AuditSink {
+  const mode = values.text(`audit-${name}-mode`);
+  if (mode === "blocking-strict") return sink;
+  if (mode === "blocking") return lenient(sink);
+  const of = (option: string): number =>
+    values.number(`audit-${name}-batch-${option}`);
+  return new AuditBatch(sink, {
+    bufferSize: of("buffer-size"),
+    maxBatchSize: of("max-size"),
+    maxWaitMs: of("max-wait"),
+    throttle: values.flag(`audit-${name}-batch-throttle-enable`)
+      ? {
+          qps: of("throttle-qps") || 10,
+          burst: of("throttle-burst") || 15,
+        }
+      : undefined,
+    clock,
+    logger,
+  });
+}
+
+function truncated(
+  name: "log" | "webhook",
+  sink: AuditSink,
+  values: OptionValues,
+  logger: Logger,
+): AuditSink {
+  if (!values.flag(`audit-${name}-truncate-enabled`)) return sink;
+  return truncating(sink, {
+    maxEventBytes: values.number(`audit-${name}-truncate-max-event-size`),
+    maxBatchBytes: values.number(`audit-${name}-truncate-max-batch-size`),
+    logger,
+  });
 }

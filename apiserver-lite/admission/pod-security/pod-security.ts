@@ -1,4 +1,5 @@
-// PodSecurity: a namespace's labels say which level its pods must keep to (enforce), and which makes a warning (warn).
+// PodSecurity: a namespace's labels say which level its pods must keep to (enforce), and which makes a warning (warn) or
+// is told to the audit log (audit).
 // Workload resources are only warned about. Default: privileged.
 import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
@@ -31,6 +32,18 @@ export const podSecurity: AdmissionPlugin = {
       context.read("", "namespaces", "", namespace)?.metadata.labels ?? {};
     const enforced = levelOf(labels, "enforce");
     const warned = levelOf(labels, "warn");
+    if (isPod)
+      context.annotate(
+        `${PREFIX}enforce-policy`,
+        `${enforced}:${versionOf(labels, "enforce")}`,
+      );
+    const audited = levelOf(labels, "audit");
+    const told = podViolations(pod, audited);
+    if (told.length > 0 && !(isPod && isUnchanged(attributes, pod)))
+      context.annotate(
+        `${PREFIX}audit-violations`,
+        `would violate PodSecurity ${JSON.stringify(`${audited}:${versionOf(labels, "audit")}`)}: ${text(told)}`,
+      );
     const broken = isPod ? podViolations(pod, enforced) : [];
     if (broken.length > 0 && !isUnchanged(attributes, pod)) {
       throw errors.forbidden(

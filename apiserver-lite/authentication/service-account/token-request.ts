@@ -91,6 +91,10 @@ export function createTokenSubresource(
         nbf: nowSeconds,
         sub: serviceAccountUserName(request.namespace, account.metadata.name),
       };
+      context.annotate(
+        "authentication.kubernetes.io/issued-credential-id",
+        `JTI=${claims.jti}`,
+      );
       return {
         kind: "TokenRequest",
         apiVersion: "authentication.k8s.io/v1",

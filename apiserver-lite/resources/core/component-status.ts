@@ -18,6 +18,7 @@ export function createComponentStatusStrategy(
   return {
     computed: async (context, name) => {
       context.warn(warning);
+      context.annotate("k8s.io/deprecated", "true");
       return Promise.all(
         checks
           .filter((check) => name === undefined || check.name === name)

@@ -1,6 +1,8 @@
 // The audit log: which requests the policy records, the events' form, stages of watches, refused and impersonated
 // requests, buffering and rotation.
 import * as fs from "node:fs";
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import pino from "pino";
 import { systemClock } from "../../../api/clock.ts";
@@ -8,10 +10,14 @@ import {
   AuditLog,
   type AuditLogOptions,
 } from "../../../apiserver-lite/audit/audit-log.ts";
+import { AuditBatch } from "../../../apiserver-lite/audit/audit-batch.ts";
+import type { AuditEvent } from "../../../apiserver-lite/audit/audit-event.ts";
 import {
-  Auditor,
-  type AuditEvent,
-} from "../../../apiserver-lite/audit/auditor.ts";
+  lenient,
+  truncating,
+} from "../../../apiserver-lite/audit/audit-sinks.ts";
+import { AuditWebhook } from "../../../apiserver-lite/audit/audit-webhook.ts";
+import { Auditor } from "../../../apiserver-lite/audit/auditor.ts";
 import {
   auditDecision,
   checkAuditPolicy,
@@ -24,12 +30,15 @@ import {
   configMap,
   configMaps,
   startTestServer,
+  type Json,
   type TestServer,
 } from "./support.ts";
 
 const tempDirectory = useTempDirectories();
 const servers: TestServer[] = [];
+const stops: (() => void)[] = [];
 afterEach(async () => {
+  for (const stop of stops.splice(0)) stop();
   for (const server of servers.splice(0)) await server.stop();
 });
 
@@ -49,7 +58,10 @@ async function start(
   const events: AuditEvent[] = [];
   const auditor = new Auditor(
     policyOf(rules, omitStages),
-    { write: (event) => void events.push(event) },
+    {
+      write: (told) => events.push(...told) > 0,
+      close: () => undefined,
+    },
     systemClock,
   );
   const server = await startTestServer({ auditor, ...parts });
@@ -91,6 +103,7 @@ it("tells each stage of a request in the reference's form", async () => {
     objectRef: {
       resource: "configmaps",
       namespace: "default",
+      name: "a",
       apiVersion: "v1",
     },
     responseStatus: { metadata: {}, code: 201 },
@@ -171,7 +184,10 @@ it.each<[AuditRule, string, boolean]>([
     true,
   ],
   [
-    { level: "Metadata", resources: [{ resourceNames: ["q"] }] },
+    {
+      level: "Metadata",
+      resources: [{ resources: ["pods"], resourceNames: ["q"] }],
+    },
     "GET /api/v1/namespaces/a/pods/p",
     false,
   ],
@@ -191,30 +207,252 @@ it.each<[AuditRule, string, boolean]>([
   expect(level).toBe(matches ? "Metadata" : "None");
 });
 
-it.each([
+it.each<[object, string | RegExp]>([
   [{}, /is not an audit.k8s.io\/v1 Policy/],
   [{ kind: "Policy", apiVersion: "audit.k8s.io/v1", rules: [] }, /0 rules/],
-  [
-    {
-      kind: "Policy",
-      apiVersion: "audit.k8s.io/v1",
-      rules: [{ level: "Everything" }],
-    },
-    /rules\[0\]\.level: Unsupported value: "Everything"/,
-  ],
+  ...(
+    [
+      [
+        [{ level: "Everything" }, {}],
+        '[rules[0].level: Unsupported value: "Everything": supported values: "Metadata", "None", "Request", "RequestResponse", rules[1].level: Required value]',
+      ],
+      [
+        [{ level: "None", nonResourceURLs: ["x", "/a*b"], namespaces: ["n"] }],
+        `[rules[0].nonResourceURLs[0]: Invalid value: "x": non-resource URL rules must begin with a '/' character, rules[0].nonResourceURLs[1]: Invalid value: "/a*b": non-resource URL wildcards '*' must be the final character of the rule, rules[0].nonResourceURLs: Invalid value: ["x","/a*b"]: rules cannot apply to both regular resources and non-resource URLs]`,
+      ],
+      [
+        [{ level: "None", omitStages: ["Now"] }],
+        'rules[0].omitStages[0]: Invalid value: "Now": allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic',
+      ],
+      [
+        [{ level: "None", resources: [{ resourceNames: ["n"] }] }],
+        'rules[0].resources.resourceNames: Invalid value: ["n"]: using resourceNames requires at least one resource',
+      ],
+    ] as const
+  ).map(
+    ([rules, text]) =>
+      [{ kind: "Policy", apiVersion: "audit.k8s.io/v1", rules }, text] as [
+        object,
+        string,
+      ],
+  ),
 ])("refuses the policy %j", (document, message) => {
   expect(() => checkAuditPolicy(document)).toThrow(message);
+});
+
+describe("bodies", () => {
+  const body = (events: readonly AuditEvent[], stage = "ResponseComplete") =>
+    events.findLast((event) => event.stage === stage) as Json;
+
+  it("are told from their levels on, whatever their encoding was", async () => {
+    const { call, events } = await start([
+      { level: "Request", verbs: ["patch"] },
+      { level: "RequestResponse", omitManagedFields: true },
+    ]);
+    await call(
+      "POST",
+      configMaps,
+      "metadata: {generateName: g-}\ndata: {a: b}\n",
+      {
+        "content-type": "application/yaml",
+        accept: "application/vnd.kubernetes.protobuf",
+      },
+    );
+    expect(body(events).requestObject).toEqual({
+      kind: "ConfigMap",
+      apiVersion: "v1",
+      metadata: { generateName: "g-" },
+      data: { a: "b" },
+    });
+    const { responseObject, objectRef } = body(events);
+    expect(objectRef.name).toBeUndefined();
+    expect(responseObject.metadata.name).toMatch(/^g-/);
+    expect(responseObject.metadata.managedFields).toBeUndefined();
+    expect(body(events, "RequestReceived").requestObject).toBeUndefined();
+    const name = responseObject.metadata.name as string;
+    await call("PATCH", `${configMaps}/${name}`, '{"data":{"c":"d"}}', {
+      "content-type": "application/merge-patch+json",
+    });
+    expect(body(events)).toMatchObject({
+      requestObject: { data: { c: "d" } },
+      responseStatus: { code: 200 },
+    });
+    expect(body(events).responseObject).toBeUndefined();
+    await call("GET", `${configMaps}?limit=1`, undefined, {
+      accept: "application/json;as=Table;g=meta.k8s.io;v=v1",
+    });
+    expect(body(events).responseObject).toMatchObject({
+      kind: "Table",
+      rows: [{ object: { metadata: { name } } }],
+    });
+    await call("GET", "/version");
+    expect(body(events).responseObject).toBeUndefined();
+    await call("DELETE", `${configMaps}/${name}`);
+    expect(body(events).responseStatus).toMatchObject({
+      status: "Success",
+      details: { name, kind: "configmaps" },
+      code: 200,
+    });
+  });
+
+  it("of long lists and refusals are told as well", async () => {
+    const { call, events } = await start([
+      { level: "Metadata", verbs: ["get"] },
+      { level: "RequestResponse" },
+    ]);
+    const text = "x".repeat(50_000);
+    for (const name of ["a", "b", "c"])
+      await call("POST", configMaps, configMap(name, { data: { text } }));
+    const listed = await call("GET", configMaps);
+    await eventually(() => body(events).verb === "list");
+    expect(body(events).responseObject).toEqual(listed.body);
+    await call("GET", `${configMaps}/missing`);
+    expect(body(events)).toMatchObject({
+      level: "Metadata",
+      responseStatus: {
+        status: "Failure",
+        reason: "NotFound",
+        message: 'configmaps "missing" not found',
+        code: 404,
+      },
+    });
+    expect(body(events).responseObject).toBeUndefined();
+  });
+});
+
+it("tells of requests nobody could be found for, once", async () => {
+  const { call, events } = await start([{ level: "Metadata" }], undefined, {
+    anonymous: false,
+  });
+  await call("GET", "/api/v1/pods");
+  expect(events).toEqual([
+    expect.objectContaining({
+      stage: "ResponseStarted",
+      user: {},
+      responseStatus: expect.objectContaining({
+        reason: "Unauthorized",
+        code: 401,
+      }) as object,
+    }),
+  ]);
+});
+
+it("refuses what can't be recorded in strict mode only", async () => {
+  const failing = { write: () => false, close: () => undefined };
+  for (const [sink, status] of [
+    [failing, 500],
+    [lenient(failing), 200],
+  ] as const) {
+    const auditor = new Auditor(
+      policyOf([{ level: "Metadata" }]),
+      sink,
+      systemClock,
+    );
+    const server = await startTestServer({ auditor });
+    servers.push(server);
+    const answer = await server.call("GET", "/version");
+    expect(answer.status).toBe(status);
+    if (status === 500)
+      expect(answer.text).toBe(
+        'Internal Server Error: "/version": failed to store audit event\n',
+      );
+  }
+});
+
+it("cuts events and batches that are too large", () => {
+  const batches: (readonly AuditEvent[])[] = [];
+  const sink = truncating(
+    { write: (told) => batches.push(told) > 0, close: () => undefined },
+    {
+      maxEventBytes: 200,
+      maxBatchBytes: 250,
+      logger: pino({ level: "silent" }),
+    },
+  );
+  const event = (level: string, fields: object): AuditEvent =>
+    ({ level, ...fields }) as unknown as AuditEvent;
+  void sink.write([
+    event("Request", { requestObject: "x".repeat(300) }),
+    event("Metadata", { requestURI: "y".repeat(120) }),
+    event("Metadata", { requestURI: "y".repeat(300) }),
+    event("Metadata", { requestURI: "z".repeat(120) }),
+  ]);
+  expect(batches.map((batch) => batch.length)).toEqual([2, 1]);
+  expect(batches[0]![0]).toEqual({
+    level: "Request",
+    annotations: { "audit.k8s.io/truncated": "true" },
+  });
+});
+
+describe("the webhook", () => {
+  async function receiver(answers: number[]) {
+    const bodies: Json[] = [];
+    const server = http.createServer((request, response) => {
+      let text = "";
+      request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      request.on("end", () => {
+        bodies.push({ headers: request.headers, ...JSON.parse(text) });
+        response.writeHead(answers.shift() ?? 200).end();
+      });
+    });
+    await new Promise<void>((resolve) =>
+      server.listen(0, "127.0.0.1", resolve),
+    );
+    stops.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const webhook = new AuditWebhook({
+      connection: { server: `http://127.0.0.1:${port}/x`, token: "secret" },
+      initialBackoffMs: 5,
+      clock: systemClock,
+      logger: pino({ level: "silent" }),
+    });
+    return { webhook, bodies };
+  }
+  const event = { auditID: "x" } as unknown as AuditEvent;
+
+  it("gets lists of events, again when it failed", async () => {
+    const { webhook, bodies } = await receiver([500, 503]);
+    expect(await webhook.write([event, event])).toBe(true);
+    expect(bodies).toHaveLength(3);
+    expect(bodies[2]).toMatchObject({
+      headers: { authorization: "Bearer secret" },
+      kind: "EventList",
+      apiVersion: "audit.k8s.io/v1",
+      items: [{ auditID: "x" }, { auditID: "x" }],
+    });
+    await webhook.close();
+  });
+
+  it("is given up after five tries", async () => {
+    const { webhook, bodies } = await receiver(Array<number>(9).fill(500));
+    expect(await webhook.write([event])).toBe(false);
+    expect(bodies).toHaveLength(5);
+    await webhook.close();
+  });
+
+  it("gets batches, throttled, and the rest at the end", async () => {
+    const { webhook, bodies } = await receiver([]);
+    const batch = new AuditBatch(webhook, {
+      bufferSize: 100,
+      maxBatchSize: 3,
+      maxWaitMs: 60_000,
+      throttle: { qps: 0.001, burst: 2 },
+      clock: systemClock,
+      logger: pino({ level: "silent" }),
+    });
+    for (let index = 0; index < 10; index++) batch.write([event]);
+    await eventually(() => bodies.length === 2);
+    await batch.close();
+    expect(bodies.map(({ items }) => items.length)).toEqual([3, 3, 3, 1]);
+  });
 });
 
 describe("the file", () => {
   const options = (file: string): AuditLogOptions => ({
     path: file,
-    batch: false,
     legacy: false,
-    bufferSize: 100,
-    batchSize: 10,
-    batchWaitMs: 20,
-    maxBytes: 0,
+    compress: false,
+    maxBytes: 1e9,
     maxBackups: 0,
     maxAgeMs: 0,
     clock: systemClock,
@@ -226,31 +464,43 @@ describe("the file", () => {
     user: { username: "u", groups: ["g"] },
     sourceIPs: ["1.2.3.4"],
     responseStatus: { code: 200 },
+    verb: "get",
+    requestURI: "/x",
+    requestReceivedTimestamp: "2026-11-21T03:04:23.591300Z",
   } as unknown as AuditEvent;
+  const batchOptions = {
+    bufferSize: 100,
+    maxBatchSize: 10,
+    maxWaitMs: 20,
+    throttle: undefined,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+  };
   const linesOf = (file: string): string[] =>
     fs.readFileSync(file, "utf8").split("\n").filter(Boolean);
 
   it("has a line an event, private, written at once or in batches", async () => {
     const file = path.join(tempDirectory(), "log", "audit.log");
     const log = new AuditLog(options(file));
-    log.write(event);
+    log.write([event]);
     expect(linesOf(file).map((line) => JSON.parse(line) as object)).toEqual([
       event,
     ]);
     expect(fs.statSync(file).mode & 0o777).toBe(0o600);
-    log.close();
-    const batched = new AuditLog({ ...options(file), batch: true });
-    for (let index = 0; index < 150; index++) batched.write(event);
+    await log.close();
+    const batched = new AuditBatch(new AuditLog(options(file)), batchOptions);
+    for (let index = 0; index < 150; index++) batched.write([event]);
     expect(linesOf(file)).toHaveLength(1);
     await eventually(() => linesOf(file).length === 101);
-    batched.write(event);
-    batched.close();
+    expect(batched.dropped).toBe(50);
+    batched.write([event]);
+    await batched.close();
     expect(linesOf(file)).toHaveLength(102);
     const legacy = new AuditLog({ ...options(file), legacy: true });
-    legacy.write(event);
-    legacy.close();
-    expect(linesOf(file).at(-1)).toContain(
-      'AUDIT: id="x" stage="ResponseComplete" ip="1.2.3.4"',
+    legacy.write([event]);
+    await legacy.close();
+    expect(linesOf(file).at(-1)).toBe(
+      '2026-11-21T03:04:23.5913Z AUDIT: id="x" stage="ResponseComplete" ip="1.2.3.4" method="get" user="u" groups="\\"g\\"" as="<self>" asgroups="<lookup>" user-agent="" namespace="<none>" uri="/x" response="200"',
     );
   });
 
@@ -259,15 +509,19 @@ describe("the file", () => {
     const file = path.join(directory, "audit.log");
     const log = new AuditLog({
       ...options(file),
-      maxBytes: 200,
+      maxBytes: 450,
       maxBackups: 2,
+      compress: true,
     });
     for (let index = 0; index < 10; index++) {
-      log.write(event);
+      log.write([event]);
       await new Promise((resolve) => setTimeout(resolve, 3));
     }
-    log.close();
+    await log.close();
+    expect(
+      fs.readdirSync(directory).filter((name) => name.endsWith(".log.gz")),
+    ).toHaveLength(2);
     expect(fs.readdirSync(directory)).toHaveLength(3);
-    expect(fs.statSync(file).size).toBeLessThanOrEqual(200);
+    expect(fs.statSync(file).size).toBeLessThanOrEqual(450);
   });
 });

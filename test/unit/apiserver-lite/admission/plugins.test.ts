@@ -87,6 +87,7 @@ async function admit(
     list: (group, resource, inNamespace) =>
       state.list(group, resource, inNamespace),
     warn: (text) => warnings.push(text),
+    annotate: () => undefined,
   };
   const plugins = orderedAdmissionPlugins(alwaysAllow);
   for (const plugin of plugins) await plugin.admit?.(attributes, context);

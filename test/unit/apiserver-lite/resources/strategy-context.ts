@@ -27,6 +27,7 @@ export function strategyContext(
           (namespace === undefined || metadata.namespace === namespace),
       ),
     warn: () => undefined,
+    annotate: () => undefined,
   };
 }
 

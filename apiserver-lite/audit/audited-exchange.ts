@@ -1,0 +1,106 @@
+// An exchange that tells an audit trail what is answered. A long-running request's answer is told when its head goes out.
+import type { OutgoingHttpHeaders } from "node:http";
+import { Writable } from "node:stream";
+import type { Exchange, FrameStream } from "../http/exchange.ts";
+import type { AuditTrail } from "./auditor.ts";
+
+export class AuditedExchange implements Exchange {
+  constructor(
+    private readonly inner: Exchange,
+    private readonly trail: AuditTrail,
+  ) {}
+
+  get method(): string {
+    return this.inner.method;
+  }
+  get url(): string {
+    return this.inner.url;
+  }
+  get headers(): Exchange["headers"] {
+    return this.inner.headers;
+  }
+  get peer(): Exchange["peer"] {
+    return this.inner.peer;
+  }
+  get http2(): boolean {
+    return this.inner.http2;
+  }
+  get chunks(): boolean {
+    return this.inner.chunks;
+  }
+  get body(): Exchange["body"] {
+    return this.inner.body;
+  }
+  get started(): boolean {
+    return this.inner.started;
+  }
+  get closed(): boolean {
+    return this.inner.closed;
+  }
+  get status(): number {
+    return this.inner.status;
+  }
+
+  respond(
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body?: Uint8Array | string,
+  ): void {
+    if (body && this.trail.wantsAnswer(status))
+      this.trail.answered(
+        status,
+        body,
+        String(headers["content-type"]),
+        String(headers["content-encoding"] ?? ""),
+      );
+    else this.trail.answered(status);
+    this.#started();
+    this.inner.respond(status, headers, body);
+  }
+
+  headerValues(name: string): readonly string[] {
+    return this.inner.headerValues(name);
+  }
+
+  open(status: number, headers: OutgoingHttpHeaders): Writable {
+    const { trail } = this;
+    const type = String(headers["content-type"]);
+    trail.answered(status);
+    this.#started();
+    const out = this.inner.open(status, headers);
+    if (!trail.wantsAnswer(status)) return out;
+    const parts: Buffer[] = [];
+    const kept = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        parts.push(chunk);
+        if (out.write(chunk)) done();
+        else out.once("drain", done);
+      },
+      final(done) {
+        trail.answered(status, Buffer.concat(parts), type);
+        out.end();
+        done();
+      },
+    });
+    out.once("close", () => kept.destroy());
+    return kept;
+  }
+
+  stream(status: number, headers: OutgoingHttpHeaders): FrameStream {
+    this.trail.answered(status);
+    this.#started();
+    return this.inner.stream(status, headers);
+  }
+
+  onClose(callback: () => void): void {
+    this.inner.onClose(callback);
+  }
+
+  destroy(): void {
+    this.inner.destroy();
+  }
+
+  #started(): void {
+    if (this.trail.longRunning) void this.trail.stage("ResponseStarted");
+  }
+}
