@@ -58,7 +58,7 @@ export class AuditedExchange implements Exchange {
     this.inner.respond(status, headers, body);
   }
 
-  headerValues(name: string): readonly string[] {
+  headerValues(name: string): string[] {
     return this.inner.headerValues(name);
   }
 
