@@ -56,6 +56,12 @@ export const fieldErrors = {
     field,
     detail: withDetail(`Invalid value: ${shownValue(value)}`, detail),
   }),
+  /** The value is shown as it is given here: names of resources have no quotes, for one. */
+  invalidShown: (field: string, shown: string, detail: string): FieldError => ({
+    type: "FieldValueInvalid",
+    field,
+    detail: withDetail(`Invalid value: ${shown}`, detail),
+  }),
   typeInvalid: (field: string, detail: string): FieldError => ({
     type: "FieldValueTypeInvalid",
     field,

@@ -57,6 +57,11 @@ function check(
 
 /** RFC 1123 label: at most 63 of a-z, 0-9 and '-'. */
 export function dnsLabelProblems(text: string): string[] {
+  if (text.includes(".") && isDnsSubdomain(text))
+    return [
+      ...(byteLength(text) > 63 ? [tooLongProblem(63)] : []),
+      "must not contain dots",
+    ];
   return check(
     text,
     63,

@@ -62,6 +62,11 @@ export interface ResourceStrategy {
     old: Readonly<AnyObject>,
     context: StrategyContext,
   ): FieldError[];
+  /** What is told in Warning headers of an object that was accepted. */
+  warnings?(
+    object: Readonly<AnyObject>,
+    old: Readonly<AnyObject> | undefined,
+  ): Iterable<string>;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
   /**

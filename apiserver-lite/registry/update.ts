@@ -250,6 +250,8 @@ async function prepare(
     ...validateReplacedMeta(object, old, endpoint.info.namespaced),
     ...validateChange(call, object, old),
   ]);
+  if (call.subresource === "")
+    for (const text of strategy.warnings?.(object, old) ?? []) call.warn(text);
   await validateAdmission(call, attributes);
   return object;
 }

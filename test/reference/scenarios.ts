@@ -1,12 +1,18 @@
 // All scenarios; each file in scenarios/ is one part of the interface.
 import type { Scenario } from "./scenario.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
+import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
+import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
+import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { workloads } from "./scenarios/workloads.ts";
 
 export const scenarios: readonly Scenario[] = [
   configMaps,
+  corePodsContainers,
+  corePodsSpec,
+  corePodsVolumes,
   jsonPatch,
   mergePatch,
   workloads,

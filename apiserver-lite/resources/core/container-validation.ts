@@ -1,4 +1,5 @@
-// Validation of one container of a pod or pod template: name, image, ports, and the parts in the files beside this.
+// Validation of the containers of a pod or pod template: what every container has in this order, then what its kind may
+// have: probes and hooks for those that stay, none for those that end, next to nothing for ephemeral ones.
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
@@ -6,277 +7,299 @@ import {
   portNameProblems,
   portNumberProblems,
 } from "../../../api/names.ts";
-import type { Container, ContainerPort } from "../../../api/types/core-v1.ts";
+import type {
+  Container,
+  ContainerPort,
+  EphemeralContainer,
+  PodSpec,
+} from "../../../api/types/core-v1.ts";
 import { oneOf } from "../field-checks.ts";
 import {
+  validateDevices,
   validateEnv,
   validateEnvFrom,
   validateMounts,
+  type Volumes,
 } from "./container-environment.ts";
-import { validateHandler, validateProbe } from "./probe-validation.ts";
+import { validateSecurityContext } from "./container-security.ts";
+import { validateLifecycle, validateProbe } from "./probe-validation.ts";
 import { validateResources } from "./resource-validation.ts";
 
 type Problems = FieldError[];
 
 const protocols = ["SCTP", "TCP", "UDP"];
+const messagePolicies = ["File", "FallbackToLogsOnError"];
+const probes = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 
 function validatePorts(
   field: string,
   ports: readonly ContainerPort[],
-  hostNetwork: boolean,
 ): Problems {
-  const problems: Problems = [];
   const names = new Set<string>();
-  for (const [index, port] of ports.entries()) {
+  return ports.flatMap((port, index) => {
     const path = `${field}[${index}]`;
-    if (port.name) {
-      const bad = invalidEach(
-        `${path}.name`,
-        port.name,
-        portNameProblems(port.name),
-      );
-      problems.push(...bad);
-      if (bad.length === 0 && names.has(port.name))
-        problems.push(fieldErrors.duplicate(`${path}.name`, port.name));
-      names.add(port.name);
+    const { name, containerPort, hostPort } = port;
+    const problems: Problems = [];
+    if (name) {
+      const bad = portNameProblems(name);
+      problems.push(...invalidEach(`${path}.name`, name, bad));
+      if (bad.length === 0 && names.has(name))
+        problems.push(fieldErrors.duplicate(`${path}.name`, name));
+      if (bad.length === 0) names.add(name);
     }
-    if (!port.containerPort)
-      problems.push(fieldErrors.required(`${path}.containerPort`));
-    else {
-      problems.push(
-        ...invalidEach(
-          `${path}.containerPort`,
-          port.containerPort,
-          portNumberProblems(port.containerPort),
-        ),
-      );
-    }
-    if (port.hostPort) {
-      problems.push(
-        ...invalidEach(
-          `${path}.hostPort`,
-          port.hostPort,
-          portNumberProblems(port.hostPort),
-        ),
-      );
-      if (hostNetwork && port.hostPort !== port.containerPort) {
-        problems.push(
-          fieldErrors.invalid(
+    return [
+      ...problems,
+      ...(containerPort
+        ? invalidEach(
             `${path}.containerPort`,
-            port.containerPort,
-            "must match `hostPort` when `hostNetwork` is true",
-          ),
-        );
-      }
-    }
-    problems.push(...oneOf(`${path}.protocol`, port.protocol, protocols, true));
-  }
-  return problems;
+            containerPort,
+            portNumberProblems(containerPort),
+          )
+        : [fieldErrors.required(`${path}.containerPort`)]),
+      ...(hostPort
+        ? invalidEach(
+            `${path}.hostPort`,
+            hostPort,
+            portNumberProblems(hostPort),
+          )
+        : []),
+      ...oneOf(`${path}.protocol`, port.protocol, protocols, true),
+    ];
+  });
 }
 
-export interface ContainerRules {
-  readonly kind: "app" | "init" | "ephemeral";
-  readonly volumes: ReadonlySet<string>;
-  readonly hostNetwork: boolean;
-}
-
-const notForInit =
-  "may not be set for init containers without restartPolicy=Always";
-
-export function validateContainer(
+/** What all kinds of containers have. */
+function validateCommon(
   field: string,
   container: Container,
-  rules: ContainerRules,
+  volumes: Volumes,
 ): Problems {
-  const problems: Problems = [];
-  if (!container.name) problems.push(fieldErrors.required(`${field}.name`));
-  else
-    problems.push(
-      ...invalidEach(
-        `${field}.name`,
-        container.name,
-        dnsLabelProblems(container.name),
-      ),
-    );
-  if (!container.image) problems.push(fieldErrors.required(`${field}.image`));
-  else if (container.image.trim() !== container.image) {
-    problems.push(
-      fieldErrors.invalid(
-        `${field}.image`,
-        container.image,
-        "must not have leading or trailing whitespace",
-      ),
-    );
-  }
-  problems.push(
-    ...validatePorts(
-      `${field}.ports`,
-      container.ports ?? [],
-      rules.hostNetwork,
+  const { name, image } = container;
+  return [
+    ...(name
+      ? invalidEach(`${field}.name`, name, dnsLabelProblems(name))
+      : [fieldErrors.required(`${field}.name`)]),
+    ...(image ? [] : [fieldErrors.required(`${field}.image`)]),
+    ...oneOf(
+      `${field}.terminationMessagePolicy`,
+      container.terminationMessagePolicy,
+      messagePolicies,
+      true,
     ),
-  );
-  problems.push(...validateEnv(`${field}.env`, container.env ?? []));
-  problems.push(
+    ...validatePorts(`${field}.ports`, container.ports ?? []),
+    ...validateEnv(`${field}.env`, container.env ?? []),
     ...validateEnvFrom(`${field}.envFrom`, container.envFrom ?? []),
-  );
-  problems.push(
-    ...validateMounts(
-      `${field}.volumeMounts`,
-      container.volumeMounts ?? [],
-      rules.volumes,
-    ),
-  );
-  problems.push(
+    ...validateMounts(`${field}.volumeMounts`, container, volumes),
+    ...validateDevices(`${field}.volumeDevices`, container, volumes),
     ...oneOf(
       `${field}.imagePullPolicy`,
       container.imagePullPolicy,
       ["Always", "IfNotPresent", "Never"],
       true,
     ),
-  );
-  problems.push(
-    ...oneOf(
-      `${field}.terminationMessagePolicy`,
-      container.terminationMessagePolicy,
-      ["FallbackToLogsOnError", "File"],
-      rules.kind !== "ephemeral",
-    ),
-  );
-  problems.push(
     ...validateResources(`${field}.resources`, container.resources),
-  );
-  problems.push(...validateLife(field, container, rules));
-  const security = container.securityContext;
-  if (security?.privileged && security.allowPrivilegeEscalation === false) {
-    problems.push(
-      fieldErrors.invalid(
-        `${field}.securityContext`,
-        security,
-        "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
-      ),
-    );
-  }
-  for (const name of ["runAsUser", "runAsGroup"] as const) {
-    const id = security?.[name];
-    if (id !== undefined && (id < 0 || id > 2147483647)) {
-      problems.push(
-        fieldErrors.invalid(
-          `${field}.securityContext.${name}`,
-          id,
-          "must be between 0 and 2147483647, inclusive",
-        ),
-      );
-    }
-  }
-  return problems;
+    ...validateSecurityContext(
+      `${field}.securityContext`,
+      container.securityContext,
+    ),
+  ];
 }
 
-/** Probes, hooks and restart policy, which init containers have only as sidecars. */
+/** Hooks and probes of a container that is kept running. */
 function validateLife(
   field: string,
   container: Container,
-  rules: ContainerRules,
+  graceSeconds: number,
 ): Problems {
-  const problems: Problems = [];
-  if (rules.kind === "app" && container.restartPolicy) {
-    problems.push(
-      fieldErrors.forbidden(
-        `${field}.restartPolicy`,
-        "may not be set for non-init containers",
-      ),
-    );
-  }
-  if (rules.kind === "ephemeral") {
-    for (const name of [
-      "lifecycle",
-      "livenessProbe",
-      "readinessProbe",
-      "startupProbe",
-      "ports",
-      "resources",
-    ] as const) {
-      const value = container[name];
-      if (value && Object.keys(value).length > 0) {
-        problems.push(
-          fieldErrors.forbidden(
-            `${field}.${name}`,
-            "cannot be set for an Ephemeral Container",
-          ),
-        );
-      }
-    }
-    return problems;
-  }
-  if (rules.kind === "init") {
-    problems.push(
-      ...oneOf(`${field}.restartPolicy`, container.restartPolicy, ["Always"]),
-    );
-    if (!container.restartPolicy) {
-      for (const name of [
-        "lifecycle",
-        "livenessProbe",
-        "readinessProbe",
-        "startupProbe",
-      ] as const) {
-        if (container[name])
-          problems.push(fieldErrors.forbidden(`${field}.${name}`, notForInit));
-      }
-      return problems;
-    }
-  }
-  if (container.lifecycle?.postStart) {
-    problems.push(
-      ...validateHandler(
-        `${field}.lifecycle.postStart`,
-        container.lifecycle.postStart,
-      ),
-    );
-  }
-  if (container.lifecycle?.preStop) {
-    problems.push(
-      ...validateHandler(
-        `${field}.lifecycle.preStop`,
-        container.lifecycle.preStop,
-      ),
-    );
-  }
-  problems.push(
-    ...validateProbe(`${field}.livenessProbe`, container.livenessProbe, true),
-  );
-  problems.push(
-    ...validateProbe(
-      `${field}.readinessProbe`,
-      container.readinessProbe,
-      false,
+  return [
+    ...validateLifecycle(
+      `${field}.lifecycle`,
+      container.lifecycle,
+      graceSeconds,
     ),
-  );
-  problems.push(
-    ...validateProbe(`${field}.startupProbe`, container.startupProbe, true),
-  );
-  return problems;
+    ...probes.flatMap((kind) =>
+      validateProbe(field, kind, container[kind], graceSeconds),
+    ),
+  ];
 }
 
-/** Ports of the host are used once a pod: `Duplicate value: "TCP//8080"`. */
-export function duplicateHostPorts(
-  field: string,
+/** Ports of the host are used once among the containers: `Duplicate value: "TCP//8080"`. */
+function duplicateHostPorts(
   containers: readonly Container[],
+  fieldOf: (index: number) => string,
 ): Problems {
-  const problems: Problems = [];
   const seen = new Set<string>();
-  for (const [at, container] of containers.entries()) {
-    for (const [index, port] of (container.ports ?? []).entries()) {
-      if (!port.hostPort) continue;
+  return containers.flatMap((container, at) =>
+    (container.ports ?? []).flatMap((port, index) => {
+      if (!port.hostPort) return [];
       const identity = `${port.protocol ?? "TCP"}/${port.hostIP ?? ""}/${port.hostPort}`;
-      if (seen.has(identity)) {
-        problems.push(
+      if (seen.has(identity))
+        return [
           fieldErrors.duplicate(
-            `${field}[${at}].ports[${index}].hostPort`,
+            `${fieldOf(at)}.ports[${index}].hostPort`,
             identity,
           ),
-        );
-      }
+        ];
       seen.add(identity);
-    }
-  }
-  return problems;
+      return [];
+    }),
+  );
+}
+
+function validateApps(
+  field: string,
+  { containers }: PodSpec,
+  volumes: Volumes,
+  graceSeconds: number,
+): Problems {
+  if (!containers?.length) return [fieldErrors.required(field)];
+  const names = new Set<string>();
+  const problems = containers.flatMap((container, index) => {
+    const path = `${field}[${index}]`;
+    const { name } = container;
+    const taken = names.has(name);
+    names.add(name);
+    return [
+      ...validateCommon(path, container, volumes),
+      ...(taken ? [fieldErrors.duplicate(`${path}.name`, name)] : []),
+      ...validateLife(path, container, graceSeconds),
+      ...(container.restartPolicy === undefined
+        ? []
+        : [
+            fieldErrors.forbidden(
+              `${path}.restartPolicy`,
+              "may not be set for non-init containers",
+            ),
+          ]),
+    ];
+  });
+  return [
+    ...problems,
+    ...duplicateHostPorts(containers, (index) => `${field}[${index}]`),
+  ];
+}
+
+/** Init containers run one by one, and stay only with a restart policy of their own. */
+function validateInits(
+  field: string,
+  { containers, initContainers }: PodSpec,
+  volumes: Volumes,
+  graceSeconds: number,
+): Problems {
+  const names = new Set((containers ?? []).map(({ name }) => name));
+  return (initContainers ?? []).flatMap((container, index) => {
+    const path = `${field}[${index}]`;
+    const { name, restartPolicy } = container;
+    const taken = names.has(name);
+    if (name) names.add(name);
+    return [
+      ...validateCommon(path, container, volumes),
+      ...(restartPolicy === undefined || restartPolicy === "Always"
+        ? []
+        : [
+            fieldErrors.notSupported(`${path}.restartPolicy`, restartPolicy, [
+              "Always",
+            ]),
+          ]),
+      ...(taken ? [fieldErrors.duplicate(`${path}.name`, name)] : []),
+      ...duplicateHostPorts([container], () => `${field}[0]`),
+      ...(restartPolicy === "Always"
+        ? validateLife(path, container, graceSeconds)
+        : (["lifecycle", ...probes] as const)
+            .filter((part) => container[part])
+            .map((part) =>
+              fieldErrors.forbidden(
+                `${path}.${part}`,
+                "may not be set for init containers without restartPolicy=Always",
+              ),
+            )),
+    ];
+  });
+}
+
+const notForEphemeral = "cannot be set for an Ephemeral Container";
+/** In the order in which the reference finds them. */
+const refusedFields = [
+  "ports",
+  "resources",
+  "resizePolicy",
+  "restartPolicy",
+  ...probes,
+  "lifecycle",
+] as const;
+
+const isSet = (value: unknown): boolean =>
+  value !== undefined &&
+  value !== null &&
+  (typeof value !== "object" || Object.keys(value).length > 0);
+
+function validateEphemeral(
+  field: string,
+  { containers, initContainers, ephemeralContainers }: PodSpec,
+  volumes: Volumes,
+): Problems {
+  const targets = new Set(
+    [...(containers ?? []), ...(initContainers ?? [])].map(({ name }) => name),
+  );
+  const names = new Set(targets);
+  return (ephemeralContainers ?? []).flatMap((ephemeral, index) => {
+    const path = `${field}[${index}]`;
+    const container = ephemeral as EphemeralContainer & Container;
+    const { name, targetContainerName: target } = ephemeral;
+    const taken = names.has(name);
+    names.add(name);
+    return [
+      ...validateCommon(path, container, volumes),
+      ...validateImagePadding(path, container),
+      ...(taken ? [fieldErrors.duplicate(`${path}.name`, name)] : []),
+      ...(target && !targets.has(target)
+        ? [fieldErrors.notFound(`${path}.targetContainerName`, target)]
+        : []),
+      ...refusedFields
+        .filter((part) => isSet(container[part]))
+        .map((part) =>
+          fieldErrors.forbidden(`${path}.${part}`, notForEphemeral),
+        ),
+      ...(container.volumeMounts ?? []).flatMap((mount, at) =>
+        (["subPath", "subPathExpr"] as const)
+          .filter((part) => mount[part])
+          .map((part) =>
+            fieldErrors.forbidden(
+              `${path}.volumeMounts[${at}].${part}`,
+              notForEphemeral,
+            ),
+          ),
+      ),
+    ];
+  });
+}
+
+/** Pods are stricter than templates, whose images may be filled in later. */
+export function validateImagePadding(
+  field: string,
+  { image = "" }: Container,
+): Problems {
+  return image.trim() === image
+    ? []
+    : [
+        fieldErrors.invalid(
+          `${field}.image`,
+          image,
+          "must not have leading or trailing whitespace",
+        ),
+      ];
+}
+
+/** `field` is the spec's. */
+export function validateContainers(
+  field: string,
+  spec: PodSpec,
+  volumes: Volumes,
+): Problems {
+  const graceSeconds = spec.terminationGracePeriodSeconds ?? 0;
+  return [
+    ...validateApps(`${field}.containers`, spec, volumes, graceSeconds),
+    ...validateInits(`${field}.initContainers`, spec, volumes, graceSeconds),
+    ...validateEphemeral(`${field}.ephemeralContainers`, spec, volumes),
+  ];
 }

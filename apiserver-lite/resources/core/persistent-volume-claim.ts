@@ -1,18 +1,74 @@
 // PersistentVolumeClaims: the spec is settled once written, but for the storage asked of a bound claim, which may grow.
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import { fieldErrors } from "../../../api/field-errors.ts";
-import { compareQuantities } from "../../../api/quantity.ts";
-import type { PersistentVolumeClaim } from "../../../api/types/core-v1.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { dnsSubdomainProblems } from "../../../api/names.ts";
+import {
+  canonicalQuantity,
+  compareQuantities,
+  parseQuantity,
+} from "../../../api/quantity.ts";
+import type {
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+} from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { agreeBut, labelSelector, oneOf, quantity } from "../field-checks.ts";
-import { accessModes, accessModesText } from "./persistent-volume.ts";
+import { agreeBut, labelSelector, oneOf } from "../field-checks.ts";
+import {
+  accessModeProblems,
+  accessModesText,
+  volumeModes,
+} from "./persistent-volume.ts";
 
 const asClaim = (object: Readonly<AnyObject>): PersistentVolumeClaim =>
   object as unknown as PersistentVolumeClaim;
 const storageOf = (claim: PersistentVolumeClaim): string | undefined =>
   claim.spec?.resources?.requests?.["storage"];
+
+/** For claims and for the templates of claims in pods. */
+export function validateClaimSpec(
+  field: string,
+  spec: PersistentVolumeClaimSpec,
+): FieldError[] {
+  const modes = spec.accessModes ?? [];
+  const modesField = `${field}.accessModes`;
+  const problems: FieldError[] = [
+    ...(modes.length > 0
+      ? []
+      : [
+          fieldErrors.required(
+            modesField,
+            "at least 1 access mode is required",
+          ),
+        ]),
+    ...labelSelector(`${field}.selector`, spec.selector),
+    ...accessModeProblems(modesField, modes),
+  ];
+  const storageField = `${field}.resources[storage]`;
+  const storage = spec.resources?.requests?.["storage"];
+  if (storage === undefined) problems.push(fieldErrors.required(storageField));
+  else if (parseQuantity(storage).nano <= 0n)
+    problems.push(
+      fieldErrors.invalid(
+        storageField,
+        canonicalQuantity(storage),
+        "must be greater than zero",
+      ),
+    );
+  const className = spec.storageClassName;
+  return [
+    ...problems,
+    ...(className
+      ? invalidEach(
+          `${field}.storageClassName`,
+          className,
+          dnsSubdomainProblems(className),
+        )
+      : []),
+    ...oneOf(`${field}.volumeMode`, spec.volumeMode, volumeModes),
+  ];
+}
 
 export const persistentVolumeClaimStrategy: ResourceStrategy = {
   countsGeneration: false,
@@ -22,44 +78,7 @@ export const persistentVolumeClaimStrategy: ResourceStrategy = {
   prepareForUpdate(object, old) {
     asClaim(object).status = { ...asClaim(old).status };
   },
-  validate(object) {
-    const claim = asClaim(object);
-    const spec = claim.spec ?? {};
-    const problems: FieldError[] = labelSelector(
-      "spec.selector",
-      spec.selector,
-    );
-    if (!spec.accessModes?.length) {
-      problems.push(
-        fieldErrors.required(
-          "spec.accessModes",
-          "at least 1 access mode is required",
-        ),
-      );
-    }
-    for (const mode of spec.accessModes ?? [])
-      problems.push(...oneOf("spec.accessModes", mode, accessModes));
-    const storage = storageOf(claim);
-    if (storage === undefined)
-      problems.push(fieldErrors.required("spec.resources[storage]"));
-    else {
-      const parsed = quantity("spec.resources[storage]", storage);
-      if (!("nano" in parsed)) problems.push(parsed);
-      else if (parsed.nano <= 0n) {
-        problems.push(
-          fieldErrors.invalid(
-            "spec.resources[storage]",
-            storage,
-            "must be greater than zero",
-          ),
-        );
-      }
-    }
-    return [
-      ...problems,
-      ...oneOf("spec.volumeMode", spec.volumeMode, ["Block", "Filesystem"]),
-    ];
-  },
+  validate: (object) => validateClaimSpec("spec", asClaim(object).spec ?? {}),
   validateUpdate(object, old) {
     const [claim, was] = [asClaim(object), asClaim(old)];
     const bound = was.status?.phase === "Bound";

@@ -5,6 +5,7 @@ import { fieldErrors } from "../../../api/field-errors.ts";
 import type { PersistentVolume } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
+import { notSources } from "./volume-sources.ts";
 import { nonNegativeQuantity, oneOf, sameValue } from "../field-checks.ts";
 
 const asVolume = (object: Readonly<AnyObject>): PersistentVolume =>
@@ -16,6 +17,31 @@ export const accessModes = [
   "ReadWriteOnce",
   "ReadWriteOncePod",
 ];
+export const volumeModes = ["Block", "Filesystem"];
+
+/** Modes there are, and ReadWriteOncePod only alone. */
+export function accessModeProblems(
+  field: string,
+  modes: readonly string[],
+): FieldError[] {
+  const problems = modes.flatMap((mode) =>
+    accessModes.includes(mode)
+      ? []
+      : [fieldErrors.notSupported(field, mode, accessModes)],
+  );
+  const shared = modes.some(
+    (mode) => mode !== "ReadWriteOncePod" && accessModes.includes(mode),
+  );
+  if (modes.includes("ReadWriteOncePod") && shared)
+    problems.push(
+      fieldErrors.forbidden(
+        field,
+        "may not use ReadWriteOncePod with other access modes",
+      ),
+    );
+  return problems;
+}
+
 const shortModes: Readonly<Record<string, string>> = {
   ReadWriteOnce: "RWO",
   ReadOnlyMany: "ROX",
@@ -37,21 +63,10 @@ export function accessModesText(modes: readonly string[] | undefined): string {
     .join(",");
 }
 
-const notSources = new Set([
-  "accessModes",
-  "capacity",
-  "claimRef",
-  "mountOptions",
-  "nodeAffinity",
-  "persistentVolumeReclaimPolicy",
-  "storageClassName",
-  "volumeAttributesClassName",
-  "volumeMode",
-]);
-
 function sourceOf(volume: PersistentVolume): [string, unknown][] {
   return Object.entries(volume.spec ?? {}).filter(
-    ([name, value]) => !notSources.has(name) && value !== undefined,
+    ([name, value]) =>
+      !(notSources as readonly string[]).includes(name) && value !== undefined,
   );
 }
 

@@ -8,18 +8,19 @@ import {
   qualifiedNameProblems,
 } from "../../../api/names.ts";
 import type { PodSpec, PodTemplateSpec } from "../../../api/types/core-v1.ts";
-import {
-  labels,
-  nonNegative,
-  nonNegativeQuantity,
-  oneOf,
-} from "../field-checks.ts";
+import { labels, oneOf } from "../field-checks.ts";
 import { validateAnnotations } from "../object-meta.ts";
+import { validatePodAnnotations } from "./pod-annotations.ts";
+import { validateContainers } from "./container-validation.ts";
 import {
-  duplicateHostPorts,
-  validateContainer,
-} from "./container-validation.ts";
-import { validatePodSecurityContext } from "./pod-security-context-validation.ts";
+  validateHostProcesses,
+  validateOs,
+  validatePodSecurity,
+} from "./pod-security-validation.ts";
+import {
+  validateContainerResourceName,
+  validateResourceQuantity,
+} from "./resource-validation.ts";
 import {
   validateAffinity,
   validateSpread,
@@ -29,217 +30,236 @@ import { validateVolumes } from "./volume-validation.ts";
 
 type Problems = FieldError[];
 
-function validateContainers(
-  field: string,
-  spec: PodSpec,
-  volumes: ReadonlySet<string>,
-): Problems {
-  const problems: Problems = [];
-  const hostNetwork = spec.hostNetwork ?? false;
-  const app = spec.containers ?? [];
-  if (app.length === 0)
-    problems.push(fieldErrors.required(`${field}.containers`));
-  const names = new Set<string>();
-  const groups = [
-    ["containers", "app", app],
-    ["initContainers", "init", spec.initContainers ?? []],
-    ["ephemeralContainers", "ephemeral", spec.ephemeralContainers ?? []],
-  ] as const;
-  for (const [part, kind, containers] of groups) {
-    for (const [index, container] of containers.entries()) {
-      const path = `${field}.${part}[${index}]`;
-      problems.push(
-        ...validateContainer(path, container, { kind, volumes, hostNetwork }),
-      );
-      if (names.has(container.name))
-        problems.push(fieldErrors.duplicate(`${path}.name`, container.name));
-      names.add(container.name);
-      const target =
-        "targetContainerName" in container
-          ? container.targetContainerName
-          : undefined;
-      if (target && !app.some(({ name }) => name === target)) {
-        problems.push(
-          fieldErrors.notFound(`${path}.targetContainerName`, target),
-        );
-      }
-    }
-  }
-  problems.push(...duplicateHostPorts(`${field}.containers`, app));
-  return problems;
-}
+const restartPolicies = ["Always", "OnFailure", "Never"];
+const dnsPolicies = [
+  "ClusterFirstWithHostNet",
+  "ClusterFirst",
+  "Default",
+  "None",
+];
+const maxNameservers = 3;
+const maxSearches = 32;
+const maxSearchCharacters = 2048;
+const maxInt32 = 2 ** 31 - 1;
 
-function validateDns(field: string, spec: PodSpec): Problems {
-  const problems = oneOf(
-    `${field}.dnsPolicy`,
-    spec.dnsPolicy,
-    ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"],
-    true,
-  );
-  const { nameservers = [], searches = [] } = spec.dnsConfig ?? {};
-  const path = `${field}.dnsConfig`;
-  if (spec.dnsPolicy === "None") {
-    if (!spec.dnsConfig) {
-      problems.push(
+function validateDnsConfig(field: string, spec: PodSpec): Problems {
+  const { dnsConfig, dnsPolicy } = spec;
+  const { nameservers = [], searches = [], options = [] } = dnsConfig ?? {};
+  if (dnsPolicy === "None") {
+    if (!dnsConfig)
+      return [
         fieldErrors.required(
-          path,
+          field,
           "must provide `dnsConfig` when `dnsPolicy` is None",
         ),
-      );
-    } else if (nameservers.length === 0) {
-      problems.push(
+      ];
+    if (nameservers.length === 0)
+      return [
         fieldErrors.required(
-          `${path}.nameservers`,
+          `${field}.nameservers`,
           "must provide at least one DNS nameserver when `dnsPolicy` is None",
         ),
+      ];
+  }
+  const atMost = (
+    part: "nameservers" | "searches",
+    list: readonly string[],
+    fits: boolean,
+    what: string,
+  ): Problems =>
+    fits
+      ? []
+      : [
+          fieldErrors.invalid(
+            `${field}.${part}`,
+            list,
+            `must not have more than ${what}`,
+          ),
+        ];
+  return [
+    ...atMost(
+      "nameservers",
+      nameservers,
+      nameservers.length <= maxNameservers,
+      `${maxNameservers} nameservers`,
+    ),
+    ...nameservers.flatMap((server, index) =>
+      invalidEach(`${field}.nameservers[${index}]`, server, ipProblems(server)),
+    ),
+    ...atMost(
+      "searches",
+      searches,
+      searches.length <= maxSearches,
+      `${maxSearches} search paths`,
+    ),
+    ...atMost(
+      "searches",
+      searches,
+      searches.join(" ").length <= maxSearchCharacters,
+      `${maxSearchCharacters} characters (including spaces) in the search list`,
+    ),
+    ...searches.flatMap((search, index) => {
+      const bare = search.replace(/\.$/, "");
+      return invalidEach(
+        `${field}.searches[${index}]`,
+        bare,
+        dnsSubdomainProblems(bare),
       );
-    }
-  }
-  if (nameservers.length > 3) {
-    problems.push(
-      fieldErrors.invalid(
-        `${path}.nameservers`,
-        nameservers,
-        "must not have more than 3 nameservers",
+    }),
+    ...options.flatMap(({ name }, index) =>
+      name
+        ? []
+        : [
+            fieldErrors.required(
+              `${field}.options[${index}]`,
+              "must not be empty",
+            ),
+          ],
+    ),
+  ];
+}
+
+/** On the host's network a port of the host is the container's own; templates may leave it to the pod's defaults. */
+function validateHostNetworkPorts(
+  field: string,
+  spec: PodSpec,
+  isPod: boolean,
+): Problems {
+  if (!spec.hostNetwork) return [];
+  return (spec.containers ?? []).flatMap(({ ports }, at) =>
+    (ports ?? []).flatMap(({ containerPort, hostPort = 0 }, index) =>
+      hostPort === containerPort || (!isPod && hostPort === 0)
+        ? []
+        : [
+            fieldErrors.invalid(
+              `${field}.containers[${at}].ports[${index}].hostPort`,
+              hostPort,
+              "must match `containerPort` when `hostNetwork` is true",
+            ),
+          ],
+    ),
+  );
+}
+
+function validateGates(field: string, spec: PodSpec): Problems {
+  const seen = new Set<string>();
+  return [
+    ...(spec.readinessGates ?? []).flatMap(({ conditionType = "" }, index) =>
+      invalidEach(
+        `${field}.readinessGates[${index}].conditionType`,
+        conditionType,
+        qualifiedNameProblems(conditionType),
       ),
-    );
-  }
-  for (const [index, server] of nameservers.entries()) {
-    problems.push(
-      ...invalidEach(
-        `${path}.nameservers[${index}]`,
-        server,
-        ipProblems(server),
+    ),
+    ...(spec.schedulingGates ?? []).flatMap(({ name = "" }, index) => {
+      const path = `${field}.schedulingGates[${index}]`;
+      const again = seen.has(name);
+      seen.add(name);
+      return [
+        ...invalidEach(path, name, qualifiedNameProblems(name)),
+        ...(again ? [fieldErrors.duplicate(path, name)] : []),
+      ];
+    }),
+  ];
+}
+
+function validateHostAliases(field: string, spec: PodSpec): Problems {
+  return (spec.hostAliases ?? []).flatMap(({ ip = "", hostnames }, index) => [
+    ...invalidEach(`${field}[${index}].ip`, ip, ipProblems(ip)),
+    ...(hostnames ?? []).flatMap((host, at) =>
+      invalidEach(
+        `${field}[${index}].hostnames[${at}]`,
+        host,
+        dnsSubdomainProblems(host),
       ),
-    );
-  }
-  if (searches.length > 32) {
-    problems.push(
-      fieldErrors.invalid(
-        `${path}.searches`,
-        searches,
-        "must not have more than 32 search paths",
-      ),
-    );
-  }
-  for (const [index, search] of searches.entries()) {
-    const bare = search.replace(/\.$/, "");
-    if (bare !== "")
-      problems.push(
-        ...invalidEach(
-          `${path}.searches[${index}]`,
-          search,
-          dnsSubdomainProblems(bare),
-        ),
-      );
-  }
-  return problems;
+    ),
+  ]);
+}
+
+/** A name that need not be there. */
+function validateName(
+  field: string,
+  spec: PodSpec,
+  name:
+    | "serviceAccountName"
+    | "nodeName"
+    | "hostname"
+    | "subdomain"
+    | "priorityClassName"
+    | "runtimeClassName",
+  problemsOf: (text: string) => string[] = dnsSubdomainProblems,
+): Problems {
+  const value = spec[name];
+  return value ? invalidEach(`${field}.${name}`, value, problemsOf(value)) : [];
+}
+
+export interface PodSpecRules {
+  /** The name of the pod; undefined for a template, which is judged more mildly. */
+  readonly podName?: string;
 }
 
 /** `field` is "spec" for a pod and "spec.template.spec" for a template. */
-export function validatePodSpec(field: string, spec: PodSpec): Problems {
-  const { problems, names: volumes } = validateVolumes(
+export function validatePodSpec(
+  field: string,
+  spec: PodSpec,
+  { podName }: PodSpecRules = {},
+): Problems {
+  const { problems, byName } = validateVolumes(
     `${field}.volumes`,
     spec.volumes,
+    podName ?? "",
   );
-  problems.push(...validateContainers(field, spec, volumes));
-  problems.push(
+  const deadline = spec.activeDeadlineSeconds;
+  return [
+    ...problems,
+    ...validateContainers(field, spec, byName),
+    ...validateHostNetworkPorts(field, spec, podName !== undefined),
     ...oneOf(
       `${field}.restartPolicy`,
       spec.restartPolicy,
-      ["Always", "Never", "OnFailure"],
+      restartPolicies,
       true,
     ),
-  );
-  problems.push(
-    ...validatePodSecurityContext(
-      `${field}.securityContext`,
-      spec.securityContext,
-    ),
-  );
-  problems.push(...validateDns(field, spec));
-  problems.push(...labels(`${field}.nodeSelector`, spec.nodeSelector));
-  if (spec.hostNetwork === true && spec.hostUsers === false) {
-    problems.push(
-      fieldErrors.forbidden(
-        `${field}.hostNetwork`,
-        "when `hostUsers` is false",
-      ),
-    );
-  }
-  for (const [index, secret] of (spec.imagePullSecrets ?? []).entries()) {
-    if (!secret.name)
-      problems.push(
-        fieldErrors.required(`${field}.imagePullSecrets[${index}].name`),
-      );
-  }
-  if (spec.affinity)
-    problems.push(...validateAffinity(`${field}.affinity`, spec.affinity));
-  problems.push(
+    ...oneOf(`${field}.dnsPolicy`, spec.dnsPolicy, dnsPolicies, true),
+    ...labels(`${field}.nodeSelector`, spec.nodeSelector),
+    ...validatePodSecurity(field, spec),
+    ...(spec.affinity
+      ? validateAffinity(`${field}.affinity`, spec.affinity)
+      : []),
+    ...validateDnsConfig(`${field}.dnsConfig`, spec),
+    ...validateGates(field, spec),
+    ...validateSpread(field, spec),
+    ...validateHostProcesses(field, spec),
+    ...validateName(field, spec, "serviceAccountName"),
+    ...validateName(field, spec, "nodeName"),
+    ...(deadline !== undefined && (deadline < 1 || deadline > maxInt32)
+      ? [
+          fieldErrors.invalid(
+            `${field}.activeDeadlineSeconds`,
+            deadline,
+            `must be between 1 and ${maxInt32}, inclusive`,
+          ),
+        ]
+      : []),
+    ...validateName(field, spec, "hostname", dnsLabelProblems),
+    ...validateName(field, spec, "subdomain", dnsLabelProblems),
     ...validateTolerations(`${field}.tolerations`, spec.tolerations ?? []),
-  );
-  problems.push(...validateSpread(field, spec));
-  for (const [index, alias] of (spec.hostAliases ?? []).entries()) {
-    const path = `${field}.hostAliases[${index}]`;
-    problems.push(...invalidEach(`${path}.ip`, alias.ip, ipProblems(alias.ip)));
-    for (const [at, host] of (alias.hostnames ?? []).entries()) {
-      problems.push(
-        ...invalidEach(
-          `${path}.hostnames[${at}]`,
-          host,
-          dnsSubdomainProblems(host),
-        ),
-      );
-    }
-  }
-  for (const name of [
-    "serviceAccountName",
-    "nodeName",
-    "priorityClassName",
-    "runtimeClassName",
-  ] as const) {
-    const value = spec[name];
-    if (value)
-      problems.push(
-        ...invalidEach(`${field}.${name}`, value, dnsSubdomainProblems(value)),
-      );
-  }
-  for (const name of ["hostname", "subdomain"] as const) {
-    const value = spec[name];
-    if (value)
-      problems.push(
-        ...invalidEach(`${field}.${name}`, value, dnsLabelProblems(value)),
-      );
-  }
-  const deadline = spec.activeDeadlineSeconds;
-  if (deadline !== undefined && (deadline < 1 || deadline > 2147483647)) {
-    problems.push(
-      fieldErrors.invalid(
-        `${field}.activeDeadlineSeconds`,
-        deadline,
-        "must be between 1 and 2147483647, inclusive",
-      ),
-    );
-  }
-  problems.push(
-    ...nonNegative(
-      `${field}.terminationGracePeriodSeconds`,
-      spec.terminationGracePeriodSeconds,
-    ),
-  );
-  for (const [index, gate] of (spec.schedulingGates ?? []).entries()) {
-    problems.push(
-      ...invalidEach(
-        `${field}.schedulingGates[${index}]`,
-        gate.name,
-        qualifiedNameProblems(gate.name),
-      ),
-    );
-  }
-  for (const [name, value] of Object.entries(spec.overhead ?? {})) {
-    problems.push(...nonNegativeQuantity(`${field}.overhead[${name}]`, value));
-  }
-  return problems;
+    ...validateHostAliases(`${field}.hostAliases`, spec),
+    ...validateName(field, spec, "priorityClassName"),
+    ...validateName(field, spec, "runtimeClassName"),
+    ...oneOf(`${field}.preemptionPolicy`, spec.preemptionPolicy, [
+      "PreemptLowerPriority",
+      "Never",
+    ]),
+    ...Object.entries(spec.overhead ?? {}).flatMap(([name, value]) => {
+      const path = `${field}.overhead[${name}]`;
+      return [
+        ...validateContainerResourceName(path, name),
+        ...validateResourceQuantity(path, name, value),
+      ];
+    }),
+    ...validateOs(field, spec),
+  ];
 }
 
 /** A workload's template: its labels must match the workload's selector, which the workload checks. */
@@ -247,23 +267,20 @@ export function validatePodTemplate(
   field: string,
   template: PodTemplateSpec,
 ): Problems {
+  const { metadata, spec } = template;
+  const annotations = `${field}.annotations`;
   const problems = [
-    ...labels(`${field}.labels`, template.metadata?.labels),
-    ...validateAnnotations(
-      template.metadata?.annotations,
-      `${field}.annotations`,
-    ),
+    ...labels(`${field}.labels`, metadata?.labels),
+    ...validateAnnotations(metadata?.annotations, annotations),
+    ...validatePodAnnotations(annotations, metadata?.annotations, spec),
+    ...validatePodSpec(`${field}.spec`, spec ?? ({} as PodSpec)),
   ];
-  if (!template.spec)
-    return [...problems, fieldErrors.required(`${field}.spec.containers`)];
-  problems.push(...validatePodSpec(`${field}.spec`, template.spec));
-  if ((template.spec.ephemeralContainers?.length ?? 0) > 0) {
+  if (spec?.ephemeralContainers?.length)
     problems.push(
       fieldErrors.forbidden(
         `${field}.spec.ephemeralContainers`,
         "ephemeral containers not allowed in pod template",
       ),
     );
-  }
   return problems;
 }

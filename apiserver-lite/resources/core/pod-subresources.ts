@@ -10,7 +10,7 @@ import type { Binding, Pod } from "../../../api/types/core-v1.ts";
 import type { SubresourceHandler } from "../../registry/strategy.ts";
 import { sameValue } from "../field-checks.ts";
 import { createdStatus, eviction } from "./eviction.ts";
-import { validatePodSpec } from "./pod-spec-validation.ts";
+import { validatePod } from "./pod-validation.ts";
 
 function validateBinding(binding: Binding, name: string): void {
   const problems = [];
@@ -104,7 +104,7 @@ const ephemeralContainers: SubresourceHandler = {
         ephemeralContainers: wanted.map((container) => ({ ...container })),
       };
       applyDefaults(pod, { group: "", version: "v1", kind: "Pod" });
-      const problems = validatePodSpec("spec", pod.spec);
+      const problems = validatePod(pod);
       if (problems.length > 0)
         throw errors.invalid(
           { group: "", kind: "Pod" },

@@ -2,6 +2,7 @@
 // selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts.
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import { formatTime } from "../../../api/clock.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { quantityMilliValue, QuantityError } from "../../../api/quantity.ts";
 import type {
@@ -13,8 +14,12 @@ import type {
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import { sameValue } from "../field-checks.ts";
-import { validatePodSpec } from "./pod-spec-validation.ts";
+import { appArmorPrefix, appArmorProfileOf } from "./pod-annotations.ts";
+import { dropDisabledFields } from "./pod-disabled-fields.ts";
+import { containersOf } from "./pod-security-validation.ts";
+import { validatePod } from "./pod-validation.ts";
 import { podRow } from "./pod-status-text.ts";
+import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
 import { podSubresources } from "./pod-subresources.ts";
 
 const asPod = (object: Readonly<AnyObject>): Pod => object as unknown as Pod;
@@ -59,6 +64,56 @@ export function qosClassOf(
   if (!asks) return "BestEffort";
   return resources.every(guaranteed) ? "Guaranteed" : "Burstable";
 }
+
+/** The old annotations of AppArmor become the fields they stand for, with a warning. */
+function joinAppArmor(pod: Pod, warn: (text: string) => void): void {
+  const annotations = pod.metadata.annotations ?? {};
+  for (const [, container] of containersOf("spec", pod.spec)) {
+    const value = annotations[`${appArmorPrefix}${container.name}`];
+    if (value === undefined) continue;
+    const context = container.securityContext;
+    if (context?.appArmorProfile) continue;
+    warn(appArmorWarning("", container.name));
+    const profile = appArmorProfileOf(value);
+    if (profile && !pod.spec.securityContext?.appArmorProfile)
+      container.securityContext = { ...context, appArmorProfile: profile };
+  }
+}
+
+/** Terms that ask for the pod's own values of some labels: the values are written into their selectors. */
+function selectByOwnLabels(pod: Pod): void {
+  const own = pod.metadata.labels ?? {};
+  const terms = (["podAffinity", "podAntiAffinity"] as const).flatMap(
+    (kind) => {
+      const affinity = pod.spec.affinity?.[kind];
+      return [
+        ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+        ...(
+          affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
+        ).map(({ podAffinityTerm }) => podAffinityTerm),
+      ];
+    },
+  );
+  for (const term of terms) {
+    const selector = term?.labelSelector;
+    if (!selector) continue;
+    const keys = [
+      ["In", term.matchLabelKeys],
+      ["NotIn", term.mismatchLabelKeys],
+    ] as const;
+    for (const [operator, list] of keys)
+      for (const key of list ?? [])
+        if (own[key] !== undefined)
+          (selector.matchExpressions ??= []).push({
+            key,
+            operator,
+            values: [own[key]],
+          });
+  }
+}
+
+/** The reference writes a time that was never set as null. */
+const noProbe = { lastProbeTime: null as unknown as string };
 
 const isTerminal = (pod: Pod): boolean =>
   pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
@@ -260,6 +315,8 @@ export const podStrategy: ResourceStrategy = {
   countsGeneration: false,
   setDefaults(object) {
     const pod = asPod(object);
+    pod.spec ??= { containers: [] };
+    pod.spec.containers ??= [];
     // Each pair is one value under an old and a new name; the new one wins, for the address the old one.
     const account = pod.spec.serviceAccountName || pod.spec.serviceAccount;
     if (account)
@@ -272,8 +329,13 @@ export const podStrategy: ResourceStrategy = {
     if (pod.status.hostIP && !pod.status.hostIPs?.length)
       pod.status.hostIPs = [{ ip: pod.status.hostIP }];
   },
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
     const pod = asPod(object);
+    dropDisabledFields(pod.spec);
+    if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0)
+      pod.spec.terminationGracePeriodSeconds = 1;
+    joinAppArmor(pod, (text) => context.warn(text));
+    selectByOwnLabels(pod);
     pod.status = { phase: "Pending", qosClass: qosClassOf(pod.spec) };
     if (pod.spec.schedulingGates?.length) {
       pod.status.conditions = [
@@ -282,25 +344,39 @@ export const podStrategy: ResourceStrategy = {
           status: "False",
           reason: "SchedulingGated",
           message: "Scheduling is blocked due to non-empty scheduling gates",
+          ...noProbe,
+          lastTransitionTime: formatTime(context.clock.now()),
         },
       ];
     }
   },
   prepareForUpdate(object, old) {
     asPod(object).status = { ...asPod(old).status };
+    dropDisabledFields(asPod(object).spec, asPod(old).spec);
   },
-  validate(object) {
-    const pod = asPod(object);
-    const problems = validatePodSpec("spec", pod.spec);
-    if (pod.spec.schedulingGates?.length && pod.spec.nodeName) {
-      problems.push(
-        fieldErrors.forbidden(
-          "spec.nodeName",
-          "cannot be set until all schedulingGates have been cleared",
-        ),
-      );
-    }
-    return problems;
+  validate: (object) => validatePod(asPod(object)),
+  warnings: (object) =>
+    podWarnings("", asPod(object).spec, object.metadata as Pod["metadata"]),
+  validateCreate(object) {
+    const { spec } = asPod(object);
+    return [
+      ...(spec.ephemeralContainers?.length
+        ? [
+            fieldErrors.forbidden(
+              "spec.ephemeralContainers",
+              "cannot be set on create",
+            ),
+          ]
+        : []),
+      ...(spec.schedulingGates?.length && spec.nodeName
+        ? [
+            fieldErrors.forbidden(
+              "spec.nodeName",
+              "cannot be set until all schedulingGates have been cleared",
+            ),
+          ]
+        : []),
+    ];
   },
   validateUpdate: (object, old) => validatePodUpdate(asPod(object), asPod(old)),
   status: {

@@ -6,12 +6,17 @@ import {
   portNameProblems,
   portNumberProblems,
 } from "../../../api/names.ts";
-import type { LifecycleHandler, Probe } from "../../../api/types/core-v1.ts";
-import { nonNegative, oneOf } from "../field-checks.ts";
+import type {
+  HTTPGetAction,
+  Lifecycle,
+  LifecycleHandler,
+  Probe,
+} from "../../../api/types/core-v1.ts";
+import { nonNegative, oneOf, positive } from "../field-checks.ts";
 
 type Problems = FieldError[];
 
-function validateHandlerPort(
+function validatePort(
   field: string,
   port: number | string | undefined,
 ): Problems {
@@ -20,94 +25,121 @@ function validateHandlerPort(
   return invalidEach(field, port ?? 0, portNumberProblems(port ?? 0));
 }
 
-export function validateHandler(
-  field: string,
-  handler: LifecycleHandler & Probe,
-): Problems {
-  const problems: Problems = [];
-  let kinds = 0;
-  const forbid = (kind: string): boolean => {
-    if (++kinds > 1)
-      problems.push(
-        fieldErrors.forbidden(
-          `${field}.${kind}`,
-          "may not specify more than 1 handler type",
-        ),
-      );
-    return kinds === 1;
-  };
-  if (handler.exec && forbid("exec") && !handler.exec.command?.length) {
-    problems.push(fieldErrors.required(`${field}.exec.command`));
-  }
-  if (handler.httpGet && forbid("httpGet")) {
-    const path = `${field}.httpGet`;
-    if (!handler.httpGet.path)
-      problems.push(fieldErrors.required(`${path}.path`));
-    problems.push(...validateHandlerPort(`${path}.port`, handler.httpGet.port));
-    problems.push(
-      ...oneOf(`${path}.scheme`, handler.httpGet.scheme, ["HTTP", "HTTPS"]),
-    );
-    for (const header of handler.httpGet.httpHeaders ?? []) {
-      problems.push(
-        ...invalidEach(
-          `${path}.httpHeaders`,
-          header.name,
-          httpHeaderProblems(header.name),
-        ),
-      );
-    }
-  }
-  if (handler.tcpSocket && forbid("tcpSocket")) {
-    problems.push(
-      ...validateHandlerPort(`${field}.tcpSocket.port`, handler.tcpSocket.port),
-    );
-  }
-  if (handler.grpc && forbid("grpc"))
-    problems.push(
-      ...validateHandlerPort(`${field}.grpc.port`, handler.grpc.port),
-    );
-  if (handler.sleep && forbid("sleep") && handler.sleep.seconds < 0) {
-    problems.push(
-      fieldErrors.invalid(
-        `${field}.sleep`,
-        handler.sleep.seconds,
-        "must be greater than or equal to 0",
-      ),
-    );
-  }
-  if (kinds === 0)
-    problems.push(fieldErrors.required(field, "must specify a handler type"));
-  return problems;
+function validateHttp(field: string, http: HTTPGetAction): Problems {
+  return [
+    ...(http.path ? [] : [fieldErrors.required(`${field}.path`)]),
+    ...validatePort(`${field}.port`, http.port),
+    ...oneOf(`${field}.scheme`, http.scheme, ["HTTP", "HTTPS"]),
+    ...(http.httpHeaders ?? []).flatMap(({ name }) =>
+      invalidEach(`${field}.httpHeaders`, name, httpHeaderProblems(name)),
+    ),
+  ];
 }
 
+/** A hook sleeps for a while within what its pod has to end. */
+function validateSleep(
+  field: string,
+  seconds: number,
+  graceSeconds: number,
+): Problems {
+  return seconds > 0 && seconds <= graceSeconds
+    ? []
+    : [
+        fieldErrors.invalid(
+          field,
+          seconds,
+          `must be greater than 0 and less than terminationGracePeriodSeconds (${graceSeconds}). Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep.`,
+        ),
+      ];
+}
+
+function validateHandler(
+  field: string,
+  handler: LifecycleHandler & Pick<Probe, "grpc">,
+  graceSeconds: number,
+): Problems {
+  const checks = {
+    exec: ({ command }) =>
+      command?.length ? [] : [fieldErrors.required(`${field}.exec.command`)],
+    httpGet: (http) => validateHttp(`${field}.httpGet`, http),
+    tcpSocket: ({ port }) => validatePort(`${field}.tcpSocket.port`, port),
+    grpc: ({ port }) => validatePort(`${field}.grpc.port`, port),
+    sleep: ({ seconds }) =>
+      validateSleep(`${field}.sleep`, seconds, graceSeconds),
+  } satisfies {
+    [Kind in keyof typeof handler]-?: (
+      action: NonNullable<(typeof handler)[Kind]>,
+    ) => Problems;
+  };
+  const kinds = (Object.keys(checks) as (keyof typeof checks)[]).filter(
+    (kind) => handler[kind],
+  );
+  if (kinds.length === 0)
+    return [fieldErrors.required(field, "must specify a handler type")];
+  return kinds.flatMap((kind, index) =>
+    index > 0
+      ? [
+          fieldErrors.forbidden(
+            `${field}.${kind}`,
+            "may not specify more than 1 handler type",
+          ),
+        ]
+      : (checks[kind] as (action: unknown) => Problems)(handler[kind]),
+  );
+}
+
+export function validateLifecycle(
+  field: string,
+  lifecycle: Lifecycle | undefined,
+  graceSeconds: number,
+): Problems {
+  return (["postStart", "preStop"] as const).flatMap((hook) => {
+    const handler = lifecycle?.[hook];
+    return handler
+      ? validateHandler(`${field}.${hook}`, handler, graceSeconds)
+      : [];
+  });
+}
+
+export type ProbeKind = "livenessProbe" | "readinessProbe" | "startupProbe";
+
+/** `field` names the container. Only readiness may ask for several successes, and has no grace of its own. */
 export function validateProbe(
   field: string,
+  kind: ProbeKind,
   probe: Probe | undefined,
-  successIsOne: boolean,
+  graceSeconds: number,
 ): Problems {
   if (!probe) return [];
-  const problems = validateHandler(field, probe);
-  const names = [
+  const path = `${field}.${kind}`;
+  const problems = validateHandler(path, probe, graceSeconds);
+  for (const name of [
     "initialDelaySeconds",
     "timeoutSeconds",
     "periodSeconds",
     "successThreshold",
     "failureThreshold",
-  ] as const;
-  for (const name of names)
-    problems.push(...nonNegative(`${field}.${name}`, probe[name]));
-  if (
-    successIsOne &&
-    probe.successThreshold !== undefined &&
-    probe.successThreshold !== 1
-  ) {
+  ] as const)
+    problems.push(...nonNegative(`${path}.${name}`, probe[name]));
+  const ownGrace = probe.terminationGracePeriodSeconds;
+  const graceField = `${path}.terminationGracePeriodSeconds`;
+  problems.push(...positive(graceField, ownGrace));
+  if (kind === "readinessProbe") {
+    if (ownGrace !== undefined)
+      problems.push(
+        fieldErrors.invalid(
+          graceField,
+          ownGrace,
+          "must not be set for readinessProbes",
+        ),
+      );
+  } else if (probe.successThreshold !== 1)
     problems.push(
       fieldErrors.invalid(
-        `${field}.successThreshold`,
-        probe.successThreshold,
+        `${path}.successThreshold`,
+        probe.successThreshold ?? 0,
         "must be 1",
       ),
     );
-  }
   return problems;
 }
