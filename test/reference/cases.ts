@@ -46,7 +46,7 @@ function leaves(
 }
 
 /** What of `body` is not in `base`, by path; null for what is gone. */
-function unlike(body: Json, base: Json): Record<string, unknown> {
+export function unlike(body: Json, base: Json): Record<string, unknown> {
   const [now, was] = [leaves(body, "", {}), leaves(base, "", {})];
   const result: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(now))

@@ -1,45 +1,23 @@
-// Tables of inputs: each row is one object sent to the same place, without anything being stored.
+// Tables of inputs: each row is one object sent to the same place, without anything being stored. Kept are the status,
+// warnings, of an error what it says, and of an object what differs from the answer to the first, which is a plain one.
+import { brief, unlike } from "./cases.ts";
 import type { Json } from "./normalise.ts";
 import type { Server } from "./scenario.ts";
 
-/** An error without what repeats itself: kind, status, name and the causes' texts, which are in the message. */
-export function verdict(body: Json): unknown {
-  if (body?.kind !== "Status") return body;
-  const { message, reason, details } = body as Record<string, Json>;
-  const causes = (details?.causes ?? []) as Json[];
-  return {
-    message,
-    reason,
-    ...(causes.length > 0
-      ? {
-          causes: causes.map(
-            (cause) => `${cause.reason ?? ""} ${cause.field ?? ""}`,
-          ),
-        }
-      : {}),
-  };
-}
-
-/** What is left of an object for a row that asks what became of its spec. */
-export const keepSpec = (body: Json): unknown =>
-  body?.kind === "Status" ? verdict(body) : (body?.spec as unknown);
-
 export async function tryEach(
-  call: Server["call"],
+  { call }: Pick<Server, "call">,
   path: string,
   prefix: string,
+  plain: Json,
   rows: Readonly<Record<string, unknown>>,
-  options: {
-    method?: "POST" | "PUT" | "PATCH";
-    keep?: (body: Json) => unknown;
-    headers?: Record<string, string>;
-  } = {},
+  method: "POST" | "PUT" = "POST",
 ): Promise<void> {
-  const { method = "POST", keep = verdict, headers } = options;
-  for (const [label, body] of Object.entries(rows))
-    await call(`${prefix}: ${label}`, method, `${path}?dryRun=All`, {
-      body,
-      keep,
-      ...(headers ? { headers } : {}),
-    });
+  const url = `${path}?dryRun=All`;
+  const first = await call("", method, url, { body: plain, silent: true });
+  for (const [label, body] of Object.entries(rows)) {
+    // One key, so that the recording is short: an error, or what is unlike.
+    const keep = (body: Json): unknown =>
+      body?.kind === "Status" ? brief(body) : unlike(body, first.body);
+    await call(`${prefix}: ${label}`, method, url, { body, keep, lean: true });
+  }
 }

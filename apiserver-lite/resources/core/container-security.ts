@@ -1,14 +1,10 @@
 // Who a container runs as and what keeps it in: ids, seccomp, AppArmor, Windows accounts, for containers and for pods.
 import type { FieldError } from "../../../api/errors.ts";
-import {
-  fieldErrors,
-  invalidEach,
-  shownValue,
-} from "../../../api/field-errors.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import { dnsSubdomainProblems } from "../../../api/names.ts";
 import type {
   AppArmorProfile,
-  PodSecurityContext,
   SeccompProfile,
   SecurityContext,
   WindowsSecurityContextOptions,
@@ -56,9 +52,9 @@ export function validateSeccomp(
   if (type !== "Localhost") {
     if (localhostProfile !== undefined)
       problems.push(
-        fieldErrors.invalidShown(
+        fieldErrors.invalid(
           path,
-          shownValue(profile),
+          asGo("core.SeccompProfile", profile),
           "can only be set when seccomp type is Localhost",
         ),
       );
@@ -106,8 +102,8 @@ export function validateAppArmor(
 }
 
 const netBiosName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
-const dnsDomain =
-  /^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$/;
+const dnsLabel = "[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?";
+const dnsDomain = new RegExp(`^${dnsLabel}(\\.${dnsLabel})*$`);
 const maxDomain = 256;
 const maxUser = 104;
 const maxCredentialKib = 64;
@@ -204,7 +200,7 @@ function validateEscalation(field: string, context: SecurityContext): Problems {
   return beside.map((what) =>
     fieldErrors.invalid(
       field,
-      context,
+      asGo("core.SecurityContext", context),
       `cannot set \`allowPrivilegeEscalation\` to false and ${what}`,
     ),
   );
@@ -224,5 +220,3 @@ export function validateSecurityContext(
     ...validateAppArmor(`${field}.appArmorProfile`, context.appArmorProfile),
   ];
 }
-
-export type AnySecurityContext = SecurityContext | PodSecurityContext;

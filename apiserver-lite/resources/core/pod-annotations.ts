@@ -81,3 +81,15 @@ export function appArmorProfileOf(value: string): AppArmorProfile | undefined {
     ? { type: "Localhost", localhostProfile: value.slice("localhost/".length) }
     : undefined;
 }
+
+/** The other way; undefined for what is not valid. */
+export function appArmorAnnotation({
+  type,
+  localhostProfile = "",
+}: AppArmorProfile): string | undefined {
+  if (type === "RuntimeDefault") return "runtime/default";
+  if (type === "Unconfined") return "unconfined";
+  return type === "Localhost" && localhostProfile
+    ? `localhost/${localhostProfile}`
+    : undefined;
+}

@@ -14,7 +14,11 @@ import type {
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import { sameValue } from "../field-checks.ts";
-import { appArmorPrefix, appArmorProfileOf } from "./pod-annotations.ts";
+import {
+  appArmorAnnotation,
+  appArmorPrefix,
+  appArmorProfileOf,
+} from "./pod-annotations.ts";
 import { dropDisabledFields } from "./pod-disabled-fields.ts";
 import { containersOf } from "./pod-security-validation.ts";
 import { validatePod } from "./pod-validation.ts";
@@ -65,18 +69,25 @@ export function qosClassOf(
   return resources.every(guaranteed) ? "Guaranteed" : "Burstable";
 }
 
-/** The old annotations of AppArmor become the fields they stand for, with a warning. */
+/** The old annotations of AppArmor become the fields they stand for, with a warning, and the fields annotations. */
 function joinAppArmor(pod: Pod, warn: (text: string) => void): void {
-  const annotations = pod.metadata.annotations ?? {};
   for (const [, container] of containersOf("spec", pod.spec)) {
-    const value = annotations[`${appArmorPrefix}${container.name}`];
-    if (value === undefined) continue;
+    const key = `${appArmorPrefix}${container.name}`;
+    const value = pod.metadata.annotations?.[key];
     const context = container.securityContext;
-    if (context?.appArmorProfile) continue;
-    warn(appArmorWarning("", container.name));
-    const profile = appArmorProfileOf(value);
-    if (profile && !pod.spec.securityContext?.appArmorProfile)
-      container.securityContext = { ...context, appArmorProfile: profile };
+    const own = context?.appArmorProfile;
+    if (value !== undefined) {
+      if (own) continue;
+      warn(appArmorWarning("", container.name));
+      const profile = appArmorProfileOf(value);
+      if (profile)
+        container.securityContext = { ...context, appArmorProfile: profile };
+      continue;
+    }
+    const profile = own ?? pod.spec.securityContext?.appArmorProfile;
+    const shown = profile && appArmorAnnotation(profile);
+    if (shown)
+      pod.metadata.annotations = { ...pod.metadata.annotations, [key]: shown };
   }
 }
 

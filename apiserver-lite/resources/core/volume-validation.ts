@@ -2,11 +2,7 @@
 // volume-sources.ts; here are the sources made of files.
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
-import {
-  dataKeyProblems,
-  dnsLabelProblems,
-  dnsSubdomainProblems,
-} from "../../../api/names.ts";
+import { dnsLabelProblems, dnsSubdomainProblems } from "../../../api/names.ts";
 import { parseQuantity } from "../../../api/quantity.ts";
 import type {
   DownwardAPIVolumeFile,
@@ -85,9 +81,7 @@ function validateMode(field: string, mode: number | undefined): Problems {
 
 function validateItem(field: string, item: KeyToPath): Problems {
   return [
-    ...(item.key
-      ? invalidEach(`${field}.key`, item.key, dataKeyProblems(item.key))
-      : [fieldErrors.required(`${field}.key`)]),
+    ...(item.key ? [] : [fieldErrors.required(`${field}.key`)]),
     ...(item.path ? [] : [fieldErrors.required(`${field}.path`)]),
     ...validateFilePath(`${field}.path`, item.path ?? ""),
     ...validateMode(`${field}.mode`, item.mode),

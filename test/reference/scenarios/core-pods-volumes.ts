@@ -1,7 +1,6 @@
 // A pod's volumes: every source with nothing in it, with something wrong, and with all it needs (and what defaults add).
-import type { Json } from "../normalise.ts";
 import type { Scenario } from "../scenario.ts";
-import { tryEach, verdict } from "../table.ts";
+import { tryEach } from "../table.ts";
 
 const pod = (...volumes: unknown[]): object => ({
   metadata: { name: "p" },
@@ -360,42 +359,26 @@ const wrong = {
 
 export const corePodsVolumes: Scenario = {
   name: "core-pods-volumes",
-  async run({ namespace, call }) {
-    const path = `/api/v1/namespaces/${namespace}/pods`;
-    const keep = (body: Json): unknown =>
-      body?.kind === "Pod" ? body.spec.volumes : verdict(body);
+  async run(server) {
+    const path = `/api/v1/namespaces/${server.namespace}/pods`;
     const each = (rows: Record<string, object>): Record<string, object> =>
       Object.fromEntries(
         Object.entries(rows).map(([label, source]) => [label, volume(source)]),
       );
-    await tryEach(call, path, "shape", shape, { keep });
-    await tryEach(
-      call,
-      path,
-      "empty",
-      each(Object.fromEntries(sources.map((name) => [name, { [name]: {} }]))),
-      { keep },
-    );
-    await tryEach(
-      call,
-      path,
-      "null",
-      each({ secret: { secret: null }, both: { secret: null, emptyDir: {} } }),
-      { keep },
-    );
-    await tryEach(
-      call,
-      path,
-      "beside another",
-      each(
-        Object.fromEntries(
-          sources
-            .filter((name) => name !== "emptyDir")
-            .map((name) => [name, { emptyDir: {}, [name]: {} }]),
-        ),
-      ),
-      { keep },
-    );
-    await tryEach(call, path, "source", each(wrong), { keep });
+    const beside = (other: object): Record<string, object> =>
+      Object.fromEntries(
+        sources.map((name) => [name, { ...other, [name]: {} }]),
+      );
+    for (const [prefix, rows] of Object.entries({
+      shape,
+      empty: each(beside({})),
+      null: each({
+        secret: { secret: null },
+        both: { secret: null, emptyDir: {} },
+      }),
+      "beside another": each(beside({ emptyDir: {} })),
+      source: each(wrong),
+    }))
+      await tryEach(server, path, prefix, pod(), rows);
   },
 };

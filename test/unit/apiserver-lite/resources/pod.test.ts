@@ -110,7 +110,7 @@ test.each<[string, (pod: Pod) => void, string]>([
   [
     "restart policy",
     (p) => (p.spec.restartPolicy = "Maybe"),
-    'spec.restartPolicy: Unsupported value: "Maybe": supported values: "Always", "Never", "OnFailure"',
+    'spec.restartPolicy: Unsupported value: "Maybe": supported values: "Always", "OnFailure", "Never"',
   ],
   [
     "two volume types",
@@ -137,9 +137,9 @@ test.each<[string, (pod: Pod) => void, string]>([
     'spec.containers[0].ports[1].hostPort: Duplicate value: "TCP//8"',
   ],
   [
-    "grace",
-    (p) => (p.spec.terminationGracePeriodSeconds = -1),
-    "spec.terminationGracePeriodSeconds: Invalid value: -1: must be greater than or equal to 0",
+    "deadline",
+    (p) => (p.spec.activeDeadlineSeconds = -1),
+    "spec.activeDeadlineSeconds: Invalid value: -1: must be between 1 and 2147483647, inclusive",
   ],
 ])("%s", (_, change, expected) =>
   expect(problems(pod(change))).toContain(expected),
