@@ -1,6 +1,6 @@
 // Subresources with their own code (scale, binding, eviction, token, finalize …): the strategy's handler, with guarded
 // access to the parent. A PATCH reads through the handler, patches, and updates through it.
-import { errors } from "../../api/errors.ts";
+import { errors, isConflict } from "../../api/errors.ts";
 import {
   parseApiVersion,
   type AnyObject,
@@ -17,7 +17,9 @@ import { changeOf, type PatchText, type PatchType } from "./patch-text.ts";
 import { conformPatched } from "./patched-object.ts";
 import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
 import { replace } from "./update.ts";
-import { mostRecent } from "./versions.ts";
+import { afterConflict, mostRecent } from "./versions.ts";
+
+const maxAttempts = 64;
 
 export function subresourceHandler(call: Call): SubresourceHandler {
   const handler = call.endpoint.strategy.subresources?.[call.subresource];
@@ -52,7 +54,30 @@ export async function patchSubresource(
     await applyScale(call, read);
     return runSubresource(call, "get", undefined);
   }
-  const current = await runSubresource(call, "get", undefined);
+  let patch: PatchText | undefined;
+  for (let attempt = 1; ; attempt++) {
+    const current = await runSubresource(call, "get", undefined);
+    patch ??= read();
+    const changed = patched(call, type, patch, current);
+    const seen = current.metadata?.resourceVersion;
+    const conditional = changed.metadata?.resourceVersion !== seen;
+    try {
+      return await runSubresource(call, "update", changed);
+    } catch (error) {
+      // Another write came between: the patch is applied to what that made.
+      if (!isConflict(error) || conditional || attempt >= maxAttempts)
+        throw error;
+      await afterConflict(call.registry, Number(seen));
+    }
+  }
+}
+
+function patched(
+  call: Call,
+  type: PatchType,
+  text: PatchText,
+  current: Readonly<AnyObject>,
+): AnyObject {
   const copy = copyJson(current) as AnyObject;
   // What the handler returned: the parent's kind or one of its own.
   const { apiVersion, kind } = copy as { apiVersion: string; kind: string };
@@ -61,7 +86,7 @@ export async function patchSubresource(
   const mode = call.options.fieldValidation ?? "Warn";
   const change = changeOf(
     type === "apply" ? "merge" : type,
-    read(),
+    text,
     mode !== "Ignore",
     (schema as PatchSchema | undefined) ?? { type: "json" },
   );
@@ -71,7 +96,7 @@ export async function patchSubresource(
     warn: (problem) => call.warn(problem),
   });
   checkIdentity(call, changed);
-  return runSubresource(call, "update", changed);
+  return changed;
 }
 
 function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {

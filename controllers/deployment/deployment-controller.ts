@@ -208,7 +208,10 @@ export function createDeploymentController(
   }> {
     const found = findNewSet(observed, sets);
     const oldSets = sets.filter((set) => set !== found);
-    const revision = Math.max(0, ...oldSets.map(revisionOf)) + 1;
+    const newest = oldSets
+      .map(revisionOf)
+      .reduce((a, b) => (b > a ? b : a), 0n);
+    const revision = newest + 1n;
     let newSet = found;
     let deployment = observed;
     if (found) newSet = await writer.refresh(observed, found, revision);

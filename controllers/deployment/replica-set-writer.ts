@@ -32,7 +32,7 @@ export class ReplicaSetWriter {
   async create(
     deployment: Deployment,
     oldSets: readonly ReplicaSet[],
-    revision: number,
+    revision: bigint,
   ): Promise<ReplicaSet> {
     const { template, selector, minReadySeconds } = deployment.spec;
     const hash = stableHash(template, deployment.status?.collisionCount);
@@ -90,7 +90,7 @@ export class ReplicaSetWriter {
   async refresh(
     deployment: Deployment,
     set: ReplicaSet,
-    revision: number,
+    revision: bigint,
   ): Promise<ReplicaSet> {
     const { minReadySeconds } = deployment.spec;
     const annotations = newSetAnnotations(
@@ -151,7 +151,7 @@ export class ReplicaSetWriter {
     const surplus = alive.length - limit;
     if (surplus <= 0) return;
     const oldest = alive
-      .sort((a, b) => revisionOf(a) - revisionOf(b))
+      .sort((a, b) => Number(revisionOf(a) - revisionOf(b)))
       .slice(0, surplus);
     for (const set of oldest) {
       const busy =

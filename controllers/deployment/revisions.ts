@@ -57,18 +57,21 @@ export function findNewSet(
     );
 }
 
+/** Revisions have 64 bits: adopted ReplicaSets bring any number along. 0: none, or none that can be counted on. */
 export function revisionOf(object: {
   metadata: { annotations?: Record<string, string> };
-}): number {
-  const revision = Number(object.metadata.annotations?.[revisionAnnotation]);
-  return Number.isSafeInteger(revision) ? revision : 0;
+}): bigint {
+  const text = object.metadata.annotations?.[revisionAnnotation] ?? "";
+  if (!/^[+-]?\d{1,19}$/.test(text)) return 0n;
+  const revision = BigInt(text.replace("+", ""));
+  return BigInt.asIntN(64, revision) === revision ? revision : 0n;
 }
 
 /** The annotations the new ReplicaSet should have; the same object when nothing changes. */
 export function newSetAnnotations(
   deployment: Deployment,
   current: Record<string, string> | undefined,
-  revision: number,
+  revision: bigint,
   exists: boolean,
 ): Record<string, string> {
   const next: Record<string, string> = { ...current };
@@ -77,7 +80,7 @@ export function newSetAnnotations(
   ))
     if (!notCopied.has(key)) next[key] = value;
   const old = current?.[revisionAnnotation];
-  if ((Number(old) || 0) < revision) {
+  if (revisionOf({ metadata: { annotations: current ?? {} } }) < revision) {
     next[revisionAnnotation] = String(revision);
     if (exists && old)
       next[revisionHistoryAnnotation] = appended(

@@ -509,3 +509,42 @@ describe("two versions of one kind", () => {
     });
   });
 });
+
+test("a scale is patched again when another write comes between", async () => {
+  const path = "/apis/apps/v1/namespaces/default/deployments";
+  const labels = { app: "busy" };
+  await server.call("POST", path, {
+    metadata: { name: "busy" },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: "c", image: "i" }] },
+      },
+    },
+  });
+  const patches = Array.from({ length: 20 }, (_, index) => [
+    server.call(
+      "PATCH",
+      `${path}/busy`,
+      { metadata: { labels: { [`l${index}`]: "x" } } },
+      merge,
+    ),
+    server.call(
+      "PATCH",
+      `${path}/busy/scale`,
+      { spec: { replicas: index } },
+      merge,
+    ),
+  ]).flat();
+  const answers = await Promise.all(patches);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  // Whoever names a version gets what it asked for.
+  const stale = await server.call(
+    "PATCH",
+    `${path}/busy/scale`,
+    { metadata: { resourceVersion: "1" }, spec: { replicas: 1 } },
+    merge,
+  );
+  expect(stale.status).toBe(409);
+});

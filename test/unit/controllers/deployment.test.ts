@@ -123,6 +123,30 @@ test("the surge and the unavailable stay within bounds during a rollout", async 
   expect(least).toBeGreaterThanOrEqual(8);
 });
 
+test("revisions are counted in 64 bits", async () => {
+  await plane.client.resource(deployments).create(deploymentOf(1));
+  await complete(1);
+  const [first] = sets();
+  await plane.client
+    .resource(replicaSets)
+    .patch(first!.metadata.name, "default", {
+      type: "merge",
+      body: {
+        metadata: {
+          annotations: {
+            "deployment.kubernetes.io/revision": "3546343826724305832",
+          },
+        },
+      },
+    });
+  await setImage("b");
+  await passes(async () =>
+    expect(
+      (await get()).metadata.annotations?.["deployment.kubernetes.io/revision"],
+    ).toBe("3546343826724305833"),
+  );
+});
+
 test("Recreate has no pods of both revisions at once", async () => {
   await plane.client
     .resource(deployments)
