@@ -11,6 +11,7 @@ import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
+  admit,
   removeObject,
   validateAdmission,
   writeObject,
@@ -50,10 +51,15 @@ export async function remove(
     const live = kind.cache.get(key);
     if (!live) throw missing(call);
     checkPreconditions(call, options, live);
-    await validateAdmission(
+    const attributes = admissionAttributes(
       call,
-      admissionAttributes(call, "DELETE", undefined, live.raw, options),
+      "DELETE",
+      undefined,
+      live.raw,
+      options,
     );
+    await admit(call, attributes);
+    await validateAdmission(call, attributes);
     const marked = mark(call, options, live);
     if (marked === "unchanged") return { entry: live, gone: false };
     if (marked === "remove") {

@@ -113,10 +113,12 @@ export class Registry implements ClusterState {
     };
     const stored = this.#storedKind(info);
     if (stored && !stored.cache) return undefined;
+    const own = this.options.strategyFor(group, resource);
+    const strategy = stored?.strategy ?? own ?? plain;
     const endpoint = new Endpoint(
       info,
       stored,
-      stored?.strategy ?? this.options.strategyFor(group, resource) ?? plain,
+      own?.fieldNames ? { ...strategy, fieldNames: own.fieldNames } : strategy,
       schemaFor(group, version, info.kind),
     );
     this.#endpoints.set(key, { endpoint, from });

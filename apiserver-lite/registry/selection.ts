@@ -28,8 +28,9 @@ export function selectionOf(
   fieldSelector: string,
 ): Selection {
   const labels = parse(labelSelector, parseLabelSelector);
-  const fields = parse(fieldSelector, parseFieldSelector);
-  if (fields) checkFields(endpoint, fields);
+  const asked = parse(fieldSelector, parseFieldSelector);
+  if (asked) checkFields(endpoint, asked);
+  const fields = asked && storedFields(endpoint, asked);
   const namespaced = endpoint.stored?.namespaced ?? false;
   let inNamespace = namespaced ? namespace : "";
   const name = wanted(fields, "metadata.name");
@@ -63,16 +64,30 @@ function parse<T extends Selector | FieldSelector>(
 }
 
 function wanted(
-  fields: FieldSelector | undefined,
+  fields: StoredFields | undefined,
   field: string,
 ): string | undefined {
-  return fields?.requirements.find(
+  return fields?.find(
     (requirement) => requirement.field === field && requirement.op === "=",
   )?.value;
 }
 
-function fieldsMatch(fields: FieldSelector, entry: CacheEntry): boolean {
-  for (const { field, op, value } of fields.requirements)
+type StoredFields = FieldSelector["requirements"];
+
+function storedFields(
+  { strategy }: Endpoint,
+  { requirements }: FieldSelector,
+): StoredFields {
+  const names = strategy.fieldNames;
+  if (!names) return requirements;
+  return requirements.map((requirement) => ({
+    ...requirement,
+    field: names[requirement.field] ?? requirement.field,
+  }));
+}
+
+function fieldsMatch(fields: StoredFields, entry: CacheEntry): boolean {
+  for (const { field, op, value } of fields)
     if ((entry.field(field) === value) !== (op === "=")) return false;
   return true;
 }
@@ -92,6 +107,7 @@ function checkFields(endpoint: Endpoint, fields: FieldSelector): void {
 
 /** The names a strategy gives for an empty object are all it will ever give. */
 function knownFields({ info, strategy }: Endpoint): ReadonlySet<string> {
+  if (strategy.fieldNames) return new Set(Object.keys(strategy.fieldNames));
   if (!strategy.selectableFields) return new Set();
   try {
     const empty = {

@@ -96,6 +96,8 @@ export interface ResourceStrategy {
   ): void | Promise<void>;
   /** Beyond metadata.name and metadata.namespace; computed once at write. Missing values are "". */
   selectableFields?(object: Readonly<AnyObject>): Record<string, string>;
+  /** Where a served version has other names for them: its names, and which of the stored kind's each means. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
   /** Finalizers added on create (namespaces' spec.finalizers are not these). */
   readonly defaultPropagation?: "Background" | "Foreground" | "Orphan";
   readonly allowCreateOnUpdate?: boolean;

@@ -20,7 +20,7 @@ import { certificateSigningRequestStrategy } from "./certificates/certificate-si
 import { leaseStrategy } from "./coordination/lease.ts";
 import { configMapStrategy } from "./core/config-map.ts";
 import { endpointsStrategy } from "./core/endpoints.ts";
-import { eventStrategy } from "./core/event.ts";
+import { eventStrategy, newEventStrategy } from "./core/event.ts";
 import { limitRangeStrategy } from "./core/limit-range.ts";
 import { namespaceStrategy } from "./core/namespace.ts";
 import { nodeStrategy } from "./core/node.ts";
@@ -120,7 +120,7 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ],
   ["coordination.k8s.io/leases", leaseStrategy],
   ["discovery.k8s.io/endpointslices", endpointSliceStrategy],
-  ["events.k8s.io/events", eventStrategy],
+  ["events.k8s.io/events", newEventStrategy],
   ["flowcontrol.apiserver.k8s.io/flowschemas", flowSchemaStrategy],
   [
     "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations",

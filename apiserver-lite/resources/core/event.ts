@@ -101,3 +101,23 @@ export const eventStrategy: ResourceStrategy = {
     ];
   },
 };
+
+/** What is its own in the newer group: the names that select. */
+export const newEventStrategy: ResourceStrategy = {
+  fieldNames: {
+    ...Object.fromEntries(
+      [
+        "kind",
+        "namespace",
+        "name",
+        "uid",
+        "apiVersion",
+        "resourceVersion",
+        "fieldPath",
+      ].map((field) => [`regarding.${field}`, `involvedObject.${field}`]),
+    ),
+    reason: "reason",
+    reportingController: "reportingComponent",
+    type: "type",
+  },
+};

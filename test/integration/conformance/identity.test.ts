@@ -292,6 +292,23 @@ test("events of both groups are one", async () => {
     `/api/v1/events?fieldSelector=${encodeURIComponent(`involvedObject.namespace=${ns},source=test-controller,reason=Test`)}`,
   );
   expect(listed.items).toHaveLength(1);
+  const newer = (selector: string) =>
+    tester.call(
+      "GET",
+      `/apis/events.k8s.io/v1/namespaces/${ns}/events?fieldSelector=${encodeURIComponent(selector)}`,
+    );
+  const found = await newer(
+    "reportingController=test-controller,regarding.name=p",
+  );
+  expect(found.body.items).toHaveLength(1);
+  expect(
+    (await newer("reportingController!=test-controller")).body.items,
+  ).toHaveLength(0);
+  // Each group has its own names.
+  expect(await newer("involvedObject.name=p")).toMatchObject({
+    status: 400,
+    body: { message: "field label not supported: involvedObject.name" },
+  });
 });
 
 describe("services and endpoints", () => {

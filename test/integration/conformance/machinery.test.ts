@@ -483,3 +483,17 @@ describe("garbage collection", () => {
     });
   }, 20_000);
 });
+
+test("three namespaces never go", async () => {
+  for (const name of ["default", "kube-system", "kube-public"]) {
+    await tester.call("POST", "/api/v1/namespaces", { metadata: { name } });
+    expect(
+      await tester.call("DELETE", `/api/v1/namespaces/${name}`),
+    ).toMatchObject({
+      status: 403,
+      body: {
+        message: `namespaces "${name}" is forbidden: this namespace may not be deleted`,
+      },
+    });
+  }
+});
