@@ -47,6 +47,7 @@ import { validatePodSpec } from "../apiserver-lite/resources/core/pod-spec-valid
 import { ManifestObjects } from "./parts/manifest-objects.ts";
 import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
+import { signingAuthorities } from "./parts/signing-authorities.ts";
 import { chooseStore } from "./parts/store.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
@@ -313,6 +314,7 @@ export async function startServer(
           leaderElect: false,
           rootCa: pki.clusterCa.certificate,
           clusterSigningCa: pki.clusterCa,
+          ...signingAuthorities(options),
         },
       });
       await manager.start();

@@ -66,11 +66,25 @@ export function verifyChain(
   if (!isValidAt(certificate, nowMs)) return false;
   return authorities.some(
     (authority) =>
-      authority.ca &&
+      maySign(authority) &&
       isValidAt(authority, nowMs) &&
       certificate.checkIssued(authority) &&
       certificate.verify(authority.publicKey),
   );
+}
+
+/** Certificates before version 3 have nowhere to say that they are an authority's: being trusted is enough. */
+function maySign(authority: X509Certificate): boolean {
+  return authority.ca || !isVersion3(authority.raw);
+}
+
+function isVersion3(der: Buffer): boolean {
+  const version = new DerReader(der)
+    .enter(Tag.sequence)
+    .enter(Tag.sequence)
+    .read();
+  if (version.tag !== 0xa0) return false;
+  return new DerReader(version.content).read().content[0] === 2;
 }
 
 function isValidAt(certificate: X509Certificate, nowMs: number): boolean {

@@ -1,5 +1,7 @@
 // Limits and life cycle on real sockets: request timeouts, the order of a shutdown, grace after the start, GOAWAY,
 // profiling and the debug socket.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import * as fs from "node:fs";
 import { connect, type ClientHttp2Session } from "node:http2";
 import { request } from "node:http";
@@ -210,6 +212,31 @@ it("asks HTTP/2 clients to connect anew", async () => {
   expect(status).toBe(200);
   expect(await away).toBe(0);
   session.destroy();
+});
+
+it("tells clients whose certificates it takes", async () => {
+  const validity = { nowMs: Date.now(), validityMs: YEAR_MS };
+  const authority = createCertificateAuthority({
+    subject: { commonName: "clients-of-this-server" },
+    ...validity,
+  });
+  const { certificate, key } = issueCertificate(authority, {
+    subject: { commonName: "server" },
+    usages: ["server auth"],
+    ...validity,
+  });
+  const tls = { cert: certificate, key, clientCa: authority.certificate };
+  const { server } = await start({ tls });
+  const told = async () => {
+    const { stdout } = await promisify(execFile)("sh", [
+      "-c",
+      `openssl s_client -connect 127.0.0.1:${server.port} </dev/null 2>&1; true`,
+    ]);
+    return /Acceptable client certificate CA names\n(.*)\n/.exec(stdout)?.[1];
+  };
+  expect(await told()).toMatch(/clients-of-this-server$/);
+  server.reloadCertificate(tls);
+  expect(await told()).toMatch(/clients-of-this-server$/);
 });
 
 describe("profiling", () => {

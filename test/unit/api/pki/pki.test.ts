@@ -279,3 +279,58 @@ it("signs with an authority that others made: its own key identifier is named", 
     ),
   ).toBe(true);
 });
+
+it("takes a trusted certificate of version 1 for an authority", () => {
+  const directory = tempDirectory();
+  const at = (name: string) => path.join(directory, name);
+  const openssl = (...args: string[]) =>
+    execFileSync("openssl", args, { stdio: ["ignore", "ignore", "pipe"] });
+  const request = ["-subj", "/CN=old", "-nodes", "-newkey", "ec"];
+  const curve = ["-pkeyopt", "ec_paramgen_curve:prime256v1"];
+  openssl(
+    "req",
+    "-new",
+    ...request,
+    ...curve,
+    "-keyout",
+    at("key"),
+    "-out",
+    at("csr"),
+  );
+  openssl(
+    "x509",
+    "-req",
+    "-in",
+    at("csr"),
+    "-signkey",
+    at("key"),
+    "-days",
+    "9",
+    "-out",
+    at("ca"),
+  );
+  const old = new X509Certificate(fs.readFileSync(at("ca")));
+  expect(old.ca).toBe(false);
+  const issued = issueCertificate(
+    { certificate: old.toString(), key: fs.readFileSync(at("key"), "utf8") },
+    {
+      subject: { commonName: "ann" },
+      usages: ["client auth"],
+      validityMs: YEAR_MS,
+      nowMs,
+    },
+  );
+  const certificate = new X509Certificate(issued.certificate);
+  expect(verifyChain(certificate, [old], Date.now() + 1000)).toBe(true);
+  // One of version 3 that does not say it is an authority is none.
+  const leaf = new X509Certificate(client.certificate);
+  const below = issueCertificate(client, {
+    subject: { commonName: "eve" },
+    usages: ["client auth"],
+    validityMs: YEAR_MS,
+    nowMs,
+  });
+  expect(
+    verifyChain(new X509Certificate(below.certificate), [leaf], Date.now()),
+  ).toBe(false);
+});
