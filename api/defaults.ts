@@ -225,8 +225,7 @@ function declaredDefault({
   };
 }
 
-/** Calls `visit` with the object that holds the last step of a path, once per list element on the way. */
-type Visit = (root: Plain, visit: (holder: Plain) => void) => void;
+type Setter = (root: Plain, holder: Plain) => void;
 
 function compileRule(
   rule: Rule,
@@ -237,7 +236,6 @@ function compileRule(
   const steps = rule.path.split(/\.(?![^[]*\])/);
   const last = steps.pop()!;
   const field = last.replace(/\[.*\]|\{\}/, "");
-  const holders = compileHolders(steps, schema, created, condition);
   const set = setterOf(
     rule,
     last,
@@ -245,7 +243,7 @@ function compileRule(
     condition,
     isNullable(rule.path, schema),
   );
-  return (root) => holders(root, (holder) => set(root, holder));
+  return compileHolders(steps, schema, created, condition, set);
 }
 
 function conditionOf({ when }: Rule): Condition | undefined {
@@ -255,12 +253,14 @@ function conditionOf({ when }: Rule): Condition | undefined {
   return found;
 }
 
+/** Calls `set` with the object that holds the last step of a path, once per list element on the way. */
 function compileHolders(
   steps: readonly string[],
   schema: ObjectSchema,
   created: readonly string[],
   condition: Condition | undefined,
-): Visit {
+  set: Setter,
+): Apply {
   let node: TypeSchema | undefined = schema;
   const plan: { name: string; list: boolean; create: boolean; ask: boolean }[] =
     [];
@@ -281,23 +281,21 @@ function compileHolders(
     const inner: TypeSchema | undefined = field?.schema;
     node = inner?.type === "list" ? inner.items : inner;
   }
-  return (root, visit) => {
-    const descend = (object: Plain, at: number): void => {
-      const step = plan[at];
-      if (!step) return visit(object);
-      let inner = object[step.name];
-      if (inner === undefined || inner === null) {
-        if (!step.create) return;
-        // Optional parents come only when the rule itself holds.
-        if (step.ask && condition && !condition(root, {}, undefined)) return;
-        inner = objectAt(object, step.name);
-      }
-      if (!step.list) return descend(inner as Plain, at + 1);
-      if (Array.isArray(inner))
-        for (const item of inner) if (item) descend(item as Plain, at + 1);
-    };
-    descend(root, 0);
+  const descend = (root: Plain, object: Plain, at: number): void => {
+    const step = plan[at];
+    if (!step) return set(root, object);
+    let inner = object[step.name];
+    if (inner === undefined || inner === null) {
+      if (!step.create) return;
+      // Optional parents come only when the rule itself holds.
+      if (step.ask && condition && !condition(root, {}, undefined)) return;
+      inner = objectAt(object, step.name);
+    }
+    if (!step.list) return descend(root, inner as Plain, at + 1);
+    if (Array.isArray(inner))
+      for (const item of inner) if (item) descend(root, item as Plain, at + 1);
   };
+  return (root) => descend(root, root, 0);
 }
 
 function isNullable(path: string, schema: ObjectSchema): boolean {
@@ -319,7 +317,7 @@ function setterOf(
   field: string,
   condition: Condition | undefined,
   nullable: boolean,
-): (root: Plain, holder: Plain) => void {
+): Setter {
   const holds = (root: Plain, holder: Plain): boolean => {
     const value = holder[field];
     if (condition) return condition(root, holder, value);

@@ -55,6 +55,13 @@ function check(
   return problems;
 }
 
+const labelProblem = regexProblem(
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  labelFormat,
+  "my-name",
+  "123-abc",
+);
+
 /** RFC 1123 label: at most 63 of a-z, 0-9 and '-'. */
 export function dnsLabelProblems(text: string): string[] {
   if (text.includes(".") && isDnsSubdomain(text))
@@ -62,84 +69,66 @@ export function dnsLabelProblems(text: string): string[] {
       ...(byteLength(text) > 63 ? [tooLongProblem(63)] : []),
       "must not contain dots",
     ];
-  return check(
-    text,
-    63,
-    labelPattern,
-    regexProblem(
-      "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-      labelFormat,
-      "my-name",
-      "123-abc",
-    ),
-  );
+  return check(text, 63, labelPattern, labelProblem);
 }
 
 export const isDnsLabel = (text: string): boolean =>
   dnsLabelProblems(text).length === 0;
 
+const subdomainProblem = regexProblem(
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  subdomainFormat,
+  "example.com",
+);
+
 /** RFC 1123 subdomain, at most 253: the default for object names. */
 export function dnsSubdomainProblems(text: string): string[] {
-  return check(
-    text,
-    253,
-    subdomainPattern,
-    regexProblem(
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-      subdomainFormat,
-      "example.com",
-    ),
-  );
+  return check(text, 253, subdomainPattern, subdomainProblem);
 }
 
 export const isDnsSubdomain = (text: string): boolean =>
   dnsSubdomainProblems(text).length === 0;
 
+const label1035Problem = regexProblem(
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  label1035Format,
+  "my-name",
+  "abc-123",
+);
+
 /** RFC 1035 label: starts with a letter (service names). */
 export function dns1035Problems(text: string): string[] {
-  return check(
-    text,
-    63,
-    label1035Pattern,
-    regexProblem(
-      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-      label1035Format,
-      "my-name",
-      "abc-123",
-    ),
-  );
+  return check(text, 63, label1035Pattern, label1035Problem);
 }
 
+const wildcardProblem = regexProblem(
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  wildcardFormat,
+  "*.example.com",
+);
+
 export function wildcardSubdomainProblems(text: string): string[] {
-  return check(
-    text,
-    253,
-    wildcardPattern,
-    regexProblem(
-      "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
-      wildcardFormat,
-      "*.example.com",
-    ),
-  );
+  return check(text, 253, wildcardPattern, wildcardProblem);
 }
 
 const qualifiedText =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
+const qualifiedProblem = regexProblem(
+  qualifiedText,
+  qualifiedFormat,
+  "MyName",
+  "my.name",
+  "123-abc",
+);
+
 /** A qualified name: an optional DNS subdomain prefix and '/', then at most 63 characters. Label and annotation keys. */
 export function qualifiedNameProblems(text: string): string[] {
   const problems: string[] = [];
-  const pattern = regexProblem(
-    qualifiedText,
-    qualifiedFormat,
-    "MyName",
-    "my.name",
-    "123-abc",
-  );
   const parts = text.split("/");
   if (parts.length > 2) {
     return [
-      `a qualified name ${pattern} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a qualified name ${qualifiedProblem} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   const name = parts.at(-1)!;
@@ -157,25 +146,22 @@ export function qualifiedNameProblems(text: string): string[] {
   else if (byteLength(name) > 63)
     problems.push(`name part ${tooLongProblem(63)}`);
   if (name.length > 4096 || !qualifiedPattern.test(name))
-    problems.push(`name part ${pattern}`);
+    problems.push(`name part ${qualifiedProblem}`);
   return problems;
 }
 
 export const labelKeyProblems = qualifiedNameProblems;
 
+const labelValueProblem = regexProblem(
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  labelValueFormat,
+  "MyValue",
+  "my_value",
+  "12345",
+);
+
 export function labelValueProblems(text: string): string[] {
-  return check(
-    text,
-    63,
-    labelValuePattern,
-    regexProblem(
-      "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-      labelValueFormat,
-      "MyValue",
-      "my_value",
-      "12345",
-    ),
-  );
+  return check(text, 63, labelValuePattern, labelValueProblem);
 }
 
 /** IANA service name: at most 15 of a-z, 0-9 and '-', with a letter. */
@@ -213,20 +199,17 @@ export function envNameProblems(text: string): string[] {
   return problems;
 }
 
+const dataKeyProblem = regexProblem(
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  dataKeyFormat,
+  "key.name",
+  "KEY_NAME",
+  "key-name",
+);
+
 /** Keys of ConfigMaps and Secrets, which become file names. */
 export function dataKeyProblems(text: string): string[] {
-  const problems = check(
-    text,
-    253,
-    dataKeyPattern,
-    regexProblem(
-      "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-      dataKeyFormat,
-      "key.name",
-      "KEY_NAME",
-      "key-name",
-    ),
-  );
+  const problems = check(text, 253, dataKeyPattern, dataKeyProblem);
   if (text === ".") problems.push("must not be '.'");
   else if (text === "..") problems.push("must not be '..'");
   else if (text.startsWith("..")) problems.push("must not start with '..'");

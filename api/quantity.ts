@@ -56,9 +56,22 @@ const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
 const grammar =
   /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*)([-+]?[0-9]*)$/;
 
+/** The last texts that were parsed: a cluster's objects name the same few amounts again and again. */
+const recent = new Map<string, Quantity>();
+const maxRecent = 256;
+
 /** Throws QuantityError with the reference's text. */
 export function parseQuantity(text: string | number): Quantity {
   const source = typeof text === "number" ? String(text) : text;
+  const known = recent.get(source);
+  if (known) return known;
+  const quantity = parsed(source);
+  if (recent.size >= maxRecent) recent.clear();
+  recent.set(source, quantity);
+  return quantity;
+}
+
+function parsed(source: string): Quantity {
   if (source.length === 0 || source.length > maxTextLength)
     throw new QuantityError(wrongFormat);
   const match = grammar.exec(source);

@@ -14,7 +14,7 @@ export type FieldPath = readonly string[];
 
 const noChildren: ReadonlyMap<string, FieldSet> = new Map();
 export const emptySet: FieldSet = { member: false, children: noChildren };
-const leaf: FieldSet = { member: true, children: noChildren };
+export const leaf: FieldSet = { member: true, children: noChildren };
 
 /** Most nodes are leaves: they share the empty map until they get a child. */
 interface Growing {
@@ -27,6 +27,21 @@ export class FieldSetBuilder {
   readonly #root: Growing = { member: false, children: noChildren };
 
   insert(path: FieldPath): void {
+    this.#nodeAt(path).member = true;
+  }
+
+  /** Inserts the path with what is below it; nothing below it may have been inserted before. */
+  graft(path: FieldPath, below: FieldSet): void {
+    const node = this.#nodeAt(path);
+    node.member = true;
+    node.children = below.children;
+  }
+
+  build(): FieldSet {
+    return this.#root;
+  }
+
+  #nodeAt(path: FieldPath): Growing {
     let node = this.#root;
     for (const part of path) {
       let next = node.children.get(part);
@@ -37,11 +52,7 @@ export class FieldSetBuilder {
       }
       node = next;
     }
-    node.member = true;
-  }
-
-  build(): FieldSet {
-    return this.#root;
+    return node;
   }
 }
 
@@ -119,9 +130,10 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true;
   if (a.member !== b.member || a.children.size !== b.children.size)
     return false;
-  for (const [key, child] of a.children) {
+  if (a.children.size === 0) return true;
+  for (const key of a.children.keys()) {
     const other = b.children.get(key);
-    if (!other || !equalSets(child, other)) return false;
+    if (!other || !equalSets(a.children.get(key)!, other)) return false;
   }
   return true;
 }

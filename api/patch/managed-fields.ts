@@ -91,21 +91,32 @@ export function encodeManagers(managers: Managers): ManagedFieldsEntry[] {
       order(a.apiVersion, b.apiVersion) ||
       order(a.subresource, b.subresource),
   );
-  return list.map(
-    ({ name, operation, apiVersion, subresource, time, set }) => ({
-      ...(name ? { manager: name } : {}),
-      operation,
-      apiVersion,
-      ...(time ? { time } : {}),
-      fieldsType: "FieldsV1",
-      fieldsV1: encodeFieldSet(set),
-      ...(subresource ? { subresource } : {}),
-    }),
-  ) as ManagedFieldsEntry[];
+  return list.map(entryOf);
+}
+
+/** One property after the other: spreading what is there and what is not costs an object and a map for each. */
+function entryOf({
+  name,
+  operation,
+  apiVersion,
+  subresource,
+  time,
+  set,
+}: Manager): ManagedFieldsEntry {
+  const entry: ManagedFieldsEntry = {};
+  if (name) entry.manager = name;
+  entry.operation = operation;
+  entry.apiVersion = apiVersion;
+  if (time) entry.time = time;
+  entry.fieldsType = "FieldsV1";
+  entry.fieldsV1 = encodeFieldSet(set);
+  if (subresource) entry.subresource = subresource;
+  return entry;
 }
 
 /** More than ten updaters: the oldest of a version become one. */
 function capUpdates(managers: Manager[]): Manager[] {
+  if (managers.length <= maxUpdateManagers) return managers;
   const updates = managers
     .filter(
       ({ operation, subresource }) =>

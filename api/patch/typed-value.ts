@@ -5,6 +5,7 @@
 import {
   emptySet,
   FieldSetBuilder,
+  leaf,
   pathText,
   type FieldPath,
   type FieldSet,
@@ -49,10 +50,12 @@ function fieldNamed(
 ): { field: PatchField | undefined; free: boolean } {
   const known = schema?.fields?.get(name);
   if (known) return { field: known, free: false };
-  return {
-    field: schema?.values ? { schema: schema.values } : undefined,
-    free: true,
-  };
+  return { field: freeField(schema), free: true };
+}
+
+/** A field of a map with free keys. */
+function freeField(schema: PatchSchema | undefined): PatchField | undefined {
+  return schema?.values && { schema: schema.values };
 }
 
 /** `k:{"name":"a"}`; undefined when the item has not all keys. */
@@ -63,7 +66,7 @@ function itemKey(
 ): string | undefined {
   if (!isJsonObject(item)) return undefined;
   const values: JsonObject = {};
-  for (const key of [...keys].sort()) {
+  for (const key of keys.length > 1 ? [...keys].sort() : keys) {
     const value = item[key] ?? schema?.fields?.get(key)?.default;
     if (value === undefined || typeof value === "object") return undefined;
     values[key] = value;
@@ -195,6 +198,26 @@ function impliedBy(
     : undefined;
 }
 
+/** The value and everything in it. */
+function wholeOf(value: unknown, field: PatchField | undefined): FieldSet {
+  const shape = shapeOf(value, field);
+  if (shape === "leaf") return leaf;
+  const children = new Map<string, FieldSet>();
+  if (shape === "object") {
+    const schema = field?.schema;
+    for (const name of Object.keys(value as JsonObject)) {
+      const inner = (value as JsonObject)[name];
+      if (inner === undefined) continue;
+      const known = schema?.fields?.get(name) ?? freeField(schema);
+      children.set(`f:${name}`, wholeOf(inner, known));
+    }
+  } else {
+    for (const part of partsOf(value, field)?.values() ?? [])
+      children.set(part.key, wholeOf(part.value, part.field));
+  }
+  return children.size === 0 ? leaf : { member: true, children };
+}
+
 /** What changed. A part that is new as a whole is added with everything in it, and likewise for removal. */
 export function compare(
   old: unknown,
@@ -220,28 +243,19 @@ export function compare(
     if (shapeOf(a, field) === "object" && shapeOf(b, field) === "object")
       return visitFields(a as JsonObject, b as JsonObject, field?.schema);
     if (a !== undefined && b !== undefined && equalJson(a, b)) return;
-    if (a === undefined) added.insert(path);
-    if (b === undefined) removed.insert(path);
-    const x = a === undefined || a === null ? undefined : partsOrLeaf(a, field);
-    const y = b === undefined || b === null ? undefined : partsOrLeaf(b, field);
-    const leaves = (!x && !isNothing(a)) || (!y && !isNothing(b));
-    if (leaves) {
-      if (a !== undefined && b !== undefined) modified.insert(path);
-      return;
-    }
+    if (a === undefined) return added.graft(path, wholeOf(b, field));
+    if (b === undefined) return removed.graft(path, wholeOf(a, field));
+    const x = a === null ? undefined : partsOrLeaf(a, field);
+    const y = b === null ? undefined : partsOrLeaf(b, field);
+    if ((!x && !isNothing(a)) || (!y && !isNothing(b)))
+      return modified.insert(path);
     const keys =
       x && y ? new Set([...x.keys(), ...y.keys()]) : (x ?? y)?.keys();
     for (const key of keys ?? []) {
       const left = x?.get(key);
       const right = y?.get(key);
       path.push(key);
-      visit(
-        left?.value,
-        right?.value,
-        (right ?? left)!.field,
-        a !== undefined,
-        b !== undefined,
-      );
+      visit(left?.value, right?.value, (right ?? left)!.field, true, true);
       path.pop();
     }
   };
