@@ -1,6 +1,7 @@
 // /metrics with the reference's names. prom-client loads with the first scrape; until then requests are only counted in
 // plain maps, so that a server nobody scrapes pays next to nothing.
 import type { Registry as MetricsRegistry } from "prom-client";
+import type { AuditCounts } from "./audit/auditor.ts";
 import type { Observer, PathHandler } from "./http/front.ts";
 import type { RequestInfo } from "./http/request-info.ts";
 import type { Registry } from "./registry/registry.ts";
@@ -21,6 +22,10 @@ export interface MetricsSources {
   readonly registry: Registry;
   readonly inFlight: () => { readOnly: number; mutating: number };
   readonly watches: () => number;
+  /** Of the store; undefined when it is not known. */
+  readonly databaseBytes: () => number | undefined;
+  readonly countObjects: boolean;
+  readonly audit: AuditCounts | undefined;
 }
 
 /** Bound of distinct label sets; what comes after is counted under none. */
@@ -95,8 +100,8 @@ export class Metrics implements Observer {
 
   #own(): string {
     const lines: string[] = [];
-    const head = (name: string, type: string, help: string) =>
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    const head: Head = (name, type, help) =>
+      void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
     head(
       "apiserver_request_total",
       "counter",
@@ -133,7 +138,7 @@ export class Metrics implements Observer {
         `apiserver_request_duration_seconds_count${text(shown)} ${count}`,
       );
     }
-    const { inFlight, watches, registry } = this.sources;
+    const { inFlight, watches } = this.sources;
     const { readOnly, mutating } = inFlight();
     head(
       "apiserver_current_inflight_requests",
@@ -152,6 +157,25 @@ export class Metrics implements Observer {
     lines.push(
       `apiserver_longrunning_requests{verb="WATCH",component="apiserver"} ${watches()}`,
     );
+    this.#storage(lines, head);
+    this.#audit(lines, head);
+    return `${lines.join("\n")}\n`;
+  }
+
+  #storage(lines: string[], head: Head): void {
+    const { registry, databaseBytes, countObjects } = this.sources;
+    const bytes = databaseBytes();
+    if (bytes !== undefined) {
+      head(
+        "apiserver_storage_size_bytes",
+        "gauge",
+        "Bytes the storage's database takes on the disk.",
+      );
+      lines.push(
+        `apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} ${bytes}`,
+      );
+    }
+    if (!countObjects) return;
     head(
       "apiserver_storage_objects",
       "gauge",
@@ -161,9 +185,36 @@ export class Metrics implements Observer {
       lines.push(
         `apiserver_storage_objects${text({ resource: kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}` })} ${kind.cache.size}`,
       );
-    return `${lines.join("\n")}\n`;
+  }
+
+  #audit(lines: string[], head: Head): void {
+    const { audit } = this.sources;
+    head(
+      "apiserver_audit_event_total",
+      "counter",
+      "Audit events generated and sent to the audit backend.",
+    );
+    lines.push(`apiserver_audit_event_total ${audit?.events ?? 0}`);
+    head(
+      "apiserver_audit_requests_rejected_total",
+      "counter",
+      "Requests rejected because their audit event could not be recorded.",
+    );
+    lines.push(
+      `apiserver_audit_requests_rejected_total ${audit?.rejected ?? 0}`,
+    );
+    if (!audit) return;
+    head(
+      "apiserver_audit_level_total",
+      "counter",
+      "Audited requests by policy level.",
+    );
+    for (const [level, count] of audit.levels)
+      lines.push(`apiserver_audit_level_total${text({ level })} ${count}`);
   }
 }
+
+type Head = (name: string, type: string, help: string) => void;
 
 function text(labels: Readonly<Record<string, string>>): string {
   return `{${Object.entries(labels)

@@ -110,6 +110,8 @@ export interface ApiServerOptions {
   readonly strictTransportSecurity?: string;
   /** Post-start hooks do not fail /livez this long after the start. */
   readonly livezGraceMs?: number;
+  /** apiserver_storage_objects among the metrics; default true. */
+  readonly countStoredObjects?: boolean;
   /** What componentstatuses tell. */
   readonly componentChecks?: readonly ComponentCheck[];
   /** /debug/pprof; default true. */
@@ -268,6 +270,9 @@ class Server implements ApiServer {
         mutating: this.#limiter.mutatingInFlight,
       }),
       watches: () => this.#resources.watches,
+      databaseBytes: () => store.databaseBytes,
+      countObjects: options.countStoredObjects ?? true,
+      audit: options.auditor?.counts,
     });
     const profiling = new Profiling();
     if (options.debugSocketPath)

@@ -14,7 +14,7 @@ import {
 } from "./file/frame.ts";
 import { createLog, syncDirectory } from "./file/log-file.ts";
 import { DirectoryLock } from "./file/directory-lock.ts";
-import { StoreError, type Store } from "./store.ts";
+import { StoreError, type NewEntry, type Store } from "./store.ts";
 
 export interface SnapshotEntry {
   readonly key: string;
@@ -215,29 +215,42 @@ export async function restoreToStore(
 ): Promise<void> {
   if ((await store.list("")).values.length > 0)
     throw new StoreError("locked", "the store is not empty");
-  for (let from = 0; from < snapshot.entries.length; from += PARALLEL_WRITES) {
-    const writes = snapshot.entries
+  const entries = snapshot.entries.map(({ key, value, expiresAtMs }) => ({
+    key,
+    value,
+    ...(expiresAtMs > 0
+      ? { ttlSeconds: Math.max(1, Math.ceil((expiresAtMs - nowMs) / 1000)) }
+      : {}),
+  }));
+  const written = store.writeNew
+    ? await store.writeNew(entries)
+    : await writeEach(store, entries);
+  if (!written)
+    throw new StoreError(
+      "unavailable",
+      "somebody else writes to the store at the same time",
+    );
+}
+
+async function writeEach(
+  store: Store,
+  entries: readonly NewEntry[],
+): Promise<boolean> {
+  for (let from = 0; from < entries.length; from += PARALLEL_WRITES) {
+    const writes = entries
       .slice(from, from + PARALLEL_WRITES)
-      .map(({ key, value, expiresAtMs }) => {
-        const ttlSeconds =
-          expiresAtMs > 0
-            ? Math.max(1, Math.ceil((expiresAtMs - nowMs) / 1000))
-            : undefined;
-        return store.write({
+      .map(({ key, value, ttlSeconds }) =>
+        store.write({
           key,
           expectedRevision: 0,
           encode: () => value,
           ...(ttlSeconds ? { ttlSeconds } : {}),
-        });
-      });
-    const results = await Promise.all(writes);
-    if (results.some((result) => !result.ok)) {
-      throw new StoreError(
-        "unavailable",
-        "somebody else writes to the store at the same time",
+        }),
       );
-    }
+    const results = await Promise.all(writes);
+    if (results.some((result) => !result.ok)) return false;
   }
+  return true;
 }
 
 /** Copies the whole state of one started store into another, empty one. */

@@ -56,6 +56,12 @@ export type StoreListener = (
   upTo?: number,
 ) => void;
 
+export interface NewEntry {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly ttlSeconds?: number;
+}
+
 export interface Store {
   /** Other processes write to it and read its values, which therefore have the reference's form. */
   readonly shared: boolean;
@@ -75,6 +81,13 @@ export interface Store {
   get(key: string): Promise<StoredValue | undefined>;
   /** See the header. Rejects with a StoreError when it can't be made durable (disk full, lost connection). */
   write(op: WriteOp): Promise<WriteResult>;
+  /**
+   * Many new keys in few steps (restore). False: one of them exists already; some may have been written. Undefined
+   * where single writes are as fast.
+   */
+  writeNew?(entries: readonly NewEntry[]): Promise<boolean>;
+  /** Bytes the database takes, as last asked; undefined where nobody asks. */
+  readonly databaseBytes?: number | undefined;
   /** Events with revision > afterRevision, then the live ones. Returns the way to stop listening. */
   subscribe(
     afterRevision: number,
@@ -88,7 +101,14 @@ export interface Store {
 export class StoreError extends Error {
   constructor(
     readonly code:
-      "closed" | "full" | "corrupt" | "unavailable" | "compacted" | "locked",
+      | "closed"
+      | "full"
+      | "corrupt"
+      | "unavailable"
+      /** It could not be reached for as long as a request may wait. */
+      | "timeout"
+      | "compacted"
+      | "locked",
     message: string,
     options?: ErrorOptions,
   ) {

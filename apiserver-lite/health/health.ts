@@ -48,6 +48,7 @@ async function answer(
   const excluded = new Set(asked.query.getAll("exclude"));
   const lines: string[] = [];
   const failed: string[] = [];
+  let reason = "";
   await Promise.all(
     checks.map(async ({ name, check, timeoutMs }, index) => {
       if (excluded.delete(name)) {
@@ -57,8 +58,9 @@ async function answer(
       try {
         await bounded(check(), timeoutMs ?? defaultTimeoutMs);
         lines[index] = `[+]${name} ok`;
-      } catch {
+      } catch (error) {
         failed.push(name);
+        reason = (error as Error).message;
         lines[index] = `[-]${name} failed: reason withheld`;
       }
     }),
@@ -78,7 +80,7 @@ async function answer(
       500,
       headers,
       single
-        ? `internal server error: ${failed[0]} failed\n`
+        ? `internal server error: ${reason}\n`
         : `${lines.join("\n")}\n${endpoint} check failed\n`,
     );
   exchange.respond(
@@ -96,7 +98,10 @@ async function bounded(check: Promise<void>, timeoutMs: number): Promise<void> {
     await Promise.race([
       check,
       new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error("timed out")), timeoutMs);
+        timer = setTimeout(
+          () => reject(new Error("context deadline exceeded")),
+          timeoutMs,
+        );
       }),
     ]);
   } finally {

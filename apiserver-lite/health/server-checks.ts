@@ -28,7 +28,11 @@ function unless(problem: string | Error | undefined | false) {
 
 export function serverChecks(server: ServerCondition): HealthCheck[] {
   const { store, storeCheckTimeoutMs: timeouts, livezGrace } = server;
-  const healthy = (): Promise<void> => store.healthy();
+  const healthy = (): Promise<void> =>
+    store.healthy().catch((error: Error) => {
+      const why = error.message.replace(/^etcd: /, "");
+      throw new Error(`error getting data from etcd: ${why}`);
+    });
   const hooksRun = unless(!server.started && "not finished");
   return [
     { name: "ping", check: ok },

@@ -1,7 +1,7 @@
 // resourceVersion in requests: parsing, waiting for a version not seen yet, refusing what history has lost.
 import { ApiError, errors } from "../../api/errors.ts";
-import { StoreError } from "../../storage/store.ts";
 import type { Registry } from "./registry.ts";
+import { storeFailure } from "./store-failure.ts";
 
 const freshTimeoutMs = 3000;
 
@@ -70,9 +70,7 @@ async function upTo(
     if (await cache.waitFor(wanted, freshTimeoutMs)) return;
     throw tooLarge(wanted, cache.revision);
   } catch (error) {
-    if (error instanceof StoreError)
-      throw errors.unavailable(`store: ${error.message}`);
-    throw error;
+    throw storeFailure(error);
   }
 }
 

@@ -17,6 +17,7 @@ import {
   type PendingEntry,
 } from "../cache/watch-cache.ts";
 import type { Call } from "./call.ts";
+import { storeFailure } from "./store-failure.ts";
 import type { StoredKind } from "./endpoint.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */
@@ -166,11 +167,9 @@ async function storeWrite(
   try {
     return await call.registry.store.write(op);
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    call.registry.logger.error({ err: error }, "write to the store failed");
-    throw error.code === "full"
-      ? errors.internal(`store: ${error.message}`)
-      : errors.unavailable(`store: ${error.message}`);
+    if (error instanceof StoreError)
+      call.registry.logger.error({ err: error }, "write to the store failed");
+    throw storeFailure(error);
   }
 }
 

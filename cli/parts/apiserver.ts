@@ -202,6 +202,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
     eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
     storedEncoding,
+    countStoredObjects: values.number("etcd-count-metric-poll-period") > 0,
     goawayChance: values.number("goaway-chance"),
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
     corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),

@@ -77,6 +77,16 @@ async function etcdStore(
     },
     prefix: `/${values.text("etcd-prefix").replace(/^\/+|\/+$/g, "")}`,
     compactionIntervalMs: values.number("etcd-compaction-interval"),
+    ...(values.has("storage-initialization-timeout")
+      ? {
+          initializationTimeoutMs: values.number(
+            "storage-initialization-timeout",
+          ),
+        }
+      : {}),
+    databaseSizeIntervalMs: values.has("etcd-db-metric-poll-interval")
+      ? values.number("etcd-db-metric-poll-interval")
+      : 0,
     ...(values.has("lease-reuse-duration-seconds")
       ? { leaseReuseSeconds: values.number("lease-reuse-duration-seconds") }
       : {}),

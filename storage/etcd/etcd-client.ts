@@ -1,6 +1,6 @@
 // Calls to an etcd cluster over gRPC. One connection to one server at a time; when it is not available the next server
-// takes its place. A call that changes nothing is tried on every server; one that changes something only once, because
-// it may have happened.
+// takes its place. While none is there calls wait: one that changes nothing is tried again and again, one that changes
+// something only as long as it has certainly not been sent.
 import type * as Grpc from "@grpc/grpc-js";
 import type {
   ChannelCredentials,
@@ -9,6 +9,7 @@ import type {
   ServiceError,
 } from "@grpc/grpc-js";
 import type { Type } from "protobufjs";
+import type { Clock } from "../../api/clock.ts";
 import { StoreError } from "../store.ts";
 import {
   etcdMessages,
@@ -28,10 +29,25 @@ export interface EtcdClientOptions {
   /** e.g. https://10.0.0.1:2379 */
   readonly servers: readonly string[];
   readonly tls?: EtcdTls;
+  /** Of one attempt. */
   readonly timeoutMs: number;
+  /** How long a call waits for a server that can be reached. */
+  readonly patienceMs: number;
+  readonly clock: Clock;
 }
 
+export interface CallOptions {
+  /** May be done twice. */
+  readonly repeatable?: boolean;
+  readonly patienceMs?: number;
+}
+
+const DEADLINE_EXCEEDED = 4;
 const UNAVAILABLE = 14;
+/** The texts of UNAVAILABLE for what never left this process. */
+const notSent = /^(No connection established|Name resolution failed)/;
+const MIN_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 500;
 
 export class EtcdClient {
   readonly #options: EtcdClientOptions;
@@ -40,6 +56,7 @@ export class EtcdClient {
   #current: Client | undefined;
   #index = 0;
   #closed = false;
+  readonly #pauses = new Set<() => void>();
 
   constructor(options: EtcdClientOptions) {
     if (options.servers.length === 0)
@@ -62,26 +79,52 @@ export class EtcdClient {
     this.#closed = true;
     this.#current?.close();
     this.#current = undefined;
+    for (const end of this.#pauses) end();
   }
 
-  /** @param repeatable may be done again on another server */
+  /** Rejects with a StoreError. */
   async call<T>(
     name: Exclude<keyof typeof methods, "watch">,
     request: object,
-    repeatable: boolean,
+    {
+      repeatable = false,
+      patienceMs = this.#options.patienceMs,
+    }: CallOptions = {},
   ): Promise<T> {
-    const attempts = repeatable ? this.#options.servers.length + 1 : 1;
+    const { clock, servers } = this.#options;
+    const until = clock.monotonic() + patienceMs;
+    let pauseMs = MIN_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       const client = this.#connection();
       try {
         return await this.#unary<T>(client, methods[name], request);
       } catch (error) {
         const failure = error as ServiceError;
-        if (failure.code === UNAVAILABLE) this.#leave(client);
-        if (failure.code !== UNAVAILABLE || attempt >= attempts)
+        if (failure.code !== UNAVAILABLE) throw asStoreError(failure);
+        this.#leave(client);
+        if (!repeatable && !notSent.test(failure.details))
           throw asStoreError(failure);
+        const everyServer = attempt > servers.length;
+        if (everyServer && clock.monotonic() + pauseMs >= until)
+          throw asStoreError(failure, patienceMs > 0);
+        if (attempt % servers.length === 0) {
+          await this.#pause(pauseMs);
+          pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+        }
       }
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        this.#pauses.delete(end);
+        resolve();
+      };
+      const timer = this.#options.clock.after(ms, end);
+      this.#pauses.add(end);
+    });
   }
 
   /** One watch over all keys of a prefix. `onEnd` is called once, with why it ended. */
@@ -198,13 +241,18 @@ export class EtcdClient {
   }
 }
 
-function asStoreError(error: ServiceError | StoreError): StoreError {
+function asStoreError(
+  error: ServiceError | StoreError,
+  waited = false,
+): StoreError {
   if (error instanceof StoreError) return error;
   const text = error.details || error.message;
   const code = /database space exceeded/.test(text)
     ? "full"
     : /required revision has been compacted/.test(text)
       ? "compacted"
-      : "unavailable";
+      : waited || (error as ServiceError).code === DEADLINE_EXCEEDED
+        ? "timeout"
+        : "unavailable";
   return new StoreError(code, `etcd: ${text}`, { cause: error });
 }

@@ -12,6 +12,7 @@ import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
 import { EventHistory } from "../local/event-history.ts";
 import {
   StoreError,
+  type NewEntry,
   type Store,
   type StoredValue,
   type StoreEvent,
@@ -19,11 +20,13 @@ import {
   type WriteOp,
   type WriteResult,
 } from "../store.ts";
+import { Compactor } from "./compactor.ts";
 import { EtcdClient, type EtcdTls } from "./etcd-client.ts";
 import { LeasePool } from "./lease-pool.ts";
 import type {
   KeyValue,
   RangeResponse,
+  StatusResponse,
   TxnResponse,
   WatchResponse,
 } from "./messages.ts";
@@ -39,6 +42,12 @@ export interface EtcdStoreOptions {
   readonly clock?: Clock;
   /** Of one call. Default 10 s. */
   readonly timeoutMs?: number;
+  /** How long a call waits for an etcd that can be reached. Default 34 s, the reference's time for a write. */
+  readonly patienceMs?: number;
+  /** How long `start` waits for etcd. Default 1 min. */
+  readonly initializationTimeoutMs?: number;
+  /** How often the size of the database is asked for; 0: never. Default 30 s. */
+  readonly databaseSizeIntervalMs?: number;
   /** History older than this is compacted away; 0: never by us. Default 5 min. */
   readonly compactionIntervalMs?: number;
   /** How long keys that expire share a lease. Default 60. */
@@ -52,7 +61,10 @@ const GRACE_MS = 20;
 /** Below the prefix, no resource's; nobody else sees it. */
 const PROGRESS_KEY = "/orbit.progress";
 const MIN_RETRY_MS = 50;
-const MAX_RETRY_MS = 5_000;
+const MAX_RETRY_MS = 1_000;
+/** Of one transaction: etcd's own limits are 128 operations and 1.5 MiB. */
+const MAX_NEW_KEYS = 100;
+const MAX_NEW_BYTES = 1024 * 1024;
 
 interface InFlight {
   readonly value: Uint8Array | undefined;
@@ -67,7 +79,9 @@ export class EtcdStore implements Store {
   readonly #logger: Logger | undefined;
   readonly #prefix: string;
   readonly #root: string;
-  readonly #compactionIntervalMs: number;
+  readonly #compactor: Compactor;
+  readonly #initializationTimeoutMs: number;
+  readonly #sizeIntervalMs: number;
   readonly #history = new EventHistory();
   /** Own writes whose event has not come yet, by key. */
   readonly #inFlight = new Map<string, Set<InFlight>>();
@@ -82,22 +96,32 @@ export class EtcdStore implements Store {
   #delivered = 0;
   /** The newest ever heard of. */
   #revision = 0;
+  databaseBytes: number | undefined;
   #state: "new" | "open" | "closed" = "new";
 
   constructor(options: EtcdStoreOptions) {
-    const { servers, tls, timeoutMs = 10_000, root = "/registry" } = options;
+    const { servers, tls, root = "/registry" } = options;
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger;
     this.#root = root;
     // The reference takes the prefix with and without slashes around it.
     const prefix = (options.prefix ?? root).replace(/^\/+|\/+$/g, "");
     this.#prefix = prefix === "" ? "" : `/${prefix}`;
-    this.#compactionIntervalMs = options.compactionIntervalMs ?? 300_000;
+    this.#initializationTimeoutMs = options.initializationTimeoutMs ?? 60_000;
+    this.#sizeIntervalMs = options.databaseSizeIntervalMs ?? 30_000;
     this.#client = new EtcdClient({
       servers,
-      timeoutMs,
+      timeoutMs: options.timeoutMs ?? 10_000,
+      patienceMs: options.patienceMs ?? 34_000,
+      clock: this.#clock,
       ...(tls ? { tls } : {}),
     });
+    this.#compactor = new Compactor(
+      this.#client,
+      this.#clock,
+      options.compactionIntervalMs ?? 300_000,
+      this.#logger,
+    );
     this.#leases = new LeasePool(
       this.#client,
       this.#clock,
@@ -110,13 +134,14 @@ export class EtcdStore implements Store {
     const { header } = await this.#client.call<RangeResponse>(
       "range",
       { key: Buffer.from(`${this.#prefix}/`), countOnly: true },
-      true,
+      { repeatable: true, patienceMs: this.#initializationTimeoutMs },
     );
     this.#revision = this.#delivered = Number(header.revision);
     this.#history.reset(this.#revision);
     this.#state = "open";
     this.#openWatch();
-    this.#scheduleCompaction();
+    this.#compactor.start();
+    if (this.#sizeIntervalMs > 0) this.#askSize();
   }
 
   async stop(): Promise<void> {
@@ -131,6 +156,7 @@ export class EtcdStore implements Store {
     this.#state = "closed";
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
+    this.#compactor.stop();
     this.#watch?.cancel();
     this.#client.close();
     this.#history.clear();
@@ -157,7 +183,7 @@ export class EtcdStore implements Store {
     const { header } = await this.#client.call<RangeResponse>(
       "range",
       { key: this.#toEtcd(this.#root + PROGRESS_KEY), countOnly: true },
-      true,
+      { repeatable: true },
     );
     const revision = Number(header.revision);
     if (await this.#deliveredUpTo(revision, GRACE_MS)) return revision;
@@ -173,7 +199,7 @@ export class EtcdStore implements Store {
           },
         ],
       },
-      true,
+      { repeatable: true },
     );
     if (await this.#deliveredUpTo(Number(touched.header.revision)))
       return revision;
@@ -192,7 +218,7 @@ export class EtcdStore implements Store {
       const page = await this.#client.call<RangeResponse>(
         "range",
         { key, rangeEnd, limit: PAGE_SIZE, revision },
-        true,
+        { repeatable: true },
       );
       revision ||= Number(page.header.revision);
       for (const kv of page.kvs) {
@@ -211,7 +237,7 @@ export class EtcdStore implements Store {
     const { kvs } = await this.#client.call<RangeResponse>(
       "range",
       { key: this.#toEtcd(key) },
-      true,
+      { repeatable: true },
     );
     return kvs[0] && this.#storedValue(kvs[0]);
   }
@@ -237,11 +263,11 @@ export class EtcdStore implements Store {
       const success = value
         ? { requestPut: { key, value, ...(lease ? { lease } : {}) } }
         : { requestDeleteRange: { key } };
-      const answer = await this.#client.call<TxnResponse>(
-        "txn",
-        { compare, success: [success], failure: [{ requestRange: { key } }] },
-        false,
-      );
+      const answer = await this.#client.call<TxnResponse>("txn", {
+        compare,
+        success: [success],
+        failure: [{ requestRange: { key } }],
+      });
       const revision = Number(answer.header.revision);
       if (!answer.succeeded) {
         const current = answer.responses[0]?.responseRange?.kvs[0];
@@ -256,6 +282,36 @@ export class EtcdStore implements Store {
     } finally {
       this.#forget(op.key, own);
     }
+  }
+
+  async writeNew(entries: readonly NewEntry[]): Promise<boolean> {
+    this.#checkOpen();
+    for (const chunk of chunksOf(entries)) {
+      const puts = await Promise.all(
+        chunk.map(async ({ key, value, ttlSeconds }) => ({
+          key: this.#toEtcd(key),
+          value,
+          ...(ttlSeconds
+            ? { lease: await this.#leases.leaseFor(ttlSeconds) }
+            : {}),
+        })),
+      );
+      const { succeeded, header } = await this.#client.call<TxnResponse>(
+        "txn",
+        {
+          compare: puts.map(({ key }) => ({
+            result: 0,
+            target: 2,
+            key,
+            modRevision: 0,
+          })),
+          success: puts.map((requestPut) => ({ requestPut })),
+        },
+      );
+      if (!succeeded) return false;
+      await this.#deliveredUpTo(Number(header.revision));
+    }
+    return true;
   }
 
   subscribe(
@@ -281,7 +337,7 @@ export class EtcdStore implements Store {
     await this.#client.call<RangeResponse>(
       "range",
       { key: Buffer.from("health"), countOnly: true },
-      true,
+      { repeatable: true, patienceMs: 0 },
     );
   }
 
@@ -442,20 +498,14 @@ export class EtcdStore implements Store {
     if (known?.size === 0) this.#inFlight.delete(key);
   }
 
-  /** Each time, what was the newest revision one interval ago is compacted. */
-  #scheduleCompaction(): void {
-    if (this.#compactionIntervalMs <= 0) return;
-    const revision = this.#revision;
-    this.#after(this.#compactionIntervalMs, () => {
-      this.#scheduleCompaction();
-      this.#client
-        .call("compact", { revision }, false)
-        .catch((error: StoreError) => {
-          // Another server did it before us.
-          if (error.code !== "compacted")
-            this.#logger?.warn({ err: error }, "can't compact etcd");
-        });
-    });
+  #askSize(): void {
+    this.#client
+      .call<StatusResponse>("status", {}, { repeatable: true, patienceMs: 0 })
+      .then(
+        ({ dbSize }) => (this.databaseBytes = Number(dbSize)),
+        () => (this.databaseBytes = undefined),
+      );
+    this.#after(this.#sizeIntervalMs, () => this.#askSize());
   }
 
   #after(ms: number, callback: () => void): Timer {
@@ -470,6 +520,25 @@ export class EtcdStore implements Store {
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#after(ms, resolve));
   }
+}
+
+function* chunksOf(entries: readonly NewEntry[]): Generator<NewEntry[]> {
+  let chunk: NewEntry[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const size = entry.key.length + entry.value.length;
+    if (
+      chunk.length >= MAX_NEW_KEYS ||
+      (chunk.length > 0 && bytes + size > MAX_NEW_BYTES)
+    ) {
+      yield chunk;
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(entry);
+    bytes += size;
+  }
+  if (chunk.length > 0) yield chunk;
 }
 
 /** The first key after all those with the prefix. */

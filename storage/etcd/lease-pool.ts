@@ -39,7 +39,7 @@ export class LeasePool {
         .call<{ ID: string }>(
           "leaseGrant",
           { TTL: ttlSeconds + windowSeconds },
-          true,
+          { repeatable: true },
         )
         .then((granted) => granted.ID);
       lease = {

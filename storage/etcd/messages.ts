@@ -31,6 +31,7 @@ export const etcdMessages = {
     KeyValue: message([
       ["key", 1, "bytes"],
       ["modRevision", 3, "int64"],
+      ["version", 4, "int64"],
       ["value", 5, "bytes"],
       ["lease", 6, "int64"],
     ]),
@@ -119,7 +120,11 @@ export const etcdMessages = {
     LeaseGrantRequest: message([["TTL", 1, "int64"]]),
     LeaseGrantResponse: message([header, ["ID", 2, "int64"]]),
     StatusRequest: message([]),
-    StatusResponse: message([header, ["version", 2, "string"]]),
+    StatusResponse: message([
+      header,
+      ["version", 2, "string"],
+      ["dbSize", 3, "int64"],
+    ]),
   },
 } as unknown as INamespace;
 
@@ -148,6 +153,7 @@ export const methods = {
 export interface KeyValue {
   readonly key: Buffer;
   readonly modRevision: string;
+  readonly version: string;
   readonly value: Buffer;
 }
 
@@ -155,6 +161,10 @@ export interface RangeResponse {
   readonly header: { revision: string };
   readonly kvs: readonly KeyValue[];
   readonly more: boolean;
+}
+
+export interface StatusResponse {
+  readonly dbSize: string;
 }
 
 export interface TxnResponse {

@@ -9,6 +9,7 @@ import type {
   ResourceStrategy,
   StrategyContext,
 } from "../../registry/strategy.ts";
+import { storeFailure } from "../../registry/store-failure.ts";
 import {
   assign,
   carryOver,
@@ -79,7 +80,9 @@ export function createServiceStrategy(
       if (!ranges || attempt > (problems.length > 0 ? 1 : maxAttempts))
         return refuse(service, problems);
       // Others may have given back what we believe taken, or taken what we believe free.
-      await ranges.refresh();
+      await ranges.refresh().catch((error: unknown) => {
+        throw storeFailure(error);
+      });
       service.spec = structuredClone(asked);
     }
   };
@@ -91,6 +94,8 @@ export function createServiceStrategy(
     let done = false;
     try {
       return (done = await ranges.take(service, old));
+    } catch (error) {
+      throw storeFailure(error);
     } finally {
       if (!done) releaseService(allocators!, service, old);
     }

@@ -1,6 +1,8 @@
 // The store on a real etcd: the contract of every engine, TLS, restarts, leases, compaction, several writers.
+import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { promisify } from "node:util";
 import {
   createCertificateAuthority,
   issueCertificate,
@@ -11,6 +13,7 @@ import {
   type EtcdStoreOptions,
 } from "../../../storage/etcd/etcd-store.ts";
 import type { Store, StoreEvent } from "../../../storage/store.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startEtcd, type TestEtcd } from "../../support/etcd.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
@@ -34,6 +37,8 @@ async function open(extra: Partial<EtcdStoreOptions> = {}): Promise<Store> {
         servers: [etcd.url],
         root: "",
         timeoutMs: 3_000,
+        patienceMs: 300,
+        initializationTimeoutMs: 300,
         ...extra,
         prefix,
       });
@@ -54,6 +59,20 @@ describeStoreContract("etcd", {
     return open({ prefix: usedPrefix.get(store)! });
   },
 });
+
+async function keyValue(
+  key: string,
+): Promise<{ version: string; value: string } | undefined> {
+  const { stdout } = await promisify(execFile)(
+    "etcdctl",
+    ["--endpoints", etcd.url, "get", key, "-w", "json"],
+    { env: { ...process.env, ETCDCTL_API: "3" } },
+  );
+  const { kvs } = JSON.parse(stdout) as {
+    kvs?: { version: string; value: string }[];
+  };
+  return kvs?.[0];
+}
 
 function collect(
   store: Store,
@@ -103,9 +122,14 @@ it("goes on after etcd was gone, with no event lost", async () => {
   const seen = collect(store);
   await put(store, "/before", "1", 0);
   await etcd.kill();
+  // What was under way when it went may have happened; what comes later waits for a while.
+  const refused = await put(store, "/during", "1", 0).catch(
+    (error: unknown) => error,
+  );
+  expect(refused).toMatchObject({ name: "StoreError" });
   await expect(put(store, "/during", "1", 0)).rejects.toMatchObject({
     name: "StoreError",
-    code: "unavailable",
+    code: "timeout",
   });
   await expect(store.healthy()).rejects.toMatchObject({ name: "StoreError" });
   await etcd.start();
@@ -121,6 +145,54 @@ it("goes on after etcd was gone, with no event lost", async () => {
   expect(seen.lost).toEqual([]);
   await Promise.all([store.stop(), other.stop()]);
 }, 60_000);
+
+it("waits for an etcd that comes back", async () => {
+  const store = await open({ patienceMs: 20_000 });
+  await put(store, "/a", "1", 0);
+  await etcd.kill();
+  await put(store, "/lost", "1", 0).catch(() => undefined);
+  const late = put(store, "/late", "1", 0);
+  const read = store.get("/a");
+  await etcd.start();
+  expect((await late).ok).toBe(true);
+  expect((await read)?.key).toBe("/a");
+  await store.stop();
+}, 60_000);
+
+it("compacts with other servers, one of them an interval", async () => {
+  const clock = new FakeClock();
+  const options = { clock, compactionIntervalMs: 1_000, prefix: "/compacted" };
+  const [one, two] = [await open(options), await open(options)];
+  const version = async (): Promise<string | undefined> =>
+    (await keyValue("compact_rev_key"))?.version;
+  const before = Number((await version()) ?? 0);
+  for (let round = 1; round <= 3; round++) {
+    await put(one, `/round-${round}`, "1", 0);
+    clock.advance(1_000);
+    await eventually(async () => Number(await version()) >= before + round);
+  }
+  await Promise.all([one.stop(), two.stop()]);
+  const { value } = (await keyValue("compact_rev_key"))!;
+  expect(Number(Buffer.from(value, "base64"))).toBeGreaterThan(1);
+}, 30_000);
+
+it("takes many new keys at once, and tells the size of the database", async () => {
+  const store = await open({ databaseSizeIntervalMs: 10 });
+  const seen = collect(store);
+  const entries = Array.from({ length: 350 }, (_, index) => ({
+    key: `/many/${String(index).padStart(4, "0")}`,
+    value: Buffer.alloc(10_000, "x"),
+    ...(index === 0 ? { ttlSeconds: 60 } : {}),
+  }));
+  expect(await store.writeNew!(entries)).toBe(true);
+  await eventually(() => seen.events.length === 350);
+  expect((await store.list("/many/")).values.map(({ key }) => key)).toEqual(
+    entries.map(({ key }) => key),
+  );
+  expect(await store.writeNew!([entries[7]!])).toBe(false);
+  await eventually(() => (store.databaseBytes ?? 0) > 0);
+  await store.stop();
+}, 30_000);
 
 it("uses the next server when one is not there", async () => {
   const store = await open({ servers: ["http://127.0.0.1:1", etcd.url] });
@@ -196,11 +268,12 @@ it("speaks TLS with client certificates, and only to the right server", async ()
   const wrong = createEtcdStore({
     servers: [secure.url],
     timeoutMs: 2_000,
+    initializationTimeoutMs: 100,
     tls: { ...tls, ca: Buffer.from(stranger.certificate) },
   });
   await expect(wrong.start()).rejects.toMatchObject({
     name: "StoreError",
-    code: "unavailable",
+    code: "timeout",
   });
   await wrong.stop();
   await secure.stop();
