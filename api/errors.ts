@@ -73,7 +73,7 @@ function named(
   causes?: StatusCause[],
 ): ApiError {
   const details = {
-    name,
+    ...(name ? { name } : {}),
     ...(group ? { group } : {}),
     kind: resource,
     ...(causes ? { causes } : {}),

@@ -2,6 +2,7 @@
 // plain maps, so that a server nobody scrapes pays next to nothing.
 import type { Registry as MetricsRegistry } from "prom-client";
 import type { AuditCounts } from "./audit/auditor.ts";
+import { metricsType } from "./health/health.ts";
 import type { Observer, PathHandler } from "./http/front.ts";
 import type { RequestInfo } from "./http/request-info.ts";
 import type { Registry } from "./registry/registry.ts";
@@ -89,7 +90,7 @@ export class Metrics implements Observer {
             200,
             {
               ...asked.headers,
-              "content-type": "text/plain; version=0.0.4; charset=utf-8",
+              "content-type": metricsType,
             },
             body,
           );

@@ -21,7 +21,11 @@ import { Profiling } from "./debug/profiling.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { OpenApiPaths } from "./discovery/openapi.ts";
 import { versionInfo } from "./discovery/version.ts";
-import { healthPaths, type HealthCheck } from "./health/health.ts";
+import {
+  healthPaths,
+  HealthResults,
+  type HealthCheck,
+} from "./health/health.ts";
 import { serverChecks } from "./health/server-checks.ts";
 import type { ConnectHandler } from "./http/connect-handler.ts";
 import type { Exchange } from "./http/exchange.ts";
@@ -30,7 +34,12 @@ import { formatNamed } from "./http/formats.ts";
 import { Front, type Observer, type PathHandler } from "./http/front.ts";
 import { Limiter } from "./http/limiter.ts";
 import { Listener, type ServingCertificate } from "./http/listener.ts";
-import { Negotiator } from "./http/negotiation.ts";
+import {
+  acceptedTypes,
+  jsonAnswer,
+  Negotiator,
+  type FormatName,
+} from "./http/negotiation.ts";
 import {
   bodyDecoders,
   cborDecoders,
@@ -234,25 +243,26 @@ class Server implements ApiServer {
       options.maxRequestsInFlight ?? 400,
       options.maxMutatingRequestsInFlight ?? 200,
     );
-    const send = (exchange: Exchange, asked: Asked, object: object): void => {
-      const negotiated = negotiator.negotiate(exchange.headers.accept, {
-        protobuf: true,
-        cbor,
-        transforms: false,
-      });
+    const plainly = { protobuf: true, cbor, table: false, partial: false };
+    const send = (
+      exchange: Exchange,
+      asked: Asked,
+      object: object,
+      as?: FormatName,
+    ): void => {
+      const negotiated = as
+        ? { ...jsonAnswer, format: as }
+        : negotiator.negotiate(exchange.headers.accept, plainly);
       const format = formatNamed(negotiated.format, formats);
-      const body =
-        format.name === "json" && wantsPretty(exchange, asked.query)
-          ? `${JSON.stringify(object, null, 2)}\n`
-          : format.encode(object);
+      const pretty = negotiated.pretty || wantsPretty(exchange, asked.query);
+      const { headers } = asked;
+      headers["content-type"] ??= negotiated.contentType;
       exchange.respond(
         200,
-        {
-          ...asked.headers,
-          "content-type": negotiated.contentType,
-          "cache-control": "no-cache, private",
-        },
-        body,
+        headers,
+        pretty && format.name === "json"
+          ? JSON.stringify(object, null, 2)
+          : format.encode(object),
       );
     };
     const discovery = new Discovery({
@@ -260,9 +270,11 @@ class Server implements ApiServer {
       serverAddress: () =>
         `${options.advertiseAddress ?? options.bindAddress ?? "127.0.0.1"}:${this.port}`,
       featureGates: options.featureGates ?? {},
+      route: { methods: ["GET"], produces: acceptedTypes(plainly) },
       send,
     });
     const openApi = new OpenApiPaths(catalogue);
+    const healthResults = new HealthResults();
     const metrics = new Metrics({
       registry: this.registry,
       inFlight: () => ({
@@ -296,11 +308,18 @@ class Server implements ApiServer {
         ...discovery.paths(),
         ...openApi.paths(),
         ...metrics.paths(),
-        ...healthPaths(() => this.#healthChecks()),
+        ...healthPaths(() => this.#healthChecks(), healthResults),
+        healthResults.path(),
         ...((options.profiling ?? true) ? profiling.paths() : []),
         {
           path: "/version",
-          handle: (exchange, asked) => send(exchange, asked, versionInfo),
+          route: { methods: ["GET"], produces: ["application/json"] },
+          handle: (exchange, asked) =>
+            exchange.respond(
+              200,
+              { ...asked.headers, "content-type": "application/json" },
+              JSON.stringify(versionInfo, null, 2),
+            ),
         },
         ...(parts.paths ?? []),
       ],

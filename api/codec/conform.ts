@@ -2,7 +2,7 @@
 // would: unknown fields are noted and dropped, null is unset, empty `omitEmpty` values go, values that are always
 // written come (zero numbers, empty objects), quantities, times and durations become canonical. One exception: what the
 // reference would write as null is left out here. The tree is used up: parts of it are reused in the result.
-import { errors, type ApiError } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { ExactNumber, integerOf, plainNumbers } from "../exact-number.ts";
 import { formatDuration, parseDurationMs } from "../duration.ts";
 import { isJsonObject, jsonKind } from "../patch/json-value.ts";
@@ -28,6 +28,17 @@ export class TypeMismatch extends Error {
     readonly shape?: "struct" | "slice" | "map" | "scalar",
   ) {
     super(message);
+  }
+}
+
+/** A body that is no object of the kind that is wanted. */
+export class UndecodableBody extends ApiError {
+  constructor(
+    message: string,
+    /** The decoder's own words, which some places tell alone. */
+    readonly why: string,
+  ) {
+    super({ code: 400, reason: "BadRequest", message });
   }
 }
 
@@ -69,9 +80,15 @@ export function cannotBeHandled(
   wanted: string,
   why: string,
 ): ApiError {
-  return errors.badRequest(
+  return new UndecodableBody(
     `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${wanted}: ${why}`,
+    why,
   );
+}
+
+/** The reference's words for a kind that does not exist. */
+export function unknownKind(apiVersion: string, kind: string): string {
+  return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
 }
 
 /** A path step: a field, an index, or (in an array of one) a map's key. */
@@ -304,7 +321,8 @@ class Conforming {
 
   #bytes(value: unknown): string {
     if (typeof value !== "string") this.#mismatch(value, "[]uint8", "slice");
-    const text = value as string;
+    // Lines may be broken.
+    const text = (value as string).replace(/[\r\n]/g, "");
     if (!isBase64(text)) {
       const bad = firstBadBase64(text);
       throw new TypeMismatch(`illegal base64 data at input byte ${bad}`);
@@ -331,10 +349,7 @@ class Conforming {
   }
 
   #time(value: unknown, micro: boolean): string | undefined {
-    if (typeof value !== "string")
-      throw new TypeMismatch(
-        `json: cannot unmarshal ${jsonKind(value)} into Go value of type string`,
-      );
+    if (typeof value !== "string") this.#mismatch(value, "string");
     const text = normaliseTime(value, micro);
     if (text === undefined) {
       const layout = micro
@@ -348,10 +363,7 @@ class Conforming {
   }
 
   #duration(value: unknown): string {
-    if (typeof value !== "string")
-      throw new TypeMismatch(
-        `json: cannot unmarshal ${jsonKind(value)} into Go value of type string`,
-      );
+    if (typeof value !== "string") this.#mismatch(value, "string");
     try {
       return formatDuration(parseDurationMs(value));
     } catch {
@@ -452,7 +464,7 @@ function isBase64(text: string): boolean {
 
 function firstBadBase64(text: string): number {
   const bad = text.search(/[^A-Za-z0-9+/]/);
-  return bad < 0 ? text.length - (text.length % 4) : bad;
+  return bad < 0 ? Math.floor(text.length / 4) * 4 : bad;
 }
 
 /** Short numbers are canonical as they are: they need no parsing. */

@@ -1,14 +1,16 @@
 // JSON bodies of API objects: strict decoding as the reference does it. Names are case-sensitive, unknown and duplicate
 // fields are reported and dropped, values of a wrong type are a 400 in the reference's words.
 import { isUtf8 } from "node:buffer";
-import { errors, type ApiError } from "../errors.ts";
+import type { ApiError } from "../errors.ts";
 import { plainNumbers } from "../exact-number.ts";
 import { parseApiVersion } from "../object.ts";
+import { jsonKind } from "../patch/json-value.ts";
 import type { ObjectSchema } from "../schema.ts";
 import {
   cannotBeHandled,
   conform,
   TypeMismatch,
+  UndecodableBody,
   type StrictProblem,
 } from "./conform.ts";
 import {
@@ -25,6 +27,8 @@ export interface DecodeOptions {
   fieldValidation?: FieldValidation;
   /** An applied configuration: nothing is filled in and empty values stay. Default false. */
   partial?: boolean;
+  /** Of a document that does not say. */
+  apiVersion?: string;
 }
 
 export interface Decoded {
@@ -44,22 +48,9 @@ export function decodeJson(
 ): Decoded {
   const strict = options.fieldValidation !== "Ignore";
   const wanted = schema?.shortName ?? "unstructured object";
-  const { value, keys } = parseBytes(bytes, wanted);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const what =
-      value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-    throw unrecognised(
-      wanted,
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go value of type struct`,
-      bytes,
-    );
-  }
-  const { found, object, problems } = fit(
-    value as Record<string, unknown>,
-    schema,
-    strict,
-    options.partial,
-  );
+  const { value: parsed, keys } = parseBytes(bytes, wanted);
+  const value = objectOf(parsed, wanted, bytes);
+  const { found, object, problems } = fit(value, schema, strict, options);
   if (!strict || found === keys)
     return { object, problems: problems.map(problemText) };
   // Some key was given twice: find out which.
@@ -96,7 +87,7 @@ export function conformObject(
     value,
     schema,
     options.fieldValidation !== "Ignore",
-    options.partial,
+    options,
   );
   return { object, problems: problems.map(problemText) };
 }
@@ -126,8 +117,9 @@ export function strictError(
   object: { kind?: unknown; apiVersion?: unknown },
   schema: ObjectSchema,
   problems: readonly string[],
+  apiVersion?: string,
 ): ApiError {
-  const { kind, version } = namesOf(object, schema);
+  const { kind, version } = namesOf(object, schema, apiVersion);
   return cannotBeHandled(
     kind,
     version,
@@ -147,9 +139,12 @@ function problemText({ kind, path }: StrictProblem): string {
 function namesOf(
   object: { kind?: unknown; apiVersion?: unknown },
   schema: ObjectSchema,
+  fallback = "",
 ): { kind: string; version: string } {
   const apiVersion =
-    typeof object.apiVersion === "string" ? object.apiVersion : "";
+    typeof object.apiVersion === "string" && object.apiVersion !== ""
+      ? object.apiVersion
+      : fallback;
   const kind =
     typeof object.kind === "string" && object.kind !== ""
       ? object.kind
@@ -161,7 +156,7 @@ function fit(
   value: Record<string, unknown>,
   schema: ObjectSchema | undefined,
   strict: boolean,
-  partial = false,
+  { partial = false, apiVersion = "" }: DecodeOptions,
 ): {
   found: number;
   object: Record<string, unknown>;
@@ -173,7 +168,7 @@ function fit(
       object: plainNumbers(value) as Record<string, unknown>,
       problems: [],
     };
-  const names = namesOf(value, schema);
+  const names = namesOf(value, schema, apiVersion);
   try {
     const { object, keys, problems } = conform(value, schema, strict, partial);
     return { found: keys, object, problems };
@@ -224,6 +219,41 @@ function parseBytes(
   }
 }
 
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** A document as an object whose type can be told; null is an empty one. Throws ApiError 400. */
+export function objectOf(
+  value: unknown,
+  wanted: string,
+  bytes: Uint8Array,
+): Record<string, unknown> {
+  if (value === null || value === undefined) return {};
+  const refuse = (what: unknown, where: string): never => {
+    throw unrecognised(
+      wanted,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(what)} into Go ${where}`,
+      bytes,
+    );
+  };
+  if (typeof value !== "object" || Array.isArray(value))
+    refuse(value, `value of type ${typeMeta}`);
+  const object = value as Record<string, unknown>;
+  for (const name of ["apiVersion", "kind"]) {
+    const text = object[name];
+    if (text !== undefined && text !== null && typeof text !== "string")
+      refuse(text, `struct field .${name} of type string`);
+  }
+  const apiVersion = object["apiVersion"];
+  if (typeof apiVersion === "string" && apiVersion.split("/").length > 2)
+    throw unrecognised(
+      wanted,
+      `unexpected GroupVersion string: ${apiVersion}`,
+      bytes,
+    );
+  return object;
+}
+
 const SUMMARY_BYTES = 30;
 
 /** The 400 for a body that is no object of any kind. */
@@ -238,7 +268,8 @@ export function unrecognised(
       ? "<empty>"
       : head.toString(bytes[0] === 0x7b ? "utf8" : "hex") +
         (bytes.length > SUMMARY_BYTES ? " ..." : "");
-  return errors.badRequest(
+  return new UndecodableBody(
     `the object provided is unrecognized (must be of type ${wanted}): ${why} (${summary})`,
+    why,
   );
 }

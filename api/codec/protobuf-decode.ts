@@ -9,7 +9,7 @@ import {
   type MessageField,
   type WireScalar,
 } from "../type-table.ts";
-import { normaliseQuantity } from "./conform.ts";
+import { normaliseQuantity, unknownKind } from "./conform.ts";
 import { scanText, setOwn } from "./json-text.ts";
 import { WireError, WireReader } from "./wire-reader.ts";
 
@@ -48,6 +48,13 @@ const SCALARS: Record<
   },
 };
 
+/** As the reference's structs call it. */
+function fieldName({ fields }: Message, number: number): string {
+  const { name, message = "" } = fields.find((one) => one.number === number)!;
+  if (message === `${META}.ObjectMeta`) return "ObjectMeta";
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
 interface FieldDecoder {
   readonly wire: number;
   readonly read: (reader: WireReader, object: Json) => void;
@@ -65,13 +72,14 @@ function messageDecoder(message: Message): Read {
   return (reader) => {
     const object: Json = {};
     while (!reader.done) {
-      const tag = reader.tag();
+      const tag = reader.tag(message.name);
       const wire = tag % 8;
-      const field = fields[(tag - wire) / 8];
+      const number = (tag - wire) / 8;
+      const field = fields[number];
       if (!field) reader.skip(wire);
       else if (field.wire !== wire)
         throw new WireError(
-          `proto: wrong wireType = ${wire} for field of ${message.name}`,
+          `proto: wrong wireType = ${wire} for field ${fieldName(message, number)}`,
         );
       else field.read(reader, object);
     }
@@ -376,6 +384,9 @@ export interface Envelope {
 /** The outermost layer of an object: what it is, and its message as a view. Throws WireError. */
 export function readEnvelope(bytes: Uint8Array): Envelope {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.length === 0) throw new WireError("empty data");
+  if (buffer.length === 4 && buffer.equals(MAGIC))
+    throw new WireError("empty body");
   if (buffer.length < 4 || !buffer.subarray(0, 4).equals(MAGIC))
     throw new WireError(
       "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
@@ -409,18 +420,18 @@ export function decodeEnvelope(
   const envelope = readEnvelope(bytes);
   const apiVersion = envelope.apiVersion || fallback?.apiVersion || "";
   const kind = envelope.kind || fallback?.kind || "";
+  const inside = (why: string): WireError =>
+    new WireError(why, { apiVersion, kind });
   const name = messageNameOfKind(apiVersion, kind);
-  if (name === undefined)
-    throw new WireError(
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
-    );
+  if (name === undefined) throw inside(unknownKind(apiVersion, kind));
   if (envelope.contentType !== "" && !envelope.contentType.endsWith("protobuf"))
     throw new WireError(
       `unable to decode content type ${JSON.stringify(envelope.contentType)}`,
     );
-  return {
-    apiVersion,
-    kind,
-    ...(decoderOf(name)(new WireReader(envelope.raw)) as Json),
-  };
+  try {
+    const decoded = decoderOf(name)(new WireReader(envelope.raw)) as Json;
+    return { apiVersion, kind, ...decoded };
+  } catch (error) {
+    throw error instanceof WireError ? inside(error.message) : error;
+  }
 }

@@ -3,6 +3,9 @@
 // such an envelope. Only kinds of the type table have a wire form; custom resources do not.
 import { Writer } from "protobufjs/minimal.js";
 import { errors } from "../errors.ts";
+import { parseApiVersion } from "../object.ts";
+import { cannotBeHandled } from "./conform.ts";
+import { unrecognised } from "./json.ts";
 import { messageNameOfKind } from "../type-table.ts";
 import {
   decodeEnvelope,
@@ -24,9 +27,10 @@ export function hasProtobuf(apiVersion: string, kind: string): boolean {
 }
 
 function messageOf(apiVersion: unknown, kind: unknown): string {
+  // Discovery leaves out the version of some of its kinds.
   const name =
-    typeof apiVersion === "string" && typeof kind === "string"
-      ? messageNameOfKind(apiVersion, kind)
+    typeof kind === "string"
+      ? messageNameOfKind((apiVersion as string | undefined) ?? "v1", kind)
       : undefined;
   if (name === undefined)
     throw errors.notAcceptable(
@@ -45,7 +49,7 @@ export function encodeMessage(object: object): Buffer {
 
 /** The envelope with the object in it; `object` has apiVersion and kind. Throws ApiError 406. */
 export function encodeProtobuf(object: object): Buffer {
-  const { apiVersion, kind } = object as Json;
+  const { apiVersion = "", kind } = object as Json;
   return Buffer.concat(
     envelopeParts(apiVersion as string, kind as string, [
       encodeMessage(object),
@@ -98,11 +102,14 @@ export function rawMessage(envelope: Uint8Array): Buffer {
   return readEnvelope(envelope).raw;
 }
 
-function badRequest(error: unknown): unknown {
+function badRequest(error: unknown, bytes: Uint8Array, wanted = ""): unknown {
+  if (error instanceof WireError && error.inside) {
+    const { apiVersion, kind } = error.inside;
+    const { version } = parseApiVersion(apiVersion);
+    return cannotBeHandled(kind, version, wanted || kind, error.message);
+  }
   if (error instanceof WireError || error instanceof RangeError)
-    return errors.badRequest(
-      `the object provided is unrecognized: ${error.message}`,
-    );
+    return unrecognised(wanted, error.message, bytes);
   return error;
 }
 
@@ -117,7 +124,7 @@ export function decodeProtobuf(
   try {
     return decodeEnvelope(bytes, fallback);
   } catch (error) {
-    throw badRequest(error);
+    throw badRequest(error, bytes, fallback?.kind);
   }
 }
 
@@ -133,7 +140,7 @@ export function decodeMessage(
     ) as Json;
     return { apiVersion, kind, ...decoded };
   } catch (error) {
-    throw badRequest(error);
+    throw badRequest(error, bytes, kind);
   }
 }
 
@@ -178,6 +185,6 @@ function decodeEvent(bytes: Buffer): { type: string; object: Json } {
     ) as { type?: string; object?: Json };
     return { type: type ?? "", object: object ?? {} };
   } catch (error) {
-    throw badRequest(error);
+    throw badRequest(error, bytes, "WatchEvent");
   }
 }

@@ -66,3 +66,15 @@ export function stringTypeName(
   const key = `${typeName ?? ""}.${field ?? ""}`;
   return Object.hasOwn(NAMES, key) ? NAMES[key]! : "string";
 }
+
+const ROOMS: Readonly<Record<string, string>> = {
+  "": "core",
+  events: "core",
+  internal: "apiserverinternal",
+};
+
+/** The reference's own name of a kind (`core.Pod`), whatever its version. */
+export function internalTypeName(group: string, kind: string): string {
+  const room = group.split(".", 1)[0]!;
+  return `${ROOMS[room] ?? room}.${kind}`;
+}

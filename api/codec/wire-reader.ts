@@ -2,7 +2,15 @@
 // messages are bounded, strings are UTF-8. Views, not copies, are handed out.
 import { isUtf8 } from "node:buffer";
 
-export class WireError extends Error {}
+export class WireError extends Error {
+  constructor(
+    message: string,
+    /** The object in the envelope it is about, when the envelope itself is sound. */
+    readonly inside?: { readonly apiVersion: string; readonly kind: string },
+  ) {
+    super(message);
+  }
+}
 
 const MAX_DEPTH = 200;
 const TWO_TO_32 = 2 ** 32;
@@ -101,10 +109,13 @@ export class WireReader {
     return value;
   }
 
-  tag(): number {
+  /** `message`: whose field it is, for the error. */
+  tag(message = "Unknown"): number {
     const tag = this.varint();
     if (tag < 8 || tag >= TWO_TO_32)
-      throw new WireError(`proto: illegal tag ${tag}`);
+      throw new WireError(
+        `proto: ${message}: illegal tag ${Math.floor(tag / 8)} (wire type ${tag % 8})`,
+      );
     return tag;
   }
 

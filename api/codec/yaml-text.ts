@@ -22,12 +22,30 @@ export class YamlSyntaxError extends Error {
   readonly line: number;
   /** The reason without position. */
   readonly reason: string;
-  constructor(reason: string, line: number) {
-    super(`yaml: line ${line}: ${reason}`);
+  constructor(reason: string, line: number, placed = true) {
+    super(placed ? `yaml: line ${line}: ${reason}` : `yaml: ${reason}`);
     this.reason = reason;
     this.line = line;
   }
 }
+
+/** What the reference's parser calls the commonest mistakes, and how many lines earlier it sees them. */
+const reasons: Readonly<Record<string, { text: string; before?: number }>> = {
+  "tab characters must not be used in indentation": {
+    text: "found character that cannot start any token",
+  },
+  "deficient indentation": { text: "found unexpected end of stream" },
+  "unexpected end of the stream within a double quoted scalar": {
+    text: "found unexpected end of stream",
+  },
+  "unexpected end of the stream within a single quoted scalar": {
+    text: "found unexpected end of stream",
+  },
+  "bad indentation of a mapping entry": {
+    text: "did not find expected key",
+    before: 1,
+  },
+};
 
 export interface DuplicateKey {
   readonly path: string;
@@ -54,7 +72,11 @@ export function parseYaml(
     events = parseEvents(text, { maxDepth: MAX_DEPTH });
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
-    throw new YamlSyntaxError(error.reason, (error.mark?.line ?? 0) + 1);
+    const line = (error.mark?.line ?? 0) + 1;
+    const { text: reason, before = 0 } = reasons[error.reason] ?? {
+      text: error.reason,
+    };
+    throw new YamlSyntaxError(reason, line - before);
   }
   return new Composer(text, events, withLines).documents();
 }
@@ -162,7 +184,12 @@ class Composer {
   #alias(event: Event & { anchorStart: number; anchorEnd: number }): unknown {
     const name = this.#text.slice(event.anchorStart, event.anchorEnd);
     const anchored = this.#anchors.get(name);
-    if (!anchored) this.#fail(`unknown anchor '${name}' referenced`, event);
+    if (!anchored)
+      throw new YamlSyntaxError(
+        `unknown anchor '${name}' referenced`,
+        this.#lineAt(startOf(event)),
+        false,
+      );
     this.#aliased += anchored.nodes;
     this.#nodes += anchored.nodes;
     if (this.#aliased > MAX_ALIASED_NODES)

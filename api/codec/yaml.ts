@@ -1,9 +1,9 @@
 // YAML bodies and manifest files. Both go through the same strict decoding as JSON; what YAML adds is duplicate keys
 // with their line, several documents, and positions for messages of files.
-import { errors } from "../errors.ts";
 import type { ObjectSchema } from "../schema.ts";
 import {
   conformObject,
+  objectOf,
   decodeJson,
   unrecognised,
   type DecodeOptions,
@@ -83,21 +83,13 @@ function parseBody(bytes: Uint8Array, wanted: string): YamlDocument {
     );
   } catch (error) {
     if (!(error instanceof YamlSyntaxError)) throw error;
-    throw errors.badRequest(`error converting YAML to JSON: ${error.message}`);
+    throw unrecognised(wanted, error.message, bytes);
   }
-  const first = documents.find(({ value }) => value !== null);
-  if (
-    typeof first?.value !== "object" ||
-    first.value === null ||
-    Array.isArray(first.value)
-  )
-    throw unrecognised(
-      wanted,
-      "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct",
-      bytes,
-    );
-  return first;
+  const [first = noDocument] = documents;
+  return { ...first, value: objectOf(first.value, wanted, bytes) };
 }
+
+const noDocument: YamlDocument = { value: null, duplicates: [] } as never;
 
 /** All duplicates of a document make one problem, as the reference reports them. */
 function duplicateText(duplicates: readonly DuplicateKey[]): string {

@@ -1,6 +1,7 @@
 // Answers for /openapi/v2 and /openapi/v3: documents are made and serialised on first demand and kept, each with its
 // SHA-512 as ETag; `invalidate` drops them when the catalogue changes (custom resources, aggregated APIs).
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import type { Catalogue } from "../catalogue.ts";
 import { encodeGnostic } from "./gnostic.ts";
 import { openApiV2, type CustomSchemas } from "./v2.ts";
@@ -17,6 +18,16 @@ export interface CachedDocument {
   readonly contentType: string;
   /** Upper-case hexadecimal SHA-512; the ETag header has it in double quotes. */
   readonly hash: string;
+  readonly made: Date;
+  /** Made when it is first asked for. */
+  gzipped?: Buffer;
+}
+
+export interface OpenApiRequest {
+  readonly accept?: string;
+  readonly hash?: string;
+  readonly ifNoneMatch?: string;
+  readonly acceptsGzip?: boolean;
 }
 
 export interface OpenApiAnswer {
@@ -35,10 +46,7 @@ export interface OpenApiService {
    * The whole answer for a path (`/openapi/v2`, `/openapi/v3`, `/openapi/v3/apis/apps/v1`); undefined for paths without
    * a document. 406 when `accept` allows neither JSON nor a protobuf form that exists.
    */
-  answer(
-    path: string,
-    options: { accept?: string; hash?: string; ifNoneMatch?: string },
-  ): OpenApiAnswer | undefined;
+  answer(path: string, request: OpenApiRequest): OpenApiAnswer | undefined;
   invalidate(): void;
 }
 
@@ -55,7 +63,7 @@ export function createOpenApiService(
 }
 
 const JSON_TYPE = "application/json";
-const YEAR_SECONDS = 31_536_000;
+const yearMs = 31_536_000_000;
 
 class Service implements OpenApiService {
   readonly #catalogue: Catalogue;
@@ -83,7 +91,7 @@ class Service implements OpenApiService {
         .update(bytes)
         .digest("hex")
         .toUpperCase();
-      document = { bytes, contentType, hash };
+      document = { bytes, contentType, hash, made: new Date() };
       this.#made.set(name, document);
     }
     return document;
@@ -140,11 +148,7 @@ class Service implements OpenApiService {
 
   answer(
     path: string,
-    {
-      accept = "*/*",
-      hash,
-      ifNoneMatch,
-    }: { accept?: string; hash?: string; ifNoneMatch?: string },
+    { accept = "*/*", hash, ifNoneMatch, acceptsGzip = false }: OpenApiRequest,
   ): OpenApiAnswer | undefined {
     const wanted = accept.toLowerCase();
     const takesJson =
@@ -152,50 +156,48 @@ class Service implements OpenApiService {
     const takesProtobuf =
       wanted.includes(OPENAPI_V2_PROTOBUF.toLowerCase()) ||
       wanted.includes(OPENAPI_V2_PROTOBUF_ANSWER.toLowerCase());
-    const name = path.replace(/^\/openapi\//, "").replace(/\/$/, "");
-    let document: CachedDocument | undefined;
-    if (name === "v2") {
-      if (!takesJson && !takesProtobuf) return notAcceptable();
-      document = this.v2(takesProtobuf);
-    } else {
-      document =
-        name === "v3"
-          ? this.v3Index()
-          : name.startsWith("v3/")
-            ? this.v3(name.slice(3))
-            : undefined;
-      if (document && !takesJson) return notAcceptable();
-    }
-    if (!document) return undefined;
-    const etag = `"${document.hash}"`;
-    if (hash !== undefined && name !== "v2" && hash !== document.hash) {
-      const location = `/openapi/${name}?hash=${document.hash}`;
+    const name = path.replace(/^\/openapi\//, "");
+    const v2 = name === "v2";
+    if (name === "v3")
       return {
-        status: 301,
-        headers: { Location: location, Etag: etag },
-        body: Buffer.alloc(0),
+        status: 200,
+        // Sniffed, not declared, in the reference.
+        headers: { "Content-Type": "text/plain; charset=utf-8" },
+        body: this.v3Index().bytes,
       };
-    }
+    const found = v2
+      ? this.v2(takesProtobuf)
+      : name.startsWith("v3/")
+        ? this.v3(name.slice(3))
+        : undefined;
+    if (!found) return undefined;
+    const empty = Buffer.alloc(0);
     const headers: Record<string, string> = {
-      Etag: etag,
-      "Content-Type": document.contentType,
-      Vary: "Accept",
+      Vary: v2 ? "Accept-Encoding, Accept" : "Accept",
     };
-    if (hash !== undefined)
-      headers["Cache-Control"] = `public, immutable, max-age=${YEAR_SECONDS}`;
+    if (!takesJson && !(v2 && takesProtobuf))
+      return { status: 406, headers, body: empty };
+    headers["Etag"] = `"${found.hash}"`;
+    if (hash !== undefined && !v2) {
+      if (hash !== found.hash) {
+        headers["Location"] = `/openapi/${name}?hash=${found.hash}`;
+        headers["Content-Type"] = found.contentType;
+        return { status: 301, headers, body: empty };
+      }
+      headers["Cache-Control"] = "public, immutable";
+      headers["Expires"] = new Date(Date.now() + yearMs)
+        .toUTCString()
+        .replace("GMT", "UTC");
+    }
     const unchanged = ifNoneMatch
       ?.split(",")
-      .some((tag) => tag.trim().replace(/^W\//, "") === etag);
-    return unchanged
-      ? { status: 304, headers, body: Buffer.alloc(0) }
-      : { status: 200, headers, body: document.bytes };
+      .some((tag) => tag.trim().replace(/^W\//, "") === headers["Etag"]);
+    if (unchanged) return { status: 304, headers, body: empty };
+    headers["Content-Type"] = found.contentType;
+    headers["Last-Modified"] = found.made.toUTCString();
+    if (!v2 || !acceptsGzip) return { status: 200, headers, body: found.bytes };
+    headers["Content-Encoding"] = "gzip";
+    const body = (found.gzipped ??= gzipSync(found.bytes, { level: 1 }));
+    return { status: 200, headers, body };
   }
-}
-
-function notAcceptable(): OpenApiAnswer {
-  return {
-    status: 406,
-    headers: { "Content-Type": "text/plain" },
-    body: Buffer.from("Not Acceptable"),
-  };
 }

@@ -89,7 +89,7 @@ function refuseBadReview(
   if (!resourceAttributes && !nonResourceAttributes) {
     invalid(
       "spec.resourceAttributes",
-      "null",
+      '"null"',
       "exactly one of nonResourceAttributes or resourceAttributes must be specified",
     );
   }
@@ -115,7 +115,7 @@ function refuseBadReview(
     }
   }
   if (problems.length > 0)
-    throw errors.invalid({ group: GROUP, kind }, "", problems);
+    throw errors.invalid({ group: GROUP, kind: "" }, "", problems);
 }
 
 function attributesOf(spec: ReviewSpec, user: UserInfo): AccessAttributes {

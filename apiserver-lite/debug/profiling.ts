@@ -68,7 +68,19 @@ export class Profiling {
     const handle: PathHandler["handle"] = (exchange, asked) =>
       this.serve(exchange, asked.info.path, asked.query);
     return [
-      { path: "/debug/pprof", handle },
+      {
+        path: "/debug/pprof",
+        handle: (exchange, asked) =>
+          exchange.respond(
+            302,
+            {
+              ...asked.headers,
+              "content-type": "text/html; charset=utf-8",
+              location: "/debug/pprof/",
+            },
+            '<a href="/debug/pprof/">Found</a>.\n\n',
+          ),
+      },
       { path: "/debug/pprof/", handle },
     ];
   }

@@ -8,22 +8,47 @@ import type {
 } from "../../api/catalogue.ts";
 import { apiVersionOf } from "../../api/object.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { pathNotFound, type Asked } from "../http/answers.ts";
+import type { Asked } from "../http/answers.ts";
+import {
+  checkRoute,
+  pageNotFound,
+  pathNotFound,
+  type Route,
+} from "../http/route.ts";
 import type { PathHandler } from "../http/front.ts";
+import type { FormatName } from "../http/negotiation.ts";
 
 export interface DiscoveryOptions {
   readonly catalogue: Catalogue;
   /** host:port of /api's serverAddressByClientCIDRs. */
   readonly serverAddress: () => string;
   readonly featureGates: Readonly<Record<string, boolean>>;
-  /** Encodes an answer in what the client accepts. */
-  readonly send: (exchange: Exchange, asked: Asked, object: object) => void;
+  /** What is checked of requests for the lists of a version's resources. */
+  readonly route: Route;
+  /** Encodes an answer in what the client accepts, under the content type of `asked` if it has one. */
+  readonly send: (
+    exchange: Exchange,
+    asked: Asked,
+    object: object,
+    format?: FormatName,
+  ) => void;
 }
 
 interface Aggregated {
-  readonly body: Buffer;
+  readonly object: object;
   readonly etag: string;
 }
+
+interface AggregatedForm {
+  readonly version: string;
+  readonly format: "json" | "yaml" | "protobuf";
+}
+
+const mediaTypes = {
+  json: "application/json",
+  yaml: "application/yaml",
+  protobuf: "application/vnd.kubernetes.protobuf",
+} as const;
 
 export class Discovery {
   readonly #aggregated = new Map<string, Aggregated>();
@@ -39,31 +64,39 @@ export class Discovery {
     return [
       {
         path: "/api",
+        route: this.options.route,
         handle: (exchange, asked) => this.#root(exchange, asked, true),
       },
+      // The aggregator's: any method will do.
       {
         path: "/apis",
+        route: {},
         handle: (exchange, asked) => this.#root(exchange, asked, false),
       },
       {
         path: "/api/",
+        listed: () => ["/api/v1"],
         handle: (exchange, asked) => this.#below(exchange, asked, true),
       },
       {
         path: "/apis/",
+        listed: () => this.#listed(),
         handle: (exchange, asked) => this.#below(exchange, asked, false),
       },
     ];
   }
 
-  /** Does this path belong to discovery? Everything below a version is a resource. */
-  static owns(path: string): boolean {
-    const parts = path.split("/").filter(Boolean);
-    return parts[0] === "api" ? parts.length <= 2 : parts.length <= 3;
+  /** All paths of groups and versions. */
+  #listed(): string[] {
+    return this.#groups().flatMap(({ name, versions }) => [
+      "/apis/",
+      `/apis/${name}`,
+      ...versions.map(({ version }) => `/apis/${name}/${version}`),
+    ]);
   }
 
   #root(exchange: Exchange, asked: Asked, core: boolean): void {
-    const wanted = aggregatedVersion(exchange.headers.accept);
+    const wanted = aggregatedForm(exchange.headers.accept);
     if (wanted) return this.#sendAggregated(exchange, asked, core, wanted);
     const { send, serverAddress } = this.options;
     if (core)
@@ -82,17 +115,18 @@ export class Discovery {
   }
 
   #below(exchange: Exchange, asked: Asked, core: boolean): void {
-    const parts = asked.info.path.split("/").filter(Boolean);
-    const { catalogue, send } = this.options;
+    const parts = asked.info.path.replace(/\/$/, "").slice(1).split("/");
+    const { catalogue, route, send } = this.options;
     if (core) {
       if (parts.length !== 2 || !catalogue.hasGroupVersion("", parts[1]!))
         throw pathNotFound();
+      checkRoute(exchange, route);
       return send(exchange, asked, this.#resourceList("", parts[1]!));
     }
     const group = canonicalGroup(parts[1] ?? "");
+    const found = this.#groups().find((one) => one.name === group);
+    if (!found) throw pageNotFound();
     if (parts.length === 2) {
-      const found = this.#groups().find((one) => one.name === group);
-      if (!found) throw pathNotFound();
       return send(exchange, asked, {
         kind: "APIGroup",
         apiVersion: "v1",
@@ -101,6 +135,7 @@ export class Discovery {
     }
     if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!))
       throw pathNotFound();
+    checkRoute(exchange, route);
     send(exchange, asked, this.#resourceList(group, parts[2]!));
   }
 
@@ -165,28 +200,26 @@ export class Discovery {
     exchange: Exchange,
     asked: Asked,
     core: boolean,
-    version: string,
+    { version, format }: AggregatedForm,
   ): void {
     const key = `${core}|${version}`;
     let known = this.#aggregated.get(key);
     if (!known) {
-      const body = Buffer.from(
-        `${JSON.stringify(this.#aggregate(core, version))}\n`,
-      );
-      const etag = `"${createHash("sha512").update(body).digest("hex").toUpperCase()}"`;
-      known = { body, etag };
+      const object = this.#aggregate(core, version);
+      const digest = createHash("sha512").update(JSON.stringify(object));
+      known = { object, etag: `"${digest.digest("hex").toUpperCase()}"` };
       this.#aggregated.set(key, known);
     }
-    const headers = {
-      ...asked.headers,
+    Object.assign(asked.headers, {
       etag: known.etag,
       vary: "Accept",
       "cache-control": "public",
-      "content-type": `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
-    };
+    });
     if (exchange.headers["if-none-match"] === known.etag)
-      return exchange.respond(304, headers);
-    exchange.respond(200, headers, known.body);
+      return exchange.respond(304, asked.headers);
+    asked.headers["content-type"] =
+      `${mediaTypes[format]};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+    this.options.send(exchange, asked, known.object, format);
   }
 
   #aggregate(core: boolean, version: string): object {
@@ -220,9 +253,9 @@ export class Discovery {
 
   #aggregatedResource(info: ResourceInfo): object {
     const scope = info.namespaced ? "Namespaced" : "Cluster";
+    // Empty where they are the list's own, as the reference has it.
     const kindOf = (kind: string, apiVersion: string | undefined) => {
-      if (!apiVersion)
-        return { group: info.group, version: info.version, kind };
+      if (!apiVersion) return { group: "", version: "", kind };
       const [group, version] = apiVersion.includes("/")
         ? apiVersion.split("/")
         : ["", apiVersion];
@@ -273,19 +306,24 @@ function groupObject({
   };
 }
 
-/** v2 or v2beta1 when the client accepts the aggregated form before the plain one. */
-function aggregatedVersion(accept: string | undefined): string | undefined {
+/** The first aggregated form a client accepts, before any plain one. */
+function aggregatedForm(
+  accept: string | undefined,
+): AggregatedForm | undefined {
   if (!accept?.includes("APIGroupDiscoveryList")) return undefined;
   for (const clause of accept.split(",")) {
-    if (!clause.includes("as=APIGroupDiscoveryList")) continue;
+    const [type, ...parameters] = clause.split(";").map((part) => part.trim());
+    const format = (["json", "yaml", "protobuf"] as const).find(
+      (name) => mediaTypes[name] === type,
+    );
+    if (!format) continue;
+    if (!parameters.includes("as=APIGroupDiscoveryList")) continue;
     if (
-      !clause.includes("g=apidiscovery.k8s.io") &&
-      !clause.includes("g=apidiscovery.orbit.io")
+      !parameters.some((one) => /^g=apidiscovery\.(k8s|orbit)\.io$/.test(one))
     )
       continue;
-    if (!clause.trim().startsWith("application/json")) continue;
-    const version = /v=(v2beta1|v2)\b/.exec(clause)?.[1];
-    if (version) return version;
+    if (parameters.includes("v=v2")) return { version: "v2", format };
+    if (parameters.includes("v=v2beta1")) return { version: "v2beta1", format };
   }
   return undefined;
 }

@@ -1,8 +1,8 @@
 // /openapi/v2 and /openapi/v3: documents of api/openapi, which load with the first request for one.
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { OpenApiService } from "../../api/openapi/service.ts";
+import { acceptsGzip } from "../http/answers.ts";
 import type { PathHandler } from "../http/front.ts";
-import { pathNotFound } from "../http/answers.ts";
 
 export class OpenApiPaths {
   #service: Promise<OpenApiService> | undefined;
@@ -26,8 +26,9 @@ export class OpenApiPaths {
         accept: exchange.headers.accept ?? "*/*",
         ...(hash === null ? {} : { hash }),
         ...(ifNoneMatch ? { ifNoneMatch } : {}),
+        acceptsGzip: acceptsGzip(exchange),
       });
-      if (!answer) throw pathNotFound();
+      if (!answer) return exchange.respond(404, asked.headers);
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(answer.headers))
         headers[name.toLowerCase()] = value;
@@ -40,7 +41,7 @@ export class OpenApiPaths {
     return [
       { path: "/openapi/v2", handle },
       { path: "/openapi/v3", handle },
-      { path: "/openapi/v3/", handle },
+      { path: "/openapi/v3/", listed: () => ["/openapi/v3/"], handle },
     ];
   }
 }

@@ -1,6 +1,8 @@
 // /healthz, /livez, /readyz with named checks: ?verbose, ?exclude=, and each check under its own path.
+import type { OutgoingHttpHeaders } from "node:http";
 import type { Exchange } from "../http/exchange.ts";
-import { pathNotFound, type Asked } from "../http/answers.ts";
+import type { Asked } from "../http/answers.ts";
+import { pageNotFound } from "../http/route.ts";
 import type { PathHandler } from "../http/front.ts";
 
 export interface HealthCheck {
@@ -14,24 +16,83 @@ export interface HealthCheck {
 }
 
 const defaultTimeoutMs = 10_000;
+export const metricsType =
+  "text/plain; version=0.0.4; charset=utf-8; escaping=values";
+
+/** Results of checks, as /metrics/slis tells them. */
+export class HealthResults {
+  readonly #results = new Map<
+    string,
+    { now: 0 | 1; ok: number; bad: number }
+  >();
+
+  note(type: string, name: string, passed: boolean): void {
+    const labels = `name=${JSON.stringify(name)},type="${type}"`;
+    const result = this.#results.get(labels) ?? { now: 0, ok: 0, bad: 0 };
+    result.now = passed ? 1 : 0;
+    if (passed) result.ok++;
+    else result.bad++;
+    this.#results.set(labels, result);
+  }
+
+  path(): PathHandler {
+    return {
+      path: "/metrics/slis",
+      handle: (exchange, asked) =>
+        exchange.respond(
+          200,
+          { ...asked.headers, "content-type": metricsType },
+          this.#text(),
+        ),
+    };
+  }
+
+  #text(): string {
+    const gauges: string[] = [];
+    const counters: string[] = [];
+    for (const [labels, { now, ok, bad }] of [...this.#results].sort()) {
+      gauges.push(`kubernetes_healthcheck{${labels}} ${now}`);
+      for (const [status, count] of [
+        ["error", bad],
+        ["success", ok],
+      ])
+        if (count)
+          counters.push(
+            `kubernetes_healthchecks_total{${labels.replace(",type", `,status="${status}",type`)}} ${count}`,
+          );
+    }
+    return [
+      "# HELP kubernetes_healthcheck Whether a check passed when it was last made.",
+      "# TYPE kubernetes_healthcheck gauge",
+      ...gauges,
+      "# HELP kubernetes_healthchecks_total Checks made, by their results.",
+      "# TYPE kubernetes_healthchecks_total counter",
+      ...counters,
+      "",
+    ].join("\n");
+  }
+}
 
 export function healthPaths(
   checks: () => readonly HealthCheck[],
+  results: HealthResults,
 ): PathHandler[] {
   return (["healthz", "livez", "readyz"] as const).flatMap((endpoint) => {
     const own = () => checks().filter(({ on }) => !on || on.includes(endpoint));
     return [
       {
         path: `/${endpoint}`,
-        handle: (exchange, asked) => answer(exchange, asked, endpoint, own()),
+        handle: (exchange, asked) =>
+          answer(exchange, asked, endpoint, own(), results),
       },
       {
         path: `/${endpoint}/`,
+        listed: () => own().map(({ name }) => `/${endpoint}/${name}`),
         handle: (exchange, asked) => {
           const name = asked.info.path.slice(endpoint.length + 2);
           const found = own().filter((check) => check.name === name);
-          if (found.length === 0) throw pathNotFound();
-          return answer(exchange, asked, endpoint, found, true);
+          if (found.length === 0) throw pageNotFound();
+          return answer(exchange, asked, endpoint, found, results, true);
         },
       },
     ] satisfies PathHandler[];
@@ -43,6 +104,7 @@ async function answer(
   asked: Asked,
   endpoint: string,
   checks: readonly HealthCheck[],
+  results: HealthResults,
   single = false,
 ): Promise<void> {
   const excluded = new Set(asked.query.getAll("exclude"));
@@ -58,7 +120,9 @@ async function answer(
       try {
         await bounded(check(), timeoutMs ?? defaultTimeoutMs);
         lines[index] = `[+]${name} ok`;
+        results.note(endpoint, name, true);
       } catch (error) {
+        results.note(endpoint, name, false);
         failed.push(name);
         reason = (error as Error).message;
         lines[index] = `[-]${name} failed: reason withheld`;
@@ -69,12 +133,12 @@ async function answer(
     lines.push(
       `warn: some health checks cannot be excluded: no matches for ${[...excluded].map((name) => JSON.stringify(name)).join(", ")}`,
     );
-  const headers = {
+  const headers: OutgoingHttpHeaders = {
     ...asked.headers,
     "content-type": "text/plain; charset=utf-8",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-cache, private",
   };
+  if (!single || failed.length > 0)
+    headers["x-content-type-options"] = "nosniff";
   if (failed.length > 0)
     return exchange.respond(
       500,
@@ -86,7 +150,7 @@ async function answer(
   exchange.respond(
     200,
     headers,
-    asked.query.has("verbose")
+    asked.query.has("verbose") && !single
       ? `${lines.join("\n")}\n${endpoint} check passed\n`
       : "ok",
   );

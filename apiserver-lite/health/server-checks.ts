@@ -16,7 +16,14 @@ export interface ServerCondition {
   readonly livezGrace: boolean;
 }
 
-const hooks = "poststarthook/bootstrap-system-objects";
+/** The reference's names of what is done once at the start. */
+const hooks = [
+  "start-system-namespaces-controller",
+  "rbac/bootstrap-roles",
+  "scheduling/bootstrap-system-priority-classes",
+  "priority-and-fairness-config-producer",
+  "bootstrap-controller",
+].map((name) => `poststarthook/${name}`);
 const ok = (): Promise<void> => Promise.resolve();
 
 function unless(problem: string | Error | undefined | false) {
@@ -50,8 +57,10 @@ export function serverChecks(server: ServerCondition): HealthCheck[] {
     },
     { name: "informer-sync", on: ["readyz"], check: unless(server.lost) },
     ...server.others,
-    { name: hooks, on: ["healthz", "readyz"], check: hooksRun },
-    { name: hooks, on: ["livez"], check: livezGrace ? ok : hooksRun },
+    ...hooks.flatMap((name): HealthCheck[] => [
+      { name, on: ["healthz", "readyz"], check: hooksRun },
+      { name, on: ["livez"], check: livezGrace ? ok : hooksRun },
+    ]),
     {
       name: "shutdown",
       on: ["readyz"],

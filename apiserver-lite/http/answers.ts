@@ -2,13 +2,10 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Writable } from "node:stream";
 import { gzip } from "node:zlib";
-import { ApiError } from "../../api/errors.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "../registry/call.ts";
-import type { Endpoint } from "../registry/endpoint.ts";
-import { isTrue } from "../registry/watch.ts";
 import type { Exchange } from "./exchange.ts";
 import { KeptLists } from "./kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";
@@ -156,13 +153,7 @@ export class Answers {
   }
 
   #compresses(exchange: Exchange): boolean {
-    return (
-      this.compress &&
-      exchange.method === "GET" &&
-      /\bgzip\b(?!;q=0(?:[,;\s]|$))/.test(
-        String(exchange.headers["accept-encoding"] ?? ""),
-      )
-    );
+    return this.compress && exchange.method === "GET" && acceptsGzip(exchange);
   }
 
   async #sendGzip(
@@ -217,32 +208,18 @@ export async function writeParts(
   out.end();
 }
 
+export function acceptsGzip({ headers }: Exchange): boolean {
+  return /\bgzip\b(?!;q=0(?:[,;\s]|$))/.test(
+    String(headers["accept-encoding"] ?? ""),
+  );
+}
+
 export function wantsPretty(
   exchange: Exchange,
   query: URLSearchParams,
 ): boolean {
   const asked = query.get("pretty");
-  if (asked !== null) return isTrue(asked) || asked === "";
+  if (asked) return /^(1|t|T|true|TRUE|True)$/.test(asked);
   const agent = exchange.headers["user-agent"];
-  return agent !== undefined && /^(curl|Wget|Mozilla)/.test(agent);
-}
-
-/** The reference's answer for a path nothing is served at. */
-export function pathNotFound(): ApiError {
-  return new ApiError({
-    code: 404,
-    reason: "NotFound",
-    message: "the server could not find the requested resource",
-    details: {},
-  });
-}
-
-export function methodNotAllowed(endpoint: Endpoint): ApiError {
-  const { group, resource } = endpoint.info;
-  return new ApiError({
-    code: 405,
-    reason: "MethodNotAllowed",
-    message: "the server does not allow this method on the requested resource",
-    details: { ...(group ? { group } : {}), kind: resource },
-  });
+  return agent !== undefined && /^(curl|Wget|Mozilla\/5\.0)/.test(agent);
 }

@@ -5,15 +5,22 @@ import {
   strictDecodingError,
   strictError,
   type Decoded,
-  type FieldValidation,
+  type DecodeOptions,
 } from "../../api/codec/json.ts";
 import { JsonSyntaxError } from "../../api/codec/json-text.ts";
 import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
-import { errors, type ApiError } from "../../api/errors.ts";
+import {
+  cannotBeHandled,
+  UndecodableBody,
+  unknownKind,
+} from "../../api/codec/conform.ts";
+import { internalTypeName } from "../../api/codec/value-type-names.ts";
+import { ApiError, errors } from "../../api/errors.ts";
 import { plainNumbers } from "../../api/exact-number.ts";
-import type { AnyObject } from "../../api/object.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { isJsonObject } from "../../api/patch/json-value.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
+import { messageNameOfKind } from "../../api/type-table.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { Call } from "../registry/call.ts";
 import { integer } from "../registry/list.ts";
@@ -21,6 +28,7 @@ import type { PatchText, PatchType } from "../registry/patch-text.ts";
 import { isTrue } from "../registry/watch.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
+import { acceptedTypes } from "./negotiation.ts";
 import { checkDeleteDryRun } from "./write-options.ts";
 
 /** Decoders of the encodings beside JSON. */
@@ -28,7 +36,7 @@ export interface BodyDecoders {
   yaml?: (
     bytes: Buffer,
     schema: ObjectSchema | undefined,
-    validation: FieldValidation,
+    options: DecodeOptions,
   ) => Decoded;
   /** Any YAML document, for apply patches. */
   yamlValue?: (bytes: Buffer) => { value: unknown; problems: string[] };
@@ -39,7 +47,7 @@ export interface BodyDecoders {
   cbor?: (
     bytes: Buffer,
     schema: ObjectSchema | undefined,
-    validation: FieldValidation,
+    options: DecodeOptions,
   ) => Decoded;
   cborValue?: (bytes: Buffer) => unknown;
 }
@@ -91,15 +99,7 @@ export class Bodies {
     const { query } = call;
     let options: DeleteOptions = {};
     if (bytes.length > 0) {
-      const schema = schemaFor("", "v1", "DeleteOptions");
-      options = this.decode(
-        exchange,
-        call,
-        bytes,
-        schema,
-        "",
-        "DeleteOptions",
-      ) as unknown as DeleteOptions;
+      options = this.#decodeDeleteOptions(exchange, call, bytes);
     } else {
       const grace = query.get("gracePeriodSeconds");
       if (grace)
@@ -115,6 +115,37 @@ export class Bodies {
     return options;
   }
 
+  /** Here the reference tells of a body it cannot read as if something had broken. */
+  #decodeDeleteOptions(
+    exchange: Exchange,
+    call: Call,
+    bytes: Buffer,
+  ): DeleteOptions {
+    const wanted = "DeleteOptions";
+    const schema = schemaFor("", "v1", wanted);
+    try {
+      const options = this.decode(
+        exchange,
+        call,
+        bytes,
+        schema,
+        "",
+        wanted,
+        "Ignore",
+      );
+      const { kind = wanted, apiVersion = "meta.k8s.io/v1" } = options;
+      if (kind !== wanted)
+        throw new ApiError({
+          code: 500,
+          message: `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,
+        });
+      return options as unknown as DeleteOptions;
+    } catch (error) {
+      if (!(error instanceof UndecodableBody)) throw error;
+      throw new ApiError({ code: 500, message: error.why });
+    }
+  }
+
   read(exchange: Exchange): Promise<Buffer> {
     return readBody(exchange.body, exchange.headers["content-length"]);
   }
@@ -126,15 +157,16 @@ export class Bodies {
     schema: ObjectSchema | undefined,
     apiVersion: string,
     kind: string,
+    fieldValidation = call.options.fieldValidation ?? "Warn",
   ): AnyObject {
     const type = mediaType(exchange.headers["content-type"]);
-    const fieldValidation = call.options.fieldValidation ?? "Warn";
     const { decoders } = this;
     let decoded: Decoded;
-    if (type === "" || type === "application/json" || type === "*/*") {
-      decoded = decodeJson(bytes, schema, { fieldValidation });
+    const options = { fieldValidation, apiVersion };
+    if (type === "" || type === "application/json") {
+      decoded = decodeJson(bytes, schema, options);
     } else if (type === "application/yaml" && decoders.yaml) {
-      decoded = decoders.yaml(bytes, schema, fieldValidation);
+      decoded = decoders.yaml(bytes, schema, options);
     } else if (
       (type === "application/vnd.kubernetes.protobuf" ||
         type === "application/vnd.orbit.protobuf") &&
@@ -149,10 +181,16 @@ export class Bodies {
         problems: [],
       };
     } else if (type === "application/cbor" && decoders.cbor) {
-      decoded = decoders.cbor(bytes, schema, fieldValidation);
+      decoded = decoders.cbor(bytes, schema, options);
     } else {
+      const accepted = acceptedTypes({
+        protobuf: decoders.protobuf !== undefined && schema !== undefined,
+        cbor: decoders.cbor !== undefined,
+        table: true,
+        partial: true,
+      });
       throw errors.unsupportedMediaType(
-        "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
       );
     }
     this.#judge(
@@ -160,23 +198,12 @@ export class Bodies {
       decoded.problems,
       schema &&
         decoded.problems.length > 0 &&
-        strictError(decoded.object, schema, decoded.problems),
+        strictError(decoded.object, schema, decoded.problems, apiVersion),
     );
     const object = decoded.object as AnyObject;
     if (mentionsAlias(bytes)) canonicaliseDocument(object);
     if (apiVersion !== "") {
-      if (
-        object.kind !== undefined &&
-        object.kind !== "" &&
-        object.kind !== kind
-      )
-        throw errors.badRequest(
-          `${object.kind} in version ${JSON.stringify(versionPart(object.apiVersion))} cannot be handled as a ${kind}: converting (${object.apiVersion ?? ""}.${object.kind}) to (${apiVersion}.${kind}): unknown conversion`,
-        );
-      if (object.apiVersion && object.apiVersion !== apiVersion)
-        throw errors.badRequest(
-          `the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`,
-        );
+      refuseOther(object, apiVersion, kind);
       object.kind = kind;
       object.apiVersion = apiVersion;
       object.metadata ??= {} as AnyObject["metadata"];
@@ -208,12 +235,13 @@ function warningsOf(problem: string): string[] {
     : list.split("\n").map((line) => line.trim());
 }
 
+const mediaTypePattern =
+  /^\s*([^\s;,]+)\s*((?:;\s*[^\s;=",]+\s*=\s*(?:[^\s;,"]+|"(?:[^"\\]|\\.)*")\s*)*);?\s*$/;
+
+/** In lower case; "" without a header, "malformed" for one that cannot be read. */
 export function mediaType(header: string | undefined): string {
   if (!header) return "";
-  const semicolon = header.indexOf(";");
-  return (semicolon < 0 ? header : header.slice(0, semicolon))
-    .trim()
-    .toLowerCase();
+  return mediaTypePattern.exec(header)?.[1]?.toLowerCase() ?? "malformed";
 }
 
 function looksLikeJson(bytes: Buffer): boolean {
@@ -225,8 +253,36 @@ function looksLikeJson(bytes: Buffer): boolean {
   return false;
 }
 
-function versionPart(apiVersion: string | undefined): string {
-  return (apiVersion ?? "").split("/").at(-1)!;
+/** Throws ApiError 400 for an object of another kind or version. */
+function refuseOther(
+  object: { kind?: string; apiVersion?: string },
+  apiVersion: string,
+  kind: string,
+): void {
+  const found = {
+    kind: object.kind || kind,
+    apiVersion: object.apiVersion || apiVersion,
+  };
+  if (found.kind === kind && found.apiVersion === apiVersion) return;
+  const { group } = parseApiVersion(apiVersion);
+  const { version } = parseApiVersion(found.apiVersion);
+  if (messageNameOfKind(found.apiVersion, found.kind) === undefined)
+    throw cannotBeHandled(
+      found.kind,
+      version,
+      kind,
+      unknownKind(found.apiVersion, found.kind),
+    );
+  if (found.kind !== kind)
+    throw cannotBeHandled(
+      found.kind,
+      version,
+      kind,
+      `converting (${version}.${found.kind}) to (${internalTypeName(group, kind)}): unknown conversion`,
+    );
+  throw errors.badRequest(
+    `the API version in the data (${found.apiVersion}) does not match the expected API version (${apiVersion})`,
+  );
 }
 
 /** What the reference says before a syntax error; a merge patch that nobody wants checked has no word of its own. */

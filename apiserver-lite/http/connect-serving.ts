@@ -9,9 +9,10 @@ import {
   admit,
   validateAdmission,
 } from "../registry/write.ts";
-import { pathNotFound, type Asked } from "./answers.ts";
+import type { Asked } from "./answers.ts";
 import type { ConnectHandler, ConnectRequest } from "./connect-handler.ts";
 import type { Exchange } from "./exchange.ts";
+import { pathNotFound } from "./route.ts";
 
 export const connectSubresources = new Set([
   "exec",

@@ -23,13 +23,24 @@ import { impersonate } from "./impersonation.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Negotiator } from "./negotiation.ts";
 import { parseRequest, type RequestInfo } from "./request-info.ts";
-import { pathNotFound, wantsPretty, type Asked } from "./answers.ts";
+import { wantsPretty, type Asked } from "./answers.ts";
 import { type ResourceHandler } from "./resource-handler.ts";
+import {
+  malformed,
+  checkRoute,
+  pageNotFound,
+  PlainAnswer,
+  type Route,
+} from "./route.ts";
 
 /** A path outside the resources: discovery, health, version, metrics. */
 export interface PathHandler {
   /** The longest matching prefix wins; exact unless it ends with "/". */
   readonly path: string;
+  /** What is checked before; with one, a slash behind the path does no harm. */
+  readonly route?: Route;
+  /** The paths to tell of, where it is not `path`. */
+  readonly listed?: () => readonly string[];
   handle(exchange: Exchange, asked: Asked): void | Promise<void>;
 }
 
@@ -72,14 +83,19 @@ export class Front {
       if (handler.path.endsWith("/") && handler.path !== "/")
         this.#prefixes.push(handler);
       else this.#exact.set(handler.path, handler);
+      if (handler.route) this.#exact.set(`${handler.path}/`, handler);
     }
+    const index: PathHandler = { path: "/", handle: this.#index };
+    for (const path of ["/", "/index.html"]) this.#exact.set(path, index);
     this.#prefixes.sort((a, b) => b.path.length - a.path.length);
   }
 
   /** Never rejects. `as`: a part of this process asks, past authentication and authorization. */
   async handle(exchange: Exchange, as?: UserInfo): Promise<void> {
     const startedMs = performance.now();
-    const headers: OutgoingHttpHeaders = {};
+    const headers: OutgoingHttpHeaders = {
+      "cache-control": "no-cache, private",
+    };
     let info: RequestInfo | undefined;
     let release: (() => void) | undefined;
     let trail: AuditTrail | undefined;
@@ -126,16 +142,18 @@ export class Front {
       const handler =
         this.#exact.get(info.path) ??
         (info.resourceRequest ? undefined : this.#prefixHandler(info.path));
+      if (handler?.route) checkRoute(exchange, handler.route);
       const running = handler
         ? handler.handle(exchange, asked)
         : info.resourceRequest
           ? options.resources.handle(exchange, asked)
-          : Promise.reject(this.#unknownPath(info.path));
+          : Promise.reject(pageNotFound());
       if (running) await (longRunning ? running : within(running, limitMs));
     } catch (error) {
       if (error instanceof Unauthenticated)
         exchange = error.audited(exchange) ?? exchange;
-      else if (!(error instanceof ApiError)) panic = textOf(error);
+      else if (!(error instanceof ApiError || error instanceof PlainAnswer))
+        panic = textOf(error);
       this.#fail(exchange, headers, error);
     } finally {
       release?.();
@@ -238,7 +256,7 @@ export class Front {
     try {
       info = parseRequest(method, path, rawQuery);
     } catch {
-      throw errors.badRequest("malformed percent-encoding in the path");
+      throw malformed(400, "400 Bad Request");
     }
     if (as) return { info, rawQuery, original: as, trail: undefined };
     const begin = (user: UserInfo | undefined): AuditTrail | undefined =>
@@ -270,7 +288,7 @@ export class Front {
     }
     return {
       info,
-      query: rawQuery === "" ? emptyQuery() : new URLSearchParams(rawQuery),
+      query: parseQuery(rawQuery),
       rawQuery,
       user,
       original,
@@ -349,9 +367,19 @@ export class Front {
     return undefined;
   }
 
-  #unknownPath(_path: string): ApiError {
-    return pathNotFound();
-  }
+  /** All paths that are served. */
+  readonly #index: PathHandler["handle"] = (exchange, asked) => {
+    const paths = new Set<string>();
+    for (const { path, listed } of this.options.paths)
+      for (const one of listed?.() ?? (path.endsWith("/") ? [] : [path]))
+        paths.add(one);
+    const body = { paths: [...paths].sort() };
+    exchange.respond(
+      200,
+      { ...asked.headers, "content-type": "application/json" },
+      JSON.stringify(body, null, 2),
+    );
+  };
 
   #cors(exchange: Exchange, headers: OutgoingHttpHeaders): boolean {
     const { origin } = exchange.headers;
@@ -377,7 +405,12 @@ export class Front {
     body: ApiError["status"];
     headers: Readonly<Record<string, string>>;
   } {
-    const known = error instanceof ApiError ? error : undefined;
+    const known =
+      error instanceof ApiError
+        ? error
+        : error instanceof PlainAnswer
+          ? new ApiError({ code: error.status, message: error.text.trim() })
+          : undefined;
     if (!known)
       this.options.logger.error(
         { err: error },
@@ -393,39 +426,46 @@ export class Front {
     error: unknown,
   ): void {
     try {
-      const { status, body, headers: extra } = this.#statusOf(error);
       if (exchange.started) return exchange.destroy();
       if (exchange.closed) return;
+      if (error instanceof PlainAnswer) {
+        Object.assign(headers, error.headers);
+        headers["content-type"] = "text/plain; charset=utf-8";
+        if (headers["cache-control"] === "") delete headers["cache-control"];
+        exchange.respond(error.status, headers, error.text);
+        return void exchange.body.resume();
+      }
+      const { status, body, headers: extra } = this.#statusOf(error);
       let format = jsonFormat;
       let contentType = "application/json";
+      let pretty = false;
       try {
         const { negotiator, formats } = this.options;
         const negotiated = negotiator.negotiate(exchange.headers.accept, {
           protobuf: formats.protobuf !== undefined,
           cbor: formats.cbor !== undefined,
-          transforms: true,
+          table: false,
+          partial: false,
         });
         format = formatNamed(negotiated.format, formats);
-        ({ contentType } = negotiated);
+        ({ contentType, pretty } = negotiated);
       } catch {
-        // Not acceptable: the Status comes as JSON.
+        // Not acceptable: the Status comes as JSON, for people.
+        pretty = true;
       }
       const mark = exchange.url.indexOf("?");
-      const pretty =
-        format === jsonFormat &&
-        wantsPretty(
-          exchange,
-          new URLSearchParams(mark < 0 ? "" : exchange.url.slice(mark + 1)),
-        );
-      Object.assign(headers, extra, {
-        "content-type": contentType,
-        "cache-control": "no-cache, private",
-      });
+      pretty ||= wantsPretty(
+        exchange,
+        parseQuery(mark < 0 ? "" : exchange.url.slice(mark + 1)),
+      );
+      Object.assign(headers, extra, { "content-type": contentType });
       if (exchange.http2) delete headers["connection"];
       exchange.respond(
         status,
         headers,
-        pretty ? `${JSON.stringify(body, null, 2)}\n` : format.encode(body),
+        pretty && format === jsonFormat
+          ? JSON.stringify(body, null, 2)
+          : format.encode(body),
       );
       exchange.body.resume();
     } catch (failure) {
@@ -484,6 +524,10 @@ const anonymousUser: UserInfo = Object.freeze({
   extra: Object.freeze({}),
 });
 
-function emptyQuery(): URLSearchParams {
-  return new URLSearchParams();
+/** Pairs that are not well-formed are left out, as the reference does. */
+function parseQuery(text: string): URLSearchParams {
+  if (!/[%;]/.test(text)) return new URLSearchParams(text);
+  const wellFormed = (pair: string): boolean =>
+    !pair.includes(";") && !/%(?![\da-fA-F]{2})/.test(pair);
+  return new URLSearchParams(text.split("&").filter(wellFormed).join("&"));
 }

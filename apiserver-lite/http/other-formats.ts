@@ -73,8 +73,7 @@ export const otherFormats: OtherFormats = {
 };
 
 export const bodyDecoders: BodyDecoders = {
-  yaml: (bytes, schema, fieldValidation) =>
-    decodeYaml(bytes, schema, { fieldValidation }),
+  yaml: decodeYaml,
   yamlValue: (bytes) => parseYamlBody(bytes),
   protobuf: (bytes, fallback) => decodeProtobuf(bytes, fallback),
 };
@@ -92,8 +91,7 @@ export const cborFormats: OtherFormats = {
 };
 
 export const cborDecoders: BodyDecoders = {
-  cbor: (bytes, schema, fieldValidation) =>
-    decodeCbor(bytes, schema, { fieldValidation }),
+  cbor: decodeCbor,
   cborValue: (bytes) => parseCbor(bytes).value,
 };
 

@@ -1,6 +1,8 @@
 // From what the registry gives to the bytes of an answer: an entry, a list, a watch event, in the negotiated format and
 // shape. Bytes of an entry are made once per representation and kept with it; only a Table's cells (ages) are made anew.
+import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { aliasApiVersion, aliasDocument } from "../../api/dialect.ts";
+import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
@@ -65,8 +67,9 @@ export class Representation {
     return this.#alias ? aliasApiVersion(apiVersion) : apiVersion;
   }
 
-  /** One object. */
+  /** One object. Throws ApiError 406 where a list was asked for. */
   entry(entry: CacheEntry): Buffer {
+    this.#checkList(false);
     if (this.#as === "Table")
       return this.#finish(
         this.#tables().table([entry], {
@@ -84,7 +87,9 @@ export class Representation {
     return this.#finish(this.#alias ? aliasDocument(object) : object);
   }
 
+  /** Throws ApiError 406 where one object was asked for. */
   list(listed: Listed): Uint8Array[] {
+    this.#checkList(true);
     const metadata = {
       ...(listed.revision > 0
         ? { resourceVersion: String(listed.revision) }
@@ -253,9 +258,23 @@ export class Representation {
     return this.#alias ? aliasDocument(served) : served;
   }
 
+  #checkList(list: boolean): void {
+    const problem =
+      this.#as === "PartialObjectMetadata" && list
+        ? "is a list"
+        : this.#as === "PartialObjectMetadataList" && !list
+          ? "is not a list"
+          : undefined;
+    const { group, kind } = this.#endpoint.info;
+    if (problem)
+      throw errors.notAcceptable(
+        `you requested ${this.#as}, but the requested object ${problem} (*${internalTypeName(group, kind)}${list ? "List" : ""})`,
+      );
+  }
+
   #finish(object: object): Buffer {
     return this.#pretty
-      ? Buffer.from(`${JSON.stringify(object, null, 2)}\n`)
+      ? Buffer.from(JSON.stringify(object, null, 2))
       : this.#format.encode(object);
   }
 

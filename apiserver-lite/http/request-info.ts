@@ -1,6 +1,7 @@
 // What a path and method ask for: the verb, and the resource or the non-resource path. The rules are the reference's;
 // `<name>.orbit.io` groups are aliases of `<name>.k8s.io`.
 export interface RequestInfo {
+  /** Decoded. */
   readonly path: string;
   readonly resourceRequest: boolean;
   /** get, list, watch, create … for resources, else the lower-case method. */
@@ -15,6 +16,8 @@ export interface RequestInfo {
   readonly rest: string;
   /** `.orbit.io` was asked for. */
   readonly alias: boolean;
+  /** A path of the old form, `…/watch/…`. */
+  readonly watchPath: boolean;
 }
 
 const verbs: Readonly<Record<string, string>> = {
@@ -31,20 +34,22 @@ const namespaceSubresources = new Set(["status", "finalize"]);
 /** Throws URIError on malformed percent-encoding. */
 export function parseRequest(
   method: string,
-  path: string,
+  rawPath: string,
   query: string,
 ): RequestInfo {
+  const path = rawPath.includes("%") ? decodeURIComponent(rawPath) : rawPath;
   const parts = path.split("/");
   const core = parts[1] === "api";
   const head = core ? 3 : 4;
   if (
     (!core && parts[1] !== "apis") ||
     parts.length <= head ||
-    parts[head] === ""
+    parts[head] === "" ||
+    hasEmptyPart(parts)
   )
     return nonResource(method, path);
-  let group = core ? "" : decode(parts[2]!);
-  const version = decode(parts[core ? 2 : 3]!);
+  let group = core ? "" : parts[2]!;
+  const version = parts[core ? 2 : 3]!;
   let alias = false;
   if (group.endsWith(".orbit.io")) {
     group = `${group.slice(0, -".orbit.io".length)}.k8s.io`;
@@ -60,14 +65,20 @@ export function parseRequest(
   if (parts[at] === "namespaces" && parts.length > at + 2 && parts[at + 1]) {
     const next = parts[at + 2]!;
     if (next !== "" && !namespaceSubresources.has(next)) {
-      namespace = decode(parts[at + 1]!);
+      namespace = parts[at + 1]!;
       at += 2;
     }
   }
-  const resource = decode(parts[at] ?? "");
-  const name = decode(parts[at + 1] ?? "");
-  const subresource = decode(parts[at + 2] ?? "");
-  const rest = parts.length > at + 3 ? `/${parts.slice(at + 3).join("/")}` : "";
+  const resource = parts[at] ?? "";
+  const name = parts[at + 1] ?? "";
+  const subresource = parts[at + 2] ?? "";
+  const rest =
+    parts.length > at + 3
+      ? `/${rawPath
+          .split("/")
+          .slice(at + 3)
+          .join("/")}`
+      : "";
   if (resource === "namespaces" && group === "" && namespace === "" && name)
     namespace = name;
   let verb = verbs[method] ?? "";
@@ -75,8 +86,7 @@ export function parseRequest(
   else if (name === "") {
     if (verb === "get") verb = asksWatch(query) ? "watch" : "list";
     else if (verb === "delete") verb = "deletecollection";
-  } else if (verb === "get" && subresource === "" && asksWatch(query))
-    verb = "watch";
+  }
   if (subresource === "proxy") verb = "proxy";
   return {
     path,
@@ -90,6 +100,7 @@ export function parseRequest(
     name,
     rest,
     alias,
+    watchPath,
   };
 }
 
@@ -106,11 +117,17 @@ function nonResource(method: string, path: string): RequestInfo {
     name: "",
     rest: "",
     alias: false,
+    watchPath: false,
   };
 }
 
-function decode(part: string): string {
-  return part.includes("%") ? decodeURIComponent(part) : part;
+/** An empty part is only at the end, or in what follows a subresource. */
+function hasEmptyPart(parts: readonly string[]): boolean {
+  const limit = parts.includes("proxy")
+    ? parts.indexOf("proxy") + 1
+    : parts.length - 1;
+  for (let at = 1; at < limit; at++) if (parts[at] === "") return true;
+  return false;
 }
 
 function asksWatch(query: string): boolean {

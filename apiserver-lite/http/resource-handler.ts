@@ -2,6 +2,8 @@
 // authorization and limits are the filters' (front.ts), connection handling the server's.
 import type { Duplex } from "node:stream";
 import type { Authorizer } from "../../api/contracts.ts";
+import { errors } from "../../api/errors.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
 import { Call } from "../registry/call.ts";
 import { create } from "../registry/create.ts";
@@ -20,25 +22,25 @@ import {
   unsafeDeleteVerb,
 } from "../registry/unreadable.ts";
 import { update } from "../registry/update.ts";
-import {
-  addWarnings,
-  Answers,
-  methodNotAllowed,
-  pathNotFound,
-  wantsPretty,
-  type Asked,
-} from "./answers.ts";
+import { addWarnings, Answers, wantsPretty, type Asked } from "./answers.ts";
 import { Bodies, type BodyDecoders } from "./bodies.ts";
 import type { ConnectHandler } from "./connect-handler.ts";
 import { connectSubresources, ConnectServing } from "./connect-serving.ts";
 import { Http1Exchange, type Exchange } from "./exchange.ts";
 import { forbidden } from "./forbidden.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
-import type { Negotiator } from "./negotiation.ts";
+import type { Negotiated, Negotiator } from "./negotiation.ts";
 import { patchTypeOf, type AskedPatch } from "./patch-types.ts";
 import { writeOptionsOf } from "./write-options.ts";
 import { Representation, type IncludeObject } from "./representation.ts";
 import type { RequestInfo } from "./request-info.ts";
+import { ResourceRoutes } from "./resource-route.ts";
+import {
+  checkRoute,
+  methodNotAllowed,
+  pageNotFound,
+  pathNotFound,
+} from "./route.ts";
 import { WatchServing } from "./watch-serving.ts";
 
 export interface ResourceHandlerOptions {
@@ -58,12 +60,17 @@ export class ResourceHandler {
   readonly #bodies: Bodies;
   readonly #watches: WatchServing;
   readonly #connect: ConnectServing;
+  readonly #routes: ResourceRoutes;
 
   constructor(private readonly options: ResourceHandlerOptions) {
     this.#answers = new Answers(options.compress);
     this.#bodies = new Bodies(options.decoders);
     this.#watches = new WatchServing(options);
     this.#connect = new ConnectServing(options.registry, options.connect);
+    this.#routes = new ResourceRoutes({
+      protobuf: options.formats.protobuf !== undefined,
+      cbor: options.formats.cbor !== undefined,
+    });
   }
 
   /** Ends all watches (shutdown), spread over `overMs`. */
@@ -86,9 +93,8 @@ export class ResourceHandler {
     if (info.verb !== "watch" || !(exchange instanceof Http1Exchange))
       return this.#connect.upgrade(exchange, asked, socket, head);
     const { registry } = this.options;
-    const endpoint = registry.endpoint(info.group, info.version, info.resource);
-    if (!endpoint?.info.verbs.includes("watch")) throw pathNotFound();
-    this.#checkScope(endpoint, info);
+    const endpoint = this.#endpointOf(exchange, info);
+    if (!endpoint.info.verbs.includes("watch")) throw pathNotFound();
     const call = new Call(registry, {
       user: asked.user,
       endpoint,
@@ -103,34 +109,11 @@ export class ResourceHandler {
   async handle(exchange: Exchange, asked: Asked): Promise<void> {
     const { info, query } = asked;
     const { registry } = this.options;
-    const endpoint = registry.endpoint(info.group, info.version, info.resource);
-    if (!endpoint) throw pathNotFound();
-    this.#checkScope(endpoint, info);
-    if (info.subresource !== "") {
-      const known = endpoint.info.subresources.some(
-        ({ name }) => name === info.subresource,
-      );
-      if (!known) throw pathNotFound();
-      if (connectSubresources.has(info.subresource))
-        return this.#connect.serve(exchange, asked, endpoint);
-    }
+    const endpoint = this.#endpointOf(exchange, info);
+    if (connectSubresources.has(info.subresource))
+      return this.#connect.serve(exchange, asked, endpoint);
+    if (info.name !== "" && endpoint.stored) checkPathName(info.name);
     const { verb } = info;
-    const verbs =
-      info.subresource === ""
-        ? endpoint.info.verbs
-        : endpoint.info.subresources.find(
-            ({ name }) => name === info.subresource,
-          )!.verbs;
-    const allowed = verb === "watch" && info.name !== "" ? "watch" : verb;
-    if (!verbs.includes(allowed)) throw methodNotAllowed(endpoint);
-    const needsName = verb === "update" || verb === "patch";
-    const isCollection = info.name === "";
-    if (
-      needsName
-        ? isCollection
-        : verb === "create" && !isCollection && info.subresource === ""
-    )
-      throw methodNotAllowed(endpoint);
     const writes = verb !== "get" && verb !== "list" && verb !== "watch";
     const call = new Call(registry, {
       user: asked.user,
@@ -164,7 +147,7 @@ export class ResourceHandler {
     const { endpoint } = call;
     switch (info.verb) {
       case "get": {
-        const shown = this.#representation(exchange, asked, endpoint, true);
+        const shown = this.#representation(exchange, asked, endpoint);
         if (
           !endpoint.isObject(info.subresource) &&
           endpoint.strategy.subresources?.[info.subresource]
@@ -189,7 +172,7 @@ export class ResourceHandler {
         );
       }
       case "list": {
-        const shown = this.#representation(exchange, asked, endpoint, true);
+        const shown = this.#representation(exchange, asked, endpoint);
         const listed = await list(call);
         // Lists have no warnings but those of computed resources.
         if (endpoint.strategy.computed) addWarnings(asked, call);
@@ -227,7 +210,7 @@ export class ResourceHandler {
       case "delete":
         return this.#delete(exchange, asked, call);
       case "deletecollection": {
-        const shown = this.#representation(exchange, asked, endpoint, false);
+        const shown = this.#representation(exchange, asked, endpoint);
         const options = await this.#bodies.deleteOptions(exchange, call);
         const listed = await removeCollection(call, options);
         return this.#answers.sendParts(
@@ -238,43 +221,45 @@ export class ResourceHandler {
         );
       }
       default:
-        throw methodNotAllowed(endpoint);
+        throw methodNotAllowed();
     }
   }
 
-  #checkScope(endpoint: Endpoint, info: RequestInfo): void {
-    const { namespaced } = endpoint.info;
-    if (
-      namespaced &&
-      info.namespace === "" &&
-      (info.name !== "" || (info.verb === "create" && endpoint.stored))
-    )
-      throw pathNotFound();
-    if (!namespaced && info.namespace !== "" && info.resource !== "namespaces")
-      throw pathNotFound();
+  /** What is asked for, when it is there and takes and gives what it should. */
+  #endpointOf(exchange: Exchange, info: RequestInfo): Endpoint {
+    const { group, version, resource } = info;
+    const { registry } = this.options;
+    const endpoint = registry.endpoint(group, version, resource);
+    if (!endpoint)
+      throw registry.servesGroup(group) ? pathNotFound() : pageNotFound();
+    const place = this.#routes.place(endpoint, info);
+    if (!place) throw pathNotFound();
+    const route = place[exchange.method];
+    if (!route) throw methodNotAllowed();
+    checkRoute(exchange, route);
+    return endpoint;
   }
 
   #representation(
     exchange: Exchange,
     asked: Asked,
     endpoint: Endpoint,
-    transforms: boolean,
+    stream = false,
   ): Representation {
     const { negotiator, formats, registry } = this.options;
     const negotiated = negotiator.negotiate(exchange.headers.accept, {
       protobuf: formats.protobuf !== undefined && endpoint.schema !== undefined,
       cbor: formats.cbor !== undefined,
-      transforms,
+      table: !endpoint.strategy.virtual,
+      partial: true,
+      stream,
     });
-    const include = asked.query.get("includeObject") ?? "";
     return new Representation({
       negotiated,
       format: formatNamed(negotiated.format, formats),
       endpoint,
-      pretty: wantsPretty(exchange, asked.query),
-      includeObject: (include === "None" || include === "Object"
-        ? include
-        : "Metadata") as IncludeObject,
+      pretty: negotiated.pretty || wantsPretty(exchange, asked.query),
+      includeObject: includeObjectOf(negotiated, asked.query),
       nowMs: () => registry.clock.now(),
       alias: asked.info.alias,
     });
@@ -282,118 +267,69 @@ export class ResourceHandler {
 
   async #create(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
     const { endpoint } = call;
-    // Reviews, tokens, bindings … have no rows to show.
-    const rows = !endpoint.strategy.virtual && call.subresource === "";
-    const shown = this.#representation(exchange, asked, endpoint, rows);
-    const bytes = await this.#bodies.read(exchange);
-    if (call.subresource !== "") {
-      const sub = endpoint.info.subresources.find(
-        ({ name }) => name === call.subresource,
-      )!;
-      const gv = (sub.apiVersion ?? endpoint.apiVersion).split("/");
-      const schema = schemaFor(
-        gv.length > 1 ? gv[0]! : "",
-        gv.at(-1)!,
-        sub.kind,
-      );
-      const body = this.#bodies.decode(
-        exchange,
-        call,
-        bytes,
-        schema,
-        sub.apiVersion ?? endpoint.apiVersion,
-        sub.kind,
-      );
-      asked.trail?.received(body);
-      return this.#answers.sendValue(
-        exchange,
-        asked,
-        call,
-        shown,
-        201,
-        await runSubresource(call, "create", body),
-      );
-    }
-    const body = this.#bodies.decode(
-      exchange,
-      call,
-      bytes,
-      endpoint.schema,
-      endpoint.apiVersion,
-      endpoint.info.kind,
-    );
-    asked.trail?.received(body);
+    const shown = this.#representation(exchange, asked, endpoint);
+    const body = await this.#body(exchange, asked, call);
+    const answers = this.#answers;
     const { virtual } = endpoint.strategy;
-    if (virtual)
-      return this.#answers.sendValue(
-        exchange,
-        asked,
-        call,
-        shown,
-        201,
-        await virtual.create(body, call),
-      );
-    if (!endpoint.stored) throw methodNotAllowed(endpoint);
-    return this.#answers.sendEntry(
-      exchange,
-      asked,
-      call,
-      shown,
-      201,
-      await create(call, body),
-    );
+    const binding = endpoint.info.kind === "Binding";
+    if (call.subresource !== "" || virtual || binding) {
+      const made = virtual
+        ? await virtual.create(body, call)
+        : await runSubresource(
+            binding ? bindingOf(call, body) : call,
+            "create",
+            body,
+          );
+      return answers.sendValue(exchange, asked, call, shown, 201, made);
+    }
+    if (!endpoint.stored) throw methodNotAllowed();
+    const entry = await create(call, body);
+    return answers.sendEntry(exchange, asked, call, shown, 201, entry);
   }
 
   async #update(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const { endpoint } = call;
-    const shown = this.#representation(exchange, asked, endpoint, true);
-    const bytes = await this.#bodies.read(exchange);
-    if (!endpoint.isObject(call.subresource)) {
-      const sub = endpoint.info.subresources.find(
-        ({ name }) => name === call.subresource,
-      )!;
-      const gv = (sub.apiVersion ?? endpoint.apiVersion).split("/");
-      const schema = schemaFor(
-        gv.length > 1 ? gv[0]! : "",
-        gv.at(-1)!,
-        sub.kind,
+    const { endpoint, subresource } = call;
+    const shown = this.#representation(exchange, asked, endpoint);
+    const body = await this.#body(exchange, asked, call);
+    if (!body.metadata.name)
+      throw errors.badRequest(
+        `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`,
       );
-      const body = this.#bodies.decode(
-        exchange,
-        call,
-        bytes,
-        schema,
-        sub.apiVersion ?? endpoint.apiVersion,
-        sub.kind,
-      );
-      asked.trail?.received(body);
-      return this.#answers.sendValue(
-        exchange,
-        asked,
-        call,
-        shown,
-        200,
-        await runSubresource(call, "update", body),
-      );
+    const answers = this.#answers;
+    if (!endpoint.isObject(subresource)) {
+      const value = await runSubresource(call, "update", body);
+      return answers.sendValue(exchange, asked, call, shown, 200, value);
     }
+    const { entry, created } = await update(call, body);
+    const status = created ? 201 : 200;
+    return answers.sendEntry(exchange, asked, call, shown, status, entry);
+  }
+
+  /** The body as an object of the kind that is written here: the subresource's, or the resource's own. */
+  async #body(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+  ): Promise<AnyObject> {
+    const bytes = await this.#bodies.read(exchange);
+    const { endpoint, subresource } = call;
+    const sub = endpoint.info.subresources.find(
+      ({ name }) => name === subresource,
+    );
+    const { kind } = sub ?? endpoint.info;
+    const apiVersion = sub?.apiVersion ?? endpoint.apiVersion;
+    const { group, version } = parseApiVersion(apiVersion);
+    const schema = sub ? schemaFor(group, version, kind) : endpoint.schema;
     const body = this.#bodies.decode(
       exchange,
       call,
       bytes,
-      endpoint.schema,
-      endpoint.apiVersion,
-      endpoint.info.kind,
+      schema,
+      apiVersion,
+      kind,
     );
     asked.trail?.received(body);
-    const { entry, created } = await update(call, body);
-    return this.#answers.sendEntry(
-      exchange,
-      asked,
-      call,
-      shown,
-      created ? 201 : 200,
-      entry,
-    );
+    return body;
   }
 
   #patchType({ headers }: Exchange): AskedPatch {
@@ -401,7 +337,7 @@ export class ResourceHandler {
   }
 
   async #patch(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const shown = this.#representation(exchange, asked, call.endpoint, true);
+    const shown = this.#representation(exchange, asked, call.endpoint);
     const { type, mediaType } = this.#patchType(exchange);
     const bytes = await this.#bodies.read(exchange);
     asked.trail?.receivedPatch(bytes, mediaType);
@@ -427,7 +363,7 @@ export class ResourceHandler {
   }
 
   async #delete(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const shown = this.#representation(exchange, asked, call.endpoint, true);
+    const shown = this.#representation(exchange, asked, call.endpoint);
     const options = await this.#bodies.deleteOptions(exchange, call);
     if (asksForced(call, options)) {
       await this.#authorizeForced(asked);
@@ -462,6 +398,18 @@ export class ResourceHandler {
   }
 }
 
+/** A Binding of the resource of old is one of the pod it names. */
+function bindingOf({ registry, options }: Call, body: AnyObject): Call {
+  const { name = "" } = body.metadata;
+  const endpoint = registry.endpoint("", "v1", "pods")!;
+  return new Call(registry, {
+    ...options,
+    endpoint,
+    name,
+    subresource: "binding",
+  });
+}
+
 function deletedStatus(call: Call, uid: string | undefined): object {
   const { group, resource } = call.endpoint.info;
   return {
@@ -488,3 +436,30 @@ const returnsDeleted = new Set([
   "podtemplates",
   "resourcequotas",
 ]);
+
+/** Throws ApiError 400: no object can have this name. */
+function checkPathName(name: string): void {
+  const problem =
+    name === "." || name === ".."
+      ? `may not be '${name}'`
+      : name.includes("%")
+        ? "may not contain '%'"
+        : undefined;
+  if (problem)
+    throw errors.badRequest(
+      `Name parameter invalid: ${JSON.stringify(name)}: ${problem}`,
+    );
+}
+
+/** Throws ApiError 400. */
+function includeObjectOf(
+  { as }: Negotiated,
+  query: URLSearchParams,
+): IncludeObject {
+  const asked = (as === "Table" && query.get("includeObject")) || "Metadata";
+  if (asked === "None" || asked === "Object" || asked === "Metadata")
+    return asked;
+  throw errors.badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
+}

@@ -15,9 +15,6 @@ export interface ColumnDefinition {
 
 export type Cell = string | number | boolean | null;
 
-const nameDescription =
-  "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
-
 type Column = readonly [
   name: string,
   type: string,
@@ -34,6 +31,16 @@ const defaultColumns: readonly Column[] = [
   ["Created At", "date", "", 0],
 ];
 
+/** In our own words: the reference's are its documentation. */
+function descriptionOf(name: string): string {
+  if (name === "Name") return "Identifies the object among its kind.";
+  if (name === "Age") return "Time since the object was created.";
+  // The one column that the reference says nothing of.
+  if (name === "Handler") return "";
+  if (name === "Created At") return "When the object was created.";
+  return `The object's ${name.toLowerCase()}.`;
+}
+
 /** The default two when the kind has no row of its own. */
 export function columnsOf(
   info: { group: string; kind: string },
@@ -46,7 +53,7 @@ export function columnsOf(
     name,
     type,
     format,
-    description: name === "Name" ? nameDescription : "",
+    description: descriptionOf(name),
     priority,
   }));
 }

@@ -26,6 +26,7 @@ export async function removeCollection(
         ...call.options,
         namespace: entry.namespace,
         name: entry.name,
+        dryRun: call.dryRun,
       });
       try {
         await remove(one, { ...options });

@@ -93,6 +93,14 @@ export class Registry implements ClusterState {
     return this.options.featureGates?.[name] ?? false;
   }
 
+  /** Is any version of the group served? */
+  servesGroup(group: string): boolean {
+    return (
+      group === "" ||
+      this.catalogue.groupVersions().some((one) => one.group === group)
+    );
+  }
+
   /** The served resource, or undefined. What its gate hides is not there. */
   endpoint(
     group: string,

@@ -135,7 +135,7 @@ function send(
       },
     );
     sent.on("error", reject);
-    sent.setTimeout(options.timeoutMs ?? 15_000, () =>
+    sent.setTimeout(Math.max(options.timeoutMs ?? 0, 15_000), () =>
       sent.destroy(new Error(`no answer to ${method} ${path}`)),
     );
     sent.end(payload);

@@ -1,19 +1,29 @@
 // All scenarios; each file in scenarios/ is one part of the interface.
 import type { Scenario } from "./scenario.ts";
+import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
 import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
 import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
+import { discovery } from "./scenarios/discovery.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
+import { negotiation } from "./scenarios/negotiation.ts";
+import { paths } from "./scenarios/paths.ts";
+import { tables } from "./scenarios/tables.ts";
 import { workloads } from "./scenarios/workloads.ts";
 
 export const scenarios: readonly Scenario[] = [
+  bodies,
   configMaps,
   corePodsContainers,
   corePodsSpec,
   corePodsVolumes,
+  discovery,
   jsonPatch,
   mergePatch,
+  negotiation,
+  paths,
+  tables,
   workloads,
 ];

@@ -26,6 +26,7 @@ export function issuerDiscoveryPaths({
     content: () => object,
   ): PathHandler => ({
     path,
+    route: { methods: ["GET"], produces: [contentType] },
     handle: (exchange, asked) =>
       exchange.respond(
         200,

@@ -2,7 +2,7 @@
 // ephemeralcontainers (the only way to add them).
 // For a PATCH of a subresource the registry reads with "get", patches, and calls again with "update" and the result.
 import { applyDefaults } from "../../../api/defaults.ts";
-import { errors } from "../../../api/errors.ts";
+import { ApiError, errors } from "../../../api/errors.ts";
 import { formatTime } from "../../../api/clock.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
@@ -12,7 +12,8 @@ import { sameValue } from "../field-checks.ts";
 import { createdStatus, eviction } from "./eviction.ts";
 import { validatePod } from "./pod-validation.ts";
 
-function validateBinding(binding: Binding, name: string): void {
+/** The reference tells of these as if something had broken. */
+function validateBinding(binding: Binding): void {
   const problems = [];
   const { target } = binding;
   if (target?.kind && target.kind !== "Node") {
@@ -21,8 +22,12 @@ function validateBinding(binding: Binding, name: string): void {
     );
   }
   if (!target?.name) problems.push(fieldErrors.required("target.name"));
-  if (problems.length > 0)
-    throw errors.invalid({ group: "", kind: "Binding" }, name, problems);
+  const texts = problems.map(({ field, detail }) => `${field}: ${detail}`);
+  if (texts.length > 0)
+    throw new ApiError({
+      code: 500,
+      message: texts.length > 1 ? `[${texts.join(", ")}]` : texts[0]!,
+    });
 }
 
 function bind(pod: Pod, binding: Binding, now: string): void {
@@ -67,11 +72,11 @@ function bind(pod: Pod, binding: Binding, now: string): void {
 const binding: SubresourceHandler = {
   async handle(request, context) {
     const body = request.body as unknown as Binding;
-    if (body?.metadata?.name !== request.name)
+    if ((body?.metadata?.name ?? "") !== request.name)
       throw errors.badRequest(
         "name in URL does not match name in Binding object",
       );
-    validateBinding(body, request.name);
+    validateBinding(body);
     const now = formatTime(context.clock.now());
     await context.mutate((object) => bind(object as unknown as Pod, body, now));
     return createdStatus();
