@@ -1,5 +1,6 @@
 // Every scenario of test/reference against `orbit apiserver`: the answers are those that were recorded from the reference.
 import { spawn, type ChildProcess } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import * as fs from "node:fs";
 import * as https from "node:https";
 import * as path from "node:path";
@@ -27,8 +28,14 @@ beforeAll(async () => {
     tokens,
     't,admin,admin-uid,"system:masters"\nalice,alice,alice-uid\nnobody,nobody,nobody-uid\n',
   );
+  const key = path.join(directory, "sa.key");
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  fs.writeFileSync(key, privateKey.export({ type: "sec1", format: "pem" }));
   const args = [
     "apiserver",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${key}`,
+    `--service-account-signing-key-file=${key}`,
     "--storage-backend=memory",
     `--secure-port=${port}`,
     "--bind-address=127.0.0.1",

@@ -64,7 +64,7 @@ export const discovery: Scenario = {
             ? "binary"
             : typeof body === "string"
               ? body.split("\n", 3)
-              : [body.kind, body.apiVersion, body.message],
+              : [body.kind, body.apiVersion, body.message ?? ""],
       });
     for (const path of [
       "/api/",
@@ -87,7 +87,9 @@ export const discovery: Scenario = {
         keep: (body) =>
           body.keys
             ? Object.keys(body.keys[0]).sort()
-            : [body.kind, body.message ?? Object.keys(body)],
+            : typeof body === "string"
+              ? body
+              : [body.kind ?? "", body.message ?? Object.keys(body)],
       });
     for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
       for (const path of [
