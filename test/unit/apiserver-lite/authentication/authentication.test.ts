@@ -73,6 +73,7 @@ async function issue(spec: object = {}, name = "sa"): Promise<TokenResult> {
     user: { name: "u", groups: [], extra: {} },
     dryRun: false,
     clock,
+    annotate: () => undefined,
     read: (
       group: string,
       resource: string,
