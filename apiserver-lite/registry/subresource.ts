@@ -144,6 +144,8 @@ function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
       const parent = new Call(call.registry, {
         ...call.options,
         subresource: "",
+        // Options of a delete may come in a body (an eviction's) and ask for less than the request does.
+        dryRun: call.dryRun || (options.dryRun?.length ?? 0) > 0,
       });
       return (await remove(parent, options)).entry.object as AnyObject;
     },
