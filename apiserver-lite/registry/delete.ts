@@ -189,6 +189,8 @@ function finalizersAfter(
   if (policy === undefined && orphanDependents !== undefined)
     policy = orphanDependents ? "Orphan" : "Background";
   if (policy === undefined) {
+    const { orphanWarning } = call.endpoint.strategy;
+    if (orphanWarning) call.warn(orphanWarning);
     if (present.includes(orphan) || present.includes(foreground))
       return [...present];
     policy = call.endpoint.strategy.defaultPropagation ?? "Background";

@@ -67,6 +67,8 @@ export interface ResourceStrategy {
     object: Readonly<AnyObject>,
     old: Readonly<AnyObject> | undefined,
   ): Iterable<string>;
+  /** What to warn of when an object is deleted by somebody who does not say what becomes of its dependents. */
+  readonly orphanWarning?: string;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
   /**

@@ -6,6 +6,7 @@ import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
 import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
 import { discovery } from "./scenarios/discovery.ts";
+import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
@@ -20,6 +21,7 @@ export const scenarios: readonly Scenario[] = [
   corePodsSpec,
   corePodsVolumes,
   discovery,
+  jobs,
   jsonPatch,
   mergePatch,
   negotiation,
