@@ -60,7 +60,9 @@ export async function patchSubresource(
     patch ??= read();
     const changed = patched(call, type, patch, current);
     const seen = current.metadata?.resourceVersion;
-    const conditional = changed.metadata?.resourceVersion !== seen;
+    const conditional =
+      changed.metadata?.resourceVersion !== seen ||
+      changed.metadata?.uid !== current.metadata?.uid;
     try {
       return await runSubresource(call, "update", changed);
     } catch (error) {
