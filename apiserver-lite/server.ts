@@ -383,7 +383,6 @@ class Server implements ApiServer {
     await createSystemObjects({
       transport,
       logger: this.options.logger,
-      clock: this.#clock,
       advertisePort,
       serviceAddress: kubernetesServiceAddress,
     });

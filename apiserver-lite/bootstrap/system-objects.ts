@@ -12,7 +12,6 @@ export interface SystemObjectsOptions {
   readonly logger: Logger;
   /** Where pods reach the API servers. */
   readonly advertisePort: number;
-  readonly clock: Clock;
   /** First address of the service range, e.g. 10.96.0.1; undefined: no `kubernetes` service. */
   readonly serviceAddress: string | undefined;
 }
@@ -54,14 +53,6 @@ export async function createSystemObjects(
       "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
   });
   await ensureFlowControl(options);
-  // The controller that removes unused tokens goes by this date.
-  await ensure(options, core("configmaps"), {
-    metadata: {
-      name: "kube-apiserver-legacy-service-account-token-tracking",
-      namespace: "kube-system",
-    },
-    data: { since: formatTime(options.clock.now()).slice(0, 10) },
-  });
   if (options.serviceAddress)
     await ensureKubernetesService(options, options.serviceAddress);
 }
@@ -107,6 +98,20 @@ async function ensureKubernetesService(
       sessionAffinity: "None",
       ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
     },
+  });
+}
+
+/** Since when the use of old tokens is told: the controller that removes unused ones goes by this date. */
+export async function createTokenTracking(
+  transport: Pick<Transport, "request">,
+  clock: Clock,
+): Promise<void> {
+  await ensure({ transport }, core("configmaps"), {
+    metadata: {
+      name: "kube-apiserver-legacy-service-account-token-tracking",
+      namespace: "kube-system",
+    },
+    data: { since: formatTime(clock.now()).slice(0, 10) },
   });
 }
 

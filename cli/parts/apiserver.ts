@@ -14,6 +14,7 @@ import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Store } from "../../storage/store.ts";
+import { createTokenTracking } from "../../apiserver-lite/bootstrap/system-objects.ts";
 import {
   createApiServer,
   type ApiServer,
@@ -284,6 +285,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           await Promise.all([
             made.startPolicy(transport),
             createPriorityClasses(transport),
+            createTokenTracking(transport, clock),
           ]);
         },
         async stop() {
