@@ -2,9 +2,12 @@
 import type { Scenario } from "./scenario.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
+import { coreMetadata } from "./scenarios/core-metadata.ts";
+import { corePodsChanges } from "./scenarios/core-pods-changes.ts";
 import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
 import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
+import { coreServices } from "./scenarios/core-services.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
@@ -17,9 +20,12 @@ import { workloads } from "./scenarios/workloads.ts";
 export const scenarios: readonly Scenario[] = [
   bodies,
   configMaps,
+  coreMetadata,
+  corePodsChanges,
   corePodsContainers,
   corePodsSpec,
   corePodsVolumes,
+  coreServices,
   discovery,
   jobs,
   jsonPatch,
