@@ -95,6 +95,8 @@ export function manageFields(
   call: Call,
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
+  /** What the strategy filled in, and nobody asked for. */
+  assigned: readonly (readonly string[])[] = [],
 ): void {
   const { endpoint } = call;
   updateManagedFields(live, object, {
@@ -103,8 +105,22 @@ export function manageFields(
     subresource: call.subresource,
     nowMs: call.clock.now(),
     schema: endpoint.schema as PatchSchema | undefined,
-    resetPaths: resetPathsOf(call),
+    resetPaths: [...resetPathsOf(call), ...assigned],
   });
+}
+
+/** Fields that the strategy may fill in and that `object`, not yet prepared, leaves to it. */
+export function unassigned(
+  call: Call,
+  object: Readonly<AnyObject>,
+): readonly (readonly string[])[] {
+  return (call.endpoint.strategy.assigns ?? []).filter(
+    (path) =>
+      path.reduce<unknown>(
+        (value, name) => (value as Record<string, unknown> | undefined)?.[name],
+        object,
+      ) === undefined,
+  );
 }
 
 export function resetPathsOf(call: Call): readonly (readonly string[])[] {
