@@ -82,6 +82,7 @@ async function createOnce(
 ): Promise<CacheEntry> {
   const { endpoint } = call;
   const { strategy } = endpoint;
+  const { resourceVersion } = body.metadata;
   dedupeOwners(call, body, "");
   setServedDefaults(call, body);
   let object = endpoint.toStored(body);
@@ -90,8 +91,6 @@ async function createOnce(
   if (endpoint.hasStatus && strategy.status === undefined)
     delete object["status"];
   if (strategy.countsGeneration !== false) object.metadata.generation = 1;
-  const { resourceVersion } = object.metadata;
-  delete object.metadata.resourceVersion;
   const assigned = unassigned(call, object);
   let prepared: AnyObject | undefined;
   try {

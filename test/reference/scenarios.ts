@@ -3,7 +3,6 @@ import type { Scenario } from "./scenario.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
 import { coreMetadata } from "./scenarios/core-metadata.ts";
-import { corePodsChanges } from "./scenarios/core-pods-changes.ts";
 import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
 import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
@@ -21,7 +20,6 @@ export const scenarios: readonly Scenario[] = [
   bodies,
   configMaps,
   coreMetadata,
-  corePodsChanges,
   corePodsContainers,
   corePodsSpec,
   corePodsVolumes,
