@@ -37,15 +37,16 @@ export function integerOf(value: unknown, bits: 32 | 64): number | undefined {
       : undefined;
 }
 
-/** The tree with doubles for exact numbers, changed in place. */
+/** The tree with doubles for exact numbers, changed in place where it has any (shared trees have none). */
 export function plainNumbers(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof ExactNumber) return Number(value.text);
   const tree = value as Record<string, unknown>;
   for (const key in tree) {
     const inner = tree[key];
-    if (typeof inner === "object" && inner !== null)
-      tree[key] = plainNumbers(inner);
+    if (typeof inner !== "object" || inner === null) continue;
+    const plain = plainNumbers(inner);
+    if (plain !== inner) tree[key] = plain;
   }
   return tree;
 }

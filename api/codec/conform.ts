@@ -131,6 +131,9 @@ function hasZero({ schema, omitEmpty }: FieldSchema): boolean {
   }
 }
 
+/** Given empty it is no omission: it takes the fields from everyone. Whoever manages fields takes it out. */
+const managedFieldsReset = "managedFields";
+
 class Conforming {
   keys = 0;
   readonly problems: StrictProblem[] = [];
@@ -254,7 +257,8 @@ class Conforming {
         (!this.#partial &&
           field.omitEmpty &&
           !field.nullable &&
-          isEmpty(conformed, field.schema))
+          isEmpty(conformed, field.schema) &&
+          key !== managedFieldsReset)
       )
         continue;
       result[key] = conformed;

@@ -112,6 +112,14 @@ export function strictDecodingError(problems: readonly string[]): string {
   return `strict decoding error: ${problems.join(", ")}`;
 }
 
+/** What to warn of for a strict problem: a list of YAML's is a warning each. */
+export function warningsOf(problem: string): string[] {
+  const [, list] = /yaml: unmarshal errors:\n(.*)$/s.exec(problem) ?? [];
+  return list === undefined
+    ? [problem]
+    : list.split("\n").map((line) => line.trim());
+}
+
 /** The 400 for problems under fieldValidation=Strict. */
 export function strictError(
   object: { kind?: unknown; apiVersion?: unknown },

@@ -1,5 +1,6 @@
 // YAML bodies and manifest files. Both go through the same strict decoding as JSON; what YAML adds is duplicate keys
 // with their line, several documents, and positions for messages of files.
+import { errors } from "../errors.ts";
 import type { ObjectSchema } from "../schema.ts";
 import {
   conformObject,
@@ -54,13 +55,29 @@ export function decodeYaml(
   };
 }
 
-/** Parses a body (an apply patch) as it is, without a schema. Throws ApiError 400. */
+/** Parses the first document of a body (an apply patch) as it is, null for an empty one. Throws ApiError 400. */
 export function parseYamlBody(bytes: Uint8Array): {
-  value: Record<string, unknown>;
+  value: unknown;
   problems: string[];
 } {
-  const { object, problems } = decodeYaml(bytes);
-  return { value: object, problems };
+  const text = Buffer.from(
+    bytes.buffer,
+    bytes.byteOffset,
+    bytes.byteLength,
+  ).toString("utf8");
+  try {
+    const [document] = parseYaml(text);
+    const { value = null, duplicates = [] } = document ?? {};
+    return {
+      value,
+      problems: duplicates.length === 0 ? [] : [duplicateText(duplicates)],
+    };
+  } catch (error) {
+    if (!(error instanceof YamlSyntaxError)) throw error;
+    throw errors.badRequest(
+      `error decoding YAML: error converting YAML to JSON: ${error.message}`,
+    );
+  }
 }
 
 export function encodeYaml(object: unknown): Buffer {

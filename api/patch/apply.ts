@@ -35,7 +35,6 @@ import {
 } from "./managed-fields.ts";
 import type { PatchSchema } from "./patch-schema.ts";
 import {
-  AmbiguousList,
   compare,
   fieldsOf,
   mergeApplied,
@@ -43,6 +42,7 @@ import {
   rootField,
   type Comparison,
 } from "./typed-value.ts";
+import { typedProblems } from "./typed-check.ts";
 
 export interface FieldManagement {
   /** `fieldManager` of the request, or the user agent up to its first "/" for writes that are no apply. */
@@ -54,6 +54,8 @@ export interface FieldManagement {
   readonly nowMs: number;
   /** Schema of the kind; undefined: every list is atomic and every map granular. */
   readonly schema: PatchSchema | undefined;
+  /** Is the kind known in that version? What is owned in others is forgotten. Default: every version is. */
+  readonly knows?: (apiVersion: string) => boolean;
   /**
    * Paths the strategy resets for this (sub)resource, which nobody gets to own through it: [["status"]] for the main
    * resource of a kind with a status subresource, [["spec"], …] for /status.
@@ -70,7 +72,10 @@ function withoutManagedFields<T extends AnyObject>(object: Readonly<T>): T {
 }
 
 function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
-  return entries?.length === 1 && Object.keys(entries[0]!).length === 0;
+  return (
+    entries?.length === 0 ||
+    (entries?.length === 1 && Object.keys(entries[0]!).length === 0)
+  );
 }
 
 /** A request may bring managedFields of its own; what it leaves out or spoils is taken from the live object. */
@@ -90,18 +95,52 @@ function managersOf(
   return managers && managers.size > 0 ? managers : stored;
 }
 
+/** Without those of versions nobody knows; undefined when one has no version at all: then nothing can be kept. */
+function knownManagers(
+  managers: Managers,
+  { knows }: FieldManagement,
+): Managers | undefined {
+  let known: Map<string, Manager> | undefined;
+  for (const [id, { apiVersion }] of managers) {
+    if (apiVersion === "") return undefined;
+    if (!knows || knows(apiVersion)) continue;
+    known ??= new Map(managers);
+    known.delete(id);
+  }
+  return known ?? managers;
+}
+
 function owned(
   set: FieldSet,
   resetPaths: FieldManagement["resetPaths"],
 ): FieldSet {
-  let result = stripUnowned(set);
-  for (const path of resetPaths ?? []) {
-    result = withoutTree(
-      result,
-      path.map((name) => `f:${name}`),
-    );
-  }
-  return result;
+  return withoutPaths(stripUnowned(set), resetPaths);
+}
+
+function withoutPaths(
+  set: FieldSet,
+  paths: FieldManagement["resetPaths"] = [],
+): FieldSet {
+  return paths.reduce(
+    (left, path) =>
+      withoutTree(
+        left,
+        path.map((name) => `f:${name}`),
+      ),
+    set,
+  );
+}
+
+/** What is reset afterwards is no change. */
+function withoutReset(
+  { added, modified, removed }: Comparison,
+  paths: FieldManagement["resetPaths"],
+): Comparison {
+  return {
+    added: withoutPaths(added, paths),
+    modified: withoutPaths(modified, paths),
+    removed: withoutPaths(removed, paths),
+  };
 }
 
 /** Everyone loses what was changed or removed. */
@@ -141,9 +180,10 @@ export function updateManagedFields(
   object: AnyObject,
   management: FieldManagement,
 ): void {
-  const managers = managersOf(live, object, management.subresource);
+  const all = managersOf(live, object, management.subresource);
+  const managers = knownManagers(all, management);
   const given = object.metadata.managedFields;
-  if (live && managers.size === 0) return setEntries(object, []);
+  if (!managers || (live && all.size === 0)) return setEntries(object, []);
   const { added, modified, removed } = compare(
     live && withoutManagedFields(live),
     withoutManagedFields(object),
@@ -257,31 +297,34 @@ function takeable(
   }
 }
 
-/** A configuration says what is there: null says nothing. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value))
-    return value.map((item: unknown) => withoutNulls(item));
+/** With the keys of maps in order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
   if (!isJsonObject(value)) return value;
   const result: JsonObject = {};
-  for (const key of Object.keys(value))
-    if (value[key] !== null) setOwn(result, key, withoutNulls(value[key]));
+  for (const key of Object.keys(value).sort())
+    setOwn(result, key, sorted(value[key]));
   return result;
 }
 
 /**
  * Merges an applied configuration into the live object (undefined: a create) and returns the new object, a private copy,
  * with its managedFields. When the apply changes nothing, that is the live object with its old timestamps.
- * Throws ApiError 409 with one cause a conflict unless `force`, 400 for a bad configuration.
+ * Nulls are set and owned like values. Throws ApiError 409 with one cause a conflict unless `force`, 400 and 500 for a
+ * bad configuration.
  */
 export function applyPatch(
   live: Readonly<AnyObject> | undefined,
   applied: AnyObject,
   management: FieldManagement & { readonly force: boolean },
 ): AnyObject {
-  if ((applied.metadata?.managedFields?.length ?? 0) > 0)
-    throw errors.badRequest("metadata.managedFields must be nil");
   const { schema, manager: name, apiVersion, subresource, nowMs } = management;
-  const config = withoutNulls(withoutManagedFields(applied)) as AnyObject;
+  const given = applied.metadata?.managedFields as unknown;
+  if (given !== undefined && given !== null)
+    throw errors.badRequest("metadata.managedFields must be nil");
+  const config = applied;
+  const problems = schema ? typedProblems(config, schema) : [];
+  if (problems.length > 0) throw untypedPatch(config, problems);
   const base = live
     ? withoutManagedFields(live)
     : ({
@@ -302,7 +345,7 @@ export function applyPatch(
   };
   const id = managerId(identity);
   const last = managers.get(id);
-  const wanted = typedFieldsOf(config, schema);
+  const wanted = fieldsOf(config, schema);
   const set = owned(wanted, management.resetPaths);
   managers.set(id, { ...identity, time: last?.time, set });
 
@@ -313,7 +356,10 @@ export function applyPatch(
       everyone = union(everyone, manager.set);
     next = pruneValue(next, last.set, everyone, rootField(schema)) as AnyObject;
   }
-  const comparison = compare(base, next, schema);
+  const comparison = withoutReset(
+    compare(base, next, schema),
+    management.resetPaths,
+  );
   const changed = union(comparison.added, comparison.modified);
   if (!management.force)
     refuseConflicts(conflictsWith(managers, changed, id), base, management);
@@ -321,7 +367,8 @@ export function applyPatch(
   const result = dispossess(managers, changed, comparison.removed, id);
   if (live && isSame(comparison) && equalManagers(result, before))
     return copyJson(live) as AnyObject;
-  if (result.has(id))
+  // The time is that of the last change of the object, not of who owns it.
+  if (!isSame(comparison) && result.has(id))
     result.set(id, { ...result.get(id)!, time: timeText(nowMs) });
   if (isEmptySet(set)) result.delete(id);
   const object = copyJson(next);
@@ -329,7 +376,7 @@ export function applyPatch(
     name === "kubectl" &&
     live?.metadata.annotations?.[lastApplied] !== undefined
   ) {
-    const text = `${JSON.stringify(config)}\n`;
+    const text = `${JSON.stringify(sorted(config))}\n`;
     object.metadata.annotations = {
       ...object.metadata.annotations,
       [lastApplied]: text,
@@ -339,30 +386,34 @@ export function applyPatch(
   return object;
 }
 
-function typedFieldsOf(
-  config: AnyObject,
-  schema: PatchSchema | undefined,
-): FieldSet {
-  try {
-    return fieldsOf(config, schema);
-  } catch (error) {
-    if (error instanceof AmbiguousList)
-      throw untypedPatch(config, error.message);
-    throw error;
-  }
+/** The refusal of a configuration that its type can't hold. */
+function untypedPatch(
+  config: Readonly<AnyObject>,
+  problems: readonly string[],
+): ApiError {
+  const why =
+    problems.length === 1
+      ? problems[0]!
+      : `errors:\n  ${problems.join("\n  ")}`;
+  return new ApiError({
+    code: 500,
+    message: `failed to create typed patch object (${shownIdentity(config)}): ${why}`,
+  });
 }
 
-/** The 400 of a configuration that its type can't hold; `why` begins with the field's path. */
-export function untypedPatch(
-  config: Readonly<AnyObject>,
-  why: string,
-): ApiError {
-  const { apiVersion = "", kind = "", metadata } = config;
-  const { namespace = "", name = "" } = metadata ?? {};
-  const version = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
-  return errors.badRequest(
-    `failed to create typed patch object (${namespace}/${name}; ${version}, Kind=${kind}): ${why}`,
-  );
+/** `default/name; apps/v1, Kind=Deployment`, as texts about a configuration name it. */
+export function shownIdentity(config: Readonly<AnyObject>): string {
+  const { apiVersion, kind, metadata } = config as Partial<AnyObject>;
+  return `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}; ${shownKind(apiVersion, kind)}`;
+}
+
+/** `/v1, Kind=ConfigMap`; what is no version is none. */
+export function shownKind(apiVersion: unknown, kind: unknown): string {
+  const version = typeof apiVersion === "string" ? apiVersion : "";
+  const parts = version.split("/");
+  if (parts.length > 2) return "/, Kind=";
+  const shown = parts.length === 2 ? version : `/${version}`;
+  return `${shown}, Kind=${typeof kind === "string" ? kind : ""}`;
 }
 
 /** An object that was never tracked: all it has belongs to "before-first-apply". */

@@ -1,6 +1,8 @@
 // metadata.managedFields as managers with their sets: decoding, encoding in the reference's order, the limit of update
 // managers, and the paths nobody owns.
 import { formatTime } from "../clock.ts";
+import type { FieldError } from "../errors.ts";
+import { fieldErrors } from "../field-errors.ts";
 import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
 import {
   decodeFieldSet,
@@ -40,7 +42,7 @@ export function managerId(
   ]);
 }
 
-/** Undefined when an entry can't be read: then the whole field counts as absent. */
+/** Undefined when an entry can't be read: then the whole field counts as absent. Of two of one manager the last counts. */
 export function decodeManagers(
   entries: readonly ManagedFieldsEntry[] | undefined,
 ): Managers | undefined {
@@ -67,12 +69,7 @@ export function decodeManagers(
       time: time ?? undefined,
       set,
     };
-    const id = managerId(decoded);
-    const known = managers.get(id);
-    managers.set(
-      id,
-      known ? { ...decoded, set: union(known.set, set) } : decoded,
-    );
+    managers.set(managerId(decoded), decoded);
   }
   return managers;
 }
@@ -186,3 +183,45 @@ export function stripUnowned(set: FieldSet): FieldSet {
 }
 
 export const timeText = (nowMs: number): string => formatTime(nowMs);
+
+const maxManagerBytes = 128;
+const maxSubresourceBytes = 256;
+
+/** What is wrong with the name of a manager. */
+export function managerProblems(manager: string, field: string): FieldError[] {
+  const problems: FieldError[] = [];
+  if (Buffer.byteLength(manager) > maxManagerBytes)
+    problems.push(fieldErrors.tooLong(field, maxManagerBytes));
+  let at = 0;
+  for (const character of manager) {
+    if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = character.codePointAt(0)!.toString(16).toUpperCase();
+      problems.push(
+        fieldErrors.invalid(
+          field,
+          manager,
+          `invalid character U+${code.padStart(4, "0")} (at position ${at})`,
+        ),
+      );
+    }
+    at += Buffer.byteLength(character);
+  }
+  return problems;
+}
+
+/** What is wrong with entries that can be read. */
+export function managedFieldsProblems(
+  entries: readonly ManagedFieldsEntry[] | undefined,
+): FieldError[] {
+  return (entries ?? []).flatMap(
+    ({ manager = "", subresource = "" }, index) => {
+      const field = `metadata.managedFields[${index}]`;
+      return [
+        ...managerProblems(manager, `${field}.manager`),
+        ...(Buffer.byteLength(subresource) > maxSubresourceBytes
+          ? [fieldErrors.tooLong(`${field}.subresource`, maxSubresourceBytes)]
+          : []),
+      ];
+    },
+  );
+}

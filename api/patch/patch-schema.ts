@@ -10,6 +10,7 @@ export interface PatchSchema {
   /** Of objects. */
   readonly fields?: ReadonlyMap<string, PatchField>;
   readonly mapType?: "atomic" | "granular";
+  readonly preserveUnknownFields?: boolean;
 }
 
 export interface PatchField {
@@ -22,4 +23,7 @@ export interface PatchField {
   readonly patchStrategy?: readonly string[];
   readonly patchMergeKey?: string;
   readonly default?: unknown;
+  /** Unset is not the zero value. */
+  readonly nullable?: boolean;
+  readonly omitEmpty?: boolean;
 }

@@ -1,17 +1,20 @@
 // Strategic merge patch: maps merge, lists merge by key or as sets where the schema says so, with every directive:
-// `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList/<field>`, `$setElementOrder/<field>`.
+// `$patch: replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<field>`, `$setElementOrder/<field>`.
 // Order of merged lists: elements the patch names keep the patch's order and come before server-only elements they
 // can't be compared with; server-only elements keep their own order.
-// Texts and codes are the reference's, except that a missing merge key is a 400 here and not a 500.
+// Texts and codes are the reference's: most malformed directives are its internal errors (500), and what merges with
+// nothing keeps directives other than `$patch`, so that they are unknown fields of the result.
 import { ApiError, errors } from "../errors.ts";
 import {
   copyJson,
   equalJson,
   getOwn,
   isJsonObject,
+  jsonKind,
   setOwn,
   type JsonObject,
 } from "./json-value.ts";
+import { asText, mapNotation, valueType } from "./map-notation.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
 
 const patchDirective = "$patch";
@@ -19,26 +22,21 @@ const retainKeysDirective = "$retainKeys";
 const deletePrefix = "$deleteFromPrimitiveList/";
 const orderPrefix = "$setElementOrder/";
 
-const isDirective = (key: string): boolean =>
-  key === patchDirective ||
+/** Taken out before the fields of a patch are looked at. */
+const isListDirective = (key: string): boolean =>
   key === retainKeysDirective ||
   key.startsWith(deletePrefix) ||
   key.startsWith(orderPrefix);
 
-/** The document is not changed; the result shares nothing with the patch. Throws ApiError 400 or 422. */
+/** The document is not changed; the result shares nothing with the patch. Throws ApiError 400, 422 or 500. */
 export function applyStrategicMergePatch<T>(
   document: T,
   patch: unknown,
   schema: PatchSchema,
 ): T {
   if (!isJsonObject(patch)) {
-    const kind = Array.isArray(patch)
-      ? "array"
-      : patch === null
-        ? "null"
-        : typeof patch;
     throw errors.badRequest(
-      `json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`,
+      `json: cannot unmarshal ${jsonKind(patch)} into Go value of type map[string]interface {}`,
     );
   }
   return mergeMap(isJsonObject(document) ? document : {}, patch, schema) as T;
@@ -53,23 +51,35 @@ function fieldOf(
   return schema?.values ? { schema: schema.values } : undefined;
 }
 
-function badDirective(type: unknown, map: JsonObject): ApiError {
-  return errors.badRequest(
-    `unknown patch type: ${typeof type === "string" ? type : JSON.stringify(type)} in map: ${JSON.stringify(map)}`,
+const failed = (message: string): ApiError =>
+  new ApiError({ code: 500, message });
+
+const badDirective = (directive: unknown, map: JsonObject): ApiError =>
+  failed(
+    `unknown patch type: ${asText(directive)} in map: ${mapNotation(map)}`,
   );
-}
+
+const wrongType = (wanted: unknown, value: unknown): ApiError =>
+  failed(
+    `expected a ${valueType(wanted)}, but received a ${value === null ? asText(null) : valueType(value)}`,
+  );
+
+const noMergeKey = (map: JsonObject, mergeKey: string): ApiError =>
+  failed(
+    `map: ${mapNotation(map)} does not contain declared merge key: ${mergeKey}`,
+  );
 
 function mergeMap(
   original: JsonObject,
   patch: JsonObject,
   schema: PatchSchema | undefined,
 ): JsonObject {
-  const directive = getOwn(patch, patchDirective);
-  if (directive === "replace") return withoutDirectives(patch) ?? {};
-  if (directive === "delete") return {};
-  if (directive !== undefined && directive !== "merge")
+  if (Object.hasOwn(patch, patchDirective)) {
+    const { [patchDirective]: directive, ...rest } = patch;
+    if (directive === "replace") return copyJson(rest);
+    if (directive === "delete") return {};
     throw badDirective(directive, patch);
-
+  }
   const result: JsonObject = {};
   const retained = retainedKeys(patch);
   for (const key of Object.keys(original)) {
@@ -84,31 +94,22 @@ function mergeMap(
   }
   for (const key of Object.keys(patch)) {
     if (key.startsWith(deletePrefix)) deletePrimitives(result, key, patch[key]);
-    else if (!isDirective(key) && !ordered.has(key))
+    else if (!isListDirective(key) && !ordered.has(key))
       mergeField(result, key, patch[key], fieldOf(schema, key));
   }
   return result;
 }
 
 /** Undefined without the directive; otherwise what may stay. Every other field the patch sets must be among them. */
-function retainedKeys(patch: JsonObject): ReadonlySet<string> | undefined {
-  const list = getOwn(patch, retainKeysDirective);
-  if (list === undefined) return undefined;
-  if (!Array.isArray(list) || !list.every((key) => typeof key === "string")) {
+function retainedKeys(patch: JsonObject): ReadonlySet<unknown> | undefined {
+  if (!Object.hasOwn(patch, retainKeysDirective)) return undefined;
+  const list = patch[retainKeysDirective];
+  const keys = new Set<unknown>(Array.isArray(list) ? list : []);
+  const covered = Object.keys(patch).every(
+    (key) => isListDirective(key) || patch[key] === null || keys.has(key),
+  );
+  if (!Array.isArray(list) || !covered)
     throw errors.badRequest("invalid patch format of retainKeys");
-  }
-  const keys = new Set<string>(list);
-  for (const key of Object.keys(patch)) {
-    if (isDirective(key) || keys.has(key) || patch[key] === null) continue;
-    throw new ApiError({
-      code: 422,
-      reason: "Invalid",
-      message: "the server rejected our request due to an error in our request",
-      details: {
-        causes: [{ message: "patch content doesn't match retainKeys list" }],
-      },
-    });
-  }
   return keys;
 }
 
@@ -123,53 +124,52 @@ function mergeField(
     return;
   }
   const old = getOwn(result, key);
-  const replaces = field?.patchStrategy?.includes("replace") ?? false;
-  if (isJsonObject(value) && isJsonObject(old) && !replaces) {
-    setOwn(result, key, mergeMap(old, value, field?.schema));
-  } else if (
-    Array.isArray(value) &&
-    Array.isArray(old) &&
-    field?.patchStrategy?.includes("merge")
-  ) {
-    setOwn(result, key, mergeList(old, value, field));
-  } else {
-    const fresh = freshValue(value);
-    if (fresh !== undefined) setOwn(result, key, fresh);
-    else delete result[key];
+  if (isJsonObject(value) && isJsonObject(old)) {
+    const replaces = field?.patchStrategy?.includes("replace") ?? false;
+    const merged = replaces
+      ? copyJson(value)
+      : mergeMap(old, value, field?.schema);
+    return setOwn(result, key, merged);
   }
+  if (Array.isArray(value) && Array.isArray(old)) {
+    const merges = field?.patchStrategy?.includes("merge") ?? false;
+    const merged = merges ? mergeList(old, value, field!) : copyJson(value);
+    return setOwn(result, key, merged);
+  }
+  const fresh = freshValue(value);
+  if (fresh !== undefined) setOwn(result, key, fresh);
+  else delete result[key];
 }
 
-/** A value that has nothing to merge with: its directives have done their work. */
+/** A value that has nothing to merge with: no nulls, and no maps with a `$patch`. */
 function freshValue(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value
       .map((item: unknown) => freshValue(item))
       .filter((item) => item !== undefined);
   }
-  return isJsonObject(value) ? withoutDirectives(value) : value;
-}
-
-function withoutDirectives(map: JsonObject): JsonObject | undefined {
-  if (getOwn(map, patchDirective) === "delete") return undefined;
+  if (!isJsonObject(value)) return value;
+  if (Object.hasOwn(value, patchDirective)) return undefined;
   const result: JsonObject = {};
-  for (const key of Object.keys(map)) {
-    if (isDirective(key) || map[key] === null) continue;
-    const value = freshValue(map[key]);
-    if (value !== undefined) setOwn(result, key, value);
+  for (const key of Object.keys(value)) {
+    if (value[key] === null) continue;
+    const inner = freshValue(value[key]);
+    if (inner !== undefined) setOwn(result, key, inner);
   }
   return result;
 }
 
+/** Nothing happens where there is no list, or none is given. */
 function deletePrimitives(
   result: JsonObject,
   key: string,
   values: unknown,
 ): void {
   const field = key.slice(deletePrefix.length);
-  if (!Array.isArray(values))
-    throw errors.badRequest("invalid patch format of primitive list");
+  if (values === null) delete result[field];
   const old = getOwn(result, field);
-  if (!Array.isArray(old)) return;
+  if (!Array.isArray(old) || !Array.isArray(values)) return;
+  requireOneType([old, values]);
   setOwn(
     result,
     field,
@@ -185,35 +185,38 @@ function applyOrdered(
   field: PatchField | undefined,
 ): void {
   const order = patch[`${orderPrefix}${name}`];
-  if (!Array.isArray(order))
-    throw errors.badRequest("invalid patch format of setElementOrder list");
-  const mergeKey = field?.patchMergeKey ?? "";
-  const changes = getOwn(patch, name);
   const old = getOwn(result, name);
-  if (changes === null) {
-    delete result[name];
-    return;
-  }
-  if (changes !== undefined && !Array.isArray(changes)) {
-    throw errors.badRequest("invalid patch format of setElementOrder list");
-  }
-  if (changes) checkOrder(changes, order, mergeKey, name);
+  const changes = getOwn(patch, name);
+  for (const list of [order, old, changes])
+    if (list !== undefined && !Array.isArray(list)) throw wrongType([], list);
+  const wanted = order as unknown[];
+  const mergeKey = field?.patchMergeKey ?? "";
+  if (Array.isArray(changes)) checkOrder(changes, wanted, mergeKey);
   let merged: unknown[];
   if (Array.isArray(old)) {
-    merged = !changes
+    merged = !Array.isArray(changes)
       ? old
       : field?.patchStrategy?.includes("merge")
         ? mergeList(old, changes, field)
         : changes;
-  } else if (changes) merged = freshValue(changes) as unknown[];
+  } else if (Array.isArray(changes)) merged = freshValue(changes) as unknown[];
   else return;
-  const [named, serverOnly] = partition(merged, order, mergeKey);
+  if (mergeKey !== "") {
+    wanted.forEach((item, index) => {
+      if (!isJsonObject(item))
+        throw failed(`value for key ${index} is not a map`);
+    });
+    for (const item of [...merged, ...wanted])
+      if (isJsonObject(item) && !Object.hasOwn(item, mergeKey))
+        throw noMergeKey(item, mergeKey);
+  }
+  const [named, serverOnly] = partition(merged, wanted, mergeKey);
   setOwn(
     result,
     name,
     interleave(
       serverOnly,
-      inOrderOf(named, order, mergeKey),
+      inOrderOf(named, wanted, mergeKey),
       Array.isArray(old) ? old : [],
       mergeKey,
     ),
@@ -225,18 +228,27 @@ function checkOrder(
   changes: unknown[],
   order: unknown[],
   mergeKey: string,
-  name: string,
 ): void {
+  if (changes.length === 0 || order.length === 0) return;
   let at = 0;
   for (const item of changes) {
     if (isJsonObject(item) && getOwn(item, patchDirective) !== undefined)
       continue;
-    while (at < order.length && !sameElement(item, order[at], mergeKey)) at++;
+    for (; at < order.length; at++) {
+      if (mergeKey !== "") requireKeys([item, order[at]], mergeKey);
+      if (sameElement(item, order[at], mergeKey)) break;
+    }
     if (at++ < order.length) continue;
-    throw errors.badRequest(
-      `The order in patch list:\n${JSON.stringify(changes)}\n doesn't match ${orderPrefix}${name} list:\n${JSON.stringify(order)}\n`,
+    throw failed(
+      `The order in patch list:\n${mapNotation(changes)}\n doesn't match $setElementOrder list:\n${mapNotation(order)}\n`,
     );
   }
+}
+
+function requireKeys(items: unknown[], mergeKey: string): void {
+  for (const item of items) if (!isJsonObject(item)) throw wrongType({}, item);
+  for (const item of items as JsonObject[])
+    if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
 }
 
 function keyOf(item: unknown, mergeKey: string): unknown {
@@ -255,42 +267,56 @@ const indexIn = (
   mergeKey: string,
 ): number => list.findIndex((other) => sameElement(item, other, mergeKey));
 
+/** Throws 500, and 422 when the first element is a list. */
+function requireOneType(lists: unknown[][]): void {
+  const items = lists.flat(1);
+  if (Array.isArray(items[0]))
+    throw new ApiError({
+      code: 422,
+      reason: "Invalid",
+      message: "the server rejected our request due to an error in our request",
+      details: {},
+    });
+  const typeOf = (item: unknown): string =>
+    item === null ? "" : valueType(item);
+  if (items.some((item) => typeOf(item) !== typeOf(items[0])))
+    throw failed(
+      `list element types are not identical: [${lists.map(mapNotation).join(" ")}]`,
+    );
+}
+
 function mergeList(
   original: unknown[],
   patch: unknown[],
   field: PatchField,
 ): unknown[] {
-  if (patch.length === 0) return original;
+  if (original.length === 0 && patch.length === 0) return original;
+  requireOneType([original, patch]);
   const first = original[0] ?? patch[0];
-  const mergeKey = field.patchMergeKey ?? "";
   if (!isJsonObject(first)) {
-    if (patch.some((item) => typeof item === "object" && item !== null)) {
-      throw errors.badRequest("invalid patch format of primitive list");
-    }
     const merged = [...new Set([...original, ...patch])];
     const [named, serverOnly] = partition(merged, patch, "");
     return interleave(serverOnly, inOrderOf(named, patch, ""), original, "");
   }
+  const mergeKey = field.patchMergeKey ?? "";
   if (mergeKey === "")
-    throw errors.badRequest(
-      "cannot merge lists without merge key for the field",
-    );
-  const { kept, changes, replaced } = applyElementDirectives(
-    original,
-    patch,
+    throw failed("cannot merge lists without merge key for the field");
+  const { kept, changes } = applyElementDirectives(
+    original as JsonObject[],
+    patch as JsonObject[],
     mergeKey,
   );
-  if (replaced) return changes.map((item) => withoutDirectives(item)!);
-
-  const merged = [...kept];
+  const merged: unknown[] = [...kept];
   for (const change of changes) {
-    if (keyOf(change, mergeKey) === undefined)
-      throw noMergeKey(change, mergeKey);
+    if (!Object.hasOwn(change, mergeKey)) throw noMergeKey(change, mergeKey);
     const index = indexIn(merged, change, mergeKey);
-    const old = index < 0 ? undefined : merged[index];
-    if (isJsonObject(old))
-      merged[index] = mergeMap(old, change, field.schema.items);
-    else merged.push(withoutDirectives(change));
+    if (index < 0) merged.push(copyJson(change));
+    else
+      merged[index] = mergeMap(
+        merged[index] as JsonObject,
+        change,
+        field.schema.items,
+      );
   }
   const [named, serverOnly] = partition(merged, changes, mergeKey);
   return interleave(
@@ -301,39 +327,30 @@ function mergeList(
   );
 }
 
-function noMergeKey(map: JsonObject, mergeKey: string): ApiError {
-  return errors.badRequest(
-    `map: ${JSON.stringify(map)} does not contain declared merge key: ${mergeKey}`,
-  );
-}
-
 /** Elements `{$patch: delete, <key>: …}` remove, one `{$patch: replace}` makes the rest the whole list. */
 function applyElementDirectives(
-  original: unknown[],
-  patch: unknown[],
+  original: JsonObject[],
+  patch: JsonObject[],
   mergeKey: string,
-): { kept: unknown[]; changes: JsonObject[]; replaced: boolean } {
+): { kept: JsonObject[]; changes: JsonObject[] } {
   let kept = original;
   let replaced = false;
   const changes: JsonObject[] = [];
   for (const item of patch) {
-    if (!isJsonObject(item))
-      throw errors.badRequest(
-        "expected a map, but received a value of another type in a list",
-      );
-    const directive = getOwn(item, patchDirective);
-    if (directive === undefined) changes.push(item);
-    else if (directive === "delete") {
-      if (keyOf(item, mergeKey) === undefined) throw noMergeKey(item, mergeKey);
+    if (!Object.hasOwn(item, patchDirective)) {
+      changes.push(item);
+      continue;
+    }
+    const directive = item[patchDirective];
+    if (directive === "delete") {
+      if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
       kept = kept.filter((other) => !sameElement(item, other, mergeKey));
     } else if (directive === "replace") replaced = true;
     else if (directive === "merge")
-      throw errors.badRequest(
-        "merging lists cannot yet be specified in the patch",
-      );
+      throw failed("merging lists cannot yet be specified in the patch");
     else throw badDirective(directive, item);
   }
-  return { kept, changes, replaced };
+  return replaced ? { kept: changes, changes: [] } : { kept, changes };
 }
 
 function partition(

@@ -58,8 +58,15 @@ function freeField(schema: PatchSchema | undefined): PatchField | undefined {
   return schema?.values && { schema: schema.values };
 }
 
+/** A key that is always written has its zero value for default. */
+function keyDefault(field: PatchField | undefined): unknown {
+  if (field?.default !== undefined) return field.default;
+  if (field?.nullable !== false || field.omitEmpty !== false) return undefined;
+  return field.schema.type === "string" ? "" : 0;
+}
+
 /** `k:{"name":"a"}`; undefined when the item has not all keys. */
-function itemKey(
+export function itemKey(
   item: unknown,
   keys: readonly string[],
   schema: PatchSchema | undefined,
@@ -67,7 +74,7 @@ function itemKey(
   if (!isJsonObject(item)) return undefined;
   const values: JsonObject = {};
   for (const key of keys.length > 1 ? [...keys].sort() : keys) {
-    const value = item[key] ?? schema?.fields?.get(key)?.default;
+    const value = item[key] ?? keyDefault(schema?.fields?.get(key));
     if (value === undefined || typeof value === "object") return undefined;
     values[key] = value;
   }
@@ -122,7 +129,7 @@ const isNothing = (value: unknown): boolean =>
   value === undefined ||
   (isJsonObject(value) && Object.keys(value).length === 0);
 
-/** Everything the value sets. Throws ApiError 400 when the items of a list can't be told apart. */
+/** Everything the value sets. Throws AmbiguousList when the items of a list can't be told apart. */
 export function fieldsOf(
   value: unknown,
   schema: PatchSchema | undefined,
@@ -135,7 +142,7 @@ export function fieldsOf(
   ): void => {
     if (shapeOf(node, field) === "leaf") return fields.insert(path);
     const parts = partsOf(node, field);
-    if (!parts) throw ambiguous(node as unknown[], field, path);
+    if (!parts) throw new AmbiguousList(pathText(path));
     for (const part of parts.values()) {
       const below = [...path, part.key];
       visit(part.value, part.field, below);
@@ -143,43 +150,15 @@ export function fieldsOf(
     }
   };
   const parts = partsOf(value, rootField(schema));
-  for (const part of parts?.values() ?? [])
+  for (const part of parts?.values() ?? []) {
     visit(part.value, part.field, [part.key]);
+    if (isNothing(part.value)) fields.insert([part.key]);
+  }
   return fields.build();
 }
 
-/** A list whose items can't be told apart; the message is `path: why`. */
+/** A list whose items can't be told apart; the message is its path. */
 export class AmbiguousList extends Error {}
-
-function ambiguous(
-  items: unknown[],
-  field: PatchField | undefined,
-  path: FieldPath,
-): Error {
-  const where = pathText(path);
-  const seen = new Set<string>();
-  for (const [index, item] of items.entries()) {
-    const keys = field?.listMapKeys ?? [];
-    const key =
-      field?.listType === "set"
-        ? `v:${JSON.stringify(item)}`
-        : itemKey(item, keys, field?.schema.items);
-    if (key === undefined) {
-      const missing =
-        keys.find((name) => !isJsonObject(item) || item[name] === undefined) ??
-        "";
-      return new AmbiguousList(
-        `${where}: element ${index}: associative list with keys has an element that omits key field ${JSON.stringify(missing)} (and doesn't have default value)`,
-      );
-    }
-    if (seen.has(key))
-      return new AmbiguousList(
-        `${where}: duplicate entries for key ${pathText([key])}`,
-      );
-    seen.add(key);
-  }
-  return new AmbiguousList(`${where}: invalid list`);
-}
 
 export interface Comparison {
   readonly added: FieldSet;
@@ -188,9 +167,7 @@ export interface Comparison {
 }
 
 /** Objects that are no pointers in the reference are always there, if only empty. */
-function impliedBy(
-  field: (PatchField & { nullable?: boolean; omitEmpty?: boolean }) | undefined,
-): unknown {
+function impliedBy(field: PatchField | undefined): unknown {
   if (field?.nullable === false && field.schema.type === "object") return {};
   return field?.omitEmpty === false &&
     (field.schema.type === "list" || field.schema.type === "map")

@@ -32,8 +32,11 @@ const gzipThresholdBytes = 128 * 1024;
 const maxKept = 8;
 const maxKeptBytes = 2 * 1024 * 1024;
 
-/** What the call has to say beside its answer or error. */
-export function addWarnings({ headers }: Asked, { warnings }: Call): void {
+/** What a call has to say beside its answer or error. */
+export function addWarnings(
+  { headers }: Asked,
+  warnings: readonly string[],
+): void {
   if (warnings.length > 0)
     (headers as Record<string, unknown>)["warning"] = warningHeaders(warnings);
 }
@@ -91,7 +94,7 @@ export class Answers {
     const { headers } = asked;
     headers["content-type"] = contentType;
     headers["cache-control"] = "no-cache, private";
-    addWarnings(asked, call);
+    addWarnings(asked, call.warnings);
     if (body.length > gzipThresholdBytes && this.#compresses(exchange))
       return this.#sendGzip(exchange, asked, [body]);
     exchange.respond(status, headers, body);

@@ -4,6 +4,7 @@ import {
   parseJson,
   strictDecodingError,
   strictError,
+  warningsOf,
   type Decoded,
   type DecodeOptions,
 } from "../../api/codec/json.ts";
@@ -18,7 +19,7 @@ import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import { plainNumbers } from "../../api/exact-number.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
-import { isJsonObject } from "../../api/patch/json-value.ts";
+import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import { messageNameOfKind } from "../../api/type-table.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
@@ -71,25 +72,31 @@ export class Bodies {
   ): PatchText {
     const text =
       type === "apply"
-        ? this.#applyText(call, contentType, bytes)
+        ? this.#applyText(contentType, bytes)
         : jsonPatchText(type, bytes, call.options.fieldValidation !== "Ignore");
     if (mentionsAlias(bytes)) canonicaliseDocument(text.value);
     return text;
   }
 
-  #applyText(call: Call, contentType: string, bytes: Buffer): PatchText {
+  /** YAML, of which JSON is a part; null stands for an empty document. */
+  #applyText(mediaType: string, bytes: Buffer): PatchText {
     const { decoders } = this;
-    let value: unknown;
-    let problems: readonly string[] = [];
-    if (contentType === "application/apply-patch+cbor")
-      value = decoders.cborValue!(bytes);
-    else if (decoders.yamlValue && !looksLikeJson(bytes))
-      ({ value, problems } = decoders.yamlValue(bytes));
-    else ({ value, problems } = jsonPatchText("apply", bytes, true));
-    this.#judge(call, problems);
-    if (!isJsonObject(value))
+    let text: PatchText | undefined;
+    if (mediaType === "application/apply-patch+cbor")
+      text = { value: decoders.cborValue!(bytes), problems: [] };
+    else if (looksLikeJson(bytes) || !decoders.yamlValue) {
+      try {
+        const { value, duplicates } = parseJson(bytes);
+        if (duplicates.length === 0) text = { value, problems: [] };
+      } catch (error) {
+        if (!(error instanceof JsonSyntaxError)) throw error;
+      }
+    }
+    text ??= decoders.yamlValue!(bytes);
+    const { value, problems } = text;
+    if (value !== null && !isJsonObject(value))
       throw errors.badRequest(
-        "error decoding YAML: the patch is not an object",
+        `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`,
       );
     return { value: plainNumbers(value), problems };
   }
@@ -223,16 +230,8 @@ export class Bodies {
       throw refusal || errors.badRequest(strictDecodingError(problems));
     if (mode === "Warn")
       for (const problem of problems)
-        warningsOf(problem).forEach(call.warn, call);
+        warningsOf(problem).forEach(call.warnOfRequest, call);
   }
-}
-
-/** A list of YAML's problems is a warning each. */
-function warningsOf(problem: string): string[] {
-  const [, list] = /yaml: unmarshal errors:\n(.*)$/s.exec(problem) ?? [];
-  return list === undefined
-    ? [problem]
-    : list.split("\n").map((line) => line.trim());
 }
 
 const mediaTypePattern =
@@ -285,16 +284,17 @@ function refuseOther(
   );
 }
 
+type JsonPatchType = Exclude<PatchType, "apply">;
+
 /** What the reference says before a syntax error; a merge patch that nobody wants checked has no word of its own. */
-const syntaxPrefixes: Readonly<Record<PatchType, string>> = {
+const syntaxPrefixes: Readonly<Record<JsonPatchType, string>> = {
   json: "error decoding patch: ",
   merge: "error decoding patch: ",
   strategic: "",
-  apply: "error decoding YAML: ",
 };
 
 function jsonPatchText(
-  type: PatchType,
+  type: JsonPatchType,
   bytes: Buffer,
   strict: boolean,
 ): PatchText {

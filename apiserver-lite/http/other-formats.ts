@@ -27,7 +27,11 @@ const yamlFormat: Format = {
   list(kind, apiVersion, metadata, items) {
     // YAML is for people: the items are encoded again as one document.
     const objects = items.map((item) => {
-      const { kind: _, apiVersion: __, ...rest } = parseYamlBody(item).value;
+      const {
+        kind: _,
+        apiVersion: __,
+        ...rest
+      } = parseYamlBody(item).value as Record<string, unknown>;
       return rest;
     });
     return [encodeYaml({ kind, apiVersion, metadata, items: objects })];

@@ -137,7 +137,7 @@ export class ResourceHandler {
     try {
       return await this.#answer(exchange, asked, call);
     } catch (error) {
-      addWarnings(asked, call);
+      addWarnings(asked, call.requestWarnings);
       throw error;
     }
   }
@@ -175,7 +175,7 @@ export class ResourceHandler {
         const shown = this.#representation(exchange, asked, endpoint);
         const listed = await list(call);
         // Lists have no warnings but those of computed resources.
-        if (endpoint.strategy.computed) addWarnings(asked, call);
+        if (endpoint.strategy.computed) addWarnings(asked, call.warnings);
         const key =
           shown.cacheable && listed.revision > 0
             ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`

@@ -2,6 +2,7 @@
 // under the name of the options kind that belongs to the verb.
 import type { FieldValidation } from "../../api/codec/json.ts";
 import { errors, type FieldError } from "../../api/errors.ts";
+import { managerProblems } from "../../api/patch/managed-fields.ts";
 import { fieldErrors } from "../../api/field-errors.ts";
 import { isTrue } from "../registry/watch.ts";
 
@@ -11,8 +12,6 @@ export interface WriteOptions {
   readonly fieldValidation: FieldValidation;
   readonly force: boolean;
 }
-
-const maxManagerBytes = 128;
 
 const kinds: Readonly<Record<string, string>> = {
   update: "UpdateOptions",
@@ -43,7 +42,10 @@ export function writeOptionsOf(
         "may not be specified for non-apply patch",
       ),
     );
-  problems.push(...managerProblems(fieldManager), ...dryRunProblems(dryRun));
+  problems.push(
+    ...managerProblems(fieldManager, "fieldManager"),
+    ...dryRunProblems(dryRun),
+  );
   const validation = query.get("fieldValidation") ?? "";
   if (!["", "Ignore", "Warn", "Strict"].includes(validation))
     problems.push(
@@ -89,29 +91,4 @@ function dryRunProblems(dryRun: readonly string[]): FieldError[] {
       detail: `Unsupported value: []string{${shown}}: supported values: "All"`,
     },
   ];
-}
-
-function managerProblems(manager: string): FieldError[] {
-  const problems: FieldError[] = [];
-  if (Buffer.byteLength(manager) > maxManagerBytes)
-    problems.push({
-      type: "FieldValueTooLong",
-      field: "fieldManager",
-      detail: `Too long: may not be more than ${maxManagerBytes} bytes`,
-    });
-  let at = 0;
-  for (const character of manager) {
-    if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
-      const code = character.codePointAt(0)!.toString(16).toUpperCase();
-      problems.push(
-        fieldErrors.invalid(
-          "fieldManager",
-          manager,
-          `invalid character U+${code.padStart(4, "0")} (at position ${at})`,
-        ),
-      );
-    }
-    at += Buffer.byteLength(character);
-  }
-  return problems;
 }

@@ -122,8 +122,6 @@ export function hpaToV1(object: AnyObject): AnyObject {
         : { targetCPUUtilizationPercentage: target }),
     },
     status: {
-      currentReplicas: 0,
-      desiredReplicas: 0,
       ...status,
       ...(current === undefined
         ? {}

@@ -1,11 +1,13 @@
 // patch: JSON, merge, strategic merge and apply. The patch is applied to the live object in the served version, decoded
 // like a body (unknown fields), and goes on as an update; after a conflict it is applied again to the newer state.
-import { conformObject } from "../../api/codec/json.ts";
-import { errors } from "../../api/errors.ts";
+import { conform, TypeMismatch } from "../../api/codec/conform.ts";
+import { warningsOf } from "../../api/codec/json.ts";
+import { ApiError, errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
-import { applyPatch } from "../../api/patch/apply.ts";
+import { applyPatch, shownIdentity, shownKind } from "../../api/patch/apply.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
+import type { ObjectSchema } from "../../api/schema.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { create, storedOf } from "./create.ts";
@@ -16,11 +18,10 @@ import {
   type PatchText,
   type PatchType,
 } from "./patch-text.ts";
-import { conformPatched } from "./patched-object.ts";
+import { conformPatched, wordsForMaps } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
 import { mostRecent } from "./versions.ts";
-import { undeclaredFields } from "./undeclared-fields.ts";
-import { resetPathsOf } from "./write.ts";
+import { managementOf } from "./write.ts";
 
 /** `read` gives the patch; what it gives is not changed. Throws ApiError 400, 404, 409, 413, 415, 422. */
 export async function patch(
@@ -42,7 +43,7 @@ export async function patch(
     const served = endpoint.toServed(live.copy());
     const changed = conformPatched(change.apply(served), change, endpoint, {
       mode,
-      warn: (problem) => call.warn(problem),
+      warn: (problem) => call.warnOfRequest(problem),
     });
     checkIdentity(call, changed);
     return {
@@ -76,103 +77,73 @@ export function checkIdentity(call: Call, object: AnyObject): void {
 
 async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
   const { endpoint } = call;
-  const given = read().value as AnyObject;
-  checkTypeMeta(given, endpoint.apiVersion, endpoint.info.kind);
-  // The name in the URL stands in for a missing one only when there is an object that has it.
-  const named = Boolean(given.metadata?.name);
-  checkApplied(call, given);
+  const { info, schema } = endpoint;
+  const text = read();
+  const given = (text.value ?? {}) as AnyObject;
+  checkTypeMeta(given, endpoint.apiVersion, info.kind);
   const kind = storedOf(call);
   const management = {
-    manager: call.manager,
-    apiVersion: endpoint.apiVersion,
-    subresource: call.subresource,
-    nowMs: call.clock.now(),
-    schema: endpoint.schema as PatchSchema | undefined,
-    resetPaths: resetPathsOf(call),
+    ...managementOf(call),
     force: call.options.force ?? false,
   };
   const merge = (live: CacheEntry | undefined): AnyObject => {
-    const applied = copyJson(given);
     const served = live && endpoint.toServed(live.copy());
-    const merged = applyPatch(served, applied, management);
-    // The configuration is partial; the object is not.
-    return endpoint.schema
-      ? (conformObject(merged as Record<string, unknown>, endpoint.schema, {
-          fieldValidation: "Ignore",
-        }).object as AnyObject)
-      : merged;
+    const merged = applyPatch(served, copyJson(given), management);
+    judgeText(call, text);
+    const object = schema ? versioned(merged, given, schema) : merged;
+    if (!live && object.metadata.uid)
+      throw errors.conflict(
+        info,
+        call.name,
+        `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`,
+      );
+    checkIdentity(call, object);
+    return object;
   };
   const key = kind.keyOf(call.namespace, call.name);
   if (!kind.cache.get(key)) await mostRecent(call.registry);
   if (!kind.cache.get(key)) {
-    if (call.subresource !== "")
-      throw errors.notFound(endpoint.info, call.name);
-    if (given.metadata.uid)
-      throw errors.conflict(
-        endpoint.info,
-        call.name,
-        `uid mismatch: the provided object specified uid ${given.metadata.uid}, and no existing object was found`,
-      );
-    if (!named)
-      throw errors.badRequest(
-        `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`,
-      );
-    if (given.metadata.resourceVersion)
-      throw errors.stale(endpoint.info, call.name);
+    if (call.subresource !== "") throw errors.notFound(info, call.name);
     const object = merge(undefined);
+    delete object.metadata.resourceVersion;
     return {
       entry: await create(call, object, { applied: true }),
       created: true,
     };
   }
-  return replace(call, (live) => {
-    const object = endpoint.toStored(merge(live));
-    return {
-      object,
-      conditional:
-        given.metadata.resourceVersion !== undefined &&
-        given.metadata.resourceVersion !== "",
-      applied: true,
-    };
-  });
+  return replace(call, (live) => ({
+    object: endpoint.toStored(merge(live)),
+    conditional: Boolean(given.metadata?.resourceVersion),
+    applied: true,
+  }));
 }
 
-function checkApplied(call: Call, given: AnyObject): void {
-  const { endpoint } = call;
-  if (endpoint.schema) {
-    const decoded = conformObject(
-      given as Record<string, unknown>,
-      endpoint.schema,
-      {
-        fieldValidation: "Strict",
-        partial: true,
-      },
+/** Keys twice in an applied text: told after what else is wrong with it. */
+function judgeText(call: Call, { problems }: PatchText): void {
+  if (problems.length === 0) return;
+  if (call.options.fieldValidation === "Strict")
+    throw errors.badRequest(
+      `error strict decoding YAML: error converting YAML to JSON: ${problems.join(", ")}`,
     );
-    if (decoded.problems.length > 0)
-      throw undeclaredFields(
-        given,
-        endpoint.schema,
-        decoded.problems.map(
-          (problem) =>
-            JSON.parse(problem.replace(/^[a-z]+ field /, "")) as string,
-        ),
-      );
-    for (const key of Object.keys(given)) delete given[key];
-    Object.assign(given, decoded.object);
+  if (call.options.fieldValidation !== "Ignore")
+    problems.flatMap(warningsOf).forEach((text) => call.warnOfRequest(text));
+}
+
+/** The merged tree as an object of its type. Throws ApiError 500. */
+function versioned(
+  merged: AnyObject,
+  given: Readonly<AnyObject>,
+  schema: ObjectSchema,
+): AnyObject {
+  try {
+    return conform(merged, schema, false).object as AnyObject;
+  } catch (error) {
+    if (!(error instanceof TypeMismatch)) throw error;
+    throw new ApiError({
+      code: 500,
+      message: `failed to convert new object (${shownIdentity(given)}) to proper version: unable to convert unstructured object to ${shownKind(given.apiVersion, given.kind)}: ${wordsForMaps(error)}`,
+    });
   }
-  given.metadata ??= {} as AnyObject["metadata"];
-  given.metadata.name ??= call.name;
-  if (given.metadata.name !== call.name)
-    throw errors.badRequest(
-      `the name of the object (${given.metadata.name}) does not match the name on the URL (${call.name})`,
-    );
-  if (given.metadata.managedFields?.length)
-    throw errors.badRequest("metadata.managedFields must be nil");
-  const { namespace } = given.metadata;
-  if (endpoint.info.namespaced && namespace && namespace !== call.namespace)
-    throw errors.badRequest(
-      "the namespace of the provided object does not match the namespace sent on the request",
-    );
 }
 
 /** An apply of a Scale owns the parent's replicas. Throws what apply throws. */
@@ -196,23 +167,15 @@ export async function applyScale(
   await apply(call, patchOf(parent));
 }
 
-/** An applied configuration says what it is, and it is what the URL says. */
+/** An applied configuration says what it is, and it is what the URL says. Throws ApiError 400. */
 function checkTypeMeta(
   given: Readonly<AnyObject>,
   wantedVersion: string,
   wantedKind: string,
 ): void {
   const { apiVersion, kind } = given;
-  if (!apiVersion || !kind)
+  if (apiVersion !== wantedVersion || kind !== wantedKind)
     throw errors.badRequest(
-      `invalid object type: ${JSON.stringify(kind ?? "")} in version ${JSON.stringify(apiVersion ?? "")}`,
-    );
-  if (apiVersion !== wantedVersion)
-    throw errors.badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${apiVersion}, expected: ${wantedVersion}`,
-    );
-  if (kind !== wantedKind)
-    throw errors.badRequest(
-      `Incorrect kind specified in apply patch. Specified patch kind: ${kind}, expected: ${wantedKind}`,
+      `invalid object type: ${shownKind(apiVersion, kind)}`,
     );
 }

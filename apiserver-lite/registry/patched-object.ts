@@ -10,6 +10,7 @@ import {
   strictDecodingError,
   type FieldValidation,
 } from "../../api/codec/json.ts";
+import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { errors, type ApiError } from "../../api/errors.ts";
 import { plainNumbers } from "../../api/exact-number.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
@@ -18,6 +19,7 @@ import {
   jsonKind,
   type JsonObject,
 } from "../../api/patch/json-value.ts";
+import { mapNotation, valueType } from "../../api/patch/map-notation.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import type { Change } from "./patch-text.ts";
 
@@ -98,31 +100,26 @@ function decode(
     );
   conform(changed, other, false);
   throw new TypeMismatch(
-    `converting (${version}.${kind}) to (${internalPackage(info.group)}.${info.kind}): unknown conversion`,
+    `converting (${version}.${kind}) to (${internalTypeName(info.group, info.kind)}): unknown conversion`,
   );
 }
 
-/** Where the reference keeps a group's internal types. */
-function internalPackage(group: string): string {
-  if (group === "" || group === "events.k8s.io") return "core";
-  return group === "internal.apiserver.k8s.io"
-    ? "apiserverinternal"
-    : group.split(".")[0]!;
-}
-
-function wordsForMaps({ message, value, type, shape }: TypeMismatch): string {
-  if (shape === undefined) return message;
+/** A wrong type as the reference tells it of a map that becomes an object. */
+export function wordsForMaps({
+  message,
+  value,
+  type,
+  shape,
+}: TypeMismatch): string {
+  if (shape === undefined)
+    return message.startsWith("illegal base64")
+      ? `error decoding from json: ${message}`
+      : message;
   const given = isJsonObject(value)
     ? "map"
     : Array.isArray(value)
       ? "slice"
-      : typeof value === "number"
-        ? Number.isInteger(value)
-          ? "int64"
-          : "float64"
-        : typeof value === "boolean"
-          ? "bool"
-          : typeof value;
+      : valueType(value);
   if (shape === "struct") return `cannot restore struct from: ${given}`;
   if (shape !== "scalar") return `cannot restore ${shape} from ${given}`;
   const text = !/^(int|float|bool)/.test(type);
@@ -143,15 +140,4 @@ function invalidPatch(shown: string, why: string): ApiError {
       detail: `Invalid value: ${JSON.stringify(shown)}: ${why}`,
     },
   ]);
-}
-
-/** `map[spec:map[replicas:3]]`, `[a b]`, keys sorted. */
-function mapNotation(value: unknown): string {
-  if (value === null || value === undefined) return "<nil>";
-  if (Array.isArray(value)) return `[${value.map(mapNotation).join(" ")}]`;
-  if (!isJsonObject(value)) return String(value);
-  const fields = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, inner]) => `${key}:${mapNotation(inner)}`);
-  return `map[${fields.join(" ")}]`;
 }

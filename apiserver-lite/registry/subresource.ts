@@ -54,15 +54,17 @@ export async function patchSubresource(
     await applyScale(call, read);
     return runSubresource(call, "get", undefined);
   }
+  // A patch of what has no parent is told that the parent is missing, whatever a get says.
+  await contextOf(call).parent();
   let patch: PatchText | undefined;
   for (let attempt = 1; ; attempt++) {
     const current = await runSubresource(call, "get", undefined);
     patch ??= read();
     const changed = patched(call, type, patch, current);
-    const seen = current.metadata?.resourceVersion;
+    const { resourceVersion: seen, uid } = current.metadata ?? {};
     const conditional =
       changed.metadata?.resourceVersion !== seen ||
-      changed.metadata?.uid !== current.metadata?.uid;
+      changed.metadata?.uid !== uid;
     try {
       return await runSubresource(call, "update", changed);
     } catch (error) {
@@ -95,7 +97,7 @@ function patched(
   const target = { apiVersion, info: { group, version, kind }, schema };
   const changed = conformPatched(change.apply(copy), change, target, {
     mode,
-    warn: (problem) => call.warn(problem),
+    warn: (problem) => call.warnOfRequest(problem),
   });
   checkIdentity(call, changed);
   return changed;
@@ -146,8 +148,6 @@ function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
       const parent = new Call(call.registry, {
         ...call.options,
         subresource: "",
-        // Options of a delete may come in a body (an eviction's) and ask for less than the request does.
-        dryRun: call.dryRun || (options.dryRun?.length ?? 0) > 0,
       });
       return (await remove(parent, options)).entry.object as AnyObject;
     },

@@ -3,8 +3,12 @@
 import { errors, type FieldError } from "../../api/errors.ts";
 import { applyDefaults } from "../../api/defaults.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
-import { updateManagedFields } from "../../api/patch/apply.ts";
+import {
+  updateManagedFields,
+  type FieldManagement,
+} from "../../api/patch/apply.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
+import { schemaFor } from "../../api/schema.ts";
 import { StoreError, type WriteResult } from "../../storage/store.ts";
 import type {
   AdmissionAttributes,
@@ -95,35 +99,32 @@ export function manageFields(
   call: Call,
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
-  /** What the strategy filled in, and nobody asked for. */
-  assigned: readonly (readonly string[])[] = [],
 ): void {
-  const { endpoint } = call;
-  updateManagedFields(live, object, {
-    manager: call.manager,
+  updateManagedFields(live, object, managementOf(call));
+}
+
+/** Who manages fields through this call, and which there are. */
+export function managementOf(call: Call): FieldManagement {
+  const { endpoint, manager, subresource } = call;
+  const { kind } = endpoint.info;
+  return {
+    manager,
     apiVersion: endpoint.apiVersion,
-    subresource: call.subresource,
+    subresource,
     nowMs: call.clock.now(),
     schema: endpoint.schema as PatchSchema | undefined,
-    resetPaths: [...resetPathsOf(call), ...assigned],
-  });
+    knows: (apiVersion) => {
+      const { group, version } = parseApiVersion(apiVersion);
+      return (
+        apiVersion === endpoint.apiVersion ||
+        schemaFor(group, version, kind) !== undefined
+      );
+    },
+    resetPaths: resetPathsOf(call),
+  };
 }
 
-/** Fields that the strategy may fill in and that `object`, not yet prepared, leaves to it. */
-export function unassigned(
-  call: Call,
-  object: Readonly<AnyObject>,
-): readonly (readonly string[])[] {
-  return (call.endpoint.strategy.assigns ?? []).filter(
-    (path) =>
-      path.reduce<unknown>(
-        (value, name) => (value as Record<string, unknown> | undefined)?.[name],
-        object,
-      ) === undefined,
-  );
-}
-
-export function resetPathsOf(call: Call): readonly (readonly string[])[] {
+function resetPathsOf(call: Call): readonly (readonly string[])[] {
   const { endpoint, subresource } = call;
   if (!endpoint.hasStatus) return [];
   const part = endpoint.part(subresource);

@@ -6,7 +6,6 @@ import {
   invalidEach,
   shownValue,
 } from "../../api/field-errors.ts";
-import { asGo } from "../../api/go-syntax.ts";
 import {
   dnsLabelProblems,
   dnsSubdomainProblems,
@@ -14,6 +13,7 @@ import {
   pathSegmentProblems,
   qualifiedNameProblems,
 } from "../../api/names.ts";
+import { managedFieldsProblems } from "../../api/patch/managed-fields.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import { labels, sameValue } from "./field-checks.ts";
@@ -96,6 +96,7 @@ export function validateObjectMeta(
       rules.customResource ?? false,
     ),
   );
+  problems.push(...managedFieldsProblems(metadata.managedFields));
   return problems;
 }
 
@@ -121,8 +122,10 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   const problems: FieldError[] = [];
   let controller: OwnerReference | undefined;
   for (const owner of owners) {
-    const parts = owner.apiVersion.split("/");
-    if (!parts.at(-1) || parts.length > 2) {
+    const version = owner.apiVersion.slice(
+      owner.apiVersion.lastIndexOf("/") + 1,
+    );
+    if (!version) {
       problems.push(
         fieldErrors.invalid(
           `${field}.apiVersion`,
@@ -155,7 +158,7 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
       problems.push(
         fieldErrors.invalid(
           field,
-          asGo("v1.OwnerReference", owner),
+          owner,
           "/v1, Kind=Event is disallowed from being an owner",
         ),
       );
@@ -165,7 +168,7 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
       problems.push(
         fieldErrors.invalid(
           field,
-          asGo("[]v1.OwnerReference", owners),
+          owners,
           `Only one reference can have Controller set to true. Found "true" in references for ${controller.kind}/${controller.name} and ${owner.kind}/${owner.name}`,
         ),
       );
@@ -305,5 +308,6 @@ function checkedParts(meta: Readonly<KubeObject["metadata"]>): FieldError[] {
     ...labels("metadata.labels", meta.labels),
     ...validateAnnotations(meta.annotations),
     ...validateOwners(meta.ownerReferences ?? []),
+    ...managedFieldsProblems(meta.managedFields),
   ];
 }

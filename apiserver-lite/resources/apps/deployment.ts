@@ -15,7 +15,7 @@ import {
   alwaysRestarts,
   containerColumns,
   selectorColumn,
-  podNameWarnings,
+  warnOfPodNames,
   validateRollingUpdate,
   validateSelectorAndTemplate,
 } from "./workload-validation.ts";
@@ -108,8 +108,8 @@ const validateStatus = (status: DeploymentStatus | undefined): FieldError[] =>
 
 export const deploymentStrategy: ResourceStrategy = {
   countsAnnotations: true,
-  warnings: podNameWarnings,
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
+    warnOfPodNames(object, context);
     asDeployment(object).status = {};
   },
   prepareForUpdate(object, old) {

@@ -12,7 +12,7 @@ import {
   containerColumns,
   selectorColumn,
   validateSelectorAndTemplate,
-  podNameWarnings,
+  warnOfPodNames,
 } from "./workload-validation.ts";
 import { validateReplicaStatus } from "./workload-status.ts";
 
@@ -34,8 +34,8 @@ function validateSet({ spec }: ReplicaSet): FieldError[] {
 }
 
 export const replicaSetStrategy: ResourceStrategy = {
-  warnings: podNameWarnings,
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
+    warnOfPodNames(object, context);
     asReplicaSet(object).status = { replicas: 0 };
   },
   prepareForUpdate(object, old) {

@@ -388,13 +388,13 @@ describe("delete", () => {
       "another uid",
       { preconditions: { uid: "x" } },
       409,
-      /the UID in the precondition \(x\) does not match the UID in record/,
+      /Precondition failed: UID in precondition: x/,
     ],
     [
       "another version",
       { preconditions: { resourceVersion: "1" } },
       409,
-      /the ResourceVersion in the precondition \(1\) does not match/,
+      /Precondition failed: ResourceVersion in precondition: 1/,
     ],
   ])("refuses %s", async (_name, options, status, message) => {
     const object = await make();

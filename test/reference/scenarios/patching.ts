@@ -26,10 +26,14 @@ function refusal({ code, message, reason, details }: Json): unknown {
     details: details && {
       ...details,
       ...(details.causes && {
-        causes: (details.causes as Json[]).map((cause) => ({
-          ...cause,
-          message: brief(cause.message),
-        })),
+        // Conflicts of several managers are told in any order.
+        causes: (details.causes as Json[])
+          .map((cause) => ({ ...cause, message: brief(cause.message) }))
+          .sort((a, b) =>
+            a.reason === "FieldManagerConflict"
+              ? JSON.stringify(a).localeCompare(JSON.stringify(b))
+              : 0,
+          ),
       }),
     },
   };

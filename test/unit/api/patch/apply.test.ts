@@ -395,17 +395,18 @@ describe("apply", () => {
       ),
     );
     expect([twice.code, twice.message]).toEqual([
-      400,
+      500,
       expect.stringContaining("duplicate entries for key"),
     ]);
-    const nameless = conflictOf(() =>
-      apply(
-        undefined,
-        deployment({ template: { spec: { containers: [{ image: "x" }] } } }),
-        "me",
-      ),
+    // A key that is always written is empty when it is not given.
+    const nameless = apply(
+      undefined,
+      deployment({ template: { spec: { containers: [{ image: "x" }] } } }),
+      "me",
     );
-    expect(nameless.message).toContain('omits key field "name"');
+    expect(JSON.stringify(fieldsOf(nameless, "me"))).toContain(
+      '"k:{\\"name\\":\\"\\"}"',
+    );
   });
   test("sets and atomic lists", () => {
     const first = apply(

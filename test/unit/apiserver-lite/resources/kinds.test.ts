@@ -35,10 +35,9 @@ function made(source: object, change: Change = () => undefined): AnyObject {
 async function problemsOf(object: AnyObject): Promise<string[]> {
   const strategy = strategyOf(object);
   await strategy.prepareForCreate?.(object, context);
-  return [
-    ...(strategy.validate?.(object, context) ?? []),
-    ...(strategy.validateCreate?.(object, context) ?? []),
-  ].map(({ field, detail }) => `${field}: ${detail}`);
+  return (strategy.validate?.(object, context) ?? []).map(
+    ({ field, detail }) => `${field}: ${detail}`,
+  );
 }
 
 const template = {
@@ -558,11 +557,9 @@ test.each<[string, Change, string]>([
     (o) => (o.spec.controller = "a.b/d"),
     'spec.controller: Invalid value: "a.b/d": field is immutable',
   ],
-])("changed %s %#", async (kind, change, expected) => {
+])("changed %s %#", (kind, change, expected) => {
   const old = made(good[kind]!);
-  await strategyOf(old).prepareForCreate?.(old, context);
-  const object = structuredClone(old);
-  change(object);
+  const object = made(good[kind]!, change);
   const problems =
     strategyOf(object).validateUpdate?.(object, old, context) ?? [];
   const text = problems
