@@ -62,6 +62,12 @@ export const fieldErrors = {
     field,
     detail: withDetail(`Invalid value: ${shown}`, detail),
   }),
+  /** What is wrong is not one value. */
+  invalidWithoutValue: (field: string, detail: string): FieldError => ({
+    type: "FieldValueInvalid",
+    field,
+    detail: withDetail("Invalid value", detail),
+  }),
   typeInvalid: (field: string, detail: string): FieldError => ({
     type: "FieldValueTypeInvalid",
     field,

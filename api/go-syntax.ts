@@ -72,6 +72,7 @@ const namedTypes: Readonly<Record<string, string>> = {
   usages: "[]certificates.KeyUsage",
   volumeLifecycleModes: "[]storage.VolumeLifecycleMode",
   protocol: "core.Protocol",
+  unhealthyPodEvictionPolicy: "policy.UnhealthyPodEvictionPolicyType",
 };
 
 const initialisms: Readonly<Record<string, string>> = {
@@ -166,6 +167,11 @@ export function goSyntax(type: string, value: unknown): string {
       return typeof value === "string"
         ? `intstr.IntOrString{Type:1, IntVal:0, StrVal:${JSON.stringify(value)}}`
         : `intstr.IntOrString{Type:0, IntVal:${Number(value ?? 0)}, StrVal:""}`;
+    // What says itself how it is shown.
+    case "Stringer":
+      return timeText(String(value));
+    case "resource.Quantity":
+      return quantitySyntax((value ?? "0") as string);
     case "runtime.RawExtension":
       return `runtime.RawExtension{Raw:${bytesSyntax(value)}, Object:runtime.Object(nil)}`;
     case "v1.Time":
@@ -189,6 +195,22 @@ export function goSyntax(type: string, value: unknown): string {
       `${fieldName(field.jsonName)}:${goSyntax(typeOf(field), object[field.jsonName])}`,
   );
   return `${type}{${fields.join(", ")}}`;
+}
+
+/** 2024-01-02 03:04:05 +0000 UTC */
+const timeText = (time: string): string =>
+  `${time.slice(0, 10)} ${time.slice(11, 19)} +0000 UTC`;
+
+/** Of a quantity as it is written canonically. */
+function quantitySyntax(text: string): string {
+  const [, number = "0", suffix = ""] = /^(-?[0-9.]+)(.*)$/.exec(text) ?? [];
+  const power = "num kMGTPE".indexOf(suffix);
+  const binary = suffix.endsWith("i");
+  const scale = binary || suffix === "" ? 0 : (power - 3) * 3;
+  const value = binary
+    ? BigInt(number) << BigInt("KMGTPE".indexOf(suffix[0]!) * 10 + 10)
+    : number;
+  return `resource.Quantity{i:resource.int64Amount{value:${value}, scale:${scale}}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:${JSON.stringify(text)}, Format:"${binary ? "BinarySI" : "DecimalSI"}"}`;
 }
 
 /** The JSON of a value that the reference keeps as it came. */

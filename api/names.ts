@@ -262,6 +262,22 @@ export function pathSegmentProblems(text: string, prefix = false): string[] {
   return problems;
 }
 
+/** `example.com/name`: a domain and a path. */
+export function domainPrefixedPathProblems(text: string): string[] {
+  const slash = text.indexOf("/");
+  const [domain, rest] = [text.slice(0, slash), text.slice(slash + 1)];
+  if (slash <= 0 || rest === "")
+    return ['must be a domain-prefixed path (such as "acme.io/foo")'];
+  return [
+    ...dnsSubdomainProblems(domain),
+    ...(/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(rest)
+      ? []
+      : [
+          `Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`,
+        ]),
+  ];
+}
+
 export function ipProblems(text: string): string[] {
   return isIPv4(text) || (isIPv6(text) && !text.includes("%"))
     ? []

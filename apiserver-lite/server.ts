@@ -15,7 +15,11 @@ import type { AdmissionPlugin } from "./admission/plugin.ts";
 import type { Auditor } from "./audit/auditor.ts";
 import type { RequestAuthenticator } from "./authentication/authenticator.ts";
 import type { ClusterState } from "./authorization/cluster-state.ts";
-import { createSystemObjects } from "./bootstrap/system-objects.ts";
+import { EndpointLeases } from "./bootstrap/endpoint-leases.ts";
+import {
+  createSystemObjects,
+  publishEndpoints,
+} from "./bootstrap/system-objects.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
 import { Profiling } from "./debug/profiling.ts";
 import { Discovery } from "./discovery/discovery.ts";
@@ -106,6 +110,8 @@ export interface ApiServerOptions {
   readonly advertiseAddress?: string;
   /** First address of the service range, e.g. 10.96.0.1. Undefined: no `kubernetes` service. */
   readonly kubernetesServiceAddress?: string;
+  /** Keep that service's endpoints; default true. */
+  readonly publishEndpoints?: boolean;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
   readonly requestTimeoutMs?: number;
@@ -185,6 +191,7 @@ class Server implements ApiServer {
   readonly #clock: Clock;
   readonly #debugSocket: DebugSocket | undefined;
   readonly #flows: FlowClassifier | undefined;
+  #endpointLeases: EndpointLeases | undefined;
   #startedMs = 0;
   #state: "new" | "ready" | "leaving" | "draining" | "stopped" = "new";
 
@@ -372,15 +379,37 @@ class Server implements ApiServer {
       advertiseAddress = bindAddress,
       kubernetesServiceAddress,
     } = this.options;
+    const advertisePort = this.port || 6443;
     await createSystemObjects({
       transport,
       logger: this.options.logger,
-      advertiseAddress: reachableAddress(advertiseAddress),
-      advertisePort: this.port || 6443,
+      advertisePort,
       serviceAddress: kubernetesServiceAddress,
     });
+    if (kubernetesServiceAddress && (this.options.publishEndpoints ?? true))
+      await this.#publish(reachableAddress(advertiseAddress), (addresses) =>
+        publishEndpoints({ transport, advertisePort }, addresses),
+      );
     await this.#parts.bootstrap?.(transport);
     this.#state = "ready";
+  }
+
+  /** Who writes to the store alone is the only endpoint. */
+  async #publish(
+    address: string,
+    publish: (addresses: readonly string[]) => Promise<void>,
+  ): Promise<void> {
+    const { store, storedEncoding = "protobuf", logger } = this.options;
+    if (!store.shared) return publish([address]);
+    this.#endpointLeases = new EndpointLeases({
+      store,
+      encoding: storedEncoding,
+      address,
+      publish,
+      clock: this.#clock,
+      logger,
+    });
+    await this.#endpointLeases.start();
   }
 
   async stop(): Promise<void> {
@@ -409,6 +438,7 @@ class Server implements ApiServer {
       );
       this.#resources.endWatches();
     }
+    await this.#endpointLeases?.stop();
     this.#listener?.destroy();
     this.#debugSocket?.close();
     await this.#parts.stop?.();

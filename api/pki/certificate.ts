@@ -138,14 +138,15 @@ export function certifyPublicKey(
   const issuerKeyId = subjectKeyIdentifier(authority.certificate);
   const names = encodeAlternativeNames(options);
   const usages = options.usages.map((usage) => oid(extendedKeyUsages[usage]));
+  const keyUsages = options.keyUsages ?? [
+    "digital signature",
+    "key encipherment",
+  ];
   const extensions = [
-    extension(
-      "2.5.29.15",
-      encodeKeyUsage(
-        options.keyUsages ?? ["digital signature", "key encipherment"],
-      ),
-      true,
-    ),
+    // An extension without a bit would make the certificate invalid; none allows every usage.
+    ...(keyUsages.length > 0
+      ? [extension("2.5.29.15", encodeKeyUsage(keyUsages), true)]
+      : []),
     ...(usages.length > 0 ? [extension("2.5.29.37", sequence(...usages))] : []),
     extension("2.5.29.19", sequence(), true),
     ...(issuerKeyId

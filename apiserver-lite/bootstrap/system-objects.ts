@@ -1,7 +1,8 @@
 // What an API server puts into an empty cluster: the system namespaces, the system priority classes, flow control's
-// objects, and the `kubernetes` service with its endpoints.
+// objects, and the `kubernetes` service; and that service's endpoints.
 import type { Logger } from "pino";
 import facts from "../../api/facts/flowcontrol-bootstrap.json";
+import { formatTime, type Clock } from "../../api/clock.ts";
 import { errors, isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { Transport } from "../../client/transport.ts";
@@ -9,8 +10,7 @@ import type { Transport } from "../../client/transport.ts";
 export interface SystemObjectsOptions {
   readonly transport: Pick<Transport, "request">;
   readonly logger: Logger;
-  /** Where pods reach this server. */
-  readonly advertiseAddress: string;
+  /** Where pods reach the API servers. */
   readonly advertisePort: number;
   /** First address of the service range, e.g. 10.96.0.1; undefined: no `kubernetes` service. */
   readonly serviceAddress: string | undefined;
@@ -82,8 +82,7 @@ async function ensureKubernetesService(
   options: SystemObjectsOptions,
   clusterIP: string,
 ): Promise<void> {
-  const { advertiseAddress: ip, advertisePort: port } = options;
-  const family = ip.includes(":") ? "IPv6" : "IPv4";
+  const { advertisePort: port } = options;
   await ensure(options, core("services"), {
     metadata: {
       name: "kubernetes",
@@ -100,8 +99,31 @@ async function ensureKubernetesService(
       ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
     },
   });
-  // The rules of endpoints refuse loopback addresses: a server that listens on nothing else has none.
-  if (ip === "" || isLoopback(ip)) return;
+}
+
+/** Since when the use of old tokens is told: the controller that removes unused ones goes by this date. */
+export async function createTokenTracking(
+  transport: Pick<Transport, "request">,
+  clock: Clock,
+): Promise<void> {
+  await ensure({ transport }, core("configmaps"), {
+    metadata: {
+      name: "kube-apiserver-legacy-service-account-token-tracking",
+      namespace: "kube-system",
+    },
+    data: { since: formatTime(clock.now()).slice(0, 10) },
+  });
+}
+
+/** The endpoints of the `kubernetes` service. Loopback addresses are none: the rules of endpoints refuse them. */
+export async function publishEndpoints(
+  options: Pick<SystemObjectsOptions, "transport" | "advertisePort">,
+  given: readonly string[],
+): Promise<void> {
+  const { advertisePort: port } = options;
+  const addresses = given.filter((ip) => ip !== "" && !isLoopback(ip));
+  if (addresses.length === 0) return;
+  const family = addresses[0]!.includes(":") ? "IPv6" : "IPv4";
   await put(options, core("endpoints"), {
     metadata: {
       name: "kubernetes",
@@ -110,7 +132,7 @@ async function ensureKubernetesService(
     },
     subsets: [
       {
-        addresses: [{ ip }],
+        addresses: addresses.map((ip) => ({ ip })),
         ports: [{ name: "https", port, protocol: "TCP" }],
       },
     ],
@@ -125,7 +147,10 @@ async function ensureKubernetesService(
         labels: { "kubernetes.io/service-name": "kubernetes" },
       },
       addressType: family,
-      endpoints: [{ addresses: [ip], conditions: { ready: true } }],
+      endpoints: addresses.map((ip) => ({
+        addresses: [ip],
+        conditions: { ready: true },
+      })),
       ports: [{ name: "https", port, protocol: "TCP" }],
     },
   );
@@ -136,7 +161,7 @@ function isLoopback(address: string): boolean {
 }
 
 async function ensure(
-  { transport }: SystemObjectsOptions,
+  { transport }: Pick<SystemObjectsOptions, "transport">,
   resource: GroupVersionResource,
   object: Omit<AnyObject, "kind">,
 ): Promise<void> {
@@ -160,7 +185,7 @@ async function ensure(
 
 /** Creates or brings up to date. */
 async function put(
-  options: SystemObjectsOptions,
+  options: Pick<SystemObjectsOptions, "transport">,
   resource: GroupVersionResource,
   object: Omit<AnyObject, "kind">,
 ): Promise<void> {

@@ -22,6 +22,7 @@ import {
   type TLSSocket,
 } from "node:tls";
 import type { Logger } from "pino";
+import { HeaderDeadline } from "./header-deadline.ts";
 import {
   Http1Exchange,
   Http2Exchange,
@@ -65,6 +66,12 @@ export interface ListenerOptions {
   readonly logger: Logger;
 }
 
+const headersTimeoutMs = 32_000;
+/** More than anyone sends; Node's own limit is 128. */
+const maxHeaderFields = 8192;
+/** So that clients who heed it send long headers in one frame: continuations are limited to eight. */
+const maxFrameBytes = 1024 * 1024;
+
 /** The reference's: selectors and impersonated groups may be long. */
 const maxHeaderBytes = 1024 * 1024;
 
@@ -73,6 +80,7 @@ export class Listener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<Socket>();
   readonly #peers = new WeakMap<object, Peer>();
+  #slow: HeaderDeadline | undefined;
   #sni: { pattern: RegExp; context: SecureContext }[] = [];
 
   constructor(private readonly options: ListenerOptions) {
@@ -89,7 +97,10 @@ export class Listener {
           maxConcurrentStreams: options.maxStreamsPerConnection,
           initialWindowSize: 256 * 1024,
           maxHeaderListSize: maxHeaderBytes,
+          maxFrameSize: maxFrameBytes,
         },
+        maxHeaderListPairs: maxHeaderFields,
+        handshakeTimeout: headersTimeoutMs,
         SNICallback: (name, callback) => callback(null, this.#contextFor(name)),
       });
       this.#server.on(
@@ -106,9 +117,11 @@ export class Listener {
         session.once("close", () => this.#sessions.delete(session));
         session.on("error", () => undefined);
       });
-      this.#server.on("secureConnection", (socket: Socket) =>
-        this.#track(socket),
-      );
+      const slow = (this.#slow = new HeaderDeadline(headersTimeoutMs));
+      this.#server.on("secureConnection", (socket: TLSSocket) => {
+        this.#track(socket);
+        if (socket.alpnProtocol !== "h2") slow.add(socket);
+      });
       this.#server.on("tlsClientError", () => undefined);
       this.#server.on("sessionError", () => undefined);
     } else {
@@ -120,6 +133,7 @@ export class Listener {
       "request",
       (request: IncomingMessage, response: ServerResponse) => {
         if (request.httpVersionMajor === 2) return;
+        this.#headersRead(request, response);
         options.handle(
           new Http1Exchange(request, response, this.#peerOf(request.socket)),
         );
@@ -129,6 +143,7 @@ export class Listener {
       "checkContinue",
       (request: IncomingMessage, response: ServerResponse) => {
         if (request.httpVersionMajor === 2) return;
+        this.#headersRead(request, response);
         response.writeContinue();
         options.handle(
           new Http1Exchange(request, response, this.#peerOf(request.socket)),
@@ -139,6 +154,7 @@ export class Listener {
       "upgrade",
       (request: IncomingMessage, socket: Duplex, head: Buffer) => {
         socket.on("error", () => socket.destroy());
+        this.#slow?.forget(socket as Socket);
         options.upgrade(
           new UpgradeExchange(request, socket, this.#peerOf(socket as Socket)),
           socket,
@@ -165,7 +181,7 @@ export class Listener {
       maxHeaderBytes;
     // Watches last; a slow header is the only thing to time out.
     http1.requestTimeout = 0;
-    http1.headersTimeout = 32_000;
+    http1.headersTimeout = headersTimeoutMs;
     http1.keepAliveTimeout = 90_000;
     http1.timeout = 0;
   }
@@ -201,10 +217,12 @@ export class Listener {
       session.goaway(constants.NGHTTP2_NO_ERROR);
     if ("closeIdleConnections" in this.#server)
       (this.#server as Server).closeIdleConnections();
+    this.#slow?.closeIdle();
   }
 
   destroy(): void {
     this.#server.close();
+    this.#slow?.stop();
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -233,6 +251,11 @@ export class Listener {
       stream.once("close", () => session.close());
     }
     this.options.handle(exchange);
+  }
+
+  #headersRead(request: IncomingMessage, response: ServerResponse): void {
+    const answered = this.#slow?.begin(request.socket);
+    if (answered) response.once("close", answered);
   }
 
   #track(socket: Socket): void {

@@ -37,7 +37,7 @@ export function parseRequest(
   rawPath: string,
   query: string,
 ): RequestInfo {
-  const path = rawPath.includes("%") ? decodeURIComponent(rawPath) : rawPath;
+  const path = rawPath.includes("%") ? decodePath(rawPath) : rawPath;
   const parts = path.split("/");
   const core = parts[1] === "api";
   const head = core ? 3 : 4;
@@ -119,6 +119,19 @@ function nonResource(method: string, path: string): RequestInfo {
     alias: false,
     watchPath: false,
   };
+}
+
+/** What is no UTF-8 becomes U+FFFD. */
+function decodePath(path: string): string {
+  if (/%(?![\da-fA-F]{2})/.test(path)) throw new URIError("malformed");
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    const bytes = path.replace(/%(..)/g, (_, hex: string) =>
+      String.fromCharCode(parseInt(hex, 16)),
+    );
+    return Buffer.from(bytes, "latin1").toString("utf8");
+  }
 }
 
 /** An empty part is only at the end, or in what follows a subresource. */

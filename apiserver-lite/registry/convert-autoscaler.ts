@@ -122,6 +122,8 @@ export function hpaToV1(object: AnyObject): AnyObject {
         : { targetCPUUtilizationPercentage: target }),
     },
     status: {
+      currentReplicas: 0,
+      desiredReplicas: 0,
       ...status,
       ...(current === undefined
         ? {}

@@ -13,6 +13,7 @@ import {
   admissionAttributes,
   admit,
   manageFields,
+  unassigned,
   refuseProblems,
   setDefaults,
   setServedDefaults,
@@ -81,11 +82,7 @@ async function createOnce(
 ): Promise<CacheEntry> {
   const { endpoint } = call;
   const { strategy } = endpoint;
-  if (body.metadata.resourceVersion)
-    throw new ApiError({
-      code: 500,
-      message: "resourceVersion should not be set on objects to be created",
-    });
+  const { resourceVersion } = body.metadata;
   dedupeOwners(call, body, "");
   setServedDefaults(call, body);
   let object = endpoint.toStored(body);
@@ -94,8 +91,7 @@ async function createOnce(
   if (endpoint.hasStatus && strategy.status === undefined)
     delete object["status"];
   if (strategy.countsGeneration !== false) object.metadata.generation = 1;
-  else if (object.metadata.generation !== undefined)
-    delete object.metadata.generation;
+  const assigned = unassigned(call, object);
   let prepared: AnyObject | undefined;
   try {
     if (strategy.prepareForCreate) {
@@ -114,7 +110,7 @@ async function createOnce(
     object = attributes.object!;
     dedupeOwners(call, object, " after mutating admission happens");
     if (call.registry.admission.length > 0) setDefaults(call, object);
-    if (!applied) manageFields(call, undefined, object);
+    if (!applied) manageFields(call, undefined, object, assigned);
     const name = object.metadata.name ?? "";
     refuseProblems(call, name, [
       ...validateObjectMeta(object, {
@@ -136,6 +132,11 @@ async function createOnce(
       if (prepared) await strategy.rollback?.(prepared, call);
       return entry;
     }
+    if (/^[1-9][0-9]*$/.test(resourceVersion ?? ""))
+      throw new ApiError({
+        code: 500,
+        message: "resourceVersion should not be set on objects to be created",
+      });
     const written = await writeObject(call, kind, key, object, 0);
     if (written.ok) return written.entry;
     if (kind.cache.get(key)?.raw.metadata.deletionTimestamp) {

@@ -1,7 +1,7 @@
 // delete: two phases. What has finalizers, or a grace period, is only marked (deletionTimestamp); it leaves the store
 // when the last of them goes (update.ts) or when it is deleted again with no grace left.
 import { formatTime } from "../../api/clock.ts";
-import { errors } from "../../api/errors.ts";
+import { errors, type ApiError } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
@@ -114,21 +114,21 @@ function checkPreconditions(
   live: CacheEntry,
 ): void {
   const { uid, resourceVersion } = preconditions ?? {};
+  // The reference names the kind where others name the resource.
+  const { group, kind } = call.endpoint.info;
+  const refuse = (why: string): ApiError =>
+    errors.conflict({ group, resource: kind }, call.name, why);
   const liveUid = live.raw.metadata.uid;
   if (uid !== undefined && uid !== liveUid)
-    throw errors.conflict(
-      call.endpoint.info,
-      call.name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${liveUid}`,
+    throw refuse(
+      `the UID in the precondition (${uid}) does not match the UID in record (${liveUid}). The object might have been deleted and then recreated`,
     );
   if (
     resourceVersion !== undefined &&
     resourceVersion !== String(live.revision)
   )
-    throw errors.conflict(
-      call.endpoint.info,
-      call.name,
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${live.revision}`,
+    throw refuse(
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${live.revision}). The object might have been modified`,
     );
 }
 
@@ -189,6 +189,8 @@ function finalizersAfter(
   if (policy === undefined && orphanDependents !== undefined)
     policy = orphanDependents ? "Orphan" : "Background";
   if (policy === undefined) {
+    const { orphanWarning } = call.endpoint.strategy;
+    if (orphanWarning) call.warn(orphanWarning);
     if (present.includes(orphan) || present.includes(foreground))
       return [...present];
     policy = call.endpoint.strategy.defaultPropagation ?? "Background";

@@ -46,6 +46,8 @@ export interface ResourceStrategy {
     old: Readonly<AnyObject>,
     context: StrategyContext,
   ): void | Promise<void>;
+  /** Fields that preparation fills in where they are missing: nobody manages them then. */
+  readonly assigns?: readonly (readonly string[])[];
   /** All problems at once. metadata is validated by the registry. */
   validate?(
     object: Readonly<AnyObject>,
@@ -67,6 +69,8 @@ export interface ResourceStrategy {
     object: Readonly<AnyObject>,
     old: Readonly<AnyObject> | undefined,
   ): Iterable<string>;
+  /** What to warn of when an object is deleted by somebody who does not say what becomes of its dependents. */
+  readonly orphanWarning?: string;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
   /**

@@ -61,10 +61,10 @@ export async function patchSubresource(
     const current = await runSubresource(call, "get", undefined);
     patch ??= read();
     const changed = patched(call, type, patch, current);
-    const { resourceVersion: seen, uid } = current.metadata ?? {};
+    const seen = current.metadata?.resourceVersion;
     const conditional =
       changed.metadata?.resourceVersion !== seen ||
-      changed.metadata?.uid !== uid;
+      changed.metadata?.uid !== current.metadata?.uid;
     try {
       return await runSubresource(call, "update", changed);
     } catch (error) {
@@ -148,6 +148,8 @@ function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
       const parent = new Call(call.registry, {
         ...call.options,
         subresource: "",
+        // Options of a delete may come in a body (an eviction's) and ask for less than the request does.
+        dryRun: call.dryRun || (options.dryRun?.length ?? 0) > 0,
       });
       return (await remove(parent, options)).entry.object as AnyObject;
     },

@@ -18,6 +18,7 @@ import {
   admissionAttributes,
   admit,
   manageFields,
+  unassigned,
   refuseProblems,
   removeObject,
   setDefaults,
@@ -54,7 +55,8 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
   const { endpoint } = call;
   const kind = storedOf(call);
   const { metadata } = body;
-  if (metadata.name && metadata.name !== call.name)
+  if (!metadata.name) throw errors.badRequest(undetermined(call.name));
+  if (metadata.name !== call.name)
     throw errors.badRequest(
       `the name of the object (${metadata.name}) does not match the name on the URL (${call.name})`,
     );
@@ -151,6 +153,23 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
   }
 }
 
+/** 400 of an object that does not say its name. */
+const undetermined = (name: string): string =>
+  `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
+
+/** 409: the object of that name is another one. */
+export function otherUid(call: Call, uid: string, liveUid: string): ApiError {
+  const kind = storedOf(call);
+  const key = kind.storeKey(kind.keyOf(call.namespace, call.name));
+  // What is not written has not got to the store's own prefix.
+  const shown = call.dryRun ? key.replace(/^\/registry/, "") : key;
+  return errors.conflict(
+    { group: call.endpoint.info.group, resource: call.endpoint.info.resource },
+    call.name,
+    `StorageError: invalid object, Code: 4, Key: ${shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${liveUid}`,
+  );
+}
+
 function checkPreconditions(
   call: Call,
   { object, uid, trusted }: Replacement,
@@ -159,12 +178,7 @@ function checkPreconditions(
   const { info, strategy } = call.endpoint;
   const { resourceVersion } = object.metadata;
   const liveUid = live.raw.metadata.uid;
-  if (uid && liveUid && uid !== liveUid)
-    throw errors.conflict(
-      info,
-      call.name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${liveUid}`,
-    );
+  if (uid && liveUid && uid !== liveUid) throw otherUid(call, uid, liveUid);
   if (!namesVersion(object)) {
     if (!trusted && strategy.allowUnconditionalUpdate === false)
       throw errors.invalid(
@@ -233,6 +247,7 @@ async function prepare(
     else object["status"] = copyJson(old["status"]);
   }
   setDefaults(call, object);
+  const assigned = unassigned(call, object);
   const part = endpoint.part(call.subresource);
   if (part) part.prepareForUpdate?.(object, old, call);
   else if (call.subresource === "") {
@@ -245,7 +260,7 @@ async function prepare(
   dedupeOwners(call, object, " after mutating admission happens");
   if (call.registry.admission.length > 0) setDefaults(call, object);
   countGeneration(call, object, old);
-  if (!applied) manageFields(call, old, object);
+  if (!applied) manageFields(call, old, object, assigned);
   refuseProblems(call, call.name, [
     ...validateReplacedMeta(object, old, endpoint.info.namespaced),
     ...validateChange(call, object, old),

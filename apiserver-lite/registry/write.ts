@@ -99,12 +99,20 @@ export function manageFields(
   call: Call,
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
+  /** What the strategy filled in, and nobody asked for. */
+  assigned: readonly (readonly string[])[] = [],
 ): void {
-  updateManagedFields(live, object, managementOf(call));
+  const management = managementOf(call);
+  updateManagedFields(live, object, {
+    ...management,
+    resetPaths: [...management.resetPaths, ...assigned],
+  });
 }
 
 /** Who manages fields through this call, and which there are. */
-export function managementOf(call: Call): FieldManagement {
+export function managementOf(
+  call: Call,
+): FieldManagement & { resetPaths: readonly (readonly string[])[] } {
   const { endpoint, manager, subresource } = call;
   const { kind } = endpoint.info;
   return {
@@ -122,6 +130,20 @@ export function managementOf(call: Call): FieldManagement {
     },
     resetPaths: resetPathsOf(call),
   };
+}
+
+/** Fields that the strategy may fill in and that `object`, not yet prepared, leaves to it. */
+export function unassigned(
+  call: Call,
+  object: Readonly<AnyObject>,
+): readonly (readonly string[])[] {
+  return (call.endpoint.strategy.assigns ?? []).filter(
+    (path) =>
+      path.reduce<unknown>(
+        (value, name) => (value as Record<string, unknown> | undefined)?.[name],
+        object,
+      ) === undefined,
+  );
 }
 
 function resetPathsOf(call: Call): readonly (readonly string[])[] {

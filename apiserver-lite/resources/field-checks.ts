@@ -9,7 +9,7 @@ import {
 } from "../../api/names.ts";
 import { parseQuantity, QuantityError } from "../../api/quantity.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
-import type { LabelSelector } from "../../api/types/meta-v1.ts";
+import type { Condition, LabelSelector } from "../../api/types/meta-v1.ts";
 
 export type Problems = FieldError[];
 
@@ -155,6 +155,47 @@ export function labelSelector(
     }
   }
   return problems;
+}
+
+/** The conditions that many kinds have in common. */
+export function conditions(
+  field: string,
+  list: readonly Condition[] | null | undefined,
+): Problems {
+  const seen = new Set<string>();
+  return (list ?? []).flatMap((condition, index) => {
+    const path = `${field}[${index}]`;
+    const { type, status, observedGeneration = 0, reason } = condition;
+    const problems: Problems = type
+      ? invalidEach(`${path}.type`, type, labelKeyProblems(type))
+      : [fieldErrors.required(`${path}.type`, "must be set")];
+    if (seen.has(type))
+      problems.push(fieldErrors.duplicate(`${path}.type`, type));
+    seen.add(type);
+    if (!["False", "True", "Unknown"].includes(status))
+      problems.push(
+        fieldErrors.notSupported(`${path}.status`, status, [
+          "False",
+          "True",
+          "Unknown",
+        ]),
+      );
+    if (observedGeneration < 0)
+      problems.push(
+        fieldErrors.invalid(
+          `${path}.observedGeneration`,
+          observedGeneration,
+          "must be greater than or equal to zero",
+        ),
+      );
+    if (!condition.lastTransitionTime)
+      problems.push(
+        fieldErrors.required(`${path}.lastTransitionTime`, "must be set"),
+      );
+    if (!reason)
+      problems.push(fieldErrors.required(`${path}.reason`, "must be set"));
+    return problems;
+  });
 }
 
 /** The parsed value, or a problem with the reference's text. */

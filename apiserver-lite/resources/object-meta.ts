@@ -6,6 +6,7 @@ import {
   invalidEach,
   shownValue,
 } from "../../api/field-errors.ts";
+import { asGo } from "../../api/go-syntax.ts";
 import {
   dnsLabelProblems,
   dnsSubdomainProblems,
@@ -122,10 +123,8 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   const problems: FieldError[] = [];
   let controller: OwnerReference | undefined;
   for (const owner of owners) {
-    const version = owner.apiVersion.slice(
-      owner.apiVersion.lastIndexOf("/") + 1,
-    );
-    if (!version) {
+    const parts = owner.apiVersion.split("/");
+    if (!parts.at(-1) || parts.length > 2) {
       problems.push(
         fieldErrors.invalid(
           `${field}.apiVersion`,
@@ -158,7 +157,7 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
       problems.push(
         fieldErrors.invalid(
           field,
-          owner,
+          asGo("v1.OwnerReference", owner),
           "/v1, Kind=Event is disallowed from being an owner",
         ),
       );
@@ -168,7 +167,7 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
       problems.push(
         fieldErrors.invalid(
           field,
-          owners,
+          asGo("[]v1.OwnerReference", owners),
           `Only one reference can have Controller set to true. Found "true" in references for ${controller.kind}/${controller.name} and ${owner.kind}/${owner.name}`,
         ),
       );

@@ -759,6 +759,7 @@ export const usedApiServerOptions: readonly string[] = [
   "etcd-compaction-interval",
   "storage-media-type",
   "lease-reuse-duration-seconds",
+  "endpoint-reconciler-type",
   "storage-initialization-timeout",
   "etcd-count-metric-poll-period",
   "etcd-db-metric-poll-interval",

@@ -14,6 +14,7 @@ import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Store } from "../../storage/store.ts";
+import { createTokenTracking } from "../../apiserver-lite/bootstrap/system-objects.ts";
 import {
   createApiServer,
   type ApiServer,
@@ -34,12 +35,7 @@ import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { DependencyError, UsageError } from "../options/table.ts";
-import {
-  addressInRange,
-  advertisedAddress,
-  isLoopback,
-  urlHost,
-} from "./addresses.ts";
+import { addressInRange, advertisedAddress, urlHost } from "./addresses.ts";
 import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
 import {
@@ -184,8 +180,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
     featureGates,
     advertiseAddress,
-    // Endpoints may not be loopback addresses: a machine without a network has no kubernetes service.
-    ...(serviceCidrs[0] && !isLoopback(advertiseAddress)
+    publishEndpoints: values.text("endpoint-reconciler-type") !== "none",
+    ...(serviceCidrs[0]
       ? {
           kubernetesServiceAddress: addressInRange(
             serviceCidrs[0],
@@ -289,6 +285,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           await Promise.all([
             made.startPolicy(transport),
             createPriorityClasses(transport),
+            createTokenTracking(transport, clock),
           ]);
         },
         async stop() {

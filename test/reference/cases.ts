@@ -22,6 +22,10 @@ export function changed(base: Json, changes: Changes): Json {
 
 const passing = ["uid", "creationTimestamp", "resourceVersion"];
 
+/** Each case makes its own. */
+const uids =
+  /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+
 function leaves(
   value: Json,
   path: string,
@@ -29,7 +33,8 @@ function leaves(
 ): Record<string, unknown> {
   // Null and absent are the same to Orbit.
   if (value === null) return found;
-  if (typeof value !== "object") found[path] = value;
+  if (typeof value === "string") found[path] = value.replace(uids, "<uid>");
+  else if (typeof value !== "object") found[path] = value;
   else if (Object.keys(value as object).length === 0) {
     // What was null inside is gone, and an empty list is none.
     if (!Array.isArray(value) && !path.endsWith(".metadata")) found[path] = {};
@@ -65,13 +70,20 @@ export function brief(body: Json): unknown {
   );
   return {
     reason,
-    message,
+    // What regular expressions names follow is in every such text.
+    message: String(message)
+      .replace(/\(e\.g\. .*?regex used .*?\)'\)/g, "(…)")
+      .replace(/0xc[0-9a-f]{9}/g, "0xc000000000")
+      // The whole spec of a pod, in an order of its own.
+      .replace(/core\.PodTemplateSpec\{.*\}: /g, "core.PodTemplateSpec{…}: ")
+      .replace(uids, "<uid>"),
     ...(causes ? { causes: causes.join(", ") } : {}),
   };
 }
 
 function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value === "string") return value.replace(uids, "<uid>");
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(
     Object.entries(value as Record<string, Json>)

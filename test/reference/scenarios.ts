@@ -3,10 +3,13 @@ import type { Scenario } from "./scenario.ts";
 import { apply } from "./scenarios/apply.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
+import { coreMetadata } from "./scenarios/core-metadata.ts";
 import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
 import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
+import { coreServices } from "./scenarios/core-services.ts";
 import { discovery } from "./scenarios/discovery.ts";
+import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
@@ -19,10 +22,13 @@ export const scenarios: readonly Scenario[] = [
   apply,
   bodies,
   configMaps,
+  coreMetadata,
   corePodsContainers,
   corePodsSpec,
   corePodsVolumes,
+  coreServices,
   discovery,
+  jobs,
   jsonPatch,
   mergePatch,
   negotiation,

@@ -15,7 +15,7 @@ import {
   alwaysRestarts,
   containerColumns,
   selectorColumn,
-  warnOfPodNames,
+  podNameWarnings,
   validateRollingUpdate,
   validateSelectorAndTemplate,
 } from "./workload-validation.ts";
@@ -108,8 +108,8 @@ const validateStatus = (status: DeploymentStatus | undefined): FieldError[] =>
 
 export const deploymentStrategy: ResourceStrategy = {
   countsAnnotations: true,
-  prepareForCreate(object, context) {
-    warnOfPodNames(object, context);
+  warnings: podNameWarnings,
+  prepareForCreate(object) {
     asDeployment(object).status = {};
   },
   prepareForUpdate(object, old) {

@@ -12,7 +12,7 @@ import {
   containerColumns,
   selectorColumn,
   validateSelectorAndTemplate,
-  warnOfPodNames,
+  podNameWarnings,
 } from "./workload-validation.ts";
 import { validateReplicaStatus } from "./workload-status.ts";
 
@@ -34,8 +34,8 @@ function validateSet({ spec }: ReplicaSet): FieldError[] {
 }
 
 export const replicaSetStrategy: ResourceStrategy = {
-  prepareForCreate(object, context) {
-    warnOfPodNames(object, context);
+  warnings: podNameWarnings,
+  prepareForCreate(object) {
     asReplicaSet(object).status = { replicas: 0 };
   },
   prepareForUpdate(object, old) {

@@ -5,7 +5,6 @@ import { ApiError } from "../../../api/errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import type { StrategyContext } from "../../registry/strategy.ts";
 import { selectorFromObject } from "../../../api/selectors.ts";
 import type { PodTemplateSpec } from "../../../api/types/core-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
@@ -173,14 +172,15 @@ export function selectorColumn(selector: LabelSelector | undefined): string {
   }
 }
 
-/** Warns of a name that pods cannot have as their hostname. */
-export function warnOfPodNames(
-  object: Readonly<AnyObject>,
-  context: Pick<StrategyContext, "warn">,
-): void {
-  const problems = dnsLabelProblems(object.metadata.name ?? "");
-  if (problems.length > 0)
-    context.warn(
-      `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`,
-    );
+/** What to warn of in a new object whose name pods cannot have as their hostname. */
+export function podNameWarnings(
+  { metadata }: Readonly<AnyObject>,
+  old?: Readonly<AnyObject>,
+): string[] {
+  const problems = old ? [] : dnsLabelProblems(metadata.name ?? "");
+  return problems.length > 0
+    ? [
+        `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`,
+      ]
+    : [];
 }

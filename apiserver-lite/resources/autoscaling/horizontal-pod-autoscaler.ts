@@ -1,8 +1,6 @@
 // HorizontalPodAutoscalers (stored as v2): bounds, a target, and what is measured.
-import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
-import { pathSegmentProblems } from "../../../api/names.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
 import type {
   HorizontalPodAutoscaler,
   MetricSpec,
@@ -10,7 +8,8 @@ import type {
 } from "../../../api/types/autoscaling-v2.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { oneOf } from "../field-checks.ts";
+import { nonNegative } from "../field-checks.ts";
+import { validateScalerSpec } from "./scaler-validation.ts";
 
 const asScaler = (object: Readonly<AnyObject>): HorizontalPodAutoscaler =>
   object as unknown as HorizontalPodAutoscaler;
@@ -70,86 +69,32 @@ function metricsText(
   return texts.length > 2 ? `${shown} + ${texts.length - 2} more...` : shown;
 }
 
+const emptyStatus = (): NonNullable<HorizontalPodAutoscaler["status"]> => ({
+  desiredReplicas: 0,
+});
+
 export const horizontalPodAutoscalerStrategy: ResourceStrategy = {
   countsGeneration: false,
   prepareForCreate(object) {
-    delete asScaler(object).status;
+    asScaler(object).status = emptyStatus();
   },
   prepareForUpdate(object, old) {
-    const { status } = asScaler(old);
-    if (status) asScaler(object).status = status;
-    else delete asScaler(object).status;
+    asScaler(object).status = asScaler(old).status ?? emptyStatus();
   },
   validate(object) {
     const { spec } = asScaler(object);
-    if (!spec) return [fieldErrors.required("spec")];
-    const problems: FieldError[] = [];
-    const { minReplicas, maxReplicas, scaleTargetRef, metrics = [] } = spec;
-    if (minReplicas !== undefined && minReplicas < 1) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.minReplicas",
-          minReplicas,
-          "must be greater than or equal to 1",
-        ),
-      );
-    }
-    if (maxReplicas < 1)
-      problems.push(
-        fieldErrors.invalid(
-          "spec.maxReplicas",
-          maxReplicas,
-          "must be greater than 0",
-        ),
-      );
-    if (minReplicas !== undefined && maxReplicas < minReplicas) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.maxReplicas",
-          maxReplicas,
-          "must be greater than or equal to `minReplicas`",
-        ),
-      );
-    }
-    for (const name of ["kind", "name"] as const) {
-      const value = scaleTargetRef?.[name];
-      if (!value)
-        problems.push(fieldErrors.required(`spec.scaleTargetRef.${name}`));
-      else
-        problems.push(
-          ...invalidEach(
-            `spec.scaleTargetRef.${name}`,
-            value,
-            pathSegmentProblems(value),
-          ),
-        );
-    }
-    for (const [index, metric] of metrics.entries()) {
-      const path = `spec.metrics[${index}]`;
-      problems.push(
-        ...oneOf(
-          `${path}.type`,
-          metric.type,
-          ["ContainerResource", "External", "Object", "Pods", "Resource"],
-          true,
-        ),
-      );
-      const part = partOf(metric);
-      if (Object.keys(part).length === 0) {
-        problems.push(
-          fieldErrors.required(
-            path,
-            "must populate information for the given metric source",
-          ),
-        );
-      } else if (!part.target)
-        problems.push(fieldErrors.required(`${path}.target`));
-    }
-    return problems;
+    return spec ? validateScalerSpec(spec) : [fieldErrors.required("spec")];
   },
   status: {
     prepareForUpdate(object, old) {
       asScaler(object).spec = asScaler(old).spec;
+      asScaler(object).status ??= emptyStatus();
+    },
+    validateUpdate(object) {
+      const { status } = asScaler(object);
+      return (["currentReplicas", "desiredReplicas"] as const).flatMap((name) =>
+        nonNegative(`status.${name}`, status?.[name]),
+      );
     },
   },
   printRow: (object, now) => {

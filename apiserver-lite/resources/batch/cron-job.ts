@@ -2,17 +2,19 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import { tooLongProblem } from "../../../api/names.ts";
-import type { CronJob } from "../../../api/types/batch-v1.ts";
+import type { CronJob, JobSpec } from "../../../api/types/batch-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import {
   containerColumns,
   selectorColumn,
+  podNameWarnings,
 } from "../apps/workload-validation.ts";
 import { nonNegative, oneOf } from "../field-checks.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
-import { validateJobSpec } from "./job.ts";
+import { validateJobSpec } from "./job-validation.ts";
 
 const asCronJob = (object: Readonly<AnyObject>): CronJob =>
   object as unknown as CronJob;
@@ -21,104 +23,122 @@ const maxNameLength = 52;
 
 function zoneProblems(zone: string | undefined): FieldError[] {
   if (zone === undefined || zone === null) return [];
-  if (zone === "")
-    return [
-      fieldErrors.invalid(
-        "spec.timeZone",
-        zone,
-        "timeZone must be nil or non-empty string",
-      ),
-    ];
-  if (zone.toLowerCase() === "local") {
-    return [
-      fieldErrors.invalid(
-        "spec.timeZone",
-        zone,
+  const invalid = (text: string): FieldError =>
+    fieldErrors.invalid("spec.timeZone", zone, text);
+  if (zone === "") return [invalid("timeZone must be nil or non-empty string")];
+  const problems: FieldError[] = [];
+  if (zone.toLowerCase() === "local")
+    problems.push(
+      invalid(
         "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
       ),
-    ];
-  }
+    );
+  if (zone !== "Local" && !isZone(zone))
+    problems.push(invalid(`unknown time zone ${zone}`));
+  return problems;
+}
+
+/** Names of zones are those of files: their case matters. */
+function isZone(zone: string): boolean {
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone });
-    return [];
+    return /^[A-Z]/.test(zone);
   } catch {
-    return [
-      fieldErrors.invalid("spec.timeZone", zone, `unknown time zone ${zone}`),
-    ];
+    return false;
   }
 }
 
+function scheduleProblems(schedule: string, oldSchedule = ""): FieldError[] {
+  if (!schedule) return [fieldErrors.required("spec.schedule")];
+  if (schedule.includes("TZ")) {
+    // Schedules that have it from older versions may keep it.
+    if (oldSchedule.includes("TZ")) return [];
+    return [
+      fieldErrors.invalid(
+        "spec.schedule",
+        schedule,
+        "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
+      ),
+    ];
+  }
+  const problem = scheduleProblem(schedule);
+  return problem
+    ? [fieldErrors.invalid("spec.schedule", schedule, problem)]
+    : [];
+}
+
+function validateTemplate(spec: JobSpec | undefined): FieldError[] {
+  const field = "spec.jobTemplate.spec";
+  const problems = validateJobSpec(field, spec ?? ({} as JobSpec));
+  if (spec?.manualSelector)
+    problems.push(
+      fieldErrors.notSupported(`${field}.manualSelector`, true, [
+        "nil",
+        "false",
+      ]),
+    );
+  if (spec?.selector)
+    problems.push(
+      fieldErrors.invalid(
+        `${field}.selector`,
+        asGo("v1.LabelSelector", spec.selector),
+        "`selector` will be auto-generated",
+      ),
+    );
+  return problems;
+}
+
+function validateSpec({ spec }: CronJob, old?: CronJob): FieldError[] {
+  if (!spec) return [fieldErrors.required("spec")];
+  return [
+    ...scheduleProblems(spec.schedule, old?.spec?.schedule),
+    ...nonNegative(
+      "spec.startingDeadlineSeconds",
+      spec.startingDeadlineSeconds,
+    ),
+    ...(old && old.spec?.timeZone === spec.timeZone
+      ? []
+      : zoneProblems(spec.timeZone)),
+    ...oneOf(
+      "spec.concurrencyPolicy",
+      spec.concurrencyPolicy,
+      ["Allow", "Forbid", "Replace"],
+      true,
+    ),
+    ...validateTemplate(spec.jobTemplate?.spec),
+    ...nonNegative(
+      "spec.successfulJobsHistoryLimit",
+      spec.successfulJobsHistoryLimit,
+    ),
+    ...nonNegative("spec.failedJobsHistoryLimit", spec.failedJobsHistoryLimit),
+  ];
+}
+
 export const cronJobStrategy: ResourceStrategy = {
+  warnings: podNameWarnings,
   prepareForCreate(object) {
     asCronJob(object).status = {};
   },
   prepareForUpdate(object, old) {
     asCronJob(object).status = { ...asCronJob(old).status };
   },
-  validate(object) {
-    const { metadata, spec } = asCronJob(object);
-    if (!spec) return [fieldErrors.required("spec")];
-    const problems: FieldError[] = [];
-    if (!spec.schedule) problems.push(fieldErrors.required("spec.schedule"));
-    else {
-      if (/TZ/.test(spec.schedule)) {
-        problems.push(
-          fieldErrors.invalid(
-            "spec.schedule",
-            spec.schedule,
-            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
-          ),
-        );
-      } else {
-        const problem = scheduleProblem(spec.schedule);
-        if (problem)
-          problems.push(
-            fieldErrors.invalid("spec.schedule", spec.schedule, problem),
-          );
-      }
-    }
-    problems.push(...zoneProblems(spec.timeZone));
-    problems.push(
-      ...nonNegative(
-        "spec.startingDeadlineSeconds",
-        spec.startingDeadlineSeconds,
-      ),
-    );
-    problems.push(
-      ...oneOf(
-        "spec.concurrencyPolicy",
-        spec.concurrencyPolicy,
-        ["Allow", "Forbid", "Replace"],
-        true,
-      ),
-    );
-    problems.push(
-      ...nonNegative(
-        "spec.successfulJobsHistoryLimit",
-        spec.successfulJobsHistoryLimit,
-      ),
-    );
-    problems.push(
-      ...nonNegative(
-        "spec.failedJobsHistoryLimit",
-        spec.failedJobsHistoryLimit,
-      ),
-    );
-    if (metadata.name.length > maxNameLength) {
-      problems.push(
-        fieldErrors.invalid(
-          "metadata.name",
-          metadata.name,
-          tooLongProblem(maxNameLength),
-        ),
-      );
-    }
-    if (spec.jobTemplate?.spec)
-      problems.push(
-        ...validateJobSpec("spec.jobTemplate.spec", spec.jobTemplate.spec),
-      );
-    return problems;
+  validateCreate(object) {
+    const { metadata } = asCronJob(object);
+    return [
+      ...validateSpec(asCronJob(object)),
+      ...(metadata.name.length > maxNameLength
+        ? [
+            fieldErrors.invalid(
+              "metadata.name",
+              metadata.name,
+              tooLongProblem(maxNameLength),
+            ),
+          ]
+        : []),
+    ];
   },
+  validateUpdate: (object, old) =>
+    validateSpec(asCronJob(object), asCronJob(old)),
   status: {
     prepareForUpdate(object, old) {
       asCronJob(object).spec = asCronJob(old).spec;

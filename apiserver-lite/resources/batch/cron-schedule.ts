@@ -61,14 +61,16 @@ export function scheduleProblem(schedule: string): string | undefined {
   return undefined;
 }
 
+const notANumber = (text: string): string =>
+  `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`;
+
 function rangeProblemOf(
   text: string,
   field: (typeof fields)[number],
 ): string | undefined {
   const [range = "", step, ...more] = text.split("/");
   if (more.length > 0) return `too many slashes: ${text}`;
-  if (step !== undefined && !/^[0-9]+$/.test(step))
-    return `failed to parse int from ${step}`;
+  if (step !== undefined && !/^[0-9]+$/.test(step)) return notANumber(step);
   if (step !== undefined && Number(step) === 0)
     return `step of range should be a positive number: ${text}`;
   if (range === "*" || range === "?") return undefined;
@@ -83,7 +85,7 @@ function rangeProblemOf(
         : Number.NaN;
   });
   if (numbers.some(Number.isNaN))
-    return `failed to parse int from ${ends[numbers.findIndex(Number.isNaN)]}`;
+    return notANumber(ends[numbers.findIndex(Number.isNaN)]!);
   const low = numbers[0]!;
   const high = numbers[1] ?? (step === undefined ? low : field.high);
   if (low < field.low)

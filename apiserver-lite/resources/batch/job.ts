@@ -3,119 +3,117 @@ import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { humanDuration } from "../../../api/duration.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
+import { isDnsLabel } from "../../../api/names.ts";
 import type { Job, JobSpec } from "../../../api/types/batch-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import {
   containerColumns,
   selectorColumn,
+  validateMatch,
+  podNameWarnings,
 } from "../apps/workload-validation.ts";
-import { validatePodTemplate } from "../core/pod-spec-validation.ts";
 import {
   agreeBut,
   immutable,
   labelSelector,
-  nonNegative,
-  oneOf,
+  sameValue,
 } from "../field-checks.ts";
+import { validateJobStatus } from "./job-status-validation.ts";
+import { validateJobSpec } from "./job-validation.ts";
 
 const asJob = (object: Readonly<AnyObject>): Job => object as unknown as Job;
 const uidLabel = "batch.kubernetes.io/controller-uid";
 
-export function validateJobSpec(field: string, spec: JobSpec): FieldError[] {
-  const names = [
-    "parallelism",
-    "completions",
-    "activeDeadlineSeconds",
-    "backoffLimit",
-    "ttlSecondsAfterFinished",
-    "backoffLimitPerIndex",
-    "maxFailedIndexes",
-  ] as const;
-  const problems = names.flatMap((name) =>
-    nonNegative(`${field}.${name}`, spec[name]),
-  );
-  problems.push(
-    ...oneOf(`${field}.completionMode`, spec.completionMode, [
-      "Indexed",
-      "NonIndexed",
-    ]),
-  );
-  problems.push(
-    ...oneOf(`${field}.podReplacementPolicy`, spec.podReplacementPolicy, [
-      "Failed",
-      "TerminatingOrFailed",
-    ]),
-  );
-  if (spec.completionMode === "Indexed") {
-    if (spec.completions === undefined) {
-      problems.push(
-        fieldErrors.required(
-          `${field}.completions`,
-          "when completion mode is Indexed",
-        ),
-      );
-    }
-    if ((spec.parallelism ?? 0) > 100_000) {
+/** Labels by which the job knows its pods; those that the user gave stay. */
+const generatedLabels = (job: Job): Record<string, string> => ({
+  "controller-uid": job.metadata.uid ?? "",
+  "job-name": job.metadata.name,
+  [uidLabel]: job.metadata.uid ?? "",
+  "batch.kubernetes.io/job-name": job.metadata.name,
+});
+
+function generateSelector(job: Job): void {
+  const { template, selector } = job.spec!;
+  template.metadata = {
+    ...template.metadata,
+    labels: { ...generatedLabels(job), ...template.metadata?.labels },
+  } as typeof template.metadata;
+  job.spec!.selector = {
+    ...selector,
+    matchLabels: {
+      ...selector?.matchLabels,
+      [uidLabel]: job.metadata.uid ?? "",
+    },
+  };
+}
+
+/** Nobody but the server makes the selector, unless the job says that it does. */
+function validateGenerated(job: Job): FieldError[] {
+  const { selector, template, manualSelector } = job.spec!;
+  if (manualSelector || !selector) return [];
+  const problems: FieldError[] = [];
+  const labels = template?.metadata?.labels ?? {};
+  for (const [name, value] of Object.entries(generatedLabels(job)))
+    if (labels[name] !== value)
       problems.push(
         fieldErrors.invalid(
-          `${field}.parallelism`,
-          spec.parallelism,
-          "must be less than or equal to 100000 when completion mode is Indexed",
+          `spec.template.metadata.labels[${name}]`,
+          labels,
+          `must be '${value}'`,
         ),
       );
-    }
-  } else if (spec.backoffLimitPerIndex !== undefined) {
+  const expected = { matchLabels: { [uidLabel]: job.metadata.uid ?? "" } };
+  if (!sameValue(selector, expected))
     problems.push(
       fieldErrors.invalid(
-        `${field}.backoffLimitPerIndex`,
-        spec.backoffLimitPerIndex,
-        "requires indexed completion mode",
+        "spec.selector",
+        asGo("v1.LabelSelector", selector),
+        "`selector` not auto-generated",
       ),
     );
-  }
-  problems.push(
-    ...validatePodTemplate(`${field}.template`, spec.template ?? {}),
-  );
-  const policy = spec.template?.spec?.restartPolicy;
-  const path = `${field}.template.spec.restartPolicy`;
-  if (policy === "Always" || !policy) {
-    problems.push(
-      fieldErrors.required(path, 'valid values: "OnFailure", "Never"'),
-    );
-  } else problems.push(...oneOf(path, policy, ["Never", "OnFailure"]));
-  if (spec.podFailurePolicy && policy !== "Never") {
-    problems.push(
-      fieldErrors.invalid(
-        path,
-        policy ?? "",
-        'only "Never" is supported when podFailurePolicy is specified',
-      ),
-    );
-  }
   return problems;
 }
 
-/** Labels and selector by which the job knows its pods. */
-function generateSelector(job: Job): void {
-  const uid = job.metadata.uid ?? "";
-  const { name } = job.metadata;
-  const template = job.spec!.template;
-  template.metadata = {
-    ...template.metadata,
-    labels: {
-      ...template.metadata?.labels,
-      "controller-uid": uid,
-      "job-name": name,
-      [uidLabel]: uid,
-      "batch.kubernetes.io/job-name": name,
-    },
-  } as typeof template.metadata;
-  job.spec!.selector = {
-    ...job.spec!.selector,
-    matchLabels: { ...job.spec!.selector?.matchLabels, [uidLabel]: uid },
-  };
+/** The spec of a job that is there or about to be. */
+function validateOwnSpec({ spec }: Job): FieldError[] {
+  return [
+    ...(spec!.selector
+      ? labelSelector("spec.selector", spec!.selector)
+      : [fieldErrors.required("spec.selector")]),
+    ...validateJobSpec("spec", spec!),
+    ...validateMatch(spec!.selector, spec!.template, undefined),
+  ];
 }
+
+/** Each index is part of a pod's host name. */
+function validateHostNames({ metadata, spec }: Job): FieldError[] {
+  if (spec?.completionMode !== "Indexed" || !((spec.completions ?? 0) > 0))
+    return [];
+  const last = `${metadata.name}-${spec.completions! - 1}`;
+  return isDnsLabel(last)
+    ? []
+    : [
+        fieldErrors.invalid(
+          "metadata.name",
+          metadata.name,
+          `will not able to create pod with invalid DNS label: ${last}`,
+        ),
+      ];
+}
+
+function validateJob(job: Job): FieldError[] {
+  if (!job.spec) return [fieldErrors.required("spec")];
+  return [
+    ...validateGenerated(job),
+    ...validateOwnSpec(job),
+    ...validateHostNames(job),
+  ];
+}
+
+const tooManyToTrack =
+  "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
 
 function statusText({ status, metadata }: Job): string {
   const is = (type: string): boolean =>
@@ -144,8 +142,75 @@ function durationText({ status }: Job, now: number): string {
   return humanDuration(end - Date.parse(status.startTime));
 }
 
+/** In the order of the reference's checks; of what is neither text nor number the type. */
+const settled = [
+  ["completionMode", undefined],
+  ["podFailurePolicy", "*batch.PodFailurePolicy"],
+  ["backoffLimitPerIndex", undefined],
+  ["managedBy", undefined],
+  ["successPolicy", "*batch.SuccessPolicy"],
+] as const;
+
+/** An indexed job may be resized when completions and parallelism go together. */
+function validateCompletions(spec: JobSpec, old: JobSpec): FieldError[] {
+  if (spec.completionMode !== "Indexed")
+    return immutable("spec.completions", spec.completions, old.completions);
+  const { completions, parallelism } = spec;
+  if (
+    completions === undefined ||
+    completions === old.completions ||
+    completions === parallelism
+  )
+    return [];
+  return [
+    fieldErrors.invalid(
+      "spec.completions",
+      completions,
+      "can only be modified in tandem with spec.parallelism",
+    ),
+  ];
+}
+
+/** Where its pods may go can still change before a suspended job has started. */
+function validateTemplateUpdate(job: Job, old: Job): FieldError[] {
+  const waiting = old.spec!.suspend === true && !old.status?.startTime;
+  const free = waiting
+    ? [
+        "metadata.labels",
+        "metadata.annotations",
+        "spec.nodeSelector",
+        "spec.affinity",
+        "spec.tolerations",
+        "spec.schedulingGates",
+      ]
+    : [];
+  const { template } = job.spec!;
+  if (agreeBut(template, old.spec!.template, free)) return [];
+  return [
+    fieldErrors.invalid(
+      "spec.template",
+      asGo("core.PodTemplateSpec", template),
+      "field is immutable",
+    ),
+  ];
+}
+
 export const jobStrategy: ResourceStrategy = {
   defaultPropagation: "Orphan",
+  warnings(object, old) {
+    const {
+      completions = 0,
+      parallelism = 0,
+      completionMode,
+    } = asJob(object).spec ?? {};
+    const many =
+      completionMode === "Indexed" &&
+      completions > 100_000 &&
+      parallelism > 10_000;
+    return [...podNameWarnings(object, old), ...(many ? [tooManyToTrack] : [])];
+  },
+  orphanWarning:
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
   prepareForCreate(object) {
     const job = asJob(object);
     job.status = {};
@@ -154,77 +219,32 @@ export const jobStrategy: ResourceStrategy = {
   prepareForUpdate(object, old) {
     asJob(object).status = { ...asJob(old).status };
   },
-  validate(object) {
-    const job = asJob(object);
-    if (!job.spec) return [fieldErrors.required("spec")];
-    const problems = labelSelector("spec.selector", job.spec.selector);
-    if (!job.spec.selector)
-      problems.push(fieldErrors.required("spec.selector"));
-    return [...problems, ...validateJobSpec("spec", job.spec)];
-  },
+  validate: (object) => validateJob(asJob(object)),
   validateUpdate(object, old) {
     const [job, was] = [asJob(object), asJob(old)];
     const [spec, oldSpec] = [job.spec!, was.spec!];
-    const problems = [
-      ...immutable("spec.selector", spec.selector, oldSpec.selector),
+    return [
+      // The reference checks the spec once more.
+      ...validateOwnSpec(job),
+      ...validateCompletions(spec, oldSpec),
       ...immutable(
-        "spec.completionMode",
-        spec.completionMode,
-        oldSpec.completionMode,
+        "spec.selector",
+        spec.selector,
+        oldSpec.selector,
+        "*v1.LabelSelector",
       ),
-      ...immutable(
-        "spec.podFailurePolicy",
-        spec.podFailurePolicy,
-        oldSpec.podFailurePolicy,
+      ...validateTemplateUpdate(job, was),
+      ...settled.flatMap(([name, type]) =>
+        immutable(`spec.${name}`, spec[name], oldSpec[name], type),
       ),
-      ...immutable(
-        "spec.backoffLimitPerIndex",
-        spec.backoffLimitPerIndex,
-        oldSpec.backoffLimitPerIndex,
-      ),
-      ...immutable("spec.managedBy", spec.managedBy, oldSpec.managedBy),
     ];
-    // An indexed job may be resized when completions and parallelism go together.
-    const elastic =
-      spec.completionMode === "Indexed" &&
-      spec.completions === spec.parallelism;
-    if (!elastic)
-      problems.push(
-        ...immutable("spec.completions", spec.completions, oldSpec.completions),
-      );
-    // Where its pods may go can still change before a suspended job has started.
-    const waiting = oldSpec.suspend === true && !was.status?.startTime;
-    const free = waiting
-      ? [
-          "metadata.labels",
-          "metadata.annotations",
-          "spec.nodeSelector",
-          "spec.affinity",
-          "spec.tolerations",
-          "spec.schedulingGates",
-        ]
-      : [];
-    if (!agreeBut(spec.template, oldSpec.template, free)) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.template",
-          spec.template,
-          "field is immutable",
-        ),
-      );
-    }
-    return problems;
   },
   status: {
     prepareForUpdate(object, old) {
       asJob(object).spec = asJob(old).spec;
     },
-    validateUpdate(object) {
-      const { status } = asJob(object);
-      return (
-        ["active", "succeeded", "failed", "terminating"] as const
-      ).flatMap((name) => nonNegative(`status.${name}`, status?.[name]));
-    },
+    validateUpdate: (object, old) =>
+      validateJobStatus(asJob(object), asJob(old)),
   },
   selectableFields: (object) => ({
     "status.successful": String(asJob(object).status?.succeeded ?? 0),

@@ -4,6 +4,7 @@ import { isIPv6 } from "node:net";
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { Service, ServiceSpec } from "../../../api/types/core-v1.ts";
+import { validateClusterIps } from "./service-address-validation.ts";
 import { sameValue } from "../field-checks.ts";
 import {
   nodePortsOf,
@@ -20,48 +21,102 @@ const needsNodePorts = (spec: ServiceSpec): boolean =>
 const needsHealthPort = (spec: ServiceSpec): boolean =>
   spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 
-/** clusterIP is the first of clusterIPs; whichever is given fills the other. */
+/** clusterIP is the first of clusterIPs; who gives only the one gets the other. */
 export function joinClusterIps(spec: ServiceSpec): void {
   if (!spec.clusterIPs?.length && spec.clusterIP)
     spec.clusterIPs = [spec.clusterIP];
-  if (spec.clusterIPs?.length && !spec.clusterIP)
-    spec.clusterIP = spec.clusterIPs[0]!;
 }
 
+/** Settles the policy and the families, as far as the addresses given do not. */
 function assignFamilies(
   spec: ServiceSpec,
   families: readonly IpFamily[],
+  was: ServiceSpec | undefined,
 ): FieldError[] {
-  const primary = families[0] ?? "IPv4";
-  const headless = spec.clusterIP === "None";
-  const bare = headless && Object.keys(spec.selector ?? {}).length === 0;
-  if (!spec.ipFamilies?.length) {
-    const given = (spec.clusterIPs ?? []).filter((ip) => ip !== "None");
-    spec.ipFamilies =
-      given.length > 0
-        ? given.map((ip) => (isIPv6(ip) ? "IPv6" : "IPv4"))
-        : [primary];
+  const bare =
+    spec.clusterIP === "None" && Object.keys(spec.selector ?? {}).length === 0;
+  spec.ipFamilyPolicy ??=
+    was?.ipFamilyPolicy ?? (bare ? "RequireDualStack" : "SingleStack");
+  const wrong = validateClusterIps(spec);
+  if (wrong.length > 0) return wrong;
+  const problems = judgePolicy(spec, was);
+  const given = (spec.clusterIPs ?? []).filter((ip) => ip !== "None");
+  for (const [index, ip] of given.entries()) {
+    if (index < (spec.ipFamilies?.length ?? 0)) continue;
+    const family: IpFamily = isIPv6(ip) ? "IPv6" : "IPv4";
+    if (families.includes(family))
+      spec.ipFamilies = [...(spec.ipFamilies ?? []), family];
+    else
+      problems.push(
+        fieldErrors.invalid(
+          `spec.clusterIPs[${index}]`,
+          spec.clusterIPs,
+          `${family} is not configured on this cluster`,
+        ),
+      );
   }
-  spec.ipFamilyPolicy ??= bare
-    ? "RequireDualStack"
-    : spec.ipFamilies.length > 1
-      ? "RequireDualStack"
-      : "SingleStack";
-  if (spec.ipFamilyPolicy === "SingleStack") return [];
-  const other: IpFamily = spec.ipFamilies[0] === "IPv6" ? "IPv4" : "IPv6";
+  if (problems.length > 0) return problems;
   const dual = families.length > 1;
-  if (!bare && spec.ipFamilyPolicy === "RequireDualStack" && !dual) {
-    return [
-      fieldErrors.invalid(
-        "spec.ipFamilyPolicy",
-        "RequireDualStack",
-        "this cluster is not configured for dual-stack services",
-      ),
-    ];
+  if (!bare) {
+    if (spec.ipFamilyPolicy === "RequireDualStack" && !dual)
+      problems.push(
+        fieldErrors.invalid(
+          "spec.ipFamilyPolicy",
+          "RequireDualStack",
+          "this cluster is not configured for dual-stack services",
+        ),
+      );
+    for (const [index, family] of (spec.ipFamilies ?? []).entries())
+      if (!families.includes(family as IpFamily))
+        problems.push(
+          fieldErrors.invalid(
+            `spec.ipFamilies[${index}]`,
+            family,
+            "not configured on this cluster",
+          ),
+        );
+    if (problems.length > 0) return problems;
   }
-  if (spec.ipFamilies.length === 1 && (dual || bare))
-    spec.ipFamilies = [...spec.ipFamilies, other];
+  if (!spec.ipFamilies?.length) spec.ipFamilies = [families[0] ?? "IPv4"];
+  if (
+    spec.ipFamilyPolicy !== "SingleStack" &&
+    spec.ipFamilies.length === 1 &&
+    (dual || bare)
+  )
+    spec.ipFamilies = [
+      ...spec.ipFamilies,
+      spec.ipFamilies[0] === "IPv6" ? "IPv4" : "IPv6",
+    ];
   return [];
+}
+
+/** A policy of one family lets go of what was the second, and refuses a second that is new. */
+function judgePolicy(
+  spec: ServiceSpec,
+  was: ServiceSpec | undefined,
+): FieldError[] {
+  const lists = [
+    ["clusterIPs", "cluster IP", "cluster IPs"],
+    ["ipFamilies", "IP family", "IP families"],
+  ] as const;
+  const single = spec.ipFamilyPolicy === "SingleStack";
+  return lists.flatMap(([name, one, many]) => {
+    const [now, before] = [spec[name] ?? [], was?.[name] ?? []];
+    if (single && was && now.length > 1 && sameValue(now, before)) {
+      spec[name] = now.slice(0, 1);
+      return [];
+    }
+    const released = now.length === 1 && before.length === 2;
+    const why =
+      single && now.length === 2
+        ? `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${many} are specified`
+        : !single && released && now[0] === before[0]
+          ? `must be 'SingleStack' to release the secondary ${one}`
+          : undefined;
+    return why
+      ? [fieldErrors.invalid("spec.ipFamilyPolicy", spec.ipFamilyPolicy, why)]
+      : [];
+  });
 }
 
 /** Takes the addresses and ports the service asks for or needs. All or nothing. */
@@ -81,6 +136,7 @@ export function assign(
       ...assignFamilies(
         spec,
         allocators.ips.map(({ family }) => family),
+        old?.spec?.type === "ExternalName" ? undefined : old?.spec,
       ),
     );
     if (spec.clusterIP !== "None" && problems.length === 0) {
@@ -102,7 +158,8 @@ export function assign(
         if (wanted && had.has(wanted)) continue;
         const problem = wanted ? allocator.take(wanted, owner) : undefined;
         const ip = wanted ?? allocator.takeAny(owner);
-        if (problem) problems.push(fieldErrors.invalid(path, ips, problem));
+        if (problem)
+          problems.push(fieldErrors.invalid("spec.clusterIPs", ips, problem));
         else if (!ip)
           problems.push(
             fieldErrors.internal(
@@ -134,6 +191,8 @@ export function assign(
   return problems;
 }
 
+const alreadyAllocated = "provided port is already allocated";
+
 function assignPorts(
   spec: ServiceSpec,
   owner: string,
@@ -144,9 +203,16 @@ function assignPorts(
   const problems: FieldError[] = [];
   // TCP and UDP of one service share a number.
   const mine = new Set(had);
-  const take = (field: string, wanted: number): number => {
-    if (wanted && mine.has(wanted)) return wanted;
-    const problem = wanted ? allocator.take(wanted, owner) : undefined;
+  const given = new Set<string>();
+  const take = (field: string, wanted: number, protocol = ""): number => {
+    const again = wanted > 0 && given.has(`${protocol}/${wanted}`);
+    given.add(`${protocol}/${wanted}`);
+    if (wanted && mine.has(wanted) && !again) return wanted;
+    const problem = again
+      ? alreadyAllocated
+      : wanted
+        ? allocator.take(wanted, owner)
+        : undefined;
     const port = wanted || allocator.takeAny(owner);
     if (problem) problems.push(fieldErrors.invalid(field, wanted, problem));
     else if (!port)
@@ -175,7 +241,7 @@ function assignPorts(
       const nodePort =
         shared && !shared.protocols.has(protocol)
           ? shared.nodePort
-          : take(`spec.ports[${index}].nodePort`, port.nodePort ?? 0);
+          : take(`spec.ports[${index}].nodePort`, port.nodePort ?? 0, protocol);
       const entry = byNumber.get(port.port) ?? {
         nodePort,
         protocols: new Set<string>(),
@@ -209,7 +275,6 @@ export function carryOver(spec: ServiceSpec, was: ServiceSpec): void {
       // Who knows only one of the two fields changes only that one.
       if (!spec.clusterIPs?.length && was.clusterIPs)
         spec.clusterIPs = [...was.clusterIPs];
-      else if (!listSame) spec.clusterIP = spec.clusterIPs?.[0] ?? "";
     } else if (spec.clusterIP && listSame) {
       spec.clusterIPs = [spec.clusterIP, ...(was.clusterIPs?.slice(1) ?? [])];
     }
@@ -248,6 +313,8 @@ export function dropUnneeded(spec: ServiceSpec, was: ServiceSpec): void {
     }
     delete spec.ipFamilies;
     delete spec.ipFamilyPolicy;
+    if (spec.internalTrafficPolicy === was.internalTrafficPolicy)
+      delete spec.internalTrafficPolicy;
   }
   if (
     needsNodePorts(was) &&

@@ -22,7 +22,9 @@ import {
 } from "./service-ip-allocator.ts";
 import type { ServiceRanges } from "./service-ranges.ts";
 import {
+  serviceWarnings,
   validateService,
+  validateServiceStatus,
   validateServiceUpdate,
 } from "./service-validation.ts";
 
@@ -107,8 +109,17 @@ export function createServiceStrategy(
   };
   return {
     countsGeneration: false,
+    assigns: [
+      ["spec", "clusterIP"],
+      ["spec", "clusterIPs"],
+      ["spec", "healthCheckNodePort"],
+      ["spec", "ipFamilies"],
+      ["spec", "ipFamilyPolicy"],
+    ],
     validateName: nameRule(dns1035Problems),
-    setDefaults: (object) => joinClusterIps((asService(object).spec ??= {})),
+    setDefaults(object) {
+      asService(object).spec ??= {};
+    },
     async prepareForCreate(object, context) {
       const service = asService(object);
       service.status = { loadBalancer: {} };
@@ -126,6 +137,7 @@ export function createServiceStrategy(
       await hold(service, context, old);
     },
     validate: (object) => validateService(asService(object)),
+    warnings: (object) => serviceWarnings(asService(object)),
     validateUpdate: (object, old) =>
       validateServiceUpdate(asService(object), asService(old)),
     async rollback(object, _context, old) {
@@ -139,6 +151,7 @@ export function createServiceStrategy(
       prepareForUpdate(object, old) {
         asService(object).spec = { ...asService(old).spec };
       },
+      validateUpdate: (object) => validateServiceStatus(asService(object)),
     },
     selectableFields: (object) => {
       const { spec } = asService(object);

@@ -2,14 +2,15 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import type { PodDisruptionBudget } from "../../../api/types/policy-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import {
+  conditions,
   intOrPercent,
   labelSelector,
   nonNegative,
-  oneOf,
   percentOf,
 } from "../field-checks.ts";
 
@@ -18,7 +19,11 @@ const asBudget = (object: Readonly<AnyObject>): PodDisruptionBudget =>
 const shown = (value: number | string | undefined | null): string =>
   value === undefined || value === null ? "N/A" : String(value);
 
+const evictionPolicies = ["AlwaysAllow", "IfHealthyBudget"];
+
 export const podDisruptionBudgetStrategy: ResourceStrategy = {
+  // The reference looks at the spec only.
+  validateName: () => [],
   allowUnconditionalUpdate: false,
   prepareForCreate(object) {
     asBudget(object).status = {
@@ -38,7 +43,7 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
       problems.push(
         fieldErrors.invalid(
           "spec",
-          spec,
+          asGo("policy.PodDisruptionBudgetSpec", spec),
           "minAvailable and maxUnavailable cannot be both set",
         ),
       );
@@ -49,7 +54,7 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
         problems.push(
           fieldErrors.invalid(
             `spec.${name}`,
-            spec[name],
+            asGo("intstr.IntOrString", spec[name]),
             "must not be greater than 100%",
           ),
         );
@@ -58,11 +63,16 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
     problems.push(...labelSelector("spec.selector", spec.selector));
     return [
       ...problems,
-      ...oneOf(
-        "spec.unhealthyPodEvictionPolicy",
-        spec.unhealthyPodEvictionPolicy,
-        ["AlwaysAllow", "IfHealthyBudget"],
-      ),
+      ...(spec.unhealthyPodEvictionPolicy === undefined ||
+      evictionPolicies.includes(spec.unhealthyPodEvictionPolicy)
+        ? []
+        : [
+            fieldErrors.notSupported(
+              "spec.unhealthyPodEvictionPolicy",
+              spec.unhealthyPodEvictionPolicy,
+              evictionPolicies,
+            ),
+          ]),
     ];
   },
   status: {
@@ -71,14 +81,17 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
     },
     validateUpdate(object) {
       const { status } = asBudget(object);
-      return (
-        [
-          "disruptionsAllowed",
-          "currentHealthy",
-          "desiredHealthy",
-          "expectedPods",
-        ] as const
-      ).flatMap((name) => nonNegative(`status.${name}`, status?.[name]));
+      return [
+        ...conditions("status.conditions", status?.conditions),
+        ...(
+          [
+            "disruptionsAllowed",
+            "currentHealthy",
+            "desiredHealthy",
+            "expectedPods",
+          ] as const
+        ).flatMap((name) => nonNegative(`status.${name}`, status?.[name])),
+      ];
     },
   },
   printRow: (object, now) => {

@@ -46,7 +46,7 @@ test.each<
   ["broken JSON", "POST", configMaps, '{"a":', {}, 400, "BadRequest"],
   ["no body", "POST", configMaps, "", {}, 400, "BadRequest"],
   ["a list", "POST", configMaps, "[]", {}, 400, "BadRequest"],
-  ["null", "POST", configMaps, "null", {}, 400, "BadRequest"],
+  ["null", "POST", configMaps, "null", {}, 422, "Invalid"],
   ["deep nesting", "POST", configMaps, deep, {}, 400, "BadRequest"],
   [
     "unclosed nesting",
@@ -123,22 +123,13 @@ test.each<
     "NotFound",
   ],
   [
-    "a bad escape",
-    "GET",
-    `${configMaps}/%zz`,
-    undefined,
-    {},
-    400,
-    "BadRequest",
-  ],
-  [
     "an escape that is no UTF-8",
     "GET",
     `${configMaps}/%ff`,
     undefined,
     {},
-    400,
-    "BadRequest",
+    404,
+    "NotFound",
   ],
   [
     "a bad label selector",
@@ -230,6 +221,11 @@ test.each<
     });
   },
 );
+
+test("a bad escape is refused before anything is looked at", async () => {
+  const answer = await server.call("GET", `${configMaps}/%zz`);
+  expect([answer.status, answer.text]).toEqual([400, "400 Bad Request"]);
+});
 
 test("names that objects of JavaScript have are data like any other", async () => {
   const body =

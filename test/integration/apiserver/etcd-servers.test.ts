@@ -319,6 +319,47 @@ it("watches what another server writes", async () => {
   reader.close();
 }, 30_000);
 
+it("makes the kubernetes service's endpoints of all servers that are there", async () => {
+  const serving = (advertiseAddress: string): Promise<TestServer> =>
+    server({ advertiseAddress, kubernetesServiceAddress: "10.96.0.1" });
+  const one = await serving("10.1.2.3");
+  const two = await serving("10.1.2.4");
+  const addresses = async (): Promise<string[]> => {
+    const ns = "namespaces/default";
+    const { body } = await one.call(
+      "GET",
+      `/api/v1/${ns}/endpoints/kubernetes`,
+    );
+    const slice = await one.call(
+      "GET",
+      `/apis/discovery.k8s.io/v1/${ns}/endpointslices/kubernetes`,
+    );
+    const found = body.subsets[0].addresses.map(({ ip }: { ip: string }) => ip);
+    expect(
+      slice.body.endpoints.flatMap(
+        (each: { addresses: string[] }) => each.addresses,
+      ),
+    ).toEqual(found);
+    return found;
+  };
+  expect(await addresses()).toEqual(["10.1.2.3", "10.1.2.4"]);
+  const value = await valueOf("/registry/masterleases/10.1.2.4");
+  expect(value.toString("hex")).toBe(
+    "6b3873000a0f0a0276311209456e64706f696e7473" +
+      "12220a100a0012001a0022002a003200380142" +
+      "00120e0a0c0a0831302e312e322e341a001a002200",
+  );
+  const { kvs } = JSON.parse(
+    (
+      await etcdctl("get", "/registry/masterleases/10.1.2.4", "-w", "json")
+    ).toString(),
+  ) as { kvs: { lease?: number }[] };
+  expect(kvs[0]!.lease).toBeTruthy();
+  await two.stop();
+  servers.splice(servers.indexOf(two), 1);
+  expect(await addresses()).toEqual(["10.1.2.3"]);
+}, 30_000);
+
 describe("addresses and ports of services", () => {
   const path = "/api/v1/namespaces/default/services";
   const service = (name: string, port: object = {}): object => ({

@@ -28,7 +28,6 @@ const get = (path: string, accept: string) =>
 test.each([
   ["application/json", "application/json"],
   ["*/*", "application/json"],
-  ["application/*", "application/json"],
   ["application/yaml", "application/yaml"],
   ["text/html, application/yaml;q=0.5, */*;q=0.1", "application/yaml"],
   ["application/json;q=0.2, application/yaml;q=0.9", "application/yaml"],
@@ -52,7 +51,7 @@ test("nothing acceptable is a 406", async () => {
   expect(answer.status).toBe(406);
   expect(answer.body["reason"]).toBe("NotAcceptable");
   expect(answer.body["message"]).toMatch(
-    /^only the following media types are accepted: application\/json/,
+    /^406: Not Acceptable\n\nAvailable representations: application\/json/,
   );
 });
 
@@ -185,7 +184,6 @@ test("watch frames of every encoding", async () => {
   for (const accept of [
     "application/vnd.kubernetes.protobuf",
     "application/cbor",
-    "application/yaml",
     "application/json;as=Table;g=meta.k8s.io;v=v1",
   ]) {
     const response = await fetch(

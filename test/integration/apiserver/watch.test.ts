@@ -152,7 +152,9 @@ test("a selector makes objects enter and leave", async () => {
 
 test("one object by name, in its path or by field selector", async () => {
   await make("a");
-  const byPath = await server.watch(`${configMaps}/b?watch=1`);
+  const byPath = await server.watch(
+    `${configMaps.replace("/v1/", "/v1/watch/")}/b`,
+  );
   const bySelector = await server.watch(
     `${configMaps}?watch=1&fieldSelector=metadata.name%3Db`,
   );

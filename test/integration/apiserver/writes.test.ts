@@ -388,13 +388,13 @@ describe("delete", () => {
       "another uid",
       { preconditions: { uid: "x" } },
       409,
-      /Precondition failed: UID in precondition: x/,
+      /the UID in the precondition \(x\) does not match the UID in record/,
     ],
     [
       "another version",
       { preconditions: { resourceVersion: "1" } },
       409,
-      /Precondition failed: ResourceVersion in precondition: 1/,
+      /the ResourceVersion in the precondition \(1\) does not match/,
     ],
   ])("refuses %s", async (_name, options, status, message) => {
     const object = await make();

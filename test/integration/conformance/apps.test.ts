@@ -698,17 +698,25 @@ describe("PodDisruptionBudget", () => {
       });
     await allowed(0);
     const [pod] = await pods();
-    const evict = () =>
+    const evict = (extra: Json = {}) =>
       tester.call("POST", api(`pods/${pod.metadata.name}/eviction`), {
         apiVersion: "policy/v1",
         kind: "Eviction",
         metadata: { name: pod.metadata.name, namespace: ns },
+        ...extra,
       });
     const refused = await evict();
     expect(refused.status).toBe(429);
     expect(refused.body.details.causes[0].reason).toBe("DisruptionBudget");
     await patch(policy("/b"), { spec: { minAvailable: 2 } });
     await allowed(1);
+    const rehearsed = await evict({ deleteOptions: { dryRun: ["All"] } });
+    expect(rehearsed.status).toBe(201);
+    const { metadata } = await tester.ok(
+      "GET",
+      api(`pods/${pod.metadata.name}`),
+    );
+    expect(metadata.deletionTimestamp).toBeUndefined();
     expect((await evict()).status).toBe(201);
   }, 20_000);
 });

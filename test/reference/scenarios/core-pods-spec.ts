@@ -373,8 +373,13 @@ const warned = {
   "apparmor annotation wrong": pod(
     {},
     {
+      annotations: { "container.apparmor.security.beta.kubernetes.io/c": "x" },
+    },
+  ),
+  "apparmor annotation of no container": pod(
+    {},
+    {
       annotations: {
-        "container.apparmor.security.beta.kubernetes.io/c": "x",
         "container.apparmor.security.beta.kubernetes.io/d": "unconfined",
       },
     },

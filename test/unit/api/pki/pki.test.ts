@@ -334,3 +334,19 @@ it("takes a trusted certificate of version 1 for an authority", () => {
     verifyChain(new X509Certificate(below.certificate), [leaf], Date.now()),
   ).toBe(false);
 });
+
+it("leaves out a key usage that says nothing", () => {
+  const { certificate } = issueCertificate(authority, {
+    subject: { commonName: "ann" },
+    keyUsages: [],
+    usages: ["client auth"],
+    validityMs: YEAR_MS,
+    nowMs,
+  });
+  const text = execFileSync("openssl", ["x509", "-noout", "-text"], {
+    input: certificate,
+    encoding: "utf8",
+  });
+  expect(text).toMatch(/X509v3 Extended Key Usage:/);
+  expect(text).not.toMatch(/X509v3 Key Usage/);
+});

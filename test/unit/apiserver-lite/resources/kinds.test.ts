@@ -35,9 +35,10 @@ function made(source: object, change: Change = () => undefined): AnyObject {
 async function problemsOf(object: AnyObject): Promise<string[]> {
   const strategy = strategyOf(object);
   await strategy.prepareForCreate?.(object, context);
-  return (strategy.validate?.(object, context) ?? []).map(
-    ({ field, detail }) => `${field}: ${detail}`,
-  );
+  return [
+    ...(strategy.validate?.(object, context) ?? []),
+    ...(strategy.validateCreate?.(object, context) ?? []),
+  ].map(({ field, detail }) => `${field}: ${detail}`);
 }
 
 const template = {
@@ -557,9 +558,11 @@ test.each<[string, Change, string]>([
     (o) => (o.spec.controller = "a.b/d"),
     'spec.controller: Invalid value: "a.b/d": field is immutable',
   ],
-])("changed %s %#", (kind, change, expected) => {
+])("changed %s %#", async (kind, change, expected) => {
   const old = made(good[kind]!);
-  const object = made(good[kind]!, change);
+  await strategyOf(old).prepareForCreate?.(old, context);
+  const object = structuredClone(old);
+  change(object);
   const problems =
     strategyOf(object).validateUpdate?.(object, old, context) ?? [];
   const text = problems
