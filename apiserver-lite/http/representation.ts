@@ -39,6 +39,8 @@ export class Representation {
   readonly #frameIds: FrameIds;
   readonly #alias: boolean;
   #table: TableMaker | undefined;
+  /** Of a watch: its columns have not been sent. */
+  #firstTable: boolean;
 
   constructor(private readonly options: RepresentationOptions) {
     const { negotiated, format, endpoint, pretty } = options;
@@ -46,6 +48,7 @@ export class Representation {
     this.#format = format;
     this.#endpoint = endpoint;
     this.#as = negotiated.as;
+    this.#firstTable = this.#as === "Table";
     this.#metaVersion = `${negotiated.alias ? "meta.orbit.io" : "meta.k8s.io"}/${negotiated.asVersion}`;
     this.#pretty = pretty && format.name === "json";
     this.#alias = options.alias ?? false;
@@ -82,9 +85,16 @@ export class Representation {
       : bytes;
   }
 
-  /** Any other object: a Status, a computed one. */
+  /** Any other object: a Status, which has no other shape, or a subresource's. Throws ApiError 406. */
   value(object: object): Buffer {
-    return this.#finish(this.#alias ? aliasDocument(object) : object);
+    const shown = (this.#alias ? aliasDocument(object) : object) as AnyObject;
+    if (this.#as === "" || shown.kind === "Status") return this.#finish(shown);
+    this.#checkList(false);
+    return this.#finish(
+      this.#as === "Table"
+        ? this.#tables().valueTable(shown)
+        : partialMetadata(shown, this.#metaVersion),
+    );
   }
 
   /** Throws ApiError 406 where one object was asked for. */
@@ -126,6 +136,7 @@ export class Representation {
 
   /** The same as a chunk of HTTP/1.1. */
   chunk(type: WatchType, event: CacheEvent): Buffer {
+    if (this.#firstTable) return chunkOf(this.event(type, event));
     const id = this.#frameIds.chunk[type];
     const frames = (event.frames ??= new Map<string, Buffer>());
     let chunk = frames.get(id);
@@ -138,6 +149,10 @@ export class Representation {
 
   /** The watch event; shared by all watchers of this representation. */
   event(type: WatchType, event: CacheEvent): Buffer {
+    if (this.#firstTable)
+      return type === "DELETED"
+        ? this.#deleted(event)
+        : this.frame(type, event.entry!);
     const id = this.#frameIds.event[type];
     const frames = (event.frames ??= new Map<string, Buffer>());
     let frame = frames.get(id);
@@ -153,14 +168,7 @@ export class Representation {
 
   frame(type: string, entry: CacheEntry): Buffer {
     if (this.#as === "Table")
-      return this.#format.frame(
-        type,
-        this.#format.encode(
-          this.#tables().table([entry], {
-            resourceVersion: String(entry.revision),
-          }),
-        ),
-      );
+      return this.#tableFrame(type, entry.raw as AnyObject, entry.revision);
     return this.#format.frame(type, this.#single(entry));
   }
 
@@ -181,7 +189,11 @@ export class Representation {
     let object: object;
     if (this.#as === "Table")
       object = {
-        ...this.#tables().table([], { resourceVersion: String(revision) }),
+        ...this.#tables().tableOf(
+          [],
+          { resourceVersion: String(revision) },
+          this.#firstTable,
+        ),
         rows: [
           {
             cells: [],
@@ -205,6 +217,7 @@ export class Representation {
         apiVersion: this.#apiVersion,
         metadata,
       };
+    this.#firstTable = false;
     return this.#format.frame("BOOKMARK", this.#format.encode(object));
   }
 
@@ -221,15 +234,20 @@ export class Representation {
     const last = event.previous!.copy();
     last.metadata.resourceVersion = String(event.revision);
     if (this.#as === "Table")
-      return this.#format.frame(
-        "DELETED",
-        this.#format.encode(
-          this.#tables().tableOf([last], {
-            resourceVersion: String(event.revision),
-          }),
-        ),
-      );
+      return this.#tableFrame("DELETED", last, event.revision);
     return this.#format.frame("DELETED", this.#encodeOne(this.#served(last)));
+  }
+
+  /** Only the first table of a watch has columns. */
+  #tableFrame(type: string, object: AnyObject, revision: number): Buffer {
+    const columns = this.#firstTable;
+    this.#firstTable = false;
+    const table = this.#tables().tableOf(
+      [object],
+      { resourceVersion: String(revision) },
+      columns,
+    );
+    return this.#format.frame(type, this.#format.encode(table));
   }
 
   #single(entry: CacheEntry): Buffer {

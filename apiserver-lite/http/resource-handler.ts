@@ -247,10 +247,13 @@ export class ResourceHandler {
     stream = false,
   ): Representation {
     const { negotiator, formats, registry } = this.options;
+    const { subresource } = asked.info;
     const negotiated = negotiator.negotiate(exchange.headers.accept, {
       protobuf: formats.protobuf !== undefined && endpoint.schema !== undefined,
       cbor: formats.cbor !== undefined,
-      table: !endpoint.strategy.virtual,
+      table:
+        !endpoint.strategy.virtual &&
+        (endpoint.isObject(subresource) || subresource === "scale"),
       partial: true,
       stream,
     });

@@ -1,7 +1,8 @@
 // Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. The JSON of a row's
 // metadata is kept with the entry; cells hold ages and are made anew for every answer.
-import type { AnyObject } from "../../api/object.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
+import { scaleRows } from "../printing/scale.ts";
 import { cellsOf, columnsOf, type Cell } from "../printing/table.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { IncludeObject } from "./representation.ts";
@@ -32,14 +33,38 @@ export class TableMaker {
     );
   }
 
-  /** `objects` in the stored version. */
-  tableOf(objects: readonly AnyObject[], metadata: object): object {
+  /** `objects` in the stored version. `columns`: false for the frames of a watch after the first. */
+  tableOf(
+    objects: readonly AnyObject[],
+    metadata: object,
+    columns = true,
+  ): object {
     return {
-      ...this.#head(metadata),
+      ...this.#head(metadata, columns),
       rows: objects.map((object) => ({
         cells: this.#cells(object),
         object: this.#shown(this.endpoint.toServed(object)),
       })),
+    };
+  }
+
+  /** Of an object that is not of the endpoint's kind: a subresource's. */
+  valueTable(object: AnyObject): object {
+    const { kind = "", apiVersion = "", metadata } = object;
+    const { group } = parseApiVersion(apiVersion);
+    const rows = kind === "Scale" ? scaleRows : {};
+    const { resourceVersion } = metadata;
+    return {
+      kind: "Table",
+      apiVersion: this.metaVersion,
+      metadata: resourceVersion ? { resourceVersion } : {},
+      columnDefinitions: columnsOf({ group, kind }, rows),
+      rows: [
+        {
+          cells: cellsOf(rows, object, this.now()),
+          object: this.#shown(object),
+        },
+      ],
     };
   }
 
@@ -70,12 +95,14 @@ export class TableMaker {
     return joined(parts);
   }
 
-  #head(metadata: object): object {
+  #head(metadata: object, columns = true): object {
     return {
       kind: "Table",
       apiVersion: this.metaVersion,
       metadata,
-      columnDefinitions: columnsOf(this.endpoint.info, this.endpoint.strategy),
+      columnDefinitions: columns
+        ? columnsOf(this.endpoint.info, this.endpoint.strategy)
+        : [],
     };
   }
 

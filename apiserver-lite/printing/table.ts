@@ -44,7 +44,7 @@ function descriptionOf(name: string): string {
 /** The default two when the kind has no row of its own. */
 export function columnsOf(
   info: { group: string; kind: string },
-  strategy: ResourceStrategy,
+  strategy: Pick<ResourceStrategy, "printRow">,
 ): ColumnDefinition[] {
   const columns =
     (strategy.printRow && facts[`${info.kind}.${info.group}`]) ||
@@ -60,7 +60,7 @@ export function columnsOf(
 
 /** One row; `now` in milliseconds since the epoch. As many cells as the kind has columns. */
 export function cellsOf(
-  strategy: ResourceStrategy,
+  strategy: Pick<ResourceStrategy, "printRow">,
   object: Readonly<AnyObject>,
   now: number,
 ): Cell[] {

@@ -134,7 +134,7 @@ export const endpointsStrategy: ResourceStrategy = {
     );
     return [
       metadata.name,
-      formatFew(shown),
+      formatFew(shown, subsets.length > 0 ? "" : "<none>"),
       formatAge(metadata.creationTimestamp, now),
     ];
   },

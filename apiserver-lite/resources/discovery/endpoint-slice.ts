@@ -156,7 +156,7 @@ export const endpointSliceStrategy: ResourceStrategy = {
       metadata.name,
       addressType,
       formatFew(
-        ports.map(({ port }) => (port ? String(port) : "*")),
+        ports.map(({ port, name }) => String(port ?? name ?? "*")),
         "<unset>",
       ),
       formatFew(
