@@ -82,21 +82,22 @@ export function validatePodSecurity(field: string, spec: PodSpec): Problems {
   ];
 }
 
+const containerLists = [
+  "initContainers",
+  "containers",
+  "ephemeralContainers",
+] as const;
+
 /** Every container with its field. */
 export function containersOf(
   field: string,
   spec: PodSpec,
 ): [field: string, container: Container][] {
-  return (
-    ["initContainers", "containers", "ephemeralContainers"] as const
-  ).flatMap((part) =>
-    ((spec[part] ?? []) as Container[]).map(
-      (container, index): [string, Container] => [
-        `${field}.${part}[${index}]`,
-        container,
-      ],
-    ),
-  );
+  const all: [string, Container][] = [];
+  for (const list of containerLists)
+    for (const [index, container] of (spec[list] ?? []).entries())
+      all.push([`${field}.${list}[${index}]`, container as Container]);
+  return all;
 }
 
 /** Windows containers that are processes of the host: all of a pod's or none, and on the host's network. */

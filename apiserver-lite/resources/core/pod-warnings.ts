@@ -153,12 +153,20 @@ function* ofVolumes(
       if (volume[kind]) yield `${field}[${index}].${name}: ${since}`;
   for (const volume of volumes) {
     const { configMap, secret, downwardAPI, projected } = volume;
-    const told: [string, Path[]][] = [
-      [`ConfigMap ${quoted(configMap?.name ?? "")}`, pathsOf(configMap?.items)],
-      [`Secret ${quoted(secret?.secretName ?? "")}`, pathsOf(secret?.items)],
-      ["DownwardAPI", pathsOf(downwardAPI?.items)],
-      ["Projected", projectedPaths(volume)],
-    ];
+    const told: [string, Path[]][] = [];
+    if (configMap?.items)
+      told.push([
+        `ConfigMap ${quoted(configMap.name ?? "")}`,
+        pathsOf(configMap.items),
+      ]);
+    if (secret?.items)
+      told.push([
+        `Secret ${quoted(secret.secretName ?? "")}`,
+        pathsOf(secret.items),
+      ]);
+    if (downwardAPI?.items)
+      told.push(["DownwardAPI", pathsOf(downwardAPI.items)]);
+    if (projected) told.push(["Projected", projectedPaths(volume)]);
     for (const [what, paths] of told)
       for (const overlap of overlaps(paths))
         yield `volume ${quoted(volume.name)} (${what}): overlapping paths: ${overlap}`;
