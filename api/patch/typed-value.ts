@@ -7,7 +7,6 @@ import {
   FieldSetBuilder,
   leaf,
   pathText,
-  type FieldPath,
   type FieldSet,
 } from "./field-set.ts";
 import {

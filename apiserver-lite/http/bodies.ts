@@ -230,7 +230,7 @@ export class Bodies {
       throw refusal || errors.badRequest(strictDecodingError(problems));
     if (mode === "Warn")
       for (const problem of problems)
-        warningsOf(problem).forEach(call.warnOfRequest, call);
+        warningsOf(problem).forEach(call.warn, call);
   }
 }
 

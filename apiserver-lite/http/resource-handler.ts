@@ -137,7 +137,7 @@ export class ResourceHandler {
     try {
       return await this.#answer(exchange, asked, call);
     } catch (error) {
-      addWarnings(asked, call.requestWarnings);
+      addWarnings(asked, call.warnings);
       throw error;
     }
   }

@@ -44,7 +44,6 @@ function managerOf(userAgent: string): string {
 
 export class Call implements StrategyContext {
   readonly warnings: string[] = [];
-  readonly requestWarnings: string[] = [];
   readonly user: UserInfo;
   readonly endpoint: Endpoint;
   readonly namespace: string;
@@ -91,12 +90,6 @@ export class Call implements StrategyContext {
 
   annotate(name: string, value: string): void {
     this.options.trail?.annotate(name, value);
-  }
-
-  /** What is said of the request itself goes with an error too. */
-  warnOfRequest(text: string): void {
-    this.warn(text);
-    if (!this.requestWarnings.includes(text)) this.requestWarnings.push(text);
   }
 
   /** `fieldManager`, or the user agent up to its first "/". */

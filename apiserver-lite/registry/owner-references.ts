@@ -20,7 +20,7 @@ export function dedupeOwners(
     .filter((owner) => !kept.includes(owner))
     .map(({ uid }) => uid);
   metadata.ownerReferences = kept;
-  call.warnOfRequest(
+  call.warn(
     `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(", ")}`,
   );
 }

@@ -43,7 +43,7 @@ export async function patch(
     const served = endpoint.toServed(live.copy());
     const changed = conformPatched(change.apply(served), change, endpoint, {
       mode,
-      warn: (problem) => call.warnOfRequest(problem),
+      warn: (problem) => call.warn(problem),
     });
     checkIdentity(call, changed);
     return {
@@ -126,7 +126,7 @@ function judgeText(call: Call, { problems }: PatchText): void {
       `error strict decoding YAML: error converting YAML to JSON: ${problems.join(", ")}`,
     );
   if (call.options.fieldValidation !== "Ignore")
-    problems.flatMap(warningsOf).forEach((text) => call.warnOfRequest(text));
+    problems.flatMap(warningsOf).forEach((text) => call.warn(text));
 }
 
 /** The merged tree as an object of its type. Throws ApiError 500. */

@@ -97,7 +97,7 @@ function patched(
   const target = { apiVersion, info: { group, version, kind }, schema };
   const changed = conformPatched(change.apply(copy), change, target, {
     mode,
-    warn: (problem) => call.warnOfRequest(problem),
+    warn: (problem) => call.warn(problem),
   });
   checkIdentity(call, changed);
   return changed;
