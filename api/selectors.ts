@@ -1,6 +1,7 @@
 // Label selectors (texts of `labelSelector=` and LabelSelector objects) and field selectors, evaluated on what was
 // extracted at write time. Grammar and error texts are the reference's; a bad text is an ApiError 400.
 import { ApiError, errors } from "./errors.ts";
+import { shownValue } from "./field-errors.ts";
 import { labelKeyProblems, labelValueProblems } from "./names.ts";
 import type { LabelSelector } from "./types/meta-v1.ts";
 
@@ -25,6 +26,13 @@ export interface Selector {
   toString(): string;
 }
 
+/** Undefined: no number, or none of 64 bits. */
+function int64(text: string): bigint | undefined {
+  if (!/^[-+]?[0-9]+$/.test(text)) return undefined;
+  const value = BigInt(text.replace("+", ""));
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}
+
 const noLabels: Labels = Object.freeze({});
 
 function meets(
@@ -46,8 +54,9 @@ function meets(
       return !present || !values.includes(labels[key]!);
     case "gt":
     case "lt": {
-      if (!present || !/^[-+]?[0-9]+$/.test(labels[key]!)) return false;
-      const [value, bound] = [BigInt(labels[key]!), BigInt(values[0]!)];
+      const value = present ? int64(labels[key]!) : undefined;
+      const bound = int64(values[0]!);
+      if (value === undefined || bound === undefined) return false;
       return operator === "gt" ? value > bound : value < bound;
     }
   }
@@ -97,9 +106,12 @@ function requirement(
   operator: Operator,
   values: readonly string[],
 ): LabelRequirement {
-  const problems: string[] = labelKeyProblems(key).map(
-    (text) => `key: Invalid value: ${JSON.stringify(key)}: ${text}`,
-  );
+  const problems: string[] = [];
+  const keyProblems = labelKeyProblems(key);
+  if (keyProblems.length > 0)
+    problems.push(
+      `<nil>: Invalid value: ${shownValue(key)}: ${keyProblems.join("; ")}`,
+    );
   const shown = `[${values.map((value) => JSON.stringify(value)).join(", ")}]`;
   if ((operator === "in" || operator === "notin") && values.length === 0) {
     problems.push(
@@ -108,16 +120,16 @@ function requirement(
   }
   if (operator === "gt" || operator === "lt") {
     for (const [index, value] of values.entries()) {
-      if (/^[-+]?[0-9]+$/.test(value)) continue;
+      if (int64(value) !== undefined) continue;
       problems.push(
-        `values[${index}]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
+        `values[${index}]: Invalid value: ${shownValue(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
       );
     }
   }
   for (const [index, value] of values.entries()) {
     for (const text of labelValueProblems(value)) {
       problems.push(
-        `values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${text}`,
+        `values[${index}][${key}]: Invalid value: ${shownValue(value)}: ${text}`,
       );
     }
   }
@@ -201,7 +213,8 @@ function found(token: Token, expected: string): ApiError {
 /** Throws ApiError 400. An empty text selects everything. */
 export function parseLabelSelector(text: string): Selector {
   if (text.trim() === "") return everything;
-  const tokens = new Tokens(text);
+  // A NUL ends the text.
+  const tokens = new Tokens(text.split("\0", 1)[0]!);
   const requirements: LabelRequirement[] = [];
   for (;;) {
     const token = tokens.peek();
@@ -266,10 +279,6 @@ function parseValues(tokens: Tokens): string[] {
   const open = tokens.take();
   if (open.type !== "(")
     throw errors.badRequest(`found '${open.text}' expected: '('`);
-  if (tokens.peek().type === ")") {
-    tokens.take();
-    return [];
-  }
   const values = new Set<string>();
   for (;;) {
     const token = tokens.peek();
@@ -341,18 +350,18 @@ export interface FieldSelector {
 /** Throws ApiError 400. Backslash escapes itself, ',' and '=' in values. */
 export function parseFieldSelector(text: string): FieldSelector {
   const requirements: FieldRequirement[] = [];
-  for (const term of splitTerms(text)) {
+  for (const term of splitTerms(text).sort()) {
     if (term === "") continue;
-    const match = /^((?:[^\\=!]|\\.|!(?!=))*?)(!=|==|=)(.*)$/s.exec(term);
+    const match = /^(.*?)(!=|==|=)(.*)$/s.exec(term);
     if (!match)
       throw errors.badRequest(
         `invalid selector: '${text}'; can't understand '${term}'`,
       );
-    requirements.push({
-      field: match[1]!,
-      op: match[2] === "!=" ? "!=" : "=",
-      value: unescapeValue(match[3]!),
-    });
+    const [, field, op, escaped] = match;
+    const value = unescapeValue(escaped!);
+    // Nothing asked of nothing.
+    if (field === "" && value === "") continue;
+    requirements.push({ field: field!, op: op === "!=" ? op : "=", value });
   }
   return {
     requirements,

@@ -6,26 +6,28 @@ import { nameOf } from "./requests.ts";
 const IMMORTAL = ["default", "kube-system", "kube-public"];
 const namespaces = { group: "", resource: "namespaces" };
 
+function isNamespaces(resource: { group: string; resource: string }): boolean {
+  return resource.group === "" && resource.resource === "namespaces";
+}
+
 export const namespaceLifecycle: AdmissionPlugin = {
   name: "NamespaceLifecycle",
+  validate({ operation, resource, name, subresource }) {
+    if (
+      operation === "DELETE" &&
+      isNamespaces(resource) &&
+      subresource === "" &&
+      IMMORTAL.includes(name)
+    )
+      throw errors.forbidden(
+        namespaces,
+        name,
+        "this namespace may not be deleted",
+      );
+  },
   admit(attributes, context) {
-    const { operation, resource, namespace, name, subresource } = attributes;
-    const isNamespace =
-      resource.group === "" && resource.resource === "namespaces";
-    if (isNamespace) {
-      if (
-        operation === "DELETE" &&
-        subresource === "" &&
-        IMMORTAL.includes(name)
-      ) {
-        throw errors.forbidden(
-          namespaces,
-          name,
-          "this namespace may not be deleted",
-        );
-      }
-      return;
-    }
+    const { operation, resource, namespace, subresource } = attributes;
+    if (isNamespaces(resource)) return;
     if (namespace === "" || operation !== "CREATE" || subresource !== "")
       return;
     // Questions may be asked about namespaces that do not exist.

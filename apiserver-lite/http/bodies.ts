@@ -30,7 +30,6 @@ import { isTrue } from "../registry/watch.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { acceptedTypes } from "./negotiation.ts";
-import { checkDeleteDryRun } from "./write-options.ts";
 
 /** Decoders of the encodings beside JSON. */
 export interface BodyDecoders {
@@ -101,23 +100,27 @@ export class Bodies {
     return { value: plainNumbers(value), problems };
   }
 
+  /** From the body, or without one from the query, whose dryRun counts in any case. Throws ApiError 400. */
   async deleteOptions(exchange: Exchange, call: Call): Promise<DeleteOptions> {
     const bytes = await this.read(exchange);
     const { query } = call;
+    const dryRun = query.getAll("dryRun").filter((value) => value !== "");
     let options: DeleteOptions = {};
     if (bytes.length > 0) {
       options = this.#decodeDeleteOptions(exchange, call, bytes);
+      if (dryRun.includes("All")) options.dryRun = ["All"];
     } else {
+      if (dryRun.length > 0) options.dryRun = dryRun;
       const grace = query.get("gracePeriodSeconds");
-      if (grace)
-        options.gracePeriodSeconds = integer(grace, "gracePeriodSeconds");
+      if (grace !== null) options.gracePeriodSeconds = integer(grace);
       const policy = query.get("propagationPolicy");
-      if (policy) options.propagationPolicy = policy;
+      if (policy !== null) options.propagationPolicy = policy;
       const orphans = query.get("orphanDependents");
       if (orphans !== null) options.orphanDependents = isTrue(orphans);
+      const uid = query.get("uid");
+      if (uid) options.preconditions = { uid };
       if (isTrue(query.get(ignoreReadError))) options[ignoreReadError] = true;
     }
-    checkDeleteDryRun(options.dryRun ?? []);
     if (options.dryRun?.length) Object.assign(call, { dryRun: true });
     return options;
   }

@@ -125,11 +125,14 @@ export class ResourceHandler {
       trail: asked.trail,
       ...(writes
         ? {
-            ...writeOptionsOf(
-              query,
-              verb,
-              verb === "patch" ? this.#patchType(exchange).type : undefined,
-            ),
+            // A delete's are in its body as well, and are read with it.
+            ...(verb.startsWith("delete")
+              ? {}
+              : writeOptionsOf(
+                  query,
+                  verb,
+                  verb === "patch" ? this.#patchType(exchange).type : undefined,
+                )),
             userAgent: exchange.headers["user-agent"] ?? "",
           }
         : {}),
@@ -435,6 +438,7 @@ const returnsDeleted = new Set([
   "services",
   "serviceaccounts",
   "persistentvolumes",
+  "storageclasses",
   "persistentvolumeclaims",
   "podtemplates",
   "resourcequotas",

@@ -1,7 +1,8 @@
 // Watches over HTTP: opens the stream, bookmarks and ends it in time, and ends all when the server stops.
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
-import { ApiError } from "../../api/errors.ts";
+import { ApiError, errors } from "../../api/errors.ts";
+import { parseFieldSelector } from "../../api/selectors.ts";
 import type { Call } from "../registry/call.ts";
 import { integer } from "../registry/list.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -22,6 +23,18 @@ export interface WatchServingOptions {
   /** Streams without timeoutSeconds end after one to two times this. */
   readonly minRequestTimeoutMs: number;
   readonly bookmarkIntervalMs: number;
+}
+
+/** How long before the end a watcher is told once more how far it has come. */
+const lastBookmarkMs = 2000;
+/** What a timer can wait. */
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** What history has lost, or has not reached, is told inside the stream, as the reference does. */
+function toldInside(error: unknown): error is ApiError {
+  return (
+    error instanceof ApiError && (error.code === 410 || error.code === 504)
+  );
 }
 
 export class WatchServing {
@@ -56,20 +69,24 @@ export class WatchServing {
       exchange.chunks,
       () => exchange.destroy(),
     );
-    integer(call.query.get("timeoutSeconds"), "timeoutSeconds");
+    const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;
     try {
       live = await watch(call, queryOf(call), response);
     } catch (error) {
-      // What history has lost is told inside the stream, as the reference does.
-      if (!(error instanceof ApiError) || error.code !== 410) throw error;
+      if (!toldInside(error)) throw error;
       const out = exchange.open(200, this.#streamHeaders(asked, shown));
       out.end(shown.error(error.status));
       return;
     }
     if (exchange.closed) return live.close();
+    if (timeoutMs === 0) {
+      live.close();
+      exchange.open(200, this.#streamHeaders(asked, shown)).end();
+      return;
+    }
     const stream = exchange.stream(200, this.#streamHeaders(asked, shown));
-    const close = this.#keep(call, live, response);
+    const close = this.#keep(timeoutMs, live, response);
     exchange.onClose(close);
     stream.out.on("error", close);
     response.attach(stream);
@@ -84,41 +101,46 @@ export class WatchServing {
     head: Buffer,
   ): Promise<void> {
     const sink = new WatchSocket(shown);
+    const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;
     try {
       live = await watch(call, queryOf(call), sink);
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 410) throw error;
+      if (!toldInside(error)) throw error;
       sink.error(error.status);
       await sink.attach(exchange.request, socket, head, () => undefined);
       return sink.end();
     }
-    const close = this.#keep(call, live, sink);
+    const close = this.#keep(timeoutMs, live, sink);
     socket.once("close", close);
     await sink.attach(exchange.request, socket, head, close);
   }
 
-  /** Bookmarks, the end in time, and the way to close. */
+  /** Throws ApiError 400. */
+  #timeoutMs({ query }: Call): number {
+    const seconds = integer(query.get("timeoutSeconds"));
+    return seconds === 0
+      ? this.options.minRequestTimeoutMs * (1 + Math.random())
+      : Math.min(Math.max(seconds * 1000, 0), maxTimeoutMs);
+  }
+
+  /** Bookmarks, one of them shortly before the end; the end in time, and the way to close. */
   #keep(
-    call: Call,
+    timeoutMs: number,
     live: OpenWatch,
     sink: { end(): void; close?(): void },
   ): () => void {
-    const { registry, minRequestTimeoutMs, bookmarkIntervalMs } = this.options;
+    const { registry, bookmarkIntervalMs } = this.options;
     const { clock } = registry;
-    const asksSeconds = Number(call.query.get("timeoutSeconds") ?? 0);
-    const timeoutMs =
-      asksSeconds > 0
-        ? asksSeconds * 1000
-        : minRequestTimeoutMs * (1 + Math.random());
     const finish = (): void => {
       sink.end();
       close();
     };
-    const timer = clock.after(timeoutMs, () => {
-      live.bookmark();
-      finish();
-    });
+    const timer = clock.after(timeoutMs, finish);
+    const last =
+      timeoutMs > lastBookmarkMs
+        ? clock.after(timeoutMs - lastBookmarkMs, () => live.bookmark())
+        : undefined;
     const tick = (): void => {
       live.bookmark();
       bookmarks = clock.after(bookmarkIntervalMs, tick);
@@ -126,6 +148,7 @@ export class WatchServing {
     let bookmarks = clock.after(bookmarkIntervalMs, tick);
     const close = (): void => {
       timer.cancel();
+      last?.cancel();
       bookmarks.cancel();
       live.close();
       sink.close?.();
@@ -148,6 +171,13 @@ export class WatchServing {
 function queryOf(call: Call): WatchQuery {
   const query = watchQueryOf(call.query);
   if (call.name === "") return query;
+  const names = parseFieldSelector(query.fieldSelector).requirements.filter(
+    ({ field, op }) => field === "metadata.name" && op === "=",
+  );
+  if (names.some(({ value }) => value !== call.name))
+    throw errors.badRequest(
+      "fieldSelector metadata.name doesn't match requested name",
+    );
   const fieldSelector = [query.fieldSelector, `metadata.name=${call.name}`]
     .filter(Boolean)
     .join(",");

@@ -4,6 +4,7 @@ import type { FieldValidation } from "../../api/codec/json.ts";
 import { errors, type FieldError } from "../../api/errors.ts";
 import { managerProblems } from "../../api/patch/managed-fields.ts";
 import { fieldErrors } from "../../api/field-errors.ts";
+import { dryRunProblems } from "../registry/delete.ts";
 import { isTrue } from "../registry/watch.ts";
 
 export interface WriteOptions {
@@ -16,8 +17,6 @@ export interface WriteOptions {
 const kinds: Readonly<Record<string, string>> = {
   update: "UpdateOptions",
   patch: "PatchOptions",
-  delete: "DeleteOptions",
-  deletecollection: "DeleteOptions",
 };
 
 /** `patchType` of a PATCH. Throws ApiError 422. */
@@ -68,27 +67,4 @@ export function writeOptionsOf(
     fieldValidation: (validation || "Warn") as FieldValidation,
     force: isTrue(query.get("force")),
   };
-}
-
-/** Throws ApiError 422 for the dryRun of delete options. */
-export function checkDeleteDryRun(dryRun: readonly string[]): void {
-  const problems = dryRunProblems(dryRun);
-  if (problems.length > 0)
-    throw errors.invalid(
-      { group: "meta.k8s.io", kind: "DeleteOptions" },
-      "",
-      problems,
-    );
-}
-
-function dryRunProblems(dryRun: readonly string[]): FieldError[] {
-  if (dryRun.every((value) => value === "All")) return [];
-  const shown = dryRun.map((value) => JSON.stringify(value)).join(", ");
-  return [
-    {
-      type: "FieldValueNotSupported",
-      field: "dryRun",
-      detail: `Unsupported value: []string{${shown}}: supported values: "All"`,
-    },
-  ];
 }

@@ -14,7 +14,10 @@ export async function removeCollection(
   options: DeleteOptions,
 ): Promise<Listed> {
   refuseForcedCollection(call, options);
-  const listed = await list(call, listQueryOf(call.query));
+  const query = listQueryOf(call.query);
+  // It is read in pages, which a version means exactly.
+  const limit = query.limit === 0 ? Number.MAX_SAFE_INTEGER : query.limit;
+  const listed = await list(call, { ...query, limit });
   let next = 0;
   const run = async (): Promise<void> => {
     for (

@@ -1,18 +1,21 @@
 // delete: two phases. What has finalizers, or a grace period, is only marked (deletionTimestamp); it leaves the store
 // when the last of them goes (update.ts) or when it is deleted again with no grace left.
 import { formatTime } from "../../api/clock.ts";
-import { errors, type ApiError } from "../../api/errors.ts";
+import { errors, type FieldError } from "../../api/errors.ts";
+import { fieldErrors } from "../../api/field-errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { storedOf } from "./create.ts";
+import type { StoredKind } from "./endpoint.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "./versions.ts";
 import {
   admissionAttributes,
   admit,
   removeObject,
+  unstoredEntry,
   validateAdmission,
   writeObject,
 } from "./write.ts";
@@ -43,7 +46,7 @@ export async function remove(
 ): Promise<Deleted> {
   const kind = storedOf(call);
   const { info, strategy } = call.endpoint;
-  checkOptions(call, options);
+  checkOptions(options);
   const key = kind.keyOf(call.namespace, call.name);
   const fresh = mostRecent(call.registry);
   if (fresh) await fresh;
@@ -63,14 +66,16 @@ export async function remove(
     const marked = mark(call, options, live);
     if (marked === "unchanged") return { entry: live, gone: false };
     if (marked === "remove") {
-      if (call.dryRun) return { entry: live, gone: true };
+      const entry = lastState(call, kind, live);
+      if (call.dryRun) return { entry, gone: true };
       const result = await removeObject(call, kind, key, live.revision);
       if (result.ok) {
         await strategy.afterDelete?.(live.raw, call);
-        return { entry: live, gone: true };
+        return { entry, gone: true };
       }
     } else {
-      if (call.dryRun) return { entry: live, gone: false };
+      if (call.dryRun)
+        return { entry: unstoredEntry(kind, key, marked, live), gone: false };
       const written = await writeObject(call, kind, key, marked, live.revision);
       if (written.ok) return { entry: written.entry, gone: false };
     }
@@ -79,24 +84,30 @@ export async function remove(
   }
 }
 
-function checkOptions(call: Call, options: DeleteOptions): void {
-  const problems = [];
-  const { propagationPolicy, orphanDependents, gracePeriodSeconds } = options;
-  if (propagationPolicy !== undefined && orphanDependents !== undefined)
-    problems.push({
-      type: "FieldValueInvalid" as const,
-      field: "propagationPolicy",
-      detail: `Invalid value: ${JSON.stringify(propagationPolicy)}: orphanDependents and deletionPropagation cannot be both set`,
-    });
-  if (
-    propagationPolicy !== undefined &&
-    !["Foreground", "Background", "Orphan"].includes(propagationPolicy)
-  )
-    problems.push({
-      type: "FieldValueNotSupported" as const,
-      field: "propagationPolicy",
-      detail: `Unsupported value: ${JSON.stringify(propagationPolicy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
-    });
+function checkOptions(options: DeleteOptions): void {
+  const problems: FieldError[] = [];
+  const {
+    propagationPolicy: policy,
+    orphanDependents,
+    gracePeriodSeconds,
+  } = options;
+  if (policy !== undefined && orphanDependents !== undefined)
+    problems.push(
+      fieldErrors.invalid(
+        "propagationPolicy",
+        policy,
+        "orphanDependents and deletionPropagation cannot be both set",
+      ),
+    );
+  const policies = ["Foreground", "Background", "Orphan"];
+  if (policy !== undefined && !policies.includes(policy))
+    problems.push(
+      fieldErrors.notSupported("propagationPolicy", policy, [
+        ...policies,
+        "nil",
+      ]),
+    );
+  problems.push(...dryRunProblems(options.dryRun ?? []));
   if (problems.length > 0)
     throw errors.invalid(
       { group: "meta.k8s.io", kind: "DeleteOptions" },
@@ -105,7 +116,6 @@ function checkOptions(call: Call, options: DeleteOptions): void {
     );
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0)
     options.gracePeriodSeconds = 1;
-  void call;
 }
 
 function checkPreconditions(
@@ -114,22 +124,33 @@ function checkPreconditions(
   live: CacheEntry,
 ): void {
   const { uid, resourceVersion } = preconditions ?? {};
-  // The reference names the kind where others name the resource.
   const { group, kind } = call.endpoint.info;
-  const refuse = (why: string): ApiError =>
-    errors.conflict({ group, resource: kind }, call.name, why);
-  const liveUid = live.raw.metadata.uid;
+  const refuse = (
+    what: string,
+    asked: string,
+    found: string,
+    happened: string,
+  ) =>
+    errors.conflict(
+      { group, resource: kind },
+      call.name,
+      `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found}). The object might have been ${happened}`,
+    );
+  const liveUid = live.raw.metadata.uid ?? "";
   if (uid !== undefined && uid !== liveUid)
-    throw refuse(
-      `the UID in the precondition (${uid}) does not match the UID in record (${liveUid}). The object might have been deleted and then recreated`,
-    );
-  if (
-    resourceVersion !== undefined &&
-    resourceVersion !== String(live.revision)
-  )
-    throw refuse(
-      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${live.revision}). The object might have been modified`,
-    );
+    throw refuse("UID", uid, liveUid, "deleted and then recreated");
+  const version = String(live.revision);
+  if (resourceVersion !== undefined && resourceVersion !== version)
+    throw refuse("ResourceVersion", resourceVersion, version, "modified");
+}
+
+/** What is answered of an object that goes at once: where there could have been a grace period, it says there was none. */
+function lastState(call: Call, kind: StoredKind, live: CacheEntry): CacheEntry {
+  if (!call.endpoint.strategy.graceSeconds) return live;
+  const object = live.copy();
+  object.metadata.deletionTimestamp ??= formatTime(call.clock.now());
+  object.metadata.deletionGracePeriodSeconds = 0;
+  return unstoredEntry(kind, live.key, object, live);
 }
 
 function mark(
@@ -167,7 +188,8 @@ function mark(
   const object = live.copy();
   setFinalizers(object, finalizers);
   object.metadata.deletionTimestamp = formatTime(nowMs + grace * 1000);
-  object.metadata.deletionGracePeriodSeconds = grace;
+  if (object.kind !== "Namespace")
+    object.metadata.deletionGracePeriodSeconds = grace;
   if ((object.metadata.generation ?? 0) > 0)
     object.metadata.generation = object.metadata.generation! + 1;
   if (object.kind === "Namespace")
@@ -185,15 +207,19 @@ function finalizersAfter(
   present: readonly string[],
 ): string[] {
   const { propagationPolicy, orphanDependents } = options;
+  const { strategy } = call.endpoint;
+  if (strategy.propagates === false) return [...present];
   let policy = propagationPolicy as string | undefined;
   if (policy === undefined && orphanDependents !== undefined)
-    policy = orphanDependents ? "Orphan" : "Background";
+    policy = orphanDependents
+      ? "Orphan"
+      : (strategy.withoutOrphans ?? "Background");
   if (policy === undefined) {
     const { orphanWarning } = call.endpoint.strategy;
     if (orphanWarning) call.warn(orphanWarning);
     if (present.includes(orphan) || present.includes(foreground))
       return [...present];
-    policy = call.endpoint.strategy.defaultPropagation ?? "Background";
+    policy = strategy.defaultPropagation ?? "Background";
   }
   const others = present.filter(
     (finalizer) => finalizer !== orphan && finalizer !== foreground,
@@ -210,4 +236,10 @@ function setFinalizers(object: AnyObject, finalizers: string[]): void {
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
+}
+
+/** `dryRun` takes "All" only. */
+export function dryRunProblems(dryRun: readonly string[]): FieldError[] {
+  if (dryRun.every((value) => value === "All")) return [];
+  return [fieldErrors.notSupported("dryRun", dryRun, ["All"])];
 }

@@ -32,25 +32,32 @@ export interface ListQuery {
   readonly continue: string;
 }
 
+/** Throws ApiError 400. */
 export function listQueryOf(query: URLSearchParams): ListQuery {
+  integer(query.get("timeoutSeconds"));
   return {
     labelSelector: query.get("labelSelector") ?? "",
     fieldSelector: query.get("fieldSelector") ?? "",
     resourceVersion: query.get("resourceVersion") ?? "",
     resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
-    limit: integer(query.get("limit"), "limit"),
+    limit: integer(query.get("limit")),
     continue: query.get("continue") ?? "",
   };
 }
 
-export function integer(text: string | null, name: string): number {
-  if (!text) return 0;
-  if (!/^-?[0-9]{1,19}$/.test(text))
-    throw errors.badRequest(
-      `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
+const int64 = 2n ** 63n;
+
+/** A number in a query; 0 when it is not there. Throws ApiError 400. */
+export function integer(text: string | null): number {
+  if (text === null) return 0;
+  const refuse = (why: string) =>
+    errors.badRequest(
+      `strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`,
     );
-  void name;
-  return Number(text);
+  if (!/^[-+]?[0-9]+$/.test(text)) throw refuse("invalid syntax");
+  const value = BigInt(text.replace("+", ""));
+  if (value >= int64 || value < -int64) throw refuse("value out of range");
+  return Number(value);
 }
 
 /** Throws ApiError 400, 410, 422, 504. */
@@ -71,31 +78,36 @@ export async function list(
     query.labelSelector,
     query.fieldSelector,
   );
+  if (query.continue !== "" && !["", "0"].includes(query.resourceVersion))
+    throw errors.badRequest(
+      "specifying resource version is not allowed when using continue",
+    );
   const version = parseVersion(query.resourceVersion);
   refuseUnreadable(call, kind, selection);
   const { limit } = query;
   if (query.continue !== "") {
-    if (version !== undefined && version !== 0)
-      throw errors.badRequest(
-        "specifying resource version is not allowed when using continue",
-      );
-    const token = decodeContinue(query.continue, selection.from, selection.to);
+    const token = decodeContinue(query.continue, selection.directory);
     await mostRecent(registry);
     const revision =
       token.revision < 0 ? registry.cache.revision : token.revision;
     if (revision > registry.cache.revision)
       throw tooLarge(revision, registry.cache.revision);
-    if (revision < kind.cache.history.floor) throw expiredContinue(token.start);
+    if (revision < kind.cache.history.floor)
+      throw expiredContinue(token.start.slice(selection.directory.length));
+    const from = token.start > selection.from ? token.start : selection.from;
     return page(
-      kind.cache.rangeAt(revision, token.start, selection.to),
+      selection.to !== "" && from >= selection.to
+        ? []
+        : kind.cache.rangeAt(revision, from, selection.to),
       selection,
       limit,
       revision,
     );
   }
   const exact =
-    query.resourceVersionMatch === "Exact" ||
-    (query.resourceVersionMatch === "" && limit > 0 && (version ?? 0) > 0);
+    version !== 0 &&
+    (query.resourceVersionMatch === "Exact" ||
+      (query.resourceVersionMatch === "" && limit > 0 && version));
   if (exact) {
     const revision = version!;
     if (revision > registry.cache.revision)
@@ -114,12 +126,14 @@ export async function list(
   if (version === undefined) await mostRecent(registry);
   else await notOlderThan(registry, version);
   const { revision } = registry.cache;
-  if (selection.all && limit <= 0)
+  // "Any version" is given whole, whatever the limit.
+  const whole = limit <= 0 || query.resourceVersion === "0";
+  if (selection.all && whole)
     return { entries: kind.cache.entries(selection.namespace), revision };
   return page(
     kind.cache.range(selection.from, selection.to),
     selection,
-    limit,
+    whole ? 0 : limit,
     revision,
     () => kind.cache.entries(selection.namespace).length,
   );
@@ -133,30 +147,21 @@ function page(
   countAll?: () => number,
 ): Listed {
   const entries: CacheEntry[] = [];
-  if (limit <= 0) {
-    for (const entry of range)
-      if (selection.matches(entry)) entries.push(entry);
-    return { entries, revision };
-  }
-  let next: string | undefined;
-  let seen = 0;
+  let more = false;
   for (const entry of range) {
     if (!selection.matches(entry)) continue;
-    if (entries.length === limit) {
-      next = entry.key;
-      break;
-    }
+    more = limit > 0 && entries.length === limit;
+    if (more) break;
     entries.push(entry);
-    seen++;
   }
-  if (next === undefined) return { entries, revision };
-  const token = encodeContinue({ revision, start: next });
+  if (!more) return { entries, revision };
+  const last = entries[entries.length - 1]!.key;
+  const token = encodeContinue(
+    revision,
+    `${last.slice(selection.directory.length)}\0`,
+  );
   if (!selection.all) return { entries, revision, continue: token };
-  const total = countAll
-    ? countAll()
-    : Array.isArray(range)
-      ? range.length
-      : seen;
+  const total = countAll ? countAll() : (range as CacheEntry[]).length;
   return {
     entries,
     revision,
@@ -165,13 +170,14 @@ function page(
   };
 }
 
+/** With the same token on the newest state. */
 function expiredContinue(start: string): ApiError {
   return new ApiError({
     code: 410,
     reason: "Expired",
     message:
       "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-    metadata: { continue: encodeContinue({ revision: -1, start }) },
+    metadata: { continue: encodeContinue(-1, start) },
   });
 }
 
@@ -181,12 +187,12 @@ function validateListQuery(query: ListQuery): void {
   const forbid = (detail: string) =>
     problems.push(fieldErrors.forbidden("resourceVersionMatch", detail));
   if (match !== "") {
-    if (query.continue !== "")
-      forbid("resourceVersionMatch is forbidden when continue is provided");
     if (resourceVersion === "")
       forbid(
         "resourceVersionMatch is forbidden unless resourceVersion is provided",
       );
+    if (query.continue !== "")
+      forbid("resourceVersionMatch is forbidden when continue is provided");
     if (match === "Exact" && resourceVersion === "0")
       forbid(
         'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',

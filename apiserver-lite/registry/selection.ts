@@ -1,9 +1,10 @@
 // Which objects a list, watch or deletecollection is about: namespace, label and field selectors, on what was extracted
 // at write time. A selector for metadata.name narrows the read to one key.
-import { errors } from "../../api/errors.ts";
+import { errors, type ApiError } from "../../api/errors.ts";
 import {
   parseFieldSelector,
   parseLabelSelector,
+  type FieldRequirement,
   type FieldSelector,
   type Selector,
 } from "../../api/selectors.ts";
@@ -12,6 +13,8 @@ import type { Endpoint } from "./endpoint.ts";
 
 export interface Selection {
   readonly namespace: string;
+  /** What the keys of the request's path begin with: "" or "namespace/". */
+  readonly directory: string;
   /** Keys from ≤ key < to. */
   readonly from: string;
   readonly to: string;
@@ -28,9 +31,10 @@ export function selectionOf(
   fieldSelector: string,
 ): Selection {
   const labels = parse(labelSelector, parseLabelSelector);
-  const asked = parse(fieldSelector, parseFieldSelector);
-  if (asked) checkFields(endpoint, asked);
-  const fields = asked && storedFields(endpoint, asked);
+  const fields = storedFields(
+    endpoint,
+    parse(fieldSelector, parseFieldSelector),
+  );
   const namespaced = endpoint.stored?.namespaced ?? false;
   let inNamespace = namespaced ? namespace : "";
   const name = wanted(fields, "metadata.name");
@@ -44,6 +48,7 @@ export function selectionOf(
   }
   return {
     namespace: inNamespace,
+    directory: namespaced && namespace !== "" ? `${namespace}/` : "",
     from,
     to,
     all: !labels && !fields,
@@ -64,60 +69,74 @@ function parse<T extends Selector | FieldSelector>(
 }
 
 function wanted(
-  fields: StoredFields | undefined,
+  fields: readonly FieldRequirement[] | undefined,
   field: string,
 ): string | undefined {
-  return fields?.find(
-    (requirement) => requirement.field === field && requirement.op === "=",
-  )?.value;
+  return fields?.find((one) => one.field === field && one.op === "=")?.value;
 }
 
-type StoredFields = FieldSelector["requirements"];
-
-function storedFields(
-  { strategy }: Endpoint,
-  { requirements }: FieldSelector,
-): StoredFields {
-  const names = strategy.fieldNames;
-  if (!names) return requirements;
-  return requirements.map((requirement) => ({
-    ...requirement,
-    field: names[requirement.field] ?? requirement.field,
-  }));
-}
-
-function fieldsMatch(fields: StoredFields, entry: CacheEntry): boolean {
+function fieldsMatch(
+  fields: readonly FieldRequirement[],
+  entry: CacheEntry,
+): boolean {
   for (const { field, op, value } of fields)
     if ((entry.field(field) === value) !== (op === "=")) return false;
   return true;
 }
 
-function checkFields(endpoint: Endpoint, fields: FieldSelector): void {
-  const known = knownFields(endpoint);
-  for (const { field } of fields.requirements) {
-    if (field === "metadata.name" || field === "metadata.namespace") continue;
-    if (known.has(field)) continue;
-    throw errors.badRequest(
-      known.size > 0
-        ? `field label not supported: ${field}`
-        : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
-    );
-  }
+/** The requirements by the stored form's labels. Throws ApiError 400. */
+function storedFields(
+  endpoint: Endpoint,
+  selector: FieldSelector | undefined,
+): readonly FieldRequirement[] | undefined {
+  if (!selector) return undefined;
+  const labels = labelsOf(endpoint);
+  return selector.requirements.map(({ field, op, value }) => {
+    const stored = labels.get(field);
+    if (stored === undefined) throw unknownField(endpoint, field);
+    return { field: stored, op, value };
+  });
+}
+
+/** From the labels a request may use to those of the stored form. */
+function labelsOf({ info, strategy }: Endpoint): ReadonlyMap<string, string> {
+  const labels = new Map([["metadata.name", "metadata.name"]]);
+  if (info.namespaced || !strategy.selectableFields)
+    labels.set("metadata.namespace", "metadata.namespace");
+  const own =
+    strategy.fieldNames ?? namesOf(strategy.selectableFields, info.kind);
+  for (const [label, field] of Object.entries(own)) labels.set(label, field);
+  return labels;
 }
 
 /** The names a strategy gives for an empty object are all it will ever give. */
-function knownFields({ info, strategy }: Endpoint): ReadonlySet<string> {
-  if (strategy.fieldNames) return new Set(Object.keys(strategy.fieldNames));
-  if (!strategy.selectableFields) return new Set();
+function namesOf(
+  fieldsOf: Endpoint["strategy"]["selectableFields"],
+  kind: string,
+): Record<string, string> {
   try {
     const empty = {
-      kind: info.kind,
+      kind,
       metadata: { name: "", namespace: "" },
       spec: {},
       status: {},
     };
-    return new Set(Object.keys(strategy.selectableFields(empty)));
+    return Object.fromEntries(
+      Object.keys(fieldsOf?.(empty) ?? {}).map((name) => [name, name]),
+    );
   } catch {
-    return new Set();
+    return {};
   }
+}
+
+function unknownField({ info, strategy }: Endpoint, field: string): ApiError {
+  if (!strategy.selectableFields)
+    return errors.badRequest(
+      `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+    );
+  return errors.badRequest(
+    info.kind === "Job"
+      ? `field label ${JSON.stringify(field)} not supported for Job`
+      : `field label not supported: ${field}`,
+  );
 }

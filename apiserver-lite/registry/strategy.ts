@@ -104,6 +104,10 @@ export interface ResourceStrategy {
   readonly fieldNames?: Readonly<Record<string, string>>;
   /** Finalizers added on create (namespaces' spec.finalizers are not these). */
   readonly defaultPropagation?: "Background" | "Foreground" | "Orphan";
+  /** What orphanDependents=false stands for. Default: Background. */
+  readonly withoutOrphans?: "Background" | "Foreground";
+  /** False: deletions leave finalizers alone, whatever the propagation policy. */
+  readonly propagates?: false;
   readonly allowCreateOnUpdate?: boolean;
   /** May a PUT leave out resourceVersion? Default true. */
   readonly allowUnconditionalUpdate?: boolean;

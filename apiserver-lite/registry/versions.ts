@@ -5,16 +5,17 @@ import { storeFailure } from "./store-failure.ts";
 
 const freshTimeoutMs = 3000;
 
+const maxVersion = 2n ** 64n - 1n;
+
 /** undefined for unset. Throws ApiError 400. */
 export function parseVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
-  if (!/^[0-9]{1,16}$/.test(text)) {
-    const why = /^[0-9]+$/.test(text) ? "value out of range" : "invalid syntax";
-    throw errors.badRequest(
-      `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`,
-    );
-  }
-  return Number(text);
+  const digits = /^[0-9]+$/.test(text);
+  if (digits && (text.length < 20 || BigInt(text) <= maxVersion))
+    return Number(text);
+  throw errors.badRequest(
+    `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${digits ? "value out of range" : "invalid syntax"}`,
+  );
 }
 
 export function tooLarge(wanted: number, current: number): ApiError {
@@ -22,7 +23,7 @@ export function tooLarge(wanted: number, current: number): ApiError {
     {
       code: 504,
       reason: "Timeout",
-      message: `Timeout: Too large resource version: ${wanted}, current: ${current}`,
+      message: `Timeout: Too large resource version: ${BigInt(wanted)}, current: ${current}`,
       details: {
         causes: [
           {

@@ -8,6 +8,7 @@ import { fieldErrors } from "../../api/field-errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { Call } from "./call.ts";
+import { integer } from "./list.ts";
 import { selectionOf } from "./selection.ts";
 import { refuseUnreadable } from "./unreadable.ts";
 import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
@@ -28,6 +29,7 @@ export interface WatchQuery {
   readonly fieldSelector: string;
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
+  readonly continue?: string;
   readonly allowWatchBookmarks: boolean;
   readonly sendInitialEvents: boolean | undefined;
 }
@@ -38,16 +40,31 @@ export interface OpenWatch {
   close(): void;
 }
 
+/** Throws ApiError 400. */
 export function watchQueryOf(query: URLSearchParams): WatchQuery {
+  integer(query.get("limit"));
   const initial = query.get("sendInitialEvents");
-  return {
+  const asked = {
     labelSelector: query.get("labelSelector") ?? "",
     fieldSelector: query.get("fieldSelector") ?? "",
     resourceVersion: query.get("resourceVersion") ?? "",
     resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
+    continue: query.get("continue") ?? "",
     allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
     sendInitialEvents: initial === null ? undefined : isTrue(initial),
   };
+  // Without a version to start at, the state is what it begins with.
+  const fromState =
+    asked.sendInitialEvents === undefined &&
+    asked.resourceVersionMatch === "" &&
+    ["", "0"].includes(asked.resourceVersion);
+  return fromState
+    ? {
+        ...asked,
+        sendInitialEvents: true,
+        resourceVersionMatch: "NotOlderThan",
+      }
+    : asked;
 }
 
 /** A parameter that is there is true (an empty one as well) unless it says "false" or "0". */
@@ -119,26 +136,22 @@ export async function watch(
 function validateWatchQuery(query: WatchQuery): void {
   const { resourceVersionMatch: match, sendInitialEvents } = query;
   const problems: FieldError[] = [];
-  if (sendInitialEvents === undefined) {
-    if (match !== "")
-      problems.push(
-        fieldErrors.forbidden(
-          "resourceVersionMatch",
-          "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        ),
-      );
-  } else if (match !== "NotOlderThan") {
-    problems.push(
-      match === ""
-        ? fieldErrors.forbidden(
-            "resourceVersionMatch",
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-          )
-        : fieldErrors.notSupported("resourceVersionMatch", match, [
-            "NotOlderThan",
-          ]),
+  const forbid = (detail: string) =>
+    problems.push(fieldErrors.forbidden("resourceVersionMatch", detail));
+  if (sendInitialEvents === undefined && match !== "")
+    forbid(
+      "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
     );
-  }
+  if (sendInitialEvents !== undefined && match !== "NotOlderThan")
+    forbid(
+      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+    );
+  if (match !== "" && query.continue)
+    forbid("resourceVersionMatch is forbidden when continue is provided");
+  if (match !== "" && match !== "NotOlderThan")
+    problems.push(
+      fieldErrors.notSupported("resourceVersionMatch", match, ["NotOlderThan"]),
+    );
   if (problems.length > 0)
     throw errors.invalid(
       { group: "meta.k8s.io", kind: "ListOptions" },

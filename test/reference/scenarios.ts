@@ -8,14 +8,19 @@ import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
 import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
 import { coreServices } from "./scenarios/core-services.ts";
+import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
+import { paging } from "./scenarios/paging.ts";
 import { paths } from "./scenarios/paths.ts";
+import { readVersions } from "./scenarios/read-versions.ts";
+import { selectors } from "./scenarios/selectors.ts";
 import { strategicPatch } from "./scenarios/strategic-patch.ts";
 import { tables } from "./scenarios/tables.ts";
+import { watching } from "./scenarios/watching.ts";
 import { workloads } from "./scenarios/workloads.ts";
 
 export const scenarios: readonly Scenario[] = [
@@ -27,13 +32,18 @@ export const scenarios: readonly Scenario[] = [
   corePodsSpec,
   corePodsVolumes,
   coreServices,
+  deletion,
   discovery,
   jobs,
   jsonPatch,
   mergePatch,
   negotiation,
+  paging,
   paths,
+  readVersions,
+  selectors,
   strategicPatch,
   tables,
+  watching,
   workloads,
 ];

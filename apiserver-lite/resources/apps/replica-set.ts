@@ -61,9 +61,6 @@ export const replicaSetStrategy: ResourceStrategy = {
     validateUpdate: (object) =>
       validateReplicaStatus(asReplicaSet(object).status),
   },
-  selectableFields: (object) => ({
-    "status.replicas": String(asReplicaSet(object).status?.replicas ?? 0),
-  }),
   printRow: (object, now) => {
     const { metadata, spec, status } = asReplicaSet(object);
     return [

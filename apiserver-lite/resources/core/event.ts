@@ -65,6 +65,7 @@ export const eventStrategy: ResourceStrategy = {
     }
     return problems;
   },
+  propagates: false,
   selectableFields(object) {
     const { about, source, component, reason, type } = facts(object);
     return {

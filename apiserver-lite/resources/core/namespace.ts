@@ -115,9 +115,10 @@ export const namespaceStrategy: ResourceStrategy = {
       return [];
     },
   },
+  withoutOrphans: "Foreground",
   selectableFields: (object) => {
     const phase = asNamespace(object).status?.phase ?? "";
-    return { "status.phase": phase, name: object.metadata.name };
+    return { "status.phase": phase };
   },
   printRow: (object, now) => {
     const { metadata, status } = asNamespace(object);

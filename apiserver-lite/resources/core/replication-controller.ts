@@ -49,6 +49,7 @@ function validateController({ spec }: ReplicationController): FieldError[] {
 }
 
 export const replicationControllerStrategy: ResourceStrategy = {
+  defaultPropagation: "Orphan",
   prepareForCreate(object) {
     asController(object).status = { replicas: 0 };
   },

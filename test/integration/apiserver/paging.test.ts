@@ -90,8 +90,8 @@ test.each([
     "continue key is not valid",
   ],
   [
-    "a token out of its namespace",
-    `continue=${Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: 1, start: "kube-system/x" })).toString("base64url")}`,
+    "a token with a path out of its namespace",
+    `continue=${Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: 1, start: "../kube-system/x" })).toString("base64url")}`,
     400,
     "continue key is not valid",
   ],

@@ -53,7 +53,7 @@ describe("list", () => {
     [
       "unset, limit, 0",
       () => "limit=2&resourceVersion=0",
-      { items: ["m0", "m1"], version: newest },
+      { items: all, version: newest },
     ],
     [
       "unset, limit, other: exact",
@@ -108,7 +108,7 @@ describe("list", () => {
     [
       "NotOlderThan, limit, 0",
       () => "limit=2&resourceVersionMatch=NotOlderThan&resourceVersion=0",
-      { items: ["m0", "m1"], version: newest },
+      { items: all, version: newest },
     ],
     [
       "NotOlderThan, limit, other",

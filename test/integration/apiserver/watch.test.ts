@@ -150,7 +150,7 @@ test("a selector makes objects enter and leave", async () => {
   watch.close();
 });
 
-test("one object by name, in its path or by field selector", async () => {
+test("one object by name, in its old path or by field selector", async () => {
   await make("a");
   const byPath = await server.watch(
     `${configMaps.replace("/v1/", "/v1/watch/")}/b`,

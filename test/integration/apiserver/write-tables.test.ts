@@ -317,13 +317,13 @@ describe("delete options", () => {
       "uid",
       { preconditions: { uid: "other" } },
       409,
-      /Precondition failed: UID in precondition: other, UID in object meta: [0-9a-f-]{36}$/,
+      /the UID in the precondition \(other\) does not match the UID in record \([0-9a-f-]{36}\)/,
     ],
     [
       "version",
       { preconditions: { resourceVersion: "1" } },
       409,
-      /Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object meta: \d+$/,
+      /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record \(\d+\)/,
     ],
     [
       "both ways to say it",
