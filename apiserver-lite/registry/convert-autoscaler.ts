@@ -1,5 +1,11 @@
 // HorizontalPodAutoscaler: v1 knows one CPU target; everything else of v2 travels in annotations.
 import type { AnyObject } from "../../api/object.ts";
+import {
+  behaviorFromV1,
+  behaviorToV1,
+  metricsFromV1,
+  metricsToV1,
+} from "./autoscaler-metrics.ts";
 
 interface Metric {
   type: string;
@@ -37,15 +43,19 @@ export function hpaFromV1(object: AnyObject): AnyObject {
   const { currentCPUUtilizationPercentage, ...status } = (object["status"] ??
     {}) as Plain;
   const annotations = { ...object.metadata.annotations };
-  const metrics = (parse(annotations[metricsKey]) ?? []) as Metric[];
-  const current = (parse(annotations[currentKey]) ?? []) as Metric[];
+  const listed = (key: string): object[] => {
+    const value = parse(annotations[key]);
+    return Array.isArray(value) ? (value as object[]) : [];
+  };
+  const metrics = metricsFromV1(listed(metricsKey), "target") as Metric[];
+  const current = metricsFromV1(listed(currentKey), "current") as Metric[];
   const conditions = parse(annotations[conditionsKey]);
-  const behavior = parse(annotations[behaviorKey]);
+  const behavior = behaviorFromV1(parse(annotations[behaviorKey]));
   for (const key of [metricsKey, currentKey, conditionsKey, behaviorKey])
     delete annotations[key];
   if (typeof targetCPUUtilizationPercentage === "number") {
     const averageUtilization = targetCPUUtilizationPercentage;
-    metrics.unshift({
+    metrics.push({
       type: "Resource",
       resource: {
         name: "cpu",
@@ -53,8 +63,11 @@ export function hpaFromV1(object: AnyObject): AnyObject {
       },
     });
   }
-  if (typeof currentCPUUtilizationPercentage === "number") {
-    current.unshift({
+  if (
+    typeof currentCPUUtilizationPercentage === "number" &&
+    !current.some(isCpu)
+  ) {
+    current.push({
       type: "Resource",
       resource: {
         name: "cpu",
@@ -101,15 +114,16 @@ export function hpaToV1(object: AnyObject): AnyObject {
     (metric) => isCpu(metric) && metric.resource?.current?.averageUtilization,
   );
   const others = metrics.filter((metric) => metric !== cpu);
-  const otherCurrent = (currentMetrics ?? []).filter(
-    (metric) => metric !== currentCpu,
-  );
-  if (others.length > 0) annotations[metricsKey] = JSON.stringify(others);
-  if (otherCurrent.length > 0)
-    annotations[currentKey] = JSON.stringify(otherCurrent);
+  if (others.length > 0)
+    annotations[metricsKey] = JSON.stringify(metricsToV1(others, "target"));
+  if (currentMetrics.length > 0)
+    annotations[currentKey] = JSON.stringify(
+      metricsToV1(currentMetrics, "current"),
+    );
   if (Array.isArray(conditions) && conditions.length > 0)
     annotations[conditionsKey] = JSON.stringify(conditions);
-  if (behavior) annotations[behaviorKey] = JSON.stringify(behavior);
+  if (behavior)
+    annotations[behaviorKey] = JSON.stringify(behaviorToV1(behavior as Plain));
   const target = cpu?.resource?.target?.averageUtilization;
   const current = currentCpu?.resource?.current?.averageUtilization;
   return {

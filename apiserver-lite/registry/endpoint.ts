@@ -4,11 +4,12 @@ import { applyDefaults } from "../../api/defaults.ts";
 import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import type { ResourceInfo } from "../../api/catalogue.ts";
 import { parseApiVersion } from "../../api/object.ts";
-import type { ObjectSchema } from "../../api/schema.ts";
+import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import type { CachedResource } from "../cache/watch-cache.ts";
 import type { Fields } from "../cache/cache-entry.ts";
 import type { ResourceCache } from "../cache/resource-cache.ts";
 import type { PartStrategy, ResourceStrategy } from "./strategy.ts";
+import { upgradeLegacy } from "./legacy-versions.ts";
 import { convertObject } from "./conversion.ts";
 import type { ValueCodec } from "./value-codec.ts";
 
@@ -36,15 +37,38 @@ export class StoredKind implements CachedResource {
   /** What other servers wrote may be older than a default. */
   decode(value: Uint8Array): AnyObject {
     let object = this.codec.decode(value);
-    object.kind = this.kind;
     const { foreign } = this.codec;
-    if (foreign) this.#setDefaults(object);
+    if (foreign) this.#checkKind(object);
+    object.kind = this.kind;
+    if (foreign) {
+      upgradeLegacy(object);
+      this.#setDefaults(object);
+    }
     if (object.apiVersion !== this.apiVersion) {
       object = convertObject(object, this.apiVersion);
       if (foreign) this.#setDefaults(object);
     }
     if (foreign) this.strategy.setDefaults?.(object);
     return object;
+  }
+
+  /** What lies under the wrong key is not taken for an object of this kind. */
+  #checkKind({ kind = "", apiVersion = "" }: AnyObject): void {
+    const { group, version } = parseApiVersion(apiVersion);
+    if (!schemaFor(group, version, kind) && this.#isTyped())
+      throw new TypeError(
+        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
+      );
+    if (kind !== this.kind)
+      throw new TypeError(
+        `converting (${version}.${kind}) to (${this.kind}): unknown conversion`,
+      );
+  }
+
+  /** Not a custom resource. */
+  #isTyped(): boolean {
+    const { group, version } = parseApiVersion(this.apiVersion);
+    return schemaFor(group, version, this.kind) !== undefined;
   }
 
   #setDefaults(object: AnyObject): void {

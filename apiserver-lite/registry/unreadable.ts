@@ -1,5 +1,5 @@
-// Stored values that are no objects: reads answer 500 with the reference's texts, and a delete that says so, behind its
-// gate, removes them without looking at finalizers or preconditions.
+// Stored values that are no objects: reads answer 500 with the reference's texts, which tell more behind the gate, and a
+// delete that says so, behind the same gate, removes them without looking at finalizers or preconditions.
 import { ApiError, errors } from "../../api/errors.ts";
 import { fieldErrors } from "../../api/field-errors.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
@@ -22,7 +22,11 @@ export function missing(call: Call): ApiError {
   const { stored, info } = call.endpoint;
   const found = stored && unreadableOf(call, stored);
   return found
-    ? corrupt(stored.storeKey(stored.keyOf(call.namespace, call.name)), found)
+    ? corrupt(
+        call,
+        stored.storeKey(stored.keyOf(call.namespace, call.name)),
+        found,
+      )
     : errors.notFound(info, call.name);
 }
 
@@ -30,12 +34,33 @@ function unreadableOf(call: Call, kind: StoredKind): Unreadable | undefined {
   return kind.cache.unreadable.get(kind.keyOf(call.namespace, call.name));
 }
 
-function corruptText(key: string, { reason }: Unreadable): string {
-  return `StorageError: corrupt object, Code: 7, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${reason}`;
+/** What the decoder says, without the words requests are refused with. */
+function reasonOf({ reason }: Unreadable): string {
+  const unrecognized =
+    /^the object provided is unrecognized \(must be of type [^)]*\): (?:couldn't get version\/kind; )?(?:json parse error: )?(.*?)(?: \(.*\))?$/s.exec(
+      reason,
+    );
+  return (
+    unrecognized?.[1] ??
+    reason.replace(/^.*? cannot be handled as an? [^:]+: /, "")
+  );
 }
 
-function corrupt(key: string, found: Unreadable): ApiError {
-  return new ApiError({ code: 500, message: corruptText(key, found) });
+function corruptText(key: string, found: Unreadable): string {
+  const relative = key.replace(/^\/registry/, "");
+  return `StorageError: corrupt object, Code: 7, Key: ${relative}, ResourceVersion: 0, AdditionalErrorMsg: object not decodable revision=${found.revision}: ${reasonOf(found)}`;
+}
+
+function corrupt(call: Call, key: string, found: Unreadable): ApiError {
+  if (!call.registry.gate(unsafeDeleteGate))
+    return new ApiError({ code: 500, message: reasonOf(found) });
+  const message = corruptText(key, found);
+  return new ApiError({
+    code: 500,
+    reason: "InternalError",
+    message: `Internal error occurred: ${message}`,
+    details: { causes: [{ message }] },
+  });
 }
 
 /** Throws ApiError 500 when the selected range holds something that can't be read. */
@@ -50,6 +75,10 @@ export function refuseUnreadable(
     ([key]) => key >= from && (to === "" || key < to),
   );
   if (found.length === 0) return;
+  if (!call.registry.gate(unsafeDeleteGate)) {
+    found.sort(([a], [b]) => (a < b ? -1 : 1));
+    throw corrupt(call, kind.storeKey(found[0]![0]), found[0]![1]);
+  }
   const { group, resource } = call.endpoint.info;
   const qualified = group ? `${resource}.${group}` : resource;
   throw new ApiError({

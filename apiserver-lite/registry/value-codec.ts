@@ -30,18 +30,17 @@ const lenient: DecodeOptions = { fieldValidation: "Ignore" };
 /** Values of the local engines: what this program wrote is taken as it is. */
 export const jsonValueCodec: ValueCodec = {
   foreign: false,
-  decode: (value) =>
-    value[0] === BRACE
-      ? checked(
-          JSON.parse(
-            Buffer.from(
-              value.buffer,
-              value.byteOffset,
-              value.byteLength,
-            ).toString("utf8"),
-          ),
-        )
-      : decodeValue(value),
+  decode(value) {
+    if (value[0] !== BRACE) return decodeValue(value);
+    const { buffer, byteOffset, byteLength } = value;
+    const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
+    try {
+      return checked(JSON.parse(text));
+    } catch {
+      // For the words that say what is wrong.
+      return decodeValue(value);
+    }
+  },
   encode: (_object, json) => json,
 };
 

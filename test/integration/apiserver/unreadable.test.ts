@@ -51,7 +51,7 @@ describe.each(["start", "later"] as const)("damaged at %s", (damagedAt) => {
     const got = await call("GET", `${configMaps}/bad`);
     expect(got.status).toBe(500);
     expect(got.body.message).toMatch(
-      `StorageError: corrupt object, Code: 7, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: `,
+      /^Internal error occurred: StorageError: corrupt object, Code: 7, Key: \/configmaps\/default\/bad, ResourceVersion: 0, AdditionalErrorMsg: object not decodable revision=\d+: unexpected end of JSON input$/,
     );
     const listed = await call("GET", configMaps);
     expect(listed.status).toBe(500);
@@ -87,6 +87,15 @@ describe.each(["start", "later"] as const)("damaged at %s", (damagedAt) => {
 
 it("is not removed without the gate", async () => {
   const { call, store } = await start({});
+  for (const path of [`${configMaps}/bad`, configMaps])
+    expect((await call("GET", path)).body).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: "unexpected end of JSON input",
+      code: 500,
+    });
   expect((await call("DELETE", `${configMaps}/bad${force}`)).status).toBe(500);
   expect(await store.get(key)).toBeDefined();
 });
