@@ -11,6 +11,7 @@ import { coreServices } from "./scenarios/core-services.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { jobs } from "./scenarios/jobs.ts";
+import { encodings } from "./scenarios/encodings.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
@@ -34,6 +35,7 @@ export const scenarios: readonly Scenario[] = [
   coreServices,
   deletion,
   discovery,
+  encodings,
   jobs,
   jsonPatch,
   mergePatch,
