@@ -255,11 +255,11 @@ class Server implements ApiServer {
       exchange: Exchange,
       asked: Asked,
       object: object,
-      as?: FormatName,
+      how: { format?: FormatName; cbor?: false } = {},
     ): void => {
-      const negotiated = as
-        ? { ...jsonAnswer, format: as }
-        : negotiator.negotiate(exchange.headers.accept, plainly);
+      const negotiated = how.format
+        ? { ...jsonAnswer, format: how.format }
+        : negotiator.negotiate(exchange.headers.accept, { ...plainly, ...how });
       const format = formatNamed(negotiated.format, formats);
       const pretty = negotiated.pretty || wantsPretty(exchange, asked.query);
       const { headers } = asked;

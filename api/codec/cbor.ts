@@ -1,12 +1,20 @@
 // CBOR bodies (feature gate CBORServingAndStorage): one self-described item a body, a sequence of items for watches.
-// Encoded with text strings and definite lengths, map keys in CBOR's bytewise order. Read: text and byte strings alike
-// (the reference writes every string as a byte string, keys included, which is why no library is used here), byte
-// strings marked for base64 become base64 text, indefinite lengths are taken. Lengths are checked before anything is
-// made; tags that could build cycles or host objects are refused.
+// Encoded as by the reference: every string is a byte string, keys included (which is why no library is used here),
+// fields of bytes are byte strings marked for base64, numbers take their shortest form, lengths are definite. The
+// reference gives the keys of a map in any order; here kind and apiVersion come first, so that lists can leave them out of
+// their items, then the others in CBOR's bytewise order. Read: text and byte strings alike, byte strings marked for base64
+// become base64 text, indefinite lengths are taken. Lengths are checked before anything is made; tags that could build
+// cycles or host objects are refused.
 import { isUtf8 } from "node:buffer";
-import { errors } from "../errors.ts";
-import type { ObjectSchema } from "../schema.ts";
-import { conformObject, type DecodeOptions, type Decoded } from "./json.ts";
+import { errors, type ApiError } from "../errors.ts";
+import { parseApiVersion } from "../object.ts";
+import { schemaFor, type ObjectSchema, type TypeSchema } from "../schema.ts";
+import {
+  conformObject,
+  unrecognised,
+  type DecodeOptions,
+  type Decoded,
+} from "./json.ts";
 import { joinPath, setOwn } from "./json-text.ts";
 
 export const CBOR_MEDIA_TYPE = "application/cbor";
@@ -20,8 +28,17 @@ const TWO_TO_32 = 2 ** 32;
 export function encodeCbor(value: unknown): Buffer {
   const out = new Output();
   out.raw(SELF_DESCRIBED);
-  writeItem(out, value);
+  writeItem(out, value, schemaOf(value));
   return out.take();
+}
+
+/** Says which fields are bytes; undefined for what has no schema. */
+function schemaOf(value: unknown): TypeSchema | undefined {
+  const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;
+  if (typeof apiVersion !== "string" || typeof kind !== "string")
+    return undefined;
+  const { group, version } = parseApiVersion(apiVersion);
+  return schemaFor(group, version, kind);
 }
 
 /** A watch event of a sequence; `object` was made by encodeCbor. */
@@ -32,11 +49,11 @@ export function encodeCborEvent(type: string, object: Uint8Array): Buffer {
   writeItem(out, "type");
   writeItem(out, type);
   writeItem(out, "object");
-  out.raw(cborBody(object));
+  out.raw(object);
   return out.take();
 }
 
-/** A list around items that encodeCbor made, in parts, without copying the items. */
+/** A list around items that encodeCbor made, in parts, without copying the items. Items leave out what they are. */
 export function cborListParts(
   apiVersion: string,
   listKind: string,
@@ -46,18 +63,36 @@ export function cborListParts(
   const out = new Output();
   out.raw(SELF_DESCRIBED);
   out.head(5, 4);
-  for (const [key, value] of Object.entries({ kind: listKind })) {
-    writeItem(out, key);
-    writeItem(out, value);
-  }
+  for (const text of ["kind", listKind, "apiVersion", apiVersion, "metadata"])
+    writeItem(out, text);
+  writeItem(out, metadata);
   writeItem(out, "items");
   out.head(4, items.length);
-  const head = out.take();
-  for (const [key, value] of Object.entries({ metadata, apiVersion })) {
-    writeItem(out, key);
-    writeItem(out, value);
-  }
-  return [head, ...items.map(cborBody), out.take()];
+  const parts: Uint8Array[] = [out.take()];
+  for (const text of [
+    "kind",
+    listKind.replace(/List$/, ""),
+    "apiVersion",
+    apiVersion,
+  ])
+    writeItem(out, text);
+  const typeMeta = out.take();
+  for (const item of items) parts.push(...listItem(item, typeMeta));
+  return parts;
+}
+
+/** The item without its tag, and without `typeMeta` where it begins with that. */
+function listItem(item: Uint8Array, typeMeta: Buffer): Uint8Array[] {
+  const body = cborBody(item);
+  const fields = body[0]! - 0xa0;
+  const rest = body.subarray(1);
+  if (
+    fields < 2 ||
+    fields >= 24 ||
+    typeMeta.compare(rest, 0, Math.min(typeMeta.length, rest.length)) !== 0
+  )
+    return [body];
+  return [Buffer.from([0xa0 + fields - 2]), rest.subarray(typeMeta.length)];
 }
 
 /** An item without the self-described tag. */
@@ -115,17 +150,35 @@ class Output {
     );
   }
 
+  /** In the shortest form that is exact. */
   double(value: number): void {
     this.#room(9);
-    this.#buffer[this.#used++] = 0xfb;
-    this.#used = this.#buffer.writeDoubleBE(value, this.#used);
+    const bits = halfBits(value);
+    if (bits !== undefined) {
+      this.#buffer[this.#used++] = 0xf9;
+      this.#used = this.#buffer.writeUInt16BE(bits, this.#used);
+    } else if (Math.fround(value) === value) {
+      this.#buffer[this.#used++] = 0xfa;
+      this.#used = this.#buffer.writeFloatBE(value, this.#used);
+    } else {
+      this.#buffer[this.#used++] = 0xfb;
+      this.#used = this.#buffer.writeDoubleBE(value, this.#used);
+    }
   }
 
   text(value: string): void {
     const length = Buffer.byteLength(value);
-    this.head(3, length);
+    this.head(2, length);
     this.#room(length);
     this.#used += this.#buffer.write(value, this.#used);
+  }
+
+  /** Bytes that JSON shows as base64. */
+  base64(value: string): void {
+    const bytes = Buffer.from(value, "base64");
+    this.byte(0xd6);
+    this.head(2, bytes.length);
+    this.raw(bytes);
   }
 
   raw(bytes: Uint8Array): void {
@@ -141,10 +194,10 @@ class Output {
   }
 }
 
-function writeItem(out: Output, value: unknown): void {
+function writeItem(out: Output, value: unknown, schema?: TypeSchema): void {
   switch (typeof value) {
     case "string":
-      return out.text(value);
+      return schema?.type === "bytes" ? out.base64(value) : out.text(value);
     case "boolean":
       return out.byte(value ? 0xf5 : 0xf4);
     case "number":
@@ -160,20 +213,51 @@ function writeItem(out: Output, value: unknown): void {
   if (value === null) return out.byte(0xf6);
   if (Array.isArray(value)) {
     out.head(4, value.length);
-    for (const item of value) writeItem(out, item);
+    const items = schema?.type === "list" ? schema.items : undefined;
+    for (const item of value) writeItem(out, item, items);
     return;
   }
   const map = value as Record<string, unknown>;
   const keys = Object.keys(map).filter((key) => map[key] !== undefined);
   // Shorter keys first, then by their characters: the bytewise order of the encoded keys.
   keys.sort(
-    (a, b) => Buffer.byteLength(a) - Buffer.byteLength(b) || (a < b ? -1 : 1),
+    (a, b) =>
+      rank(a) - rank(b) ||
+      Buffer.byteLength(a) - Buffer.byteLength(b) ||
+      (a < b ? -1 : 1),
   );
   out.head(5, keys.length);
   for (const key of keys) {
     out.text(key);
-    writeItem(out, map[key]);
+    writeItem(out, map[key], fieldSchema(schema, key));
   }
+}
+
+function rank(key: string): number {
+  return key === "kind" ? 0 : key === "apiVersion" ? 1 : 2;
+}
+
+function fieldSchema(
+  schema: TypeSchema | undefined,
+  key: string,
+): TypeSchema | undefined {
+  if (schema?.type === "object") return schema.fields.get(key)?.schema;
+  return schema?.type === "map" ? schema.values : undefined;
+}
+
+/** The bits of a half-precision number that is exactly this one. */
+function halfBits(value: number): number | undefined {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (size === 0) return sign;
+  const exponent = Math.max(Math.floor(Math.log2(size)), -14);
+  if (exponent > 15) return undefined;
+  const fraction = (size / 2 ** exponent) * 1024;
+  if (!Number.isInteger(fraction)) return undefined;
+  const normal = fraction >= 1024;
+  return (
+    sign | (normal ? ((exponent + 15) << 10) | (fraction - 1024) : fraction)
+  );
 }
 
 export class CborError extends Error {}
@@ -186,10 +270,23 @@ export function decodeCbor(
   schema?: ObjectSchema,
   options: DecodeOptions = {},
 ): Decoded {
-  const { value, duplicates } = parseCbor(bytes);
+  const wanted = schema?.shortName ?? "unstructured object";
+  const refuse = (why: string): ApiError =>
+    unrecognised(
+      wanted,
+      `unable to determine group/version/kind: ${why}`,
+      bytes,
+    );
+  let parsed: ReturnType<typeof parseItem>;
+  try {
+    parsed = parseItem(bytes);
+  } catch (error) {
+    throw error instanceof CborError ? refuse(wordsOf(error)) : error;
+  }
+  const { value, duplicates } = parsed;
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw errors.badRequest(
-      "the object provided is unrecognized: a CBOR map is expected",
+    throw refuse(
+      `cbor: cannot unmarshal ${major(bytes)} into Go value of type v1.TypeMeta`,
     );
   const object = value as Record<string, unknown>;
   const problems =
@@ -210,14 +307,40 @@ export function parseCbor(bytes: Uint8Array): {
   duplicates: string[];
 } {
   try {
-    const input = new Input(bytes);
-    const value = input.item("");
-    if (input.at < bytes.length)
-      throw new CborError(`${bytes.length - input.at} bytes follow the item`);
-    return { value, duplicates: input.duplicates };
+    return parseItem(bytes);
   } catch (error) {
     throw badRequest(error);
   }
+}
+
+function parseItem(bytes: Uint8Array): {
+  value: unknown;
+  duplicates: string[];
+} {
+  const input = new Input(bytes);
+  const value = input.item("");
+  if (input.at < bytes.length)
+    throw new CborError(`${bytes.length - input.at} bytes follow the item`);
+  return { value, duplicates: input.duplicates };
+}
+
+function wordsOf(error: CborError): string {
+  return error instanceof CborEnd ? error.message : `cbor: ${error.message}`;
+}
+
+/** What the reference calls the type of an item. */
+function major(bytes: Uint8Array): string {
+  const names = [
+    "positive integer",
+    "negative integer",
+    "byte string",
+    "UTF-8 text string",
+    "array",
+    "map",
+    "tag",
+    "primitives",
+  ];
+  return names[cborBody(bytes)[0]! >> 5]!;
 }
 
 function badRequest(error: unknown): unknown {

@@ -30,7 +30,7 @@ export interface DiscoveryOptions {
     exchange: Exchange,
     asked: Asked,
     object: object,
-    format?: FormatName,
+    how?: { format?: FormatName; cbor?: false },
   ) => void;
 }
 
@@ -49,6 +49,9 @@ const mediaTypes = {
   yaml: "application/yaml",
   protobuf: "application/vnd.kubernetes.protobuf",
 } as const;
+
+/** The aggregator's answers do not come in CBOR. */
+const noCbor = { cbor: false } as const;
 
 export class Discovery {
   readonly #aggregated = new Map<string, Aggregated>();
@@ -100,18 +103,28 @@ export class Discovery {
     if (wanted) return this.#sendAggregated(exchange, asked, core, wanted);
     const { send, serverAddress } = this.options;
     if (core)
-      return send(exchange, asked, {
-        kind: "APIVersions",
-        versions: ["v1"],
-        serverAddressByClientCIDRs: [
-          { clientCIDR: "0.0.0.0/0", serverAddress: serverAddress() },
-        ],
-      });
-    send(exchange, asked, {
-      kind: "APIGroupList",
-      apiVersion: "v1",
-      groups: this.#groups().map(groupObject),
-    });
+      return send(
+        exchange,
+        asked,
+        {
+          kind: "APIVersions",
+          versions: ["v1"],
+          serverAddressByClientCIDRs: [
+            { clientCIDR: "0.0.0.0/0", serverAddress: serverAddress() },
+          ],
+        },
+        noCbor,
+      );
+    send(
+      exchange,
+      asked,
+      {
+        kind: "APIGroupList",
+        apiVersion: "v1",
+        groups: this.#groups().map(groupObject),
+      },
+      noCbor,
+    );
   }
 
   #below(exchange: Exchange, asked: Asked, core: boolean): void {
@@ -127,11 +140,16 @@ export class Discovery {
     const found = this.#groups().find((one) => one.name === group);
     if (!found) throw pageNotFound();
     if (parts.length === 2) {
-      return send(exchange, asked, {
-        kind: "APIGroup",
-        apiVersion: "v1",
-        ...groupObject(found),
-      });
+      return send(
+        exchange,
+        asked,
+        {
+          kind: "APIGroup",
+          apiVersion: "v1",
+          ...groupObject(found),
+        },
+        noCbor,
+      );
     }
     if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!))
       throw pathNotFound();
@@ -219,7 +237,7 @@ export class Discovery {
       return exchange.respond(304, asked.headers);
     asked.headers["content-type"] =
       `${mediaTypes[format]};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-    this.options.send(exchange, asked, known.object, format);
+    this.options.send(exchange, asked, known.object, { format });
   }
 
   #aggregate(core: boolean, version: string): object {
