@@ -262,14 +262,9 @@ export function pathSegmentProblems(text: string, prefix = false): string[] {
   return problems;
 }
 
-/** `example.com/name`: a domain and a path. */
-export function domainPrefixedPathProblems(text: string): string[] {
-  const slash = text.indexOf("/");
-  const [domain, rest] = [text.slice(0, slash), text.slice(slash + 1)];
-  if (slash <= 0 || rest === "")
-    return ['must be a domain-prefixed path (such as "acme.io/foo")'];
+/** What follows the domain of `example.com/name`. */
+export function domainPathProblems(rest: string): string[] {
   return [
-    ...dnsSubdomainProblems(domain),
     ...(/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(rest)
       ? []
       : [

@@ -354,15 +354,22 @@ class Conforming {
 
   #time(value: unknown, micro: boolean): string | undefined {
     if (typeof value !== "string") this.#mismatch(value, "string");
-    const text = normaliseTime(value, micro);
-    if (text === undefined) {
-      const layout = micro
-        ? "2006-01-02T15:04:05.000000Z07:00"
-        : "2006-01-02T15:04:05Z07:00";
-      throw new TypeMismatch(
-        `parsing time ${JSON.stringify(value)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(value)} as "2006"`,
-      );
+    const layout = `2006-01-02T15:04:05${micro ? ".000000" : ""}Z07:00`;
+    const parts = micro ? microTimeParts : timeParts;
+    let rest = value;
+    for (const [shown, part] of parts) {
+      const found = part.exec(rest);
+      if (!found)
+        throw new TypeMismatch(
+          `parsing time ${JSON.stringify(value)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(shown)}`,
+        );
+      rest = rest.slice(found[0].length);
     }
+    const text = rest === "" ? normaliseTime(value, micro) : undefined;
+    if (text === undefined)
+      throw new TypeMismatch(
+        `parsing time ${JSON.stringify(value)}${rest === "" ? ": day out of range" : `: extra text: ${JSON.stringify(rest)}`}`,
+      );
     return text;
   }
 
@@ -478,6 +485,28 @@ const SHORT_QUANTITY = /^(?:0|[1-9][0-9]{0,2}(?:m|k|[KMGT]i|[MGT])?)$/;
 export function normaliseQuantity(text: string): string {
   return SHORT_QUANTITY.test(text) ? text : canonicalQuantity(text);
 }
+
+/** What a time is read by, part by part, each with its place in the reference's layout. */
+const timeParts: readonly (readonly [shown: string, part: RegExp])[] = [
+  ["2006", /^\d{4}/],
+  ["-", /^-/],
+  ["01", /^\d\d/],
+  ["-", /^-/],
+  ["02", /^\d\d/],
+  ["T", /^T/],
+  ["15", /^\d\d?/],
+  [":", /^:/],
+  ["04", /^\d\d/],
+  [":", /^:/],
+  ["05", /^\d\d([.,]\d+)?/],
+  ["Z07:00", /^(Z|[+-]\d\d:\d\d)/],
+];
+/** Exactly six digits of a second. */
+const microTimeParts = timeParts.flatMap((part) =>
+  part[0] === "05"
+    ? [["05", /^\d\d/] as const, [".000000", /^\.\d{6}/] as const]
+    : [part],
+);
 
 /** RFC 3339 in UTC, whole seconds (or six digits for micro times); undefined for anything else. */
 export function normaliseTime(

@@ -90,7 +90,9 @@ async function createOnce(
   setDefaults(call, object);
   if (endpoint.hasStatus && strategy.status === undefined)
     delete object["status"];
-  if (strategy.countsGeneration !== false) object.metadata.generation = 1;
+  const { countsGeneration = true } = strategy;
+  if (countsGeneration === true || countsGeneration === "created")
+    object.metadata.generation = 1;
   const assigned = unassigned(call, object);
   let prepared: AnyObject | undefined;
   try {

@@ -63,6 +63,8 @@ export async function remove(
     );
     await admit(call, attributes);
     await validateAdmission(call, attributes);
+    const refused = strategy.refuseDeletion?.(live.raw);
+    if (refused) throw errors.forbidden(info, call.name, refused);
     const marked = mark(call, options, live);
     if (marked === "unchanged") return { entry: live, gone: false };
     if (marked === "remove") {

@@ -71,6 +71,8 @@ export interface ResourceStrategy {
   ): Iterable<string>;
   /** What to warn of when an object is deleted by somebody who does not say what becomes of its dependents. */
   readonly orphanWarning?: string;
+  /** Why an object may never be deleted, or undefined. */
+  refuseDeletion?(object: Readonly<AnyObject>): string | undefined;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
   /**
@@ -115,10 +117,13 @@ export interface ResourceStrategy {
   readonly status?: PartStrategy;
   /** Further subresources that are the object itself, of which they write a part (approval); read and patched as it is. */
   readonly parts?: Readonly<Record<string, PartStrategy>>;
-  /** Keeps metadata.generation: bumped when this part changes. Default: everything but metadata and status. */
-  readonly countsGeneration?: boolean;
-  /** Another annotation is a new generation too. */
-  readonly countsAnnotations?: boolean;
+  /**
+   * metadata.generation: 1 at first, one more when anything but metadata and status changes. "created": it stays 1;
+   * "changed": there is none before the first change. Default: true.
+   */
+  readonly countsGeneration?: boolean | "created" | "changed";
+  /** What of metadata makes a new generation too. */
+  readonly countsMetadata?: "annotations" | "labels";
   /** One row of the table in the order of facts' columns; dates and ages are made by `formatAge` of printing/. */
   printRow?(
     object: Readonly<AnyObject>,

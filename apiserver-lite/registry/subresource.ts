@@ -1,6 +1,6 @@
 // Subresources with their own code (scale, binding, eviction, token, finalize …): the strategy's handler, with guarded
 // access to the parent. A PATCH reads through the handler, patches, and updates through it.
-import { errors, isConflict } from "../../api/errors.ts";
+import { errors, isConflict, isNotFound } from "../../api/errors.ts";
 import {
   parseApiVersion,
   type AnyObject,
@@ -45,6 +45,17 @@ export function runSubresource(
   );
 }
 
+/** What a patch finds missing is the object, whatever a read says. */
+async function readForPatch(call: Call): Promise<AnyObject> {
+  try {
+    return await runSubresource(call, "get", undefined);
+  } catch (error) {
+    throw isNotFound(error)
+      ? errors.notFound(call.endpoint.info, call.name)
+      : error;
+  }
+}
+
 export async function patchSubresource(
   call: Call,
   type: PatchType,
@@ -58,7 +69,7 @@ export async function patchSubresource(
   await contextOf(call).parent();
   let patch: PatchText | undefined;
   for (let attempt = 1; ; attempt++) {
-    const current = await runSubresource(call, "get", undefined);
+    const current = await readForPatch(call);
     patch ??= read();
     const changed = patched(call, type, patch, current);
     const seen = current.metadata?.resourceVersion;

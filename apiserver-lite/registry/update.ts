@@ -316,13 +316,16 @@ function countGeneration(
   object: AnyObject,
   old: Readonly<AnyObject>,
 ): void {
-  const { countsGeneration, countsAnnotations } = call.endpoint.strategy;
-  if (countsGeneration === false || call.subresource === "status") return;
-  const { annotations = {} } = object.metadata;
+  const { countsGeneration = true, countsMetadata } = call.endpoint.strategy;
+  if (countsGeneration === false || countsGeneration === "created") return;
+  if (call.subresource === "status") return;
   if (
     !sameSpec(object, old) ||
-    (countsAnnotations === true &&
-      !equalJson(annotations, old.metadata.annotations ?? {}))
+    (countsMetadata !== undefined &&
+      !equalJson(
+        object.metadata[countsMetadata] ?? {},
+        old.metadata[countsMetadata] ?? {},
+      ))
   )
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }

@@ -3,8 +3,11 @@ import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
 import type { FieldError } from "../../api/errors.ts";
 import { asGo } from "../../api/go-syntax.ts";
 import {
+  dnsSubdomainProblems,
+  domainPathProblems,
   labelKeyProblems,
   labelValueProblems,
+  pathSegmentProblems,
   percentProblems,
 } from "../../api/names.ts";
 import { parseQuantity, QuantityError } from "../../api/quantity.ts";
@@ -155,6 +158,57 @@ export function labelSelector(
     }
   }
   return problems;
+}
+
+/** `example.com/name`: a domain and a path. */
+export function domainPrefixedPath(field: string, text: string): Problems {
+  const slash = text.indexOf("/");
+  const [domain, rest] = [text.slice(0, slash), text.slice(slash + 1)];
+  if (slash <= 0 || rest === "")
+    return [
+      fieldErrors.invalid(
+        field,
+        text,
+        'must be a domain-prefixed path (such as "acme.io/foo")',
+      ),
+    ];
+  return [
+    ...invalidEach(field, domain, dnsSubdomainProblems(domain)),
+    ...invalidEach(field, rest, domainPathProblems(rest)),
+  ];
+}
+
+/** An optional group, a kind and a name. */
+export function objectReference(
+  field: string,
+  { apiGroup, kind, name }: { apiGroup?: string; kind?: string; name?: string },
+): Problems {
+  const segment = (part: string, value: string | undefined): Problems =>
+    value
+      ? invalidEach(`${field}.${part}`, value, pathSegmentProblems(value))
+      : [fieldErrors.required(`${field}.${part}`, `${part} is required`)];
+  return [
+    ...(apiGroup
+      ? invalidEach(
+          `${field}.apiGroup`,
+          apiGroup,
+          dnsSubdomainProblems(apiGroup),
+        )
+      : []),
+    ...segment("kind", kind),
+    ...segment("name", name),
+  ];
+}
+
+/** Like `oneOf`, for a value that was defaulted: an empty one is as wrong as any. */
+export function exactlyOneOf(
+  field: string,
+  value: string | null | undefined,
+  supported: readonly string[],
+): Problems {
+  return supported.includes(value ?? "")
+    ? []
+    : [fieldErrors.notSupported(field, value ?? "", supported)];
 }
 
 /** The conditions that many kinds have in common. */

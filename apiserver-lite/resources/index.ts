@@ -52,6 +52,7 @@ import { priorityClassStrategy } from "./scheduling/priority-class.ts";
 import {
   csiDriverStrategy,
   csiNodeStrategy,
+  csiStorageCapacityStrategy,
   volumeAttachmentStrategy,
   volumeAttributesClassStrategy,
 } from "./storage/csi.ts";
@@ -138,6 +139,7 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ["scheduling.k8s.io/priorityclasses", priorityClassStrategy],
   ["storage.k8s.io/csidrivers", csiDriverStrategy],
   ["storage.k8s.io/csinodes", csiNodeStrategy],
+  ["storage.k8s.io/csistoragecapacities", csiStorageCapacityStrategy],
   ["storage.k8s.io/storageclasses", storageClassStrategy],
   ["storage.k8s.io/volumeattachments", volumeAttachmentStrategy],
   ["storage.k8s.io/volumeattributesclasses", volumeAttributesClassStrategy],

@@ -52,7 +52,10 @@ function leaves(
 
 /** What of `body` is not in `base`, by path; null for what is gone. */
 export function unlike(body: Json, base: Json): Record<string, unknown> {
-  const [now, was] = [leaves(body, "", {}), leaves(base, "", {})];
+  const [now, was] = [
+    leaves(withoutEmpty(body), "", {}),
+    leaves(withoutEmpty(base), "", {}),
+  ];
   const result: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(now))
     if (!(path in was) || JSON.stringify(was[path]) !== JSON.stringify(value))
@@ -83,12 +86,26 @@ export function brief(body: Json): unknown {
 
 function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value === "string") return value.replace(uids, "<uid>");
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(
     Object.entries(value as Record<string, Json>)
       .filter(([, each]) => each !== null)
       .map(([key, each]) => [key, withoutNulls(each)]),
+  );
+}
+
+/** Also without empty lists, which Orbit does not tell from null. */
+function withoutEmpty(value: Json): Json {
+  if (Array.isArray(value))
+    return value.length > 0 ? value.map(withoutEmpty) : null;
+  if (value === null || typeof value !== "object") return value;
+  return withoutNulls(
+    Object.fromEntries(
+      Object.entries(value as Record<string, Json>).map(([key, each]) => [
+        key,
+        withoutEmpty(each),
+      ]),
+    ),
   );
 }
 
@@ -109,7 +126,11 @@ const label = (title: string, changes: Changes): string => {
   const text = JSON.stringify(changes, (_, value: unknown) =>
     value === undefined ? "<none>" : value,
   );
-  return `${title} ${text.length > 160 ? `${text.slice(0, 150)}… ${text.length}` : text}`;
+  if (text.length <= 160) return `${title} ${text}`;
+  let sum = 0;
+  for (const character of text)
+    sum = (sum * 31 + character.codePointAt(0)!) % 1e6;
+  return `${title} ${text.slice(0, 60)}…${text.slice(-80)} ${sum}`;
 };
 
 /** Creates `base` with each of the changes. */

@@ -15,10 +15,13 @@ import { encodings } from "./scenarios/encodings.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
+import { networkingKinds } from "./scenarios/networking-kinds.ts";
 import { paging } from "./scenarios/paging.ts";
 import { paths } from "./scenarios/paths.ts";
 import { readVersions } from "./scenarios/read-versions.ts";
 import { selectors } from "./scenarios/selectors.ts";
+import { smallKinds } from "./scenarios/small-kinds.ts";
+import { storageKinds } from "./scenarios/storage-kinds.ts";
 import { strategicPatch } from "./scenarios/strategic-patch.ts";
 import { tables } from "./scenarios/tables.ts";
 import { watching } from "./scenarios/watching.ts";
@@ -40,10 +43,13 @@ export const scenarios: readonly Scenario[] = [
   jsonPatch,
   mergePatch,
   negotiation,
+  networkingKinds,
   paging,
   paths,
   readVersions,
   selectors,
+  smallKinds,
+  storageKinds,
   strategicPatch,
   tables,
   watching,

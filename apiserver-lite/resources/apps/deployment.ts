@@ -107,7 +107,7 @@ const validateStatus = (status: DeploymentStatus | undefined): FieldError[] =>
   );
 
 export const deploymentStrategy: ResourceStrategy = {
-  countsAnnotations: true,
+  countsMetadata: "annotations",
   warnings: podNameWarnings,
   prepareForCreate(object) {
     asDeployment(object).status = {};

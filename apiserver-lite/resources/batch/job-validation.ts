@@ -2,16 +2,13 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
-import {
-  domainPrefixedPathProblems,
-  qualifiedNameProblems,
-} from "../../../api/names.ts";
+import { qualifiedNameProblems } from "../../../api/names.ts";
 import type {
   JobSpec,
   PodFailurePolicyRule,
 } from "../../../api/types/batch-v1.ts";
 import { validatePodTemplate } from "../core/pod-spec-validation.ts";
-import { nonNegative, oneOf } from "../field-checks.ts";
+import { domainPrefixedPath, nonNegative, oneOf } from "../field-checks.ts";
 import { countIndexes, IndexError, parseIndexes } from "./job-indexes.ts";
 
 const maxManagedByBytes = 63;
@@ -67,7 +64,7 @@ export function validateJobSpec(field: string, spec: JobSpec): FieldError[] {
 
 function validateManagedBy(field: string, name: string): FieldError[] {
   return [
-    ...invalidEach(field, name, domainPrefixedPathProblems(name)),
+    ...domainPrefixedPath(field, name),
     ...(Buffer.byteLength(name) > maxManagedByBytes
       ? [fieldErrors.tooLong(field, maxManagedByBytes)]
       : []),

@@ -8,10 +8,19 @@ import { nonNegative, positive } from "../field-checks.ts";
 const asLease = (object: Readonly<AnyObject>): Lease =>
   object as unknown as Lease;
 
+/** Fields of features that are off. */
+function dropGated(object: AnyObject): void {
+  const { spec } = asLease(object);
+  delete spec?.strategy;
+  delete spec?.preferredHolder;
+}
+
 export const leaseStrategy: ResourceStrategy = {
   countsGeneration: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
+  prepareForCreate: dropGated,
+  prepareForUpdate: dropGated,
   validate(object) {
     const { spec } = asLease(object);
     return [

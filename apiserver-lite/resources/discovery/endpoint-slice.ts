@@ -1,17 +1,18 @@
 // EndpointSlices: at most 1,000 endpoints of one address type, which never changes.
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import { isIPv4, isIPv6 } from "node:net";
+import { isIP, isIPv4, isIPv6 } from "node:net";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
   dnsLabelProblems,
   dnsSubdomainProblems,
-  rangeProblem,
+  labelKeyProblems,
+  labelValueProblems,
 } from "../../../api/names.ts";
 import type { EndpointSlice } from "../../../api/types/discovery-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { immutable, labels, oneOf } from "../field-checks.ts";
+import { exactlyOneOf, immutable, labels, oneOf } from "../field-checks.ts";
 import { endpointIpProblems } from "../core/endpoints.ts";
 
 const asSlice = (object: Readonly<AnyObject>): EndpointSlice =>
@@ -27,15 +28,48 @@ function addressProblems(
 ): FieldError[] {
   if (type === "FQDN")
     return invalidEach(field, address, dnsSubdomainProblems(address));
-  const right = type === "IPv4" ? isIPv4(address) : isIPv6(address);
-  if (!right)
-    return [
-      fieldErrors.invalid(field, address, `must be a valid ${type} address`),
-    ];
-  return endpointIpProblems(field, address);
+  // The reference still reads IPv4 addresses with leading zeros.
+  const plain = address.replace(/(^|\.)0+(?=[0-9])/g, "$1");
+  const right = type === "IPv4" ? isIPv4(plain) : isIPv6(address);
+  return [
+    ...(right
+      ? []
+      : [
+          fieldErrors.invalid(
+            field,
+            address,
+            `must be a valid ${type} address`,
+          ),
+        ]),
+    ...(isIP(plain)
+      ? endpointIpProblems(field, plain)
+      : [fieldErrors.invalid(field, address, "must be a valid IP address")]),
+  ];
+}
+
+function hintProblems(
+  field: string,
+  { hints }: EndpointSlice["endpoints"][number],
+): FieldError[] {
+  const seen = new Set<string>();
+  return (hints?.forZones ?? []).flatMap(({ name }, index) => {
+    const path = `${field}[${index}].name`;
+    if (seen.has(name)) return [fieldErrors.duplicate(path, name)];
+    seen.add(name);
+    return invalidEach(path, name, labelValueProblems(name));
+  });
 }
 
 export const endpointSliceStrategy: ResourceStrategy = {
+  countsMetadata: "labels",
+  prepareForCreate(object) {
+    for (const endpoint of asSlice(object).endpoints ?? [])
+      delete endpoint.deprecatedTopology;
+  },
+  warnings: (object) =>
+    asSlice(object).addressType === "FQDN"
+      ? ["spec.addressType: FQDN endpoints are deprecated"]
+      : [],
   validate(object) {
     const { addressType, endpoints = [], ports = [] } = asSlice(object);
     const problems = oneOf(
@@ -44,6 +78,7 @@ export const endpointSliceStrategy: ResourceStrategy = {
       ["FQDN", "IPv4", "IPv6"],
       true,
     );
+    if (problems.length > 0) return problems;
     if (endpoints.length > maxEndpoints) {
       return [
         ...problems,
@@ -79,15 +114,6 @@ export const endpointSliceStrategy: ResourceStrategy = {
           ...addressProblems(`${path}.addresses[${at}]`, address, addressType),
         );
       }
-      if (endpoint.hostname) {
-        problems.push(
-          ...invalidEach(
-            `${path}.hostname`,
-            endpoint.hostname,
-            dnsLabelProblems(endpoint.hostname),
-          ),
-        );
-      }
       if (endpoint.nodeName) {
         problems.push(
           ...invalidEach(
@@ -100,6 +126,16 @@ export const endpointSliceStrategy: ResourceStrategy = {
       problems.push(
         ...labels(`${path}.deprecatedTopology`, endpoint.deprecatedTopology),
       );
+      if (endpoint.hostname) {
+        problems.push(
+          ...invalidEach(
+            `${path}.hostname`,
+            endpoint.hostname,
+            dnsLabelProblems(endpoint.hostname),
+          ),
+        );
+      }
+      problems.push(...hintProblems(`${path}.hints.forZones`, endpoint));
     }
     const names = new Set<string>();
     for (const [index, port] of ports.entries()) {
@@ -116,26 +152,20 @@ export const endpointSliceStrategy: ResourceStrategy = {
         problems.push(fieldErrors.duplicate(`${path}.name`, port.name ?? ""));
       names.add(port.name ?? "");
       problems.push(
-        ...oneOf(
-          `${path}.protocol`,
-          port.protocol,
-          ["SCTP", "TCP", "UDP"],
-          true,
-        ),
+        ...exactlyOneOf(`${path}.protocol`, port.protocol, [
+          "SCTP",
+          "TCP",
+          "UDP",
+        ]),
       );
-      if (
-        port.port !== undefined &&
-        port.port !== null &&
-        (port.port < 1 || port.port > 65535)
-      ) {
+      if (port.appProtocol)
         problems.push(
-          fieldErrors.invalid(
-            `${path}.port`,
-            port.port,
-            rangeProblem(1, 65535),
+          ...invalidEach(
+            `${path}.appProtocol`,
+            port.appProtocol,
+            labelKeyProblems(port.appProtocol),
           ),
         );
-      }
     }
     return problems;
   },

@@ -3,12 +3,14 @@ import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { isIP } from "node:net";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import {
   dns1035Problems,
+  dnsLabelProblems,
   dnsSubdomainProblems,
+  ipProblems,
   portNameProblems,
   portNumberProblems,
-  qualifiedNameProblems,
   wildcardSubdomainProblems,
 } from "../../../api/names.ts";
 import type {
@@ -18,24 +20,75 @@ import type {
 } from "../../../api/types/networking-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { immutable, oneOf } from "../field-checks.ts";
+import {
+  domainPrefixedPath,
+  exactlyOneOf,
+  immutable,
+  objectReference,
+  oneOf,
+} from "../field-checks.ts";
 
 const asIngress = (object: Readonly<AnyObject>): Ingress =>
   object as unknown as Ingress;
 
 function hostProblems(field: string, host: string): FieldError[] {
-  if (isIP(host))
-    return [
-      fieldErrors.invalid(field, host, "must be a DNS name, not an IP address"),
-    ];
-  return invalidEach(
-    field,
-    host,
-    host.includes("*")
-      ? wildcardSubdomainProblems(host)
-      : dnsSubdomainProblems(host),
-  );
+  return [
+    ...(isIP(host)
+      ? [
+          fieldErrors.invalid(
+            field,
+            host,
+            "must be a DNS name, not an IP address",
+          ),
+        ]
+      : []),
+    ...invalidEach(
+      field,
+      host,
+      host.includes("*")
+        ? wildcardSubdomainProblems(host)
+        : dnsSubdomainProblems(host),
+    ),
+  ];
 }
+
+const hostnameProblems = (field: string, name: string): FieldError[] => [
+  ...invalidEach(field, name, dnsSubdomainProblems(name)),
+  ...(isIP(name)
+    ? [
+        fieldErrors.invalid(
+          field,
+          name,
+          "must be a DNS name, not an IP address",
+        ),
+      ]
+    : []),
+];
+
+const unclear = ["//", "/./", "/../", "%2f", "%2F"];
+
+function pathProblems(
+  field: string,
+  path: string,
+  type: string | undefined,
+): FieldError[] {
+  const free = type === "ImplementationSpecific";
+  if (free && path === "") return [];
+  const invalid = (text: string): FieldError =>
+    fieldErrors.invalid(field, path, text);
+  if (!path.startsWith("/")) return [invalid("must be an absolute path")];
+  if (free) return [];
+  return [
+    ...unclear
+      .filter((part) => path.includes(part))
+      .map((part) => invalid(`must not contain '${part}'`)),
+    ...["/..", "/."]
+      .filter((end) => path.endsWith(end))
+      .map((end) => invalid(`cannot end with '${end}'`)),
+  ];
+}
+
+const classAnnotation = "kubernetes.io/ingress.class";
 
 function backendProblems(
   field: string,
@@ -51,13 +104,10 @@ function backendProblems(
       ),
     ];
   }
-  if (resource) return [];
+  if (resource) return objectReference(`${field}.resource`, resource);
   if (!service)
     return [
-      fieldErrors.required(
-        field,
-        "must have either `service` or `resource` backend",
-      ),
+      fieldErrors.invalid(field, "", "resource or service backend is required"),
     ];
   const problems: FieldError[] = [];
   if (!service.name)
@@ -112,7 +162,7 @@ export const ingressStrategy: ResourceStrategy = {
       problems.push(
         fieldErrors.invalid(
           "spec",
-          spec.rules ?? null,
+          asGo("[]networking.IngressRule", spec.rules),
           "either `defaultBackend` or `rules` must be specified",
         ),
       );
@@ -143,17 +193,9 @@ export const ingressStrategy: ResourceStrategy = {
               "Prefix",
             ]),
           );
-        if (one.pathType !== "ImplementationSpecific" || one.path) {
-          if (!one.path?.startsWith("/")) {
-            problems.push(
-              fieldErrors.invalid(
-                `${field}.path`,
-                one.path ?? "",
-                "must be an absolute path",
-              ),
-            );
-          }
-        }
+        problems.push(
+          ...pathProblems(`${field}.path`, one.path ?? "", one.pathType),
+        );
         problems.push(...backendProblems(`${field}.backend`, one.backend));
       }
     }
@@ -161,8 +203,16 @@ export const ingressStrategy: ResourceStrategy = {
       for (const [at, host] of (tls.hosts ?? []).entries()) {
         problems.push(...hostProblems(`spec.tls[${index}].hosts[${at}]`, host));
       }
+      if (tls.secretName)
+        problems.push(
+          ...invalidEach(
+            `spec.tls[${index}].secretName`,
+            tls.secretName,
+            dnsSubdomainProblems(tls.secretName),
+          ),
+        );
     }
-    if (spec.ingressClassName) {
+    if (spec.ingressClassName !== undefined) {
       problems.push(
         ...invalidEach(
           "spec.ingressClassName",
@@ -173,9 +223,39 @@ export const ingressStrategy: ResourceStrategy = {
     }
     return problems;
   },
+  validateCreate(object) {
+    const name = asIngress(object).spec?.ingressClassName;
+    const annotated = object.metadata.annotations?.[classAnnotation];
+    return name === undefined || annotated === undefined || name === annotated
+      ? []
+      : [
+          fieldErrors.invalid(
+            `annotations.${classAnnotation}`,
+            annotated,
+            "must match `ingressClassName` when both are specified",
+          ),
+        ];
+  },
+  warnings: (object, old) =>
+    old === undefined &&
+    object.metadata.annotations?.[classAnnotation] !== undefined
+      ? [
+          `annotation ${JSON.stringify(classAnnotation)} is deprecated, please use 'spec.ingressClassName' instead`,
+        ]
+      : [],
   status: {
     prepareForUpdate(object, old) {
       asIngress(object).spec = { ...asIngress(old).spec };
+    },
+    validateUpdate(object) {
+      const points = asIngress(object).status?.loadBalancer?.ingress ?? [];
+      return points.flatMap(({ ip, hostname }, index) => {
+        const field = `status.loadBalancer.ingress[${index}]`;
+        return [
+          ...(ip ? invalidEach(`${field}.ip`, ip, ipProblems(ip)) : []),
+          ...(hostname ? hostnameProblems(`${field}.hostname`, hostname) : []),
+        ];
+      });
     },
   },
   printRow: (object, now) => {
@@ -202,15 +282,54 @@ export const ingressStrategy: ResourceStrategy = {
 const asClass = (object: Readonly<AnyObject>): IngressClass =>
   object as unknown as IngressClass;
 
+const maxControllerBytes = 250;
+
+function parameterProblems(
+  parameters: NonNullable<IngressClass["spec"]>["parameters"] & object,
+): FieldError[] {
+  const field = "spec.parameters";
+  const { scope, namespace } = parameters;
+  const problems = objectReference(field, parameters);
+  if (scope !== undefined)
+    problems.push(
+      ...exactlyOneOf(`${field}.scope`, scope, ["Cluster", "Namespace"]),
+    );
+  if (scope === "Namespace" && !namespace)
+    problems.push(
+      fieldErrors.required(
+        `${field}.namespace`,
+        "`parameters.scope` is set to 'Namespace'",
+      ),
+    );
+  else if (scope === "Namespace")
+    problems.push(
+      ...invalidEach(
+        `${field}.namespace`,
+        namespace,
+        dnsLabelProblems(namespace!),
+      ),
+    );
+  if (scope === "Cluster" && namespace !== undefined)
+    problems.push(
+      fieldErrors.forbidden(
+        `${field}.namespace`,
+        "`parameters.scope` is set to 'Cluster'",
+      ),
+    );
+  return problems;
+}
+
 export const ingressClassStrategy: ResourceStrategy = {
   validate(object) {
     const { spec } = asClass(object);
     if (!spec?.controller) return [fieldErrors.required("spec.controller")];
-    return invalidEach(
-      "spec.controller",
-      spec.controller,
-      qualifiedNameProblems(spec.controller),
-    );
+    return [
+      ...(Buffer.byteLength(spec.controller) > maxControllerBytes
+        ? [fieldErrors.tooLong("spec.controller", maxControllerBytes)]
+        : []),
+      ...domainPrefixedPath("spec.controller", spec.controller),
+      ...(spec.parameters ? parameterProblems(spec.parameters) : []),
+    ];
   },
   validateUpdate: (object, old) =>
     immutable(

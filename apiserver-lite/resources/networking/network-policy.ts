@@ -1,6 +1,8 @@
 // NetworkPolicies: peers, ports and address blocks that make sense.
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import { BlockList } from "node:net";
+import { asGo } from "../../../api/go-syntax.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
   cidrProblems,
@@ -24,7 +26,7 @@ function portProblems(
   field: string,
   { port, endPort, protocol }: NetworkPolicyPort,
 ): FieldError[] {
-  const problems = oneOf(`${field}.protocol`, protocol, ["SCTP", "TCP", "UDP"]);
+  const problems = oneOf(`${field}.protocol`, protocol, ["TCP", "UDP", "SCTP"]);
   if (port === undefined || port === null) {
     if (endPort !== undefined) {
       problems.push(
@@ -59,11 +61,15 @@ function portProblems(
     problems.push(
       fieldErrors.invalid(
         `${field}.endPort`,
-        endPort,
+        port,
         "must be greater than or equal to `port`",
       ),
     );
   }
+  if (endPort !== undefined)
+    problems.push(
+      ...invalidEach(`${field}.endPort`, endPort, portNumberProblems(endPort)),
+    );
   return problems;
 }
 
@@ -82,75 +88,96 @@ function peerProblems(field: string, peer: NetworkPolicyPeer): FieldError[] {
       ),
     );
   }
-  if (peer.ipBlock) {
+  if (peer.ipBlock)
+    problems.push(...blockProblems(`${field}.ipBlock`, peer.ipBlock));
+  return problems;
+}
+
+/** The reference still reads addresses with leading zeros here. */
+const plainZeros = (cidr: string): string =>
+  cidr.replace(/(^|\.)0+(?=[0-9])/g, "$1");
+
+function blockProblems(
+  field: string,
+  { cidr, except = [] }: NonNullable<NetworkPolicyPeer["ipBlock"]>,
+): FieldError[] {
+  if (!cidr) return [fieldErrors.required(`${field}.cidr`)];
+  const wrong = cidrProblems(plainZeros(cidr));
+  if (wrong.length > 0) return invalidEach(`${field}.cidr`, cidr, wrong);
+  return except.flatMap((one, index) => {
+    const path = `${field}.except[${index}]`;
+    const problems = cidrProblems(plainZeros(one));
+    if (problems.length > 0) return invalidEach(path, one, problems);
+    return isStrictlyWithin(plainZeros(one), plainZeros(cidr))
+      ? []
+      : [fieldErrors.invalid(path, one, "must be a strict subset of `cidr`")];
+  });
+}
+
+function isStrictlyWithin(inner: string, outer: string): boolean {
+  const [[address = "", bits], [network = "", networkBits]] = [
+    inner.split("/"),
+    outer.split("/"),
+  ];
+  const family = network.includes(":") ? "ipv6" : "ipv4";
+  if (address.includes(":") !== network.includes(":")) return false;
+  const list = new BlockList();
+  list.addSubnet(network, Number(networkBits), family);
+  return Number(bits) > Number(networkBits) && list.check(address, family);
+}
+
+function validatePolicy(object: Readonly<AnyObject>): FieldError[] {
+  const spec = asPolicy(object).spec;
+  if (!spec) return [];
+  const problems = labelSelector("spec.podSelector", spec.podSelector);
+  for (const [direction, part, rules] of [
+    [
+      "ingress",
+      "from",
+      (spec.ingress ?? []).map((rule) => ({
+        ports: rule.ports,
+        peers: rule.from,
+      })),
+    ] as const,
+    [
+      "egress",
+      "to",
+      (spec.egress ?? []).map((rule) => ({
+        ports: rule.ports,
+        peers: rule.to,
+      })),
+    ] as const,
+  ]) {
+    for (const [index, { ports = [], peers = [] }] of rules.entries()) {
+      const path = `spec.${direction}[${index}]`;
+      for (const [at, port] of ports.entries())
+        problems.push(...portProblems(`${path}.ports[${at}]`, port));
+      for (const [at, peer] of peers.entries())
+        problems.push(...peerProblems(`${path}.${part}[${at}]`, peer));
+    }
+  }
+  const types = spec.policyTypes ?? [];
+  if (types.length > 2) {
     problems.push(
-      ...invalidEach(
-        `${field}.ipBlock.cidr`,
-        peer.ipBlock.cidr,
-        cidrProblems(peer.ipBlock.cidr),
+      fieldErrors.invalid(
+        "spec.policyTypes",
+        asGo("[]networking.PolicyType", types),
+        "may not specify more than two policyTypes",
       ),
     );
-    for (const [index, cidr] of (peer.ipBlock.except ?? []).entries()) {
-      problems.push(
-        ...invalidEach(
-          `${field}.ipBlock.except[${index}]`,
-          cidr,
-          cidrProblems(cidr),
-        ),
-      );
-    }
+  }
+  for (const [index, type] of types.entries()) {
+    problems.push(
+      ...oneOf(`spec.policyTypes[${index}]`, type, ["Ingress", "Egress"]),
+    );
   }
   return problems;
 }
 
 export const networkPolicyStrategy: ResourceStrategy = {
-  validate(object) {
-    const spec = asPolicy(object).spec;
-    if (!spec) return [];
-    const problems = labelSelector("spec.podSelector", spec.podSelector);
-    for (const [direction, part, rules] of [
-      [
-        "ingress",
-        "from",
-        (spec.ingress ?? []).map((rule) => ({
-          ports: rule.ports,
-          peers: rule.from,
-        })),
-      ] as const,
-      [
-        "egress",
-        "to",
-        (spec.egress ?? []).map((rule) => ({
-          ports: rule.ports,
-          peers: rule.to,
-        })),
-      ] as const,
-    ]) {
-      for (const [index, { ports = [], peers = [] }] of rules.entries()) {
-        const path = `spec.${direction}[${index}]`;
-        for (const [at, port] of ports.entries())
-          problems.push(...portProblems(`${path}.ports[${at}]`, port));
-        for (const [at, peer] of peers.entries())
-          problems.push(...peerProblems(`${path}.${part}[${at}]`, peer));
-      }
-    }
-    const types = spec.policyTypes ?? [];
-    if (types.length > 2) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.policyTypes",
-          types,
-          "may not specify more than two policyTypes",
-        ),
-      );
-    }
-    for (const [index, type] of types.entries()) {
-      problems.push(
-        ...oneOf(`spec.policyTypes[${index}]`, type, ["Egress", "Ingress"]),
-      );
-    }
-    return problems;
-  },
+  validate: validatePolicy,
+  // The reference checks the spec once more.
+  validateUpdate: validatePolicy,
   printRow: (object, now) => {
     const { metadata, spec } = asPolicy(object);
     return [

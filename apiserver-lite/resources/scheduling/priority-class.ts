@@ -15,8 +15,18 @@ const systemClasses: Readonly<Record<string, number>> = {
   "system-node-critical": 2_000_001_000,
 };
 
+const systemProblem = (name: string): string =>
+  name in systemClasses
+    ? `value of ${name} PriorityClass must be ${systemClasses[name]}`
+    : `${name} is not a known system priority class`;
+
 export const priorityClassStrategy: ResourceStrategy = {
-  validate(object) {
+  countsGeneration: "created",
+  refuseDeletion: ({ metadata }) =>
+    metadata.name in systemClasses
+      ? "this is a system priority class and cannot be deleted"
+      : undefined,
+  validateCreate(object) {
     const { metadata, value, preemptionPolicy } = asClass(object);
     const problems: FieldError[] = [];
     if (metadata.name.startsWith("system-")) {
@@ -24,7 +34,7 @@ export const priorityClassStrategy: ResourceStrategy = {
         problems.push(
           fieldErrors.forbidden(
             "metadata.name",
-            `priority class names with 'system-' prefix are reserved for system use only. error: ${metadata.name} is not a known system priority class`,
+            `priority class names with 'system-' prefix are reserved for system use only. error: ${systemProblem(metadata.name)}`,
           ),
         );
       }
@@ -37,10 +47,12 @@ export const priorityClassStrategy: ResourceStrategy = {
       );
     }
     problems.push(
-      ...oneOf("preemptionPolicy", preemptionPolicy, [
-        "Never",
-        "PreemptLowerPriority",
-      ]),
+      ...oneOf(
+        "preemptionPolicy",
+        preemptionPolicy,
+        ["PreemptLowerPriority", "Never"],
+        true,
+      ),
     );
     return problems;
   },

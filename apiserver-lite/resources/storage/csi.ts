@@ -1,19 +1,102 @@
-// The kinds of storage drivers: CSIDriver, CSINode, VolumeAttachment, VolumeAttributesClass. Validation is the schema's
-// and what is settled at creation; rows are complete.
+// The kinds of storage drivers: CSIDriver, CSINode, VolumeAttachment, VolumeAttributesClass, CSIStorageCapacity.
+import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
+import { dnsSubdomainProblems, labelKeyProblems } from "../../../api/names.ts";
 import type {
   CSIDriver,
   CSINode,
+  CSINodeDriver,
+  CSIStorageCapacity,
   VolumeAttachment,
 } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { immutable } from "../field-checks.ts";
+import {
+  exactlyOneOf,
+  immutable,
+  labelSelector,
+  nonNegative,
+  nonNegativeQuantity,
+  sameValue,
+} from "../field-checks.ts";
+
+const minTokenSeconds = 600;
+const maxTokenSeconds = 2 ** 32;
+const maxDriverNameBytes = 63;
+const maxNodeIdLength = 256;
+const maxErrorLength = 1024;
+/** What the reference says the limit of an error's text is. */
+const toldErrorBytes = 262_144;
+
+const asDriver = (object: Readonly<AnyObject>): CSIDriver =>
+  object as unknown as CSIDriver;
+
+function tokenProblems({ spec }: CSIDriver): FieldError[] {
+  const audiences = new Set<string>();
+  return (spec.tokenRequests ?? []).flatMap((request, index) => {
+    const field = `spec.tokenRequests[${index}]`;
+    const { audience, expirationSeconds } = request;
+    if (audiences.has(audience))
+      return [fieldErrors.duplicate(`${field}.audience`, audience)];
+    audiences.add(audience);
+    if (expirationSeconds === undefined) return [];
+    const invalid = (text: string): FieldError =>
+      fieldErrors.invalid(
+        `${field}.expirationSeconds`,
+        expirationSeconds,
+        text,
+      );
+    if (expirationSeconds < minTokenSeconds)
+      return [invalid("may not specify a duration less than 10 minutes")];
+    return expirationSeconds > maxTokenSeconds
+      ? [invalid("may not specify a duration larger than 2^32 seconds")]
+      : [];
+  });
+}
 
 export const csiDriverStrategy: ResourceStrategy = {
+  countsGeneration: "changed",
   allowUnconditionalUpdate: false,
+  validate(object) {
+    const driver = asDriver(object);
+    const { volumeLifecycleModes = [], fsGroupPolicy } = driver.spec;
+    return [
+      ...tokenProblems(driver),
+      ...(fsGroupPolicy === undefined
+        ? []
+        : exactlyOneOf("spec.fsGroupPolicy", fsGroupPolicy, [
+            "File",
+            "None",
+            "ReadWriteOnceWithFSType",
+          ])),
+      ...volumeLifecycleModes.flatMap((mode) =>
+        exactlyOneOf("spec.volumeLifecycleModes", mode, [
+          "Persistent",
+          "Ephemeral",
+        ]),
+      ),
+    ];
+  },
+  validateUpdate(object, old) {
+    const [now, was] = [asDriver(object).spec, asDriver(old).spec];
+    return [
+      ...immutable(
+        "spec.attachedRequired",
+        now.attachRequired,
+        was.attachRequired,
+      ),
+      ...immutable(
+        "spec.volumeLifecycleModes",
+        now.volumeLifecycleModes,
+        was.volumeLifecycleModes,
+        "[]storage.VolumeLifecycleMode",
+      ),
+    ];
+  },
   printRow: (object, now) => {
-    const { metadata, spec } = object as unknown as CSIDriver;
+    const { metadata, spec } = asDriver(object);
     return [
       metadata.name,
       spec.attachRequired ?? true,
@@ -29,11 +112,80 @@ export const csiDriverStrategy: ResourceStrategy = {
   },
 };
 
+const asNode = (object: Readonly<AnyObject>): CSINode =>
+  object as unknown as CSINode;
+
+function driverNameProblems(field: string, name: string): FieldError[] {
+  return [
+    ...(name ? [] : [fieldErrors.required(field)]),
+    ...(Buffer.byteLength(name) > maxDriverNameBytes
+      ? [fieldErrors.tooLong(field, maxDriverNameBytes)]
+      : []),
+    ...invalidEach(field, name, dnsSubdomainProblems(name.toLowerCase())),
+  ];
+}
+
+function nodeDriverProblems(
+  field: string,
+  driver: CSINodeDriver,
+): FieldError[] {
+  const { name, nodeID, allocatable, topologyKeys = [] } = driver;
+  const keys = topologyKeys.flatMap((key, index) => [
+    ...(key ? [] : [fieldErrors.required(field)]),
+    ...(topologyKeys.indexOf(key) < index
+      ? [fieldErrors.duplicate(field, key)]
+      : []),
+    ...invalidEach(field, key, labelKeyProblems(key)),
+  ]);
+  return [
+    ...driverNameProblems(`${field}.name`, name),
+    ...(nodeID ? [] : [fieldErrors.required(`${field}.nodeID`)]),
+    ...(nodeID.length > maxNodeIdLength
+      ? [
+          fieldErrors.invalid(
+            `${field}.nodeID`,
+            nodeID,
+            `must be ${maxNodeIdLength} characters or less`,
+          ),
+        ]
+      : []),
+    ...nonNegative(`${field}.allocatable.count`, allocatable?.count),
+    ...keys,
+  ];
+}
+
 export const csiNodeStrategy: ResourceStrategy = {
   countsGeneration: false,
   allowUnconditionalUpdate: false,
+  validate(object) {
+    const drivers = asNode(object).spec.drivers ?? [];
+    const names = new Set<string>();
+    return drivers.flatMap((driver, index) => {
+      const field = `spec.drivers[${index}]`;
+      const problems = nodeDriverProblems(field, driver);
+      if (names.has(driver.name))
+        problems.push(fieldErrors.duplicate(`${field}.name`, driver.name));
+      names.add(driver.name);
+      return problems;
+    });
+  },
+  validateUpdate(object, old) {
+    const was = new Map(
+      (asNode(old).spec.drivers ?? []).map((driver) => [driver.name, driver]),
+    );
+    return (asNode(object).spec.drivers ?? [])
+      .filter(({ name }) => was.has(name))
+      .flatMap((driver) =>
+        immutable(
+          "CSINodeDriver",
+          driver,
+          was.get(driver.name),
+          "storage.CSINodeDriver",
+        ),
+      );
+  },
   printRow: (object, now) => {
-    const { metadata, spec } = object as unknown as CSINode;
+    const { metadata, spec } = asNode(object);
     return [
       metadata.name,
       spec.drivers?.length ?? 0,
@@ -45,17 +197,91 @@ export const csiNodeStrategy: ResourceStrategy = {
 const asAttachment = (object: Readonly<AnyObject>): VolumeAttachment =>
   object as unknown as VolumeAttachment;
 
+function sourceProblems({ spec }: VolumeAttachment): FieldError[] {
+  const field = "spec.source";
+  const { inlineVolumeSpec, persistentVolumeName } = spec.source ?? {};
+  const one =
+    "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+  if (inlineVolumeSpec && persistentVolumeName !== undefined)
+    return [fieldErrors.forbidden(field, one)];
+  if (inlineVolumeSpec)
+    return inlineVolumeSpec.capacity
+      ? [
+          fieldErrors.forbidden(
+            `${field}.inlineVolumeSpec.capacity`,
+            "may not be specified in the context of inline volumes",
+          ),
+        ]
+      : [];
+  if (persistentVolumeName === undefined)
+    return [fieldErrors.required(field, one)];
+  return persistentVolumeName
+    ? []
+    : [
+        fieldErrors.required(
+          `${field}.persistentVolumeName`,
+          "must specify non empty persistentVolumeName",
+        ),
+      ];
+}
+
 export const volumeAttachmentStrategy: ResourceStrategy = {
   countsGeneration: false,
   allowUnconditionalUpdate: false,
   prepareForCreate(object) {
     asAttachment(object).status = { attached: false };
   },
+  validate(object) {
+    const { spec } = asAttachment(object);
+    return [
+      ...(spec.attacher ? [] : [fieldErrors.required("spec.attacher")]),
+      ...sourceProblems(asAttachment(object)),
+      ...invalidEach(
+        "spec.nodeName",
+        spec.nodeName,
+        dnsSubdomainProblems(spec.nodeName),
+      ),
+    ];
+  },
+  validateCreate(object) {
+    const { attacher, source } = asAttachment(object).spec;
+    const name = source?.persistentVolumeName;
+    return [
+      ...driverNameProblems("spec.attacher", attacher),
+      ...(name === undefined || source?.inlineVolumeSpec
+        ? []
+        : invalidEach(
+            "spec.source.persistentVolumeName",
+            name,
+            dnsSubdomainProblems(name),
+          )),
+    ];
+  },
   validateUpdate: (object, old) =>
-    immutable("spec", asAttachment(object).spec, asAttachment(old).spec),
+    immutable(
+      "spec",
+      asAttachment(object).spec,
+      asAttachment(old).spec,
+      "storage.VolumeAttachmentSpec",
+    ),
   status: {
     prepareForUpdate(object, old) {
       asAttachment(object).spec = asAttachment(old).spec;
+    },
+    validateUpdate(object) {
+      const { status } = asAttachment(object);
+      return (["attachError", "detachError"] as const)
+        .filter(
+          (name) => (status?.[name]?.message?.length ?? 0) > maxErrorLength,
+        )
+        .flatMap((name) => {
+          const long = fieldErrors.tooLong(
+            `status.${name}.message`,
+            toldErrorBytes,
+          );
+          // The reference finds it twice.
+          return [long, long];
+        });
     },
   },
   printRow: (object, now) => {
@@ -82,4 +308,49 @@ export const volumeAttributesClassStrategy: ResourceStrategy = {
     String(object["driverName"] ?? ""),
     formatAge(object.metadata.creationTimestamp, now),
   ],
+};
+
+const asCapacity = (object: Readonly<AnyObject>): CSIStorageCapacity =>
+  object as unknown as CSIStorageCapacity;
+
+export const csiStorageCapacityStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  allowUnconditionalUpdate: false,
+  validate(object) {
+    const {
+      nodeTopology,
+      storageClassName = "",
+      capacity,
+    } = asCapacity(object);
+    return [
+      ...labelSelector("nodeTopology", nodeTopology),
+      ...invalidEach(
+        "storageClassName",
+        storageClassName,
+        dnsSubdomainProblems(storageClassName),
+      ),
+      ...(capacity === undefined
+        ? []
+        : nonNegativeQuantity("capacity", capacity)),
+    ];
+  },
+  validateUpdate(object, old) {
+    const [now, was] = [asCapacity(object), asCapacity(old)];
+    return [
+      ...(sameValue(now.nodeTopology, was.nodeTopology)
+        ? []
+        : [
+            fieldErrors.invalid(
+              "nodeTopology",
+              asGo("*v1.LabelSelector", now.nodeTopology),
+              "field is immutable",
+            ),
+          ]),
+      ...immutable(
+        "storageClassName",
+        now.storageClassName,
+        was.storageClassName,
+      ),
+    ];
+  },
 };

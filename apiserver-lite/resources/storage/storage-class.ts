@@ -2,11 +2,11 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
-import { qualifiedNameProblems } from "../../../api/names.ts";
+import { labelKeyProblems, qualifiedNameProblems } from "../../../api/names.ts";
 import type { StorageClass } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { oneOf, sameValue } from "../field-checks.ts";
+import { exactlyOneOf, oneOf, sameValue } from "../field-checks.ts";
 
 const asClass = (object: Readonly<AnyObject>): StorageClass =>
   object as unknown as StorageClass;
@@ -14,6 +14,39 @@ const defaultMarks = [
   "storageclass.kubernetes.io/is-default-class",
   "storageclass.beta.kubernetes.io/is-default-class",
 ];
+
+const maxParameterBytes = 256 * 1024;
+
+type Topologies = NonNullable<StorageClass["allowedTopologies"]>;
+
+/** No term twice, and none that is empty. */
+function topologyProblems(terms: Topologies): FieldError[] {
+  const seen = new Set([""]);
+  return terms.flatMap(({ matchLabelExpressions = [] }, index) => {
+    const field = `allowedTopologies[${index}].matchLabelExpressions`;
+    const problems: FieldError[] = [];
+    const keys = new Map<string, string>();
+    for (const [at, { key, values }] of matchLabelExpressions.entries()) {
+      const path = `${field}[${at}]`;
+      const given = values ?? [];
+      if (given.length === 0)
+        problems.push(fieldErrors.required(`${path}.values`));
+      for (const [place, value] of given.entries())
+        if (given.indexOf(value) < place)
+          problems.push(
+            fieldErrors.duplicate(`${path}.values[${place}]`, value),
+          );
+      if (keys.has(key))
+        problems.push(fieldErrors.duplicate(`${path}.key`, key));
+      keys.set(key, [...given].sort().join());
+      problems.push(...invalidEach(`${path}.key`, key, labelKeyProblems(key)));
+    }
+    const term = [...keys].sort().join(";");
+    if (seen.has(term)) problems.push(fieldErrors.duplicate(field, ""));
+    seen.add(term);
+    return problems;
+  });
+}
 
 export const storageClassStrategy: ResourceStrategy = {
   countsGeneration: false,
@@ -32,17 +65,23 @@ export const storageClassStrategy: ResourceStrategy = {
         fieldErrors.invalid("parameters", "", "field can not be empty."),
       );
     }
+    const bytes = Object.entries(parameters ?? {}).reduce(
+      (sum, [key, value]) =>
+        sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+      0,
+    );
+    if (bytes > maxParameterBytes)
+      problems.push(fieldErrors.tooLong("parameters", maxParameterBytes));
     problems.push(
       ...oneOf("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"]),
     );
     return [
       ...problems,
-      ...oneOf(
-        "volumeBindingMode",
-        volumeBindingMode,
-        ["Immediate", "WaitForFirstConsumer"],
-        true,
-      ),
+      ...exactlyOneOf("volumeBindingMode", volumeBindingMode, [
+        "Immediate",
+        "WaitForFirstConsumer",
+      ]),
+      ...topologyProblems(asClass(object).allowedTopologies ?? []),
     ];
   },
   validateUpdate(object, old) {
