@@ -78,8 +78,7 @@ export function brief(body: Json): unknown {
       .replace(/\(e\.g\. .*?regex used .*?\)'\)/g, "(…)")
       .replace(/0xc[0-9a-f]{9}/g, "0xc000000000")
       // The whole spec of a pod, in an order of its own.
-      .replace(/core\.PodTemplateSpec\{.*\}: /g, "core.PodTemplateSpec{…}: ")
-      .replace(uids, "<uid>"),
+      .replace(/core\.PodTemplateSpec\{.*\}: /g, "core.PodTemplateSpec{…}: "),
     ...(causes ? { causes: causes.join(", ") } : {}),
   };
 }
