@@ -118,20 +118,33 @@ export function createEventSource(options: EventSourceOptions): EventSource {
     emit({ type, id });
   }
 
-  async function isRunning(id: string): Promise<boolean> {
-    const { containers } = await connection.call("ListContainers", {
-      filter: { id },
-    });
-    if (containers.length > 0)
-      return containers.some(({ state }) => state === runningContainer);
+  /** What the CRI side still takes for running under the id; undefined: nothing. */
+  async function runningAs(
+    id: string,
+    known?: "sandbox",
+  ): Promise<"container" | "sandbox" | undefined> {
+    if (!known) {
+      const { containers } = await connection.call("ListContainers", {
+        filter: { id },
+      });
+      if (containers.length > 0)
+        return containers.some(({ state }) => state === runningContainer)
+          ? "container"
+          : undefined;
+    }
     const { items } = await connection.call("ListPodSandbox", {
       filter: { id },
     });
-    return items.some(({ state }) => state === readySandbox);
+    return items.some(({ state }) => state === readySandbox)
+      ? "sandbox"
+      : undefined;
   }
 
-  /** Waits until the CRI side knows of the exit too, then gives the event. */
-  function settleExit(id: string, attempt: number): void {
+  /**
+   * Waits until the CRI side knows of the exit too, then gives the event. A sandbox that is being removed stays ready
+   * while its network goes, for long when many go at once: it is looked at less often.
+   */
+  function settleExit(id: string, attempt: number, sandbox?: "sandbox"): void {
     if (!settling.has(id)) return; // deleted meanwhile
     const delayMs = settleDelaysMs[attempt];
     if (delayMs === undefined) {
@@ -140,8 +153,11 @@ export function createEventSource(options: EventSourceOptions): EventSource {
       return;
     }
     later(delayMs, () => {
-      isRunning(id).then(
-        (still) => settleExit(id, still ? attempt + 1 : settleDelaysMs.length),
+      runningAs(id, sandbox).then(
+        (still) => {
+          if (still === "sandbox") settleExit(id, attempt + 2, still);
+          else settleExit(id, still ? attempt + 1 : settleDelaysMs.length);
+        },
         () => settleExit(id, settleDelaysMs.length),
       );
     });

@@ -33,24 +33,36 @@ function setUp(): {
   events: string[];
   /** id → CRI state: 0 created, 1 running, 2 exited */
   containers: Map<string, number>;
+  /** id → CRI state: 0 ready, 1 not ready */
+  sandboxes: Map<string, number>;
   streams: Stream[];
   reachable: { now: boolean };
   lists: () => number;
+  sandboxLists: () => number;
   settle(advanceMs?: number): Promise<void>;
 } {
   const clock = new FakeClock();
   const containers = new Map<string, number>();
+  const sandboxes = new Map<string, number>();
   const streams: Stream[] = [];
   const reachable = { now: true };
   let lists = 0;
+  let sandboxLists = 0;
   const connection = {
     call(method: string, request: { filter?: { id?: string } }) {
       if (!reachable.now)
         return Promise.reject(new RuntimeError("unavailable", "gone"));
-      if (method === "ListPodSandbox") return Promise.resolve({ items: [] });
+      const wanted = request.filter?.id;
+      if (method === "ListPodSandbox") {
+        if (wanted !== undefined) sandboxLists++;
+        return Promise.resolve({
+          items: [...sandboxes]
+            .filter(([id]) => wanted === undefined || id === wanted)
+            .map(([id, state]) => ({ id, state })),
+        });
+      }
       if (method !== "ListContainers") return Promise.resolve({});
       lists++;
-      const wanted = request.filter?.id;
       return Promise.resolve({
         containers: [...containers]
           .filter(([id]) => wanted === undefined || id === wanted)
@@ -82,7 +94,9 @@ function setUp(): {
     containers,
     streams,
     reachable,
+    sandboxes,
     lists: () => lists,
+    sandboxLists: () => sandboxLists,
     async settle(advanceMs = 0) {
       for (let step = 0; step < 20; step++) {
         clock.advance(advanceMs / 20);
@@ -122,6 +136,24 @@ test("an exit the list never shows is given in the end", async () => {
   streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
   await settle(2000);
   expect(events).toEqual(["exited c"]);
+  source.stop();
+});
+
+test("a sandbox's exit is given once its network is down, and few calls look for it", async () => {
+  const { source, events, sandboxes, lists, sandboxLists, streams, settle } =
+    setUp();
+  sandboxes.set("s", 0);
+  source.start();
+  await settle();
+  const before = lists();
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "s", id: "s" });
+  await settle(60);
+  expect(events).toEqual([]);
+  sandboxes.set("s", 1);
+  await settle(100);
+  expect(events).toEqual(["exited s"]);
+  expect(lists() - before).toBe(1);
+  expect(sandboxLists()).toBeLessThanOrEqual(5);
   source.stop();
 });
 
