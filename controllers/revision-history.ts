@@ -4,6 +4,7 @@ import { isAlreadyExists, isNotFound } from "../api/errors.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { Selector } from "../api/selectors.ts";
 import type { ControllerRevision } from "../api/types/apps-v1.ts";
+import type { PodTemplateSpec } from "../api/types/core-v1.ts";
 import type { Client, ResourceRef } from "../client/client.ts";
 import type { Informer } from "../client/informer.ts";
 import { sameJson } from "../client/json-equality.ts";
@@ -20,15 +21,30 @@ export interface RevisionOwner {
   ref: ResourceRef;
   owner: KubeObject;
   selector: Selector;
-  template: unknown;
+  template: PodTemplateSpec;
   labels: Record<string, string>;
   collisionCount: number | undefined;
 }
 
-/** What is kept of an owner: enough for `kubectl rollout undo` to patch it back. */
-const dataOf = (template: unknown): Record<string, unknown> => ({
-  spec: { template: { ...(template as object), $patch: "replace" } },
-});
+/**
+ * What is kept of an owner: enough for `kubectl rollout undo` to patch it back. Clients compare its bytes with those they
+ * make of the owner themselves: names are sorted, and the time nobody set is written out.
+ */
+function dataOf(template: PodTemplateSpec): Record<string, unknown> {
+  const metadata = { creationTimestamp: null, ...template.metadata };
+  return sorted({
+    spec: { template: { ...template, metadata, $patch: "replace" } },
+  }) as Record<string, unknown>;
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object") return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [key, sorted(inner)]),
+  );
+}
 
 /** The owner's revisions, oldest first. */
 export async function listRevisions(

@@ -1,7 +1,11 @@
 // The ConnectHandler: logs and plain proxying as streams with back-pressure, upgrades byte for byte. What an agent
 // answers instead of an upgrade is passed on as a complete plain answer and ends the connection, so that nothing the
 // client sends afterwards can reach the agent.
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type {
+  ClientRequest,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+} from "node:http";
 import { Readable, type Duplex, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
@@ -14,7 +18,9 @@ import type {
 } from "../http/connect-handler.ts";
 import { dialError, Dialer, type DialerOptions } from "./dialer.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
+import type { ProxyPlace } from "./links.ts";
 import { sendLog } from "./log-socket.ts";
+import { throughProxy } from "./page-transform.ts";
 import { createThrottle } from "./throttle.ts";
 import { proxyTarget, readPod, type ProxyTarget } from "./target.ts";
 
@@ -74,6 +80,9 @@ export class ProxyHandler implements ConnectHandler {
       false,
       request.remoteAddress,
     );
+    if (!logs)
+      headers["x-forwarded-uri"] =
+        proxyPrefix(request) + (request.proxyPath || "/");
     const outgoing = this.#dialer.request(
       target,
       logs ? "GET" : request.method,
@@ -95,15 +104,17 @@ export class ProxyHandler implements ConnectHandler {
       }
       if (logs && (answer.statusCode ?? 500) >= 300)
         throw await answerAsError(answer, request);
-      const passed = logs
+      const passed: OutgoingHttpHeaders = logs
         ? { "content-type": "text/plain" }
         : responseHeaders(answer.headers);
+      const steps: Transform[] = logs
+        ? []
+        : throughProxy(passed, request.method, placeOf(request, target));
       const sink = response.start(answer.statusCode ?? 502, passed);
       // The client's leaving is no error; a broken source must break the answer too.
       const throttle = this.#throttle();
-      await (
-        throttle ? pipeline(answer, throttle, sink) : pipeline(answer, sink)
-      ).catch(() => {
+      if (throttle) steps.push(throttle);
+      await pipeline([answer, ...steps, sink]).catch(() => {
         answer.destroy();
         sink.destroy();
       });
@@ -170,15 +181,7 @@ export class ProxyHandler implements ConnectHandler {
 
   /** Answers that need nobody else. */
   #isSettledHere(request: ConnectRequest, response: ConnectResponse): boolean {
-    const {
-      resource,
-      subresource,
-      method,
-      proxyPath,
-      namespace,
-      name,
-      rawQuery,
-    } = request;
+    const { subresource, method, proxyPath, rawQuery } = request;
     if (subresource === "log" && isUnscheduled(request)) {
       response.start(200, { "content-type": "text/plain" }).end();
       return true;
@@ -189,8 +192,7 @@ export class ProxyHandler implements ConnectHandler {
       (method === "GET" || method === "HEAD")
     ) {
       // So that relative links of the answer stay below the proxy.
-      const scope = namespace === "" ? "" : `namespaces/${namespace}/`;
-      const location = `/api/v1/${scope}${resource}/${name}/proxy/${rawQuery === "" ? "" : `?${rawQuery}`}`;
+      const location = `${proxyPrefix(request)}/${rawQuery === "" ? "" : `?${rawQuery}`}`;
       response.start(301, { location }).end();
       return true;
     }
@@ -231,6 +233,20 @@ export class ProxyHandler implements ConnectHandler {
       } else from.pipe(to);
     }
   }
+}
+
+function proxyPrefix({ namespace, resource, name }: ConnectRequest): string {
+  const scope = namespace === "" ? "" : `namespaces/${namespace}/`;
+  return `/api/v1/${scope}${resource}/${name}/proxy`;
+}
+
+function placeOf(request: ConnectRequest, target: ProxyTarget): ProxyPlace {
+  const { headers } = request;
+  return {
+    prefix: proxyPrefix(request),
+    backendHost: `${target.host}:${target.port}`,
+    requestHost: String(headers.host ?? headers[":authority"] ?? ""),
+  };
 }
 
 /** Nothing has been logged yet. */

@@ -65,8 +65,9 @@ export function templateOf(
     { spec?: { template?: PodTemplateSpec & { $patch?: string } } } | undefined;
   const template = data?.spec?.template;
   if (!template) return fallback;
-  const { $patch: _, ...rest } = template;
-  return rest;
+  const { $patch: _, metadata, ...rest } = template;
+  const { creationTimestamp: __, ...named } = metadata ?? {};
+  return { ...rest, metadata: named as PodTemplateSpec["metadata"] };
 }
 
 export function newPod(

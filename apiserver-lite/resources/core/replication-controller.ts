@@ -49,6 +49,7 @@ function validateController({ spec }: ReplicationController): FieldError[] {
 }
 
 export const replicationControllerStrategy: ResourceStrategy = {
+  // Older than garbage collection: clients that say nothing expect the pods to stay.
   defaultPropagation: "Orphan",
   prepareForCreate(object) {
     asController(object).status = { replicas: 0 };

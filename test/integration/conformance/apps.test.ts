@@ -470,6 +470,11 @@ describe("DaemonSet", () => {
           2,
       );
     await ready();
+    // Clients compare its bytes with those they make of the DaemonSet.
+    const { items } = await tester.ok("GET", apps("controllerrevisions"));
+    expect(JSON.stringify(items[0].data)).toMatch(
+      /^\{"spec":\{"template":\{"\$patch":"replace","metadata":\{"creationTimestamp":null,"labels":.*"spec":\{"containers":/,
+    );
     await patch(apps("daemonsets/ds"), {
       spec: { template: templateOf("two") },
     });

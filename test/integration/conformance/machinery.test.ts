@@ -353,6 +353,23 @@ describe("garbage collection", () => {
     ...extra,
   });
 
+  test("pods of a replication controller stay when nothing is said", async () => {
+    const held = rc("held", 0);
+    held.metadata.finalizers = ["example.com/held"];
+    await tester.ok("POST", api("replicationcontrollers"), held);
+    const path = api("replicationcontrollers/held");
+    expect((await tester.ok("DELETE", path)).metadata.finalizers).toEqual([
+      "example.com/held",
+      "orphan",
+    ]);
+    await tester.call(
+      "PATCH",
+      path,
+      { metadata: { finalizers: null } },
+      { "content-type": "application/merge-patch+json" },
+    );
+  });
+
   test("pods of a replication controller: deleted, kept, foreground", async () => {
     await tester.ok("POST", api("replicationcontrollers"), rc("a", 3));
     await eventually(async () => (await podsLeft()) === 3);

@@ -4,6 +4,7 @@ import * as https from "node:https";
 import * as net from "node:net";
 import type { AddressInfo } from "node:net";
 import { PassThrough, Readable, type Duplex } from "node:stream";
+import { gunzipSync, gzipSync } from "node:zlib";
 import pino from "pino";
 import {
   createCertificateAuthority,
@@ -54,6 +55,18 @@ const agent = https.createServer(
       response
         .writeHead(404, { "content-type": "text/plain" })
         .end("pod does not exist");
+    } else if (request.url?.startsWith("/page")) {
+      const gzip = request.url.endsWith("gzip");
+      const page = Buffer.from(`<a href="/x">${"é".repeat(70_000)}</a>`);
+      response
+        .writeHead(200, {
+          "content-type": "text/html; charset=utf-8",
+          "content-length": gzip ? gzipSync(page).length : page.length,
+          ...(gzip ? { "content-encoding": "gzip" } : {}),
+        })
+        .end(gzip ? gzipSync(page) : page);
+    } else if (request.url?.startsWith("/moved")) {
+      response.writeHead(302, { location: "/there" }).end();
     } else {
       response
         .writeHead(200, { "x-from": "agent" })
@@ -164,17 +177,19 @@ async function serve(what: ConnectRequest): Promise<{
   status: number;
   headers: http.OutgoingHttpHeaders;
   body: string;
+  bytes: Buffer;
 }> {
   const sink = new PassThrough();
   const answer = { status: 0, headers: {} as http.OutgoingHttpHeaders };
-  const body = (async () => Buffer.concat(await sink.toArray()).toString())();
+  const body = (async () => Buffer.concat(await sink.toArray()))();
   await handler.serve(what, Readable.from([]), {
     start(status, headers) {
       Object.assign(answer, { status, headers });
       return sink;
     },
   });
-  return { ...answer, body: await body };
+  const bytes = await body;
+  return { ...answer, body: bytes.toString(), bytes };
 }
 
 /** A socket pair: what the client holds, and what the handler gets. */
@@ -404,6 +419,31 @@ it("proxies to nodes, keeping the path as it is", async () => {
   ).toMatchObject({
     status: 301,
     headers: { location: "/api/v1/nodes/n1/proxy/" },
+  });
+});
+
+it("leads links and redirects through the proxy", async () => {
+  const ask = (proxyPath: string) =>
+    serve(
+      request("proxy", "n1", "", {
+        resource: "nodes",
+        namespace: "",
+        proxyPath,
+      }),
+    );
+  const page = `<a href="/api/v1/nodes/n1/proxy/x">${"é".repeat(70_000)}</a>`;
+  const plain = await ask("/page");
+  expect(plain.body).toBe(page);
+  expect(plain.headers["content-length"]).toBeUndefined();
+  expect(seen.at(-1)!.headers["x-forwarded-uri"]).toBe(
+    "/api/v1/nodes/n1/proxy/page",
+  );
+  const packed = await ask("/page/gzip");
+  expect(packed.headers["content-encoding"]).toBe("gzip");
+  expect(gunzipSync(packed.bytes).toString()).toBe(page);
+  expect(await ask("/moved")).toMatchObject({
+    status: 302,
+    headers: { location: "/api/v1/nodes/n1/proxy/there" },
   });
 });
 
