@@ -280,7 +280,7 @@ class Server implements ApiServer {
       route: { methods: ["GET"], produces: acceptedTypes(plainly) },
       send,
     });
-    const openApi = new OpenApiPaths(catalogue);
+    const openApi = new OpenApiPaths(catalogue, options.featureGates ?? {});
     const healthResults = new HealthResults();
     const metrics = new Metrics({
       registry: this.registry,

@@ -1,6 +1,7 @@
 // OpenAPI schemas of the types in the table, for both versions of the document. They carry no descriptions: the table
 // has none. Version 3 also says the defaults that fields have by their type (zero values of required scalars, empty
 // objects), as the reference's documents do.
+import enumFacts from "../facts/enums.json";
 import {
   everyVersion,
   messageNamed,
@@ -9,6 +10,11 @@ import {
   type MessageField,
 } from "../type-table.ts";
 import { parseApiVersion, type GroupVersionKind } from "../object.ts";
+
+/** By type and field: the values that strings may have. */
+const enums: Readonly<
+  Record<string, Readonly<Record<string, readonly string[]>>>
+> = enumFacts;
 
 export type JsonObject = Record<string, unknown>;
 export type OpenApiVersion = 2 | 3;
@@ -140,6 +146,7 @@ function addProperties(
   version: OpenApiVersion,
   properties: JsonObject,
   required: string[],
+  owner = message.fullName,
 ): void {
   if (message.isKind) {
     properties["apiVersion"] = { type: "string" };
@@ -152,12 +159,31 @@ function addProperties(
         version,
         properties,
         required,
+        owner,
       );
       continue;
     }
-    properties[field.jsonName] = property(field, version);
+    properties[field.jsonName] = withEnum(
+      property(field, version),
+      enums[owner]?.[field.jsonName],
+    );
     if (field.required) required.push(field.jsonName);
   }
+}
+
+/** The values of a field, of a list's items or of a map's. */
+function withEnum(
+  schema: JsonObject,
+  values: readonly string[] | undefined,
+): JsonObject {
+  if (!values) return schema;
+  for (const inner of ["items", "additionalProperties"])
+    if (schema[inner])
+      return {
+        ...schema,
+        [inner]: { ...(schema[inner] as JsonObject), enum: values },
+      };
+  return { ...schema, enum: values };
 }
 
 function property(field: MessageField, version: OpenApiVersion): JsonObject {

@@ -186,11 +186,14 @@ export function typeNameOf({ group, version, kind }: GroupVersionKind): string {
   );
 }
 
+export type FeatureGates = Readonly<Record<string, boolean>>;
+
 /** All paths of a group version, its discovery document first. */
 export function pathsOf(
   catalogue: Catalogue,
   group: string,
   version: string,
+  gates: FeatureGates = {},
 ): PathItem[] {
   const words = `${groupWord(group)}${capital(version)}`;
   const tag = `${lowerFirst(groupWord(group))}_${version}`;
@@ -208,10 +211,36 @@ export function pathsOf(
     const maker = new Maker(resource, base, words, tag);
     items.push(...maker.collections(), ...maker.single());
     for (const sub of resource.subresources)
-      items.push(...maker.subresource(sub));
+      if (!sub.featureGate || gates[sub.featureGate])
+        items.push(...maker.subresource(sub));
     items.push(...maker.watches());
   }
-  return items;
+  const cbor = gates["CBORServingAndStorage"] ?? false;
+  return items.map((item) => hoisted(cbor ? item : withoutCbor(item)));
+}
+
+/** What all operations of a path have is the path's: everything, where there is but one. */
+function hoisted(item: PathItem): PathItem {
+  const [only, ...others] = item.operations;
+  if (!only || others.length > 0 || only.parameters.length === 0) return item;
+  return {
+    ...item,
+    parameters: [...item.parameters, ...only.parameters].sort((a, b) =>
+      a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
+    ),
+    operations: [{ ...only, parameters: [] }],
+  };
+}
+
+function withoutCbor(item: PathItem): PathItem {
+  const plain = (types: readonly string[]): string[] =>
+    types.filter((type) => !type.includes("cbor"));
+  const operations = item.operations.map((operation) => ({
+    ...operation,
+    consumes: plain(operation.consumes),
+    produces: plain(operation.produces),
+  }));
+  return { ...item, operations };
 }
 
 /** Discovery of a group, of all groups, and the version. */

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import type { Catalogue } from "../catalogue.ts";
 import { encodeGnostic } from "./gnostic.ts";
+import type { FeatureGates } from "./operations.ts";
 import { openApiV2, type CustomSchemas } from "./v2.ts";
 import { documentName, openApiV3, rootDocuments } from "./v3.ts";
 
@@ -51,6 +52,8 @@ export interface OpenApiService {
 }
 
 export interface CustomOpenApi {
+  /** Those that are on. */
+  gates?: FeatureGates;
   v2?: CustomSchemas;
   v3?: CustomSchemas;
 }
@@ -105,7 +108,7 @@ class Service implements OpenApiService {
 
   v2(protobuf: boolean): CachedDocument {
     const make = (): Record<string, unknown> =>
-      openApiV2(this.#catalogue, this.#custom.v2);
+      openApiV2(this.#catalogue, this.#custom.v2, this.#custom.gates);
     return protobuf
       ? this.#cached("v2 protobuf", OPENAPI_V2_PROTOBUF_ANSWER, () =>
           encodeGnostic(make()),
@@ -140,7 +143,13 @@ class Service implements OpenApiService {
     for (const { group, version } of this.#catalogue.groupVersions()) {
       if (documentName({ group, version }) === name)
         return this.#json(`v3/${name}`, () =>
-          openApiV3(this.#catalogue, group, version, this.#custom.v3),
+          openApiV3(
+            this.#catalogue,
+            group,
+            version,
+            this.#custom.v3,
+            this.#custom.gates,
+          ),
         );
     }
     return undefined;

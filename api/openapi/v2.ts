@@ -12,6 +12,7 @@ import {
 import {
   pathsOf,
   rootPaths,
+  type FeatureGates,
   type Operation,
   type Parameter,
   type PathItem,
@@ -26,12 +27,15 @@ const IN_PLACE = new Set(["dryRun", "fieldValidation", "name"]);
 export function openApiV2(
   catalogue: Catalogue,
   custom: CustomSchemas = () => undefined,
+  gates: FeatureGates = {},
 ): JsonObject {
   const items = [
     ...rootPaths(catalogue),
     ...catalogue
       .groupVersions()
-      .flatMap(({ group, version }) => pathsOf(catalogue, group, version)),
+      .flatMap(({ group, version }) =>
+        pathsOf(catalogue, group, version, gates),
+      ),
   ];
   const shared: JsonObject = {};
   const types = new Set<string>();
@@ -45,7 +49,7 @@ export function openApiV2(
   for (const name of types) definitions[name] ??= { type: "object" };
   return {
     swagger: "2.0",
-    info: { title: "Kubernetes", version: "v1.32.0" },
+    info: { title: "Kubernetes", version: "1.32" },
     paths: sortKeys(paths),
     definitions: sortKeys(definitions),
     parameters: sortKeys(shared),

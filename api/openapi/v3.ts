@@ -12,6 +12,7 @@ import {
 import {
   pathsOf,
   rootPaths,
+  type FeatureGates,
   type Operation,
   type Parameter,
   type PathItem,
@@ -35,8 +36,9 @@ export function openApiV3(
   group: string,
   version: string,
   custom: CustomSchemas = () => undefined,
+  gates: FeatureGates = {},
 ): JsonObject {
-  return document(pathsOf(catalogue, group, version), custom);
+  return document(pathsOf(catalogue, group, version, gates), custom);
 }
 
 /** The documents of the roots: `api`, `apis`, `apis/<group>`, `version`. */
@@ -66,7 +68,7 @@ function document(
   for (const name of types) schemas[name] ??= { type: "object" };
   return {
     openapi: "3.0.0",
-    info: { title: "Kubernetes", version: "v1.32.0" },
+    info: { title: "Kubernetes", version: "1.32" },
     paths: sortKeys(paths),
     components: {
       schemas: sortKeys(schemas),

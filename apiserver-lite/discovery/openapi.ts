@@ -7,7 +7,10 @@ import type { PathHandler } from "../http/front.ts";
 export class OpenApiPaths {
   #service: Promise<OpenApiService> | undefined;
 
-  constructor(private readonly catalogue: Catalogue) {}
+  constructor(
+    private readonly catalogue: Catalogue,
+    private readonly gates: Readonly<Record<string, boolean>>,
+  ) {}
 
   /** To be called when resources were added or removed. */
   invalidate(): void {
@@ -17,7 +20,8 @@ export class OpenApiPaths {
   paths(): PathHandler[] {
     const handle: PathHandler["handle"] = async (exchange, asked) => {
       this.#service ??= import("../../api/openapi/service.ts").then(
-        ({ createOpenApiService }) => createOpenApiService(this.catalogue),
+        ({ createOpenApiService }) =>
+          createOpenApiService(this.catalogue, { gates: this.gates }),
       );
       const service = await this.#service;
       const hash = asked.query.get("hash");

@@ -44,7 +44,11 @@ test("lists say how they merge", () => {
   });
   const port =
     apps.components.schemas["io.k8s.api.core.v1.ContainerPort"].properties;
-  expect(port.protocol).toEqual({ default: "TCP", type: "string" });
+  expect(port.protocol).toEqual({
+    default: "TCP",
+    enum: ["SCTP", "TCP", "UDP"],
+    type: "string",
+  });
   expect(
     apps.components.schemas["io.k8s.api.core.v1.Container"].required,
   ).toEqual(["name"]);
