@@ -226,3 +226,11 @@ export const isInvalid = (error: unknown): boolean =>
 /** The watch or list must start anew: its history is gone. */
 export const isExpired = (error: unknown): boolean =>
   hasReason(error, "Expired") || hasReason(error, "Gone");
+
+/** Of a write to an object that is no longer the one that was meant; `key` is the store's. */
+export const otherUidText = (
+  key: string,
+  wanted: string,
+  found: string | undefined,
+): string =>
+  `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found ?? ""}`;

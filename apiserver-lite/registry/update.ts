@@ -2,7 +2,7 @@
 //
 // `produce` makes the new object (a private copy, stored version) from the live entry. When another write comes between,
 // it is asked again, unless the new object named a resourceVersion: then the caller gets 409.
-import { ApiError, errors } from "../../api/errors.ts";
+import { ApiError, errors, otherUidText } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { copyJson, equalJson } from "../../api/patch/json-value.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
@@ -158,7 +158,7 @@ const undetermined = (name: string): string =>
   `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
 
 /** 409: the object of that name is another one. */
-export function otherUid(call: Call, uid: string, liveUid: string): ApiError {
+function otherUid(call: Call, uid: string, liveUid: string): ApiError {
   const kind = storedOf(call);
   const key = kind.storeKey(kind.keyOf(call.namespace, call.name));
   // What is not written has not got to the store's own prefix.
@@ -166,7 +166,7 @@ export function otherUid(call: Call, uid: string, liveUid: string): ApiError {
   return errors.conflict(
     { group: call.endpoint.info.group, resource: call.endpoint.info.resource },
     call.name,
-    `StorageError: invalid object, Code: 4, Key: ${shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${liveUid}`,
+    otherUidText(shown, uid, liveUid),
   );
 }
 

@@ -76,6 +76,8 @@ export function brief(body: Json): unknown {
     // What regular expressions names follow is in every such text.
     message: String(message)
       .replace(/\(e\.g\. .*?regex used .*?\)'\)/g, "(…)")
+      // What differs between two objects, in lines that are never twice alike.
+      .replace(/\n[^\S\n]+core\.[^]*$/, "\n(…)")
       .replace(/0xc[0-9a-f]{9}/g, "0xc000000000")
       // The whole spec of a pod, in an order of its own.
       .replace(/core\.PodTemplateSpec\{.*\}: /g, "core.PodTemplateSpec{…}: "),

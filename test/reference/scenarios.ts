@@ -4,14 +4,16 @@ import { apply } from "./scenarios/apply.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
 import { coreMetadata } from "./scenarios/core-metadata.ts";
+import { corePodsChanges } from "./scenarios/core-pods-changes.ts";
 import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
 import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
 import { coreServices } from "./scenarios/core-services.ts";
+import { coreStorage } from "./scenarios/core-storage.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
-import { jobs } from "./scenarios/jobs.ts";
 import { encodings } from "./scenarios/encodings.ts";
+import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
@@ -32,10 +34,12 @@ export const scenarios: readonly Scenario[] = [
   bodies,
   configMaps,
   coreMetadata,
+  corePodsChanges,
   corePodsContainers,
   corePodsSpec,
   corePodsVolumes,
   coreServices,
+  coreStorage,
   deletion,
   discovery,
   encodings,

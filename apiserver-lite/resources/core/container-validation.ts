@@ -228,10 +228,17 @@ const refusedFields = [
   "lifecycle",
 ] as const;
 
-const isSet = (value: unknown): boolean =>
-  value !== undefined &&
-  value !== null &&
-  (typeof value !== "object" || Object.keys(value).length > 0);
+/** Empty lists and empty resources are as good as none; probes and hooks that say nothing are there. */
+const isSet = (
+  container: Container,
+  part: (typeof refusedFields)[number],
+): boolean => {
+  const value = container[part];
+  if (value === undefined || value === null) return false;
+  return part === "resources" || Array.isArray(value)
+    ? Object.keys(value).length > 0
+    : true;
+};
 
 function validateEphemeral(
   field: string,
@@ -256,7 +263,7 @@ function validateEphemeral(
         ? [fieldErrors.notFound(`${path}.targetContainerName`, target)]
         : []),
       ...refusedFields
-        .filter((part) => isSet(container[part]))
+        .filter((part) => isSet(container, part))
         .map((part) =>
           fieldErrors.forbidden(`${path}.${part}`, notForEphemeral),
         ),

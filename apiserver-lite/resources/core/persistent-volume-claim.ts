@@ -13,11 +13,21 @@ import type {
   PersistentVolumeClaimSpec,
 } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import { goDifference } from "./pod-update-validation.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { agreeBut, labelSelector, oneOf } from "../field-checks.ts";
+import {
+  agreeBut,
+  immutable,
+  labelSelector,
+  oneOf,
+  sameValue,
+} from "../field-checks.ts";
 import {
   accessModeProblems,
   accessModesText,
+  classAnnotation,
+  classAnnotationWarning,
+  validateAmount,
   volumeModes,
 } from "./persistent-volume.ts";
 
@@ -67,59 +77,208 @@ export function validateClaimSpec(
         )
       : []),
     ...oneOf(`${field}.volumeMode`, spec.volumeMode, volumeModes),
+    ...validateDataSources(field, spec),
   ];
+}
+
+function validateDataSources(
+  field: string,
+  spec: PersistentVolumeClaimSpec,
+): FieldError[] {
+  const { dataSource, dataSourceRef } = spec;
+  const problems = (["dataSource", "dataSourceRef"] as const).flatMap(
+    (part) => {
+      const source = spec[part];
+      if (!source) return [];
+      const { name, kind = "", apiGroup = "" } = source;
+      const path = `${field}.${part}`;
+      return [
+        ...(name ? [] : [fieldErrors.required(`${path}.name`)]),
+        ...(kind ? [] : [fieldErrors.required(`${path}.kind`)]),
+        ...(!apiGroup && kind !== "PersistentVolumeClaim"
+          ? [
+              fieldErrors.invalid(
+                path,
+                kind,
+                "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+              ),
+            ]
+          : []),
+        ...(apiGroup
+          ? invalidEach(
+              `${path}.apiGroup`,
+              apiGroup,
+              dnsSubdomainProblems(apiGroup),
+            )
+          : []),
+      ];
+    },
+  );
+  if (dataSource && dataSourceRef && !sameValue(dataSource, dataSourceRef))
+    problems.push(
+      fieldErrors.invalidShown(
+        field,
+        // The reference shows the path itself.
+        'field.Path{name:"dataSource", index:"", parent:(*field.Path)(0xc000000000)}',
+        "must match dataSourceRef",
+      ),
+    );
+  return problems;
+}
+
+/** Sources that can be had, under both names; of the others nothing is kept. */
+function joinDataSources(spec: PersistentVolumeClaimSpec): void {
+  const { dataSource: source, dataSourceRef: reference } = spec;
+  const possible =
+    source &&
+    (source.apiGroup
+      ? source.apiGroup === "snapshot.storage.k8s.io" &&
+        source.kind === "VolumeSnapshot"
+      : source.kind === "PersistentVolumeClaim");
+  if (source && !possible) delete spec.dataSource;
+  if (reference?.namespace) delete spec.dataSourceRef;
+  if (spec.dataSource && !spec.dataSourceRef && !reference)
+    spec.dataSourceRef = { ...spec.dataSource };
+  else if (spec.dataSourceRef && !source) {
+    const { apiGroup, kind, name } = spec.dataSourceRef;
+    spec.dataSource = { ...(apiGroup ? { apiGroup } : {}), kind, name };
+  }
+}
+
+const resizeStates = [
+  "ControllerResizeInProgress",
+  "ControllerResizeInfeasible",
+  "NodeResizeInProgress",
+  "NodeResizeInfeasible",
+  "NodeResizePending",
+];
+
+function validateClaimStatus({
+  spec,
+  status,
+}: PersistentVolumeClaim): FieldError[] {
+  const onlyStorage = (field: string, name: string): FieldError[] =>
+    name === "storage" || name.includes("/")
+      ? []
+      : [fieldErrors.notSupported(field, name, ["storage"])];
+  const states = "status.allocatedResourceStatus";
+  return [
+    ...(spec?.accessModes?.length
+      ? []
+      : [fieldErrors.required("Spec.accessModes")]),
+    ...Object.entries(status?.capacity ?? {}).flatMap(([name, value]) =>
+      validateAmount(`status.capacity[${name}]`, value),
+    ),
+    ...Object.entries(status?.allocatedResourceStatuses ?? {}).flatMap(
+      ([name, state]) => [
+        ...onlyStorage(states, name),
+        ...(resizeStates.includes(state)
+          ? []
+          : [
+              {
+                ...fieldErrors.notSupported(states, 0, resizeStates),
+                detail: `Unsupported value: ${name}: supported values: ${resizeStates.map((one) => JSON.stringify(one)).join(", ")}`,
+              },
+            ]),
+      ],
+    ),
+    ...Object.entries(status?.allocatedResources ?? {}).flatMap(
+      ([name, value]) => {
+        const other = onlyStorage("status.allocatedResources", name);
+        return other.length > 0
+          ? other
+          : validateAmount(`status.allocatedResources[${name}]`, value);
+      },
+    ),
+  ];
+}
+
+function* claimWarnings({
+  metadata,
+  spec,
+}: PersistentVolumeClaim): Iterable<string> {
+  if (classAnnotation in (metadata.annotations ?? {}))
+    yield classAnnotationWarning;
+  for (const part of ["requests", "limits"] as const) {
+    const value = spec?.resources?.[part]?.["storage"];
+    if (
+      value !== undefined &&
+      parseQuantity(value).nano % 1_000_000_000n !== 0n
+    )
+      yield `spec.resources.${part}[storage]: fractional byte value ${JSON.stringify(canonicalQuantity(value))} is invalid, must be an integer`;
+  }
 }
 
 export const persistentVolumeClaimStrategy: ResourceStrategy = {
   countsGeneration: false,
   prepareForCreate(object) {
-    asClaim(object).status = { phase: "Pending" };
+    const claim = asClaim(object);
+    claim.status = { phase: "Pending" };
+    claim.spec ??= {};
+    delete claim.spec.volumeAttributesClassName;
+    joinDataSources(claim.spec);
   },
   prepareForUpdate(object, old) {
-    asClaim(object).status = { ...asClaim(old).status };
+    const [claim, was] = [asClaim(object), asClaim(old)];
+    claim.status = { ...was.status };
+    claim.spec ??= {};
+    if (was.spec?.volumeAttributesClassName === undefined)
+      delete claim.spec.volumeAttributesClassName;
+    joinDataSources(claim.spec);
   },
   validate: (object) => validateClaimSpec("spec", asClaim(object).spec ?? {}),
+  warnings: (object) => claimWarnings(asClaim(object)),
   validateUpdate(object, old) {
     const [claim, was] = [asClaim(object), asClaim(old)];
-    const bound = was.status?.phase === "Bound";
-    // The binder names the volume of a claim that had none.
+    const [spec, before] = [claim.spec ?? {}, was.spec ?? {}];
+    const [now, earlier] = [storageOf(claim), storageOf(was)];
+    const known = was.metadata.annotations?.[classAnnotation];
+    const problems: FieldError[] = immutable(
+      `metadata.annotations[${classAnnotation}]`,
+      claim.metadata.annotations?.[classAnnotation] ?? "",
+      known ?? "",
+    );
+    // The binder names the volume of a claim that had none, and its class.
     const free = [
-      "resources.requests.storage",
-      "volumeAttributesClassName",
-      ...(was.spec?.volumeName ? [] : ["volumeName"]),
+      ...(before.volumeName ? [] : ["volumeName"]),
+      ...(before.storageClassName === undefined &&
+      spec.storageClassName !== undefined &&
+      (known === undefined || known === spec.storageClassName)
+        ? ["storageClassName"]
+        : []),
+      ...(was.status?.phase === "Bound" ? ["resources.requests.storage"] : []),
     ];
-    const grown = bound ? free : free.slice(1);
-    const problems: FieldError[] = [];
-    if (!agreeBut(claim.spec ?? {}, was.spec ?? {}, grown)) {
+    if (!agreeBut(spec, before, free))
       problems.push(
         fieldErrors.forbidden(
           "spec",
-          "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+          `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${goDifference("core.PersistentVolumeClaimSpec", spec, before)}`,
         ),
       );
-    }
-    const [now, before] = [storageOf(claim), storageOf(was)];
     if (
       now !== undefined &&
-      before !== undefined &&
-      compareQuantities(now, before) < 0
+      earlier !== undefined &&
+      compareQuantities(now, earlier) < 0
     ) {
-      const allocated = was.status?.capacity?.["storage"];
-      if (allocated === undefined || compareQuantities(now, allocated) <= 0) {
+      const allocated = was.status?.capacity?.["storage"] ?? "0";
+      if (compareQuantities(now, allocated) <= 0)
         problems.push(
           fieldErrors.forbidden(
             "spec.resources.requests.storage",
             "field can not be less than status.capacity",
           ),
         );
-      }
     }
-    return problems;
+    return [
+      ...problems,
+      ...immutable("volumeMode", spec.volumeMode, before.volumeMode),
+    ];
   },
   status: {
     prepareForUpdate(object, old) {
       asClaim(object).spec = { ...asClaim(old).spec };
     },
+    validateUpdate: (object) => validateClaimStatus(asClaim(object)),
   },
   printRow: (object, now) => {
     const { metadata, spec = {}, status } = asClaim(object);

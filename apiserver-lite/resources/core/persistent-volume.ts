@@ -1,12 +1,29 @@
 // PersistentVolumes: capacity, access modes, one source; the source never changes.
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import { fieldErrors } from "../../../api/field-errors.ts";
-import type { PersistentVolume } from "../../../api/types/core-v1.ts";
+import { formatTime } from "../../../api/clock.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
+import { dnsSubdomainProblems } from "../../../api/names.ts";
+import {
+  canonicalQuantity,
+  parseQuantity,
+  quantityValue,
+} from "../../../api/quantity.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeSpec,
+} from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { notSources } from "./volume-sources.ts";
-import { nonNegativeQuantity, oneOf, sameValue } from "../field-checks.ts";
+import { goDifference } from "./pod-update-validation.ts";
+import { validateNodeSelector } from "./scheduling-validation.ts";
+import {
+  notSources,
+  validateSource,
+  type SourceKind,
+} from "./volume-sources.ts";
+import { immutable, oneOf, sameValue } from "../field-checks.ts";
 
 const asVolume = (object: Readonly<AnyObject>): PersistentVolume =>
   object as unknown as PersistentVolume;
@@ -70,79 +87,219 @@ function sourceOf(volume: PersistentVolume): [string, unknown][] {
   );
 }
 
+/** In the order in which the reference looks at them: all but the first found are one too many. */
+const sourceOrder = [
+  "hostPath",
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "glusterfs",
+  "flocker",
+  "nfs",
+  "rbd",
+  "quobyte",
+  "cephfs",
+  "iscsi",
+  "cinder",
+  "fc",
+  "flexVolume",
+  "azureFile",
+  "vsphereVolume",
+  "photonPersistentDisk",
+  "portworxVolume",
+  "azureDisk",
+  "scaleIO",
+  "local",
+  "storageos",
+  "csi",
+] as const satisfies SourceKind[];
+
+function validateCapacity(
+  field: string,
+  capacity: Readonly<Record<string, string>> | undefined,
+): FieldError[] {
+  const names = Object.keys(capacity ?? {});
+  const problems: FieldError[] = [];
+  if (names.length === 0) problems.push(fieldErrors.required(field));
+  if (names.length !== 1 || names[0] !== "storage")
+    problems.push(
+      fieldErrors.notSupported(field, asGo("core.ResourceList", capacity), [
+        "storage",
+      ]),
+    );
+  for (const [name, value] of Object.entries(capacity ?? {})) {
+    const path = `${field}[${name}]`;
+    problems.push(...validateAmount(path, value));
+    if (parseQuantity(value).nano <= 0n)
+      problems.push(
+        fieldErrors.invalid(
+          path,
+          canonicalQuantity(value),
+          "must be greater than zero",
+        ),
+      );
+  }
+  return problems;
+}
+
+/** An amount there can be: not negative. */
+export function validateAmount(field: string, value: string): FieldError[] {
+  return parseQuantity(value).nano < 0n
+    ? [
+        fieldErrors.invalid(
+          field,
+          quantityValue(value),
+          "must be a valid resource quantity",
+        ),
+      ]
+    : [];
+}
+
+function validateSources(spec: PersistentVolumeSpec): FieldError[] {
+  const [first, ...surplus] = sourceOrder.filter((kind) => spec[kind]);
+  if (!first)
+    return [fieldErrors.required("spec", "must specify a volume type")];
+  const reported = first === "gcePersistentDisk" ? "persistentDisk" : first;
+  return [
+    ...validateSource(`spec.${reported}`, first, spec[first]!, true),
+    ...(first === "local" && !spec.nodeAffinity
+      ? [
+          fieldErrors.required(
+            "spec.nodeAffinity",
+            "Local volume requires node affinity",
+          ),
+        ]
+      : []),
+    ...surplus.map((kind) =>
+      fieldErrors.forbidden(
+        `spec.${kind}`,
+        "may not specify more than 1 volume type",
+      ),
+    ),
+  ];
+}
+
+function validateVolume(spec: PersistentVolumeSpec): FieldError[] {
+  const { nodeAffinity, hostPath, storageClassName: className } = spec;
+  const policy = spec.persistentVolumeReclaimPolicy;
+  const policyField = "spec.persistentVolumeReclaimPolicy";
+  const modes = spec.accessModes ?? [];
+  return [
+    ...(modes.length > 0 ? [] : [fieldErrors.required("spec.accessModes")]),
+    ...accessModeProblems("spec.accessModes", modes),
+    ...validateCapacity("spec.capacity", spec.capacity),
+    ...oneOf(policyField, policy, ["Delete", "Recycle", "Retain"]),
+    ...(!nodeAffinity
+      ? []
+      : nodeAffinity.required
+        ? validateNodeSelector(
+            "spec.nodeAffinity.required",
+            nodeAffinity.required,
+          )
+        : [
+            fieldErrors.required(
+              "spec.nodeAffinity.required",
+              "must specify required node constraints",
+            ),
+          ]),
+    ...validateSources(spec),
+    ...(policy === "Recycle" && hostPath && /^\/+$/.test(hostPath.path)
+      ? [
+          fieldErrors.forbidden(
+            policyField,
+            "may not be 'recycle' for a hostPath mount of '/'",
+          ),
+        ]
+      : []),
+    ...(className
+      ? invalidEach(
+          "spec.storageClassName",
+          className,
+          dnsSubdomainProblems(className),
+        )
+      : []),
+    ...oneOf("spec.volumeMode", spec.volumeMode, volumeModes),
+  ];
+}
+
+const deprecatedSources: readonly [SourceKind, string, string?][] = [
+  ["cephfs", "deprecated in v1.28, non-functional in v1.31+"],
+  ["photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
+  ["scaleIO", "deprecated in v1.16, non-functional in v1.22+"],
+  ["storageos", "deprecated in v1.22, non-functional in v1.25+", "storageOS"],
+  ["glusterfs", "deprecated in v1.25, non-functional in v1.26+"],
+  ["rbd", "deprecated in v1.28, non-functional in v1.31+"],
+];
+
+export const classAnnotation = "volume.beta.kubernetes.io/storage-class";
+export const classAnnotationWarning = `metadata.annotations[${classAnnotation}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+
+function* volumeWarnings({
+  metadata,
+  spec = {},
+}: PersistentVolume): Iterable<string> {
+  if (classAnnotation in (metadata.annotations ?? {}))
+    yield classAnnotationWarning;
+  if (spec.persistentVolumeReclaimPolicy === "Recycle")
+    yield "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
+  for (const [kind, since, name = kind] of deprecatedSources)
+    if ((spec as Record<string, unknown>)[kind]) yield `spec.${name}: ${since}`;
+}
+
 export const persistentVolumeStrategy: ResourceStrategy = {
   countsGeneration: false,
-  prepareForCreate(object) {
-    asVolume(object).status = { phase: "Pending" };
+  prepareForCreate(object, context) {
+    const volume = asVolume(object);
+    delete volume.spec?.volumeAttributesClassName;
+    volume.status = {
+      phase: "Pending",
+      lastPhaseTransitionTime: formatTime(context.clock.now()),
+    };
   },
   prepareForUpdate(object, old) {
-    asVolume(object).status = { ...asVolume(old).status };
+    const [volume, was] = [asVolume(object), asVolume(old)];
+    volume.status = { ...was.status };
+    if (was.spec?.volumeAttributesClassName === undefined)
+      delete volume.spec?.volumeAttributesClassName;
   },
-  validate(object) {
-    const volume = asVolume(object);
-    const spec = volume.spec ?? {};
-    const problems: FieldError[] = [];
-    if (!spec.accessModes?.length)
-      problems.push(fieldErrors.required("spec.accessModes"));
-    for (const mode of spec.accessModes ?? [])
-      problems.push(...oneOf("spec.accessModes", mode, accessModes));
-    if (!spec.capacity || Object.keys(spec.capacity).length === 0)
-      problems.push(fieldErrors.required("spec.capacity"));
-    else if (
-      !("storage" in spec.capacity) ||
-      Object.keys(spec.capacity).length > 1
-    ) {
-      problems.push(
-        fieldErrors.notSupported("spec.capacity", spec.capacity, ["storage"]),
-      );
-    }
-    for (const [name, value] of Object.entries(spec.capacity ?? {})) {
-      problems.push(...nonNegativeQuantity(`spec.capacity[${name}]`, value));
-    }
-    problems.push(
-      ...oneOf(
-        "spec.persistentVolumeReclaimPolicy",
-        spec.persistentVolumeReclaimPolicy,
-        ["Delete", "Recycle", "Retain"],
-      ),
-    );
-    problems.push(
-      ...oneOf("spec.volumeMode", spec.volumeMode, ["Block", "Filesystem"]),
-    );
-    const sources = sourceOf(volume);
-    if (sources.length === 0)
-      problems.push(fieldErrors.required("spec", "must specify a volume type"));
-    for (const [name] of sources.slice(1)) {
-      problems.push(
-        fieldErrors.forbidden(
-          `spec.${name}`,
-          "may not specify more than 1 volume type",
-        ),
-      );
-    }
-    if (spec.local && !spec.nodeAffinity) {
-      problems.push(
-        fieldErrors.required(
-          "metadata.annotations",
-          "Local volume requires node affinity",
-        ),
-      );
-    }
-    return problems;
-  },
+  validate: (object) => validateVolume(asVolume(object).spec ?? {}),
+  warnings: (object) => volumeWarnings(asVolume(object)),
   validateUpdate(object, old) {
-    return sameValue(sourceOf(asVolume(object)), sourceOf(asVolume(old)))
-      ? []
-      : [
-          fieldErrors.forbidden(
-            "spec.persistentvolumesource",
-            "spec.persistentvolumesource is immutable after creation",
-          ),
-        ];
+    const [volume, was] = [asVolume(object), asVolume(old)];
+    const [sources, before] = [sourceOf(volume), sourceOf(was)].map((list) =>
+      Object.fromEntries(list),
+    ) as [object, object];
+    const [now, earlier] = [volume.spec?.nodeAffinity, was.spec?.nodeAffinity];
+    return [
+      ...(sameValue(sources, before)
+        ? []
+        : [
+            fieldErrors.forbidden(
+              "spec.persistentvolumesource",
+              `spec.persistentvolumesource is immutable after creation\n${goDifference("core.PersistentVolumeSource", sources, before)}`,
+            ),
+          ]),
+      ...immutable("volumeMode", volume.spec?.volumeMode, was.spec?.volumeMode),
+      ...(earlier && !sameValue(now, earlier)
+        ? [
+            fieldErrors.invalid(
+              "nodeAffinity",
+              asGo("*core.VolumeNodeAffinity", now),
+              "field is immutable, except for updating from beta label to GA",
+            ),
+          ]
+        : []),
+    ];
   },
   status: {
-    prepareForUpdate(object, old) {
-      asVolume(object).spec = { ...asVolume(old).spec };
+    prepareForUpdate(object, old, context) {
+      const [volume, was] = [asVolume(object), asVolume(old)];
+      volume.spec = { ...was.spec };
+      const { status } = volume;
+      if (!status) return;
+      if (status.phase !== was.status?.phase)
+        status.lastPhaseTransitionTime = formatTime(context.clock.now());
+      else if (was.status?.lastPhaseTransitionTime)
+        status.lastPhaseTransitionTime ??= was.status.lastPhaseTransitionTime;
     },
   },
   printRow: (object, now) => {

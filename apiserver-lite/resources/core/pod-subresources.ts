@@ -2,7 +2,7 @@
 // ephemeralcontainers (the only way to add them).
 // For a PATCH of a subresource the registry reads with "get", patches, and calls again with "update" and the result.
 import { applyDefaults } from "../../../api/defaults.ts";
-import { ApiError, errors } from "../../../api/errors.ts";
+import { ApiError, errors, otherUidText } from "../../../api/errors.ts";
 import { formatTime } from "../../../api/clock.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
@@ -10,6 +10,7 @@ import type { Binding, Pod } from "../../../api/types/core-v1.ts";
 import type { SubresourceHandler } from "../../registry/strategy.ts";
 import { sameValue } from "../field-checks.ts";
 import { createdStatus, eviction } from "./eviction.ts";
+import { goDifference } from "./pod-update-validation.ts";
 import { validatePod } from "./pod-validation.ts";
 
 /** The reference tells of these as if something had broken. */
@@ -31,18 +32,14 @@ function validateBinding(binding: Binding): void {
 }
 
 function bind(pod: Pod, binding: Binding, now: string): void {
-  const refuse = (why: string): never => {
-    throw errors.conflict(
-      { group: "", resource: "pods/binding" },
-      pod.metadata.name,
-      why,
-    );
+  const refuse = (why: string, resource = "pods/binding"): never => {
+    throw errors.conflict({ group: "", resource }, pod.metadata.name, why);
   };
   const { name } = pod.metadata;
   if (binding.metadata.uid && binding.metadata.uid !== pod.metadata.uid) {
-    refuse(
-      `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${pod.metadata.uid ?? ""}`,
-    );
+    const { uid } = binding.metadata;
+    const key = `/registry/pods/${pod.metadata.namespace ?? ""}/${name}`;
+    refuse(otherUidText(key, uid, pod.metadata.uid), "pods");
   }
   if (pod.metadata.deletionTimestamp)
     refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
@@ -99,7 +96,7 @@ const ephemeralContainers: SubresourceHandler = {
           fieldErrors.forbidden(
             "spec.ephemeralContainers",
             now
-              ? `existing ephemeral containers "${container.name}" may not be changed\n`
+              ? `existing ephemeral containers "${container.name}" may not be changed\n${goDifference("core.EphemeralContainer", now, container)}`
               : `existing ephemeral containers "${container.name}" may not be removed\n`,
           ),
         ]);

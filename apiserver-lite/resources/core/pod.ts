@@ -1,6 +1,5 @@
 // Pods: QoS class and Pending at creation, the few fields of a spec that may change, graceful deletion, the fields that
 // selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts.
-import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { formatTime } from "../../../api/clock.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
@@ -13,7 +12,6 @@ import type {
 } from "../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { sameValue } from "../field-checks.ts";
 import {
   appArmorAnnotation,
   appArmorPrefix,
@@ -21,6 +19,10 @@ import {
 } from "./pod-annotations.ts";
 import { dropDisabledFields } from "./pod-disabled-fields.ts";
 import { containersOf } from "./pod-security-validation.ts";
+import {
+  validatePodStatus,
+  validatePodUpdate,
+} from "./pod-update-validation.ts";
 import { validatePod } from "./pod-validation.ts";
 import { podRow } from "./pod-status-text.ts";
 import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
@@ -144,183 +146,6 @@ function graceSeconds(
   return set === undefined || set === null ? seconds : Math.min(seconds, set);
 }
 
-const allowedChanges =
-  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
-
-/** Go-like lines of what differs between two specs, one pair a field. */
-function specDifference(now: PodSpec, was: PodSpec): string {
-  const [a, b] = [
-    now as unknown as Record<string, unknown>,
-    was as unknown as Record<string, unknown>,
-  ];
-  const names = [...new Set([...Object.keys(b), ...Object.keys(a)])].filter(
-    (name) => !sameValue(a[name], b[name]),
-  );
-  const title = (name: string): string =>
-    name[0]!.toUpperCase() + name.slice(1);
-  const lines = names.flatMap((name) => [
-    `- \t${title(name)}: ${JSON.stringify(b[name] ?? null)},`,
-    `+ \t${title(name)}: ${JSON.stringify(a[name] ?? null)},`,
-  ]);
-  return `  core.PodSpec{\n${lines.join("\n")}\n  }\n`;
-}
-
-function validatePodUpdate(pod: Pod, old: Pod): FieldError[] {
-  const problems: FieldError[] = [];
-  for (const part of ["containers", "initContainers"] as const) {
-    const [now, was] = [pod.spec[part] ?? [], old.spec[part] ?? []];
-    if (now.length !== was.length) {
-      problems.push(
-        fieldErrors.forbidden(
-          `spec.${part}`,
-          "pod updates may not add or remove containers",
-        ),
-      );
-      return problems;
-    }
-  }
-  const [deadline, wasDeadline] = [
-    pod.spec.activeDeadlineSeconds,
-    old.spec.activeDeadlineSeconds,
-  ];
-  if (wasDeadline !== undefined) {
-    if (deadline === undefined) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.activeDeadlineSeconds",
-          null,
-          "must not update from a positive integer to nil value",
-        ),
-      );
-    } else if (deadline > wasDeadline) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.activeDeadlineSeconds",
-          deadline,
-          "must be less than or equal to previous value",
-        ),
-      );
-    }
-  }
-  const tolerations = pod.spec.tolerations ?? [];
-  const bare = (toleration: object): object => ({
-    ...toleration,
-    tolerationSeconds: undefined,
-  });
-  for (const toleration of old.spec.tolerations ?? []) {
-    if (!tolerations.some((one) => sameValue(bare(one), bare(toleration)))) {
-      problems.push(
-        fieldErrors.forbidden(
-          "spec.tolerations",
-          "existing toleration can not be modified except its tolerationSeconds",
-        ),
-      );
-      break;
-    }
-  }
-  const gates = new Set(
-    (old.spec.schedulingGates ?? []).map(({ name }) => name),
-  );
-  for (const { name } of pod.spec.schedulingGates ?? []) {
-    if (!gates.has(name)) {
-      problems.push(
-        fieldErrors.forbidden(
-          "spec.schedulingGates",
-          `only deletion is allowed, but found new scheduling gate '${name}'`,
-        ),
-      );
-    }
-  }
-  if (problems.length > 0) return problems;
-
-  const masked = maskAllowed(pod.spec, old.spec);
-  if (!sameValue(masked, old.spec)) {
-    problems.push(
-      fieldErrors.forbidden(
-        "spec",
-        `${allowedChanges}\n${specDifference(masked, old.spec)}`,
-      ),
-    );
-  }
-  return problems;
-}
-
-/** The new spec with everything that may change set back to what it was. */
-function maskAllowed(spec: PodSpec, was: PodSpec): PodSpec {
-  const masked: PodSpec = { ...spec };
-  for (const part of ["containers", "initContainers"] as const) {
-    const list = spec[part];
-    if (list)
-      masked[part] = list.map(
-        (container, index) =>
-          ({ ...container, image: was[part]?.[index]?.image }) as Container,
-      );
-  }
-  const take = <Name extends keyof PodSpec>(name: Name): void => {
-    if (was[name] === undefined) delete masked[name];
-    else masked[name] = was[name];
-  };
-  take("activeDeadlineSeconds");
-  take("tolerations");
-  if (
-    (was.terminationGracePeriodSeconds ?? 0) < 0 &&
-    spec.terminationGracePeriodSeconds === 1
-  ) {
-    take("terminationGracePeriodSeconds");
-  }
-  if (was.schedulingGates?.length) {
-    take("schedulingGates");
-    // While a pod is held back, where it may go can be narrowed.
-    take("nodeSelector");
-    take("affinity");
-  }
-  return masked;
-}
-
-function validateStatusUpdate(pod: Pod, old: Pod): FieldError[] {
-  const problems: FieldError[] = [];
-  if (pod.spec.nodeName !== old.spec.nodeName) {
-    problems.push(
-      fieldErrors.forbidden("status.nodeName", "may not be changed directly"),
-    );
-  }
-  if (old.status?.qosClass && pod.status?.qosClass !== old.status.qosClass) {
-    problems.push(
-      fieldErrors.invalid(
-        "status.qosClass",
-        pod.status?.qosClass ?? "",
-        "field is immutable",
-      ),
-    );
-  }
-  const groups = ["containerStatuses", "initContainerStatuses"] as const;
-  for (const group of old.spec.restartPolicy === "Always" ? [] : groups) {
-    for (const [index, status] of (old.status?.[group] ?? []).entries()) {
-      if (!status.state?.terminated) continue;
-      if (
-        old.spec.restartPolicy === "OnFailure" &&
-        status.state.terminated.exitCode !== 0
-      )
-        continue;
-      const spec = old.spec.initContainers?.find(
-        ({ name }) => name === status.name,
-      );
-      if (group === "initContainerStatuses" && spec?.restartPolicy === "Always")
-        continue;
-      const now = pod.status?.[group]?.find(({ name }) => name === status.name);
-      if (now && !now.state?.terminated) {
-        problems.push(
-          fieldErrors.forbidden(
-            `status.${group}[${index}].state`,
-            "may not be transitioned to non-terminated state",
-          ),
-        );
-      }
-    }
-  }
-  return problems;
-}
-
 export const podStrategy: ResourceStrategy = {
   // Pods of this version have no generation.
   countsGeneration: false,
@@ -337,8 +162,6 @@ export const podStrategy: ResourceStrategy = {
       pod.status.podIPs = [{ ip: pod.status.podIP }];
     } else if (!pod.status.podIP && pod.status.podIPs?.[0])
       pod.status.podIP = pod.status.podIPs[0].ip;
-    if (pod.status.hostIP && !pod.status.hostIPs?.length)
-      pod.status.hostIPs = [{ ip: pod.status.hostIP }];
   },
   prepareForCreate(object, context) {
     const pod = asPod(object);
@@ -397,13 +220,11 @@ export const podStrategy: ResourceStrategy = {
       if (was.metadata.ownerReferences)
         pod.metadata.ownerReferences = [...was.metadata.ownerReferences];
       else delete pod.metadata.ownerReferences;
-      pod.status = {
-        ...pod.status,
-        qosClass: was.status?.qosClass ?? pod.status?.qosClass,
-      };
+      pod.status = { ...pod.status };
+      pod.status.qosClass ??= was.status?.qosClass;
     },
     validateUpdate: (object, old) =>
-      validateStatusUpdate(asPod(object), asPod(old)),
+      validatePodStatus(asPod(object), asPod(old)),
   },
   graceSeconds,
   selectableFields(object) {

@@ -535,7 +535,7 @@ test.each<[string, Change, string]>([
   ],
   [
     "PersistentVolumeClaim",
-    (o) => (o.spec.storageClassName = "x"),
+    (o) => (o.spec.accessModes = ["ReadOnlyMany"]),
     "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
   ],
   [
