@@ -57,8 +57,14 @@ export function unlike(body: Json, base: Json): Record<string, unknown> {
     leaves(withoutEmpty(base), "", {}),
   ];
   const result: Record<string, unknown> = {};
+  const isTime = (value: unknown): boolean =>
+    /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(String(value));
   for (const [path, value] of Object.entries(now))
-    if (!(path in was) || JSON.stringify(was[path]) !== JSON.stringify(value))
+    if (isTime(value) && isTime(was[path])) continue;
+    else if (
+      !(path in was) ||
+      JSON.stringify(was[path]) !== JSON.stringify(value)
+    )
       result[path] = value;
   for (const path of Object.keys(was)) if (!(path in now)) result[path] = null;
   return result;

@@ -339,11 +339,9 @@ const scheduling = {
 };
 
 const warned = {
-  "node labels": pod({
-    nodeSelector: {
-      "beta.kubernetes.io/os": "linux",
-      "failure-domain.beta.kubernetes.io/zone": "x",
-    },
+  "node label": pod({ nodeSelector: { "beta.kubernetes.io/os": "linux" } }),
+  "zone label": pod({
+    nodeSelector: { "failure-domain.beta.kubernetes.io/zone": "x" },
   }),
   "node affinity labels": expressions({
     key: "beta.kubernetes.io/arch",
