@@ -2,38 +2,28 @@
 // plain maps, so that a server nobody scrapes pays next to nothing.
 import type { Registry as MetricsRegistry } from "prom-client";
 import type { AuditCounts } from "./audit/auditor.ts";
+import { versionInfo } from "./discovery/version.ts";
 import { metricsType } from "./health/health.ts";
 import type { Observer, PathHandler } from "./http/front.ts";
 import type { RequestInfo } from "./http/request-info.ts";
 import type { Registry } from "./registry/registry.ts";
-
-const bounds = [
-  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8,
-  10, 15, 20, 30, 45, 60,
-];
-
-interface Series {
-  readonly labels: Readonly<Record<string, string>>;
-  count: number;
-  sum: number;
-  readonly buckets: number[];
-}
+import {
+  labelText,
+  RequestMetrics,
+  type MetricHead,
+} from "./request-metrics.ts";
 
 export interface MetricsSources {
   readonly registry: Registry;
   readonly inFlight: () => { readOnly: number; mutating: number };
-  readonly watches: () => number;
   /** Of the store; undefined when it is not known. */
   readonly databaseBytes: () => number | undefined;
   readonly countObjects: boolean;
   readonly audit: AuditCounts | undefined;
 }
 
-/** Bound of distinct label sets; what comes after is counted under none. */
-const maxSeries = 5000;
-
 export class Metrics implements Observer {
-  readonly #requests = new Map<string, Series>();
+  readonly #requests = new RequestMetrics();
   #prom: Promise<{ process: MetricsRegistry }> | undefined;
 
   constructor(private readonly sources: MetricsSources) {}
@@ -44,39 +34,11 @@ export class Metrics implements Observer {
     status: number,
     startedMs: number,
   ): void {
-    const scope =
-      info.name !== ""
-        ? "resource"
-        : info.namespace !== ""
-          ? "namespace"
-          : "cluster";
-    const verb = info.verb.toUpperCase();
-    const key = `${verb}|${info.group}|${info.version}|${info.resource}|${info.subresource}|${scope}|${status}`;
-    let series = this.#requests.get(key);
-    if (!series) {
-      if (this.#requests.size >= maxSeries) return;
-      series = {
-        labels: {
-          verb,
-          group: info.group,
-          version: info.version,
-          resource: info.resource,
-          subresource: info.subresource,
-          scope: info.resourceRequest ? scope : "",
-          code: String(status),
-        },
-        count: 0,
-        sum: 0,
-        buckets: bounds.map(() => 0),
-      };
-      this.#requests.set(key, series);
-    }
-    const seconds = (performance.now() - startedMs) / 1000;
-    series.count++;
-    if (info.verb === "watch") return;
-    series.sum += seconds;
-    const bucket = bounds.findIndex((bound) => seconds <= bound);
-    if (bucket >= 0) series.buckets[bucket]!++;
+    this.#requests.finished(info, status, startedMs);
+  }
+
+  began(info: RequestInfo): (() => void) | undefined {
+    return this.#requests.began(info);
   }
 
   paths(): PathHandler[] {
@@ -101,69 +63,51 @@ export class Metrics implements Observer {
 
   #own(): string {
     const lines: string[] = [];
-    const head: Head = (name, type, help) =>
+    const head: MetricHead = (name, type, help) =>
       void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
-    head(
-      "apiserver_request_total",
-      "counter",
-      "Counter of apiserver requests broken out for each verb, group, version, resource, scope, component, and HTTP response code.",
-    );
-    for (const { labels, count } of this.#requests.values())
-      lines.push(
-        `apiserver_request_total${text({ ...labels, component: "apiserver", dry_run: "" })} ${count}`,
-      );
-    head(
-      "apiserver_request_duration_seconds",
-      "histogram",
-      "Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
-    );
-    for (const { labels, count, sum, buckets } of this.#requests.values()) {
-      if (labels["verb"] === "WATCH") continue;
-      const { code: _, ...rest } = labels;
-      const shown = {
-        ...rest,
-        component: "apiserver",
-        dry_run: "",
-        code: labels["code"]!,
-      };
-      let total = 0;
-      bounds.forEach((bound, index) => {
-        total += buckets[index]!;
-        lines.push(
-          `apiserver_request_duration_seconds_bucket${text({ ...shown, le: String(bound) })} ${total}`,
-        );
-      });
-      lines.push(
-        `apiserver_request_duration_seconds_bucket${text({ ...shown, le: "+Inf" })} ${count}`,
-        `apiserver_request_duration_seconds_sum${text(shown)} ${sum}`,
-        `apiserver_request_duration_seconds_count${text(shown)} ${count}`,
-      );
-    }
-    const { inFlight, watches } = this.sources;
+    this.#requests.write(lines, head);
+    const { inFlight } = this.sources;
     const { readOnly, mutating } = inFlight();
     head(
       "apiserver_current_inflight_requests",
       "gauge",
-      "Maximal number of currently used inflight request limit of this apiserver per request kind in last second.",
+      "Requests being answered.",
     );
     lines.push(
       `apiserver_current_inflight_requests{request_kind="mutating"} ${mutating}`,
       `apiserver_current_inflight_requests{request_kind="readOnly"} ${readOnly}`,
     );
     head(
-      "apiserver_longrunning_requests",
+      "apiserver_current_inqueue_requests",
       "gauge",
-      "Gauge of all active long-running apiserver requests.",
+      "Requests waiting for their turn: none do.",
     );
     lines.push(
-      `apiserver_longrunning_requests{verb="WATCH",component="apiserver"} ${watches()}`,
+      `apiserver_current_inqueue_requests{request_kind="mutating"} 0`,
+      `apiserver_current_inqueue_requests{request_kind="readOnly"} 0`,
+    );
+    const { gitCommit, gitTreeState, gitVersion, goVersion, ...version } =
+      versionInfo;
+    head("kubernetes_build_info", "gauge", "What was built, as /version says.");
+    lines.push(
+      `kubernetes_build_info${labelText({
+        build_date: version.buildDate,
+        compiler: version.compiler,
+        git_commit: gitCommit,
+        git_tree_state: gitTreeState,
+        git_version: gitVersion,
+        go_version: goVersion,
+        major: version.major,
+        minor: version.minor,
+        platform: version.platform,
+      })} 1`,
     );
     this.#storage(lines, head);
     this.#audit(lines, head);
     return `${lines.join("\n")}\n`;
   }
 
-  #storage(lines: string[], head: Head): void {
+  #storage(lines: string[], head: MetricHead): void {
     const { registry, databaseBytes, countObjects } = this.sources;
     const bytes = databaseBytes();
     if (bytes !== undefined) {
@@ -177,24 +121,16 @@ export class Metrics implements Observer {
       );
     }
     if (!countObjects) return;
-    head(
-      "apiserver_storage_objects",
-      "gauge",
-      "Number of stored objects at the time of last check split by kind.",
-    );
+    head("apiserver_storage_objects", "gauge", "Stored objects.");
     for (const kind of registry.storedKinds())
       lines.push(
-        `apiserver_storage_objects${text({ resource: kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}` })} ${kind.cache.size}`,
+        `apiserver_storage_objects${labelText({ resource: kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}` })} ${kind.cache.size}`,
       );
   }
 
-  #audit(lines: string[], head: Head): void {
+  #audit(lines: string[], head: MetricHead): void {
     const { audit } = this.sources;
-    head(
-      "apiserver_audit_event_total",
-      "counter",
-      "Audit events generated and sent to the audit backend.",
-    );
+    head("apiserver_audit_event_total", "counter", "Audit events.");
     lines.push(`apiserver_audit_event_total ${audit?.events ?? 0}`);
     head(
       "apiserver_audit_requests_rejected_total",
@@ -211,16 +147,8 @@ export class Metrics implements Observer {
       "Audited requests by policy level.",
     );
     for (const [level, count] of audit.levels)
-      lines.push(`apiserver_audit_level_total${text({ level })} ${count}`);
+      lines.push(`apiserver_audit_level_total${labelText({ level })} ${count}`);
   }
-}
-
-type Head = (name: string, type: string, help: string) => void;
-
-function text(labels: Readonly<Record<string, string>>): string {
-  return `{${Object.entries(labels)
-    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
-    .join(",")}}`;
 }
 
 async function load(): Promise<{ process: MetricsRegistry }> {

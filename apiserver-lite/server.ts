@@ -288,7 +288,6 @@ class Server implements ApiServer {
         readOnly: this.#limiter.readOnlyInFlight,
         mutating: this.#limiter.mutatingInFlight,
       }),
-      watches: () => this.#resources.watches,
       databaseBytes: () => store.databaseBytes,
       countObjects: options.countStoredObjects ?? true,
       audit: options.auditor?.counts,

@@ -66,6 +66,8 @@ export interface FrontOptions {
 }
 
 export interface Observer {
+  /** A long-running request begins; what is given back is called when it is over. */
+  began?(info: RequestInfo): (() => void) | undefined;
   finished(
     info: RequestInfo,
     method: string,
@@ -135,6 +137,8 @@ export class Front {
       }
       release = options.limiter.enter(info, asked.user);
       const longRunning = isLongRunning(info);
+      const over = longRunning && observe?.began?.(info);
+      if (over) exchange.onClose(over);
       const limitMs = longRunning
         ? 0
         : allottedMs(asked.query, options.requestTimeoutMs);
