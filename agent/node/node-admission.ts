@@ -72,6 +72,7 @@ export class NodeAdmission {
     const refusal =
       this.#underPressure(pod) ??
       sysctlRefusal(pod, this.#options.allowedUnsafeSysctls ?? []) ??
+      ofAnotherSystem(pod) ??
       this.#lacksResources(pod, others) ??
       this.#doesNotFit(pod, others);
     if (!refusal) this.#admitted.add(uid);
@@ -159,6 +160,22 @@ export class NodeAdmission {
       );
     return undefined;
   }
+}
+
+/** By its label, or by what it says of itself. */
+function ofAnotherSystem({ metadata, spec }: Pod): Refusal | undefined {
+  if ((metadata.labels?.["kubernetes.io/os"] ?? "linux") !== "linux")
+    return {
+      reason: "PodOSSelectorNodeLabelDoesNotMatch",
+      message:
+        "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    };
+  if ((spec.os?.name ?? "linux") !== "linux")
+    return {
+      reason: "PodOSNotSupported",
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    };
+  return undefined;
 }
 
 function requestsOf(pod: Pod): Resources {

@@ -181,3 +181,16 @@ test("without a node object only what is known counts", () => {
   });
   expect(made.admit(pod("64"))).toBeUndefined();
 });
+
+test("pods of another operating system", () => {
+  const { admit } = admission();
+  expect(admit(pod(undefined, { os: { name: "linux" } }))).toBeUndefined();
+  expect(admit(pod(undefined, { os: { name: "windows" } }))).toBe(
+    "PodOSNotSupported: Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+  );
+  const labelled = pod(undefined);
+  labelled.metadata.labels = { "kubernetes.io/os": "windows" };
+  expect(admit(labelled)).toBe(
+    "PodOSSelectorNodeLabelDoesNotMatch: Pod was rejected: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+  );
+});
