@@ -158,8 +158,9 @@ export function createJobController(context: ControllerContext): Controller {
       const ended =
         phase === "Succeeded" ||
         phase === "Failed" ||
-        // One that is deleted without having run counts as failed.
-        (pod.metadata.deletionTimestamp !== undefined && !pod.spec.nodeName);
+        // One that is deleted counts as failed, unless only those that have ended do; without a node it never will.
+        (pod.metadata.deletionTimestamp !== undefined &&
+          (job.spec.podReplacementPolicy !== "Failed" || !pod.spec.nodeName));
       if (!ended) continue;
       const tracked = pod.metadata.finalizers?.includes(trackingFinalizer);
       const isNew = tracked && !counted.has(pod.metadata.uid ?? "");
