@@ -51,9 +51,12 @@ export interface FieldManagement {
   readonly apiVersion: string;
   /** "" for the main resource, "status", "scale" … */
   readonly subresource: string;
-  readonly nowMs: number;
+  /** Undefined: entries that are new get no time. */
+  readonly nowMs: number | undefined;
   /** Schema of the kind; undefined: every list is atomic and every map granular. */
   readonly schema: PatchSchema | undefined;
+  /** How conflicts name the version of updates. Default: as it is in the entry. */
+  readonly conflictVersion?: string | undefined;
   /** Is the kind known in that version? What is owned in others is forgotten. Default: every version is. */
   readonly knows?: (apiVersion: string) => boolean;
   /**
@@ -166,6 +169,9 @@ function setEntries(object: AnyObject, entries: ManagedFieldsEntry[]): void {
   else delete object.metadata.managedFields;
 }
 
+const timeOf = ({ nowMs }: FieldManagement): string | undefined =>
+  nowMs === undefined ? undefined : timeText(nowMs);
+
 function isSame({ added, modified, removed }: Comparison): boolean {
   return isEmptySet(added) && isEmptySet(modified) && isEmptySet(removed);
 }
@@ -184,13 +190,16 @@ export function updateManagedFields(
   const managers = knownManagers(all, management);
   const given = object.metadata.managedFields;
   if (!managers || (live && all.size === 0)) return setEntries(object, []);
-  const { added, modified, removed } = compare(
-    live && withoutManagedFields(live),
-    withoutManagedFields(object),
-    management.schema,
+  const { added, modified, removed } = withoutReset(
+    compare(
+      live && withoutManagedFields(live),
+      withoutManagedFields(object),
+      management.schema,
+    ),
+    management.resetPaths,
   );
   const changed = union(added, modified);
-  const mine = owned(changed, management.resetPaths);
+  const mine = stripUnowned(changed);
   if (live && isEmptySet(changed) && isEmptySet(removed)) {
     const own =
       given &&
@@ -214,7 +223,8 @@ export function updateManagedFields(
     const id = managerId(identity);
     const before = result.get(id);
     const set = before ? union(before.set, mine) : mine;
-    result.set(id, { ...identity, time: timeText(management.nowMs), set });
+    const time = timeOf(management) ?? before?.time;
+    result.set(id, { ...identity, time, set });
   }
   setEntries(object, encodeManagers(result));
 }
@@ -224,30 +234,31 @@ interface Conflict {
   readonly path: FieldPath;
 }
 
-function managerText({
-  name,
-  operation,
-  apiVersion,
-  subresource,
-}: Manager): string {
+function managerText(
+  { name, operation, apiVersion, subresource }: Manager,
+  version = apiVersion,
+): string {
   const who = `${JSON.stringify(name)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ""}`;
-  return operation === "Update" ? `${who} using ${apiVersion}` : who;
+  return operation === "Update" ? `${who} using ${version}` : who;
 }
 
-function conflictError(conflicts: readonly Conflict[]): ApiError {
+function conflictError(
+  conflicts: readonly Conflict[],
+  version: string | undefined,
+): ApiError {
   const causes: StatusCause[] = conflicts.map(({ manager, path }) => ({
     reason: "FieldManagerConflict",
-    message: `conflict with ${managerText(manager)}`,
+    message: `conflict with ${managerText(manager, version)}`,
     field: pathText(path),
   }));
   const [first] = conflicts;
-  let message = `Apply failed with 1 conflict: conflict with ${managerText(first!.manager)}: ${pathText(first!.path)}`;
+  let message = `Apply failed with 1 conflict: conflict with ${managerText(first!.manager, version)}: ${pathText(first!.path)}`;
   if (conflicts.length > 1) {
     const lines: string[] = [];
     for (const manager of new Set(
       conflicts.map((conflict) => conflict.manager),
     )) {
-      lines.push(`conflicts with ${managerText(manager)}:`);
+      lines.push(`conflicts with ${managerText(manager, version)}:`);
       for (const one of conflicts)
         if (one.manager === manager) lines.push(`- ${pathText(one.path)}`);
     }
@@ -318,13 +329,12 @@ export function applyPatch(
   applied: AnyObject,
   management: FieldManagement & { readonly force: boolean },
 ): AnyObject {
-  const { schema, manager: name, apiVersion, subresource, nowMs } = management;
+  const { schema, manager: name, apiVersion, subresource } = management;
   const given = applied.metadata?.managedFields as unknown;
   if (given !== undefined && given !== null)
     throw errors.badRequest("metadata.managedFields must be nil");
   const config = applied;
-  const problems = schema ? typedProblems(config, schema) : [];
-  if (problems.length > 0) throw untypedPatch(config, problems);
+  if (schema) requireTyped(config, schema);
   const base = live
     ? withoutManagedFields(live)
     : ({
@@ -335,7 +345,7 @@ export function applyPatch(
   const managers = new Map(
     live ? startingManagers(live, base, management) : [],
   );
-  const before: Managers = new Map(managers);
+  const before = decodeManagers(live?.metadata.managedFields) ?? new Map();
 
   const identity = {
     name,
@@ -368,8 +378,9 @@ export function applyPatch(
   if (live && isSame(comparison) && equalManagers(result, before))
     return copyJson(live) as AnyObject;
   // The time is that of the last change of the object, not of who owns it.
-  if (!isSame(comparison) && result.has(id))
-    result.set(id, { ...result.get(id)!, time: timeText(nowMs) });
+  const time = timeOf(management);
+  if (!isSame(comparison) && result.has(id) && time)
+    result.set(id, { ...result.get(id)!, time });
   if (isEmptySet(set)) result.delete(id);
   const object = copyJson(next);
   if (
@@ -386,16 +397,18 @@ export function applyPatch(
   return object;
 }
 
-/** The refusal of a configuration that its type can't hold. */
-function untypedPatch(
+/** Throws ApiError 500 for a configuration that its type can't hold. */
+export function requireTyped(
   config: Readonly<AnyObject>,
-  problems: readonly string[],
-): ApiError {
+  schema: PatchSchema,
+): void {
+  const problems = typedProblems(config, schema);
+  if (problems.length === 0) return;
   const why =
     problems.length === 1
       ? problems[0]!
       : `errors:\n  ${problems.join("\n  ")}`;
-  return new ApiError({
+  throw new ApiError({
     code: 500,
     message: `failed to create typed patch object (${shownIdentity(config)}): ${why}`,
   });
@@ -424,14 +437,14 @@ function startingManagers(
 ): Managers {
   const managers = decodeManagers(live.metadata.managedFields);
   if (managers && managers.size > 0) return managers;
-  const { apiVersion, nowMs, schema } = management;
+  const { apiVersion, schema } = management;
   const set = stripUnowned(compare(undefined, base, schema).added);
   const first: Manager = {
     name: "before-first-apply",
     operation: "Update",
     apiVersion,
     subresource: "",
-    time: timeText(nowMs),
+    time: timeOf(management),
     set,
   };
   return isEmptySet(set) ? new Map() : new Map([[managerId(first), first]]);
@@ -454,5 +467,5 @@ function refuseConflicts(
         return !node?.member;
       })
     : conflicts;
-  if (left.length > 0) throw conflictError(left);
+  if (left.length > 0) throw conflictError(left, management.conflictVersion);
 }

@@ -33,8 +33,9 @@ function shapeOf(value: unknown, field: PatchField | undefined): Shape {
       return "list-map";
     return field?.listType === "set" ? "list-set" : "leaf";
   }
-  if (!isJsonObject(value)) return "leaf";
-  return field?.mapType === "atomic" || field?.schema.mapType === "atomic"
+  if (!isJsonObject(value) || field?.schema.type === "raw-extension")
+    return "leaf";
+  return (field?.mapType ?? field?.schema.mapType) === "atomic"
     ? "leaf"
     : "object";
 }
@@ -165,14 +166,27 @@ export interface Comparison {
   readonly removed: FieldSet;
 }
 
-/** Objects that are no pointers in the reference are always there, if only empty. */
+/** What is no pointer in the reference is always there, if only empty; an empty list or map is null. */
 function impliedBy(field: PatchField | undefined): unknown {
-  if (field?.nullable === false && field.schema.type === "object") return {};
-  return field?.omitEmpty === false &&
-    (field.schema.type === "list" || field.schema.type === "map")
-    ? null
-    : undefined;
+  if (!field || field.nullable !== false) return undefined;
+  const { type } = field.schema;
+  if (type === "object") return {};
+  if (isTime(field)) return null;
+  if (field.omitEmpty !== false) return undefined;
+  return type in zeros ? zeros[type] : null;
 }
+
+const zeros: Readonly<Record<string, unknown>> = {
+  string: "",
+  boolean: false,
+  int32: 0,
+  int64: 0,
+  double: 0,
+};
+
+const isTime = ({ nullable, schema }: PatchField): boolean =>
+  nullable === false &&
+  (schema.type === "time" || schema.type === "micro-time");
 
 /** The value and everything in it. */
 function wholeOf(value: unknown, field: PatchField | undefined): FieldSet {
@@ -187,6 +201,9 @@ function wholeOf(value: unknown, field: PatchField | undefined): FieldSet {
       const known = schema?.fields?.get(name) ?? freeField(schema);
       children.set(`f:${name}`, wholeOf(inner, known));
     }
+    // Times that are not set are null in the reference, which counts them among the fields of a new part.
+    for (const [name, inner] of schema?.fields ?? [])
+      if (isTime(inner)) children.set(`f:${name}`, leaf);
   } else {
     for (const part of partsOf(value, field)?.values() ?? [])
       children.set(part.key, wholeOf(part.value, part.field));

@@ -13,7 +13,6 @@ import {
   admissionAttributes,
   admit,
   manageFields,
-  unassigned,
   refuseProblems,
   setDefaults,
   setServedDefaults,
@@ -93,7 +92,8 @@ async function createOnce(
   const { countsGeneration = true } = strategy;
   if (countsGeneration === true || countsGeneration === "created")
     object.metadata.generation = 1;
-  const assigned = unassigned(call, object);
+  // What strategy and admission make of the object is nobody's.
+  if (!applied) manageFields(call, undefined, object);
   let prepared: AnyObject | undefined;
   try {
     if (strategy.prepareForCreate) {
@@ -112,7 +112,6 @@ async function createOnce(
     object = attributes.object!;
     dedupeOwners(call, object, " after mutating admission happens");
     if (call.registry.admission.length > 0) setDefaults(call, object);
-    if (!applied) manageFields(call, undefined, object, assigned);
     const name = object.metadata.name ?? "";
     refuseProblems(call, name, [
       ...validateObjectMeta(object, {

@@ -4,10 +4,15 @@ import { conform, TypeMismatch } from "../../api/codec/conform.ts";
 import { warningsOf } from "../../api/codec/json.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
-import { applyPatch, shownIdentity, shownKind } from "../../api/patch/apply.ts";
+import {
+  applyPatch,
+  requireTyped,
+  shownIdentity,
+  shownKind,
+} from "../../api/patch/apply.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
-import type { ObjectSchema } from "../../api/schema.ts";
+import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { create, storedOf } from "./create.ts";
@@ -75,36 +80,41 @@ export function checkIdentity(call: Call, object: AnyObject): void {
     );
 }
 
-async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
-  const { endpoint } = call;
-  const { info, schema } = endpoint;
-  const text = read();
+/** The live object, private and in the served version, with the configuration applied. Throws what apply throws. */
+export function applied(
+  call: Call,
+  text: PatchText,
+  live: AnyObject | undefined,
+): AnyObject {
+  const { apiVersion, info, schema } = call.endpoint;
   const given = (text.value ?? {}) as AnyObject;
-  checkTypeMeta(given, endpoint.apiVersion, info.kind);
-  const kind = storedOf(call);
-  const management = {
+  checkTypeMeta(given, apiVersion, info.kind);
+  const merged = applyPatch(live, copyJson(given), {
     ...managementOf(call),
     force: call.options.force ?? false,
-  };
-  const merge = (live: CacheEntry | undefined): AnyObject => {
-    const served = live && endpoint.toServed(live.copy());
-    const merged = applyPatch(served, copyJson(given), management);
-    judgeText(call, text);
-    const object = schema ? versioned(merged, given, schema) : merged;
-    if (!live && object.metadata.uid)
-      throw errors.conflict(
-        info,
-        call.name,
-        `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`,
-      );
-    checkIdentity(call, object);
-    return object;
-  };
+  });
+  judgeText(call, text);
+  const object = schema ? versioned(merged, given, schema) : merged;
+  if (!live && object.metadata.uid)
+    throw errors.conflict(
+      info,
+      call.name,
+      `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`,
+    );
+  checkIdentity(call, object);
+  return object;
+}
+
+async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
+  const { endpoint } = call;
+  const text = read();
+  const kind = storedOf(call);
   const key = kind.keyOf(call.namespace, call.name);
   if (!kind.cache.get(key)) await mostRecent(call.registry);
   if (!kind.cache.get(key)) {
-    if (call.subresource !== "") throw errors.notFound(info, call.name);
-    const object = merge(undefined);
+    if (call.subresource !== "")
+      throw errors.notFound(endpoint.info, call.name);
+    const object = applied(call, text, undefined);
     delete object.metadata.resourceVersion;
     return {
       entry: await create(call, object, { applied: true }),
@@ -112,8 +122,12 @@ async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
     };
   }
   return replace(call, (live) => ({
-    object: endpoint.toStored(merge(live)),
-    conditional: Boolean(given.metadata?.resourceVersion),
+    object: endpoint.toStored(
+      applied(call, text, endpoint.toServed(live.copy())),
+    ),
+    conditional: Boolean(
+      (text.value as AnyObject | null)?.metadata?.resourceVersion,
+    ),
     applied: true,
   }));
 }
@@ -154,6 +168,7 @@ export async function applyScale(
   const { endpoint } = call;
   const given = read().value as AnyObject;
   checkTypeMeta(given, "autoscaling/v1", "Scale");
+  requireTyped(given, schemaFor("autoscaling", "v1", "Scale")!);
   const { metadata, spec } = given as AnyObject & {
     spec?: { replicas?: unknown };
   };

@@ -46,8 +46,6 @@ export interface ResourceStrategy {
     old: Readonly<AnyObject>,
     context: StrategyContext,
   ): void | Promise<void>;
-  /** Fields that preparation fills in where they are missing: nobody manages them then. */
-  readonly assigns?: readonly (readonly string[])[];
   /** All problems at once. metadata is validated by the registry. */
   validate?(
     object: Readonly<AnyObject>,

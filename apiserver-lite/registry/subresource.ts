@@ -12,7 +12,7 @@ import { schemaFor } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import { Call } from "./call.ts";
 import { remove } from "./delete.ts";
-import { applyScale, checkIdentity } from "./patch.ts";
+import { applied, applyScale, checkIdentity } from "./patch.ts";
 import { changeOf, type PatchText, type PatchType } from "./patch-text.ts";
 import { conformPatched } from "./patched-object.ts";
 import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
@@ -56,6 +56,12 @@ async function readForPatch(call: Call): Promise<AnyObject> {
   }
 }
 
+/** Their writes leave the parent's metadata alone. */
+const unmanagedSubresources: ReadonlySet<string> = new Set([
+  "binding",
+  "ephemeralcontainers",
+]);
+
 export async function patchSubresource(
   call: Call,
   type: PatchType,
@@ -65,8 +71,6 @@ export async function patchSubresource(
     await applyScale(call, read);
     return runSubresource(call, "get", undefined);
   }
-  // A patch of what has no parent is told that the parent is missing, whatever a get says.
-  await contextOf(call).parent();
   let patch: PatchText | undefined;
   for (let attempt = 1; ; attempt++) {
     const current = await readForPatch(call);
@@ -94,13 +98,14 @@ function patched(
   current: Readonly<AnyObject>,
 ): AnyObject {
   const copy = copyJson(current) as AnyObject;
+  if (type === "apply") return applied(call, text, copy);
   // What the handler returned: the parent's kind or one of its own.
   const { apiVersion, kind } = copy as { apiVersion: string; kind: string };
   const { group, version } = parseApiVersion(apiVersion);
   const schema = schemaFor(group, version, kind);
   const mode = call.options.fieldValidation ?? "Warn";
   const change = changeOf(
-    type === "apply" ? "merge" : type,
+    type,
     text,
     mode !== "Ignore",
     (schema as PatchSchema | undefined) ?? { type: "json" },
@@ -129,7 +134,8 @@ function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
         const before = object.metadata.resourceVersion;
         change(object);
         const conditional = object.metadata.resourceVersion !== before;
-        return { object, conditional };
+        const unmanaged = unmanagedSubresources.has(call.subresource);
+        return { object, conditional, applied: unmanaged };
       });
       return entry.object as AnyObject;
     },

@@ -18,7 +18,6 @@ import {
   admissionAttributes,
   admit,
   manageFields,
-  unassigned,
   refuseProblems,
   removeObject,
   setDefaults,
@@ -240,14 +239,15 @@ async function prepare(
   const { strategy } = endpoint;
   const old = live.raw;
   let object = given;
+  setDefaults(call, object);
+  // What strategy and admission make of the object is nobody's.
+  if (!applied) manageFields(call, old, object);
   keepSystemFields(object, old);
   if (call.subresource === "status") object = takeStatus(object, old);
   else if (endpoint.hasStatus && call.subresource === "") {
     if (old["status"] === undefined) delete object["status"];
     else object["status"] = copyJson(old["status"]);
   }
-  setDefaults(call, object);
-  const assigned = unassigned(call, object);
   const part = endpoint.part(call.subresource);
   if (part) part.prepareForUpdate?.(object, old, call);
   else if (call.subresource === "") {
@@ -260,7 +260,6 @@ async function prepare(
   dedupeOwners(call, object, " after mutating admission happens");
   if (call.registry.admission.length > 0) setDefaults(call, object);
   countGeneration(call, object, old);
-  if (!applied) manageFields(call, old, object, assigned);
   refuseProblems(call, call.name, [
     ...validateReplacedMeta(object, old, endpoint.info.namespaced),
     ...validateChange(call, object, old),

@@ -7,6 +7,7 @@ import {
   updateManagedFields,
   type FieldManagement,
 } from "../../api/patch/apply.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
 import { schemaFor } from "../../api/schema.ts";
 import { StoreError, type WriteResult } from "../../storage/store.ts";
@@ -95,31 +96,38 @@ export function refuseProblems(
   throw errors.invalid({ group, kind }, name, problems);
 }
 
+/** Sets managedFields of an object as it was sent, with defaults; `live` is unset for a create. */
 export function manageFields(
   call: Call,
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
-  /** What the strategy filled in, and nobody asked for. */
-  assigned: readonly (readonly string[])[] = [],
 ): void {
-  const management = managementOf(call);
-  updateManagedFields(live, object, {
-    ...management,
-    resetPaths: [...management.resetPaths, ...assigned],
-  });
+  const { endpoint } = call;
+  if (endpoint.native)
+    return updateManagedFields(live, object, managementOf(call));
+  // Fields are owned as the version that was spoken has them.
+  const served = endpoint.toServed(copyJson(object));
+  updateManagedFields(
+    live && endpoint.toServed(copyJson(live) as AnyObject),
+    served,
+    managementOf(call),
+  );
+  const { managedFields } = served.metadata;
+  if (managedFields) object.metadata.managedFields = managedFields;
+  else delete object.metadata.managedFields;
 }
 
 /** Who manages fields through this call, and which there are. */
-export function managementOf(
-  call: Call,
-): FieldManagement & { resetPaths: readonly (readonly string[])[] } {
+export function managementOf(call: Call): FieldManagement {
   const { endpoint, manager, subresource } = call;
   const { kind } = endpoint.info;
   return {
     manager,
     apiVersion: endpoint.apiVersion,
     subresource,
-    nowMs: call.clock.now(),
+    // A Scale keeps the owners of its parent's field without their times.
+    nowMs: subresource === "scale" ? undefined : call.clock.now(),
+    conflictVersion: subresource === "scale" ? "autoscaling/v1" : undefined,
     schema: endpoint.schema as PatchSchema | undefined,
     knows: (apiVersion) => {
       const { group, version } = parseApiVersion(apiVersion);
@@ -130,20 +138,6 @@ export function managementOf(
     },
     resetPaths: resetPathsOf(call),
   };
-}
-
-/** Fields that the strategy may fill in and that `object`, not yet prepared, leaves to it. */
-export function unassigned(
-  call: Call,
-  object: Readonly<AnyObject>,
-): readonly (readonly string[])[] {
-  return (call.endpoint.strategy.assigns ?? []).filter(
-    (path) =>
-      path.reduce<unknown>(
-        (value, name) => (value as Record<string, unknown> | undefined)?.[name],
-        object,
-      ) === undefined,
-  );
 }
 
 function resetPathsOf(call: Call): readonly (readonly string[])[] {

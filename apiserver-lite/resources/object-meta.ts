@@ -228,10 +228,40 @@ const immutableMeta = [
   "deletionGracePeriodSeconds",
 ] as const;
 
-/**
- * All problems of the metadata of an object about to be replaced: in the order and as often as the reference finds them,
- * whose kinds nearly all check both a second time.
- */
+/** Kinds that check their metadata less or more often than once more for the whole and once more for the change. */
+const checksOfKinds: Readonly<
+  Record<string, { whole: number; change: number }>
+> = Object.fromEntries([
+  ...[
+    "CronJob",
+    "CSIDriver",
+    "Deployment",
+    "EndpointSlice",
+    "FlowSchema",
+    "HorizontalPodAutoscaler",
+    "Lease",
+    "LimitRange",
+    "MutatingWebhookConfiguration",
+    "PodTemplate",
+    "PriorityClass",
+    "PriorityLevelConfiguration",
+    "ResourceQuota",
+    "StatefulSet",
+    "ValidatingWebhookConfiguration",
+  ].map((kind) => [kind, { whole: 1, change: 2 }] as const),
+  ...["Event", "PodDisruptionBudget"].map(
+    (kind) => [kind, { whole: 1, change: 1 }] as const,
+  ),
+  ...[
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "PersistentVolumeClaim",
+    "Role",
+    "RoleBinding",
+  ].map((kind) => [kind, { whole: 3, change: 2 }] as const),
+]);
+
+/** All problems of the metadata of an object about to be replaced, in the order and as often as the reference finds them. */
 export function validateReplacedMeta(
   object: Readonly<KubeObject>,
   old: Readonly<KubeObject>,
@@ -243,7 +273,14 @@ export function validateReplacedMeta(
   });
   const change = validateObjectMetaUpdate(object, old);
   if (whole.length > 0) change.push(...checkedParts(object.metadata));
-  return [...whole, ...change, ...change, ...whole];
+  if (whole.length === 0 && change.length === 0) return [];
+  const times = checksOfKinds[object.kind ?? ""] ?? { whole: 2, change: 2 };
+  const [first, ...again] = Array<FieldError[]>(times.whole).fill(whole);
+  return [
+    ...first!,
+    ...Array<FieldError[]>(times.change).fill(change).flat(),
+    ...again.flat(),
+  ];
 }
 
 /** What an update must not change. */

@@ -15,6 +15,7 @@ import { discovery } from "./scenarios/discovery.ts";
 import { encodings } from "./scenarios/encodings.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
+import { managedFieldsOfKinds } from "./scenarios/managed-fields.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
 import { networkingKinds } from "./scenarios/networking-kinds.ts";
@@ -45,6 +46,7 @@ export const scenarios: readonly Scenario[] = [
   encodings,
   jobs,
   jsonPatch,
+  managedFieldsOfKinds,
   mergePatch,
   negotiation,
   networkingKinds,

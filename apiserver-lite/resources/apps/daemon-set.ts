@@ -132,6 +132,8 @@ function validateSet({ spec }: DaemonSet): FieldError[] {
 
 export const daemonSetStrategy: ResourceStrategy = {
   setDefaults(object) {
+    if (object.metadata.annotations?.[generationAnnotation] === undefined)
+      setTemplateGeneration(object, 0);
     const { rollingUpdate } = asSet(object).spec?.updateStrategy ?? {};
     if (!rollingUpdate) return;
     rollingUpdate.maxUnavailable ??= 0;

@@ -124,6 +124,7 @@ export const deploymentStrategy: ResourceStrategy = {
       "*v1.LabelSelector",
     ),
   status: {
+    resetPaths: [["spec"], ["metadata", "labels"]],
     prepareForUpdate(object, old) {
       asDeployment(object).spec = asDeployment(old).spec;
       if (old.metadata.labels)

@@ -109,13 +109,6 @@ export function createServiceStrategy(
   };
   return {
     countsGeneration: false,
-    assigns: [
-      ["spec", "clusterIP"],
-      ["spec", "clusterIPs"],
-      ["spec", "healthCheckNodePort"],
-      ["spec", "ipFamilies"],
-      ["spec", "ipFamilyPolicy"],
-    ],
     validateName: nameRule(dns1035Problems),
     setDefaults(object) {
       asService(object).spec ??= {};

@@ -45,12 +45,15 @@ export const keeping =
   (body: Json): unknown =>
     body?.kind === "Status" ? refusal(body) : part(body);
 
-/** Who owns what. */
+/** Who owns what, by name: the order in a second is another when a second ends in between. */
 export const managedFields = keeping((object) =>
-  (object?.metadata?.managedFields as Json[] | undefined)?.map(
-    ({ time, ...entry }) => ({ ...entry, timed: time !== undefined }),
-  ),
+  (object?.metadata?.managedFields as Json[] | undefined)
+    ?.map(({ time, ...entry }) => ({ ...entry, timed: time !== undefined }))
+    .sort((a, b) => orderOf(a).localeCompare(orderOf(b))),
 );
+
+const orderOf = ({ operation, manager, subresource }: Json): string =>
+  `${operation} ${manager} ${subresource}`;
 
 /** Sends a patch; `content` is an object, or the text itself. */
 export function send(

@@ -226,7 +226,14 @@ describe("updates", () => {
       "f:status": {
         "f:conditions": {
           ".": {},
-          'k:{"type":"Available"}': { ".": {}, "f:status": {}, "f:type": {} },
+          // Times that are not set are null, and fields all the same.
+          'k:{"type":"Available"}': {
+            ".": {},
+            "f:lastTransitionTime": {},
+            "f:lastUpdateTime": {},
+            "f:status": {},
+            "f:type": {},
+          },
         },
         "f:replicas": {},
       },
