@@ -45,5 +45,5 @@ export function readBody(
 const empty = Buffer.alloc(0);
 
 function tooLarge(maxBytes: number) {
-  return errors.tooLarge(`limit is ${maxBytes}`);
+  return errors.tooLarge(`Request entity too large: limit is ${maxBytes}`);
 }

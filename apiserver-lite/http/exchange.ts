@@ -24,6 +24,8 @@ export interface FrameStream {
   end(): void;
 }
 
+/** How long a body that is too large is read on, so that the client comes to read the answer. */
+const lingerMs = 500;
 const lineEnd = Buffer.from("\r\n");
 
 /** A chunk of the chunked transfer coding. */
@@ -85,6 +87,8 @@ export class Http1Exchange implements Exchange {
     readonly request: IncomingMessage,
     private readonly response: ServerResponse,
     readonly peer: Peer,
+    /** The client waits to be told that its body is wanted. */
+    private waiting = false,
   ) {}
 
   get chunks(): boolean {
@@ -94,7 +98,9 @@ export class Http1Exchange implements Exchange {
     return this.request.method ?? "GET";
   }
   get url(): string {
-    return this.request.url ?? "/";
+    const { url = "/" } = this.request;
+    // As proxies are asked: with scheme and host.
+    return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
   }
   get headers(): IncomingHttpHeaders {
     return this.request.headers;
@@ -103,6 +109,8 @@ export class Http1Exchange implements Exchange {
     return valuesIn(this.request.rawHeaders, name);
   }
   get body(): Readable {
+    if (this.waiting && !this.started) this.response.writeContinue();
+    this.waiting = false;
     return this.request;
   }
   get started(): boolean {
@@ -128,9 +136,23 @@ export class Http1Exchange implements Exchange {
     // The rest of a body that is too large is not waited for.
     if (status === 413) headers["connection"] = "close";
     this.response.writeHead(status, headers);
-    if (body === undefined || this.request.method === "HEAD")
-      this.response.end();
-    else this.response.end(body);
+    const shown = this.request.method === "HEAD" ? undefined : body;
+    if (status === 413) this.#endLate(shown);
+    else if (shown === undefined) this.response.end();
+    else this.response.end(shown);
+  }
+
+  /** The client may still be sending: closing at once would take the answer from it. */
+  #endLate(body: Uint8Array | string = ""): void {
+    const { request, response } = this;
+    response.write(body);
+    const end = (): void => {
+      clearTimeout(timer);
+      response.end();
+    };
+    const timer = setTimeout(end, lingerMs);
+    request.once("end", end);
+    request.once("close", end);
   }
 
   open(status: number, headers: OutgoingHttpHeaders): Writable {

@@ -12,20 +12,27 @@ export function forbidden(
   const who = `User ${JSON.stringify(user.name)}`;
   const why = reason ? `: ${reason}` : "";
   if (!attributes.resourceRequest) {
-    return new ApiError({
-      code: 403,
-      reason: "Forbidden",
-      message: `forbidden: ${who} cannot ${verb} path ${JSON.stringify(path)}${why}`,
-      details: {},
-    });
+    return new ApiError(
+      {
+        code: 403,
+        reason: "Forbidden",
+        message: `forbidden: ${who} cannot ${verb} path ${JSON.stringify(path)}${why}`,
+        details: {},
+      },
+      headers,
+    );
   }
   const what = subresource ? `${resource}/${subresource}` : resource;
   const where = namespace
     ? `in the namespace ${JSON.stringify(namespace)}`
     : "at the cluster scope";
-  return errors.forbidden(
+  const { status } = errors.forbidden(
     { group, resource },
     name,
     `${who} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${why}`,
   );
+  return new ApiError(status, headers);
 }
+
+/** The texts name what was asked for: no browser should make more of them. */
+const headers = { "x-content-type-options": "nosniff" };

@@ -132,22 +132,15 @@ export class Listener {
     http1.on(
       "request",
       (request: IncomingMessage, response: ServerResponse) => {
-        if (request.httpVersionMajor === 2) return;
-        this.#headersRead(request, response);
-        options.handle(
-          new Http1Exchange(request, response, this.#peerOf(request.socket)),
-        );
+        if (request.httpVersionMajor !== 2)
+          this.#onRequest(request, response, false);
       },
     );
     http1.on(
       "checkContinue",
       (request: IncomingMessage, response: ServerResponse) => {
-        if (request.httpVersionMajor === 2) return;
-        this.#headersRead(request, response);
-        response.writeContinue();
-        options.handle(
-          new Http1Exchange(request, response, this.#peerOf(request.socket)),
-        );
+        if (request.httpVersionMajor !== 2)
+          this.#onRequest(request, response, true);
       },
     );
     http1.on(
@@ -165,13 +158,15 @@ export class Listener {
     http1.on(
       "clientError",
       ({ code }: NodeJS.ErrnoException, socket: Duplex) => {
+        // What follows a last request takes nothing from its answer.
+        if (code === "HPE_CLOSED_CONNECTION") return;
         const status =
           code === "HPE_HEADER_OVERFLOW"
             ? "431 Request Header Fields Too Large"
             : "400 Bad Request";
         if (socket.writable)
           socket.end(
-            `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+            `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
           );
         else socket.destroy();
       },
@@ -253,9 +248,24 @@ export class Listener {
     this.options.handle(exchange);
   }
 
-  #headersRead(request: IncomingMessage, response: ServerResponse): void {
+  #onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    waiting: boolean,
+  ): void {
     const answered = this.#slow?.begin(request.socket);
     if (answered) response.once("close", answered);
+    if (request.httpVersionMinor > 0 && request.headers.host === undefined) {
+      const problem = "Bad Request: missing required Host header";
+      response.writeHead(400, problem, {
+        "content-type": "text/plain; charset=utf-8",
+        connection: "close",
+      });
+      response.end(`400 ${problem}`);
+      return;
+    }
+    const peer = this.#peerOf(request.socket);
+    this.options.handle(new Http1Exchange(request, response, peer, waiting));
   }
 
   #track(socket: Socket): void {
