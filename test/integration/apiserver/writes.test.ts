@@ -84,7 +84,7 @@ describe("create", () => {
       configMaps,
       { kind: "ConfigMap", apiVersion: "v2", metadata: { name: "x" } },
       400,
-      /does not match the expected API version \(v1\)/,
+      /cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v2"/,
     ],
     [
       "a version set",
