@@ -33,6 +33,7 @@ const ADDRESS = "0xc000000000";
 const versions: Readonly<Record<string, string>> = {
   admissionregistration: "admissionregistration.k8s.io/v1",
   apps: "apps/v1",
+  authorization: "authorization.k8s.io/v1",
   autoscaling: "autoscaling/v2",
   batch: "batch/v1",
   certificates: "certificates.k8s.io/v1",
@@ -138,6 +139,7 @@ const elementOfNamed: Readonly<Record<string, string>> = {
 
 /** Go's %#v. */
 export function goSyntax(type: string, value: unknown): string {
+  if (type === "[]byte") return bytesOf(type, value as Buffer | undefined);
   const missing = value === undefined || value === null;
   if (type.startsWith("*"))
     return missing ? `(${type})(nil)` : `(${type})(${ADDRESS})`;
@@ -213,11 +215,19 @@ function quantitySyntax(text: string): string {
   return `resource.Quantity{i:resource.int64Amount{value:${value}, scale:${scale}}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:${JSON.stringify(text)}, Format:"${binary ? "BinarySI" : "DecimalSI"}"}`;
 }
 
+function bytesOf(type: string, bytes: Buffer | undefined): string {
+  if (!bytes) return `${type}(nil)`;
+  const shown = [...bytes].map((byte) => `0x${byte.toString(16)}`);
+  return `${type}{${shown.join(", ")}}`;
+}
+
 /** The JSON of a value that the reference keeps as it came. */
 function bytesSyntax(value: unknown): string {
-  if (value === undefined || value === null) return "[]uint8(nil)";
-  const bytes = [...Buffer.from(JSON.stringify(value))];
-  return `[]uint8{${bytes.map((byte) => `0x${byte.toString(16)}`).join(", ")}}`;
+  const missing = value === undefined || value === null;
+  return bytesOf(
+    "[]uint8",
+    missing ? undefined : Buffer.from(JSON.stringify(value)),
+  );
 }
 
 const months =

@@ -34,11 +34,10 @@ export function createTokenReview({
           ? spec.audiences
           : audiences;
       let user: UserInfo | undefined;
-      let error = "";
       try {
         user = await authenticateToken(tokens, spec.token, asked);
       } catch {
-        error = "[invalid bearer token]";
+        user = undefined;
       }
       const status = user
         ? {
@@ -46,7 +45,7 @@ export function createTokenReview({
             user: userFields(withAuthenticatedGroup(user)),
             audiences: await acceptedAudiences(tokens, spec.token, asked),
           }
-        : { authenticated: false, user: {}, ...(error ? { error } : {}) };
+        : { user: {}, error: "invalid bearer token" };
       return { ...object, status } as AnyObject;
     },
   };

@@ -5,6 +5,9 @@ import type {
   UserInfo,
 } from "../../api/contracts.ts";
 import { errors, type FieldError } from "../../api/errors.ts";
+import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
+import { goSyntax } from "../../api/go-syntax.ts";
+import { labelKeyProblems } from "../../api/names.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { PolicyRule } from "../../api/types/rbac-v1.ts";
 import type { VirtualResource } from "../registry/strategy.ts";
@@ -12,6 +15,11 @@ import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import { SUPERUSER_GROUP } from "./union-authorizer.ts";
 
 const GROUP = "authorization.k8s.io";
+
+interface SelectorAttributes {
+  rawSelector?: string;
+  requirements?: { key: string; operator: string; values?: string[] }[];
+}
 
 interface ReviewSpec {
   resourceAttributes?: {
@@ -22,6 +30,8 @@ interface ReviewSpec {
     resource?: string;
     subresource?: string;
     name?: string;
+    fieldSelector?: SelectorAttributes;
+    labelSelector?: SelectorAttributes;
   };
   nonResourceAttributes?: { path?: string; verb?: string };
   user?: string;
@@ -79,10 +89,14 @@ function refuseBadReview(
     });
   };
   const { resourceAttributes, nonResourceAttributes } = spec;
+  const nonResource = goSyntax(
+    "authorization.NonResourceAttributes",
+    nonResourceAttributes,
+  );
   if (resourceAttributes && nonResourceAttributes) {
     invalid(
       "spec.nonResourceAttributes",
-      '"null"',
+      nonResource,
       "cannot be specified in combination with resourceAttributes",
     );
   }
@@ -104,6 +118,7 @@ function refuseBadReview(
       "at least one of user or group must be specified",
     );
   }
+  problems.push(...selectorProblems(resourceAttributes ?? {}));
   if (kind === "LocalSubjectAccessReview" && resourceAttributes) {
     const { namespace } = object.metadata;
     if (resourceAttributes.namespace !== namespace) {
@@ -114,8 +129,45 @@ function refuseBadReview(
       );
     }
   }
+  if (kind === "LocalSubjectAccessReview" && nonResourceAttributes)
+    invalid(
+      "spec.nonResourceAttributes",
+      nonResource,
+      "disallowed on this kind of request",
+    );
   if (problems.length > 0)
     throw errors.invalid({ group: GROUP, kind: "" }, "", problems);
+}
+
+/** Selectors are given as text or in parts, not both. */
+function selectorProblems(
+  attributes: NonNullable<ReviewSpec["resourceAttributes"]>,
+): FieldError[] {
+  return (["fieldSelector", "labelSelector"] as const).flatMap((name) => {
+    const selector = attributes[name];
+    if (!selector) return [];
+    const field = `spec.resourceAttributes.${name}`;
+    const { rawSelector, requirements = [] } = selector;
+    return [
+      ...(rawSelector && requirements.length > 0
+        ? [
+            fieldErrors.invalid(
+              `${field}.rawSelector`,
+              rawSelector,
+              "may not specified at the same time as requirements",
+            ),
+          ]
+        : []),
+      ...(name === "labelSelector" ? requirements : []).flatMap(
+        ({ key }, index) =>
+          invalidEach(
+            `${field}.requirements[${index}].key`,
+            key,
+            labelKeyProblems(key),
+          ),
+      ),
+    ];
+  });
 }
 
 function attributesOf(spec: ReviewSpec, user: UserInfo): AccessAttributes {
@@ -165,7 +217,7 @@ export function createRulesReview(
           .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
         incomplete: rbac === undefined,
       };
-      return Promise.resolve({ ...object, status } as AnyObject);
+      return Promise.resolve({ ...object, spec: {}, status } as AnyObject);
     },
   };
 }

@@ -278,6 +278,8 @@ export class ResourceHandler {
     const answers = this.#answers;
     const { virtual } = endpoint.strategy;
     const binding = endpoint.info.kind === "Binding";
+    if (virtual && endpoint.info.namespaced)
+      body.metadata.namespace ||= call.namespace;
     if (call.subresource !== "" || virtual || binding) {
       const made = virtual
         ? await virtual.create(body, call)

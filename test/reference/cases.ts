@@ -86,7 +86,8 @@ export function brief(body: Json): unknown {
       .replace(/\n[^\S\n]+core\.[^]*$/, "\n(…)")
       .replace(/0xc[0-9a-f]{9}/g, "0xc000000000")
       // The whole spec of a pod, in an order of its own.
-      .replace(/core\.PodTemplateSpec\{.*\}: /g, "core.PodTemplateSpec{…}: "),
+      .replace(/core\.PodTemplateSpec\{.*\}: /g, "core.PodTemplateSpec{…}: ")
+      .replace(uids, "<uid>"),
     ...(causes ? { causes: causes.join(", ") } : {}),
   };
 }

@@ -1,5 +1,6 @@
 // All scenarios; each file in scenarios/ is one part of the interface.
 import type { Scenario } from "./scenario.ts";
+import { access } from "./scenarios/access.ts";
 import { apply } from "./scenarios/apply.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
@@ -31,6 +32,7 @@ import { watching } from "./scenarios/watching.ts";
 import { workloads } from "./scenarios/workloads.ts";
 
 export const scenarios: readonly Scenario[] = [
+  access,
   apply,
   bodies,
   configMaps,

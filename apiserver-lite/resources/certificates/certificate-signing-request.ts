@@ -1,13 +1,16 @@
 // CertificateSigningRequests: who asked is written by the server; approval and certificate each have a subresource.
 import { formatTime } from "../../../api/clock.ts";
 import { humanDuration } from "../../../api/duration.ts";
-import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import { fieldErrors } from "../../../api/field-errors.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import { sameValue } from "../field-checks.ts";
+import {
+  validateConditions,
+  validateIssued,
+  validateRequestSpec,
+} from "./request-validation.ts";
 
 const asRequest = (object: Readonly<AnyObject>): CertificateSigningRequest =>
   object as unknown as CertificateSigningRequest;
@@ -24,21 +27,10 @@ function conditionText({ status }: CertificateSigningRequest): string {
   return words.join(",");
 }
 
-function pemProblems(text: string | undefined): FieldError[] {
-  if (!text) return [fieldErrors.required("spec.request")];
-  const pem = Buffer.from(text, "base64").toString("latin1");
-  if (/-----BEGIN (NEW )?CERTIFICATE REQUEST-----/.test(pem)) return [];
-  return [
-    fieldErrors.invalid(
-      "spec.request",
-      "<request>",
-      "PEM block type must be CERTIFICATE REQUEST",
-    ),
-  ];
-}
-
 export const certificateSigningRequestStrategy: ResourceStrategy = {
   countsGeneration: false,
+  // The reference looks at what is asked for only.
+  validateName: () => [],
   prepareForCreate(object, { user }) {
     const request = asRequest(object);
     request.spec = {
@@ -65,72 +57,24 @@ export const certificateSigningRequestStrategy: ResourceStrategy = {
     asRequest(object).spec = asRequest(old).spec;
     asRequest(object).status = { ...asRequest(old).status };
   },
-  validate(object) {
-    const { spec } = asRequest(object);
-    const problems = pemProblems(spec?.request);
-    if (!spec?.signerName)
-      problems.push(fieldErrors.required("spec.signerName"));
-    else if (!/^[^/]+\.[^/]+\/.+$/.test(spec.signerName)) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.signerName",
-          spec.signerName,
-          "must be a fully qualified domain and path of the form 'example.com/signer-name'",
-        ),
-      );
-    }
-    if (!spec?.usages?.length) {
-      problems.push(
-        fieldErrors.required(
-          "spec.usages",
-          "usages are required for certificates.k8s.io/v1 requests",
-        ),
-      );
-    }
-    if (spec?.expirationSeconds !== undefined && spec.expirationSeconds < 600) {
-      problems.push(
-        fieldErrors.invalid(
-          "spec.expirationSeconds",
-          spec.expirationSeconds,
-          "may not specify a duration less than 600 seconds (10 minutes)",
-        ),
-      );
-    }
-    return problems;
-  },
+  validate: (object) => [
+    ...validateRequestSpec(asRequest(object).spec),
+    ...validateConditions(asRequest(object).status?.conditions),
+  ],
   status: {
     resetPaths: [["spec"], ["status", "conditions"]],
     prepareForUpdate(object, old, context) {
       const [request, was] = [asRequest(object), asRequest(old)];
       request.spec = was.spec;
-      const settled = (was.status?.conditions ?? []).filter(
-        ({ type }) => type === "Approved" || type === "Denied",
-      );
-      const others = (request.status?.conditions ?? []).filter(
-        ({ type }) => type !== "Approved" && type !== "Denied",
-      );
-      request.status = {
-        ...request.status,
-        conditions: [...settled, ...others],
-      };
-      stamp(request, formatTime(context.clock.now()));
+      request.status = { ...request.status };
+      stamp(request, formatTime(context.clock.now()), was);
       if (request.status.conditions?.length === 0)
         delete request.status.conditions;
     },
-    validateUpdate(object, old) {
-      const [now, was] = [
-        asRequest(object).status?.certificate,
-        asRequest(old).status?.certificate,
-      ];
-      return was && now !== was
-        ? [
-            fieldErrors.forbidden(
-              "status.certificate",
-              "updates may not modify a set certificate",
-            ),
-          ]
-        : [];
-    },
+    validateUpdate: (object, old) => [
+      ...validateConditions(asRequest(object).status?.conditions),
+      ...validateIssued(asRequest(object).status, asRequest(old).status),
+    ],
   },
   selectableFields: (object) => ({
     "spec.signerName": asRequest(object).spec?.signerName ?? "",
@@ -163,6 +107,8 @@ export const certificateSigningRequestStrategy: ResourceStrategy = {
         if (request.status.conditions?.length === 0)
           delete request.status.conditions;
       },
+      validateUpdate: (object) =>
+        validateConditions(asRequest(object).status?.conditions),
     },
   },
 };

@@ -2,6 +2,7 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import {
   dnsSubdomainProblems,
   pathSegmentProblems,
@@ -55,58 +56,34 @@ function subjectProblems(
       return [
         ...problems,
         fieldErrors.notSupported(`${field}.kind`, subject.kind, [
-          "Group",
           "ServiceAccount",
           "User",
+          "Group",
         ]),
       ];
   }
 }
 
 function bindingStrategyFor(namespaced: boolean): ResourceStrategy {
-  const kinds = namespaced ? ["ClusterRole", "Role"] : ["ClusterRole"];
+  const kinds = namespaced ? ["Role", "ClusterRole"] : ["ClusterRole"];
   return {
     countsGeneration: false,
     allowCreateOnUpdate: true,
     validateName: pathSegmentProblems,
-    validate(object) {
-      const { roleRef, subjects } = asBinding(object);
-      const problems: FieldError[] = [];
-      if (roleRef?.apiGroup !== group) {
-        problems.push(
-          fieldErrors.notSupported(
-            "roleRef.apiGroup",
-            roleRef?.apiGroup ?? "",
-            [group],
-          ),
-        );
-      }
-      if (!kinds.includes(roleRef?.kind ?? "")) {
-        problems.push(
-          fieldErrors.notSupported("roleRef.kind", roleRef?.kind ?? "", kinds),
-        );
-      }
-      if (!roleRef?.name) problems.push(fieldErrors.required("roleRef.name"));
-      else
-        problems.push(
-          ...invalidEach(
-            "roleRef.name",
-            roleRef.name,
-            pathSegmentProblems(roleRef.name),
-          ),
-        );
-      for (const [index, subject] of (subjects ?? []).entries()) {
-        problems.push(
-          ...subjectProblems(`subjects[${index}]`, subject, namespaced),
-        );
-      }
-      return problems;
-    },
+    validate: validateBinding,
     validateUpdate(object, old) {
       const [now, was] = [asBinding(object).roleRef, asBinding(old).roleRef];
-      return sameValue(now, was)
+      const settled = sameValue(now, was)
         ? []
-        : [fieldErrors.invalid("roleRef", now, "cannot change roleRef")];
+        : [
+            fieldErrors.invalid(
+              "roleRef",
+              asGo("rbac.RoleRef", now),
+              "cannot change roleRef",
+            ),
+          ];
+      // The reference checks a changed binding twice.
+      return [...validateBinding(object), ...settled];
     },
     printRow: (object, now) => {
       const { metadata, roleRef, subjects = [] } = asBinding(object);
@@ -127,6 +104,38 @@ function bindingStrategyFor(namespaced: boolean): ResourceStrategy {
       ];
     },
   };
+
+  function validateBinding(object: Readonly<AnyObject>): FieldError[] {
+    const { roleRef, subjects } = asBinding(object);
+    const problems: FieldError[] = [];
+    if (roleRef?.apiGroup !== group) {
+      problems.push(
+        fieldErrors.notSupported("roleRef.apiGroup", roleRef?.apiGroup ?? "", [
+          group,
+        ]),
+      );
+    }
+    if (!kinds.includes(roleRef?.kind ?? "")) {
+      problems.push(
+        fieldErrors.notSupported("roleRef.kind", roleRef?.kind ?? "", kinds),
+      );
+    }
+    if (!roleRef?.name) problems.push(fieldErrors.required("roleRef.name"));
+    else
+      problems.push(
+        ...invalidEach(
+          "roleRef.name",
+          roleRef.name,
+          pathSegmentProblems(roleRef.name),
+        ),
+      );
+    for (const [index, subject] of (subjects ?? []).entries()) {
+      problems.push(
+        ...subjectProblems(`subjects[${index}]`, subject, namespaced),
+      );
+    }
+    return problems;
+  }
 }
 
 export const roleBindingStrategy = bindingStrategyFor(true);

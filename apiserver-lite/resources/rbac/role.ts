@@ -1,5 +1,6 @@
 // Roles and ClusterRoles: rules that say something. Whether the user may grant them is the authorizer's business.
 import type { FieldError } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
 import type { ClusterRole, PolicyRule } from "../../../api/types/rbac-v1.ts";
@@ -68,33 +69,39 @@ function roleStrategyFor(namespaced: boolean): ResourceStrategy {
     countsGeneration: false,
     allowCreateOnUpdate: true,
     validateName: pathSegmentProblems,
-    validate(object) {
-      const { rules, aggregationRule } = object as unknown as ClusterRole;
-      const problems = (rules ?? []).flatMap((rule, index) =>
-        ruleProblems(`rules[${index}]`, rule, namespaced),
-      );
-      if (aggregationRule && !namespaced) {
-        const selectors = aggregationRule.clusterRoleSelectors ?? [];
-        if (selectors.length === 0) {
-          problems.push(
-            fieldErrors.required(
-              "aggregationRule.clusterRoleSelectors",
-              "at least one clusterRoleSelector required if aggregationRule is non-nil",
-            ),
-          );
-        }
-        for (const [index, selector] of selectors.entries()) {
-          problems.push(
-            ...labelSelector(
-              `aggregationRule.clusterRoleSelectors[${index}]`,
-              selector,
-            ),
-          );
-        }
-      }
-      return problems;
-    },
+    // The reference checks a changed role twice.
+    validateUpdate: (object) => validateRole(object),
+    validate: (object) => validateRole(object),
   };
+
+  function validateRole(object: Readonly<AnyObject>): FieldError[] {
+    const { rules, aggregationRule } = object as unknown as ClusterRole;
+    const problems = (rules ?? []).flatMap((rule, index) =>
+      ruleProblems(`rules[${index}]`, rule, namespaced),
+    );
+    if (aggregationRule && !namespaced) {
+      const selectors = aggregationRule.clusterRoleSelectors ?? [];
+      if (selectors.length === 0) {
+        problems.push(
+          fieldErrors.required(
+            "aggregationRule.clusterRoleSelectors",
+            "at least one clusterRoleSelector required if aggregationRule is non-nil",
+          ),
+        );
+      }
+      for (const [index, selector] of selectors.entries()) {
+        const field = `aggregationRule.clusterRoleSelectors[${index}]`;
+        const wrong = labelSelector(field, selector);
+        problems.push(
+          ...wrong,
+          ...(wrong.length > 0
+            ? [fieldErrors.invalid(field, null, "invalid label selector.")]
+            : []),
+        );
+      }
+    }
+    return problems;
+  }
 }
 
 export const roleStrategy = roleStrategyFor(true);

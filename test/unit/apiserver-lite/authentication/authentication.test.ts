@@ -447,11 +447,13 @@ describe("requests", () => {
       user: { username: "system:serviceaccount:ns:sa" },
     });
     expect(await run(token)).toEqual({
-      authenticated: false,
       user: {},
-      error: "[invalid bearer token]",
+      error: "invalid bearer token",
     });
-    expect(await run("unknown")).toEqual({ authenticated: false, user: {} });
+    expect(await run("unknown")).toEqual({
+      error: "invalid bearer token",
+      user: {},
+    });
   });
 });
 

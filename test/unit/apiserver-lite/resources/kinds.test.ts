@@ -444,12 +444,12 @@ test.each<[string, Change, string]>([
   [
     "RoleBinding",
     (o) => (o.roleRef.kind = "Thing"),
-    'roleRef.kind: Unsupported value: "Thing": supported values: "ClusterRole", "Role"',
+    'roleRef.kind: Unsupported value: "Thing": supported values: "Role", "ClusterRole"',
   ],
   [
     "RoleBinding",
     (o) => (o.subjects[0].kind = "Robot"),
-    'subjects[0].kind: Unsupported value: "Robot": supported values: "Group", "ServiceAccount", "User"',
+    'subjects[0].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"',
   ],
   [
     "PriorityClass",
@@ -490,7 +490,7 @@ test.each<[string, Change, string]>([
   [
     "CertificateSigningRequest",
     (o) => (o.spec.request = ""),
-    "spec.request: Required value",
+    "spec.request: Invalid value: []byte(nil): PEM block type must be CERTIFICATE REQUEST",
   ],
   [
     "CustomResourceDefinition",
