@@ -118,11 +118,12 @@ export class EtcdClient {
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
-        timer.cancel();
+        clearTimeout(timer);
         this.#pauses.delete(end);
         resolve();
       };
-      const timer = this.#options.clock.after(ms, end);
+      // Not the clock's: its timers let a process end that waits for nothing else.
+      const timer = setTimeout(end, ms);
       this.#pauses.add(end);
     });
   }
@@ -246,7 +247,10 @@ function asStoreError(
   waited = false,
 ): StoreError {
   if (error instanceof StoreError) return error;
-  const text = error.details || error.message;
+  const text = (error.details || error.message).replace(
+    /\.? *Resolution note: *$/,
+    "",
+  );
   const code = /database space exceeded/.test(text)
     ? "full"
     : /required revision has been compacted/.test(text)

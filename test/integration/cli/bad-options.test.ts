@@ -62,7 +62,11 @@ test.each<[string[], number, RegExp]>([
   [["--config=/absent"], 1, /--config: ENOENT/],
   [["--config=DIR/kubelet.yaml"], 1, /kubelet\.yaml: maxPods: /],
   [
-    ["--store=etcd", "--etcd-servers=http://127.0.0.1:1"],
+    [
+      "--store=etcd",
+      "--etcd-servers=http://127.0.0.1:1",
+      "--storage-initialization-timeout=500ms",
+    ],
     2,
     /the API server: etcd: .*ECONNREFUSED/,
   ],
