@@ -162,9 +162,9 @@ function setSystemFields(call: Call, object: AnyObject): void {
       throw errors.badRequest(
         "the namespace of the provided object does not match the namespace sent on the request",
       );
-  } else if (metadata.namespace === "") {
-    delete metadata.namespace;
-  }
+  } else if (metadata.namespace !== undefined) delete metadata.namespace;
+  // Rules look at names; what has none is refused by them.
+  metadata.name ??= "";
   metadata.uid = randomUUID();
   metadata.creationTimestamp = formatTime(call.clock.now());
   for (const field of neverGiven)

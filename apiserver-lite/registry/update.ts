@@ -65,14 +65,15 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
       throw errors.badRequest(
         "the namespace of the provided object does not match the namespace sent on the request",
       );
-  }
+  } else if (metadata.namespace !== undefined) delete metadata.namespace;
   const live = kind.cache.get(kind.keyOf(call.namespace, call.name));
+  if (!live && metadata.uid) throw otherUid(call, metadata.uid, "");
   if (
     !live &&
     endpoint.strategy.allowCreateOnUpdate &&
     call.subresource === ""
   ) {
-    if (metadata.resourceVersion) throw errors.stale(endpoint.info, call.name);
+    delete metadata.resourceVersion;
     return { entry: await create(call, body), created: true };
   }
   dedupeOwners(call, body, "");

@@ -159,6 +159,8 @@ export async function writeObject(
   expected: number,
 ): Promise<Written> {
   const pending: PendingEntry = { entry: undefined };
+  // Nobody stores it; only a dry run gives it back.
+  if (object.metadata.selfLink !== undefined) delete object.metadata.selfLink;
   const result = await storeWrite(call, {
     key: kind.storeKey(key),
     expectedRevision: expected,

@@ -30,6 +30,7 @@ import { strategicPatch } from "./scenarios/strategic-patch.ts";
 import { tables } from "./scenarios/tables.ts";
 import { watching } from "./scenarios/watching.ts";
 import { workloads } from "./scenarios/workloads.ts";
+import { writing } from "./scenarios/writing.ts";
 
 export const scenarios: readonly Scenario[] = [
   access,
@@ -62,4 +63,5 @@ export const scenarios: readonly Scenario[] = [
   tables,
   watching,
   workloads,
+  writing,
 ];

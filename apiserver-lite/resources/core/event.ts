@@ -1,5 +1,6 @@
 // Events, in both groups: the same stored objects under two shapes. They expire; the registry knows after how long.
 import type { FieldError } from "../../../api/errors.ts";
+import { pathSegmentProblems } from "../../../api/names.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type {
@@ -45,6 +46,7 @@ function sourceText({
 export const eventStrategy: ResourceStrategy = {
   countsGeneration: false,
   allowCreateOnUpdate: true,
+  validateName: pathSegmentProblems,
   validate(object) {
     const { metadata, about } = facts(object);
     const problems: FieldError[] = [];

@@ -1,4 +1,5 @@
 // LimitRanges: bounds that don't contradict each other.
+import { randomUUID } from "node:crypto";
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { compareQuantities } from "../../../api/quantity.ts";
@@ -26,6 +27,9 @@ const order = [
 export const limitRangeStrategy: ResourceStrategy = {
   countsGeneration: false,
   allowCreateOnUpdate: true,
+  prepareForCreate({ metadata }) {
+    metadata.name ||= randomUUID();
+  },
   validate(object) {
     const problems: FieldError[] = [];
     const seen = new Set<string>();

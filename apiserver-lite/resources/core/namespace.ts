@@ -1,6 +1,7 @@
 // Namespaces: the "kubernetes" finalizer in spec, the phase, and the finalize subresource through which the namespace
 // controller lets go. Deletion turns the phase to Terminating; the registry keeps the object while spec.finalizers or
 // metadata.finalizers remain.
+import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
@@ -23,6 +24,34 @@ export function namespaceHeld(object: Readonly<AnyObject>): boolean {
   return (
     (namespace.spec?.finalizers?.length ?? 0) > 0 ||
     (namespace.metadata.finalizers?.length ?? 0) > 0
+  );
+}
+
+function validateFinalizers(object: Readonly<AnyObject>): FieldError[] {
+  return (asNamespace(object).spec?.finalizers ?? []).flatMap(
+    (finalizer, index) => {
+      const field = `spec.finalizers[${index}]`;
+      const problems = invalidEach(
+        field,
+        finalizer,
+        qualifiedNameProblems(finalizer),
+      );
+      if (
+        !finalizer.includes("/") &&
+        finalizer !== "kubernetes" &&
+        finalizer !== "orphan" &&
+        finalizer !== "foregroundDeletion"
+      ) {
+        problems.push(
+          fieldErrors.invalid(
+            field,
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        );
+      }
+      return problems;
+    },
   );
 }
 
@@ -61,33 +90,7 @@ export const namespaceStrategy: ResourceStrategy = {
     asNamespace(object).spec = { ...asNamespace(old).spec };
     asNamespace(object).status = { ...asNamespace(old).status };
   },
-  validate(object) {
-    return (asNamespace(object).spec?.finalizers ?? []).flatMap(
-      (finalizer, index) => {
-        const field = `spec.finalizers[${index}]`;
-        const problems = invalidEach(
-          field,
-          finalizer,
-          qualifiedNameProblems(finalizer),
-        );
-        if (
-          !finalizer.includes("/") &&
-          finalizer !== "kubernetes" &&
-          finalizer !== "orphan" &&
-          finalizer !== "foregroundDeletion"
-        ) {
-          problems.push(
-            fieldErrors.invalid(
-              field,
-              finalizer,
-              "name is neither a standard finalizer name nor is it fully qualified",
-            ),
-          );
-        }
-        return problems;
-      },
-    );
-  },
+  validate: validateFinalizers,
   status: {
     prepareForUpdate(object, old) {
       asNamespace(object).spec = { ...asNamespace(old).spec };
@@ -128,17 +131,15 @@ export const namespaceStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-  subresources: {
+  parts: {
     finalize: {
-      handle: (request, context) =>
-        context.mutate((object) => {
-          const finalizers = (request.body as unknown as Namespace | undefined)
-            ?.spec?.finalizers;
-          const namespace = asNamespace(object);
-          namespace.spec = { ...namespace.spec };
-          if (finalizers?.length) namespace.spec.finalizers = [...finalizers];
-          else delete namespace.spec.finalizers;
-        }),
+      // It is for the finalizers of the spec only.
+      prepareForUpdate(object, old) {
+        asNamespace(object).status = { ...asNamespace(old).status };
+        const { finalizers } = asNamespace(object).spec ?? {};
+        asNamespace(object).spec = finalizers?.length ? { finalizers } : {};
+      },
+      validateUpdate: validateFinalizers,
     },
   },
 };

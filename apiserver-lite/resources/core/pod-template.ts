@@ -6,7 +6,6 @@ import { containerColumns } from "../apps/workload-validation.ts";
 import { validatePodTemplate } from "./pod-spec-validation.ts";
 
 export const podTemplateStrategy: ResourceStrategy = {
-  allowCreateOnUpdate: true,
   validate(object) {
     const { template } = object as unknown as PodTemplate;
     return validatePodTemplate("template", template ?? {});

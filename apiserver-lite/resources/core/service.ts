@@ -109,6 +109,7 @@ export function createServiceStrategy(
   };
   return {
     countsGeneration: false,
+    allowCreateOnUpdate: true,
     validateName: nameRule(dns1035Problems),
     setDefaults(object) {
       asService(object).spec ??= {};

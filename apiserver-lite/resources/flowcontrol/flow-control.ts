@@ -15,7 +15,6 @@ const asLevel = (object: Readonly<AnyObject>): PriorityLevelConfiguration =>
   object as unknown as PriorityLevelConfiguration;
 
 export const flowSchemaStrategy: ResourceStrategy = {
-  allowUnconditionalUpdate: false,
   prepareForCreate(object) {
     asSchema(object).status = {};
   },
@@ -87,7 +86,6 @@ export const flowSchemaStrategy: ResourceStrategy = {
 };
 
 export const priorityLevelStrategy: ResourceStrategy = {
-  allowUnconditionalUpdate: false,
   prepareForCreate(object) {
     asLevel(object).status = {};
   },

@@ -36,6 +36,7 @@ function tolerationProblems(tolerations: readonly Toleration[]): FieldError[] {
 
 export const runtimeClassStrategy: ResourceStrategy = {
   countsGeneration: false,
+  allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
   validate(object) {
     const { handler, overhead, scheduling } = asClass(object);

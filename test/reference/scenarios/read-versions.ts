@@ -77,7 +77,9 @@ export const readVersions: Scenario = {
         `${all}/none?${query({ resourceVersion })}`,
         { keep },
       );
-      for (const resourceVersionMatch of matches)
+      // One bad version is asked for in every cell, the others in the main ones.
+      const some = bad && label !== "abc";
+      for (const resourceVersionMatch of matches.slice(0, some ? 1 : undefined))
         for (const [paging, parts] of Object.entries({
           plain: {},
           "limit 1": { limit: "1" },
@@ -91,7 +93,7 @@ export const readVersions: Scenario = {
             `${all}?${query({ resourceVersion, resourceVersionMatch, ...parts })}`,
             { keep },
           );
-      for (const resourceVersionMatch of matches)
+      for (const resourceVersionMatch of matches.slice(0, some ? 1 : undefined))
         await call(
           `${fails(bad && resourceVersionMatch === "NotOlderThan")}deletecollection ${label}, ${resourceVersionMatch}`,
           "DELETE",
