@@ -26,6 +26,8 @@ export interface CallOptions {
 }
 
 const maxManagerBytes = 128;
+/** More than fit into the 4096 bytes of an answer's Warning headers. */
+const maxWarnings = 256;
 
 /** What can be printed of a user agent up to its first "/"; Node gives the header's bytes as Latin-1. */
 function managerOf(userAgent: string): string {
@@ -85,7 +87,16 @@ export class Call implements StrategyContext {
   }
 
   warn(text: string): void {
-    if (!this.warnings.includes(text)) this.warnings.push(text);
+    if (this.warnings.length < maxWarnings && !this.warnings.includes(text))
+      this.warnings.push(text);
+  }
+
+  /** As many as an answer has room for: what would come after is not looked for. */
+  warnEach(texts: Iterable<string>): void {
+    for (const text of texts) {
+      if (this.warnings.length >= maxWarnings) return;
+      this.warn(text);
+    }
   }
 
   annotate(name: string, value: string): void {

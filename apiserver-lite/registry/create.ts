@@ -123,8 +123,7 @@ async function createOnce(
       ...(strategy.validate?.(object, call) ?? []),
       ...(strategy.validateCreate?.(object, call) ?? []),
     ]);
-    for (const text of strategy.warnings?.(object, undefined) ?? [])
-      call.warn(text);
+    call.warnEach(strategy.warnings?.(object, undefined) ?? []);
     await validateAdmission(call, attributes);
     const key = kind.keyOf(object.metadata.namespace ?? "", name);
     if (call.dryRun) {

@@ -266,7 +266,7 @@ async function prepare(
     ...validateChange(call, object, old),
   ]);
   if (call.subresource === "")
-    for (const text of strategy.warnings?.(object, old) ?? []) call.warn(text);
+    call.warnEach(strategy.warnings?.(object, old) ?? []);
   await validateAdmission(call, attributes);
   return object;
 }

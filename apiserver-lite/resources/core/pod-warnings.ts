@@ -133,15 +133,21 @@ function projectedPaths({ projected }: Volume): Path[] {
   ]);
 }
 
+/** Each with each: volumes with more paths are not looked through. */
+const maxPaths = 500;
+
 function* overlaps(paths: readonly Path[]): Iterable<string> {
+  if (paths.length > maxPaths) return;
   for (const [index, one] of paths.entries())
-    for (const other of paths.slice(0, index))
+    for (let before = 0; before < index; before++) {
+      const other = paths[before]!;
       if (
         one.path === other.path ||
         one.path.startsWith(`${other.path}/`) ||
         other.path.startsWith(`${one.path}/`)
       )
         yield `${one.shown} with ${other.shown}`;
+    }
 }
 
 function* ofVolumes(
@@ -184,9 +190,12 @@ function* ofNamedLists(field: string, spec: PodSpec): Iterable<string> {
     seen.add(ip);
   }
   const secrets = (spec.imagePullSecrets ?? []).map(({ name = "" }) => name);
-  for (const [index, name] of secrets.entries())
-    if (secrets.indexOf(name) < index)
+  const known = new Set<string>();
+  for (const [index, name] of secrets.entries()) {
+    if (known.has(name))
       yield `${field}.imagePullSecrets[${index}].name: duplicate name ${quoted(name)}`;
+    known.add(name);
+  }
   for (const [index, name] of secrets.entries())
     if (!name)
       yield `${field}.imagePullSecrets[${index}].name: invalid empty name ""`;
@@ -230,18 +239,18 @@ function relation(one: ContainerPort, other: ContainerPort): string {
 }
 
 function* ofPorts(field: string, spec: PodSpec): Iterable<string> {
-  const seen: [string, ContainerPort][] = [];
+  const seen = new Map<string, [string, ContainerPort][]>();
   for (const [path, { ports }] of containersOf(field, spec))
     for (const [index, port] of (ports ?? []).entries()) {
       const at = `${path}.ports[${index}]`;
-      for (const [where, other] of seen) {
-        const same =
-          other.containerPort === port.containerPort &&
-          other.protocol === port.protocol;
-        const how = same && relation(port, other);
+      const id = `${port.containerPort}/${port.protocol}`;
+      const same = seen.get(id);
+      for (const [where, other] of same ?? []) {
+        const how = relation(port, other);
         if (how) yield `${at}: ${how} port definition with ${where}`;
       }
-      seen.push([at, port]);
+      if (same) same.push([at, port]);
+      else seen.set(id, [[at, port]]);
     }
 }
 
