@@ -1,5 +1,5 @@
 // Runs the pods of a Job until enough succeed or too many fail: NonIndexed and Indexed completion, parallelism, suspend,
-// deadline, back-off limits (also per index), pod failure policy.
+// deadline, back-off limits (also per index), pod failure policy, success policy.
 //
 // Each pod carries a finalizer until its end is counted: first its uid goes into status.uncountedTerminatedPods, then the
 // finalizer goes, then the count goes up. So a pod is counted exactly once, whenever the controller is cut off.
@@ -27,7 +27,14 @@ import type { ReconcileResult } from "../reconciler.ts";
 import { failureVerdict } from "./failure-policy.ts";
 import { completionIndex, formatIndexes, parseIndexes } from "./indexes.ts";
 import { jobPod, trackingFinalizer } from "./job-pod.ts";
-import { hasCondition, isFinished, withJobCondition } from "./status.ts";
+import {
+  hasCondition,
+  isFinished,
+  verdictOf,
+  withJobCondition,
+  type Verdict,
+} from "./status.ts";
+import { metSuccessPolicy } from "./success-policy.ts";
 
 const burst = 500;
 const failureBackoffMs = 10_000;
@@ -89,24 +96,21 @@ export function createJobController(context: ControllerContext): Controller {
     if (!status.startTime && !suspended) status.startTime = formatTime(nowMs);
     status = noteSuspend(job, status, suspended);
 
-    const failure = failureOf(job, tally, status);
-    const succeeded = !failure && isSuccessful(job, tally);
-    const ending = failure !== undefined || succeeded;
+    // What was decided stays decided, whatever the pods that are ended do.
+    const decided = verdictOf(status, "SuccessCriteriaMet");
+    const failure = decided ? undefined : failureOf(job, tally, status);
+    const success = decided ?? (failure ? undefined : successOf(job, tally));
+    const ending = failure !== undefined || success !== undefined;
     if (failure && !hasCondition(status, "FailureTarget"))
       status = withJobCondition(
         status,
         { type: "FailureTarget", status: "True", ...failure },
         nowMs,
       );
-    if (succeeded && !hasCondition(status, "SuccessCriteriaMet"))
+    if (success && !decided)
       status = withJobCondition(
         status,
-        {
-          type: "SuccessCriteriaMet",
-          status: "True",
-          reason: "CompletionsReached",
-          message: "Reached expected number of succeeded pods",
-        },
+        { type: "SuccessCriteriaMet", status: "True", ...success },
         nowMs,
       );
     let problem: unknown;
@@ -129,7 +133,7 @@ export function createJobController(context: ControllerContext): Controller {
           Date.parse(startTime) + activeDeadlineSeconds * 1000 - nowMs,
         ) + 10,
       );
-    await count(job, status, tally, owned, failure, succeeded);
+    await count(job, status, tally, owned, failure, success);
     if (problem !== undefined) throw problem;
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
   }
@@ -209,12 +213,9 @@ export function createJobController(context: ControllerContext): Controller {
     job: Job,
     tally: Tally,
     status: JobStatus,
-  ): { reason: string; message: string } | undefined {
-    const target = status.conditions?.find(
-      ({ type, status: state }) => type === "FailureTarget" && state === "True",
-    );
-    if (target)
-      return { reason: target.reason ?? "", message: target.message ?? "" };
+  ): Verdict | undefined {
+    const target = verdictOf(status, "FailureTarget");
+    if (target) return target;
     if (tally.policyFailure)
       return { reason: "PodFailurePolicy", message: tally.policyFailure };
     const {
@@ -267,11 +268,20 @@ export function createJobController(context: ControllerContext): Controller {
     return undefined;
   }
 
-  function isSuccessful(job: Job, tally: Tally): boolean {
+  function successOf(job: Job, tally: Tally): Verdict | undefined {
+    const byPolicy = metSuccessPolicy(job, tally.succeededIndexes);
+    if (byPolicy) return byPolicy;
     const { completions } = job.spec;
-    if (completions === undefined)
-      return tally.succeeded > 0 && tally.active.length === 0;
-    return tally.succeeded >= completions;
+    const reached =
+      completions === undefined
+        ? tally.succeeded > 0 && tally.active.length === 0
+        : tally.succeeded >= completions;
+    return reached
+      ? {
+          reason: "CompletionsReached",
+          message: "Reached expected number of succeeded pods",
+        }
+      : undefined;
   }
 
   function noteSuspend(
@@ -404,8 +414,8 @@ export function createJobController(context: ControllerContext): Controller {
     status: JobStatus,
     tally: Tally,
     owned: readonly Pod[],
-    failure: { reason: string; message: string } | undefined,
-    succeeded: boolean,
+    failure: Verdict | undefined,
+    success: Verdict | undefined,
   ): Promise<void> {
     const { uncounted } = tally;
     const indexed = job.spec.completionMode === "Indexed";
@@ -463,15 +473,10 @@ export function createJobController(context: ControllerContext): Controller {
         clock.now(),
       );
       recorder.event(job, "Warning", failure.reason, failure.message);
-    } else if (succeeded && nothingRuns) {
+    } else if (success && nothingRuns) {
       next = withJobCondition(
         { ...next, completionTime: formatTime(clock.now()) },
-        {
-          type: "Complete",
-          status: "True",
-          reason: "CompletionsReached",
-          message: "Reached expected number of succeeded pods",
-        },
+        { type: "Complete", status: "True", ...success },
         clock.now(),
       );
       recorder.event(job, "Normal", "Completed", "Job completed");

@@ -13,6 +13,23 @@ export function hasCondition(
   );
 }
 
+/** How a Job ends, as its conditions say. */
+export interface Verdict {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What a condition that holds says. */
+export function verdictOf(
+  status: JobStatus,
+  type: "FailureTarget" | "SuccessCriteriaMet",
+): Verdict | undefined {
+  const found = status.conditions?.find(
+    (condition) => condition.type === type && condition.status === "True",
+  );
+  return found && { reason: found.reason ?? "", message: found.message ?? "" };
+}
+
 export function isFinished(job: Job): boolean {
   return (
     hasCondition(job.status, "Complete") || hasCondition(job.status, "Failed")

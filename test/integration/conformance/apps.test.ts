@@ -581,6 +581,42 @@ describe("Job", () => {
     );
   }, 20_000);
 
+  test("succeeds as its policy says, without the other indexes", async () => {
+    await tester.ok(
+      "POST",
+      batch("jobs"),
+      job({
+        completions: 3,
+        parallelism: 3,
+        completionMode: "Indexed",
+        successPolicy: { rules: [{ succeededIndexes: "1" }] },
+      }),
+    );
+    await running(3);
+    const one = (await pods()).find(({ spec }) => spec.hostname === "j-1");
+    await end(one.metadata.name, finished(0));
+    await soon("the others' end", async () => {
+      const others = (await pods()).filter(
+        ({ spec }) => spec.hostname !== "j-1",
+      );
+      return others.every(({ metadata }) => metadata.deletionTimestamp);
+    });
+    for (const { metadata, spec } of await pods())
+      if (spec.hostname !== "j-1") await end(metadata.name, finished(143));
+    await soon(
+      "completion",
+      async () => (await condition("Complete")) !== undefined,
+    );
+    const { status } = await tester.ok("GET", batch("jobs/j"));
+    expect(status).toMatchObject({ succeeded: 1, completedIndexes: "1" });
+    for (const type of ["SuccessCriteriaMet", "Complete"])
+      expect(await condition(type)).toMatchObject({
+        reason: "SuccessPolicy",
+        message: "Matched rules at index 0",
+      });
+    expect(await condition("Failed")).toBeUndefined();
+  }, 20_000);
+
   test("adopts and releases", async () => {
     await tester.ok(
       "POST",
