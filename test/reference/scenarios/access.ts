@@ -217,7 +217,9 @@ export const access: Scenario = {
       ["GET", "/"],
     ];
     for (const token of ["nobody", "", "wrong"])
-      for (const [method, path, body] of paths)
+      for (const [method, path, body] of token === "wrong"
+        ? paths.slice(0, 3)
+        : paths)
         await call(`${token || "anonymous"} ${method} ${path}`, method, path, {
           ...as(token),
           ...(body === undefined ? {} : { body }),

@@ -302,7 +302,7 @@ export const workloads: Scenario = {
       spec: { selector, template },
     };
     await createEach(server, "replicaset", at("replicasets"), replicaSet, [
-      ...everywhere.slice(0, 12),
+      ...everywhere.slice(0, 5),
       ...counts,
       {
         "spec.replicas": -1,
@@ -346,7 +346,7 @@ export const workloads: Scenario = {
       },
     };
     await createEach(server, "statefulset", at("statefulsets"), statefulSet, [
-      ...everywhere.slice(0, 30),
+      ...everywhere.slice(0, 16),
       ...counts,
       { "spec.template": rich },
       { "spec.serviceName": undefined },
@@ -468,7 +468,7 @@ export const workloads: Scenario = {
       spec: { selector, template },
     };
     await createEach(server, "daemonset", at("daemonsets"), daemonSet, [
-      ...everywhere.slice(0, 24),
+      ...everywhere.slice(0, 10),
 
       { "spec.minReadySeconds": -1 },
       { "spec.revisionHistoryLimit": -1 },
