@@ -4,6 +4,7 @@ import { access } from "./scenarios/access.ts";
 import { apply } from "./scenarios/apply.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
+import { coreKinds } from "./scenarios/core-kinds.ts";
 import { coreMetadata } from "./scenarios/core-metadata.ts";
 import { corePodsChanges } from "./scenarios/core-pods-changes.ts";
 import { corePodsContainers } from "./scenarios/core-pods-containers.ts";
@@ -38,6 +39,7 @@ export const scenarios: readonly Scenario[] = [
   apply,
   bodies,
   configMaps,
+  coreKinds,
   coreMetadata,
   corePodsChanges,
   corePodsContainers,

@@ -194,7 +194,7 @@ function boundObjects(
       return { node: identity(found("nodes", "")) };
     default:
       throw errors.badRequest(
-        `cannot bind token to object of type ${apiVersion}, Kind=${kind}`,
+        `cannot bind token to object of type ${apiVersion?.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`,
       );
   }
 }

@@ -4,8 +4,10 @@ import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
   dnsLabelProblems,
+  dnsSubdomainProblems,
   ipProblems,
   portNumberProblems,
+  qualifiedNameProblems,
 } from "../../../api/names.ts";
 import type { EndpointAddress, Endpoints } from "../../../api/types/core-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
@@ -54,13 +56,27 @@ export function endpointIpProblems(field: string, ip: string): FieldError[] {
 
 function addressProblems(
   field: string,
-  { ip, hostname }: EndpointAddress,
+  { ip, hostname, nodeName }: EndpointAddress,
 ): FieldError[] {
+  const bad = ipProblems(ip ?? "");
   return [
-    ...endpointIpProblems(`${field}.ip`, ip),
+    ...(bad.length > 0
+      ? // Looked at twice by the reference, in two wordings.
+        invalidEach(`${field}.ip`, ip ?? "", [
+          ...bad,
+          "must be a valid IP address",
+        ])
+      : endpointIpProblems(`${field}.ip`, ip)),
     ...(hostname
       ? invalidEach(`${field}.hostname`, hostname, dnsLabelProblems(hostname))
       : []),
+    ...(nodeName === undefined
+      ? []
+      : invalidEach(
+          `${field}.nodeName`,
+          nodeName,
+          dnsSubdomainProblems(nodeName),
+        )),
   ];
 }
 
@@ -109,6 +125,7 @@ export const endpointsStrategy: ResourceStrategy = {
             portNumberProblems(port.port),
           ),
         );
+        const { appProtocol } = port;
         problems.push(
           ...oneOf(
             `${field}.protocol`,
@@ -116,6 +133,13 @@ export const endpointsStrategy: ResourceStrategy = {
             ["SCTP", "TCP", "UDP"],
             true,
           ),
+          ...(appProtocol === undefined
+            ? []
+            : invalidEach(
+                `${field}.appProtocol`,
+                appProtocol,
+                qualifiedNameProblems(appProtocol),
+              )),
         );
       }
     }

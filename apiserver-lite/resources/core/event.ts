@@ -2,7 +2,8 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import { fieldErrors } from "../../../api/field-errors.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { qualifiedNameProblems } from "../../../api/names.ts";
 import type {
   Event,
   EventSource,
@@ -43,6 +44,37 @@ function sourceText({
   return [name, host].filter(Boolean).join(", ");
 }
 
+/** Who says it, and what it did: asked of events of the new kind only, which have a time of their own. */
+function reportProblems(object: Readonly<AnyObject>): FieldError[] {
+  const { component, instance, reason } = facts(object);
+  const { action = "" } = object as unknown as Event;
+  const bounded = (field: string, value: string): FieldError[] => [
+    ...(value ? [] : [fieldErrors.required(field)]),
+    ...(value.length > maxReport
+      ? [
+          fieldErrors.invalid(
+            field,
+            "",
+            `can have at most ${maxReport} characters`,
+          ),
+        ]
+      : []),
+  ];
+  return [
+    ...(component ? [] : [fieldErrors.required("reportingComponent")]),
+    ...invalidEach(
+      "reportingComponent",
+      component,
+      qualifiedNameProblems(component),
+    ),
+    ...bounded("reportingInstance", instance),
+    ...bounded("action", action),
+    ...bounded("reason", reason),
+  ];
+}
+
+const maxReport = 128;
+
 export const eventStrategy: ResourceStrategy = {
   countsGeneration: false,
   allowCreateOnUpdate: true,
@@ -65,6 +97,9 @@ export const eventStrategy: ResourceStrategy = {
         ),
       );
     }
+    const isOld = "involvedObject" in object;
+    if (isOld && facts(object).eventTime)
+      problems.push(...reportProblems(object));
     return problems;
   },
   propagates: false,

@@ -15,6 +15,35 @@ import type { ResourceStrategy } from "../../registry/strategy.ts";
 
 const nameLabel = "kubernetes.io/metadata.name";
 
+const securityPrefix = "pod-security.kubernetes.io/";
+const levels = ["privileged", "baseline", "restricted"];
+
+/** Labels that say how pods are judged must be understood. */
+function podSecurityLabels(
+  labels: Readonly<Record<string, string>> | undefined,
+): FieldError[] {
+  return ["enforce", "audit", "warn"].flatMap((mode) => {
+    const rules: [string, (value: string) => boolean, string][] = [
+      [
+        `${securityPrefix}${mode}`,
+        (value) => levels.includes(value),
+        `must be one of ${levels.join(", ")}`,
+      ],
+      [
+        `${securityPrefix}${mode}-version`,
+        (value) => /^(latest|v1\.(0|[1-9][0-9]*))$/.test(value),
+        'must be "latest" or "v1.x"',
+      ],
+    ];
+    return rules.flatMap(([key, good, text]) => {
+      const value = labels?.[key];
+      return value === undefined || good(value)
+        ? []
+        : [fieldErrors.invalid(`metadata.labels[${key}]`, value, text)];
+    });
+  });
+}
+
 const asNamespace = (object: Readonly<AnyObject>): Namespace =>
   object as unknown as Namespace;
 
@@ -28,31 +57,29 @@ export function namespaceHeld(object: Readonly<AnyObject>): boolean {
 }
 
 function validateFinalizers(object: Readonly<AnyObject>): FieldError[] {
-  return (asNamespace(object).spec?.finalizers ?? []).flatMap(
-    (finalizer, index) => {
-      const field = `spec.finalizers[${index}]`;
-      const problems = invalidEach(
-        field,
-        finalizer,
-        qualifiedNameProblems(finalizer),
+  return (asNamespace(object).spec?.finalizers ?? []).flatMap((finalizer) => {
+    const field = "spec.finalizers";
+    const problems = invalidEach(
+      field,
+      finalizer,
+      qualifiedNameProblems(finalizer),
+    );
+    if (
+      !finalizer.includes("/") &&
+      finalizer !== "kubernetes" &&
+      finalizer !== "orphan" &&
+      finalizer !== "foregroundDeletion"
+    ) {
+      problems.push(
+        fieldErrors.invalid(
+          field,
+          finalizer,
+          "name is neither a standard finalizer name nor is it fully qualified",
+        ),
       );
-      if (
-        !finalizer.includes("/") &&
-        finalizer !== "kubernetes" &&
-        finalizer !== "orphan" &&
-        finalizer !== "foregroundDeletion"
-      ) {
-        problems.push(
-          fieldErrors.invalid(
-            field,
-            finalizer,
-            "name is neither a standard finalizer name nor is it fully qualified",
-          ),
-        );
-      }
-      return problems;
-    },
-  );
+    }
+    return problems;
+  });
 }
 
 export const namespaceStrategy: ResourceStrategy = {
@@ -90,7 +117,10 @@ export const namespaceStrategy: ResourceStrategy = {
     asNamespace(object).spec = { ...asNamespace(old).spec };
     asNamespace(object).status = { ...asNamespace(old).status };
   },
-  validate: validateFinalizers,
+  validate: (object) => [
+    ...validateFinalizers(object),
+    ...podSecurityLabels(object.metadata.labels),
+  ],
   status: {
     prepareForUpdate(object, old) {
       asNamespace(object).spec = { ...asNamespace(old).spec };

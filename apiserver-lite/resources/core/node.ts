@@ -11,7 +11,8 @@ import {
 import type { Node, Taint } from "../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { nonNegativeQuantity, sameValue } from "../field-checks.ts";
+import { validateResourceQuantity } from "./resource-validation.ts";
+import { sameValue } from "../field-checks.ts";
 
 const asNode = (object: Readonly<AnyObject>): Node => object as unknown as Node;
 
@@ -21,7 +22,8 @@ function taintProblems(taints: readonly Taint[]): FieldError[] {
   const problems: FieldError[] = [];
   const seen = new Set<string>();
   for (const [index, taint] of taints.entries()) {
-    const field = `spec.taints[${index}]`;
+    // The reference says metadata.
+    const field = `metadata.taints[${index}]`;
     problems.push(
       ...invalidEach(
         `${field}.key`,
@@ -29,13 +31,15 @@ function taintProblems(taints: readonly Taint[]): FieldError[] {
         qualifiedNameProblems(taint.key),
       ),
     );
-    problems.push(
-      ...invalidEach(
-        `${field}.value`,
-        taint.value ?? "",
-        labelValueProblems(taint.value ?? ""),
-      ),
-    );
+    const wrong = labelValueProblems(taint.value ?? "");
+    if (wrong.length > 0)
+      problems.push(
+        fieldErrors.invalid(
+          `${field}.value`,
+          taint.value ?? "",
+          wrong.join(";"),
+        ),
+      );
     if (!taint.effect) problems.push(fieldErrors.required(`${field}.effect`));
     else if (!effects.includes(taint.effect)) {
       problems.push(
@@ -44,10 +48,10 @@ function taintProblems(taints: readonly Taint[]): FieldError[] {
     }
     const identity = `${taint.key}:${taint.effect}`;
     if (seen.has(identity)) {
-      const error = fieldErrors.duplicate(field, taint);
+      const quoted = JSON.stringify;
       problems.push({
-        ...error,
-        detail: `${error.detail}: taints must be unique by key and effect pair`,
+        ...fieldErrors.duplicate(field, ""),
+        detail: `Duplicate value: core.Taint{Key:${quoted(taint.key)}, Value:${quoted(taint.value ?? "")}, Effect:${quoted(taint.effect)}, TimeAdded:<nil>}: taints must be unique by key and effect pair`,
       });
     }
     seen.add(identity);
@@ -64,7 +68,11 @@ function validateNode(node: Node): FieldError[] {
       ...invalidEach(`spec.podCIDRs[${index}]`, cidr, cidrProblems(cidr)),
     );
   }
-  if (cidrs.length > 2) {
+  const families = new Set(cidrs.map((cidr) => cidr.includes(":")));
+  if (
+    cidrs.length > 2 ||
+    (cidrs.length === 2 && families.size < 2 && problems.length === 0)
+  ) {
     problems.push(
       fieldErrors.invalid(
         "spec.podCIDRs",
@@ -75,10 +83,17 @@ function validateNode(node: Node): FieldError[] {
   }
   for (const part of ["capacity", "allocatable"] as const) {
     for (const [name, value] of Object.entries(node.status?.[part] ?? {})) {
-      problems.push(...nonNegativeQuantity(`status.${part}.${name}`, value));
+      problems.push(
+        ...validateResourceQuantity(`status.${part}.${name}`, name, value),
+      );
     }
   }
   return problems;
+}
+
+function* nodeWarnings({ spec }: Node): Iterable<string> {
+  if (spec?.externalID)
+    yield "spec.externalID: this field is deprecated, and is unused by Kubernetes";
 }
 
 /** "control-plane,worker", or "<none>". */
@@ -112,15 +127,21 @@ export const nodeStrategy: ResourceStrategy = {
     if (node.status?.capacity && !node.status.allocatable)
       node.status.allocatable = { ...node.status.capacity };
     // The singular and the plural are two views of one list.
-    if (node.spec?.podCIDR && !node.spec.podCIDRs?.length)
+    if (node.spec?.podCIDR && node.spec.podCIDRs?.[0] !== node.spec.podCIDR)
       node.spec.podCIDRs = [node.spec.podCIDR];
     if (!node.spec?.podCIDR && node.spec?.podCIDRs?.length)
       node.spec.podCIDR = node.spec.podCIDRs[0]!;
   },
+  prepareForCreate(object) {
+    // A feature that is gone.
+    delete asNode(object).spec?.configSource;
+  },
+  warnings: (object) => nodeWarnings(asNode(object)),
   validate: (object) => validateNode(asNode(object)),
   validateUpdate(object, old) {
     const [spec, was] = [asNode(object).spec ?? {}, asNode(old).spec ?? {}];
-    const problems: FieldError[] = [];
+    // Told twice by the reference.
+    const problems = taintProblems(spec.taints ?? []);
     if (was.podCIDRs?.length && !sameValue(spec.podCIDRs, was.podCIDRs)) {
       problems.push(
         fieldErrors.forbidden(

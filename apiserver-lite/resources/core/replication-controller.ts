@@ -2,7 +2,8 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
-import { selectorFromMap } from "../../../api/selectors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
+import { dnsLabelProblems } from "../../../api/names.ts";
 import type { ReplicationController } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
@@ -12,40 +13,54 @@ import {
   alwaysRestarts,
   containerColumns,
 } from "../apps/workload-validation.ts";
-import { labels, nonNegative } from "../field-checks.ts";
+import { nonNegative } from "../field-checks.ts";
+import { dropDisabledFields } from "./pod-disabled-fields.ts";
+import { podWarnings } from "./pod-warnings.ts";
 import { validatePodTemplate } from "./pod-spec-validation.ts";
 
 const asController = (object: Readonly<AnyObject>): ReplicationController =>
   object as unknown as ReplicationController;
 
 function validateController({ spec }: ReplicationController): FieldError[] {
-  if (!spec) return [fieldErrors.required("spec")];
-  const problems = [
-    ...nonNegative("spec.minReadySeconds", spec.minReadySeconds),
-    ...labels("spec.selector", spec.selector),
-    ...nonNegative("spec.replicas", spec.replicas),
-  ];
-  if (Object.keys(spec.selector ?? {}).length === 0)
+  const { selector, template } = spec ?? {};
+  const given = template?.metadata?.labels;
+  const problems = nonNegative("spec.minReadySeconds", spec?.minReadySeconds);
+  if (Object.keys(selector ?? {}).length === 0)
     problems.push(fieldErrors.required("spec.selector"));
-  if (!spec.template)
-    return [...problems, fieldErrors.required("spec.template")];
+  problems.push(...nonNegative("spec.replicas", spec?.replicas));
+  if (!template) return [...problems, fieldErrors.required("spec.template")];
   if (
-    problems.length === 0 &&
-    !selectorFromMap(spec.selector).matches(spec.template.metadata?.labels)
-  ) {
+    Object.entries(selector ?? {}).some(
+      ([key, value]) => given?.[key] !== value,
+    )
+  )
     problems.push(
       fieldErrors.invalid(
         "spec.template.metadata.labels",
-        spec.template.metadata?.labels ?? {},
+        asGo("map[string]string", given),
         "`selector` does not match template `labels`",
       ),
     );
-  }
   return [
     ...problems,
-    ...validatePodTemplate("spec.template", spec.template),
-    ...alwaysRestarts(spec.template, "ReplicationController"),
+    ...validatePodTemplate("spec.template", template),
+    ...alwaysRestarts(template, "ReplicationController"),
   ];
+}
+
+function* controllerWarnings(
+  { metadata, spec }: ReplicationController,
+  created: boolean,
+): Iterable<string> {
+  const problems = created ? dnsLabelProblems(metadata.name) : [];
+  if (problems.length > 0)
+    yield `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`;
+  if (spec?.template?.spec)
+    yield* podWarnings(
+      "spec.template.",
+      spec.template.spec,
+      spec.template.metadata,
+    );
 }
 
 export const replicationControllerStrategy: ResourceStrategy = {
@@ -53,6 +68,7 @@ export const replicationControllerStrategy: ResourceStrategy = {
   defaultPropagation: "Orphan",
   prepareForCreate(object) {
     asController(object).status = { replicas: 0 };
+    dropDisabledFields(asController(object).spec?.template?.spec);
   },
   prepareForUpdate(object, old) {
     asController(object).status = {
@@ -60,6 +76,10 @@ export const replicationControllerStrategy: ResourceStrategy = {
     };
   },
   validate: (object) => validateController(asController(object)),
+  // Asked again of what is changed, as in the reference: causes are told twice.
+  validateUpdate: (object) => validateController(asController(object)),
+  warnings: (object, old) =>
+    controllerWarnings(asController(object), old === undefined),
   status: {
     prepareForUpdate(object, old) {
       asController(object).spec = { ...asController(old).spec };

@@ -1,10 +1,17 @@
 // ResourceQuotas: quantities that are not negative, scopes that exist and never change.
+import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
 import type { ResourceQuota } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { immutable, nonNegativeQuantity } from "../field-checks.ts";
+import { sameValue } from "../field-checks.ts";
+import {
+  isQuotaResource,
+  validateQuotaResourceName,
+  validateResourceQuantity,
+} from "./resource-validation.ts";
 
 const asQuota = (object: Readonly<AnyObject>): ResourceQuota =>
   object as unknown as ResourceQuota;
@@ -29,6 +36,119 @@ function usage(quota: ResourceQuota): [string, string] {
   return [requests.join(", "), limits.join(", ")];
 }
 
+const aboutScopes = (
+  list: readonly string[] | undefined,
+  why: string,
+): FieldError =>
+  fieldErrors.invalid(
+    "spec.scopes",
+    asGo("[]core.ResourceQuotaScope", list),
+    why,
+  );
+
+function validateAmounts(
+  field: string,
+  amounts: Readonly<Record<string, string>> | undefined,
+): FieldError[] {
+  return Object.entries(amounts ?? {}).flatMap(([name, value]) => [
+    ...validateQuotaResourceName(`${field}[${name}]`, name),
+    ...validateResourceQuantity(`${field}[${name}]`, name, value),
+  ]);
+}
+
+const podAmounts = /^((limits|requests)\.)?(cpu|memory|ephemeral-storage)$/;
+
+/** Pods without requests are counted by number only; other scopes by all that pods ask for. */
+function fits(scope: string, resource: string): boolean {
+  if (resource === "pods" || !scopes.includes(scope)) return true;
+  return scope !== "BestEffort" && podAmounts.test(resource);
+}
+
+const conflicting = [
+  ["BestEffort", "NotBestEffort"],
+  ["Terminating", "NotTerminating"],
+] as const;
+
+function validateScopes({ spec }: ResourceQuota): FieldError[] {
+  const list = spec?.scopes ?? [];
+  const counted = Object.keys(spec?.hard ?? {})
+    .filter(isQuotaResource)
+    .sort();
+  return [
+    ...list.flatMap((scope) => [
+      ...(scopes.includes(scope)
+        ? []
+        : [aboutScopes(list, "unsupported scope")]),
+      ...counted
+        .filter((name) => !fits(scope, name))
+        .map(() => aboutScopes(list, "unsupported scope applied to resource")),
+    ]),
+    ...conflicting
+      .filter((pair) => pair.every((scope) => list.includes(scope)))
+      .map(() => aboutScopes(list, "conflicting scopes")),
+  ];
+}
+
+/** Scopes that a pod is in or not; only of priorities there are several. */
+const plainScopes = scopes.filter((scope) => scope !== "PriorityClass");
+
+function validateSelector({ spec }: ResourceQuota): FieldError[] {
+  const field = "spec.scopeSelector.matchExpressions";
+  return (spec?.scopeSelector?.matchExpressions ?? []).flatMap(
+    ({ scopeName, operator, values = [] }) => {
+      const problems: FieldError[] = [];
+      if (!scopes.includes(scopeName))
+        problems.push(
+          fieldErrors.invalid(
+            `${field}.scopeName`,
+            scopeName,
+            "unsupported scope",
+          ),
+        );
+      if (plainScopes.includes(scopeName) && operator !== "Exists")
+        problems.push(
+          fieldErrors.invalid(
+            `${field}.operator`,
+            operator,
+            "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
+          ),
+        );
+      if (operator === "In" || operator === "NotIn") {
+        if (values.length === 0)
+          problems.push(
+            fieldErrors.required(
+              `${field}.values`,
+              "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+            ),
+          );
+      } else if (operator === "Exists" || operator === "DoesNotExist") {
+        if (values.length > 0)
+          problems.push(
+            fieldErrors.invalid(
+              `${field}.values`,
+              values,
+              "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+            ),
+          );
+      } else
+        problems.push(
+          fieldErrors.invalid(
+            `${field}.operator`,
+            operator,
+            "not a valid selector operator",
+          ),
+        );
+      return problems;
+    },
+  );
+}
+
+const validateQuota = (quota: ResourceQuota): FieldError[] => [
+  ...validateAmounts("spec.hard", quota.spec?.hard),
+  ...validateScopes(quota),
+  ...validateSelector(quota),
+];
+
 export const resourceQuotaStrategy: ResourceStrategy = {
   countsGeneration: false,
   prepareForCreate(object) {
@@ -37,28 +157,28 @@ export const resourceQuotaStrategy: ResourceStrategy = {
   prepareForUpdate(object, old) {
     asQuota(object).status = { ...asQuota(old).status };
   },
-  validate(object) {
-    const { spec } = asQuota(object);
-    const problems = Object.entries(spec?.hard ?? {}).flatMap(([name, value]) =>
-      nonNegativeQuantity(`spec.hard[${name}]`, value),
-    );
-    for (const scope of spec?.scopes ?? []) {
-      if (!scopes.includes(scope))
-        problems.push(
-          fieldErrors.invalid("spec.scopes", spec?.scopes, "unsupported scope"),
-        );
-    }
-    return problems;
-  },
+  validate: (object) => validateQuota(asQuota(object)),
   validateUpdate: (object, old) =>
-    immutable(
-      "spec.scopes",
+    sameValue(
       [...(asQuota(object).spec?.scopes ?? [])].sort(),
       [...(asQuota(old).spec?.scopes ?? [])].sort(),
-    ),
+    )
+      ? []
+      : [
+          aboutScopes(
+            [...(asQuota(object).spec?.scopes ?? [])].sort(),
+            "field is immutable",
+          ),
+        ],
   status: {
     prepareForUpdate(object, old) {
       asQuota(object).spec = { ...asQuota(old).spec };
+    },
+    validateUpdate(object) {
+      const { status } = asQuota(object);
+      return (["hard", "used"] as const).flatMap((part) =>
+        validateAmounts(`status.${part}`, status?.[part]),
+      );
     },
   },
   printRow: (object, now) => {

@@ -47,9 +47,36 @@ export const isExtendedResource = (name: string): boolean =>
   !isNativeResource(name) &&
   !name.startsWith("requests.") &&
   qualifiedNameProblems(`requests.${name}`).length === 0;
+/** What a quota may count by that name. */
+export function validateQuotaResourceName(
+  field: string,
+  name: string,
+): Problems {
+  const problems = validateResourceName(field, name);
+  if (!name.includes("/") && !quotaResources.has(name) && !isHugePages(name))
+    problems.push(
+      invalidResource(field, name, "must be a standard resource for quota"),
+    );
+  return problems;
+}
+
+export const isQuotaResource = (name: string): boolean =>
+  quotaResources.has(name);
+
 /** Whether a request may be below its limit. */
 const mayOvercommit = (name: string): boolean =>
   isNativeResource(name) && !isHugePages(name);
+
+/** A quantity as the reference prints its struct; `told`: its text has been asked for before. */
+export function goQuantity(value: string, told = false): string {
+  const canonical = canonicalQuantity(value);
+  const binary = /[KMGTPE]i$/.test(canonical);
+  let [digits, scale] = [parseQuantity(value).nano, -9];
+  while (scale < 0 && digits % 10n === 0n)
+    [digits, scale] = [digits / 10n, scale + 1];
+  const text = told || scale === 0 ? canonical : "";
+  return `resource.Quantity{i:resource.int64Amount{value:${digits}, scale:${scale}}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:${JSON.stringify(text)}, Format:${binary ? '"BinarySI"' : '"DecimalSI"'}}`;
+}
 
 /** Names of resources are shown without quotes. */
 export const invalidResource = (
@@ -124,7 +151,11 @@ export function validateResourceQuantity(
     );
   if (isCounted(name) && parsed.nano % nanoInOne !== 0n)
     problems.push(
-      fieldErrors.invalid(field, String(value), "must be an integer"),
+      fieldErrors.invalidShown(
+        field,
+        goQuantity(String(value)),
+        "must be an integer",
+      ),
     );
   return problems;
 }

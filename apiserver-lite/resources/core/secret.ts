@@ -3,6 +3,7 @@
 import type { FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { parseJsonSlowly } from "../../../api/codec/json-text.ts";
 import { dataKeyProblems } from "../../../api/names.ts";
 import type { Secret } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
@@ -27,14 +28,14 @@ function jsonKeyProblems(secret: Secret, key: string): FieldError[] {
   const field = `data[${key}]`;
   if (value === undefined) return [fieldErrors.required(field)];
   try {
-    JSON.parse(Buffer.from(value, "base64").toString());
+    parseJsonSlowly(Buffer.from(value, "base64").toString());
     return [];
-  } catch {
+  } catch (error) {
     return [
       fieldErrors.invalid(
         field,
         "<secret contents redacted>",
-        "invalid character in JSON text",
+        error instanceof Error ? error.message : "",
       ),
     ];
   }
@@ -101,6 +102,19 @@ export const secretStrategy: ResourceStrategy = {
     if (!sameValue(now.data, was.data))
       problems.push(fieldErrors.forbidden("data", immutableText));
     return problems;
+  },
+  *warnings(object) {
+    const { type, data = {} } = asSecret(object);
+    if (type !== "kubernetes.io/tls") return;
+    for (const [key, what] of [
+      ["tls.crt", "certificate"],
+      ["tls.key", "key"],
+    ] as const) {
+      const text = Buffer.from(data[key] ?? "", "base64").toString("latin1");
+      if (/-----BEGIN [^-]+-----/.test(text)) continue;
+      yield `tls: failed to find any PEM data in ${what} input`;
+      return;
+    }
   },
   selectableFields: (object) => ({ type: asSecret(object).type ?? "" }),
   printRow: (object, now) => {

@@ -261,7 +261,7 @@ test.each<[string, Change, string]>([
   [
     "Node",
     (o) => (o.spec.taints[0].effect = "Maybe"),
-    'spec.taints[0].effect: Unsupported value: "Maybe": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+    'metadata.taints[0].effect: Unsupported value: "Maybe": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
   ],
   [
     "ConfigMap",
@@ -305,7 +305,7 @@ test.each<[string, Change, string]>([
   [
     "LimitRange",
     (o) => (o.spec.limits[0].min.cpu = "3"),
-    'spec.limits[0].min[cpu]: Invalid value: "3": min value 3 is greater than max value 2',
+    "min value 3 is greater than max value 2",
   ],
   [
     "ResourceQuota",
