@@ -238,6 +238,9 @@ function relation(one: ContainerPort, other: ContainerPort): string {
   return a === b && (x === "") !== (y === "") ? "dangerously ambiguous" : "";
 }
 
+/** Definitions of one port that later ones are compared with. */
+const maxSamePorts = 500;
+
 function* ofPorts(field: string, spec: PodSpec): Iterable<string> {
   const seen = new Map<string, [string, ContainerPort][]>();
   for (const [path, { ports }] of containersOf(field, spec))
@@ -249,8 +252,8 @@ function* ofPorts(field: string, spec: PodSpec): Iterable<string> {
         const how = relation(port, other);
         if (how) yield `${at}: ${how} port definition with ${where}`;
       }
-      if (same) same.push([at, port]);
-      else seen.set(id, [[at, port]]);
+      if (!same) seen.set(id, [[at, port]]);
+      else if (same.length < maxSamePorts) same.push([at, port]);
     }
 }
 
