@@ -401,5 +401,11 @@ export const encodings: Scenario = {
             watched.headers["content-type"],
           ]),
     });
+    await call(
+      "",
+      "DELETE",
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.encodings.example",
+      { silent: true },
+    );
   },
 };

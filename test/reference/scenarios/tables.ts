@@ -1044,5 +1044,16 @@ export const tables: Scenario = {
               ? cells(body)
               : [body?.kind, body?.apiVersion, Object.keys(body ?? {})],
         });
+    // Other scenarios see what belongs to no namespace.
+    for (const [place, objects] of Object.entries(clusterWide))
+      for (const name of Object.keys(objects)) {
+        const at = `${place.replace(" ", "/")}/${name}`;
+        await call("", "PATCH", at, {
+          silent: true,
+          body: '{"metadata":{"finalizers":null}}',
+          headers: { "content-type": "application/merge-patch+json" },
+        });
+        await call("", "DELETE", at, { silent: true });
+      }
   },
 };
