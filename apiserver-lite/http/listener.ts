@@ -23,6 +23,7 @@ import {
 } from "node:tls";
 import type { Logger } from "pino";
 import { HeaderDeadline } from "./header-deadline.ts";
+import { DeclinedUpgrade, takesUpgrade } from "./declined-upgrade.ts";
 import {
   Http1Exchange,
   Http2Exchange,
@@ -148,11 +149,14 @@ export class Listener {
       (request: IncomingMessage, socket: Duplex, head: Buffer) => {
         socket.on("error", () => socket.destroy());
         this.#slow?.forget(socket as Socket);
-        options.upgrade(
-          new UpgradeExchange(request, socket, this.#peerOf(socket as Socket)),
-          socket,
-          head,
-        );
+        const peer = this.#peerOf(socket as Socket);
+        if (takesUpgrade(request))
+          options.upgrade(
+            new UpgradeExchange(request, socket, peer),
+            socket,
+            head,
+          );
+        else options.handle(new DeclinedUpgrade(request, socket, head, peer));
       },
     );
     http1.on(
