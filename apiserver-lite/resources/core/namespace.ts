@@ -56,9 +56,14 @@ export function namespaceHeld(object: Readonly<AnyObject>): boolean {
   );
 }
 
-function validateFinalizers(object: Readonly<AnyObject>): FieldError[] {
-  return (asNamespace(object).spec?.finalizers ?? []).flatMap((finalizer) => {
-    const field = "spec.finalizers";
+/** `fieldOf`: what each of them is called in problems. */
+function validateFinalizers(
+  object: Readonly<AnyObject>,
+  fieldOf: (index: number) => string,
+): FieldError[] {
+  const { finalizers = [] } = asNamespace(object).spec ?? {};
+  return finalizers.flatMap((finalizer, index) => {
+    const field = fieldOf(index);
     const problems = invalidEach(
       field,
       finalizer,
@@ -118,7 +123,7 @@ export const namespaceStrategy: ResourceStrategy = {
     asNamespace(object).status = { ...asNamespace(old).status };
   },
   validate: (object) => [
-    ...validateFinalizers(object),
+    ...validateFinalizers(object, () => "spec.finalizers"),
     ...podSecurityLabels(object.metadata.labels),
   ],
   status: {
@@ -169,7 +174,8 @@ export const namespaceStrategy: ResourceStrategy = {
         const { finalizers } = asNamespace(object).spec ?? {};
         asNamespace(object).spec = finalizers?.length ? { finalizers } : {};
       },
-      validateUpdate: validateFinalizers,
+      validateUpdate: (object) =>
+        validateFinalizers(object, (index) => `spec.finalizers[${index}]`),
     },
   },
 };
