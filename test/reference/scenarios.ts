@@ -15,6 +15,7 @@ import { coreStorage } from "./scenarios/core-storage.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { encodings } from "./scenarios/encodings.ts";
+import { flowKinds } from "./scenarios/flow-kinds.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { managedFieldsOfKinds } from "./scenarios/managed-fields.ts";
@@ -50,6 +51,7 @@ export const scenarios: readonly Scenario[] = [
   deletion,
   discovery,
   encodings,
+  flowKinds,
   jobs,
   jsonPatch,
   managedFieldsOfKinds,

@@ -1,13 +1,16 @@
 // FlowSchemas and PriorityLevelConfigurations: rows, and the few numbers that must be in range.
 import type { AnyObject } from "../../../api/object.ts";
-import { fieldErrors } from "../../../api/field-errors.ts";
+import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
+import { asGo } from "../../../api/go-syntax.ts";
+import { dnsSubdomainProblems } from "../../../api/names.ts";
 import type {
   FlowSchema,
   PriorityLevelConfiguration,
 } from "../../../api/types/flowcontrol-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
-import { oneOf } from "../field-checks.ts";
+import { validateFlowRule } from "./flow-rule-validation.ts";
+import { validatePriorityLevel } from "./priority-level-validation.ts";
 
 const asSchema = (object: Readonly<AnyObject>): FlowSchema =>
   object as unknown as FlowSchema;
@@ -47,20 +50,35 @@ export const flowSchemaStrategy: ResourceStrategy = {
         ),
       );
     }
-    if (!spec?.priorityLevelConfiguration?.name) {
+    const level = spec?.priorityLevelConfiguration?.name;
+    if (!level) {
       problems.push(
         fieldErrors.required(
           "spec.priorityLevelConfiguration.name",
           "must reference a priority level",
         ),
       );
-    }
+    } else
+      problems.push(
+        ...invalidEach(
+          "spec.priorityLevelConfiguration.name",
+          level,
+          dnsSubdomainProblems(level),
+        ),
+      );
+    const method = spec?.distinguisherMethod;
+    if (method && method.type !== "ByNamespace" && method.type !== "ByUser")
+      problems.push(
+        fieldErrors.notSupported(
+          "spec.distinguisherMethod.type",
+          asGo("flowcontrol.FlowDistinguisherMethod", method),
+          ["ByNamespace", "ByUser"],
+        ),
+      );
     return [
       ...problems,
-      ...oneOf(
-        "spec.distinguisherMethod.type",
-        spec?.distinguisherMethod?.type,
-        ["ByNamespace", "ByUser"],
+      ...(spec?.rules ?? []).flatMap((rule, index) =>
+        validateFlowRule(`spec.rules[${index}]`, rule),
       ),
     ];
   },
@@ -89,8 +107,7 @@ export const priorityLevelStrategy: ResourceStrategy = {
   prepareForCreate(object) {
     asLevel(object).status = {};
   },
-  validate: (object) =>
-    oneOf("spec.type", asLevel(object).spec?.type, ["Exempt", "Limited"], true),
+  validate: (object) => validatePriorityLevel(asLevel(object)),
   status: {
     prepareForUpdate(object, old) {
       asLevel(object).spec = {
