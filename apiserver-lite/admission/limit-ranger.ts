@@ -15,6 +15,7 @@ import type {
   Pod,
 } from "../../api/types/core-v1.ts";
 import type { StrategyContext } from "../registry/strategy.ts";
+import { qosClassOf } from "../resources/core/pod.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
 import { createdObject, createdPod, nameOf } from "./requests.ts";
 
@@ -26,13 +27,20 @@ export const limitRanger: AdmissionPlugin = {
   admit(attributes, context) {
     const pod = createdPod(attributes);
     if (!pod) return;
+    const told: string[] = [];
     for (const item of itemsOf(attributes, context, "Container")) {
-      for (const container of [
-        ...(pod.spec.initContainers ?? []),
-        ...pod.spec.containers,
-      ])
-        applyDefaults(container, item);
+      for (const container of pod.spec.containers)
+        told.push(...applyDefaults("container", container, item));
+      for (const container of pod.spec.initContainers ?? [])
+        told.push(...applyDefaults("init container", container, item));
     }
+    if (told.length === 0) return;
+    pod.metadata.annotations = {
+      ...pod.metadata.annotations,
+      "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${told.join("; ")}`,
+    };
+    // What was asked for decides on the class.
+    if (pod.status) pod.status.qosClass = qosClassOf(pod.spec);
   },
 
   validate(attributes, context) {
@@ -121,7 +129,24 @@ function itemsOf(
     .filter((item) => item.type === type);
 }
 
-function applyDefaults(container: Container, item: LimitRangeItem): void {
+/** Returns what was filled in: "cpu, memory request for container c". */
+function applyDefaults(
+  kind: string,
+  container: Container,
+  item: LimitRangeItem,
+): string[] {
+  const told = (["requests", "limits"] as const).flatMap((part) => {
+    const given = quantities(container.resources?.[part]);
+    const defaults = part === "requests" ? item.defaultRequest : item.default;
+    const names = Object.keys(quantities(defaults))
+      .filter((name) => given[name] === undefined)
+      .sort();
+    return names.length > 0
+      ? [
+          `${names.join(", ")} ${part.slice(0, -1)} for ${kind} ${container.name}`,
+        ]
+      : [];
+  });
   const limits = {
     ...quantities(item.default),
     ...quantities(container.resources?.limits),
@@ -135,6 +160,7 @@ function applyDefaults(container: Container, item: LimitRangeItem): void {
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
     ...(Object.keys(requests).length > 0 ? { requests } : {}),
   };
+  return told;
 }
 
 function podTotal(pod: Pod, which: "requests" | "limits"): Quantities {
@@ -197,7 +223,7 @@ function check(
       problems.push(
         `maximum ${name} usage per ${type} is ${bound}, but limit is ${limit}`,
       );
-    if (request !== undefined && compare(request, bound) > 0) {
+    else if (request !== undefined && compare(request, bound) > 0) {
       problems.push(
         `maximum ${name} usage per ${type} is ${bound}, but request is ${request}`,
       );

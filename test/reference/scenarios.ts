@@ -4,6 +4,7 @@ import { access } from "./scenarios/access.ts";
 import { apply } from "./scenarios/apply.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
+import { coreAdmission } from "./scenarios/core-admission.ts";
 import { coreKinds } from "./scenarios/core-kinds.ts";
 import { coreMetadata } from "./scenarios/core-metadata.ts";
 import { corePodsChanges } from "./scenarios/core-pods-changes.ts";
@@ -40,6 +41,7 @@ export const scenarios: readonly Scenario[] = [
   apply,
   bodies,
   configMaps,
+  coreAdmission,
   coreKinds,
   coreMetadata,
   corePodsChanges,

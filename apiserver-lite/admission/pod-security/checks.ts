@@ -1,5 +1,6 @@
 // The Pod Security Standards as data and small functions: what a pod's spec must not have at a level. Each check gives
 // the reference's short form and its detail.
+import { appArmorPrefix } from "../../resources/core/pod-annotations.ts";
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 
 export type SecurityLevel = "privileged" | "baseline" | "restricted";
@@ -219,14 +220,37 @@ const selinux: Check = ({ spec }, containers) => {
     : undefined;
 };
 
-const appArmor: Check = ({ spec }, containers) => {
-  const bad = [
-    spec.securityContext,
-    ...containers.map(({ container }) => container.securityContext),
-  ].some((context) => context?.appArmorProfile?.type === "Unconfined");
-  return bad
-    ? { reason: "forbidden AppArmor profile", detail: "type Unconfined" }
-    : undefined;
+const appArmor: Check = ({ metadata, spec }, containers) => {
+  const isBad = (type: string | undefined): boolean => type === "Unconfined";
+  const annotations = Object.entries(metadata.annotations ?? {})
+    .filter(
+      ([key, value]) =>
+        key.startsWith(appArmorPrefix) &&
+        value !== "" &&
+        value !== "runtime/default" &&
+        !value.startsWith("localhost/"),
+    )
+    .sort();
+  const pod = isBad(spec.securityContext?.appArmorProfile?.type);
+  const names = namesWhere(containers, ({ securityContext }) =>
+    isBad(securityContext?.appArmorProfile?.type),
+  );
+  const setters = [
+    ...(pod ? ["pod"] : []),
+    ...(names.length > 0 ? [plural("container", names)] : []),
+    ...(annotations.length === 0
+      ? []
+      : [annotations.length === 1 ? "annotation" : "annotations"]),
+  ];
+  if (setters.length === 0) return undefined;
+  const values = [
+    ...(pod || names.length > 0 ? ['"Unconfined"'] : []),
+    ...annotations.map(([key, value]) => `"${key}="${value}""`),
+  ];
+  return {
+    reason: `forbidden AppArmor profile${values.length === 1 ? "" : "s"}`,
+    detail: `${setters.join(" and ")} must not set AppArmor profile type to ${values.join(", ")}`,
+  };
 };
 
 const allowPrivilegeEscalation: Check = (_, containers) =>
@@ -323,6 +347,11 @@ const seccompRestricted: Check = ({ spec }, containers) => {
     const own = securityContext?.seccompProfile?.type;
     return own ? !good(own) : !good(pod);
   });
+  if (pod && !good(pod))
+    return {
+      reason: "seccompProfile",
+      detail: `pod must not set securityContext.seccompProfile.type to "${pod}"`,
+    };
   return bad.length > 0
     ? {
         reason: "seccompProfile",
@@ -359,22 +388,21 @@ const always: readonly Check[] = [
   sysctls,
 ];
 
-/** These take the place of their baseline forms. */
+/** What the baseline asks for, where nothing stricter takes its place, then what is only asked of the restricted. */
 const strict: readonly Check[] = [
-  allowPrivilegeEscalation,
   appArmor,
-  capabilitiesRestricted,
   hostNamespaces,
-  hostPath,
   hostPorts,
   privileged,
   procMount,
+  selinux,
+  sysctls,
+  allowPrivilegeEscalation,
+  capabilitiesRestricted,
   restrictedVolumes,
   runAsNonRoot,
   runAsUser,
   seccompRestricted,
-  selinux,
-  sysctls,
 ];
 
 /** What the pod has that the level does not allow. */
