@@ -410,7 +410,7 @@ class Conforming {
         ? `number ${value instanceof ExactNumber ? value.text : String(value)}`
         : jsonKind(value);
     const where =
-      shape === "own" || struct === undefined
+      struct === undefined
         ? "value"
         : `struct field ${struct}.${this.#path.filter((step) => typeof step === "string").join(".")}`;
     throw new TypeMismatch(

@@ -118,9 +118,37 @@ export interface SlowParse {
   order: Map<string, number>;
 }
 
-/** Parses with duplicates noted (the last one wins), numbers kept exact, and syntax errors in the reference's words. */
-export function parseJsonSlowly(text: string): SlowParse {
-  return new SlowParser(text).parse();
+/**
+ * Parses with duplicates noted, numbers kept exact, and syntax errors in the reference's words. Of a key given twice the
+ * last value wins; with `merges` objects are put together.
+ */
+export function parseJsonSlowly(text: string, merges = false): SlowParse {
+  return new SlowParser(text, merges).parse();
+}
+
+function merged(old: unknown, value: unknown): unknown {
+  const both = [old, value];
+  if (
+    both.some(
+      (each) =>
+        typeof each !== "object" ||
+        each === null ||
+        Array.isArray(each) ||
+        each instanceof ExactNumber,
+    )
+  )
+    return value;
+  const result = { ...(old as Record<string, unknown>) };
+  for (const key of Object.keys(value as object))
+    setOwn(
+      result,
+      key,
+      merged(
+        Object.hasOwn(result, key) ? result[key] : undefined,
+        (value as Record<string, unknown>)[key],
+      ),
+    );
+  return result;
 }
 
 const quoted = (char: string): string => {
@@ -143,7 +171,10 @@ class SlowParser {
   readonly #duplicates = new Set<string>();
   readonly #order = new Map<string, number>();
 
-  constructor(text: string) {
+  constructor(
+    text: string,
+    private readonly merges: boolean,
+  ) {
     this.#text = text;
   }
 
@@ -211,12 +242,18 @@ class SlowParser {
         this.#fail("looking for beginning of object key string");
       const key = this.#string();
       const inner = joinPath(path, key);
-      if (Object.hasOwn(object, key)) this.#duplicates.add(inner);
+      const twice = Object.hasOwn(object, key);
+      if (twice) this.#duplicates.add(inner);
       if (!this.#order.has(inner)) this.#order.set(inner, this.#order.size);
       this.#space();
       if (this.#text[this.#at] !== ":") this.#fail("after object key");
       this.#at++;
-      setOwn(object, key, this.#value(inner));
+      const value = this.#value(inner);
+      setOwn(
+        object,
+        key,
+        twice && this.merges ? merged(object[key], value) : value,
+      );
       this.#space();
       const next = this.#text[this.#at];
       if (next === "}") break;

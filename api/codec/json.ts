@@ -50,11 +50,18 @@ export function decodeJson(
   const wanted = schema?.shortName ?? "unstructured object";
   const { value: parsed, keys } = parseBytes(bytes, wanted);
   const value = objectOf(parsed, wanted, bytes);
-  const { found, object, problems } = fit(value, schema, strict, options);
-  if (!strict || found === keys)
-    return { object, problems: problems.map(problemText) };
-  // Some key was given twice: find out which.
-  const slow = parseJsonSlowly(decodeText(bytes));
+  const once = fit(value, schema, strict, options);
+  if (once.found === keys || (!strict && !schema))
+    return { object: once.object, problems: once.problems.map(problemText) };
+  // Some key was given twice: find out which. An object given twice is read twice, into the same one.
+  const slow = parseJsonSlowly(decodeText(bytes), true);
+  const { object, problems } = fit(
+    slow.value as Record<string, unknown>,
+    schema,
+    strict,
+    options,
+  );
+  if (!strict) return { object, problems: [] };
   const unknown = problems.map(({ path }) => path);
   const all = [...problems];
   for (const path of slow.duplicates) {

@@ -1,6 +1,7 @@
 // YAML bodies and manifest files. Both go through the same strict decoding as JSON; what YAML adds is duplicate keys
 // with their line, several documents, and positions for messages of files.
 import { errors } from "../errors.ts";
+import { sortedKeys } from "../patch/json-value.ts";
 import type { ObjectSchema } from "../schema.ts";
 import {
   conformObject,
@@ -46,7 +47,8 @@ export function decodeYaml(
     options.fieldValidation === "Ignore" || duplicates.length === 0
       ? []
       : [duplicateText(duplicates)];
-  const object = value as Record<string, unknown>;
+  // The reference makes JSON of it first, with the keys in order.
+  const object = sortedKeys(value) as Record<string, unknown>;
   if (!schema) return { object, problems };
   const decoded = conformObject(object, schema, options);
   return {

@@ -16,13 +16,7 @@ import {
   type FieldPath,
   type FieldSet,
 } from "./field-set.ts";
-import {
-  copyJson,
-  equalJson,
-  isJsonObject,
-  setOwn,
-  type JsonObject,
-} from "./json-value.ts";
+import { copyJson, equalJson, isJsonObject, sortedKeys } from "./json-value.ts";
 import {
   decodeManagers,
   encodeManagers,
@@ -308,16 +302,6 @@ function takeable(
   }
 }
 
-/** With the keys of maps in order. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  const result: JsonObject = {};
-  for (const key of Object.keys(value).sort())
-    setOwn(result, key, sorted(value[key]));
-  return result;
-}
-
 /**
  * Merges an applied configuration into the live object (undefined: a create) and returns the new object, a private copy,
  * with its managedFields. When the apply changes nothing, that is the live object with its old timestamps.
@@ -387,7 +371,7 @@ export function applyPatch(
     name === "kubectl" &&
     live?.metadata.annotations?.[lastApplied] !== undefined
   ) {
-    const text = `${JSON.stringify(sorted(config))}\n`;
+    const text = `${JSON.stringify(sortedKeys(config))}\n`;
     object.metadata.annotations = {
       ...object.metadata.annotations,
       [lastApplied]: text,

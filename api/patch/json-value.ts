@@ -111,3 +111,13 @@ export function jsonSize(value: unknown, limit: number): number {
   }
   return size;
 }
+
+/** The tree with the keys of its objects in order. */
+export function sortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (!isJsonObject(value)) return value;
+  const result: JsonObject = {};
+  for (const key of Object.keys(value).sort())
+    setOwn(result, key, sortedKeys(value[key]));
+  return result;
+}

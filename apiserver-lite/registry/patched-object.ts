@@ -114,7 +114,7 @@ export function wordsForMaps({
   if (shape === undefined)
     return message.startsWith("illegal base64")
       ? `error decoding from json: ${message}`
-      : message;
+      : message.replace(/struct field \S+ of type/, "value of type");
   const given = isJsonObject(value)
     ? "map"
     : Array.isArray(value)

@@ -16,6 +16,7 @@ import { coreStorage } from "./scenarios/core-storage.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { encodings } from "./scenarios/encodings.ts";
+import { fieldValidation } from "./scenarios/field-validation.ts";
 import { flowKinds } from "./scenarios/flow-kinds.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
@@ -53,6 +54,7 @@ export const scenarios: readonly Scenario[] = [
   deletion,
   discovery,
   encodings,
+  fieldValidation,
   flowKinds,
   jobs,
   jsonPatch,

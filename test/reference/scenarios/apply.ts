@@ -184,8 +184,8 @@ const refused: Record<string, unknown> = {
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME\ndata:\n  a: b\n  a: c\n",
   "keys twice in JSON":
     '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"NAME"},"data":{"a":"b","a":"c"}}',
-  "yes and octal":
-    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME\ndata:\n  a: yes\n  b: 014\n",
+  "an octal number for text":
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME\ndata:\n  b: 014\n",
   anchors:
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME\ndata: &d\n  a: b\nbinaryData: *d\n",
   "a null key": {

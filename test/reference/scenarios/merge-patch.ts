@@ -203,10 +203,9 @@ export const mergePatch: Scenario = {
         );
 
     const managers = keeping(({ metadata }) =>
-      metadata?.managedFields?.map(
-        ({ manager, operation }: Record<string, string>) =>
-          `${manager} ${operation}`,
-      ),
+      (metadata?.managedFields as Record<string, string>[] | undefined)
+        ?.map(({ manager, operation }) => `${manager} ${operation}`)
+        .sort(),
     );
     for (const agent of [
       "kubectl/v1.32 (linux) x",
