@@ -42,6 +42,8 @@ const maxFailureBackoffMs = 600_000;
 
 interface Tally {
   active: Pod[];
+  /** Those that are deleted and have not ended. */
+  terminating: Pod[];
   succeeded: number;
   failed: number;
   succeededIndexes: Set<number>;
@@ -146,6 +148,12 @@ export function createJobController(context: ControllerContext): Controller {
     ]);
     const tally: Tally = {
       active: owned.filter(isPodActive),
+      terminating: owned.filter(
+        ({ metadata, status }) =>
+          metadata.deletionTimestamp !== undefined &&
+          status?.phase !== "Succeeded" &&
+          status?.phase !== "Failed",
+      ),
       succeeded:
         (job.status?.succeeded ?? 0) + (pending?.succeeded?.length ?? 0),
       failed: (job.status?.failed ?? 0) + (pending?.failed?.length ?? 0),
@@ -348,7 +356,10 @@ export function createJobController(context: ControllerContext): Controller {
         .slice(0, active.length - Math.max(0, wanted));
       return removePods(key, job, surplus);
     }
-    const missing = Math.min(wanted - active.length, burst);
+    const missing = Math.min(
+      wanted - active.length - keptPlaces(job, tally).length,
+      burst,
+    );
     if (missing <= 0 || !mayCreate) return undefined;
     const indexes = indexed ? freeIndexes(job, tally, missing) : [];
     const count = indexed ? indexes.length : missing;
@@ -367,8 +378,15 @@ export function createJobController(context: ControllerContext): Controller {
     return error;
   }
 
+  /** Where only what has ended is replaced, a pod keeps its place until it has. */
+  function keptPlaces({ spec }: Job, { terminating }: Tally): readonly Pod[] {
+    return spec.podReplacementPolicy === "Failed" ? terminating : [];
+  }
+
   function freeIndexes(job: Job, tally: Tally, count: number): number[] {
-    const taken = new Set(tally.active.map(completionIndex));
+    const taken = new Set(
+      [...tally.active, ...keptPlaces(job, tally)].map(completionIndex),
+    );
     const free: number[] = [];
     for (
       let index = 0;
@@ -426,12 +444,7 @@ export function createJobController(context: ControllerContext): Controller {
       ...status,
       active: tally.active.length,
       ready: tally.active.filter(isPodReady).length,
-      terminating: owned.filter(
-        (pod) =>
-          pod.metadata.deletionTimestamp &&
-          pod.status?.phase !== "Succeeded" &&
-          pod.status?.phase !== "Failed",
-      ).length,
+      terminating: tally.terminating.length,
       uncountedTerminatedPods: {
         succeeded: [
           ...(pending?.succeeded ?? []),

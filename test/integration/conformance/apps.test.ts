@@ -617,6 +617,28 @@ describe("Job", () => {
     expect(await condition("Failed")).toBeUndefined();
   }, 20_000);
 
+  test("replaces a pod only when it has ended, where the policy says so", async () => {
+    await tester.ok(
+      "POST",
+      batch("jobs"),
+      job({ completions: 1, podReplacementPolicy: "Failed" }),
+    );
+    await running(1);
+    const [first] = await pods();
+    await tester.ok("DELETE", api(`pods/${first.metadata.name}`));
+    await soon("a terminating pod", async () => {
+      const { status } = await tester.ok("GET", batch("jobs/j"));
+      return status.terminating === 1 && status.active === 0;
+    });
+    expect(await pods()).toHaveLength(1);
+    await end(first.metadata.name, finished(143));
+    await soon("another pod", async () =>
+      (await pods()).some(
+        ({ metadata }) => metadata.name !== first.metadata.name,
+      ),
+    );
+  }, 20_000);
+
   test("adopts and releases", async () => {
     await tester.ok(
       "POST",
