@@ -307,7 +307,11 @@ export function carryOver(spec: ServiceSpec, was: ServiceSpec): void {
 /** What the new type has no use for goes, where it is only what the stored service had. */
 export function dropUnneeded(spec: ServiceSpec, was: ServiceSpec): void {
   if (!needsIp(spec) && needsIp(was)) {
-    if (spec.clusterIP === was.clusterIP) {
+    // Who knows only clusterIP may have cleared it beside the list as it was.
+    if (
+      spec.clusterIP === was.clusterIP ||
+      (!spec.clusterIP && sameValue(spec.clusterIPs, was.clusterIPs))
+    ) {
       delete spec.clusterIP;
       delete spec.clusterIPs;
     }

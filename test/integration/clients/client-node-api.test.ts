@@ -348,7 +348,8 @@ describe("typed clients", () => {
       { name: "patched", namespace, body: { spec: { replicas: 0 } } },
       k8s.setHeaderOptions("Content-Type", k8s.PatchStrategy.MergePatch),
     );
-    expect(scale).toMatchObject({ spec: { replicas: 0 } });
+    // No replicas are left out, as in the reference.
+    expect(scale.spec?.replicas ?? 0).toBe(0);
     const status = await apps.readNamespacedDeploymentStatus({
       name: "patched",
       namespace,
@@ -425,9 +426,10 @@ describe("typed clients", () => {
     expect((await core.getAPIResources()).resources.length).toBeGreaterThan(30);
     const groups = await config.makeApiClient(k8s.ApisApi).getAPIVersions();
     expect(groups.groups.map(({ name }) => name)).toContain("apps");
-    await expect(
-      new k8s.Metrics(config).getNodeMetrics(),
-    ).rejects.toMatchObject({ code: 404 });
+    // An unknown group is answered in plain text, which this client tells as a 500 of its own.
+    await expect(new k8s.Metrics(config).getNodeMetrics()).rejects.toThrow(
+      "Error occurred in metrics request",
+    );
     const health = new k8s.Health(config);
     expect(await health.readyz({})).toBe(true);
     expect(await health.livez({})).toBe(true);

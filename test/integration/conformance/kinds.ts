@@ -106,7 +106,7 @@ export const kinds: readonly KindCase[] = [
     kind: "Service",
     resource: "services",
     namespaced: true,
-    fields: { spec: { ports: [{ port: 80 }] } },
+    fields: { spec: { type: "LoadBalancer", ports: [{ port: 80 }] } },
     status: {
       loadBalancer: { ingress: [{ ip: "203.0.113.1", ipMode: "VIP" }] },
     },
