@@ -305,7 +305,7 @@ function takeable(
 /**
  * Merges an applied configuration into the live object (undefined: a create) and returns the new object, a private copy,
  * with its managedFields. When the apply changes nothing, that is the live object with its old timestamps.
- * Nulls are set and owned like values. Throws ApiError 409 with one cause a conflict unless `force`, 400 and 500 for a
+ * Nulls are set and owned like values. Throws ApiError 409 with one cause a conflict unless `force`, 400 for a
  * bad configuration.
  */
 export function applyPatch(
@@ -381,7 +381,7 @@ export function applyPatch(
   return object;
 }
 
-/** Throws ApiError 500 for a configuration that its type can't hold. */
+/** Throws ApiError 400 for a configuration that its type can't hold. */
 export function requireTyped(
   config: Readonly<AnyObject>,
   schema: PatchSchema,
@@ -392,10 +392,9 @@ export function requireTyped(
     problems.length === 1
       ? problems[0]!
       : `errors:\n  ${problems.join("\n  ")}`;
-  throw new ApiError({
-    code: 500,
-    message: `failed to create typed patch object (${shownIdentity(config)}): ${why}`,
-  });
+  throw errors.badRequest(
+    `failed to create typed patch object (${shownIdentity(config)}): ${why}`,
+  );
 }
 
 /** `default/name; apps/v1, Kind=Deployment`, as texts about a configuration name it. */

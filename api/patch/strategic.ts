@@ -28,7 +28,7 @@ const isListDirective = (key: string): boolean =>
   key.startsWith(deletePrefix) ||
   key.startsWith(orderPrefix);
 
-/** The document is not changed; the result shares nothing with the patch. Throws ApiError 400, 422 or 500. */
+/** The document is not changed; the result shares nothing with the patch. Throws ApiError 400 or 422. */
 export function applyStrategicMergePatch<T>(
   document: T,
   patch: unknown,
@@ -51,8 +51,7 @@ function fieldOf(
   return schema?.values ? { schema: schema.values } : undefined;
 }
 
-const failed = (message: string): ApiError =>
-  new ApiError({ code: 500, message });
+const failed = (message: string): ApiError => errors.badRequest(message);
 
 const badDirective = (directive: unknown, map: JsonObject): ApiError =>
   failed(
@@ -267,7 +266,7 @@ const indexIn = (
   mergeKey: string,
 ): number => list.findIndex((other) => sameElement(item, other, mergeKey));
 
-/** Throws 500, and 422 when the first element is a list. */
+/** Throws 400, and 422 when the first element is a list. */
 function requireOneType(lists: unknown[][]): void {
   const items = lists.flat(1);
   if (Array.isArray(items[0]))

@@ -16,7 +16,8 @@ import {
   unknownKind,
 } from "../../api/codec/conform.ts";
 import { internalTypeName } from "../../api/codec/value-type-names.ts";
-import { ApiError, errors } from "../../api/errors.ts";
+import type { ApiError } from "../../api/errors.ts";
+import { errors } from "../../api/errors.ts";
 import { plainNumbers } from "../../api/exact-number.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
@@ -125,7 +126,7 @@ export class Bodies {
     return options;
   }
 
-  /** Here the reference tells of a body it cannot read as if something had broken. */
+  /** Throws ApiError 400 with the reference's words, which it says with a 500. */
   #decodeDeleteOptions(
     exchange: Exchange,
     call: Call,
@@ -145,14 +146,13 @@ export class Bodies {
       );
       const { kind = wanted, apiVersion = "meta.k8s.io/v1" } = options;
       if (kind !== wanted)
-        throw new ApiError({
-          code: 500,
-          message: `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,
-        });
+        throw errors.badRequest(
+          `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,
+        );
       return options as unknown as DeleteOptions;
     } catch (error) {
       if (!(error instanceof UndecodableBody)) throw error;
-      throw new ApiError({ code: 500, message: error.why });
+      throw errors.badRequest(error.why);
     }
   }
 

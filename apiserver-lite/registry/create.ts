@@ -133,10 +133,9 @@ async function createOnce(
       return entry;
     }
     if (/^[1-9][0-9]*$/.test(resourceVersion ?? ""))
-      throw new ApiError({
-        code: 500,
-        message: "resourceVersion should not be set on objects to be created",
-      });
+      throw errors.badRequest(
+        "resourceVersion should not be set on objects to be created",
+      );
     const written = await writeObject(call, kind, key, object, 0);
     if (written.ok) return written.entry;
     if (kind.cache.get(key)?.raw.metadata.deletionTimestamp) {

@@ -2,7 +2,7 @@
 // like a body (unknown fields), and goes on as an update; after a conflict it is applied again to the newer state.
 import { conform, TypeMismatch } from "../../api/codec/conform.ts";
 import { warningsOf } from "../../api/codec/json.ts";
-import { ApiError, errors } from "../../api/errors.ts";
+import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import {
   applyPatch,
@@ -13,7 +13,6 @@ import {
 import { copyJson } from "../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../api/patch/patch-schema.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { create, storedOf } from "./create.ts";
 import {
@@ -143,7 +142,7 @@ function judgeText(call: Call, { problems }: PatchText): void {
     problems.flatMap(warningsOf).forEach((text) => call.warn(text));
 }
 
-/** The merged tree as an object of its type. Throws ApiError 500. */
+/** The merged tree as an object of its type. Throws ApiError 400. */
 function versioned(
   merged: AnyObject,
   given: Readonly<AnyObject>,
@@ -153,10 +152,9 @@ function versioned(
     return conform(merged, schema, false).object as AnyObject;
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
-    throw new ApiError({
-      code: 500,
-      message: `failed to convert new object (${shownIdentity(given)}) to proper version: unable to convert unstructured object to ${shownKind(given.apiVersion, given.kind)}: ${wordsForMaps(error)}`,
-    });
+    throw errors.badRequest(
+      `failed to convert new object (${shownIdentity(given)}) to proper version: unable to convert unstructured object to ${shownKind(given.apiVersion, given.kind)}: ${wordsForMaps(error)}`,
+    );
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // `produce` makes the new object (a private copy, stored version) from the live entry. When another write comes between,
 // it is asked again, unless the new object named a resourceVersion: then the caller gets 409.
-import { ApiError, errors, otherUidText } from "../../api/errors.ts";
+import type { ApiError } from "../../api/errors.ts";
+import { errors, otherUidText } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { copyJson, equalJson } from "../../api/patch/json-value.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
@@ -196,10 +197,9 @@ function checkPreconditions(
   }
   if (resourceVersion === String(live.revision)) return;
   if (!/^[0-9]+$/.test(resourceVersion!))
-    throw new ApiError({
-      code: 500,
-      message: `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`,
-    });
+    throw errors.badRequest(
+      `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`,
+    );
   throw errors.stale(info, call.name);
 }
 

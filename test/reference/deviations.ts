@@ -4,7 +4,7 @@ export const deviations: readonly {
   starts: string;
   why: string;
 }[] = [
-  ...["paging", "read-versions", "watching"].map((scenario) => ({
+  ...["paging", "read-versions"].map((scenario) => ({
     scenario,
     starts: "500: ",
     why: "bad and future versions are the asker's mistake: 400 and 504, not a failure of the server",

@@ -2,7 +2,7 @@
 // ephemeralcontainers (the only way to add them).
 // For a PATCH of a subresource the registry reads with "get", patches, and calls again with "update" and the result.
 import { applyDefaults } from "../../../api/defaults.ts";
-import { ApiError, errors, otherUidText } from "../../../api/errors.ts";
+import { errors, otherUidText } from "../../../api/errors.ts";
 import { formatTime } from "../../../api/clock.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
@@ -13,7 +13,6 @@ import { createdStatus, eviction } from "./eviction.ts";
 import { goDifference } from "./pod-update-validation.ts";
 import { validatePod } from "./pod-validation.ts";
 
-/** The reference tells of these as if something had broken. */
 function validateBinding(binding: Binding): void {
   const problems = [];
   const { target } = binding;
@@ -25,10 +24,9 @@ function validateBinding(binding: Binding): void {
   if (!target?.name) problems.push(fieldErrors.required("target.name"));
   const texts = problems.map(({ field, detail }) => `${field}: ${detail}`);
   if (texts.length > 0)
-    throw new ApiError({
-      code: 500,
-      message: texts.length > 1 ? `[${texts.join(", ")}]` : texts[0]!,
-    });
+    throw errors.badRequest(
+      texts.length > 1 ? `[${texts.join(", ")}]` : texts[0]!,
+    );
 }
 
 function bind(pod: Pod, binding: Binding, now: string): void {

@@ -500,7 +500,7 @@ describe("refused", () => {
       "a",
       map({ metadata: { name: "a" }, nothing: 1 }),
       "fieldManager=m",
-      500,
+      400,
       "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .nothing: field not declared in schema",
     ],
     [
@@ -508,7 +508,7 @@ describe("refused", () => {
       "f",
       map({ metadata: { name: "f", finalizers: ["a.b/c", "a.b/c"] } }),
       "fieldManager=m",
-      500,
+      400,
       'failed to create typed patch object (/f; /v1, Kind=ConfigMap): .metadata.finalizers: duplicate entries for key [="a.b/c"]',
     ],
     [

@@ -90,7 +90,7 @@ describe("create", () => {
       "a version set",
       configMaps,
       { metadata: { name: "x", resourceVersion: "1" } },
-      500,
+      400,
       /^resourceVersion should not be set on objects to be created$/,
     ],
     [

@@ -402,7 +402,7 @@ describe("apply", () => {
       ),
     );
     expect([twice.code, twice.message]).toEqual([
-      500,
+      400,
       expect.stringContaining("duplicate entries for key"),
     ]);
     // A key that is always written is empty when it is not given.

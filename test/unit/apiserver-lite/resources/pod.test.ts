@@ -331,7 +331,7 @@ describe("subresources", () => {
         request({ metadata: { name: "p" }, target: { kind: "Pod", name: "" } }),
         handlerContext(pod()),
       ),
-    ).rejects.toMatchObject({ code: 500 });
+    ).rejects.toMatchObject({ code: 400 });
   });
 
   test("eviction asks the budget", async () => {
