@@ -13,7 +13,7 @@ const initialChunkBytes = 64 * 1024;
 
 const maxRestMs = 10;
 /** How long writing to watchers may hold up everything else. */
-const sliceMs = 1;
+const sliceMs = 3;
 /** Different queues of one turn that are remembered to be shared. */
 const maxJoined = 8;
 
