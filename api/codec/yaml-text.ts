@@ -22,8 +22,9 @@ export class YamlSyntaxError extends Error {
   readonly line: number;
   /** The reason without position. */
   readonly reason: string;
-  constructor(reason: string, line: number, placed = true) {
-    super(placed ? `yaml: line ${line}: ${reason}` : `yaml: ${reason}`);
+  /** @param told the line the message names, where it is another; 0: none */
+  constructor(reason: string, line: number, told = line) {
+    super(told > 0 ? `yaml: line ${told}: ${reason}` : `yaml: ${reason}`);
     this.reason = reason;
     this.line = line;
   }
@@ -76,7 +77,7 @@ export function parseYaml(
     const { text: reason, before = 0 } = reasons[error.reason] ?? {
       text: error.reason,
     };
-    throw new YamlSyntaxError(reason, line - before);
+    throw new YamlSyntaxError(reason, line, line - before);
   }
   return new Composer(text, events, withLines).documents();
 }
@@ -188,7 +189,7 @@ class Composer {
       throw new YamlSyntaxError(
         `unknown anchor '${name}' referenced`,
         this.#lineAt(startOf(event)),
-        false,
+        0,
       );
     this.#aliased += anchored.nodes;
     this.#nodes += anchored.nodes;

@@ -367,11 +367,12 @@ export const writing: Scenario = {
             kept &&
             JSON.parse(
               JSON.stringify(kept)
-                .replace(/x{20,}/g, (many) => `${many.length} x`)
+                // A suffix may begin with an x itself: it goes before they are counted.
                 .replace(
-                  /("|58 x|Bad_|-|57 x)[bcdfghjklmnpqrstvwxz2456789]{5}(?=\\?")/g,
+                  /("|(?<!x)x{57,58}|Bad_|-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=\\?")/g,
                   "$1<suffix>",
-                ),
+                )
+                .replace(/x{20,}/g, (many) => `${many.length} x`),
             )
           );
         },
