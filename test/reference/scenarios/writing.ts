@@ -369,7 +369,7 @@ export const writing: Scenario = {
               JSON.stringify(kept)
                 // A suffix may begin with an x itself: it goes before they are counted.
                 .replace(
-                  /("|(?<!x)x{57,58}|Bad_|-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=\\?")/g,
+                  /("|(?:"name":"|ConfigMap \\")x{57,58}|Bad_|-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=\\?")/g,
                   "$1<suffix>",
                 )
                 .replace(/x{20,}/g, (many) => `${many.length} x`),
