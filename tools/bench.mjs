@@ -1,25 +1,5 @@
 // Bundles and runs a bench: `node tools/bench.mjs api|node [options]` (see test/bench/<name>/main.ts).
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { runBundled } from "./bundled.mjs";
 
 const [name = "api", ...args] = process.argv.slice(2);
-const root = fileURLToPath(new URL("..", import.meta.url));
-const directory = mkdtempSync(join(root, ".cache-bench-"));
-const outfile = join(directory, `${name}.mjs`);
-await build({
-  entryPoints: [join(root, "test", "bench", name, "main.ts")],
-  bundle: true,
-  platform: "node",
-  format: "esm",
-  target: "node20",
-  packages: "external",
-  outfile,
-});
-const child = spawn(process.execPath, [outfile, ...args], { stdio: "inherit" });
-child.on("exit", (code) => {
-  rmSync(directory, { recursive: true, force: true });
-  process.exitCode = code ?? 1;
-});
+await runBundled(`test/bench/${name}/main.ts`, args);

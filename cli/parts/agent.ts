@@ -16,8 +16,8 @@ import {
 import { DependencyError, UsageError } from "../options/table.ts";
 import {
   agentServingPair,
+  givenServingPair,
   readAuthorityFile,
-  readOptionFile,
 } from "./agent-certificate.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
@@ -68,25 +68,14 @@ function servingTls(
   ca: CertificatePair | undefined,
 ): AgentServerTls {
   const { values, clock } = options;
-  const certificateFile = values.optionalText("tls-cert-file");
-  const keyFile = values.optionalText("tls-private-key-file");
-  if ((certificateFile === undefined) !== (keyFile === undefined)) {
-    throw new UsageError(
-      "--tls-cert-file and --tls-private-key-file must be given together",
-    );
-  }
   const pair =
-    certificateFile && keyFile
-      ? {
-          certificate: readOptionFile("tls-cert-file", certificateFile),
-          key: readOptionFile("tls-private-key-file", keyFile),
-        }
-      : agentServingPair({
-          directory: options.certificateDirectory,
-          nodeName: agentConfig(values).nodeName,
-          clock,
-          ...(ca ? { authority: ca } : {}),
-        });
+    givenServingPair(values) ??
+    agentServingPair({
+      directory: options.certificateDirectory,
+      nodeName: agentConfig(values).nodeName,
+      clock,
+      ...(ca ? { authority: ca } : {}),
+    });
   const clientCaFile = values.optionalText("client-ca-file");
   const clientCa = clientCaFile
     ? readAuthorityFile("client-ca-file", clientCaFile)

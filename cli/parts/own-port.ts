@@ -4,32 +4,25 @@ import * as os from "node:os";
 import type { Logger } from "pino";
 import { systemClock } from "../../api/clock.ts";
 import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { agentServingPair, readOptionFile } from "./agent-certificate.ts";
+import {
+  agentServingPair,
+  givenServingPair,
+  readOptionFile,
+} from "./agent-certificate.ts";
 import { delegatedAccess } from "./delegated-access.ts";
 import { startHealthPort, type PortTls } from "./health-port.ts";
 import type { PartMetrics } from "./part-metrics.ts";
 
 /** The serving pair of --tls-cert-file, else one made and kept in --cert-dir. */
 function portTls(values: OptionValues, name: string): PortTls {
-  const certificateFile = values.optionalText("tls-cert-file");
-  const keyFile = values.optionalText("tls-private-key-file");
-  if ((certificateFile === undefined) !== (keyFile === undefined))
-    throw new UsageError(
-      "--tls-cert-file and --tls-private-key-file must be given together",
-    );
   const pair =
-    certificateFile && keyFile
-      ? {
-          certificate: readOptionFile("tls-cert-file", certificateFile),
-          key: readOptionFile("tls-private-key-file", keyFile),
-        }
-      : agentServingPair({
-          directory: values.text("cert-dir"),
-          name,
-          nodeName: os.hostname(),
-          clock: systemClock,
-        });
+    givenServingPair(values) ??
+    agentServingPair({
+      directory: values.text("cert-dir"),
+      name,
+      nodeName: os.hostname(),
+      clock: systemClock,
+    });
   const clientCaFile = values.optionalText("client-ca-file");
   return {
     certificate: pair.certificate,

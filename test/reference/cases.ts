@@ -194,3 +194,16 @@ export async function updateEach(
     );
   return was;
 }
+
+/** One change a value, of one field. */
+export const each = (path: string, values: readonly unknown[]): Changes[] =>
+  values.map((value) => ({ [path]: value }));
+
+/** Names that are good for some kinds and bad for others. */
+export const names: Changes[] = each("metadata.name", [
+  "A_b",
+  "a.b",
+  "a/b",
+  "a".repeat(64),
+  undefined,
+]);

@@ -66,7 +66,7 @@ stringData: {password: hush}
   );
   const pod = busyboxPod(
     "features",
-    "cat /work/first /config/color /etc/secret/p; echo; echo $COLOR-$SHAPE-$NAME-$PASSWORD-$LIMIT; cat /info/labels; echo; cat /sub/inner/file; ls -l /shm | wc -l",
+    "cat /scratch/first /config/color /etc/secret/p; echo; echo $COLOR-$SHAPE-$NAME-$PASSWORD-$LIMIT; cat /info/labels; echo; cat /sub/inner/file; ls -l /shm | wc -l",
     {
       restartPolicy: "Never",
       initContainers: [
@@ -76,9 +76,9 @@ stringData: {password: hush}
           command: [
             "sh",
             "-c",
-            "echo one > /work/first; mkdir -p /work/deep/inner; echo deep > /work/deep/inner/file",
+            "echo one > /scratch/first; mkdir -p /scratch/deep/inner; echo deep > /scratch/deep/inner/file",
           ],
-          volumeMounts: [{ name: "work", mountPath: "/work" }],
+          volumeMounts: [{ name: "work", mountPath: "/scratch" }],
         },
         {
           name: "two",
@@ -86,9 +86,9 @@ stringData: {password: hush}
           command: [
             "sh",
             "-c",
-            "test -f /work/first && echo two >> /work/first",
+            "test -f /scratch/first && echo two >> /scratch/first",
           ],
-          volumeMounts: [{ name: "work", mountPath: "/work" }],
+          volumeMounts: [{ name: "work", mountPath: "/scratch" }],
         },
       ],
       volumes: [
@@ -139,7 +139,7 @@ stringData: {password: hush}
     ],
     resources: { limits: { memory: "32Mi", cpu: "100m" } },
     volumeMounts: [
-      { name: "work", mountPath: "/work" },
+      { name: "work", mountPath: "/scratch" },
       { name: "shm", mountPath: "/shm" },
       { name: "config", mountPath: "/config" },
       { name: "secret", mountPath: "/etc/secret" },
@@ -295,7 +295,7 @@ test("a sidecar starts before and ends after the app", async () => {
     "sidecar.json",
     busyboxPod(
       "sidecar",
-      "cat /work/up; trap 'echo app >> /work/order; exit 0' TERM; sleep 1000 & wait",
+      "cat /scratch/up; trap 'echo app >> /scratch/order; exit 0' TERM; sleep 1000 & wait",
       {
         terminationGracePeriodSeconds: 5,
         volumes: [
@@ -316,13 +316,13 @@ test("a sidecar starts before and ends after the app", async () => {
             command: [
               "sh",
               "-c",
-              "trap 'echo side >> /work/order; exit 0' TERM; echo up > /work/up; sleep 1000 & wait",
+              "trap 'echo side >> /scratch/order; exit 0' TERM; echo up > /scratch/up; sleep 1000 & wait",
             ],
             startupProbe: {
-              exec: { command: ["test", "-f", "/work/up"] },
+              exec: { command: ["test", "-f", "/scratch/up"] },
               periodSeconds: 1,
             },
-            volumeMounts: [{ name: "work", mountPath: "/work" }],
+            volumeMounts: [{ name: "work", mountPath: "/scratch" }],
           },
         ],
         containers: [
@@ -333,14 +333,14 @@ test("a sidecar starts before and ends after the app", async () => {
             command: [
               "sh",
               "-c",
-              "cat /work/up; trap 'echo app >> /work/order; exit 0' TERM; sleep 1000 & wait",
+              "cat /scratch/up; trap 'echo app >> /scratch/order; exit 0' TERM; sleep 1000 & wait",
             ],
             lifecycle: {
               preStop: {
-                exec: { command: ["sh", "-c", "echo hook >> /work/order"] },
+                exec: { command: ["sh", "-c", "echo hook >> /scratch/order"] },
               },
             },
-            volumeMounts: [{ name: "work", mountPath: "/work" }],
+            volumeMounts: [{ name: "work", mountPath: "/scratch" }],
           },
         ],
       },

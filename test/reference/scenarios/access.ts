@@ -1,9 +1,7 @@
 // Roles and bindings, reviews, certificate requests, and what those are told who may not: texts of refusals.
-import { createEach, plain, updateEach, type Changes } from "../cases.ts";
+import { createEach, plain, updateEach, each } from "../cases.ts";
 import type { CallOptions, Scenario } from "../scenario.ts";
 
-const each = (path: string, values: readonly unknown[]): Changes[] =>
-  values.map((value) => ({ [path]: value }));
 const as = (token: string): CallOptions => ({
   ...plain,
   headers:

@@ -503,7 +503,7 @@ export const managedFieldsOfKinds: Scenario = {
     const { namespace, call } = server;
     const keep = { keep: managedFields };
     /** Of those alone: the others are as before. */
-    const only = (...managers: string[]) => ({
+    const entriesOf = (...managers: string[]) => ({
       keep: keeping((object) =>
         (managedFields(object) as Json[] | undefined)?.filter(({ manager }) =>
           managers.includes(manager),
@@ -532,7 +532,7 @@ export const managedFieldsOfKinds: Scenario = {
         "merge",
         `${own}?fieldManager=l`,
         { metadata: { labels: { z: "1" } } },
-        only("l"),
+        entriesOf("l"),
       );
       if (!group!.startsWith("events"))
         await send(
@@ -555,7 +555,7 @@ export const managedFieldsOfKinds: Scenario = {
         "apply",
         `${own}?fieldManager=a&force=true`,
         { apiVersion, kind: kindName, ...body },
-        only("a"),
+        entriesOf("a"),
       );
       const live = await call("", "GET", own, { silent: true });
       await call(`${label} put`, "PUT", `${own}?fieldManager=p`, {
@@ -563,7 +563,7 @@ export const managedFieldsOfKinds: Scenario = {
           ...live.body,
           metadata: { ...live.body.metadata, annotations: { p: "1" } },
         },
-        ...only("l", "p"),
+        ...entriesOf("l", "p"),
       });
       if (path.includes("NS")) continue;
       // Other scenarios list what is in no namespace.

@@ -1,16 +1,6 @@
 // Ingress, IngressClass and NetworkPolicy: defaults, what is refused, what may change.
-import { createEach, plain, updateEach, type Changes } from "../cases.ts";
+import { createEach, plain, updateEach, each, names } from "../cases.ts";
 import type { Scenario } from "../scenario.ts";
-
-const each = (path: string, values: readonly unknown[]): Changes[] =>
-  values.map((value) => ({ [path]: value }));
-const names: Changes[] = each("metadata.name", [
-  "A_b",
-  "a.b",
-  "a/b",
-  "a".repeat(64),
-  undefined,
-]);
 
 export const networkingKinds: Scenario = {
   name: "networking-kinds",
