@@ -12,7 +12,7 @@ export const deviations: readonly {
   {
     scenario: "watching",
     starts: "as tables.body.",
-    why: "every frame of a watched table tells its columns: frames are shared by watchers that begin at different times",
+    why: "frames after the first have an empty list of columns, where the reference writes null",
   },
   {
     scenario: "deletion",
