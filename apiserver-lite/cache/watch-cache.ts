@@ -40,6 +40,8 @@ export interface WatchCacheOptions {
   rootPrefix?: string;
 }
 
+const defaultHistoryMs = 300_000;
+const pruneIntervalMs = 60_000;
 const minReloadMs = 100;
 const maxReloadMs = 5_000;
 
@@ -50,6 +52,9 @@ export class WatchCache {
   readonly #unreadable = new Map<string, Map<string, Unreadable>>();
   readonly #budget: HistoryBudget;
   readonly #waiting: { revision: number; resolve: () => void }[] = [];
+  /** The revision at each pruning of the last `historyMs`, oldest first. */
+  readonly #pruned: { atMs: number; revision: number }[] = [];
+  #compacted = 0;
   #revision = 0;
   #unsubscribe: (() => void) | undefined;
   #pruneTimer: Timer | undefined;
@@ -60,12 +65,21 @@ export class WatchCache {
   constructor(private readonly options: WatchCacheOptions) {
     this.#budget = new HistoryBudget(
       options.historyBytes ?? 96 * 1024 * 1024,
-      options.historyMs ?? 300_000,
+      options.historyMs ?? defaultHistoryMs,
     );
   }
 
   get revision(): number {
     return this.#revision;
+  }
+
+  /**
+   * Exact reads of older revisions are refused as too old, even where the undo log could still serve them: versions
+   * expire by age, as those the reference's storage has compacted, also in collections that nobody changes. Watches
+   * start at any revision the undo log knows.
+   */
+  get compacted(): number {
+    return this.#compacted;
   }
 
   /** Set when the store's events have ended: nothing here can be trusted to be fresh any more. */
@@ -333,9 +347,13 @@ export class WatchCache {
   }
 
   #prune(): void {
-    this.#pruneTimer = this.options.clock.after(60_000, () => {
+    this.#pruneTimer = this.options.clock.after(pruneIntervalMs, () => {
       const nowMs = this.options.clock.now();
       for (const cache of this.#resources.values()) cache.history.prune(nowMs);
+      this.#pruned.push({ atMs: nowMs, revision: this.#revision });
+      const { historyMs = defaultHistoryMs } = this.options;
+      while (this.#pruned[0] && this.#pruned[0].atMs <= nowMs - historyMs)
+        this.#compacted = this.#pruned.shift()!.revision;
       this.#prune();
     });
   }

@@ -6,6 +6,7 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Call } from "./call.ts";
 import { listComputed } from "./computed.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
+import type { StoredKind } from "./endpoint.ts";
 import { selectionOf, type Selection } from "./selection.ts";
 import { refuseUnreadable } from "./unreadable.ts";
 import {
@@ -92,7 +93,7 @@ export async function list(
       token.revision < 0 ? registry.cache.revision : token.revision;
     if (revision > registry.cache.revision)
       throw tooLarge(revision, registry.cache.revision);
-    if (revision < kind.cache.history.floor)
+    if (revision < oldestReadable(registry, kind))
       throw expiredContinue(token.start.slice(selection.directory.length));
     const from = token.start > selection.from ? token.start : selection.from;
     return page(
@@ -112,7 +113,7 @@ export async function list(
     const revision = version!;
     if (revision > registry.cache.revision)
       await notOlderThan(registry, revision);
-    if (revision < kind.cache.history.floor)
+    if (revision < oldestReadable(registry, kind))
       throw errors.expired(
         "The resourceVersion for the provided list is too old.",
       );
@@ -137,6 +138,11 @@ export async function list(
     revision,
     () => kind.cache.entries(selection.namespace).length,
   );
+}
+
+/** Exact reads go back to this revision. */
+function oldestReadable({ cache }: Call["registry"], kind: StoredKind): number {
+  return Math.max(cache.compacted, kind.cache.history.floor);
 }
 
 function page(
