@@ -12,8 +12,15 @@ import {
   FRAME_HEADER_BYTES,
   payloadAt,
 } from "./file/frame.ts";
-import { createLog, syncDirectory } from "./file/log-file.ts";
+import { crashPoint } from "../api/crash-point.ts";
+import {
+  makeDirectories,
+  removeIfThere,
+  syncDirectory,
+} from "./file/directories.ts";
 import { DirectoryLock } from "./file/directory-lock.ts";
+import { nodeFileSystem, type FileSystem } from "./file/file-system.ts";
+import { createLog } from "./file/log-file.ts";
 import { StoreError, type NewEntry, type Store } from "./store.ts";
 
 export interface SnapshotEntry {
@@ -93,10 +100,11 @@ export const eventTtl: TtlRule = (key) =>
 export async function saveSnapshot(
   snapshot: Snapshot,
   file: string,
+  fileSystem: FileSystem = nodeFileSystem,
 ): Promise<SnapshotStatus> {
   const temporary = `${file}.${process.pid}.new`;
   const hash = createHash("sha256");
-  const log = await createLog(temporary);
+  const log = await createLog(fileSystem, temporary);
   try {
     const write = (bytes: Buffer): Promise<void> => {
       hash.update(bytes);
@@ -111,10 +119,13 @@ export async function saveSnapshot(
     await write(count);
     const digest = hash.digest();
     await log.appendUnsynced(digest);
+    crashPoint("store.snapshot.written");
     await log.sync();
     await log.close();
-    await fs.promises.rename(temporary, file);
-    await syncDirectory(file);
+    crashPoint("store.snapshot.beforeRename");
+    await fileSystem.rename(temporary, file);
+    crashPoint("store.snapshot.renamed");
+    await syncDirectory(fileSystem, path.dirname(file));
     const { revision, entries } = snapshot;
     return {
       revision,
@@ -124,7 +135,7 @@ export async function saveSnapshot(
     };
   } catch (error) {
     await log.close().catch(() => undefined);
-    fs.rmSync(temporary, { force: true });
+    await removeIfThere(fileSystem, temporary).catch(() => undefined);
     throw error;
   }
 }
@@ -182,8 +193,9 @@ export async function restoreToDirectory(
   snapshot: Snapshot,
   directory: string,
   replace = false,
+  fileSystem: FileSystem = nodeFileSystem,
 ): Promise<void> {
-  fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(fileSystem, directory);
   const lock = DirectoryLock.acquire(directory);
   try {
     const file = path.join(directory, "log");
@@ -191,7 +203,7 @@ export async function restoreToDirectory(
       throw new StoreError("locked", `${directory} already holds a store`);
     }
     const temporary = path.join(directory, "log.new");
-    const log = await createLog(temporary);
+    const log = await createLog(fileSystem, temporary);
     try {
       await log.appendUnsynced(encodeRevisionFrame(snapshot.revision));
       for (const chunk of chunks(snapshot.entries))
@@ -200,8 +212,10 @@ export async function restoreToDirectory(
     } finally {
       await log.close();
     }
-    await fs.promises.rename(temporary, file);
-    await syncDirectory(file);
+    crashPoint("store.restore.beforeRename");
+    await fileSystem.rename(temporary, file);
+    crashPoint("store.restore.renamed");
+    await syncDirectory(fileSystem, directory);
   } finally {
     lock.release();
   }

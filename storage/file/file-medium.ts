@@ -4,11 +4,16 @@
 //
 // Invariants: `log` is complete at every moment; `log.new` is garbage after a crash; appends and the switch of files
 // exclude each other. An idle store does no input or output and has no timer.
-import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Medium, MediumEntry, MediumWrite } from "../local/local-store.ts";
+import { crashPoint } from "../../api/crash-point.ts";
 import { StoreError } from "../store.ts";
+import {
+  makeDirectories,
+  removeIfThere,
+  syncDirectory,
+} from "./directories.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import {
   decodePayload,
@@ -16,11 +21,13 @@ import {
   encodeRevisionFrame,
   recordBytes,
 } from "./frame.ts";
+import type { FileSystem } from "./file-system.ts";
 import type { LogFile } from "./log-file.ts";
-import { asStoreError, createLog, openLog, syncDirectory } from "./log-file.ts";
+import { asStoreError, createLog, openLog } from "./log-file.ts";
 
 export interface FileMediumOptions {
   readonly directory: string;
+  readonly fileSystem: FileSystem;
   readonly logger: Logger | undefined;
   /** Logs smaller than this are never compacted. */
   readonly compactAboveBytes: number;
@@ -58,17 +65,19 @@ export class FileMedium implements Medium {
   }
 
   async open(): Promise<{ revision: number; entries: Iterable<MediumEntry> }> {
-    const { directory, logger } = this.#options;
+    const { directory, fileSystem, logger } = this.#options;
     this.#closing = false;
     try {
-      fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+      await makeDirectories(fileSystem, directory);
       this.#lock = DirectoryLock.acquire(directory);
-      fs.rmSync(this.#newFile, { force: true });
-      if (!fs.existsSync(this.#file)) {
-        await (await createLog(this.#file)).close();
-        await syncDirectory(this.#file);
+      await removeIfThere(fileSystem, this.#newFile);
+      if (!(await fileSystem.list(directory)).includes("log")) {
+        await (await createLog(fileSystem, this.#file)).close();
+        await syncDirectory(fileSystem, directory);
       }
-      this.#log = await openLog(this.#file, (payload) => this.#replay(payload));
+      this.#log = await openLog(fileSystem, this.#file, (payload) =>
+        this.#replay(payload),
+      );
     } catch (error) {
       this.#lock?.release();
       this.#lock = undefined;
@@ -88,7 +97,9 @@ export class FileMedium implements Medium {
   async commit(writes: readonly MediumWrite[]): Promise<void> {
     const frame = encodeFrame(writes);
     await this.#exclusive(async () => {
+      crashPoint("store.commit.begin");
       await this.#openedLog().append(frame);
+      crashPoint("store.commit.durable");
       this.#sincePicture?.push(frame);
     });
     for (const write of writes) this.#apply(write);
@@ -153,9 +164,11 @@ export class FileMedium implements Medium {
       return;
     if (bytes < 2 * this.#liveBytes || bytes < this.#compactAtBytes) return;
     this.#compaction = this.#compact()
-      .catch((error: unknown) => {
+      .catch(async (error: unknown) => {
         this.#compactAtBytes = bytes + this.#options.compactAboveBytes;
-        fs.rmSync(this.#newFile, { force: true });
+        await removeIfThere(this.#options.fileSystem, this.#newFile).catch(
+          () => undefined,
+        );
         if (!this.#closing)
           this.#options.logger?.warn(
             { err: error },
@@ -173,7 +186,8 @@ export class FileMedium implements Medium {
     const entries = [...this.#live.values()];
     const revision = this.#revision;
     this.#sincePicture = [];
-    const next = await createLog(this.#newFile);
+    crashPoint("store.compact.begin");
+    const next = await createLog(this.#options.fileSystem, this.#newFile);
     try {
       await next.appendUnsynced(encodeRevisionFrame(revision));
       for (const chunk of chunks(entries)) {
@@ -181,7 +195,9 @@ export class FileMedium implements Medium {
           throw new StoreError("closed", "the store is closing");
         await next.appendUnsynced(encodeFrame(chunk));
       }
+      crashPoint("store.compact.written");
       await next.sync();
+      crashPoint("store.compact.synced");
       await this.#exclusive(() => this.#switchTo(next));
     } catch (error) {
       await next.close();
@@ -192,10 +208,14 @@ export class FileMedium implements Medium {
   async #switchTo(next: LogFile): Promise<void> {
     for (const frame of this.#sincePicture!) await next.appendUnsynced(frame);
     await next.sync();
-    await fs.promises.rename(this.#newFile, this.#file);
+    const { directory, fileSystem } = this.#options;
+    crashPoint("store.compact.beforeRename");
+    await fileSystem.rename(this.#newFile, this.#file);
+    crashPoint("store.compact.renamed");
     const old = this.#openedLog();
     this.#log = next;
-    await syncDirectory(this.#file);
+    await syncDirectory(fileSystem, directory);
+    crashPoint("store.compact.durable");
     await old.close();
     this.#options.logger?.debug(
       { fromBytes: old.bytes, toBytes: next.bytes },

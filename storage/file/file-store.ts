@@ -4,6 +4,7 @@ import type { Clock } from "../../api/clock.ts";
 import { LocalStore } from "../local/local-store.ts";
 import type { Store } from "../store.ts";
 import { FileMedium } from "./file-medium.ts";
+import { nodeFileSystem, type FileSystem } from "./file-system.ts";
 
 export interface FileStoreOptions {
   /** Made with mode 0700 when missing. One process at a time: another's start fails with StoreError "locked". */
@@ -12,6 +13,8 @@ export interface FileStoreOptions {
   clock?: Clock;
   /** Smaller logs are never compacted. Default 32 MiB. */
   compactAboveBytes?: number;
+  /** Tests hand in one that fails or records; default: the machine's. */
+  fileSystem?: FileSystem;
 }
 
 export function createFileStore(options: FileStoreOptions): Store {
@@ -20,9 +23,10 @@ export function createFileStore(options: FileStoreOptions): Store {
     logger,
     clock,
     compactAboveBytes = 32 * 1024 * 1024,
+    fileSystem = nodeFileSystem,
   } = options;
   return new LocalStore(
-    new FileMedium({ directory, logger, compactAboveBytes }),
+    new FileMedium({ directory, fileSystem, logger, compactAboveBytes }),
     clock,
   );
 }

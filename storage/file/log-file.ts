@@ -2,23 +2,20 @@
 // off again, so the end of the file always is the end of the last good frame.
 // Appends go through a second descriptor opened with O_DSYNC: one call on the thread pool writes and syncs, which halves
 // the way of a lonely write.
-import * as fs from "node:fs";
-import * as path from "node:path";
-import type { FileHandle } from "node:fs/promises";
+import { crashPoint } from "../../api/crash-point.ts";
 import { StoreError } from "../store.ts";
+import type { FileSystem, OpenFile } from "./file-system.ts";
 import { FRAME_HEADER_BYTES, payloadAt } from "./frame.ts";
 
 export class LogFile {
-  readonly #file: string;
-  readonly #handle: FileHandle;
+  readonly #handle: OpenFile;
   /** The same file with O_DSYNC; opened for the first append. */
-  #durable: FileHandle | undefined;
+  #durable: OpenFile | undefined;
   #bytes: number;
   /** A failed append may have left bytes behind the end that could not be cut off yet. */
   #dirty = false;
 
-  constructor(file: string, handle: FileHandle, bytes: number) {
-    this.#file = file;
+  constructor(handle: OpenFile, bytes: number) {
     this.#handle = handle;
     this.#bytes = bytes;
   }
@@ -31,9 +28,11 @@ export class LogFile {
   async append(frame: Buffer): Promise<void> {
     try {
       if (this.#dirty) await this.#cut();
-      const { fd } = (this.#durable ??= await this.#openDurable());
+      this.#durable ??= await this.#handle.durable();
       this.#dirty = true;
-      await writeAll(fd, frame, this.#bytes);
+      crashPoint("store.append.begin");
+      await writeAll(this.#durable, frame, this.#bytes);
+      crashPoint("store.append.durable");
       this.#dirty = false;
       this.#bytes += frame.length;
     } catch (error) {
@@ -44,7 +43,7 @@ export class LogFile {
 
   /** As append, but durable only after sync(). For files under construction. */
   async appendUnsynced(frame: Buffer): Promise<void> {
-    await writeAll(this.#handle.fd, frame, this.#bytes);
+    await writeAll(this.#handle, frame, this.#bytes);
     this.#bytes += frame.length;
   }
 
@@ -57,17 +56,6 @@ export class LogFile {
     await this.#handle.close();
   }
 
-  /** By descriptor: the name may have been given to a newer file meanwhile, or not yet to this one. */
-  #openDurable(): Promise<FileHandle> {
-    const { O_WRONLY, O_DSYNC } = fs.constants;
-    return fs.promises.open(
-      process.platform === "linux"
-        ? `/proc/self/fd/${this.#handle.fd}`
-        : this.#file,
-      O_WRONLY | O_DSYNC,
-    );
-  }
-
   async #cut(): Promise<void> {
     await this.#handle.truncate(this.#bytes);
     await this.#handle.datasync();
@@ -75,29 +63,22 @@ export class LogFile {
   }
 }
 
-/** With the callback form: a file handle's promises cost several times more. */
-function writeAll(fd: number, bytes: Buffer, position: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const from = (done: number): void =>
-      fs.write(
-        fd,
-        bytes,
-        done,
-        bytes.length - done,
-        position + done,
-        (error, written) => {
-          if (error) reject(error);
-          else if (done + written < bytes.length) from(done + written);
-          else resolve();
-        },
-      );
-    from(0);
-  });
+async function writeAll(
+  file: OpenFile,
+  bytes: Buffer,
+  position: number,
+): Promise<void> {
+  let done = await file.write(bytes, position);
+  while (done < bytes.length)
+    done += await file.write(bytes.subarray(done), position + done);
 }
 
 /** Makes a new, empty file (replacing one), readable by its owner only. */
-export async function createLog(file: string): Promise<LogFile> {
-  return new LogFile(file, await fs.promises.open(file, "w", 0o600), 0);
+export async function createLog(
+  fileSystem: FileSystem,
+  file: string,
+): Promise<LogFile> {
+  return new LogFile(await fileSystem.open(file, "create"), 0);
 }
 
 /**
@@ -105,12 +86,13 @@ export async function createLog(file: string): Promise<LogFile> {
  * before sound frames fails with StoreError "corrupt", as acknowledged writes are behind it.
  */
 export async function openLog(
+  fileSystem: FileSystem,
   file: string,
   onPayload: (payload: Buffer) => void,
 ): Promise<LogFile> {
-  const handle = await fs.promises.open(file, "r+");
+  const handle = await fileSystem.open(file, "update");
   try {
-    const content = await handle.readFile();
+    const content = await readWhole(handle);
     let end = 0;
     for (
       let payload = payloadAt(content, end);
@@ -125,7 +107,7 @@ export async function openLog(
       await handle.truncate(end);
       await handle.datasync();
     }
-    return new LogFile(file, handle, end);
+    return new LogFile(handle, end);
   } catch (error) {
     await handle.close();
     throw error;
@@ -148,14 +130,15 @@ function refuseDamage(file: string, content: Buffer, badAt: number): void {
   }
 }
 
-/** Makes creations, renames and removals in a directory durable. */
-export async function syncDirectory(file: string): Promise<void> {
-  const handle = await fs.promises.open(path.dirname(file), "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+async function readWhole(file: OpenFile): Promise<Buffer> {
+  const content = Buffer.allocUnsafe(await file.size());
+  let done = 0;
+  while (done < content.length) {
+    const bytes = await file.read(content.subarray(done), done);
+    if (bytes === 0) break;
+    done += bytes;
   }
+  return content.subarray(0, done);
 }
 
 export function asStoreError(error: unknown, what: string): StoreError {

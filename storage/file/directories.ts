@@ -1,0 +1,45 @@
+// Directories of the file store: made durably, synced, and files in them removed whether they are there or not.
+import * as path from "node:path";
+import type { FileSystem } from "./file-system.ts";
+
+/** Makes a directory and its missing parents (mode 0700), each durable in its own parent. */
+export async function makeDirectories(
+  fileSystem: FileSystem,
+  directory: string,
+): Promise<void> {
+  try {
+    await fileSystem.makeDirectory(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    const parent = path.dirname(directory);
+    if (code !== "ENOENT" || parent === directory) throw error;
+    await makeDirectories(fileSystem, parent);
+    return makeDirectories(fileSystem, directory);
+  }
+  await syncDirectory(fileSystem, path.dirname(directory));
+}
+
+/** Makes creations, renames and removals in a directory durable. */
+export async function syncDirectory(
+  fileSystem: FileSystem,
+  directory: string,
+): Promise<void> {
+  const handle = await fileSystem.open(directory, "read");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function removeIfThere(
+  fileSystem: FileSystem,
+  file: string,
+): Promise<void> {
+  try {
+    await fileSystem.unlink(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
