@@ -42,6 +42,7 @@ import {
   podName,
   revisionNameOf,
 } from "./pod-identity.ts";
+import { podsToScaleDown } from "./scale-down.ts";
 
 interface Plan {
   set: StatefulSet;
@@ -195,14 +196,12 @@ export function createStatefulSetController(
         return ordinal < start || ordinal >= end;
       })
       .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
-    for (const pod of condemned) {
-      if (pod.metadata.deletionTimestamp) {
-        if (ordered) return;
-        continue;
-      }
-      await deletePod(set, pod);
-      if (ordered) return;
-    }
+    const going = podsToScaleDown(condemned, ordered, {
+      isHealthy,
+      isAvailable: (pod) => isAvailable(set, pod),
+    });
+    for (const pod of going) await deletePod(set, pod);
+    if (ordered && condemned.length > 0) return;
     if (set.spec.updateStrategy?.type === "OnDelete") return;
     const partition = set.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
     for (let ordinal = end - 1; ordinal >= start + partition; ordinal--) {

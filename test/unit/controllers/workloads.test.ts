@@ -204,6 +204,89 @@ describe("StatefulSet", () => {
   });
 });
 
+describe("StatefulSet with unhealthy pods", () => {
+  const scaled = async (
+    podManagementPolicy: string,
+    unready: readonly string[],
+    replicas: number,
+  ): Promise<string[]> => {
+    await start({ runPods: true });
+    const sets = plane.client.resource(statefulSets);
+    await sets.create({
+      metadata: meta("s"),
+      spec: {
+        replicas: 3,
+        serviceName: "svc",
+        podManagementPolicy,
+        selector,
+        template: template(),
+      },
+    });
+    const status = async () => (await sets.get("s", "default")).status;
+    await passes(async () => expect((await status())?.readyReplicas).toBe(3));
+    const conditions = [{ type: "Ready", status: "False" }];
+    for (const name of unready)
+      await plane.client
+        .resource(pods)
+        .patch(
+          name,
+          "default",
+          { type: "strategic", body: { status: { conditions } } },
+          { subresource: "status" },
+        );
+    await passes(async () =>
+      expect((await status())?.readyReplicas).toBe(3 - unready.length),
+    );
+    const { metadata } = await sets.patch("s", "default", {
+      type: "merge",
+      body: { spec: { replicas } },
+    });
+    // A run that saw the new size has made its writes before it writes this.
+    await passes(async () =>
+      expect((await status())?.observedGeneration).toBe(metadata.generation),
+    );
+    return names();
+  };
+
+  test("OrderedReady: nothing goes while all are unhealthy, then all in order", async () => {
+    const unready = ["s-0", "s-1", "s-2"];
+    expect(await scaled("OrderedReady", unready, 0)).toEqual(unready);
+    const order: string[] = [];
+    plane.client.informer(pods).addHandler({
+      onDelete: ({ metadata }) => order.push(metadata.name),
+    });
+    const conditions = [{ type: "Ready", status: "True" }];
+    for (const name of unready)
+      await plane.client
+        .resource(pods)
+        .patch(
+          name,
+          "default",
+          { type: "strategic", body: { status: { conditions } } },
+          { subresource: "status" },
+        );
+    await passes(() => expect(order).toEqual(["s-2", "s-1", "s-0"]));
+  });
+
+  test("OrderedReady: a replica that stays and is unhealthy keeps the others", async () => {
+    expect(await scaled("OrderedReady", ["s-0"], 1)).toEqual([
+      "s-0",
+      "s-1",
+      "s-2",
+    ]);
+  });
+
+  test("OrderedReady: the only unhealthy pod may go when it is the last", async () => {
+    await scaled("OrderedReady", ["s-2"], 0);
+    await passes(() => expect(names()).toEqual([]));
+  });
+
+  test("Parallel: health does not matter", async () => {
+    await scaled("Parallel", ["s-0", "s-1", "s-2"], 0);
+    await passes(() => expect(names()).toEqual([]));
+  });
+});
+
 describe("Job", () => {
   const job = (extra: Partial<Job["spec"]> = {}): Job => ({
     metadata: meta("j"),
