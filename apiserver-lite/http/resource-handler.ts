@@ -123,6 +123,7 @@ export class ResourceHandler {
       subresource: info.subresource,
       query,
       trail: asked.trail,
+      authorizer: this.options.authorizer,
       ...(writes
         ? {
             // A delete's are in its body as well, and are read with it.

@@ -1,9 +1,10 @@
 // One call of the registry: who asks, for what, with which options. It is the context strategies and admission get.
 import type { Clock } from "../../api/clock.ts";
-import type { UserInfo } from "../../api/contracts.ts";
+import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
+import { forbiddenError } from "../authorization/union-authorizer.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Registry } from "./registry.ts";
 import type { StrategyContext } from "./strategy.ts";
@@ -21,6 +22,8 @@ export interface CallOptions {
   readonly fieldValidation?: FieldValidation;
   readonly force?: boolean;
   readonly query?: URLSearchParams;
+  /** Asked for `create` when an update or an apply creates. Undefined: the caller is past authorization (in process). */
+  readonly authorizer?: Authorizer | undefined;
   /** Undefined when the request is not audited. */
   readonly trail?: Pick<AuditTrail, "annotate"> | undefined;
 }
@@ -97,6 +100,27 @@ export class Call implements StrategyContext {
       if (this.warnings.length >= maxWarnings) return;
       this.warn(text);
     }
+  }
+
+  /** Throws ApiError 403 when the caller, who was authorized for another verb, may not create this object. */
+  async authorizeCreate(): Promise<void> {
+    const { user, namespace, name, subresource, endpoint } = this;
+    const { group, version, resource } = endpoint.info;
+    const attributes = {
+      user,
+      verb: "create",
+      path: "",
+      resourceRequest: true,
+      group,
+      version,
+      resource,
+      subresource,
+      namespace,
+      name,
+    };
+    const answer = await this.options.authorizer?.authorize(attributes);
+    if (answer && answer.decision !== "allow")
+      throw forbiddenError(attributes, answer.reason);
   }
 
   annotate(name: string, value: string): void {

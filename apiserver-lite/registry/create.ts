@@ -39,28 +39,36 @@ export function randomSuffix(): string {
   return text;
 }
 
+/** How an object comes to be created. */
+export interface Creation {
+  /** The body has managedFields from an apply. */
+  readonly applied?: boolean;
+  /** By an update or an apply: the caller is asked for the right to create only now. */
+  readonly unauthorized?: boolean;
+}
+
 /**
- * `body`: a private copy in the served version, which create keeps. `applied`: it has managedFields from an apply.
+ * `body`: a private copy in the served version, which create keeps.
  * Throws ApiError 409 AlreadyExists, 422, and what admission throws.
  */
 export async function create(
   call: Call,
   body: AnyObject,
-  { applied = false } = {},
+  creation: Creation = {},
 ): Promise<CacheEntry> {
   const kind = storedOf(call);
   const { generateName, name } = body.metadata;
   // Another server may have made the namespace a moment ago.
   if (call.namespace !== "" && !call.read("", "namespaces", "", call.namespace))
     await mostRecent(call.registry);
-  if (name || !generateName) return createOnce(call, kind, body, applied);
+  if (name || !generateName) return createOnce(call, kind, body, creation);
   const text = JSON.stringify(body);
   for (let attempt = 1; ; attempt++) {
     const object = JSON.parse(text) as AnyObject;
     object.metadata.name =
       generateName.slice(0, maxGeneratedPrefix) + randomSuffix();
     try {
-      return await createOnce(call, kind, object, applied);
+      return await createOnce(call, kind, object, creation);
     } catch (error) {
       if (!isAlreadyExists(error) || attempt >= maxNameAttempts) throw error;
     }
@@ -77,7 +85,7 @@ async function createOnce(
   call: Call,
   kind: StoredKind,
   body: AnyObject,
-  applied: boolean,
+  { applied, unauthorized }: Creation,
 ): Promise<CacheEntry> {
   const { endpoint } = call;
   const { strategy } = endpoint;
@@ -124,6 +132,7 @@ async function createOnce(
       ...(strategy.validateCreate?.(object, call) ?? []),
     ]);
     call.warnEach(strategy.warnings?.(object, undefined) ?? []);
+    if (unauthorized) await call.authorizeCreate();
     await validateAdmission(call, attributes);
     const key = kind.keyOf(object.metadata.namespace ?? "", name);
     if (call.dryRun) {

@@ -116,7 +116,7 @@ async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
     const object = applied(call, text, undefined);
     delete object.metadata.resourceVersion;
     return {
-      entry: await create(call, object, { applied: true }),
+      entry: await create(call, object, { applied: true, unauthorized: true }),
       created: true,
     };
   }

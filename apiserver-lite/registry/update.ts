@@ -75,7 +75,8 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
     call.subresource === ""
   ) {
     delete metadata.resourceVersion;
-    return { entry: await create(call, body), created: true };
+    const entry = await create(call, body, { unauthorized: true });
+    return { entry, created: true };
   }
   dedupeOwners(call, body, "");
   setServedDefaults(call, body);
