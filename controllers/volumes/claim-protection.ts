@@ -56,12 +56,17 @@ export function createClaimProtectionController(
   const look = (claim: PersistentVolumeClaim): void => {
     if (needsLook(claim, CLAIM_FINALIZER)) queue.add(objectKey(claim));
   };
+  const release = (pod: Pod): void => {
+    for (const key of claimKeysOf(pod)) queue.add(key);
+  };
   return reconciler
     .watch(claims, { onAdd: look, onUpdate: (_, claim) => look(claim) })
     .watch(podInformer, {
-      onDelete: (pod) => {
-        for (const key of claimKeysOf(pod)) queue.add(key);
+      onUpdate: (old, pod) => {
+        // After a gap in the watch a pod and its successor of the same name are one update.
+        if (old.metadata.uid !== pod.metadata.uid) release(old);
       },
+      onDelete: release,
     });
 }
 

@@ -169,7 +169,8 @@ export function createVolumeBinder(context: ControllerContext): Controller {
 
   async function reconcileVolume(name: string): Promise<void> {
     const volume = volumes.lister.get(name);
-    if (!volume || volume.metadata.deletionTimestamp) return;
+    // One that is being deleted as well: its protection ends when it is no longer Bound.
+    if (!volume) return;
     const ref = volume.spec?.claimRef;
     if (!ref?.name) {
       await writeVolumeStatus(volume, { phase: "Available" });

@@ -70,6 +70,7 @@ test("a claim takes the smallest volume that suits, holds it, and releases it", 
   ).toBeTruthy();
   await tester.ok("DELETE", claims("/c"));
   await gone(claims("/c"));
+  await gone(volumes(`/${ns}-fits`));
   await tester.ok(
     "PATCH",
     volumes(`/${ns}-big/status`),
