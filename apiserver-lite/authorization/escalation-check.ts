@@ -1,5 +1,8 @@
-// Nobody gives what he does not have: who writes a role must hold its rules (or may "escalate"), who binds a role must
-// hold its rules (or may "bind" it). Part of the reference's registry; here a validating step after all others.
+// Nobody gives what he does not have: a user who writes a role must hold all its rules (or may "escalate"), a user who
+// writes a binding must hold the rules of its role (or may "bind" it). It is part of the reference's registry of roles
+// and bindings; here it is a validating step after all others, so that every verb and transport that writes passes it.
+// An update is checked whatever it changes, because labels, too, give rules away (aggregation); only one that touches
+// nothing but finalizers and owner references passes, so that the garbage collector can work.
 import { isDeepStrictEqual } from "node:util";
 import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
@@ -9,7 +12,12 @@ import type {
   AdmissionAttributes,
   AdmissionPlugin,
 } from "../admission/plugin.ts";
-import { describeRule, uncoveredRules } from "./policy-rule.ts";
+import {
+  compactRules,
+  describeRule,
+  TooManyRules,
+  uncoveredRules,
+} from "./policy-rule.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import { SUPERUSER_GROUP } from "./union-authorizer.ts";
 
@@ -26,84 +34,77 @@ export function createEscalationCheck(
   return {
     name: "RBACEscalationCheck",
     async validate(attributes) {
-      const { resource, operation, object, oldObject, user } = attributes;
+      const { operation, object, oldObject, user, namespace } = attributes;
+      const { group, resource } = attributes.resource;
       if (
-        resource.group !== GROUP ||
+        group !== GROUP ||
         !object ||
-        (operation !== "CREATE" && operation !== "UPDATE")
+        (operation !== "CREATE" && operation !== "UPDATE") ||
+        user.groups.includes(SUPERUSER_GROUP) ||
+        (oldObject && changesOnlyOwnership(object, oldObject))
       )
         return;
-      if (user.groups.includes(SUPERUSER_GROUP)) return;
-      if (
-        resource.resource === "roles" ||
-        resource.resource === "clusterroles"
-      ) {
-        const wanted = wantedRules(object, oldObject);
-        if (
-          !wanted ||
-          (await mayDo("escalate", attributes, resource.resource, authorizer))
-        )
+      switch (resource) {
+        case "roles":
+        case "clusterroles": {
+          // The name of an object that is yet to be created is not part of the request.
+          const name = operation === "CREATE" ? "" : attributes.name;
+          const asked = { resource, name };
+          if (await mayDo("escalate", asked, attributes, authorizer)) return;
+          refuseUncovered(rbac, attributes, rulesOf(object));
+          if (object["aggregationRule"] || oldObject?.["aggregationRule"])
+            refuseAggregation(rbac, attributes);
           return;
-        refuseUncovered(rbac, attributes, wanted);
-      } else if (
-        resource.resource === "rolebindings" ||
-        resource.resource === "clusterrolebindings"
-      ) {
-        const roleRef = object["roleRef"] as RoleRef;
-        const unchanged =
-          oldObject &&
-          isDeepStrictEqual(roleRef, oldObject["roleRef"]) &&
-          isDeepStrictEqual(object["subjects"], oldObject["subjects"]);
-        if (unchanged) return;
-        const roleResource =
-          roleRef.kind === "ClusterRole" ? "clusterroles" : "roles";
-        if (
-          await mayDo(
-            "bind",
-            attributes,
-            roleResource,
-            authorizer,
-            roleRef.name,
-          )
-        )
-          return;
-        const rules = rbac.roleRules(roleRef, attributes.namespace);
-        if (!rules)
-          throw errors.notFound(
-            { group: GROUP, resource: roleResource },
-            roleRef.name,
-          );
-        refuseUncovered(rbac, attributes, rules);
+        }
+        case "rolebindings":
+        case "clusterrolebindings": {
+          const roleRef = object["roleRef"] as RoleRef;
+          const asked = {
+            resource: roleRef.kind === "ClusterRole" ? "clusterroles" : "roles",
+            name: roleRef.name,
+          };
+          if (await mayDo("bind", asked, attributes, authorizer)) return;
+          const rules = rbac.roleRules(roleRef, namespace);
+          if (!rules)
+            throw errors.notFound(
+              { group: GROUP, resource: asked.resource },
+              roleRef.name,
+            );
+          refuseUncovered(rbac, attributes, rules);
+        }
       }
     },
   };
 }
 
-/** Undefined when an update leaves the rules as they were. Who aggregates may get any rule, and must hold all. */
-function wantedRules(
-  object: AnyObject,
-  old: Readonly<AnyObject> | undefined,
-): readonly PolicyRule[] | undefined {
-  const rules = (object["rules"] ?? []) as PolicyRule[];
-  const aggregation = object["aggregationRule"];
-  if (
-    old &&
-    isDeepStrictEqual(rules, old["rules"] ?? []) &&
-    isDeepStrictEqual(aggregation, old["aggregationRule"])
-  ) {
-    return undefined;
-  }
-  const aggregates =
-    aggregation && !isDeepStrictEqual(aggregation, old?.["aggregationRule"]);
-  return aggregates ? everything : rules;
+function rulesOf(role: Readonly<AnyObject>): readonly PolicyRule[] {
+  return (role["rules"] as PolicyRule[] | null | undefined) ?? [];
+}
+
+/** The garbage collector's writes: the objects are equal but for finalizers, owner references and who manages fields. */
+function changesOnlyOwnership(
+  object: Readonly<AnyObject>,
+  old: Readonly<AnyObject>,
+): boolean {
+  return isDeepStrictEqual(withoutOwnership(object), withoutOwnership(old));
+}
+
+function withoutOwnership({ metadata, ...rest }: Readonly<AnyObject>): object {
+  const {
+    finalizers: _,
+    ownerReferences: __,
+    managedFields: ___,
+    resourceVersion: ____,
+    ...kept
+  } = metadata;
+  return { ...rest, metadata: kept };
 }
 
 async function mayDo(
   verb: "escalate" | "bind",
-  { user, namespace, name, resource }: AdmissionAttributes,
-  roleResource: string,
+  { resource, name }: { resource: string; name: string },
+  { user, namespace, resource: { version } }: AdmissionAttributes,
   authorizer: Authorizer,
-  roleName = name,
 ): Promise<boolean> {
   const { decision } = await authorizer.authorize({
     user,
@@ -111,13 +112,20 @@ async function mayDo(
     path: "",
     resourceRequest: true,
     group: GROUP,
-    version: resource.version,
-    resource: roleResource,
+    version,
+    resource,
     subresource: "",
     namespace,
-    name: roleName,
+    name,
   });
   return decision === "allow";
+}
+
+function refuse(
+  { name, object, resource }: AdmissionAttributes,
+  why: string,
+): never {
+  throw errors.forbidden(resource, name || (object?.metadata.name ?? ""), why);
 }
 
 function refuseUncovered(
@@ -125,14 +133,35 @@ function refuseUncovered(
   attributes: AdmissionAttributes,
   wanted: readonly PolicyRule[],
 ): void {
-  const { user, namespace, name, object, resource } = attributes;
-  const missing = uncoveredRules(rbac.rulesFor(user, namespace), wanted);
-  if (missing.length === 0) return;
-  throw errors.forbidden(
-    resource,
-    name || (object?.metadata.name ?? ""),
-    escalationText(user, missing),
-  );
+  const missing = missingRules(rbac, attributes, wanted);
+  if (missing.length > 0)
+    refuse(attributes, escalationText(attributes.user, missing));
+}
+
+/** A role that aggregates may gather any rule: only who holds all may write one. */
+function refuseAggregation(
+  rbac: RbacAuthorizer,
+  attributes: AdmissionAttributes,
+): void {
+  if (missingRules(rbac, attributes, everything).length > 0)
+    refuse(
+      attributes,
+      "must have cluster-admin privileges to use the aggregationRule",
+    );
+}
+
+function missingRules(
+  rbac: RbacAuthorizer,
+  attributes: AdmissionAttributes,
+  wanted: readonly PolicyRule[],
+): PolicyRule[] {
+  const { user, namespace } = attributes;
+  try {
+    return uncoveredRules(rbac.rulesFor(user, namespace), wanted);
+  } catch (error) {
+    if (error instanceof TooManyRules) refuse(attributes, error.message);
+    throw error;
+  }
 }
 
 function escalationText(
@@ -140,6 +169,8 @@ function escalationText(
   missing: readonly PolicyRule[],
 ): string {
   const groupList = groups.map((group) => JSON.stringify(group)).join(" ");
-  const rules = [...new Set(missing.map(describeRule))].sort().join("\n");
+  const rules = [...new Set(compactRules(missing).map(describeRule))]
+    .sort()
+    .join("\n");
   return `user ${JSON.stringify(name)} (groups=[${groupList}]) is attempting to grant RBAC permissions not currently held:\n${rules}`;
 }

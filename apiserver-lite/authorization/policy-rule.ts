@@ -87,81 +87,111 @@ function allowsPath(
   { verb, path }: AccessAttributes,
 ): boolean {
   if (!has(rule.verbs, verb)) return false;
-  return (
-    rule.paths.has(path) ||
-    rule.pathPrefixes.some((prefix) => path.startsWith(prefix))
-  );
+  return coversPath(rule, path);
 }
 
-/** The parts of `wanted` that `held` does not cover: what would be an escalation. Empty: all covered. */
+/** More combinations of verb, group, resource and name than any real role has; each is compared by itself. */
+const maxParts = 20_000;
+
+/** Thrown for rules of more combinations than can be compared within one request. */
+export class TooManyRules extends Error {
+  constructor(parts: number) {
+    super(
+      `the rules have ${parts} combinations of verbs, API groups, resources and names, of which at most ${maxParts} can be compared with the permissions held`,
+    );
+  }
+}
+
+/**
+ * The parts of `wanted` that `held` does not cover: what would be an escalation. Each has one verb, and one resource with
+ * at most one name, or one path. Empty: all covered. Throws TooManyRules.
+ */
 export function uncoveredRules(
   held: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
 ): PolicyRule[] {
-  return wanted
-    .flatMap(splitRule)
-    .filter((part) => !held.some((rule) => covers(rule, part)));
-}
-
-/** Into rules with one verb and one resource (or path) each. */
-function splitRule(rule: PolicyRule): PolicyRule[] {
-  const parts: PolicyRule[] = [];
-  const { resourceNames = [] } = rule;
-  for (const verb of rule.verbs) {
-    for (const group of rule.apiGroups ?? []) {
-      for (const resource of rule.resources ?? []) {
-        const part = {
-          verbs: [verb],
-          apiGroups: [group],
-          resources: [resource],
-        };
-        if (resourceNames.length === 0) parts.push(part);
-        else
-          for (const name of resourceNames)
-            parts.push({ ...part, resourceNames: [name] });
+  const parts = wanted.reduce((sum, rule) => sum + countParts(rule), 0);
+  if (parts > maxParts) throw new TooManyRules(parts);
+  const ready = held.map(compileRule);
+  const missing: PolicyRule[] = [];
+  for (const rule of wanted) {
+    for (const verb of rule.verbs) {
+      const withVerb = ready.filter(({ verbs }) => has(verbs, verb));
+      for (const group of rule.apiGroups ?? []) {
+        const withGroup = withVerb.filter(({ groups }) => has(groups, group));
+        for (const resource of rule.resources ?? [])
+          for (const name of namesOf(rule))
+            if (!withGroup.some((own) => coversResource(own, resource, name)))
+              missing.push({
+                verbs: [verb],
+                apiGroups: [group],
+                resources: [resource],
+                ...(name === undefined ? {} : { resourceNames: [name] }),
+              });
       }
+      for (const url of rule.nonResourceURLs ?? [])
+        if (!withVerb.some((own) => coversPath(own, url)))
+          missing.push({ verbs: [verb], nonResourceURLs: [url] });
     }
-    for (const url of rule.nonResourceURLs ?? [])
-      parts.push({ verbs: [verb], nonResourceURLs: [url] });
   }
-  return parts;
+  return missing;
 }
 
-function covers(held: PolicyRule, part: PolicyRule): boolean {
-  const includes = (
-    list: readonly string[] | undefined,
-    value: string | undefined,
-  ): boolean =>
-    list !== undefined && (list.includes("*") || list.includes(value!));
-  if (!includes(held.verbs, part.verbs[0])) return false;
-  const url = part.nonResourceURLs?.[0];
-  if (url !== undefined) {
-    return (held.nonResourceURLs ?? []).some(
-      (own) =>
-        own === url ||
-        own === "*" ||
-        (own.endsWith("*") && url.startsWith(own.slice(0, -1))),
-    );
-  }
-  if (!includes(held.apiGroups, part.apiGroups?.[0])) return false;
-  const resource = part.resources![0]!;
+function namesOf({
+  resourceNames = [],
+}: PolicyRule): readonly (string | undefined)[] {
+  return resourceNames.length > 0 ? resourceNames : [undefined];
+}
+
+function countParts(rule: PolicyRule): number {
+  const { verbs, apiGroups = [], resources = [], nonResourceURLs = [] } = rule;
+  const perVerb =
+    apiGroups.length * resources.length * namesOf(rule).length +
+    nonResourceURLs.length;
+  return verbs.length * perVerb;
+}
+
+function coversResource(
+  held: CompiledRule,
+  resource: string,
+  name: string | undefined,
+): boolean {
   const slash = resource.indexOf("/");
-  const coversResource =
-    includes(held.resources, resource) ||
-    (slash > 0 && held.resources!.includes(`*${resource.slice(slash)}`));
-  if (!coversResource) return false;
-  const names = held.resourceNames ?? [];
   return (
-    names.length === 0 ||
-    (part.resourceNames?.[0] !== undefined &&
-      names.includes(part.resourceNames[0]))
+    (has(held.resources, resource) ||
+      (slash > 0 && held.anySubresource.has(resource.slice(slash + 1)))) &&
+    (!held.names || (name !== undefined && held.names.has(name)))
   );
+}
+
+function coversPath(held: CompiledRule, path: string): boolean {
+  return (
+    held.paths.has(path) ||
+    held.pathPrefixes.some((prefix) => path.startsWith(prefix))
+  );
+}
+
+/** Rules that differ in their verb alone become one, as the reference shows them. */
+export function compactRules(parts: readonly PolicyRule[]): PolicyRule[] {
+  const compact = new Map<string, PolicyRule>();
+  for (const part of parts) {
+    const { verbs, ...rest } = part;
+    const key = JSON.stringify(
+      part.nonResourceURLs ? part : { ...rest, verbs: [] },
+    );
+    const known = compact.get(key);
+    compact.set(key, {
+      ...part,
+      verbs: [...new Set([...(known?.verbs ?? []), ...verbs])],
+    });
+  }
+  return [...compact.values()];
 }
 
 /** Rules by one line each, in the form of the reference's messages. */
 export function describeRule(rule: PolicyRule): string {
   const list = (values: readonly string[]): string =>
-    `[${values.map((value) => JSON.stringify(value)).join(", ")}]`;
+    `[${values.map((value) => JSON.stringify(value)).join(" ")}]`;
   const parts = (
     [
       ["APIGroups", rule.apiGroups],

@@ -210,7 +210,9 @@ export function createSecurity(options: SecurityOptions): Security {
   };
 
   const modes = values.list("authorization-mode");
-  const rbac = modes.includes("RBAC") ? new RbacAuthorizer(state) : undefined;
+  // Roles are guarded against escalation in every mode: another server on the same store may decide by them.
+  const roles = new RbacAuthorizer(state);
+  const rbac = modes.includes("RBAC") ? roles : undefined;
   const node = modes.includes("Node") ? new NodeAuthorizer(state) : undefined;
   const byMode = modes.map((mode): Authorizer => {
     switch (mode) {
@@ -269,7 +271,7 @@ export function createSecurity(options: SecurityOptions): Security {
     authorizer,
     issuer: issuers[0]!,
     issuerKeys,
-    admission: rbac ? [createEscalationCheck(rbac, authorizer)] : [],
+    admission: [createEscalationCheck(roles, authorizer)],
     strategyFor(group, resource, base) {
       const review = reviews[`${group}/${resource}`];
       if (review) return { ...base, ...review };
@@ -281,7 +283,7 @@ export function createSecurity(options: SecurityOptions): Security {
       return base;
     },
     start() {
-      rbac?.start();
+      roles.start();
       node?.start();
     },
     async startPolicy(transport) {
@@ -296,7 +298,7 @@ export function createSecurity(options: SecurityOptions): Security {
     },
     async stop() {
       await aggregator?.stop();
-      rbac?.stop();
+      roles.stop();
       node?.stop();
     },
   };
