@@ -32,7 +32,7 @@ interface Kubeconfig {
   }[];
 }
 
-function targetFromKubeconfig(file: string): Target {
+export function targetFromKubeconfig(file: string): Target {
   const config = load(readFileSync(file, "utf8")) as Kubeconfig;
   const { cluster } = config.clusters[0]!;
   const { user } = config.users[0]!;

@@ -1,0 +1,46 @@
+// Preloaded into the measured server (NODE_OPTIONS=--require): reports the event loop's delay, the collector's pauses and
+// the memory since the last question, to whoever connects to the socket named by ORBIT_BENCH_PROBE.
+"use strict";
+const net = require("node:net");
+const {
+  monitorEventLoopDelay,
+  performance,
+  PerformanceObserver,
+} = require("node:perf_hooks");
+const { isMainThread } = require("node:worker_threads");
+
+const path = process.env.ORBIT_BENCH_PROBE;
+delete process.env.NODE_OPTIONS;
+if (path && isMainThread) {
+  const resolutionMs = 1;
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  delay.enable();
+  let pauses = [];
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries())
+      pauses.push([entry.detail.kind, entry.duration, entry.startTime]);
+    if (pauses.length > 10000) pauses = pauses.slice(-5000);
+  }).observe({ entryTypes: ["gc"] });
+  let since = performance.now();
+  const ms = (ns) => Math.max(0, ns / 1e6 - resolutionMs);
+  const server = net.createServer((socket) => {
+    const now = performance.now();
+    const recent = pauses.filter(([, , start]) => start >= since);
+    const memory = process.memoryUsage();
+    socket.on("error", () => undefined);
+    socket.end(
+      JSON.stringify({
+        loopMaxMs: ms(delay.max),
+        loopP99Ms: ms(delay.percentile(99)),
+        gcMaxMs: recent.reduce((most, [, each]) => Math.max(most, each), 0),
+        gcTotalMs: recent.reduce((sum, [, each]) => sum + each, 0),
+        memory,
+      }),
+    );
+    since = now;
+    pauses = [];
+    delay.reset();
+  });
+  server.listen(path);
+  server.unref();
+}
