@@ -1,0 +1,55 @@
+// A thread of its own for one snapshot of a file store: reading, hashing and writing a large state takes seconds that the
+// server's event loop must not lose. Built to dist/snapshot-worker.js; started by take-in-worker.ts with the work as
+// workerData, answers with one message, and ends.
+import * as path from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+import {
+  readStoreDirectory,
+  saveSnapshot,
+  type Snapshot,
+} from "../snapshot.ts";
+import { StoreError } from "../store.ts";
+import {
+  makeSnapshotDirectory,
+  pruneSnapshots,
+  removeAbandoned,
+  snapshotName,
+} from "./snapshot-directory.ts";
+import type { TakenSnapshot } from "./snapshot-scheduler.ts";
+import type { SnapshotAnswer, SnapshotWork } from "./take-in-worker.ts";
+
+/** A log read in the moment of a failed append's repair looks damaged; real damage is there the second time too. */
+function readTwice(directory: string): Snapshot {
+  try {
+    return readStoreDirectory(directory);
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "corrupt")
+      return readStoreDirectory(directory);
+    throw error;
+  }
+}
+
+async function takeSnapshot(work: SnapshotWork): Promise<TakenSnapshot> {
+  const { storeDirectory, directory, owner, keep, takenAtMs } = work;
+  await makeSnapshotDirectory(directory);
+  removeAbandoned(directory, owner, process.pid, takenAtMs);
+  const state = readTwice(storeDirectory);
+  const name = snapshotName(owner, takenAtMs, state.revision);
+  const { revision, keys, bytes } = await saveSnapshot(
+    state,
+    path.join(directory, name),
+  );
+  const taken = { name, revision, keys, bytes };
+  try {
+    const removed = await pruneSnapshots(directory, owner, keep, name);
+    return { ...taken, removed, pruneFailure: undefined };
+  } catch (error) {
+    return { ...taken, removed: [], pruneFailure: String(error) };
+  }
+}
+
+const answer = (given: SnapshotAnswer): void => parentPort!.postMessage(given);
+takeSnapshot(workerData as SnapshotWork).then(
+  (taken) => answer({ taken }),
+  (error: Error) => answer({ failure: error.message }),
+);
