@@ -13,6 +13,7 @@ import { loadClusterPki } from "./apiserver-lite/bootstrap/cluster-pki.ts";
 import { kubeconfigText } from "./apiserver-lite/bootstrap/kubeconfig.ts";
 import { superuser } from "./apiserver-lite/server.ts";
 import { startApiPart } from "./cli/parts/apiserver.ts";
+import { scheduledSnapshots } from "./cli/parts/snapshots.ts";
 import { parseOptions } from "./cli/options/parse.ts";
 import { serverOptions } from "./cli/options/server.ts";
 import type { Client } from "./client/client.ts";
@@ -75,6 +76,12 @@ export async function startCluster(
 ): Promise<Cluster> {
   const { clock = systemClock, logger = pino({ level: "silent" }) } = options;
   const values = parseOptions(serverOptions, options.args ?? []);
+  // Refuses these options by name: the state is in memory.
+  const kind = "memory";
+  await scheduledSnapshots({
+    ...{ values, kind, clock, logger },
+    dataDirectory: "",
+  });
   // The PKI wants a directory; nothing of it is needed after the start.
   const directory = mkdtempSync(path.join(os.tmpdir(), "orbit-cluster-"));
   const stops: (() => Promise<void>)[] = [];

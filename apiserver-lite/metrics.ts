@@ -20,6 +20,8 @@ export interface MetricsSources {
   readonly databaseBytes: () => number | undefined;
   readonly countObjects: boolean;
   readonly audit: AuditCounts | undefined;
+  /** Prometheus text of what else belongs to the process. */
+  readonly more: () => string;
 }
 
 export class Metrics implements Observer {
@@ -47,7 +49,8 @@ export class Metrics implements Observer {
         path: "/metrics",
         handle: async (exchange, asked) => {
           const { process } = await (this.#prom ??= load());
-          const body = this.#own() + (await process.metrics());
+          const body =
+            this.#own() + this.sources.more() + (await process.metrics());
           exchange.respond(
             200,
             {

@@ -127,6 +127,8 @@ export interface ApiServerOptions {
   readonly livezGraceMs?: number;
   /** apiserver_storage_objects among the metrics; default true. */
   readonly countStoredObjects?: boolean;
+  /** Prometheus text of what else belongs to the process, for /metrics. */
+  readonly moreMetrics?: () => string;
   /** What componentstatuses tell. */
   readonly componentChecks?: readonly ComponentCheck[];
   /** /debug/pprof; default true. */
@@ -291,6 +293,7 @@ class Server implements ApiServer {
       databaseBytes: () => store.databaseBytes,
       countObjects: options.countStoredObjects ?? true,
       audit: options.auditor?.counts,
+      more: options.moreMetrics ?? (() => ""),
     });
     const profiling = new Profiling();
     if (options.debugSocketPath)

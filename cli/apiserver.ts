@@ -12,6 +12,7 @@ import {
   givenServingPair,
 } from "./parts/agent-certificate.ts";
 import { startApiPart } from "./parts/apiserver.ts";
+import { scheduledSnapshots } from "./parts/snapshots.ts";
 import { chooseStore } from "./parts/store.ts";
 
 function servingPair(values: OptionValues): {
@@ -42,26 +43,31 @@ export async function runApiServer(
   const backend =
     values.optionalText("storage-backend") ??
     (values.list("etcd-servers").length > 0 ? "etcd3" : "memory");
-  const store = await chooseStore({
+  const chosen = {
     kind: backend === "etcd3" ? "etcd" : backend,
     dataDirectory: path.resolve(values.text("cert-dir")),
     clock: systemClock,
     logger,
     values,
-  });
+  };
+  const snapshots = await scheduledSnapshots(chosen);
+  const store = await chooseStore(chosen);
   const api = await startApiPart({
     values,
     store,
+    ...(snapshots ? { moreMetrics: () => snapshots.metrics() } : {}),
     serving: servingPair(values),
     pki: undefined,
     clock: systemClock,
     logger,
   });
+  snapshots?.start();
   const stopWatchdog = startWatchdog(logger);
   stopOnSignals(
     {
       async stop() {
         stopWatchdog();
+        await snapshots?.stop();
         await api.stop();
       },
     },

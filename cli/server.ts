@@ -48,6 +48,7 @@ import { ManifestObjects } from "./parts/manifest-objects.ts";
 import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
+import { scheduledSnapshots } from "./parts/snapshots.ts";
 import { chooseStore } from "./parts/store.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
@@ -240,9 +241,17 @@ export async function startServer(
       clock,
       logger,
     });
+    const snapshots = await scheduledSnapshots({
+      values,
+      kind: values.text("store"),
+      dataDirectory,
+      clock,
+      logger,
+    });
     const api = await startApiPart({
       values,
       store,
+      ...(snapshots ? { moreMetrics: () => snapshots.metrics() } : {}),
       serving: ownServing ?? pki.serving,
       whole: true,
       pki,
@@ -250,6 +259,10 @@ export async function startServer(
       logger,
     });
     stops.push(() => api.stop());
+    if (snapshots) {
+      snapshots.start();
+      stops.push(() => snapshots.stop());
+    }
     const { port } = api.server;
     try {
       writeAdminKubeconfig(pki, port);

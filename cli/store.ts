@@ -1,17 +1,20 @@
-// `orbit store snapshot save|restore|status FILE` and `orbit store migrate`: backups of the state, while a server uses the
-// store or not, and moving it between the file store and etcd.
+// `orbit store snapshot save|restore|status FILE`, `snapshot list|prune` for the scheduled ones, and `orbit store migrate`:
+// backups of the state, while a server uses the store or not, and moving it between the file store and etcd.
+import * as fs from "node:fs";
 import * as path from "node:path";
-import { systemClock } from "../api/clock.ts";
+import { formatTime, systemClock } from "../api/clock.ts";
 import type { Snapshot, SnapshotStatus } from "../storage/snapshot.ts";
 import { StoreError } from "../storage/store.ts";
 import { group, option } from "./options/build-table.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
+import { snapshotOptions } from "./options/shared.ts";
 import {
   DependencyError,
   UsageError,
   type OptionTable,
 } from "./options/table.ts";
+import { snapshotDirectory } from "./parts/snapshots.ts";
 
 const kinds = ["file", "etcd"];
 
@@ -35,6 +38,9 @@ const table: OptionTable = [
       "bool",
       "false",
       "Restore over a file store that holds something.",
+    ),
+    ...snapshotOptions("").options.filter(
+      ({ name }) => name !== "snapshot-schedule",
     ),
     option("etcd-servers", "strings", "", "URLs of etcd.", {
       aliases: ["store-servers"],
@@ -62,7 +68,7 @@ const table: OptionTable = [
 ];
 
 const usage =
-  "orbit store snapshot save|restore|status FILE | orbit store migrate --store KIND --to KIND";
+  "orbit store snapshot save|restore|status FILE | orbit store snapshot list|prune | orbit store migrate --store KIND --to KIND";
 
 export async function runStore(argv: readonly string[]): Promise<number> {
   if (wantsHelp(argv, table) || argv.length === 0) {
@@ -81,18 +87,23 @@ export async function runStore(argv: readonly string[]): Promise<number> {
     if (command === "migrate" && verb === undefined) return await move(values);
     if (command !== "snapshot" || more.length > 0)
       throw new UsageError(`unknown command; there are: ${usage}`);
+    if (verb === "list" || verb === "prune") {
+      if (file)
+        throw new UsageError(`snapshot ${verb} takes no file: ${usage}`);
+      return await (verb === "list" ? list(values) : prune(values));
+    }
     if (verb !== "save" && verb !== "restore" && verb !== "status")
       throw new UsageError(
-        `unknown command "snapshot ${verb ?? ""}"; there are: save, restore, status`,
+        `unknown command "snapshot ${verb ?? ""}"; there are: save, restore, status, list, prune`,
       );
     if (!file) throw new UsageError(`snapshot ${verb} needs a file: ${usage}`);
     const snapshots = await import("../storage/snapshot.ts");
     if (verb === "status") {
-      print(snapshots.loadSnapshot(file).status);
+      print(snapshots.loadSnapshot(snapshotFile(values, file)).status);
     } else if (verb === "save") {
       print(await snapshots.saveSnapshot(await read(values, "store"), file));
     } else {
-      const loaded = snapshots.loadSnapshot(file);
+      const loaded = snapshots.loadSnapshot(snapshotFile(values, file));
       await write(values, "store", loaded);
       print(loaded.status);
     }
@@ -117,6 +128,55 @@ async function move(values: OptionValues): Promise<number> {
   const snapshot = await read(values, "store");
   await write(values, "to", snapshot);
   process.stdout.write(`moved ${snapshot.entries.length} keys\n`);
+  return 0;
+}
+
+/** A file, or the name of a scheduled snapshot as `list` shows it. */
+function snapshotFile(values: OptionValues, given: string): string {
+  if (path.basename(given) !== given || fs.existsSync(given)) return given;
+  const scheduled = path.join(
+    snapshotDirectory(values, values.text("data-dir")),
+    given,
+  );
+  return fs.existsSync(scheduled) ? scheduled : given;
+}
+
+/** Every scheduled snapshot in the directory, other servers' too; the newest last. */
+async function list(values: OptionValues): Promise<number> {
+  const { listSnapshots } =
+    await import("../storage/snapshots/snapshot-directory.ts");
+  const rows = listSnapshots(
+    snapshotDirectory(values, values.text("data-dir")),
+  ).map(({ name, takenAtMs, revision, bytes }) => [
+    name,
+    formatTime(takenAtMs),
+    String(revision),
+    String(bytes),
+  ]);
+  const table = [["NAME", "TAKEN", "REVISION", "BYTES"], ...rows];
+  const widths = [0, 1, 2].map((column) =>
+    Math.max(...table.map((row) => row[column]!.length)),
+  );
+  for (const row of table)
+    process.stdout.write(
+      `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   ")}
+`,
+    );
+  return 0;
+}
+
+/** Removes this data directory's oldest scheduled snapshots and prints their names. */
+async function prune(values: OptionValues): Promise<number> {
+  const { pruneSnapshots, snapshotOwner } =
+    await import("../storage/snapshots/snapshot-directory.ts");
+  const removed = await pruneSnapshots(
+    snapshotDirectory(values, values.text("data-dir")),
+    snapshotOwner(storeDirectory(values)),
+    values.number("snapshot-retention"),
+  );
+  for (const name of removed)
+    process.stdout.write(`${name}
+`);
   return 0;
 }
 

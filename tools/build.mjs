@@ -1,5 +1,6 @@
-// Builds the program: cli/main.ts → dist/orbit.js (what bin/* start) and index.ts → dist/index.js (the library), as ES
-// modules for Node 20 with shared chunks, so that what is imported dynamically costs nothing until it is used.
+// Builds the program: cli/main.ts → dist/orbit.js (what bin/* start), index.ts → dist/index.js (the library) and the code of
+// worker threads, as ES modules for Node 20 with shared chunks, so that what is imported dynamically costs nothing until
+// it is used.
 //   node tools/build.mjs [--types] [--out DIR]     --types: also DIR/types/*.d.ts for users of the library; DIR: dist
 // Not minified: stack traces stay readable, and V8 starts no faster from minified code.
 import { spawnSync } from "node:child_process";
@@ -108,6 +109,7 @@ const fresh = `${dist}.${process.pid}.tmp`;
 const entryPoints = {
   orbit: path.join(root, "cli/main.ts"),
   index: path.join(root, "index.ts"),
+  "snapshot-worker": path.join(root, "storage/snapshots/snapshot-worker.ts"),
 };
 try {
   await build({

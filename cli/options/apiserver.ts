@@ -7,6 +7,7 @@ import {
   profilingOptions,
   requestHeaderOptions,
   sharingOptions,
+  snapshotOptions,
   tlsOptions,
 } from "./shared.ts";
 import type { OptionTable, OptionValue } from "./table.ts";
@@ -737,6 +738,7 @@ const table: OptionTable = [
       },
     ),
   ),
+  snapshotOptions(""),
   tlsOptions("/var/run/orbit"),
   auditOptions,
   sharingOptions,
@@ -763,6 +765,9 @@ export const usedApiServerOptions: readonly string[] = [
   "storage-initialization-timeout",
   "etcd-count-metric-poll-period",
   "etcd-db-metric-poll-interval",
+  "snapshot-schedule",
+  "snapshot-retention",
+  "snapshot-dir",
   "tls-cert-file",
   "tls-private-key-file",
   "cert-dir",

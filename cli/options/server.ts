@@ -3,6 +3,7 @@
 import { agentOptions } from "./agent.ts";
 import { apiServerOptions } from "./apiserver.ts";
 import { group, option } from "./build-table.ts";
+import { snapshotOptions } from "./shared.ts";
 import { allOptions, type OptionGroup, type OptionTable } from "./table.ts";
 
 export const serverParts = [
@@ -107,6 +108,7 @@ const own: OptionTable = [
         ],
       },
     ),
+    ...snapshotOptions("0 */12 * * *").options,
     option(
       "agent-arg",
       "repeated",

@@ -166,3 +166,29 @@ export const sharingOptions: OptionGroup = group(
     { min: 0 },
   ),
 );
+
+/** @param schedule the default of --snapshot-schedule */
+export function snapshotOptions(schedule: string): OptionGroup {
+  return group(
+    "Snapshots",
+    option(
+      "snapshot-schedule",
+      "string",
+      schedule,
+      "Cron expression (UTC) of snapshots of a file store; empty: none.",
+    ),
+    option(
+      "snapshot-retention",
+      "int",
+      "5",
+      "Scheduled snapshots that are kept; the oldest go.",
+      { min: 1 },
+    ),
+    option(
+      "snapshot-dir",
+      "string",
+      "",
+      "Directory of scheduled snapshots; default: snapshots below the data directory.",
+    ),
+  );
+}

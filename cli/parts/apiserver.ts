@@ -55,6 +55,8 @@ export interface ApiPartOptions {
   /** Overrides --bind-address and --secure-port. */
   bindAddress?: string;
   port?: number;
+  /** Prometheus text for /metrics beside the server's own. */
+  moreMetrics?: () => string;
   /** Scheduler and controllers run in this process. */
   whole?: boolean;
 }
@@ -203,6 +205,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
     corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
     ...(sts ? { strictTransportSecurity: sts } : {}),
+    ...(options.moreMetrics ? { moreMetrics: options.moreMetrics } : {}),
     componentChecks: componentChecks(store, options.whole ?? false),
     priorityAndFairness: values.flag("enable-priority-and-fairness"),
     livezGraceMs: values.number("livez-grace-period"),
