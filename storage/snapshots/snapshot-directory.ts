@@ -10,7 +10,8 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { syncDirectory } from "../file/log-file.ts";
+import { syncDirectory } from "../file/directories.ts";
+import { nodeFileSystem } from "../file/file-system.ts";
 
 export interface StoredSnapshot {
   /** In the directory. */
@@ -55,7 +56,7 @@ export async function makeSnapshotDirectory(directory: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
     throw error;
   }
-  await syncDirectory(directory);
+  await syncDirectory(nodeFileSystem, path.dirname(directory));
 }
 
 /** The owner's snapshots (default: every owner's), the oldest first; none when there is no such directory. */
@@ -102,7 +103,7 @@ export async function pruneSnapshots(
     .map(({ name }) => name);
   for (const name of surplus)
     fs.rmSync(path.join(directory, name), { force: true });
-  if (surplus.length > 0) await syncDirectory(path.join(directory, "x"));
+  if (surplus.length > 0) await syncDirectory(nodeFileSystem, directory);
   return surplus;
 }
 
