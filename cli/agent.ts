@@ -18,6 +18,7 @@ export async function readAgentOptions(
   argv: readonly string[],
 ): Promise<{ values: OptionValues; withoutEffect: readonly string[] }> {
   const values = parseOptions(agentOptions, argv);
+  values.refuseUnbuilt();
   const file = values.optionalText("config");
   if (!file) return { values, withoutEffect: values.withoutEffect() };
   const read = await parseKubeletConfiguration(

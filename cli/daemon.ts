@@ -20,7 +20,7 @@ export type OptionReader = (
 
 /**
  * @returns undefined when only help was asked for, which is printed then
- * @throws UsageError naming a bad option
+ * @throws UsageError naming a bad option, or one that restricts and has no effect yet
  */
 export async function beginDaemon(
   argv: readonly string[],
@@ -43,6 +43,7 @@ export async function beginDaemon(
   if (daemon.read) ({ values, withoutEffect } = await daemon.read(argv));
   else {
     values = parseOptions(table, argv);
+    values.refuseUnbuilt();
     withoutEffect = values.withoutEffect();
   }
   const logger = createLogger({

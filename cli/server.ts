@@ -61,12 +61,14 @@ function partArguments(
   table: OptionTable,
 ): OptionValues {
   try {
-    return parseOptions(
+    const read = parseOptions(
       table,
       values
         .list(name)
         .map((text) => (text.startsWith("--") ? text : `--${text}`)),
     );
+    read.refuseUnbuilt();
+    return read;
   } catch (error) {
     throw error instanceof UsageError
       ? new UsageError(`--${name}: ${error.message}`)
@@ -74,9 +76,22 @@ function partArguments(
   }
 }
 
+function warnOfPartArguments(
+  logger: Logger,
+  ...parts: readonly OptionValues[]
+): void {
+  const options = parts.flatMap((part) => part.withoutEffect());
+  if (options.length > 0)
+    logger.warn(
+      { options },
+      "these options of parts are accepted but have no effect yet",
+    );
+}
+
 /** The agent's options: those of its names given to the server, what --agent-arg adds, and what only the server knows. */
 function agentValues(
   values: OptionValues,
+  agentArguments: OptionValues,
   dataDirectory: string,
 ): OptionValues {
   const shared = new Set(["logging-format", "v"]);
@@ -87,7 +102,7 @@ function agentValues(
   );
   const given = values
     .forTable(agentOptions, notTheAgents)
-    .under(partArguments(values, "agent-arg", agentOptions));
+    .under(agentArguments);
   const own = new Map<string, string | readonly string[]>([
     ["pod-manifest-path", values.text("manifests")],
   ]);
@@ -172,8 +187,25 @@ export async function startServer(
     );
     const bindAddress = values.text("bind-address");
     const ownServing = givenServingPair(values);
+    const agentArguments = partArguments(values, "agent-arg", agentOptions);
+    const controllerArguments = partArguments(
+      values,
+      "controller-manager-arg",
+      controllerManagerOptions,
+    );
+    const schedulerArguments = partArguments(
+      values,
+      "scheduler-arg",
+      schedulerOptions,
+    );
+    warnOfPartArguments(
+      logger,
+      agentArguments,
+      controllerArguments,
+      schedulerArguments,
+    );
     const forAgent = await withKubeletConfiguration(
-      agentValues(values, dataDirectory),
+      agentValues(values, agentArguments, dataDirectory),
       values.optionalText("config"),
       logger,
     );
@@ -311,11 +343,7 @@ export async function startServer(
     };
     if (controllersModule) {
       const { createControllerManager } = await controllersModule;
-      const options = partArguments(
-        values,
-        "controller-manager-arg",
-        controllerManagerOptions,
-      );
+      const options = controllerArguments;
       const metrics = new PartMetrics();
       const manager = createControllerManager({
         metrics,
@@ -341,7 +369,7 @@ export async function startServer(
     }
     if (schedulerModule) {
       const { createScheduler } = await schedulerModule;
-      const options = partArguments(values, "scheduler-arg", schedulerOptions);
+      const options = schedulerArguments;
       const metrics = new PartMetrics();
       const scheduler = createScheduler({
         client: clientFor("system:kube-scheduler"),

@@ -1,6 +1,6 @@
 // Options of `orbit agent` (orbitlet). Those with a `file` path may stand in the KubeletConfiguration of --config; flags
 // win. Defaults are the specification's.
-import { group, markUnused, option } from "./build-table.ts";
+import { classify, group, inFile, option } from "./build-table.ts";
 import { apiClientOptions } from "./controller-manager.ts";
 import {
   gateOptions,
@@ -9,6 +9,7 @@ import {
   profilingOptions,
 } from "./shared.ts";
 import type { OptionTable } from "./table.ts";
+import { unbuiltAgentOptions } from "./unbuilt.ts";
 
 const percent = { min: 0, max: 100 };
 
@@ -49,6 +50,7 @@ const table: OptionTable = [
       "strings",
       "",
       "Taints key=value:effect the node registers with.",
+      { file: "registerWithTaints" },
     ),
     option("provider-id", "string", "", "Identity given by the provider.", {
       file: "providerID",
@@ -140,6 +142,7 @@ const table: OptionTable = [
       "repeated",
       "",
       "Header name:value of requests to --manifest-url; repeatable.",
+      { file: "staticPodURLHeader" },
     ),
     option(
       "file-check-frequency",
@@ -617,10 +620,15 @@ const table: OptionTable = [
       "Dead instances kept a container.",
     ),
   ),
-  profilingOptions,
-  loggingOptions,
-  metricsOptions,
-  gateOptions,
+  ...inFile([profilingOptions, loggingOptions, metricsOptions, gateOptions], {
+    "contention-profiling": "enableContentionProfiling",
+    "logging-format": "logging.format",
+    "log-flush-frequency": "logging.flushFrequency",
+    v: "logging.verbosity",
+    vmodule: "logging.vmodule",
+    "show-hidden-metrics-for-version": "showHiddenMetricsForVersion",
+    "feature-gates": "featureGates",
+  }),
 ];
 
 /** Those that have an effect; the composition's parts/agent-config.ts reads most of them. */
@@ -699,4 +707,8 @@ export const usedAgentOptions: readonly string[] = [
   "config",
 ];
 
-export const agentOptions: OptionTable = markUnused(table, usedAgentOptions);
+export const agentOptions: OptionTable = classify(
+  table,
+  usedAgentOptions,
+  unbuiltAgentOptions,
+);

@@ -1,5 +1,5 @@
 // Options of `orbit apiserver`; `orbit server` takes them too. Defaults are the specification's.
-import { group, markUnused, option } from "./build-table.ts";
+import { group, classify, option } from "./build-table.ts";
 import {
   gateOptions,
   loggingOptions,
@@ -11,6 +11,7 @@ import {
   tlsOptions,
 } from "./shared.ts";
 import type { OptionTable, OptionValue } from "./table.ts";
+import { unbuiltApiServerOptions } from "./unbuilt.ts";
 
 const authorizationModes = [
   "AlwaysAllow",
@@ -851,7 +852,8 @@ export const usedApiServerOptions: readonly string[] = [
   "authorization-mode",
 ];
 
-export const apiServerOptions: OptionTable = markUnused(
+export const apiServerOptions: OptionTable = classify(
   table,
   usedApiServerOptions,
+  unbuiltApiServerOptions,
 );

@@ -395,7 +395,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "orbit apiserver feature-gates":
     "partly: only the gates of what is built are looked at",
   "orbit apiserver enable-admission-plugins":
-    "partly: plugins that are not built are named in a warning",
+    "partly: plugins that are not built are refused by name",
   "orbit apiserver storage-media-type": "partly: the etcd store's values only",
 };
 
@@ -406,6 +406,7 @@ function stateOf(program: string, row: string): string {
   const options = allOptions(table);
   const names = row.split(" ");
   const dead: string[] = [];
+  const refused: string[] = [];
   const absent: string[] = [];
   for (const name of names) {
     const canonical = canonicalOptionName(name);
@@ -414,13 +415,20 @@ function stateOf(program: string, row: string): string {
         each.name === canonical || each.aliases?.includes(canonical) === true,
     );
     if (!spec) absent.push(name);
-    else if (spec.effect) dead.push(name);
+    else if (spec.unbuilt) {
+      dead.push(name);
+      if (spec.unbuilt.kind === "restricts") refused.push(name);
+    }
   }
   const exception = exceptions[`${program} ${names[0]}`];
   if (exception) return exception;
   if (dead.length + absent.length === 0) return "works";
   if (absent.length === names.length) return "not yet: not known";
-  if (dead.length === names.length) return "not yet: accepted";
+  if (refused.length === names.length) return "not yet: refused";
+  if (dead.length === names.length)
+    return refused.length === 0
+      ? "not yet: accepted"
+      : `not yet: ${refused.map(named).join(", ")} refused`;
   return `partly: ${[...dead, ...absent].map(named).join(", ")} not yet`;
 }
 

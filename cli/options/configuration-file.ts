@@ -1,7 +1,11 @@
 // The agent's --config file: a KubeletConfiguration (kubelet.config.k8s.io/v1beta1, or the specification's
 // kubelet.config.orbit.io). Each field that an option of the table names with `file` becomes that option's value; flags win.
-// A problem is a UsageError naming file and field; all problems at once.
+// A problem is a UsageError naming file, line and field; all problems at once. A field that restricts and has no effect
+// yet is such a problem, by the rules of its option or of kubelet-fields.ts.
+import { isDeepStrictEqual } from "node:util";
 import { readFileSync } from "node:fs";
+import { kubeletFields } from "./kubelet-fields.ts";
+import { asksForNothing, refusedText } from "./refusal.ts";
 import {
   allOptions,
   UsageError,
@@ -11,61 +15,89 @@ import {
 } from "./table.ts";
 import { parseOptionValue } from "./value.ts";
 
-/** Fields of KubeletConfiguration that no option stands for; accepted, without effect so far. */
-const fieldsWithoutOption = [
-  "staticPodURLHeader",
-  "shutdownGracePeriod",
-  "shutdownGracePeriodCriticalPods",
-  "shutdownGracePeriodByPodPriority",
-  "imageMaximumGCAge",
-  "maxParallelImagePulls",
-  "logging",
-  "featureGates",
-  "memorySwap",
-  "reservedMemory",
-  "kernelMemcgNotification",
-  "showHiddenMetricsForVersion",
-  "singleProcessOOMKill",
-  "enableProfilingHandler",
-  "enableDebugFlagsHandler",
-  "enableSystemLogHandler",
-  "enableSystemLogQuery",
-  "protectKernelDefaults",
-  "registerWithTaints",
-  "tracing",
-  "nodeStatusReportFrequency",
-  "nodeLeaseDurationSeconds",
-  "kubeletCgroups",
-  "configMapAndSecretChangeDetectionStrategy",
-  "crashLoopBackOff",
-  "containerLogMaxWorkers",
-  "containerLogMonitorInterval",
-  "volumePluginDir",
-  "iptablesMasqueradeBit",
-  "iptablesDropBit",
-  "runOnce",
-  "memoryThrottlingFactor",
-  "mergeDefaultEvictionSettings",
-];
-
 export interface ConfigurationFile {
   readonly values: ReadonlyMap<string, OptionValue>;
   /** Known fields without effect that were set. */
   readonly withoutEffect: readonly string[];
 }
 
-function optionText(spec: OptionSpec, value: unknown): string {
-  if (Array.isArray(value)) return value.map(String).join(",");
-  if (value !== null && typeof value === "object") {
-    return Object.entries(value)
-      .map(([key, each]) =>
-        spec.name.startsWith("eviction-") && !spec.name.includes("grace")
-          ? `${key}<${String(each)}`
-          : `${key}=${String(each)}`,
-      )
-      .join(",");
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** The JSON types of a field by its option's. */
+function typeProblem(spec: OptionSpec, value: unknown): string | undefined {
+  switch (spec.type) {
+    case "bool":
+      return typeof value === "boolean" ? undefined : "must be true or false";
+    case "int":
+    case "float":
+      return typeof value === "number" ? undefined : "must be a number";
+    case "strings":
+    case "repeated":
+      return Array.isArray(value) ? undefined : "must be a list";
+    case "map":
+      return isMap(value) ? undefined : "must be a map";
+    default:
+      return typeof value === "string" ? undefined : "must be a string";
   }
-  return String(value);
+}
+
+/** Fields whose form is not that of the flag, made into the flag's. */
+const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
+  registerWithTaints: (value) =>
+    Array.isArray(value)
+      ? value.map((taint: { key: string; value?: string; effect: string }) =>
+          isMap(taint)
+            ? `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`
+            : taint,
+        )
+      : value,
+  staticPodURLHeader: (value) =>
+    isMap(value)
+      ? Object.entries(value).flatMap(([name, values]) =>
+          [values].flat().map((each) => `${name}:${String(each)}`),
+        )
+      : value,
+  "logging.flushFrequency": (value) =>
+    typeof value === "number" ? `${value}ns` : value,
+  evictionHard: thresholds,
+  evictionSoft: thresholds,
+  featureGates: (value) =>
+    isMap(value)
+      ? Object.fromEntries(
+          Object.entries(value).map(([gate, on]) => [gate, String(on)]),
+        )
+      : value,
+};
+
+/** `memory.available: 50Mi` keeps the operator that flags write. */
+function thresholds(value: unknown): unknown {
+  return isMap(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([signal, each]) => [
+          signal,
+          `<${String(each)}`,
+        ]),
+      )
+    : value;
+}
+
+function optionValue(
+  spec: OptionSpec,
+  path: string,
+  given: unknown,
+): OptionValue {
+  const value = conversions[path]?.(given) ?? given;
+  const problem = typeProblem(spec, value);
+  if (problem) throw new UsageError(problem);
+  const checked = (text: string): OptionValue => parseOptionValue(spec, text);
+  if (spec.type === "map")
+    return Object.fromEntries(
+      Object.entries(value as object).map(([key, each]) => [key, String(each)]),
+    );
+  if (Array.isArray(value))
+    return value.flatMap((each) => checked(String(each)) as readonly string[]);
+  return checked(String(value));
 }
 
 function flatten(
@@ -74,17 +106,46 @@ function flatten(
   path: string,
   out: Map<string, unknown>,
 ): void {
-  if (
-    known.has(path) ||
-    value === null ||
-    typeof value !== "object" ||
-    Array.isArray(value)
-  ) {
+  if (known.has(path) || !isMap(value)) {
     out.set(path, value);
     return;
   }
   for (const [key, each] of Object.entries(value))
     flatten(each, known, path === "" ? key : `${path}.${key}`, out);
+}
+
+interface Document {
+  value: unknown;
+  lineOf(path: string): number;
+}
+
+async function parseDocument(text: string, file: string): Promise<Document> {
+  const { parseYaml, YamlSyntaxError } =
+    await import("../../api/codec/yaml-text.ts");
+  try {
+    const [document, second] = parseYaml(text, { withLines: true });
+    const duplicate = document?.duplicates[0];
+    if (duplicate)
+      throw new YamlSyntaxError(
+        `${duplicate.path}: key is given twice`,
+        duplicate.line,
+      );
+    if (second)
+      throw new YamlSyntaxError("one document is expected", second.line);
+    return {
+      value: document?.value,
+      lineOf: (path) => {
+        for (let at = path; at !== ""; at = at.replace(/\.?[^.]*$/, "")) {
+          const line = document?.lines.get(at);
+          if (line !== undefined) return line;
+        }
+        return document?.line ?? 1;
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof YamlSyntaxError)) throw error;
+    throw new UsageError(`${file}:${error.line}: ${error.reason}`);
+  }
 }
 
 /** Reads a KubeletConfiguration from text (YAML or JSON). */
@@ -93,37 +154,20 @@ export async function parseKubeletConfiguration(
   file: string,
   table: OptionTable,
 ): Promise<ConfigurationFile> {
-  const { load } = await import("js-yaml");
-  let document: unknown;
-  try {
-    document = load(text);
-  } catch (error) {
-    const { mark, reason, message } = error as {
-      mark?: { line: number };
-      reason?: string;
-      message: string;
-    };
-    throw new UsageError(
-      `${file}${mark ? `:${mark.line + 1}` : ""}: ${reason ?? message}`,
-    );
-  }
-  if (
-    document === null ||
-    typeof document !== "object" ||
-    Array.isArray(document)
-  )
+  const { value: document, lineOf } = await parseDocument(text, file);
+  if (!isMap(document))
     throw new UsageError(`${file}: not a KubeletConfiguration`);
-  const { apiVersion, kind, ...fields } = document as Record<string, unknown>;
+  const { apiVersion, kind, ...fields } = document;
   if (kind !== "KubeletConfiguration")
     throw new UsageError(
-      `${file}: kind: must be KubeletConfiguration, not ${JSON.stringify(kind)}`,
+      `${file}:${lineOf("kind")}: kind: must be KubeletConfiguration, not ${JSON.stringify(kind)}`,
     );
   if (
     apiVersion !== "kubelet.config.k8s.io/v1beta1" &&
     apiVersion !== "kubelet.config.orbit.io/v1beta1"
   ) {
     throw new UsageError(
-      `${file}: apiVersion: must be kubelet.config.k8s.io/v1beta1, not ${JSON.stringify(apiVersion)}`,
+      `${file}:${lineOf("apiVersion")}: apiVersion: must be kubelet.config.k8s.io/v1beta1, not ${JSON.stringify(apiVersion)}`,
     );
   }
   const byField = new Map(
@@ -131,30 +175,47 @@ export async function parseKubeletConfiguration(
       spec.file ? [[spec.file, spec] as const] : [],
     ),
   );
-  const unused = new Set(fieldsWithoutOption);
   const flat = new Map<string, unknown>();
-  flatten(fields, new Set([...byField.keys(), ...unused]), "", flat);
+  flatten(
+    fields,
+    new Set([...byField.keys(), ...Object.keys(kubeletFields)]),
+    "",
+    flat,
+  );
   const values = new Map<string, OptionValue>();
   const withoutEffect: string[] = [];
   const problems: string[] = [];
+  const problem = (path: string, what: string): void => {
+    problems.push(`${file}:${lineOf(path)}: ${what}`);
+  };
   for (const [path, value] of flat) {
     const spec = byField.get(path);
+    const field = kubeletFields[path];
+    if (!spec && !field) {
+      problem(path, `${path}: unknown field`);
+      continue;
+    }
     if (value === null) continue;
     if (!spec) {
-      if (unused.has(path)) withoutEffect.push(path);
-      else problems.push(`${path}: unknown field`);
+      const accepted =
+        (Array.isArray(value) && value.length === 0) ||
+        field!.accepted?.some((each) => isDeepStrictEqual(each, value));
+      if (field!.kind === "harmless") withoutEffect.push(path);
+      else if (!accepted) problem(path, refusedText(path));
       continue;
     }
     try {
-      values.set(spec.name, parseOptionValue(spec, optionText(spec, value)));
+      const given = optionValue(spec, path, value);
+      if (!asksForNothing(spec, given)) problem(path, refusedText(path));
+      values.set(spec.name, given);
     } catch (error) {
-      problems.push(
+      problem(
+        path,
         `${path}: ${(error as Error).message.replace(/^invalid argument (".*") for "--.*?": /s, "invalid value $1: ")}`,
       );
     }
   }
-  if (problems.length > 0)
-    throw new UsageError(`${file}: ${problems.join("; ")}`);
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
   return { values, withoutEffect };
 }
 

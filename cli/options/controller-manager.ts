@@ -1,5 +1,5 @@
 // Options of `orbit controller-manager`. Defaults are the specification's.
-import { group, markUnused, option } from "./build-table.ts";
+import { group, classify, option } from "./build-table.ts";
 import {
   gateOptions,
   loggingOptions,
@@ -10,6 +10,7 @@ import {
   tlsOptions,
 } from "./shared.ts";
 import type { OptionGroup, OptionTable } from "./table.ts";
+import { unbuiltControllerManagerOptions } from "./unbuilt.ts";
 
 export function apiClientOptions(qps: string, burst: string): OptionGroup {
   return group(
@@ -666,7 +667,8 @@ export const usedControllerManagerOptions: readonly string[] = [
   "leader-elect-resource-namespace",
 ];
 
-export const controllerManagerOptions: OptionTable = markUnused(
+export const controllerManagerOptions: OptionTable = classify(
   table,
   usedControllerManagerOptions,
+  unbuiltControllerManagerOptions,
 );

@@ -2,7 +2,7 @@
 import { group, option } from "./build-table.ts";
 import type { OptionGroup, OptionSpec, OptionTable } from "./table.ts";
 
-const none = { effect: "none yet" as const };
+const none = { unbuilt: { kind: "harmless" as const } };
 
 export const connectionOptions: OptionGroup = group(
   "Connection",

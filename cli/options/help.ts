@@ -2,6 +2,7 @@
 import {
   allOptions,
   specificationOptionName,
+  unbuiltNote,
   type OptionSpec,
   type OptionTable,
 } from "./table.ts";
@@ -15,7 +16,7 @@ export function optionLine(spec: OptionSpec): string {
       : []),
     ...(spec.values ? [`one of ${spec.values.join(", ")}`] : []),
     ...(other ? [`also --${other}`] : []),
-    ...(spec.effect ? ["no effect yet"] : []),
+    ...(spec.unbuilt ? [unbuiltNote(spec.unbuilt)] : []),
   ];
   return `  ${names.padEnd(52)} ${spec.doc}${notes.length > 0 ? ` (${notes.join("; ")})` : ""}`;
 }

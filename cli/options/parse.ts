@@ -9,6 +9,7 @@ import {
   type OptionTable,
   type OptionValue,
 } from "./table.ts";
+import { asksForNothing, refusedText } from "./refusal.ts";
 import { mergeOptionValue, parseOptionValue } from "./value.ts";
 
 /** What was read. Values are those given, else the configuration file's, else the defaults. */
@@ -110,13 +111,34 @@ export class OptionValues {
     );
   }
 
-  /** Options that were set and do nothing so far. */
+  /** Harmless options that were set and do nothing so far. */
   withoutEffect(): readonly string[] {
-    return allOptions(this.table)
-      .filter(
-        (option) => option.effect === "none yet" && this.isSet(option.name),
-      )
-      .map((option) => option.name);
+    return this.#unbuilt("harmless").map(({ name }) => name);
+  }
+
+  /** @throws UsageError that names every option that was set, restricts, and does nothing so far */
+  refuseUnbuilt(): void {
+    const refused = this.#unbuilt("restricts").filter(
+      (spec) => !asksForNothing(spec, this.value(spec.name)!),
+    );
+    if (refused.length > 0)
+      throw new UsageError(
+        refused
+          .map((spec) =>
+            refusedText(
+              this.given.has(spec.name) || !spec.file
+                ? `--${spec.name}`
+                : spec.file,
+            ),
+          )
+          .join("; "),
+      );
+  }
+
+  #unbuilt(kind: "harmless" | "restricts"): readonly OptionSpec[] {
+    return allOptions(this.table).filter(
+      ({ name, unbuilt }) => unbuilt?.kind === kind && this.isSet(name),
+    );
   }
 }
 

@@ -7,6 +7,7 @@ import { schedulerOptions } from "./scheduler.ts";
 import { serverOptions } from "./server.ts";
 import {
   specificationOptionName,
+  unbuiltNote,
   type OptionSpec,
   type OptionTable,
 } from "./table.ts";
@@ -68,7 +69,7 @@ function row(spec: OptionSpec): string {
   const meaning = `${spec.doc}${limits.length > 0 ? ` (${limits.join("; ")})` : ""}`;
   const notes = [
     ...(spec.file ? [`\`${spec.file}\``] : []),
-    ...(spec.effect ? ["no effect yet"] : []),
+    ...(spec.unbuilt ? [unbuiltNote(spec.unbuilt)] : []),
   ];
   return `| ${names.map((name) => `\`${name}\``).join(" ")} | ${spec.type} | ${cell(spec.default ?? "")} | ${cell(meaning)} | ${notes.join(", ")} |`;
 }

@@ -1,5 +1,5 @@
 // Options of `orbit scheduler`.
-import { group, markUnused, option } from "./build-table.ts";
+import { group, classify, option } from "./build-table.ts";
 import {
   apiClientOptions,
   delegatedAccessOptions,
@@ -13,6 +13,7 @@ import {
   tlsOptions,
 } from "./shared.ts";
 import type { OptionTable } from "./table.ts";
+import { unbuiltSchedulerOptions } from "./unbuilt.ts";
 
 const table: OptionTable = [
   group(
@@ -51,7 +52,8 @@ export const usedSchedulerOptions: readonly string[] = [
   "master",
 ];
 
-export const schedulerOptions: OptionTable = markUnused(
+export const schedulerOptions: OptionTable = classify(
   table,
   usedSchedulerOptions,
+  unbuiltSchedulerOptions,
 );

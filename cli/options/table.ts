@@ -44,13 +44,22 @@ export interface OptionSpec {
   readonly aliases?: readonly string[];
   /** A problem of the value in words, or undefined. */
   readonly check?: (value: OptionValue) => string | undefined;
-  /** Accepted, but it changes nothing so far: warned about when set, listed in docs/COMPATIBILITY.md. */
-  readonly effect?: "none yet";
+  /** It changes nothing so far, as docs/COMPATIBILITY.md lists; what follows when it is set. Absent: it works. */
+  readonly unbuilt?: Unbuilt;
   /** Path in the program's configuration file (KubeletConfiguration), e.g. `authentication.anonymous.enabled`. */
   readonly file?: string;
   /** Not in --help; still in docs/options.md. */
   readonly hidden?: boolean;
 }
+
+/**
+ * An option without effect whose effect would be to limit, protect, authenticate, authorize, encrypt or audit `restricts`:
+ * set to anything but `accepted` (the text of the value that asks for what the program does anyway; absent: none but an
+ * empty one) it refuses the start. A `harmless` one is warned about.
+ */
+export type Unbuilt =
+  | { readonly kind: "harmless" }
+  | { readonly kind: "restricts"; readonly accepted?: string };
 
 export interface OptionGroup {
   readonly title: string;
@@ -91,4 +100,12 @@ export function specificationOptionName(name: string): string | undefined {
     .replace(/^kubeconfig$/, "orbitconfig")
     .replace(/^kube-/, "orbit-");
   return other === name ? undefined : other;
+}
+
+/** For help and docs/options.md. */
+export function unbuiltNote(unbuilt: Unbuilt): string {
+  if (unbuilt.kind === "harmless") return "no effect yet";
+  return unbuilt.accepted === undefined
+    ? "no effect yet: refused"
+    : `no effect yet: refused (but ${unbuilt.accepted})`;
 }

@@ -7,9 +7,10 @@ import {
   orderedAdmissionPlugins,
 } from "../../apiserver-lite/admission/plugins.ts";
 import type { OptionValues } from "../options/parse.ts";
+import { refusedText } from "../options/refusal.ts";
 import { UsageError } from "../options/table.ts";
 
-/** Plugins of the reference that are not there yet; accepted in the two options. */
+/** Plugins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
 const missing = [
   "ClusterTrustBundleAttest",
   "MutatingAdmissionPolicy",
@@ -18,18 +19,12 @@ const missing = [
   "ValidatingAdmissionWebhook",
 ];
 
-export interface AdmissionChoice {
-  readonly plugins: readonly AdmissionPlugin[];
-  /** Asked for by name, but not there yet. */
-  readonly missing: readonly string[];
-}
-
 /** @param secure whether plugins a secure cluster needs (NodeRestriction) are on by default */
 export function chooseAdmission(
   values: OptionValues,
   authorizer: Authorizer,
   secure: boolean,
-): AdmissionChoice {
+): readonly AdmissionPlugin[] {
   const all = orderedAdmissionPlugins(authorizer);
   const known = new Set([...all.map(({ name }) => name), ...missing]);
   const enabled = new Set(values.list("enable-admission-plugins"));
@@ -49,12 +44,12 @@ export function chooseAdmission(
       throw new UsageError(
         `admission plugin ${name} is both enabled and disabled`,
       );
-  return {
-    plugins: all.filter(
-      ({ name }) =>
-        !disabled.has(name) &&
-        (enabled.has(name) || secure || !OFF_BY_DEFAULT.has(name)),
-    ),
-    missing: missing.filter((name) => enabled.has(name)),
-  };
+  for (const name of missing)
+    if (enabled.has(name))
+      throw new UsageError(refusedText(`--enable-admission-plugins: ${name}`));
+  return all.filter(
+    ({ name }) =>
+      !disabled.has(name) &&
+      (enabled.has(name) || secure || !OFF_BY_DEFAULT.has(name)),
+  );
 }

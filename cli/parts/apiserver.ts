@@ -233,11 +233,6 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         made.authorizer,
         pki !== undefined,
       );
-      if (admission.missing.length > 0)
-        logger.warn(
-          { plugins: admission.missing },
-          "these admission plugins are not there yet",
-        );
       proxy =
         pki &&
         new ProxyHandler({
@@ -249,7 +244,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       return {
         authenticators: [made.authenticator],
         authorizer: made.authorizer,
-        admission: [...admission.plugins, ...made.admission],
+        admission: [...admission, ...made.admission],
         ...(proxy ? { connect: proxy } : {}),
         paths: issuerDiscoveryPaths({
           issuer: made.issuer,

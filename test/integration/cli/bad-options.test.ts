@@ -26,6 +26,10 @@ beforeEach(() => {
     path.join(directory, "kubelet.yaml"),
     "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: abc\n",
   );
+  fs.writeFileSync(
+    path.join(directory, "restricting.yaml"),
+    "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nprotectKernelDefaults: true\n",
+  );
 });
 
 async function run(args: readonly string[]): Promise<[number, string]> {
@@ -60,7 +64,32 @@ test.each<[string[], number, RegExp]>([
   ],
   [["--client-ca-file=DIR/junk.pem"], 1, /--client-ca-file: .*junk\.pem: /],
   [["--config=/absent"], 1, /--config: ENOENT/],
-  [["--config=DIR/kubelet.yaml"], 1, /kubelet\.yaml: maxPods: /],
+  [
+    ["--encryption-provider-config=DIR/junk.pem"],
+    1,
+    /--encryption-provider-config: not implemented yet/,
+  ],
+  [
+    ["--agent-arg=cpu-manager-policy=static"],
+    1,
+    /--agent-arg: --cpu-manager-policy: not implemented yet/,
+  ],
+  [
+    ["--controller-manager-arg=use-service-account-credentials"],
+    1,
+    /--controller-manager-arg: --use-service-account-credentials: not implemented yet/,
+  ],
+  [
+    ["--scheduler-arg=config=DIR/junk.pem"],
+    1,
+    /--scheduler-arg: --config: not implemented yet/,
+  ],
+  [
+    ["--config=DIR/restricting.yaml"],
+    1,
+    /restricting\.yaml:3: protectKernelDefaults: not implemented yet/,
+  ],
+  [["--config=DIR/kubelet.yaml"], 1, /kubelet\.yaml:3: maxPods: /],
   [
     [
       "--store=etcd",
@@ -86,3 +115,47 @@ test("a port that is taken ends with 2 and names it", async () => {
   expect(stderr).toContain(`address already in use 0.0.0.0:${takenPort}`);
   expect(exit).toBe(2);
 }, 20_000);
+
+test.each([
+  [
+    "apiserver",
+    "--authorization-config=DIR/junk.pem",
+    "--authorization-config",
+  ],
+  [
+    "apiserver",
+    "--authentication-config=DIR/junk.pem",
+    "--authentication-config",
+  ],
+  [
+    "apiserver --storage-backend=memory --cert-dir=DIR",
+    "--enable-admission-plugins=ValidatingAdmissionWebhook",
+    "ValidatingAdmissionWebhook",
+  ],
+  [
+    "controller-manager",
+    "--leader-migration-config=DIR/junk.pem",
+    "--leader-migration-config",
+  ],
+  ["scheduler", "--config=DIR/junk.pem", "--config"],
+  ["agent", "--config=DIR/restricting.yaml", "protectKernelDefaults"],
+  ["agent", "--rotate-server-certificates", "--rotate-server-certificates"],
+])(
+  "orbit %s does not start with %s",
+  async (program, option, name) => {
+    const { code, stderr } = await runCommand(
+      process.execPath,
+      [
+        orbitProgram,
+        ...`${program} ${option}`.replaceAll("DIR", directory).split(" "),
+      ],
+      { timeoutMs: 15_000 },
+    );
+    expect(stderr).toContain(
+      `${name}: not implemented yet, and what restricts is never ignored`,
+    );
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(code).toBe(1);
+  },
+  20_000,
+);

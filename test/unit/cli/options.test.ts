@@ -160,7 +160,7 @@ describe("KubeletConfiguration", () => {
 
   test("gives options their values; flags win", async () => {
     const file = await read(
-      "maxPods: 7\nport: 11250\nstaticPodPath: /m\nauthentication:\n  anonymous: {enabled: false}\nevictionHard:\n  memory.available: 50Mi\nfeatureGates: {A: true}\n",
+      "maxPods: 7\nport: 11250\nstaticPodPath: /m\nauthentication:\n  anonymous: {enabled: false}\nevictionHard:\n  memory.available: 50Mi\nfeatureGates: {A: true}\nenableSystemLogQuery: true\nregisterWithTaints:\n- {key: a, value: b, effect: NoSchedule}\n- {key: c, effect: NoExecute}\nstaticPodURLHeader: {X-A: [one, 'two,three']}\nlogging: {format: json, verbosity: 4}\n",
     );
     const values = parseOptions(agentOptions, ["--port=12250"]).withFile(
       file.values,
@@ -172,15 +172,32 @@ describe("KubeletConfiguration", () => {
     expect(values.map("eviction-hard")).toEqual({
       "memory.available": "<50Mi",
     });
-    expect(file.withoutEffect).toEqual(["featureGates"]);
+    expect(values.list("register-with-taints")).toEqual([
+      "a=b:NoSchedule",
+      "c:NoExecute",
+    ]);
+    expect(values.list("manifest-url-header")).toEqual([
+      "X-A:one",
+      "X-A:two,three",
+    ]);
+    expect(values.text("logging-format")).toBe("json");
+    expect(values.number("v")).toBe(4);
+    expect(file.withoutEffect).toEqual(["enableSystemLogQuery"]);
+    expect(values.withoutEffect()).toEqual(["feature-gates"]);
   });
 
   test.each([
     [
       "maxPods: many\nprt: 1\n",
-      'k.yaml: maxPods: invalid value "many": must be a whole number; prt: unknown field',
+      "k.yaml:3: maxPods: must be a number\nk.yaml:4: prt: unknown field",
     ],
+    [
+      "maxPods: 1.5\nlogging:\n  format: text\n  fromat: json\n",
+      'k.yaml:3: maxPods: invalid value "1.5": must be a whole number\nk.yaml:6: logging.fromat: unknown field',
+    ],
+    ["maxPods: 1\nmaxPods: 2\n", "k.yaml:4: maxPods: key is given twice"],
     ["a: [\n", "k.yaml:4: "],
+    ["maxPods: 1\n---\nmaxPods: 2\n", "k.yaml:5: one document is expected"],
   ])("names file, line and field: %#", async (body, message) => {
     await expect(read(body)).rejects.toThrow(message);
   });

@@ -1,0 +1,47 @@
+// Fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1 of 1.32) that no option stands for and that have no effect
+// yet. As with options, one that limits, protects, authenticates, encrypts or audits is refused unless it asks for what
+// the agent does anyway; the others are warned about.
+
+export interface KubeletField {
+  readonly kind: "restricts" | "harmless";
+  /** Values that ask for what the agent does anyway; null and an empty list always do. */
+  readonly accepted?: readonly unknown[];
+}
+
+const harmless: KubeletField = { kind: "harmless" };
+const restricts = (...accepted: readonly unknown[]): KubeletField => ({
+  kind: "restricts",
+  accepted,
+});
+
+/** By path; a list or map below a path belongs to it. */
+export const kubeletFields: Readonly<Record<string, KubeletField>> = {
+  configMapAndSecretChangeDetectionStrategy: harmless,
+  containerLogMaxWorkers: harmless,
+  containerLogMonitorInterval: harmless,
+  "crashLoopBackOff.maxContainerRestartPeriod": harmless,
+  enableDebugFlagsHandler: harmless,
+  enableProfilingHandler: harmless,
+  enableSystemLogHandler: harmless,
+  enableSystemLogQuery: harmless,
+  imageMaximumGCAge: restricts("0s"),
+  iptablesDropBit: harmless,
+  iptablesMasqueradeBit: harmless,
+  kernelMemcgNotification: harmless,
+  "logging.options": harmless,
+  maxParallelImagePulls: restricts(),
+  memoryThrottlingFactor: restricts(0.9),
+  "memorySwap.swapBehavior": restricts(""),
+  mergeDefaultEvictionSettings: restricts(false),
+  nodeStatusReportFrequency: harmless,
+  podLogsDir: harmless,
+  protectKernelDefaults: restricts(false),
+  reservedMemory: restricts(),
+  runOnce: restricts(false),
+  shutdownGracePeriod: restricts("0s"),
+  shutdownGracePeriodByPodPriority: restricts(),
+  shutdownGracePeriodCriticalPods: restricts("0s"),
+  singleProcessOOMKill: restricts(),
+  "tracing.endpoint": harmless,
+  "tracing.samplingRatePerMillion": harmless,
+};

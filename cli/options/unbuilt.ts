@@ -1,0 +1,262 @@
+// Options of the tables that have no effect yet, and what follows when one is given. An option whose effect is to limit,
+// protect, authenticate, authorize, encrypt or audit (`restricts`) refuses the start; one whose absence is harmless is
+// warned about. A row leaves this file only when it has its effect and a test shows it.
+// Worked example: `"fail-swap-on": "false"` says that the program behaves as with --fail-swap-on=false, so that value is
+// accepted and every other one refuses the start.
+
+export interface UnbuiltOptions {
+  /** Name → the value that asks for what the program does anyway; "": only leaving it out does. */
+  readonly restricts: Readonly<Record<string, string>>;
+  readonly harmless: readonly string[];
+}
+
+/** The serving options' part that every program has. */
+const sharing = ["permit-address-sharing", "permit-port-sharing"];
+const metrics: UnbuiltOptions = {
+  restricts: {
+    "allow-metric-labels": "",
+    "allow-metric-labels-manifest": "",
+    "disabled-metrics": "",
+  },
+  harmless: ["show-hidden-metrics-for-version"],
+};
+const tls = {
+  "tls-min-version": "VersionTLS12",
+  "tls-cipher-suites": "",
+  "tls-sni-cert-key": "",
+};
+/** Which APIs and gates there are is limited by it. */
+const emulation = { "emulated-version": "1.32" };
+
+export const unbuiltApiServerOptions: UnbuiltOptions = {
+  restricts: {
+    ...tls,
+    ...metrics.restricts,
+    ...emulation,
+    "allow-privileged": "true",
+    "runtime-config": "",
+    "peer-ca-file": "",
+    "egress-selector-config-file": "",
+    "authentication-config": "",
+    "authentication-token-webhook-config-file": "",
+    "authentication-token-webhook-cache-ttl": "2m0s",
+    "authentication-token-webhook-version": "v1beta1",
+    "oidc-issuer-url": "",
+    "oidc-client-id": "",
+    "oidc-ca-file": "",
+    "oidc-username-claim": "sub",
+    "oidc-username-prefix": "",
+    "oidc-groups-claim": "",
+    "oidc-groups-prefix": "",
+    "oidc-required-claim": "",
+    "oidc-signing-algs": "RS256",
+    "service-account-signing-endpoint": "",
+    "service-account-lookup": "true",
+    "authorization-config": "",
+    "authorization-policy-file": "",
+    "authorization-webhook-config-file": "",
+    "authorization-webhook-version": "v1beta1",
+    "authorization-webhook-cache-authorized-ttl": "5m0s",
+    "authorization-webhook-cache-unauthorized-ttl": "30s",
+    "admission-control-config-file": "",
+    "default-not-ready-toleration-seconds": "300",
+    "default-unreachable-toleration-seconds": "300",
+    // What belongs into a store of its own must not land in the common one.
+    "etcd-servers-overrides": "",
+    "encryption-provider-config": "",
+    "encryption-provider-config-automatic-reload": "false",
+    "kubelet-client-certificate": "",
+    "kubelet-client-key": "",
+    "kubelet-certificate-authority": "",
+    "kubelet-timeout": "",
+    "disable-http2-serving": "false",
+  },
+  harmless: [
+    ...metrics.harmless,
+    ...sharing,
+    // The limits in flight hold without it.
+    "enable-priority-and-fairness",
+    // No aggregated server, peer or webhook is called yet, with or without these.
+    "aggregator-reject-forwarding-redirect",
+    "enable-aggregator-routing",
+    "peer-advertise-ip",
+    "peer-advertise-port",
+    "proxy-client-cert-file",
+    "proxy-client-key-file",
+    "tracing-config-file",
+    "enable-garbage-collector",
+    "watch-cache",
+    "watch-cache-sizes",
+    "kubelet-preferred-address-types",
+    "contention-profiling",
+    "vmodule",
+  ],
+};
+
+const delegatedAccess = {
+  "authentication-skip-lookup": "true",
+  "authentication-tolerate-lookup-failure": "false",
+};
+const apiClient = { "kube-api-qps": "", "kube-api-burst": "" };
+
+export const unbuiltControllerManagerOptions: UnbuiltOptions = {
+  restricts: {
+    ...tls,
+    ...metrics.restricts,
+    ...emulation,
+    ...delegatedAccess,
+    ...apiClient,
+    "requestheader-client-ca-file": "",
+    "requestheader-allowed-names": "",
+    "requestheader-username-headers": "x-remote-user",
+    "requestheader-group-headers": "x-remote-group",
+    "requestheader-extra-headers-prefix": "x-remote-extra-",
+    "requestheader-uid-headers": "",
+    // The controllers keep to one identity, which may more than each alone needs.
+    "use-service-account-credentials": "false",
+    "volume-host-cidr-denylist": "",
+    "volume-host-allow-local-loopback": "true",
+    // It keeps a controller from running in two managers.
+    "enable-leader-migration": "false",
+    "leader-migration-config": "",
+  },
+  harmless: [
+    ...metrics.harmless,
+    ...sharing,
+    "kube-api-content-type",
+    // Controllers that are not there.
+    "concurrent-ephemeralvolume-syncs",
+    "concurrent-horizontal-pod-autoscaler-syncs",
+    "concurrent-service-syncs",
+    "concurrent-serviceaccount-token-syncs",
+    "concurrent-validating-admission-policy-status-syncs",
+    "attach-detach-reconcile-sync-period",
+    "disable-attach-detach-reconcile-sync",
+    "horizontal-pod-autoscaler-sync-period",
+    "horizontal-pod-autoscaler-downscale-stabilization",
+    "horizontal-pod-autoscaler-cpu-initialization-period",
+    "horizontal-pod-autoscaler-initial-readiness-delay",
+    "horizontal-pod-autoscaler-tolerance",
+    "route-reconciliation-period",
+    "legacy-service-account-token-clean-up-period",
+    "service-account-private-key-file",
+    "enable-dynamic-provisioning",
+    "enable-hostpath-provisioner",
+    "pv-recycler-minimum-timeout-nfs",
+    "pv-recycler-increment-timeout-nfs",
+    "pv-recycler-minimum-timeout-hostpath",
+    "pv-recycler-timeout-increment-hostpath",
+    "pv-recycler-pod-template-filepath-nfs",
+    "pv-recycler-pod-template-filepath-hostpath",
+    "flex-volume-plugin-dir",
+    "cluster-cidr",
+    "service-cluster-ip-range",
+    "allocate-node-cidrs",
+    "node-cidr-mask-size",
+    "node-cidr-mask-size-ipv4",
+    "node-cidr-mask-size-ipv6",
+    "cidr-allocator-type",
+    "configure-cloud-routes",
+    "cloud-provider",
+    "cloud-config",
+    "external-cloud-volume-plugin",
+    // Everything is event-driven; these only add looks.
+    "namespace-sync-period",
+    "resource-quota-sync-period",
+    "pvclaimbinder-sync-period",
+    "min-resync-period",
+    "endpoint-updates-batch-period",
+    "endpointslice-updates-batch-period",
+    "mirroring-endpointslice-updates-batch-period",
+    "controller-start-interval",
+    "leader-elect-resource-lock",
+    "cluster-name",
+    // The port speaks HTTP/1.1 only and serves no profiles.
+    "disable-http2-serving",
+    "http2-max-streams-per-connection",
+    "profiling",
+    "contention-profiling",
+    "vmodule",
+    "feature-gates",
+  ],
+};
+
+export const unbuiltSchedulerOptions: UnbuiltOptions = {
+  restricts: {
+    ...tls,
+    ...emulation,
+    ...delegatedAccess,
+    ...apiClient,
+    // Profiles say where pods may not go.
+    config: "",
+  },
+  harmless: [
+    "kube-api-content-type",
+    "leader-elect-resource-lock",
+    "profiling",
+    "contention-profiling",
+    "vmodule",
+    "feature-gates",
+  ],
+};
+
+export const unbuiltAgentOptions: UnbuiltOptions = {
+  restricts: {
+    ...tls,
+    ...metrics.restricts,
+    ...emulation,
+    ...apiClient,
+    "config-dir": "",
+    // A node of a cloud takes no pods before its controller has seen it.
+    "cloud-provider": "",
+    "oom-score-adj": "",
+    "enable-debugging-handlers": "true",
+    "authentication-token-webhook": "false",
+    "authentication-token-webhook-cache-ttl": "2m0s",
+    "rotate-server-certificates": "false",
+    "image-credential-provider-bin-dir": "",
+    "image-credential-provider-config": "",
+    "kubelet-cgroups": "",
+    "system-cgroups": "",
+    // The reference's chain drops packets for local addresses that come from outside.
+    "make-iptables-util-chains": "false",
+    "fail-swap-on": "false",
+    "fail-cgroupv1": "false",
+    "cpu-manager-policy": "none",
+    "cpu-manager-policy-options": "",
+    "memory-manager-policy": "None",
+    "topology-manager-policy": "none",
+    "topology-manager-policy-options": "",
+    "enforce-node-allocatable": "none",
+    "kube-reserved-cgroup": "",
+    "system-reserved-cgroup": "",
+    "reserved-cpus": "",
+    "reserved-memory": "",
+    "qos-reserved": "",
+    "local-storage-capacity-isolation": "true",
+    "eviction-soft": "",
+    "eviction-soft-grace-period": "",
+    "eviction-max-pod-grace-period": "0",
+    "eviction-minimum-reclaim": "",
+  },
+  harmless: [
+    ...metrics.harmless,
+    "kube-api-content-type",
+    "max-open-files",
+    "image-service-endpoint",
+    // Limits hold with either driver.
+    "cgroup-driver",
+    "runtime-cgroups",
+    "hairpin-mode",
+    "volume-plugin-dir",
+    "volume-stats-agg-period",
+    "enable-controller-attach-detach",
+    // They only refine policies that are refused.
+    "cpu-manager-reconcile-period",
+    "topology-manager-scope",
+    "profiling",
+    "contention-profiling",
+    "vmodule",
+    "feature-gates",
+  ],
+};
