@@ -34,6 +34,8 @@ export interface Answer {
 export interface Server {
   /** A namespace that is there, of this scenario alone. */
   readonly namespace: string;
+  /** The server's own time when the scenario began, in milliseconds since the epoch. Ages in answers count from it. */
+  readonly nowMs: number;
   call(
     label: string,
     method: string,
@@ -142,6 +144,16 @@ function send(
   });
 }
 
+/** The server's own time, to the second: an object that is not stored says when it would have been created. */
+async function serverTime(target: Target): Promise<number> {
+  const { body } = await send(target, "POST", "/api/v1/namespaces?dryRun=All", {
+    body: { metadata: { generateName: "ref-clock-" } },
+  });
+  const time = Date.parse(body?.metadata?.creationTimestamp);
+  if (Number.isNaN(time)) throw new Error("the server does not say its time");
+  return time;
+}
+
 /** Runs a scenario; resolves to what was shown, by label. */
 export async function play(
   scenario: Scenario,
@@ -157,6 +169,7 @@ export async function play(
     throw new Error(`namespace ${namespace}: ${made.text}`);
   await scenario.run({
     namespace,
+    nowMs: await serverTime(target),
     async call(label, method, path, options = {}) {
       if (!options.silent && label in recording)
         throw new Error(`two steps are called ${label}`);
