@@ -9,12 +9,8 @@ import type {
 import { apiVersionOf } from "../../api/object.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Asked } from "../http/answers.ts";
-import {
-  checkRoute,
-  pageNotFound,
-  pathNotFound,
-  type Route,
-} from "../http/route.ts";
+import { pathNotFound } from "../dispatch/places.ts";
+import { checkRoute, pageNotFound, type Route } from "../http/route.ts";
 import type { PathHandler } from "../http/front.ts";
 import type { FormatName } from "../http/negotiation.ts";
 

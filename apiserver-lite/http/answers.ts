@@ -5,7 +5,6 @@ import { gzip } from "node:zlib";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { Call } from "../registry/call.ts";
 import type { Exchange } from "./exchange.ts";
 import { KeptLists } from "./kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";
@@ -32,7 +31,7 @@ const gzipThresholdBytes = 128 * 1024;
 const maxKept = 8;
 const maxKeptBytes = 2 * 1024 * 1024;
 
-/** What a call has to say beside its answer or error. */
+/** What is said beside an answer or an error. */
 export function addWarnings(
   { headers }: Asked,
   warnings: readonly string[],
@@ -50,7 +49,6 @@ export class Answers {
   sendEntry(
     exchange: Exchange,
     asked: Asked,
-    call: Call,
     shown: Representation,
     status: number,
     entry: CacheEntry,
@@ -58,7 +56,6 @@ export class Answers {
     return this.#send(
       exchange,
       asked,
-      call,
       status,
       shown.contentType,
       shown.entry(entry),
@@ -68,7 +65,6 @@ export class Answers {
   sendValue(
     exchange: Exchange,
     asked: Asked,
-    call: Call,
     shown: Representation,
     status: number,
     value: object,
@@ -76,7 +72,6 @@ export class Answers {
     return this.#send(
       exchange,
       asked,
-      call,
       status,
       shown.contentType,
       shown.value(value),
@@ -86,7 +81,6 @@ export class Answers {
   #send(
     exchange: Exchange,
     asked: Asked,
-    call: Call,
     status: number,
     contentType: string,
     body: Buffer,
@@ -94,7 +88,6 @@ export class Answers {
     const { headers } = asked;
     headers["content-type"] = contentType;
     headers["cache-control"] = "no-cache, private";
-    addWarnings(asked, call.warnings);
     if (body.length > gzipThresholdBytes && this.#compresses(exchange))
       return this.#sendGzip(exchange, asked, [body]);
     exchange.respond(status, headers, body);

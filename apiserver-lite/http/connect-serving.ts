@@ -12,7 +12,7 @@ import {
 import type { Asked } from "./answers.ts";
 import type { ConnectHandler, ConnectRequest } from "./connect-handler.ts";
 import type { Exchange } from "./exchange.ts";
-import { pathNotFound } from "./route.ts";
+import { pathNotFound } from "../dispatch/places.ts";
 
 export const connectSubresources = new Set([
   "exec",

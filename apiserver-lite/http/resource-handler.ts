@@ -1,46 +1,36 @@
-// Requests for resources: from parsed path and query to the registry's verb and back to bytes. Authentication,
-// authorization and limits are the filters' (front.ts), connection handling the server's.
+// Requests for resources over HTTP: from path, query and body to a request of the dispatch, and from its outcome back to
+// bytes. Authentication, authorization and limits are the filters' (front.ts), connection handling the server's.
 import type { Duplex } from "node:stream";
 import type { Authorizer } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
-import { parseApiVersion, type AnyObject } from "../../api/object.ts";
-import { schemaFor } from "../../api/schema.ts";
-import { Call } from "../registry/call.ts";
-import { create } from "../registry/create.ts";
-import { removeCollection } from "../registry/delete-collection.ts";
-import { remove } from "../registry/delete.ts";
-import type { Endpoint } from "../registry/endpoint.ts";
-import { get } from "../registry/get.ts";
-import { list } from "../registry/list.ts";
-import { patch } from "../registry/patch.ts";
-import type { PatchText } from "../registry/patch-text.ts";
-import type { Registry } from "../registry/registry.ts";
-import { patchSubresource, runSubresource } from "../registry/subresource.ts";
+import { perform } from "../dispatch/perform.ts";
 import {
-  asksForced,
-  removeUnreadable,
-  unsafeDeleteVerb,
-} from "../registry/unreadable.ts";
-import { update } from "../registry/update.ts";
+  methodNotAllowed,
+  methodOf,
+  pathNotFound,
+} from "../dispatch/places.ts";
+import {
+  callOf,
+  type Outcome,
+  type ResourceRequest,
+  type Verb,
+} from "../dispatch/request.ts";
+import { Call } from "../registry/call.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
+import type { Listed } from "../registry/list.ts";
+import type { Registry } from "../registry/registry.ts";
 import { addWarnings, Answers, wantsPretty, type Asked } from "./answers.ts";
 import { Bodies, type BodyDecoders } from "./bodies.ts";
 import type { ConnectHandler } from "./connect-handler.ts";
 import { connectSubresources, ConnectServing } from "./connect-serving.ts";
 import { Http1Exchange, type Exchange } from "./exchange.ts";
-import { forbidden } from "./forbidden.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
 import type { Negotiated, Negotiator } from "./negotiation.ts";
-import { patchTypeOf, type AskedPatch } from "./patch-types.ts";
-import { writeOptionsOf } from "./write-options.ts";
+import { patchTypeOf } from "./patch-types.ts";
 import { Representation, type IncludeObject } from "./representation.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { ResourceRoutes } from "./resource-route.ts";
-import {
-  checkRoute,
-  methodNotAllowed,
-  pageNotFound,
-  pathNotFound,
-} from "./route.ts";
+import { checkRoute, pageNotFound } from "./route.ts";
 import { WatchServing } from "./watch-serving.ts";
 
 export interface ResourceHandlerOptions {
@@ -107,126 +97,115 @@ export class ResourceHandler {
   }
 
   async handle(exchange: Exchange, asked: Asked): Promise<void> {
-    const { info, query } = asked;
-    const { registry } = this.options;
+    const { info } = asked;
     const endpoint = this.#endpointOf(exchange, info);
     if (connectSubresources.has(info.subresource))
       return this.#connect.serve(exchange, asked, endpoint);
-    if (info.name !== "" && endpoint.stored) checkPathName(info.name);
-    const { verb } = info;
-    const writes = verb !== "get" && verb !== "list" && verb !== "watch";
-    const call = new Call(registry, {
-      user: asked.user,
+    const request = this.#requestOf(exchange, asked, endpoint);
+    const { warnings } = request;
+    try {
+      const shown = this.#representation(
+        exchange,
+        asked,
+        endpoint,
+        request.verb === "watch",
+      );
+      if (request.verb === "watch")
+        return await this.#watches.serve(
+          exchange,
+          asked,
+          callOf(request),
+          shown,
+        );
+      const performing = perform(request);
+      const outcome =
+        performing instanceof Promise ? await performing : performing;
+      addWarnings(asked, warnings);
+      return await this.#send(exchange, asked, shown, outcome);
+    } catch (error) {
+      addWarnings(asked, warnings);
+      throw error;
+    }
+  }
+
+  #requestOf(
+    exchange: Exchange,
+    asked: Asked,
+    endpoint: Endpoint,
+  ): ResourceRequest {
+    const { info, query, user, trail } = asked;
+    const { registry, authorizer } = this.options;
+    if (!isVerb(info.verb)) throw methodNotAllowed();
+    const patch =
+      info.verb === "patch"
+        ? patchTypeOf(exchange.headers["content-type"], this.#bodies.cbor)
+        : undefined;
+    return {
+      registry,
+      verb: info.verb,
       endpoint,
       namespace: endpoint.info.namespaced ? info.namespace : "",
       name: info.name,
       subresource: info.subresource,
       query,
-      trail: asked.trail,
-      authorizer: this.options.authorizer,
-      ...(writes
-        ? {
-            // A delete's are in its body as well, and are read with it.
-            ...(verb.startsWith("delete")
-              ? {}
-              : writeOptionsOf(
-                  query,
-                  verb,
-                  verb === "patch" ? this.#patchType(exchange).type : undefined,
-                )),
-            userAgent: exchange.headers["user-agent"] ?? "",
-          }
-        : {}),
-    });
-    try {
-      return await this.#answer(exchange, asked, call);
-    } catch (error) {
-      addWarnings(asked, call.warnings);
-      throw error;
-    }
+      user,
+      userAgent: exchange.headers["user-agent"] ?? "",
+      body: this.#bodies.of(exchange, patch, trail),
+      authorizer,
+      trail,
+      warnings: [],
+    };
   }
 
-  async #answer(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const { info } = asked;
-    const { endpoint } = call;
-    switch (info.verb) {
-      case "get": {
-        const shown = this.#representation(exchange, asked, endpoint);
-        if (
-          !endpoint.isObject(info.subresource) &&
-          endpoint.strategy.subresources?.[info.subresource]
-        )
-          return this.#answers.sendValue(
-            exchange,
-            asked,
-            call,
-            shown,
-            200,
-            await runSubresource(call, "get", undefined),
-          );
-        const found = get(call);
-        const entry = found instanceof Promise ? await found : found;
-        return this.#answers.sendEntry(
-          exchange,
-          asked,
-          call,
-          shown,
-          200,
-          entry,
-        );
-      }
-      case "list": {
-        const shown = this.#representation(exchange, asked, endpoint);
-        const listed = await list(call);
-        // Lists have no warnings but those of computed resources.
-        if (endpoint.strategy.computed) addWarnings(asked, call.warnings);
-        const key =
-          shown.cacheable && listed.revision > 0
-            ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
-            : undefined;
-        const { contentType } = shown;
-        if (
-          key &&
-          (await this.#answers.sendKept(exchange, asked, contentType, key))
-        )
-          return;
-        return this.#answers.sendParts(
-          exchange,
-          asked,
-          contentType,
-          shown.list(listed),
-          key,
-        );
-      }
-      case "watch":
-        return this.#watches.serve(
-          exchange,
-          asked,
-          call,
-          this.#representation(exchange, asked, endpoint, true),
-        );
-      case "create":
-        return this.#create(exchange, asked, call);
-      case "update":
-        return this.#update(exchange, asked, call);
-      case "patch":
-        return this.#patch(exchange, asked, call);
-      case "delete":
-        return this.#delete(exchange, asked, call);
-      case "deletecollection": {
-        const shown = this.#representation(exchange, asked, endpoint);
-        const options = await this.#bodies.deleteOptions(exchange, call);
-        const listed = await removeCollection(call, options);
-        return this.#answers.sendParts(
-          exchange,
-          asked,
-          shown.contentType,
-          shown.list(listed),
-        );
-      }
-      default:
-        throw methodNotAllowed();
-    }
+  #send(
+    exchange: Exchange,
+    asked: Asked,
+    shown: Representation,
+    outcome: Outcome,
+  ): void | Promise<void> {
+    const { status } = outcome;
+    if ("entry" in outcome)
+      return this.#answers.sendEntry(
+        exchange,
+        asked,
+        shown,
+        status,
+        outcome.entry,
+      );
+    if ("value" in outcome)
+      return this.#answers.sendValue(
+        exchange,
+        asked,
+        shown,
+        status,
+        outcome.value,
+      );
+    return this.#sendList(exchange, asked, shown, outcome.listed);
+  }
+
+  async #sendList(
+    exchange: Exchange,
+    asked: Asked,
+    shown: Representation,
+    listed: Listed,
+  ): Promise<void> {
+    const { contentType } = shown;
+    const key =
+      exchange.method !== "DELETE" && shown.cacheable && listed.revision > 0
+        ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
+        : undefined;
+    if (
+      key &&
+      (await this.#answers.sendKept(exchange, asked, contentType, key))
+    )
+      return;
+    return this.#answers.sendParts(
+      exchange,
+      asked,
+      contentType,
+      shown.list(listed),
+      key,
+    );
   }
 
   /** What is asked for, when it is there and takes and gives what it should. */
@@ -271,197 +250,10 @@ export class ResourceHandler {
       alias: asked.info.alias,
     });
   }
-
-  async #create(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const { endpoint } = call;
-    const shown = this.#representation(exchange, asked, endpoint);
-    const body = await this.#body(exchange, asked, call);
-    const answers = this.#answers;
-    const { virtual } = endpoint.strategy;
-    const binding = endpoint.info.kind === "Binding";
-    if (virtual && endpoint.info.namespaced)
-      body.metadata.namespace ||= call.namespace;
-    if (call.subresource !== "" || virtual || binding) {
-      const made = virtual
-        ? await virtual.create(body, call)
-        : await runSubresource(
-            binding ? bindingOf(call, body) : call,
-            "create",
-            body,
-          );
-      return answers.sendValue(exchange, asked, call, shown, 201, made);
-    }
-    if (!endpoint.stored) throw methodNotAllowed();
-    const entry = await create(call, body);
-    return answers.sendEntry(exchange, asked, call, shown, 201, entry);
-  }
-
-  async #update(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const { endpoint, subresource } = call;
-    const shown = this.#representation(exchange, asked, endpoint);
-    const body = await this.#body(exchange, asked, call);
-    if (!body.metadata.name)
-      throw errors.badRequest(
-        `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`,
-      );
-    const answers = this.#answers;
-    if (!endpoint.isObject(subresource)) {
-      const value = await runSubresource(call, "update", body);
-      return answers.sendValue(exchange, asked, call, shown, 200, value);
-    }
-    const { entry, created } = await update(call, body);
-    const status = created ? 201 : 200;
-    return answers.sendEntry(exchange, asked, call, shown, status, entry);
-  }
-
-  /** The body as an object of the kind that is written here: the subresource's, or the resource's own. */
-  async #body(
-    exchange: Exchange,
-    asked: Asked,
-    call: Call,
-  ): Promise<AnyObject> {
-    const bytes = await this.#bodies.read(exchange);
-    const { endpoint, subresource } = call;
-    const sub = endpoint.info.subresources.find(
-      ({ name }) => name === subresource,
-    );
-    const { kind } = sub ?? endpoint.info;
-    const apiVersion = sub?.apiVersion ?? endpoint.apiVersion;
-    const { group, version } = parseApiVersion(apiVersion);
-    const schema = sub ? schemaFor(group, version, kind) : endpoint.schema;
-    const body = this.#bodies.decode(
-      exchange,
-      call,
-      bytes,
-      schema,
-      apiVersion,
-      kind,
-    );
-    asked.trail?.received(body);
-    return body;
-  }
-
-  #patchType({ headers }: Exchange): AskedPatch {
-    return patchTypeOf(headers["content-type"], this.#bodies.cbor);
-  }
-
-  async #patch(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const shown = this.#representation(exchange, asked, call.endpoint);
-    const { type, mediaType } = this.#patchType(exchange);
-    const bytes = await this.#bodies.read(exchange);
-    asked.trail?.receivedPatch(bytes, mediaType);
-    let text: PatchText | undefined;
-    const read = (): PatchText =>
-      (text ??= this.#bodies.patchText(call, type, mediaType, bytes));
-    if (
-      !call.endpoint.isObject(call.subresource) &&
-      call.endpoint.strategy.subresources?.[call.subresource]
-    ) {
-      const value = await patchSubresource(call, type, read);
-      return this.#answers.sendValue(exchange, asked, call, shown, 200, value);
-    }
-    const { entry, created } = await patch(call, type, read);
-    return this.#answers.sendEntry(
-      exchange,
-      asked,
-      call,
-      shown,
-      created ? 201 : 200,
-      entry,
-    );
-  }
-
-  async #delete(exchange: Exchange, asked: Asked, call: Call): Promise<void> {
-    const shown = this.#representation(exchange, asked, call.endpoint);
-    const options = await this.#bodies.deleteOptions(exchange, call);
-    if (asksForced(call, options)) {
-      await this.#authorizeForced(asked);
-      await removeUnreadable(call);
-      const status = deletedStatus(call, undefined);
-      return this.#answers.sendValue(exchange, asked, call, shown, 200, status);
-    }
-    const { entry, gone } = await remove(call, options);
-    const accepted = !gone && options.orphanDependents === false;
-    if (!gone || returnsDeleted.has(call.endpoint.info.resource))
-      return this.#answers.sendEntry(
-        exchange,
-        asked,
-        call,
-        shown,
-        accepted ? 202 : 200,
-        entry,
-      );
-    const status = deletedStatus(call, entry.raw.metadata.uid);
-    return this.#answers.sendValue(exchange, asked, call, shown, 200, status);
-  }
-
-  async #authorizeForced({ info, user }: Asked): Promise<void> {
-    const attributes = {
-      user,
-      ...info,
-      verb: unsafeDeleteVerb,
-    };
-    const answer = await this.options.authorizer?.authorize(attributes);
-    if (answer && answer.decision !== "allow")
-      throw forbidden(attributes, answer.reason);
-  }
 }
 
-/** A Binding of the resource of old is one of the pod it names. */
-function bindingOf({ registry, options }: Call, body: AnyObject): Call {
-  const { name = "" } = body.metadata;
-  const endpoint = registry.endpoint("", "v1", "pods")!;
-  return new Call(registry, {
-    ...options,
-    endpoint,
-    name,
-    subresource: "binding",
-  });
-}
-
-function deletedStatus(call: Call, uid: string | undefined): object {
-  const { group, resource } = call.endpoint.info;
-  return {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Success",
-    details: {
-      name: call.name,
-      ...(group ? { group } : {}),
-      kind: resource,
-      ...(uid ? { uid } : {}),
-    },
-  };
-}
-
-/** Kinds whose delete answers with the object instead of a Status. */
-const returnsDeleted = new Set([
-  "pods",
-  "services",
-  "serviceaccounts",
-  "persistentvolumes",
-  "storageclasses",
-  "csidrivers",
-  "csinodes",
-  "volumeattachments",
-  "persistentvolumeclaims",
-  "podtemplates",
-  "resourcequotas",
-]);
-
-/** Throws ApiError 400: no object can have this name. */
-function checkPathName(name: string): void {
-  const problem =
-    name === "." || name === ".."
-      ? `may not be '${name}'`
-      : name.includes("%")
-        ? "may not contain '%'"
-        : undefined;
-  if (problem)
-    throw errors.badRequest(
-      `Name parameter invalid: ${JSON.stringify(name)}: ${problem}`,
-    );
+function isVerb(verb: string): verb is Verb {
+  return Object.hasOwn(methodOf, verb);
 }
 
 /** Throws ApiError 400. */

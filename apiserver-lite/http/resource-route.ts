@@ -1,5 +1,7 @@
 // The places of a resource – its collections, its objects and their subresources – and what each takes and gives: the
 // methods of its verbs, and media types. Made once per place.
+import { methodOf, placeOf, verbsAt } from "../dispatch/places.ts";
+import type { Verb } from "../dispatch/request.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import { acceptedTypes } from "./negotiation.ts";
 import type { RequestInfo } from "./request-info.ts";
@@ -8,18 +10,6 @@ import type { Route } from "./route.ts";
 /** By method. */
 export type Place = Readonly<Record<string, Route>>;
 
-const methodOf: Readonly<Record<string, string>> = {
-  get: "GET",
-  list: "GET",
-  watch: "GET",
-  create: "POST",
-  update: "PUT",
-  patch: "PATCH",
-  delete: "DELETE",
-  deletecollection: "DELETE",
-};
-const collectionVerbs = ["list", "create", "deletecollection"];
-const objectVerbs = ["get", "update", "patch", "delete"];
 const anyMethods = "GET PUT PATCH POST DELETE HEAD OPTIONS".split(" ");
 const patchTypes = [
   "application/json-patch+json",
@@ -37,22 +27,12 @@ export class ResourceRoutes {
 
   /** Undefined: nothing is there. */
   place(endpoint: Endpoint, info: RequestInfo): Place | undefined {
-    const { verb, name, namespace, subresource, rest } = info;
-    const { namespaced } = endpoint.info;
-    if (namespaced ? namespace === "" && name !== "" : strayNamespace(info))
-      return undefined;
+    const { verb, subresource, rest } = info;
     if (rest !== "" && rest !== "/" && subresource !== "proxy")
       return undefined;
-    const key =
-      verb === "watch" && info.watchPath
-        ? "watch"
-        : subresource !== ""
-          ? `/${subresource}`
-          : name !== ""
-            ? "object"
-            : namespaced && namespace === ""
-              ? "everywhere"
-              : "collection";
+    const at = placeOf(endpoint, info);
+    if (at === undefined) return undefined;
+    const key = verb === "watch" && info.watchPath ? "watch" : at;
     let places = this.#places.get(endpoint);
     if (!places) this.#places.set(endpoint, (places = new Map()));
     let place = places.get(key);
@@ -64,29 +44,22 @@ export class ResourceRoutes {
     return place ?? undefined;
   }
 
-  #make({ info, schema }: Endpoint, key: string): Place | undefined {
+  #make(endpoint: Endpoint, key: string): Place | undefined {
+    const { info, schema } = endpoint;
     const protobuf = this.encodings.protobuf && schema !== undefined;
     const { cbor } = this.encodings;
     const offer = { protobuf, cbor, table: true, partial: true };
     const single = acceptedTypes(offer);
     const several = [...single, ...acceptedTypes({ ...offer, stream: true })];
-    const { verbs } = info;
-    const having = (...some: string[]): string[] =>
-      some.filter((verb) => verbs.includes(verb));
     if (key === "watch")
-      return verbs.includes("watch")
+      return info.verbs.includes("watch")
         ? { GET: { produces: several } }
         : undefined;
-    if (key === "everywhere" && verbs.includes("list"))
-      return { GET: { produces: several } };
-    if (key.startsWith("/")) {
-      const sub = info.subresources.find(({ name }) => `/${name}` === key);
-      return sub && this.#subresource(sub.name, sub.verbs, single);
-    }
-    const found =
-      key === "object" ? having(...objectVerbs) : having(...collectionVerbs);
-    if (found.length === 0 || key === "everywhere") return undefined;
-    return this.#routes(found, single, several);
+    const verbs = verbsAt(endpoint, key);
+    if (!verbs) return undefined;
+    return key.startsWith("/")
+      ? this.#subresource(key.slice(1), verbs, single)
+      : this.#routes(verbs, single, several);
   }
 
   #subresource(
@@ -112,7 +85,7 @@ export class ResourceRoutes {
       : patchTypes;
     return Object.fromEntries(
       verbs.map((verb) => [
-        methodOf[verb]!,
+        methodOf[verb as Verb],
         {
           produces: verb === "list" ? several : single,
           ...(verb === "patch" ? { consumes } : {}),
@@ -120,8 +93,4 @@ export class ResourceRoutes {
       ]),
     );
   }
-}
-
-function strayNamespace({ namespace, resource }: RequestInfo): boolean {
-  return namespace !== "" && resource !== "namespaces";
 }

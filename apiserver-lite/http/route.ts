@@ -2,6 +2,7 @@
 // place takes and gives, by name alone. The reference does this in its router, so these errors have texts and a form of
 // their own; parameters, qualities and other wildcards are negotiation's (negotiation.ts).
 import { ApiError } from "../../api/errors.ts";
+import { methodNotAllowed } from "../dispatch/places.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface Route {
@@ -61,25 +62,6 @@ function refusal(code: number, reason: string, text: string): ApiError {
     code,
     reason,
     message: `${code}: ${text}`,
-    details: {},
-  });
-}
-
-/** Below a place that is served: nothing is here. */
-export function pathNotFound(): ApiError {
-  return new ApiError({
-    code: 404,
-    reason: "NotFound",
-    message: "the server could not find the requested resource",
-    details: {},
-  });
-}
-
-export function methodNotAllowed(): ApiError {
-  return new ApiError({
-    code: 405,
-    reason: "MethodNotAllowed",
-    message: "the server does not allow this method on the requested resource",
     details: {},
   });
 }

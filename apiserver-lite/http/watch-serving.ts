@@ -1,17 +1,12 @@
 // Watches over HTTP: opens the stream, bookmarks and ends it in time, and ends all when the server stops.
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
-import { ApiError, errors } from "../../api/errors.ts";
-import { parseFieldSelector } from "../../api/selectors.ts";
+import { ApiError } from "../../api/errors.ts";
+import { openWatch } from "../dispatch/watch.ts";
 import type { Call } from "../registry/call.ts";
 import { integer } from "../registry/list.ts";
 import type { Registry } from "../registry/registry.ts";
-import {
-  watch,
-  watchQueryOf,
-  type OpenWatch,
-  type WatchQuery,
-} from "../registry/watch.ts";
+import type { OpenWatch } from "../registry/watch.ts";
 import type { Asked } from "./answers.ts";
 import type { Exchange, Http1Exchange } from "./exchange.ts";
 import type { Representation } from "./representation.ts";
@@ -72,7 +67,7 @@ export class WatchServing {
     const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;
     try {
-      live = await watch(call, queryOf(call), response);
+      live = await openWatch(call, response);
     } catch (error) {
       if (!toldInside(error)) throw error;
       const out = exchange.open(200, this.#streamHeaders(asked, shown));
@@ -104,7 +99,7 @@ export class WatchServing {
     const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;
     try {
-      live = await watch(call, queryOf(call), sink);
+      live = await openWatch(call, sink);
     } catch (error) {
       if (!toldInside(error)) throw error;
       sink.error(error.status);
@@ -165,21 +160,4 @@ export class WatchServing {
       "cache-control": "no-cache, private",
     };
   }
-}
-
-/** A watch of one object is a watch with a field selector. */
-function queryOf(call: Call): WatchQuery {
-  const query = watchQueryOf(call.query);
-  if (call.name === "") return query;
-  const names = parseFieldSelector(query.fieldSelector).requirements.filter(
-    ({ field, op }) => field === "metadata.name" && op === "=",
-  );
-  if (names.some(({ value }) => value !== call.name))
-    throw errors.badRequest(
-      "fieldSelector metadata.name doesn't match requested name",
-    );
-  const fieldSelector = [query.fieldSelector, `metadata.name=${call.name}`]
-    .filter(Boolean)
-    .join(",");
-  return { ...query, fieldSelector };
 }

@@ -22,10 +22,12 @@ export interface CallOptions {
   readonly fieldValidation?: FieldValidation;
   readonly force?: boolean;
   readonly query?: URLSearchParams;
-  /** Asked for `create` when an update or an apply creates. Undefined: the caller is past authorization (in process). */
+  /** Asked for verbs beside the request's own: `create` when an update or an apply creates. Undefined: the caller is past authorization (in process). */
   readonly authorizer?: Authorizer | undefined;
   /** Undefined when the request is not audited. */
-  readonly trail?: Pick<AuditTrail, "annotate"> | undefined;
+  readonly trail?: Pick<AuditTrail, "annotate" | "received"> | undefined;
+  /** Where warnings go; calls made of this one's options share it. Default: a list of its own. */
+  readonly warnings?: string[];
 }
 
 const maxManagerBytes = 128;
@@ -48,7 +50,7 @@ function managerOf(userAgent: string): string {
 }
 
 export class Call implements StrategyContext {
-  readonly warnings: string[] = [];
+  readonly warnings: string[];
   readonly user: UserInfo;
   readonly endpoint: Endpoint;
   readonly namespace: string;
@@ -62,6 +64,7 @@ export class Call implements StrategyContext {
     readonly registry: Registry,
     readonly options: CallOptions,
   ) {
+    this.warnings = options.warnings ?? [];
     this.user = options.user;
     this.endpoint = options.endpoint;
     this.namespace = options.namespace;
@@ -102,13 +105,13 @@ export class Call implements StrategyContext {
     }
   }
 
-  /** Throws ApiError 403 when the caller, who was authorized for another verb, may not create this object. */
-  async authorizeCreate(): Promise<void> {
+  /** Throws ApiError 403 when the caller, who was authorized for another verb, may not do this with the object. */
+  async authorize(verb: string): Promise<void> {
     const { user, namespace, name, subresource, endpoint } = this;
     const { group, version, resource } = endpoint.info;
     const attributes = {
       user,
-      verb: "create",
+      verb,
       path: "",
       resourceRequest: true,
       group,

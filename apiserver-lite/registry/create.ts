@@ -132,7 +132,7 @@ async function createOnce(
       ...(strategy.validateCreate?.(object, call) ?? []),
     ]);
     call.warnEach(strategy.warnings?.(object, undefined) ?? []);
-    if (unauthorized) await call.authorizeCreate();
+    if (unauthorized) await call.authorize("create");
     await validateAdmission(call, attributes);
     const key = kind.keyOf(object.metadata.namespace ?? "", name);
     if (call.dryRun) {

@@ -1,0 +1,94 @@
+// The object that a write sends: decoded by the transport, accepted here. What strict decoding found is refused, warned of
+// or ignored as fieldValidation says, and another kind or version than the place's is refused.
+import {
+  strictDecodingError,
+  strictError,
+  warningsOf,
+  type Decoded,
+} from "../../api/codec/json.ts";
+import { cannotBeHandled, unknownKind } from "../../api/codec/conform.ts";
+import { internalTypeName } from "../../api/codec/value-type-names.ts";
+import { errors } from "../../api/errors.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import { schemaFor } from "../../api/schema.ts";
+import { messageNameOfKind } from "../../api/type-table.ts";
+import type { Call } from "../registry/call.ts";
+import type { RequestBody, WantedBody } from "./request.ts";
+
+/** Of the kind that is written here: the subresource's, or the resource's own. Throws ApiError 400, 413, 415. */
+export async function bodyOf(
+  call: Call,
+  body: RequestBody,
+): Promise<AnyObject> {
+  const { endpoint, subresource } = call;
+  const sub = endpoint.info.subresources.find(
+    ({ name }) => name === subresource,
+  );
+  const { kind } = sub ?? endpoint.info;
+  const apiVersion = sub?.apiVersion ?? endpoint.apiVersion;
+  const { group, version } = parseApiVersion(apiVersion);
+  const wanted: WantedBody = {
+    schema: sub ? schemaFor(group, version, kind) : endpoint.schema,
+    apiVersion,
+    kind,
+    fieldValidation: call.options.fieldValidation ?? "Warn",
+  };
+  const decoding = body.decode(wanted);
+  const decoded = decoding instanceof Promise ? await decoding : decoding;
+  checkProblems(call, decoded!, wanted);
+  const object = decoded!.object as AnyObject;
+  checkKind(object, apiVersion, kind);
+  object.kind = kind;
+  object.apiVersion = apiVersion;
+  object.metadata ??= {} as AnyObject["metadata"];
+  call.options.trail?.received(object);
+  return object;
+}
+
+/** Throws ApiError 400. */
+function checkProblems(
+  call: Call,
+  { object, problems }: Decoded,
+  { schema, apiVersion, fieldValidation }: WantedBody,
+): void {
+  if (problems.length === 0) return;
+  if (fieldValidation === "Strict")
+    throw schema
+      ? strictError(object, schema, problems, apiVersion)
+      : errors.badRequest(strictDecodingError(problems));
+  if (fieldValidation === "Warn")
+    for (const problem of problems)
+      warningsOf(problem).forEach(call.warn, call);
+}
+
+/** Throws ApiError 400 for an object of another kind or version. */
+function checkKind(
+  object: { kind?: string; apiVersion?: string },
+  apiVersion: string,
+  kind: string,
+): void {
+  const found = {
+    kind: object.kind || kind,
+    apiVersion: object.apiVersion || apiVersion,
+  };
+  if (found.kind === kind && found.apiVersion === apiVersion) return;
+  const { group } = parseApiVersion(apiVersion);
+  const { version } = parseApiVersion(found.apiVersion);
+  if (messageNameOfKind(found.apiVersion, found.kind) === undefined)
+    throw cannotBeHandled(
+      found.kind,
+      version,
+      kind,
+      unknownKind(found.apiVersion, found.kind),
+    );
+  if (found.kind !== kind)
+    throw cannotBeHandled(
+      found.kind,
+      version,
+      kind,
+      `converting (${version}.${found.kind}) to (${internalTypeName(group, kind)}): unknown conversion`,
+    );
+  throw errors.badRequest(
+    `the API version in the data (${found.apiVersion}) does not match the expected API version (${apiVersion})`,
+  );
+}

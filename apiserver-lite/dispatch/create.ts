@@ -1,0 +1,44 @@
+// create: a stored object, a review (answered, never stored), or what a subresource makes of the body. A Binding of the
+// resource of its own is one of the pod it names.
+import type { AnyObject } from "../../api/object.ts";
+import { Call } from "../registry/call.ts";
+import { create } from "../registry/create.ts";
+import { runSubresource } from "../registry/subresource.ts";
+import { bodyOf } from "./body.ts";
+import { methodNotAllowed } from "./places.ts";
+import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { writeOptionsOf } from "./write-options.ts";
+
+export async function performCreate(
+  request: ResourceRequest,
+): Promise<Outcome> {
+  const { endpoint, subresource, query } = request;
+  const call = callOf(request, writeOptionsOf(query, "create"));
+  const body = await bodyOf(call, request.body);
+  const { virtual } = endpoint.strategy;
+  if (virtual) {
+    if (endpoint.info.namespaced) body.metadata.namespace ||= call.namespace;
+    return { status: 201, value: await virtual.create(body, call) };
+  }
+  const binding = endpoint.info.kind === "Binding";
+  if (subresource !== "" || binding) {
+    const target = binding ? ofPod(call, body) : call;
+    return {
+      status: 201,
+      value: await runSubresource(target, "create", body),
+    };
+  }
+  if (!endpoint.stored) throw methodNotAllowed();
+  return { status: 201, entry: await create(call, body) };
+}
+
+function ofPod({ registry, options }: Call, body: AnyObject): Call {
+  const { name = "" } = body.metadata;
+  const endpoint = registry.endpoint("", "v1", "pods")!;
+  return new Call(registry, {
+    ...options,
+    endpoint,
+    name,
+    subresource: "binding",
+  });
+}

@@ -1,0 +1,58 @@
+// The options of a delete: from its body, or without one from the query, whose dryRun counts in any case.
+import { UndecodableBody } from "../../api/codec/conform.ts";
+import { errors } from "../../api/errors.ts";
+import { schemaFor } from "../../api/schema.ts";
+import type { DeleteOptions } from "../../api/types/meta-v1.ts";
+import { integer } from "../registry/list.ts";
+import { isTrue } from "../registry/watch.ts";
+import type { RequestBody, ResourceRequest } from "./request.ts";
+
+const ignoreReadError = "ignoreStoreReadErrorWithClusterBreakingPotential";
+const wantedKind = "DeleteOptions";
+
+/** Throws ApiError 400, 413, 415. */
+export async function deleteOptionsOf({
+  query,
+  body,
+}: Pick<ResourceRequest, "query" | "body">): Promise<DeleteOptions> {
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  const given = await decode(body);
+  if (given)
+    return dryRun.includes("All") ? { ...given, dryRun: ["All"] } : given;
+  const grace = query.get("gracePeriodSeconds");
+  const policy = query.get("propagationPolicy");
+  const orphans = query.get("orphanDependents");
+  const uid = query.get("uid");
+  return {
+    ...(dryRun.length > 0 ? { dryRun } : {}),
+    ...(grace === null ? {} : { gracePeriodSeconds: integer(grace) }),
+    ...(policy === null ? {} : { propagationPolicy: policy }),
+    ...(orphans === null ? {} : { orphanDependents: isTrue(orphans) }),
+    ...(uid ? { preconditions: { uid } } : {}),
+    ...(isTrue(query.get(ignoreReadError)) ? { [ignoreReadError]: true } : {}),
+  };
+}
+
+/** Throws ApiError 400 with the reference's words, which it says with a 500. */
+async function decode(body: RequestBody): Promise<DeleteOptions | undefined> {
+  try {
+    const decoded = await body.decode({
+      schema: schemaFor("", "v1", wantedKind),
+      apiVersion: "",
+      kind: wantedKind,
+      fieldValidation: "Ignore",
+      optional: true,
+    });
+    if (!decoded) return undefined;
+    const options = decoded.object as DeleteOptions;
+    const { kind = wantedKind, apiVersion = "meta.k8s.io/v1" } = options;
+    if (kind !== wantedKind)
+      throw errors.badRequest(
+        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,
+      );
+    return options;
+  } catch (error) {
+    if (!(error instanceof UndecodableBody)) throw error;
+    throw errors.badRequest(error.why);
+  }
+}

@@ -1,0 +1,24 @@
+// get: an object, or what a subresource with code of its own answers.
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import { get } from "../registry/get.ts";
+import { runSubresource } from "../registry/subresource.ts";
+import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+
+export function performGet(
+  request: ResourceRequest,
+): Outcome | Promise<Outcome> {
+  const { endpoint, subresource } = request;
+  const call = callOf(request);
+  if (
+    !endpoint.isObject(subresource) &&
+    endpoint.strategy.subresources?.[subresource]
+  )
+    return runSubresource(call, "get", undefined).then((value) => ({
+      status: 200,
+      value,
+    }));
+  const found = get(call);
+  return found instanceof Promise ? found.then(outcomeOf) : outcomeOf(found);
+}
+
+const outcomeOf = (entry: CacheEntry): Outcome => ({ status: 200, entry });

@@ -1,0 +1,38 @@
+// patch: of the object, a part of it, or what a subresource shows of it. The patch is parsed only once the object is
+// there: a missing object is reported before a bad patch.
+import { errors } from "../../api/errors.ts";
+import { plainNumbers } from "../../api/exact-number.ts";
+import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
+import { patch } from "../registry/patch.ts";
+import type { PatchText, PatchType } from "../registry/patch-text.ts";
+import { patchSubresource } from "../registry/subresource.ts";
+import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { writeOptionsOf } from "./write-options.ts";
+
+export async function performPatch(request: ResourceRequest): Promise<Outcome> {
+  const { endpoint, subresource, query, body } = request;
+  const type = body.patchType!;
+  const options = writeOptionsOf(query, "patch", type);
+  const call = callOf(request, options);
+  const parse = await body.patch(options.fieldValidation);
+  let text: PatchText | undefined;
+  const read = (): PatchText => (text ??= accepted(type, parse()));
+  if (
+    !endpoint.isObject(subresource) &&
+    endpoint.strategy.subresources?.[subresource]
+  )
+    return { status: 200, value: await patchSubresource(call, type, read) };
+  const { entry, created } = await patch(call, type, read);
+  return { status: created ? 201 : 200, entry };
+}
+
+/** An applied configuration is an object or nothing. Throws ApiError 400. */
+function accepted(type: PatchType, text: PatchText): PatchText {
+  if (type !== "apply") return text;
+  const { value, problems } = text;
+  if (value !== null && !isJsonObject(value))
+    throw errors.badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`,
+    );
+  return { value: plainNumbers(value), problems };
+}

@@ -1,0 +1,68 @@
+// The one way to the registry's verbs for all transports: a request goes in as its transport read it, an outcome comes
+// out for the transport to show. All rules of a request that are not the transport's own form are applied between the
+// two (body.ts, write-options.ts, delete-options.ts, the verbs' files), so that every transport refuses, warns and
+// answers alike. Before it a transport has found the endpoint and checked the place (places.ts), and authorized the user.
+//
+// Watches go through watchOf (watch.ts): their outcome is a stream of the transport's own.
+import { errors } from "../../api/errors.ts";
+import { list } from "../registry/list.ts";
+import { removeCollection } from "../registry/delete-collection.ts";
+import { performCreate } from "./create.ts";
+import { performDelete } from "./delete.ts";
+import { deleteOptionsOf } from "./delete-options.ts";
+import { performGet } from "./get.ts";
+import { performPatch } from "./patch.ts";
+import { methodNotAllowed } from "./places.ts";
+import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { performUpdate } from "./update.ts";
+
+/** Throws ApiError. Synchronous, also in what it throws, for reads that have to wait for nothing. */
+export function perform(request: ResourceRequest): Outcome | Promise<Outcome> {
+  if (request.name !== "" && request.endpoint.stored)
+    checkPathName(request.name);
+  switch (request.verb) {
+    case "get":
+      return performGet(request);
+    case "list":
+      return performList(request);
+    case "create":
+      return performCreate(request);
+    case "update":
+      return performUpdate(request);
+    case "patch":
+      return performPatch(request);
+    case "delete":
+      return performDelete(request);
+    case "deletecollection":
+      return performDeleteCollection(request);
+    case "watch":
+      throw methodNotAllowed();
+  }
+}
+
+async function performList(request: ResourceRequest): Promise<Outcome> {
+  return { status: 200, listed: await list(callOf(request)) };
+}
+
+async function performDeleteCollection(
+  request: ResourceRequest,
+): Promise<Outcome> {
+  const options = await deleteOptionsOf(request);
+  const dryRun = (options.dryRun?.length ?? 0) > 0;
+  const listed = await removeCollection(callOf(request, { dryRun }), options);
+  return { status: 200, listed };
+}
+
+/** Throws ApiError 400: no object can have this name. */
+function checkPathName(name: string): void {
+  const problem =
+    name === "." || name === ".."
+      ? `may not be '${name}'`
+      : name.includes("%")
+        ? "may not contain '%'"
+        : undefined;
+  if (problem)
+    throw errors.badRequest(
+      `Name parameter invalid: ${JSON.stringify(name)}: ${problem}`,
+    );
+}

@@ -1,0 +1,89 @@
+// What a transport hands to the dispatch and gets back. A transport turns its own form (HTTP bytes, objects of this
+// process) into a ResourceRequest, and an Outcome into its own form; every rule between the two is the dispatch's.
+import type { FieldValidation, Decoded } from "../../api/codec/json.ts";
+import type { Authorizer, UserInfo } from "../../api/contracts.ts";
+import type { ObjectSchema } from "../../api/schema.ts";
+import type { AuditTrail } from "../audit/auditor.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import { Call, type CallOptions } from "../registry/call.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
+import type { Listed } from "../registry/list.ts";
+import type { PatchText, PatchType } from "../registry/patch-text.ts";
+import type { Registry } from "../registry/registry.ts";
+
+export type Verb =
+  | "get"
+  | "list"
+  | "watch"
+  | "create"
+  | "update"
+  | "patch"
+  | "delete"
+  | "deletecollection";
+
+export interface ResourceRequest {
+  readonly registry: Registry;
+  readonly verb: Verb;
+  readonly endpoint: Endpoint;
+  /** "" for cluster-scoped resources and across namespaces. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
+  readonly query: URLSearchParams;
+  readonly user: UserInfo;
+  readonly userAgent: string;
+  readonly body: RequestBody;
+  /** For what needs a permission beside the verb's own. Undefined: the caller is past authorization. */
+  readonly authorizer: Authorizer | undefined;
+  /** Undefined when the request is not audited. */
+  readonly trail: Pick<AuditTrail, "annotate" | "received"> | undefined;
+  /** Filled with the texts of the answer's warnings, also of a refusal's. */
+  readonly warnings: string[];
+}
+
+/** The kind of object a body is decoded as. */
+export interface WantedBody {
+  /** Undefined: any object. */
+  readonly schema: ObjectSchema | undefined;
+  /** Of a document that does not say; "" when any will do. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly fieldValidation: FieldValidation;
+  /** Decoding an empty body gives undefined instead of an error. */
+  readonly optional?: boolean;
+}
+
+export interface RequestBody {
+  /** Unset unless the request is a patch. */
+  readonly patchType?: PatchType;
+  /**
+   * A private object in the schema's shape and canonical names; what strict decoding has against it is returned beside
+   * it. Throws ApiError 400, 413, 415.
+   */
+  decode(
+    wanted: WantedBody,
+  ): Decoded | undefined | Promise<Decoded | undefined>;
+  /** Receives the patch; it is parsed when the result is called. Throws ApiError 400, 413. */
+  patch(
+    fieldValidation: FieldValidation,
+  ): (() => PatchText) | Promise<() => PatchText>;
+}
+
+export type Outcome =
+  /** An object, stored or as a dry run would store it. */
+  | { readonly status: number; readonly entry: CacheEntry }
+  /** An object that is not a stored one: a Status, a review, a subresource's own kind. */
+  | { readonly status: number; readonly value: object }
+  | { readonly status: number; readonly listed: Listed };
+
+/** The registry's call for a request; `options` are those of the verb. */
+export function callOf(
+  request: ResourceRequest,
+  options: Pick<
+    CallOptions,
+    "dryRun" | "fieldManager" | "fieldValidation" | "force"
+  > = {},
+): Call {
+  const { registry, ...rest } = request;
+  return new Call(registry, { ...rest, ...options });
+}
