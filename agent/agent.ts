@@ -110,6 +110,7 @@ class NodeAgent implements Agent {
   readonly #objects: ReferencedObjects;
   readonly #cgroups: CgroupManager;
   readonly #probes: ProbeManager;
+  readonly #volumes: VolumeManager;
   readonly #node: NodeReporter;
   readonly #lease: NodeLease | undefined;
   readonly #access: PodAccess;
@@ -186,7 +187,7 @@ class NodeAgent implements Agent {
       ephemeralStorageBytes: this.#node.capacity?.storageBytes ?? 0,
     });
     const tokens = new ServiceAccountTokens(client, clock);
-    const volumes = new VolumeManager({
+    const volumes = (this.#volumes = new VolumeManager({
       config,
       client,
       clock,
@@ -200,7 +201,7 @@ class NodeAgent implements Agent {
           tokens.get(pod, audience, expirationSeconds),
       },
       forgetTokens: (uid) => tokens.forget(uid),
-    });
+    }));
     const probes = new ProbeManager({
       runtime,
       clock,
@@ -372,6 +373,7 @@ class NodeAgent implements Agent {
     if (await isUnified(config.cgroupMount))
       this.#cgroups.useDriver(new CgroupV2(config.cgroupMount));
     await this.#cgroups.start();
+    await this.#volumes.start();
     this.#objects.start();
     await this.#node.start();
     this.#lease?.start();
@@ -444,6 +446,7 @@ class NodeAgent implements Agent {
     await this.#node.stop();
     await this.#fileSource?.stop();
     await this.#workers.stop();
+    await this.#volumes.stop();
     this.#status.stop();
     this.#runtimePods.stop();
     this.#recorder?.stop();

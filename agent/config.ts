@@ -13,7 +13,7 @@ export interface AgentConfig {
   // Where things live.
   /** pods/<uid>/… below it: volumes, etc-hosts, termination logs. */
   rootDirectory: string;
-  /** Secrets, tokens and their like: a directory on tmpfs; undefined chooses one below /run for this rootDirectory. */
+  /** Secrets, tokens and their like, on a tmpfs; undefined: memory/ below rootDirectory. */
   memoryDirectory: string | undefined;
   podLogsDirectory: string;
   containerLogsDirectory: string;

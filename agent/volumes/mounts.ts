@@ -25,12 +25,24 @@ function run(program: string, args: string[], fd?: number): Promise<void> {
   });
 }
 
+/** `options`: further ones, e.g. mode=0700. */
 export async function mountTmpfs(
   target: string,
   sizeBytes: number | undefined,
+  options: readonly string[] = [],
 ): Promise<void> {
-  const options = sizeBytes === undefined ? [] : ["-o", `size=${sizeBytes}`];
-  await run("mount", ["-t", "tmpfs", ...options, "tmpfs", target]);
+  const all = [
+    ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
+    ...options,
+  ];
+  const mount = (given: readonly string[]): Promise<void> =>
+    run("mount", [
+      ...["-t", "tmpfs"],
+      ...(given.length === 0 ? [] : ["-o", given.join(",")]),
+      ...["tmpfs", target],
+    ]);
+  // Linux 6.4 and later can keep it out of swap.
+  await mount([...all, "noswap"]).catch(() => mount(all));
 }
 
 /** Binds what the open descriptor refers to, whatever its path may lead to by now. */

@@ -12,11 +12,8 @@ import {
   type FileHandle,
 } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
+import { descriptorPath, openPathFlags } from "./descriptors.ts";
 import { bindDescriptor, isMountPoint, unmount } from "./mounts.ts";
-
-/** Linux open(2) flags: only a name for the inode is wanted, so that FIFOs and devices are not touched. */
-const oPath = 0o10000000;
-const oNoFollow = 0o400000;
 
 /** Resolves to `target`, on which the sub-path is mounted. */
 export async function mountSubPath(
@@ -61,31 +58,83 @@ async function openBelow(root: string, subPath: string): Promise<FileHandle> {
       );
     },
   );
-  if (!isBelow(root, resolved))
-    throw new Error(`subPath "${subPath}" leads out of its volume`);
-  const handle = await open(resolved, oPath | oNoFollow);
-  const actual = await readlink(`/proc/self/fd/${handle.fd}`);
-  if (isBelow(root, actual)) return handle;
-  await handle.close();
-  throw new Error(`subPath "${subPath}" leads out of its volume`);
+  return openResolved(root, resolved, subPath);
 }
 
-async function makeMissing(root: string, subPath: string): Promise<void> {
-  let directory = root;
-  for (const segment of subPath
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")) {
-    const next = join(directory, segment);
-    const found = await realpath(next).catch(() => undefined);
-    if (found === undefined) {
-      await mkdir(next, { mode: 0o755 });
-      directory = next;
-    } else {
-      if (!isBelow(root, found))
-        throw new Error(`subPath "${subPath}" leads out of its volume`);
-      directory = found;
-    }
+/** Opens a path without links; rejects when what was opened is not below the volume. */
+async function openResolved(
+  root: string,
+  resolved: string,
+  subPath: string,
+): Promise<FileHandle> {
+  const refuse = (): never => {
+    throw new Error(`subPath "${subPath}" leads out of its volume`);
+  };
+  if (!isBelow(root, resolved)) refuse();
+  const handle = await open(
+    resolved,
+    openPathFlags.path | openPathFlags.noFollow,
+  );
+  try {
+    // Its real name now: a directory above it may have been swapped for a link before it was opened.
+    if (!isBelow(root, await readlink(descriptorPath(handle)))) refuse();
+    // Resolved paths end in no link: it was put there since.
+    if ((await handle.stat()).isSymbolicLink()) refuse();
+  } catch (error) {
+    await handle.close();
+    throw error;
   }
+  return handle;
+}
+
+/** Makes what is missing, each directory in an open one that is below the volume: never through a link put there since. */
+async function makeMissing(root: string, subPath: string): Promise<void> {
+  let directory = await open(
+    root,
+    openPathFlags.path | openPathFlags.directory,
+  );
+  try {
+    for (const segment of subPath
+      .split("/")
+      .filter((part) => part !== "" && part !== ".")) {
+      const next = await openOrMake(root, directory, segment, subPath);
+      await directory.close();
+      directory = next;
+    }
+  } finally {
+    await directory.close();
+  }
+}
+
+async function openOrMake(
+  root: string,
+  directory: FileHandle,
+  segment: string,
+  subPath: string,
+): Promise<FileHandle> {
+  const path = `${descriptorPath(directory)}/${segment}`;
+  const openEntry = (): Promise<FileHandle> =>
+    open(path, openPathFlags.path | openPathFlags.noFollow);
+  const entry = await openEntry().catch(
+    async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+      await mkdir(path, { mode: 0o755 });
+      return openEntry();
+    },
+  );
+  let isLink: boolean;
+  try {
+    isLink = (await entry.stat()).isSymbolicLink();
+  } catch (error) {
+    await entry.close();
+    throw error;
+  }
+  if (!isLink) return entry;
+  await entry.close();
+  const target = await realpath(path).catch((error: Error) => {
+    throw new Error(`failed to prepare subPath: ${error.message}`);
+  });
+  return openResolved(root, target, subPath);
 }
 
 function isBelow(root: string, path: string): boolean {

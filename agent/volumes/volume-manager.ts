@@ -1,13 +1,13 @@
 // The volumes of all pods on this node. Layout as the ecosystem's tools expect it:
 //
 //   <root>/pods/<uid>/volumes/kubernetes.io~empty-dir/<name>      and ~configmap
-//   <memory>/<uid>/kubernetes.io~{secret,projected,downward-api}/<name>      on tmpfs: never written to a disk
+//   <memory>/<uid>/kubernetes.io~{secret,projected,downward-api}/<name>      on a tmpfs; <memory> is <root>/memory
 //   <root>/pods/<uid>/volume-subpaths/<volume>/<container>/<index>
 //
 // mount() may be called any number of times: what exists is kept, content that follows the API is brought up to date.
-import { createHash } from "node:crypto";
+// Nobody but root can pass <root>/pods and <memory>.
 import { chmod, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import { parseQuantity, quantityValue } from "../../api/quantity.ts";
@@ -27,6 +27,10 @@ import { isWritten, writePayload } from "./atomic-writer.ts";
 import { checkHostPath } from "./host-path.ts";
 import { isMountPoint, mountsBelow, mountTmpfs, unmount } from "./mounts.ts";
 import { setGroup } from "./ownership.ts";
+import {
+  ensureMemoryDirectory,
+  ensurePrivateDirectory,
+} from "./private-directories.ts";
 import { volumePayload, type PayloadSource } from "./payload.ts";
 import { mountSubPath } from "./sub-path.ts";
 
@@ -56,11 +60,34 @@ export class VolumeManager implements PodVolumes {
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
     const { memoryDirectory, rootDirectory } = options.config;
-    const digest = createHash("sha256")
-      .update(rootDirectory)
-      .digest("hex")
-      .slice(0, 12);
-    this.#memoryDirectory = memoryDirectory ?? `/run/orbit/volumes/${digest}`;
+    this.#memoryDirectory = memoryDirectory ?? join(rootDirectory, "memory");
+  }
+
+  /** Before any pod: an earlier version or somebody else may have made the directories with more rights. */
+  async start(): Promise<void> {
+    await ensurePrivateDirectory(this.#podsDirectory);
+    await ensurePrivateDirectory(this.#memoryDirectory);
+  }
+
+  /** Nothing in memory any more: the mount goes, so that the root directory can be removed. */
+  async stop(): Promise<void> {
+    if ((await this.uids()).length > 0) return;
+    if (await isMountPoint(this.#memoryDirectory))
+      await unmount(this.#memoryDirectory);
+    await rmdir(this.#memoryDirectory).catch(() => undefined);
+  }
+
+  #memory: Promise<void> | undefined;
+
+  /** With the first secret: the tmpfs is mounted once. */
+  #memoryReady(): Promise<void> {
+    this.#memory ??= ensureMemoryDirectory(this.#memoryDirectory).catch(
+      (error: unknown) => {
+        this.#memory = undefined;
+        throw error;
+      },
+    );
+    return this.#memory;
   }
 
   async mount(pod: Pod): Promise<void> {
@@ -158,6 +185,8 @@ export class VolumeManager implements PodVolumes {
       );
     }
     if (!known) {
+      if (!volume.configMap) await this.#memoryReady();
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await mkdir(path, { recursive: true });
       await chmod(path, 0o755);
     }
@@ -165,8 +194,12 @@ export class VolumeManager implements PodVolumes {
     mounted.set(volume.name, { path, readOnly: true, refreshedAtMs: nowMs });
   }
 
+  get #podsDirectory(): string {
+    return join(this.#options.config.rootDirectory, "pods");
+  }
+
   #podDirectory(uid: string): string {
-    return join(this.#options.config.rootDirectory, "pods", uid);
+    return join(this.#podsDirectory, uid);
   }
 
   #payloadPath(uid: string, volume: Volume): string {
@@ -196,6 +229,7 @@ export class VolumeManager implements PodVolumes {
       pod.metadata.uid ?? "",
       volume.name,
     );
+    await mkdir(dirname(path), { recursive: true, mode: 0o750 });
     await mkdir(path, { recursive: true });
     if (medium === "Memory") {
       if (!(await isMountPoint(path)))
@@ -286,9 +320,6 @@ export class VolumeManager implements PodVolumes {
     });
     this.#pods.delete(uid);
     this.#options.forgetTokens(uid);
-    // With the last pod the directory goes too; it fails while something is in it.
-    if (this.#pods.size === 0)
-      await rmdir(this.#memoryDirectory).catch(() => undefined);
   }
 
   /** Uids that still have secrets in memory. */

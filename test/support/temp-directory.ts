@@ -1,4 +1,5 @@
 // Private directories for tests, removed after the test file's last test.
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -8,8 +9,20 @@ export function makeTempDirectory(prefix = "orbit-test-"): string {
   return fs.mkdtempSync(path.join(os.tmpdir(), prefix));
 }
 
-/** Removes a directory made by makeTempDirectory, with all in it. */
+/** Mount points below a directory, the deepest first. */
+export function mountsBelow(directory: string): string[] {
+  return fs
+    .readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[4] ?? "")
+    .filter((target) => target.startsWith(`${directory}/`))
+    .reverse();
+}
+
+/** Removes a directory made by makeTempDirectory, with all in it; a secrets' tmpfs of an agent that was killed as well. */
 export function removeTempDirectory(directory: string): void {
+  for (const target of mountsBelow(directory))
+    execFileSync("umount", ["-l", target]);
   fs.rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
 }
 
