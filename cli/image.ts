@@ -54,18 +54,12 @@ export async function runImage(argv: readonly string[]): Promise<number> {
     );
   if (verb === "load" && files.length === 0)
     throw new UsageError("image load needs a file: orbit image load FILE…");
-  const { defaultEndpoint, endpointFile, socketAnswers } =
-    await import("./parts/runtime.ts");
-  let endpoint = values.optionalText("container-runtime-endpoint");
-  if (!endpoint) {
-    try {
-      endpoint = fs
-        .readFileSync(endpointFile(values.text("data-dir")), "utf8")
-        .trim();
-    } catch {
-      endpoint = defaultEndpoint;
-    }
-  }
+  const { defaultEndpoint, readEndpoint, socketAnswers } =
+    await import("./parts/runtime-endpoint.ts");
+  const endpoint =
+    values.optionalText("container-runtime-endpoint") ??
+    (await readEndpoint(values.text("data-dir"))) ??
+    defaultEndpoint;
   if (!(await socketAnswers(endpoint)))
     throw new DependencyError(
       `no container runtime answers at ${endpoint}: is the server running? (--data-dir, --container-runtime-endpoint)`,

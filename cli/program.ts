@@ -15,7 +15,7 @@ interface SubcommandEntry {
   readonly load: () => Promise<Subcommand>;
 }
 
-const subcommands: readonly SubcommandEntry[] = [
+export const subcommands: readonly SubcommandEntry[] = [
   {
     name: "server",
     about:
@@ -58,6 +58,12 @@ const subcommands: readonly SubcommandEntry[] = [
     about:
       "end and remove all pods of a container runtime (the server must not run)",
     load: async () => (await import("./remove-pods.ts")).runRemovePods,
+  },
+  {
+    name: "stop-pods",
+    about:
+      "end this node's pods within their grace; the next start of the server starts them again",
+    load: async () => (await import("./stop-pods.ts")).runStopPods,
   },
   {
     name: "store",

@@ -18,16 +18,15 @@ import {
   type Stoppable,
 } from "./lifecycle.ts";
 import { agentOptions } from "./options/agent.ts";
-import { apiServerOptions } from "./options/apiserver.ts";
 import {
   parseKubeletConfiguration,
   readConfigurationText,
 } from "./options/configuration-file.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
-import { parseOptions, type OptionValues } from "./options/parse.ts";
+import type { OptionValues } from "./options/parse.ts";
 import { schedulerOptions } from "./options/scheduler.ts";
 import { serverOptions } from "./options/server.ts";
-import { allOptions, UsageError, type OptionTable } from "./options/table.ts";
+import { UsageError } from "./options/table.ts";
 import {
   addressInRange,
   advertisedAddress,
@@ -37,6 +36,11 @@ import {
   urlHost,
 } from "./parts/addresses.ts";
 import { agentConfig } from "./parts/agent-config.ts";
+import {
+  agentValues,
+  clusterDomain,
+  partArguments,
+} from "./parts/agent-values.ts";
 import type { AgentPart } from "./parts/agent.ts";
 import { givenServingPair } from "./parts/agent-certificate.ts";
 import { startApiPart } from "./parts/apiserver.ts";
@@ -52,30 +56,6 @@ import { scheduledSnapshots } from "./parts/snapshots.ts";
 import { chooseStore } from "./parts/store.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
-const clusterDomain = "cluster.local";
-
-/** --agent-arg=max-pods=20 and its like, read by the part's own table. */
-function partArguments(
-  values: OptionValues,
-  name: string,
-  table: OptionTable,
-): OptionValues {
-  try {
-    const read = parseOptions(
-      table,
-      values
-        .list(name)
-        .map((text) => (text.startsWith("--") ? text : `--${text}`)),
-    );
-    read.refuseUnbuilt();
-    return read;
-  } catch (error) {
-    throw error instanceof UsageError
-      ? new UsageError(`--${name}: ${error.message}`)
-      : error;
-  }
-}
-
 function warnOfPartArguments(
   logger: Logger,
   ...parts: readonly OptionValues[]
@@ -86,31 +66,6 @@ function warnOfPartArguments(
       { options },
       "these options of parts are accepted but have no effect yet",
     );
-}
-
-/** The agent's options: those of its names given to the server, what --agent-arg adds, and what only the server knows. */
-function agentValues(
-  values: OptionValues,
-  agentArguments: OptionValues,
-  dataDirectory: string,
-): OptionValues {
-  const shared = new Set(["logging-format", "v"]);
-  const notTheAgents = new Set(
-    allOptions(apiServerOptions)
-      .map(({ name }) => name)
-      .filter((name) => !shared.has(name)),
-  );
-  const given = values
-    .forTable(agentOptions, notTheAgents)
-    .under(agentArguments);
-  const own = new Map<string, string | readonly string[]>([
-    ["pod-manifest-path", values.text("manifests")],
-  ]);
-  if (!given.isSet("root-dir"))
-    own.set("root-dir", path.join(dataDirectory, "agent"));
-  own.set("cgroup-root", values.text("cgroup-root"));
-  if (!given.isSet("cluster-domain")) own.set("cluster-domain", clusterDomain);
-  return given.under(own);
 }
 
 /** A KubeletConfiguration's fields, below what the options say. */

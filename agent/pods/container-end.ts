@@ -15,13 +15,19 @@ import { readySandbox, type RuntimePod } from "./runtime-pods.ts";
 /** After a preStop that used up the grace, a container still gets this long. */
 const minimumGraceSeconds = 2;
 
+/** What ending needs of the agent's services. */
+export type EndingContext = Pick<
+  PodContext,
+  "runtime" | "runtimePods" | "clock" | "hooks" | "events" | "nodeIPs"
+>;
+
 export class PodEnding {
-  readonly #context: PodContext;
+  readonly #context: EndingContext;
   readonly #pod: Pod;
   #deadlineMs: number;
   readonly #shortened = new Set<() => void>();
 
-  constructor(context: PodContext, pod: Pod, graceSeconds: number) {
+  constructor(context: EndingContext, pod: Pod, graceSeconds: number) {
     this.#context = context;
     this.#pod = pod;
     this.#deadlineMs = context.clock.monotonic() + graceSeconds * 1000;
@@ -80,7 +86,7 @@ export interface ContainerEnding {
 
 /** Ends one container; a container that is gone already is fine. */
 export async function endContainer(
-  context: PodContext,
+  context: EndingContext,
   pod: Pod,
   status: ContainerStatus,
   runtimePod: RuntimePod,
@@ -125,7 +131,7 @@ export async function endContainer(
 }
 
 async function runPreStop(
-  context: PodContext,
+  context: EndingContext,
   pod: Pod,
   container: Container,
   status: ContainerStatus,

@@ -20,6 +20,8 @@ const restartPolicyAnnotation = "io.kubernetes.pod.restartPolicy";
 /** Whose it is: the root directory of the agent that made it. An agent leaves alone what it did not make. */
 const ownerAnnotation = "orbit.io/agent";
 const kindAnnotation = "io.kubernetes.container.kind";
+/** Of the pod, on its sandbox: who ends last when the machine halts. */
+const priorityAnnotation = "orbit.io/priority";
 
 /** On static pods and their mirrors. */
 export const configHashAnnotation = "kubernetes.io/config.hash";
@@ -46,7 +48,14 @@ export function podSandboxAnnotations(
     ...pod.metadata.annotations,
     [ownerAnnotation]: owner,
     [restartPolicyAnnotation]: pod.spec.restartPolicy ?? "Always",
+    [priorityAnnotation]: String(pod.spec.priority ?? 0),
   };
+}
+
+export function sandboxPriority(
+  annotations: Readonly<Record<string, string>>,
+): number {
+  return Number(annotations[priorityAnnotation] ?? 0) || 0;
 }
 
 export function containerLabels(

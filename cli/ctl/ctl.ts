@@ -8,40 +8,41 @@ import type { CtlCommand, CtlContext } from "./command.ts";
 import { errorText, type CtlHttp } from "./http.ts";
 import type { ResourceNames } from "./resource-names.ts";
 
-const commands: Readonly<Record<string, () => Promise<CtlCommand>>> = {
-  patch: async () => (await import("./patch.ts")).patchCommand,
-  convert: async () => (await import("./convert.ts")).convertCommand,
-  get: async () => (await import("./get.ts")).getCommand,
-  create: async () => (await import("./write.ts")).createCommand,
-  apply: async () => (await import("./write.ts")).applyCommand,
-  replace: async () => (await import("./write.ts")).replaceCommand,
-  delete: async () => (await import("./write.ts")).deleteCommand,
-  logs: async () => (await import("./logs.ts")).logsCommand,
-  exec: async () => (await import("./exec.ts")).execCommand,
-  attach: async () => (await import("./exec.ts")).attachCommand,
-  label: async () => (await import("./modify.ts")).labelCommand,
-  annotate: async () => (await import("./modify.ts")).annotateCommand,
-  scale: async () => (await import("./modify.ts")).scaleCommand,
-  wait: async () => (await import("./wait.ts")).waitCommand,
-  version: async () => (await import("./information.ts")).versionCommand,
-  "api-resources": async () =>
-    (await import("./information.ts")).apiResourcesCommand,
-  "api-versions": async () =>
-    (await import("./information.ts")).apiVersionsCommand,
-  "cluster-info": async () =>
-    (await import("./information.ts")).clusterInfoCommand,
-  config: async () => (await import("./information.ts")).configCommand,
-};
+export const ctlCommands: Readonly<Record<string, () => Promise<CtlCommand>>> =
+  {
+    patch: async () => (await import("./patch.ts")).patchCommand,
+    convert: async () => (await import("./convert.ts")).convertCommand,
+    get: async () => (await import("./get.ts")).getCommand,
+    create: async () => (await import("./write.ts")).createCommand,
+    apply: async () => (await import("./write.ts")).applyCommand,
+    replace: async () => (await import("./write.ts")).replaceCommand,
+    delete: async () => (await import("./write.ts")).deleteCommand,
+    logs: async () => (await import("./logs.ts")).logsCommand,
+    exec: async () => (await import("./exec.ts")).execCommand,
+    attach: async () => (await import("./exec.ts")).attachCommand,
+    label: async () => (await import("./modify.ts")).labelCommand,
+    annotate: async () => (await import("./modify.ts")).annotateCommand,
+    scale: async () => (await import("./modify.ts")).scaleCommand,
+    wait: async () => (await import("./wait.ts")).waitCommand,
+    version: async () => (await import("./information.ts")).versionCommand,
+    "api-resources": async () =>
+      (await import("./information.ts")).apiResourcesCommand,
+    "api-versions": async () =>
+      (await import("./information.ts")).apiVersionsCommand,
+    "cluster-info": async () =>
+      (await import("./information.ts")).clusterInfoCommand,
+    config: async () => (await import("./information.ts")).configCommand,
+  };
 
 function overview(): string {
-  return `Usage: orbitctl COMMAND [options]\n\nCommands: ${Object.keys(commands).join(", ")}\n\nUse "orbitctl COMMAND --help" for a command's options.\n`;
+  return `Usage: orbitctl COMMAND [options]\n\nCommands: ${Object.keys(ctlCommands).join(", ")}\n\nUse "orbitctl COMMAND --help" for a command's options.\n`;
 }
 
 /** The command's name may come after options (orbitctl -n x get pods): the first word that is a command. */
 function findCommand(argv: readonly string[]): number {
   return argv.findIndex(
     (word, index) =>
-      Object.hasOwn(commands, word) &&
+      Object.hasOwn(ctlCommands, word) &&
       !/^(-n|-s|--namespace|--server|--context|--kubeconfig|--orbitconfig)$/.test(
         argv[index - 1] ?? "",
       ),
@@ -65,7 +66,7 @@ export async function runCtl(argv: readonly string[]): Promise<number> {
       );
     return 0;
   }
-  const command = await commands[argv[at]!]!();
+  const command = await ctlCommands[argv[at]!]!();
   const table: OptionTable = [
     { title: "Options", options: command.options },
     connectionOptions,

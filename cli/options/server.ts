@@ -46,7 +46,7 @@ const own: OptionTable = [
       "container-runtime-endpoint",
       "string",
       "unix:///run/containerd/containerd.sock",
-      "Socket of the runtime. When it is not given and nothing answers there, a private containerd is started.",
+      "Socket of the runtime, or private for a containerd of the cluster's own. Not given: the one used before; at the first start the machine's when it answers, else a private one. A change ends the pods in the one used before.",
     ),
     option(
       "controllers-port",

@@ -144,16 +144,19 @@ export async function startAgentPart(
   const { values, clock, client, dataDirectory, podCidr } = options;
   checkAgentOptions(values);
   const logger = options.logger.child({ part: "agent" });
+  const config = { ...agentConfig(values), ...options.config };
   const chosen = await chooseRuntime({
     endpoint: options.endpoint,
     dataDirectory,
+    rootDirectory: values.text("root-dir"),
+    clock,
     podCidr,
     requestTimeoutMs: values.number("runtime-request-timeout"),
     logger,
   });
   const agent = createAgent({
     runtime: chosen.runtime,
-    config: { ...agentConfig(values), ...options.config },
+    config,
     clock,
     logger,
     ...(client ? { client } : {}),

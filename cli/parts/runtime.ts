@@ -1,23 +1,42 @@
-// Which container runtime a node uses: the one asked for; else the machine's containerd, when it answers; else a private
-// one under the data directory. The choice is written to DATA/runtime-endpoint for `orbit image` and others.
-import * as fs from "node:fs/promises";
-import * as net from "node:net";
+// Which container runtime a node uses, chosen once: the one asked for; else the one recorded in the data directory; else,
+// at the very first start, the machine's containerd when it answers, or a private one below the data directory.
+// Invariant: pods run in the recorded runtime alone. A recorded runtime that is late or down is waited for and never
+// replaced by another that happens to answer: its pods may run, and would run twice. A change by option first ends and
+// removes this node's pods in the old runtime, and fails as long as the old one can't be asked.
 import * as path from "node:path";
 import type { Logger } from "pino";
-import type { Runtime } from "../../cri/runtime.ts";
-import { createContainerdRuntime } from "../../cri/containerd/containerd-runtime.ts";
+import { endPods } from "../../agent/pods/end-pods.ts";
+import { systemClock, type Clock } from "../../api/clock.ts";
 import { cniFileName } from "../../cri/cni/configuration.ts";
-
-export const defaultEndpoint = "unix:///run/containerd/containerd.sock";
+import { createContainerdRuntime } from "../../cri/containerd/containerd-runtime.ts";
+import type { SupervisedContainerd } from "../../cri/private-containerd/supervised-containerd.ts";
+import type { Runtime } from "../../cri/runtime.ts";
+import { DependencyError } from "../options/table.ts";
+import { recordMachineFile } from "./machine-files.ts";
+import {
+  defaultEndpoint,
+  endpointFile,
+  normalEndpoint,
+  privateRuntime,
+  privateRuntimeDirectory,
+  readEndpoint,
+  socketAnswers,
+  writeEndpoint,
+} from "./runtime-endpoint.ts";
 
 export interface RuntimeChoice {
-  /** As given; empty when none was asked for. */
+  /** As given: a socket or "private"; empty when none was asked for. */
   endpoint: string;
   dataDirectory: string;
+  /** The agent's: by it its pods are recognised. */
+  rootDirectory: string;
   /** Range of pod addresses for the CNI configuration. */
   podCidr: string;
   requestTimeoutMs: number;
+  clock?: Clock;
   logger: Logger;
+  /** Where the machine's own containerd would listen, and its network configuration. */
+  machine?: { endpoint: string; cniDirectory: string };
 }
 
 export interface ChosenRuntime {
@@ -29,57 +48,126 @@ export interface ChosenRuntime {
   stop(): Promise<void>;
 }
 
-/** Whether something accepts connections on a unix socket. */
-export function socketAnswers(
-  endpoint: string,
-  timeoutMs = 1000,
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = net.connect(endpoint.replace(/^unix:\/\//, ""));
-    const done = (answer: boolean): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(answer);
-    };
-    const timer = setTimeout(() => done(false), timeoutMs);
-    socket.once("connect", () => done(true));
-    socket.once("error", () => done(false));
+const machineDefaults = {
+  endpoint: defaultEndpoint,
+  cniDirectory: "/etc/cni/net.d",
+};
+
+async function startPrivate(
+  dataDirectory: string,
+  logger: Logger,
+): Promise<SupervisedContainerd> {
+  const { superviseContainerd } =
+    await import("../../cri/private-containerd/supervised-containerd.ts");
+  return superviseContainerd({
+    directory: privateRuntimeDirectory(dataDirectory),
+    logger,
   });
 }
 
-export const endpointFile = (dataDirectory: string): string =>
-  path.join(dataDirectory, "runtime-endpoint");
+async function privateEndpoint(dataDirectory: string): Promise<string> {
+  const { privateContainerdEndpoint } =
+    await import("../../cri/private-containerd/private-containerd.ts");
+  return privateContainerdEndpoint(privateRuntimeDirectory(dataDirectory));
+}
+
+/** Ends this node's pods in the runtime it used so far, before it uses another. */
+async function leaveRuntime(
+  choice: RuntimeChoice,
+  old: { endpoint: string; isPrivate: boolean },
+  wanted: string,
+): Promise<void> {
+  const { logger, dataDirectory, rootDirectory } = choice;
+  const { endpoint } = old;
+  logger.warn(
+    { from: endpoint, to: wanted },
+    "another container runtime is asked for: ending the pods in the one used so far",
+  );
+  const containerd = old.isPrivate
+    ? await startPrivate(dataDirectory, logger)
+    : undefined;
+  if (!containerd && !(await socketAnswers(endpoint)))
+    throw new DependencyError(
+      `--container-runtime-endpoint: pods may still run in the runtime used so far, ${endpoint}, which does not answer: start it, or, when it is gone for good, remove ${endpointFile(dataDirectory)}`,
+    );
+  const runtime = createContainerdRuntime({
+    endpoint,
+    logger,
+    ensureSandboxImage: false,
+  });
+  await runtime.start();
+  try {
+    const { ended, failed } = await endPods({
+      runtime,
+      rootDirectory,
+      remove: true,
+      clock: choice.clock ?? systemClock,
+      logger,
+    });
+    if (failed > 0)
+      throw new DependencyError(
+        `--container-runtime-endpoint: ${failed} pods in the runtime used so far, ${endpoint}, could not be ended`,
+      );
+    logger.info({ endpoint, pods: ended }, "left the old container runtime");
+  } finally {
+    await runtime.stop();
+    await containerd?.stop();
+  }
+}
+
+/** The endpoint to use from now on; "" for the private containerd. Pods of another one are ended. */
+async function decide(choice: RuntimeChoice): Promise<string> {
+  const { dataDirectory, logger, machine = machineDefaults } = choice;
+  const recorded = await readEndpoint(dataDirectory);
+  const own = await privateEndpoint(dataDirectory);
+  const asked =
+    choice.endpoint === privateRuntime
+      ? own
+      : normalEndpoint(choice.endpoint) || undefined;
+  const wanted =
+    asked ??
+    recorded ??
+    ((await socketAnswers(machine.endpoint)) ? machine.endpoint : own);
+  if (recorded !== undefined && recorded !== wanted)
+    await leaveRuntime(
+      choice,
+      { endpoint: recorded, isPrivate: recorded === own },
+      wanted,
+    );
+  if (recorded !== wanted) await writeEndpoint(dataDirectory, wanted);
+  if (wanted === own) return "";
+  if (!(await socketAnswers(wanted)))
+    logger.warn(
+      { endpoint: wanted },
+      "the container runtime does not answer yet: waiting for it",
+    );
+  return wanted;
+}
 
 export async function chooseRuntime(
   choice: RuntimeChoice,
 ): Promise<ChosenRuntime> {
   const { logger, dataDirectory, podCidr, requestTimeoutMs } = choice;
-  let endpoint = choice.endpoint;
-  let cniDirectory = "/etc/cni/net.d";
-  let isPrivate = false;
+  let endpoint = await decide(choice);
+  const isPrivate = endpoint === "";
+  let cniDirectory = (choice.machine ?? machineDefaults).cniDirectory;
   let release = (): Promise<void> => Promise.resolve();
-  if (endpoint === "" && (await socketAnswers(defaultEndpoint)))
-    endpoint = defaultEndpoint;
-  if (endpoint === "") {
-    const { superviseContainerd } =
-      await import("../../cri/private-containerd/supervised-containerd.ts");
-    const containerd = await superviseContainerd({
-      directory: path.join(dataDirectory, "containerd"),
-      logger,
-    });
+  if (isPrivate) {
+    const containerd = await startPrivate(dataDirectory, logger);
     endpoint = containerd.endpoint;
     cniDirectory = containerd.cniConfigurationDirectory;
-    isPrivate = true;
     release = () => containerd.release();
     logger.info(
       { endpoint, adopted: containerd.adopted },
       "using a private containerd",
     );
-  } else logger.info({ endpoint }, "using the container runtime");
-  await fs.mkdir(dataDirectory, { recursive: true, mode: 0o700 });
-  await fs.writeFile(endpointFile(dataDirectory), `${endpoint}\n`, {
-    mode: 0o600,
-  });
+  } else {
+    logger.info({ endpoint }, "using the container runtime");
+    await recordMachineFile(
+      dataDirectory,
+      path.join(cniDirectory, cniFileName),
+    );
+  }
   const runtime = createContainerdRuntime({
     endpoint,
     logger: logger.child({ part: "runtime" }),
@@ -91,7 +179,10 @@ export async function chooseRuntime(
       // Beside a private containerd, so that clusters on one machine share nothing.
       ...(isPrivate
         ? {
-            ipamDirectory: path.join(dataDirectory, "containerd/cni/leases"),
+            ipamDirectory: path.join(
+              privateRuntimeDirectory(dataDirectory),
+              "cni/leases",
+            ),
           }
         : {}),
     },

@@ -108,6 +108,11 @@ function socketDirectory(directory: string): string {
   );
 }
 
+/** Where the private containerd of that directory listens, whether or not it runs. */
+export function privateContainerdEndpoint(directory: string): string {
+  return `unix://${join(socketDirectory(directory), "containerd.sock")}`;
+}
+
 async function readRecord(path: string): Promise<PidRecord | undefined> {
   try {
     const record = JSON.parse(

@@ -1,0 +1,69 @@
+// `orbit stop-pods`: ends this node's pods within their grace and leaves them to be started again, each one restart
+// older, by the next start of the server. orbit-pods.service calls it when the machine halts, with the server's own
+// options, by which it finds the runtime and the agent's directory. The server must not run, else it starts them again.
+import * as path from "node:path";
+import { group, option } from "./options/build-table.ts";
+import { helpText, wantsHelp } from "./options/help.ts";
+import { parseOptions } from "./options/parse.ts";
+import { agentOptions } from "./options/agent.ts";
+import { serverOptions } from "./options/server.ts";
+import { UsageError } from "./options/table.ts";
+import { agentValues, partArguments } from "./parts/agent-values.ts";
+import { endPodsOf } from "./parts/end-pods.ts";
+import { readEndpoint } from "./parts/runtime-endpoint.ts";
+
+/** Named as in the reference's KubeletConfiguration; a halt stays below ten seconds. */
+const own = [
+  group(
+    "Options",
+    option(
+      "shutdown-grace-period",
+      "duration",
+      "7s",
+      "The most all pods may take to end; a pod's own grace counts where it is shorter.",
+    ),
+    option(
+      "shutdown-grace-period-critical-pods",
+      "duration",
+      "2s",
+      "How much of that is kept for critical pods, which end after all others.",
+    ),
+  ),
+];
+
+export async function runStopPods(argv: readonly string[]): Promise<number> {
+  if (wantsHelp(argv, own)) {
+    process.stdout.write(
+      helpText(
+        "orbit stop-pods [options] [options of orbit server]",
+        "End this node's pods within their grace; the next start of the server starts them again.",
+        own,
+      ),
+    );
+    return 0;
+  }
+  const values = parseOptions([...own, ...serverOptions], argv);
+  const totalMs = values.number("shutdown-grace-period");
+  const criticalMs = values.number("shutdown-grace-period-critical-pods");
+  if (criticalMs > totalMs)
+    throw new UsageError(
+      "--shutdown-grace-period-critical-pods must not be longer than --shutdown-grace-period",
+    );
+  const dataDirectory = path.resolve(values.text("data-dir"));
+  const endpoint = await readEndpoint(dataDirectory);
+  // No pod was ever started.
+  if (endpoint === undefined) return 0;
+  return endPodsOf({
+    endpoint,
+    rootDirectory: agentValues(
+      values,
+      partArguments(values, "agent-arg", agentOptions),
+      dataDirectory,
+    ).text("root-dir"),
+    graceLimitSeconds: {
+      ordinary: (totalMs - criticalMs) / 1000,
+      critical: criticalMs / 1000,
+    },
+    remove: false,
+  });
+}
