@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs Orbit on this machine: the program under /usr/local/lib/orbit, commands in /usr/local/bin, the systemd unit and
-# its directories; then enables and starts the service where systemd runs. Again: an upgrade; pods keep running.
+# Installs Orbit on this machine: the program under /usr/local/lib/orbit, commands in /usr/local/bin, the systemd units and
+# their directories; then enables and starts the service where systemd runs. Again: an upgrade; pods keep running. An
+# upgrade whose service does not get ready goes back to the version before.
 #   sh systemd/install.sh [--dry-run] [--no-start]
 # DESTDIR=/some/root installs below another root (then nothing is started).
 set -eu
@@ -12,7 +13,7 @@ for argument in "$@"; do
 	--dry-run) dry_run=1 ;;
 	--no-start) start= ;;
 	-h | --help)
-		sed -n '2,5s/^# \{0,1\}//p' "$0"
+		sed -n '2,6s/^# \{0,1\}//p' "$0"
 		exit 0
 		;;
 	*)
@@ -26,7 +27,7 @@ source_directory=$(cd "$(dirname "$0")/.." && pwd)
 root=${DESTDIR:-}
 library=/usr/local/lib/orbit
 commands=/usr/local/bin
-unit=/etc/systemd/system/orbit.service
+units=/etc/systemd/system
 
 say() { printf '%s\n' "$*"; }
 do_it() {
@@ -47,6 +48,8 @@ if [ -z "$root" ] && [ -d /run/systemd/system ]; then running_systemd=1; fi
 
 say "Installing Orbit from $source_directory to $root$library"
 if [ "$source_directory" != "$root$library" ]; then
+	# What an installation that was interrupted left.
+	do_it rm -rf "$root$library.new"
 	do_it mkdir -p "$root$library.new"
 	for part in bin dist systemd setup tools docs README.md package.json package-lock.json; do
 		[ -e "$source_directory/$part" ] && do_it cp -R "$source_directory/$part" "$root$library.new/"
@@ -61,11 +64,11 @@ if [ "$source_directory" != "$root$library" ]; then
 			cp -R "$source_directory/$package" "$root$library.new/$(dirname "$package")/"
 		done
 	fi
+	do_it rm -rf "$root$library.old"
 	if [ -e "$root$library" ]; then
 		do_it mv "$root$library" "$root$library.old"
 	fi
 	do_it mv "$root$library.new" "$root$library"
-	do_it rm -rf "$root$library.old"
 fi
 do_it mkdir -p "$root$commands"
 for command in orbit orbitctl orbitlet; do
@@ -73,25 +76,51 @@ for command in orbit orbitctl orbitlet; do
 done
 do_it mkdir -p -m 0755 "$root/etc/orbit" "$root/etc/orbit/manifests"
 do_it mkdir -p -m 0700 "$root/var/lib/orbit"
-do_it mkdir -p "$root$(dirname "$unit")"
-do_it cp "$source_directory/systemd/orbit.service" "$root$unit"
-do_it chmod 0644 "$root$unit"
+do_it mkdir -p "$root$units"
+# place_units LIBRARY: the units that belong to that version of the program.
+place_units() {
+	for unit in orbit orbit-pods; do
+		if [ -e "$1/systemd/$unit.service" ] || [ -n "$dry_run" ]; then
+			do_it cp "$1/systemd/$unit.service" "$root$units/$unit.service"
+			do_it chmod 0644 "$root$units/$unit.service"
+		fi
+	done
+}
+place_units "$source_directory"
 
 if [ -n "$dry_run" ]; then
 	say "Dry run: nothing was changed."
 	exit 0
 fi
+if [ -z "$running_systemd" ]; then do_it rm -rf "$root$library.old"; fi
 if [ -n "$root" ]; then
 	say "Installed below $root; nothing was started."
 elif [ -n "$running_systemd" ]; then
 	do_it systemctl daemon-reload
-	if [ -n "$start" ]; then
-		do_it systemctl enable orbit.service
-		do_it systemctl restart orbit.service
-		say "Orbit runs. Try: export KUBECONFIG=/etc/orbit/orbit.yaml; kubectl get nodes"
-	else
+	if [ -z "$start" ]; then
+		do_it rm -rf "$library.old"
 		say "Installed. Start it with: systemctl enable --now orbit"
+		exit 0
 	fi
+	do_it systemctl enable orbit.service orbit-pods.service
+	do_it systemctl start orbit-pods.service
+	since=$(date '+%Y-%m-%d %H:%M:%S')
+	if do_it systemctl restart orbit.service; then
+		do_it rm -rf "$library.old"
+		say "Orbit runs. Try: export KUBECONFIG=/etc/orbit/orbit.yaml; kubectl get nodes"
+		exit 0
+	fi
+	say "The service did not start. What it wrote last:"
+	journalctl --unit orbit.service --since "$since" --lines 20 --no-pager --output cat 2>/dev/null || true
+	[ -e "$library.old" ] || fail "the service did not start; the program is installed all the same"
+	say "Going back to the version before"
+	do_it rm -rf "$library"
+	do_it mv "$library.old" "$library"
+	place_units "$library"
+	do_it systemctl daemon-reload
+	do_it systemctl reset-failed orbit.service || true
+	do_it systemctl restart orbit.service || fail "the upgrade failed, and the version before does not start either"
+	fail "the upgrade failed; the version before runs again"
 else
 	say "systemd does not run on this machine (it is not process 1): the unit is installed but nothing was started."
 	say "Run the cluster in the foreground with: orbit server"

@@ -25,8 +25,12 @@ for argument in "$@"; do
 done
 
 root=${DESTDIR:-}
-data=${ORBIT_DATA_DIR:-/var/lib/orbit}
-agent_data=/var/lib/orbitlet
+default_data=/var/lib/orbit
+data=${ORBIT_DATA_DIR:-$default_data}
+# An agent that ran alone belongs to the main cluster only.
+agent_data=$data/agent
+[ "$data" != "$default_data" ] || agent_data=/var/lib/orbitlet
+machine_runtime=/run/containerd/containerd.sock
 cgroup_root=${ORBIT_CGROUP_ROOT:-/orbit}
 library=/usr/local/lib/orbit
 program=$library/bin/orbit
@@ -56,11 +60,13 @@ case $cgroup_root in
 esac
 # The cluster's own cgroup in the unified hierarchy and in every controller of version 1; never one that only starts alike.
 cgroups() {
-	for group in "/sys/fs/cgroup$cgroup_root" /sys/fs/cgroup/*"$cgroup_root"; do
-		[ -d "$group" ] || continue
-		case ${group#/sys/fs/cgroup} in
-		"$cgroup_root" | /*"$cgroup_root") printf '%s\n' "$group" ;;
-		esac
+	for name in "$cgroup_root" "$cgroup_root-runtime"; do
+		for group in "/sys/fs/cgroup$name" /sys/fs/cgroup/*"$name"; do
+			[ -d "$group" ] || continue
+			case ${group#/sys/fs/cgroup} in
+			"$name" | /*"$name") printf '%s\n' "$group" ;;
+			esac
+		done
 	done
 }
 # The pods this cluster's agents made, by uid.
@@ -73,31 +79,87 @@ pod_processes() {
 		done
 	done | sort -un
 }
-# Ranges of pod addresses, from the network configuration that was written for this cluster.
+# What the cluster made outside of its data directory: paths it listed itself.
+machine_files() { cat "$data/machine-files" "$agent_data/machine-files" 2>/dev/null | sort -ru; }
+# Network configurations that were written for this cluster; another cluster's has the same name.
+network_files() {
+	ls "$data/containerd/cni/net.d/99-orbit.conflist" "$agent_data/containerd/cni/net.d/99-orbit.conflist" 2>/dev/null | sort -u
+	machine_files | grep '\.conflist$'
+}
+# Ranges of pod addresses in them.
 pod_ranges() {
-	cat "$data/containerd/cni/net.d/99-orbit.conflist" /etc/cni/net.d/99-orbit.conflist 2>/dev/null |
-		sed -n 's/.*"subnet": *"\([^"]*\)".*/\1/p' | sort -u
+	network_files | while read -r file; do
+		sed -n 's/.*"subnet": *"\([^"]*\)".*/\1/p' "$file" 2>/dev/null
+	done | sort -u
 }
 ranges=$(pod_ranges)
-# Where secrets and tokens are mounted: a directory for each root directory of an agent.
+# Where secrets and tokens lay in earlier versions: a directory for each root directory of an agent.
 memory_directory() { printf '/run/orbit/volumes/%s' "$(printf %s "$1" | sha256sum | cut -c1-12)"; }
-# Shims and the containerd itself name the data directory in their command lines.
+# This script and all it was started by.
+ancestors() {
+	process=$$
+	while [ "${process:-0}" -gt 0 ]; do
+		printf ' %s' "$process"
+		process=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$process/status" 2>/dev/null)
+	done
+	printf ' '
+}
+own_line=$(ancestors)
+# Where the private containerd listens when its directory's name is too long for a socket's.
+socket_directories() {
+	cat "$data/runtime-endpoint" "$agent_data/runtime-endpoint" 2>/dev/null | sed -n 's,^unix://\(/run/orbit-[0-9a-f]*\)/containerd.sock$,\1,p' | sort -u
+}
+sockets=$(socket_directories)
+# The private containerd and its shims: programs of that name, by what they really execute, which name the data directory.
+# A shell or an editor whose command line mentions the same is none of them.
 runtime_processes() {
 	for directory in /proc/[0-9]*; do
-		[ -r "$directory/cmdline" ] || continue
-		line=$(tr '\0' ' ' <"$directory/cmdline" 2>/dev/null) || continue
-		case $line in
-		*containerd*[\ =]"$data/containerd/"*) printf '%s\n' "${directory#/proc/}" ;;
+		case $own_line in *" ${directory#/proc/} "*) continue ;; esac
+		executable=$(readlink "$directory/exe" 2>/dev/null) || continue
+		executable=${executable% (deleted)}
+		case ${executable##*/} in
+		containerd | containerd-shim-*) ;;
+		*) continue ;;
 		esac
+		line=$(tr '\0' ' ' <"$directory/cmdline" 2>/dev/null) || continue
+		for place in "$data/containerd" "$agent_data/containerd" $sockets; do
+			case $line in
+			*[\ =]"$place/"*)
+				printf '%s\n' "${directory#/proc/}"
+				break
+				;;
+			esac
+		done
 	done
 }
-# A server of this cluster that was started by hand: whoever holds the lock of its store.
+# A server of this cluster that was started by hand: a Node process that has files of its store open.
 server_processes() {
-	holder=$(cut -d ' ' -f 1 "$data/store/lock" 2>/dev/null)
-	[ -n "$holder" ] && [ -r "/proc/$holder/cmdline" ] || return 0
-	case $(tr '\0' ' ' <"/proc/$holder/cmdline") in
-	*orbit*server*) printf '%s\n' "$holder" ;;
-	esac
+	for directory in /proc/[0-9]*; do
+		case $own_line in *" ${directory#/proc/} "*) continue ;; esac
+		executable=$(readlink "$directory/exe" 2>/dev/null) || continue
+		executable=${executable% (deleted)}
+		case ${executable##*/} in
+		node | orbit) ;;
+		*) continue ;;
+		esac
+		for file in "$directory"/fd/*; do
+			case $(readlink "$file" 2>/dev/null) in
+			"$data/store/"*)
+				printf '%s\n' "${directory#/proc/}"
+				break
+				;;
+			esac
+		done
+	done
+}
+# The sockets of all runtimes the cluster may have used: the recorded one, the private one, the machine's.
+runtimes() {
+	{
+		cat "$data/runtime-endpoint" "$agent_data/runtime-endpoint" 2>/dev/null | sed 's,^unix://,,'
+		printf '%s\n' "$data/containerd/run/containerd.sock" "$agent_data/containerd/run/containerd.sock" "$machine_runtime"
+	} | sort -u | while read -r socket; do
+		[ ! -S "$socket" ] || printf '%s\n' "$socket"
+	done
 }
 end_processes() {
 	[ -n "$2" ] || return 0
@@ -107,6 +169,8 @@ end_processes() {
 if [ -z "$root" ]; then
 	if [ -d /run/systemd/system ]; then
 		try systemctl disable --now orbit.service
+		# Stopping it ends the pods within their grace.
+		try systemctl disable --now orbit-pods.service
 	else
 		say "systemd does not run on this machine (it is not process 1): there is no service to stop."
 	fi
@@ -123,9 +187,16 @@ if [ -z "$root" ]; then
 	fi
 	say "Ending pods and their runtime"
 	# By their runtime while it answers: that removes their network too.
-	endpoint=$(cat "$data/runtime-endpoint" 2>/dev/null || true)
-	if [ -n "$endpoint" ] && [ -x "$program" ] && [ -S "${endpoint#unix://}" ]; then
-		try "$program" remove-pods --container-runtime-endpoint "$endpoint" --root-dir "$data/agent"
+	for socket in $(runtimes); do
+		[ -x "$program" ] || continue
+		for agent in "$data/agent" "$agent_data"; do
+			[ -d "$agent/pods" ] || continue
+			try "$program" remove-pods --container-runtime-endpoint "unix://$socket" --root-dir "$agent"
+		done
+	done
+	if [ -z "$dry_run" ] && [ -S "$machine_runtime" ] && [ -x "$program" ] && grep -qs "$machine_runtime" "$data/runtime-endpoint" "$agent_data/runtime-endpoint"; then
+		images=$("$program" image list --container-runtime-endpoint "unix://$machine_runtime" 2>/dev/null | cut -d ' ' -f 1 | tr '\n' ' ')
+		[ -z "$images" ] || say "Images stay in the machine's containerd (ctr -n k8s.io images rm NAME removes one): $images"
 	fi
 	end_processes TERM "$(pod_processes)"
 	[ -n "$dry_run" ] || sleep 1
@@ -138,13 +209,19 @@ if [ -z "$root" ]; then
 	# The deepest first.
 	memory=$(memory_directory "$data/agent")
 	agent_memory=$(memory_directory "$agent_data")
-	awk -v a="$data/" -v b="$agent_data/" -v c="$memory/" -v d="$agent_memory/" '{ gsub(/\\040/, " ", $5); if (index($5, a) == 1 || index($5, b) == 1 || index($5, c) == 1 || index($5, d) == 1) print $5 }' /proc/self/mountinfo | sort -r | while read -r mount; do
+	for directory in "$data" "$agent_data" "$memory" "$agent_memory" $sockets; do
+		awk -v below="$directory/" '{ gsub(/\\040/, " ", $5); if (index($5, below) == 1) print $5 }' /proc/self/mountinfo
+	done | sort -ru | while read -r mount; do
 		try umount -l "$mount"
 	done
-	do_it rm -rf "$memory" "$agent_memory"
-	for file in apiserver controller-manager scheduler; do
-		do_it rm -f "/run/orbit/$file.crt" "/run/orbit/$file.key" "/run/orbit/$file-ca.crt" "/run/orbit/$file-ca.key"
+	for directory in "$memory" "$agent_memory" $sockets; do
+		[ -d "$directory" ] && do_it rm -rf "$directory"
 	done
+	if [ "$data" = "$default_data" ]; then
+		for file in apiserver controller-manager scheduler; do
+			do_it rm -f "/run/orbit/$file.crt" "/run/orbit/$file.key" "/run/orbit/$file-ca.crt" "/run/orbit/$file-ca.key"
+		done
+	fi
 	[ -n "$dry_run" ] || rmdir /run/orbit/volumes /run/orbit 2>/dev/null || true
 
 	say "Removing network"
@@ -153,7 +230,10 @@ if [ -z "$root" ]; then
 		case $range in *:*) family=ip6 ;; esac
 		try nft delete table "$family" "orbit-pods-$(printf %s "$range" | tr -c '0-9a-fA-F' '-')"
 	done
-	[ -e /etc/cni/net.d/99-orbit.conflist ] && [ -e "$library/bin/orbit" ] && do_it rm -f /etc/cni/net.d/99-orbit.conflist
+	# Files, and directories that are empty now; what a package or another cluster made is not listed.
+	machine_files | while read -r file; do
+		if [ -d "$file" ]; then try rmdir "$file"; elif [ -e "$file" ]; then do_it rm -f "$file"; fi
+	done
 	# Leases of addresses in those ranges that pods left behind.
 	for range in $ranges; do
 		prefix=${range%.*}
@@ -164,7 +244,7 @@ if [ -z "$root" ]; then
 	if [ -z "$dry_run" ] && [ -d /var/lib/cni/networks/orbit ] && [ -z "$(find /var/lib/cni/networks/orbit -name '*[.:]*[0-9]' ! -name 'last_reserved_ip*' 2>/dev/null)" ]; then
 		do_it rm -rf /var/lib/cni/networks/orbit
 	fi
-	[ -n "$dry_run" ] || rmdir /var/lib/cni/networks /var/lib/cni/results /var/lib/cni /etc/cni/net.d /etc/cni 2>/dev/null || true
+	[ -n "$dry_run" ] || rmdir /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
 
 	say "Removing cgroups"
 	cgroups | while read -r top; do
@@ -173,19 +253,22 @@ if [ -z "$root" ]; then
 	done
 	say "Removing logs of pods"
 	for uid in $own_pods; do
+		for link in /var/log/containers/*; do
+			case $(readlink "$link") in
+			/var/log/pods/*_"$uid"/*) do_it rm -f "$link" ;;
+			esac
+		done
 		for directory in /var/log/pods/*_"$uid"; do
 			[ -d "$directory" ] && do_it rm -rf "$directory"
 		done
-	done
-	# Links into the directories just removed.
-	for link in /var/log/containers/*; do
-		[ -L "$link" ] && [ ! -e "$link" ] && do_it rm -f "$link"
 	done
 	[ -n "$dry_run" ] || rmdir /var/log/pods /var/log/containers 2>/dev/null || true
 fi
 
 say "Removing the program"
-do_it rm -f "$root/etc/systemd/system/orbit.service" "$root/etc/systemd/system/multi-user.target.wants/orbit.service"
+for unit in orbit orbit-pods; do
+	do_it rm -f "$root/etc/systemd/system/$unit.service" "$root/etc/systemd/system/multi-user.target.wants/$unit.service"
+done
 for command in orbit orbitctl orbitlet; do
 	do_it rm -f "$root/usr/local/bin/$command"
 done

@@ -1,6 +1,6 @@
 // What installing and removing would do, step by step, and the unit file: held against fixtures, so that a change to
 // either is seen. UPDATE_FIXTURES=1 writes them anew.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { useTempDirectories } from "../../support/temp-directory.ts";
@@ -53,15 +53,114 @@ test("the plan of a removal below another root", () => {
   expectFixture("uninstall.txt", stdout);
 });
 
-test("the plan of a removal on this machine touches nothing but the cluster of the data directory", () => {
-  const { status, stdout } = run("uninstall.sh", ["--dry-run", "--keep-data"], {
-    ORBIT_DATA_DIR: "/nowhere/data",
+/**
+ * Runs a script where this machine's /etc and /var/lib hold what another cluster of the default directories made, in a
+ * mount namespace of its own.
+ */
+function runBesideCluster(script: string, args: string[], env: object) {
+  const place = directory();
+  const preparation = `
+    set -e
+    for name in etc var/lib; do
+      mkdir -p "${place}/$name/upper" "${place}/$name/work"
+      mount -t overlay overlay -o "lowerdir=/$name,upperdir=${place}/$name/upper,workdir=${place}/$name/work" "/$name"
+    done
+    mkdir -p /etc/cni/net.d /etc/orbit/manifests /var/lib/cni/networks/orbit \
+      /var/lib/orbit/agent/pods/0a0b0c /var/lib/orbitlet/pods/0d0e0f
+    echo '{"plugins":[{"ipam":{"ranges":[[{"subnet": "10.42.0.0/24"}]]}}]}' >/etc/cni/net.d/99-orbit.conflist
+    touch /var/lib/cni/networks/orbit/10.42.0.7
+    exec sh "$@"`;
+  const result = spawnSync(
+    "unshare",
+    [
+      ...["--mount", "--propagation", "private", "sh", "-c", preparation, "sh"],
+      ...[path.join(root, "systemd", script), ...args],
+    ],
+    {
+      env: { PATH: process.env["PATH"], ...env },
+      encoding: "utf8",
+    },
+  );
+  return { status: result.status, plan: result.stdout, stderr: result.stderr };
+}
+
+test("the plan of a removal touches nothing but the cluster of the data directory", () => {
+  const data = directory();
+  fs.mkdirSync(path.join(data, "containerd/cni/net.d"), { recursive: true });
+  fs.writeFileSync(
+    path.join(data, "containerd/cni/net.d/99-orbit.conflist"),
+    '{"subnet": "10.211.3.0/24"}',
+  );
+  fs.writeFileSync(path.join(data, "machine-files"), "/etc/cni/net.d/x.conf\n");
+  const { status, plan, stderr } = runBesideCluster(
+    "uninstall.sh",
+    ["--dry-run", "--keep-data"],
+    { ORBIT_DATA_DIR: data, ORBIT_CGROUP_ROOT: "/orbit-nowhere" },
+  );
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  expect(plan).not.toMatch(/^\+ (kill|umount)/m);
+  expect(plan.match(/^\+ nft .*/gm)).toEqual([
+    "+ nft delete table ip orbit-pods-10-211-3-0-24",
+  ]);
+  expect(plan).toContain(`Kept: ${data}, /etc/orbit`);
+  expect(plan).not.toMatch(
+    /^\+ .*(99-orbit|10\.42|\/var\/lib\/orbit|0a0b0c|0d0e0f)/m,
+  );
+});
+
+test("the removal of the main cluster takes what the cluster listed, and no other configuration of that name", () => {
+  const { status, plan } = runBesideCluster("uninstall.sh", ["--dry-run"], {
     ORBIT_CGROUP_ROOT: "/orbit-nowhere",
   });
   expect(status).toBe(0);
-  expect(stdout).not.toMatch(/^\+ (kill|umount|nft)/m);
-  expect(stdout).toContain("Kept: /nowhere/data, /etc/orbit");
-  expect(stdout).not.toContain("+ rm -rf /var/lib");
+  // Nothing is listed in DATA/machine-files: the file is another's.
+  expect(plan).not.toMatch(/^\+ .*(99-orbit|10[.-]42)/m);
+  expect(plan).toMatch(/^\+ rm -rf \/var\/lib\/orbit /m);
+});
+
+test("a process that only mentions the data directory is not ended, nor is the caller", () => {
+  const data = directory();
+  fs.mkdirSync(path.join(data, "containerd"));
+  const config = path.join(data, "containerd/config.toml");
+  const bystander = spawn(
+    "sh",
+    ["-c", "sleep 60; :", "containerd", "--config", config],
+    { detached: true, stdio: "ignore" },
+  );
+  // A program of that name by what it executes.
+  const program = path.join(directory(), "containerd");
+  fs.copyFileSync("/bin/sleep", program);
+  fs.chmodSync(program, 0o755);
+  const own = spawn(program, ["60"], {
+    argv0: `containerd --config ${config}`,
+    stdio: "ignore",
+  });
+  try {
+    const { status, stdout } = spawnSync(
+      "sh",
+      [
+        "-c",
+        `sh ${root}/systemd/uninstall.sh --dry-run --keep-data; : containerd --config ${config}`,
+      ],
+      {
+        env: {
+          PATH: process.env["PATH"],
+          ORBIT_DATA_DIR: data,
+          ORBIT_CGROUP_ROOT: "/orbit-nowhere",
+        },
+        encoding: "utf8",
+      },
+    );
+    expect(status).toBe(0);
+    expect([...new Set(stdout.match(/^\+ kill .*/gm))]).toEqual([
+      `+ kill -TERM ${own.pid}`,
+      `+ kill -KILL ${own.pid}`,
+    ]);
+  } finally {
+    own.kill("SIGKILL");
+    process.kill(-bystander.pid!, "SIGKILL");
+  }
 });
 
 test.each([
@@ -118,7 +217,9 @@ describe("the unit", () => {
     "Type=notify",
     "NotifyAccess=main",
     "KillMode=process",
-    "Delegate=yes",
+    "RestartPreventExitStatus=1",
+    "LimitCORE=0:infinity",
+    "WorkingDirectory=-/var/lib/orbit",
     "Restart=always",
     "WatchdogSec=60s",
     "TasksMax=infinity",
