@@ -18,6 +18,8 @@ const esmOnly = [
 
 const shared = {
   rootDir: import.meta.dirname,
+  globalSetup: "<rootDir>/test/support/run/global-setup.ts",
+  globalTeardown: "<rootDir>/test/support/run/global-teardown.ts",
   testEnvironment: "node",
   transform: {
     "^.+\\.(ts|js|mjs)$": [

@@ -1,6 +1,5 @@
 // A private containerd with its Runtime for one test file: own directory, own cgroup parent, own pod range. dispose()
 // removes what it made: pods, shims, containerd, mounts, cgroups.
-import { execFileSync } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -17,6 +16,7 @@ import type {
 } from "../../cri/runtime.ts";
 import { busyboxImage, busyboxImageTar } from "./busybox-image.ts";
 import { eventually } from "./eventually.ts";
+import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
 export interface PrivateRuntime {
@@ -42,6 +42,7 @@ export async function startPrivateRuntime(
 ): Promise<PrivateRuntime> {
   const directory = makeTempDirectory("orbit-test-cri-");
   const cgroupParent = `/orbit-test-${randomBytes(6).toString("hex")}`;
+  announce("cgroup", cgroupParent);
   const logger = pino({ level: "silent" });
   const root = path.join(directory, "containerd");
   let containerd = await startPrivateContainerd({ directory: root, logger });
@@ -137,6 +138,8 @@ export async function startPrivateRuntime(
       };
     },
     async dispose() {
+      // The connection mends itself a moment after a restart.
+      await eventually(() => runtime.version(), { what: "the runtime" });
       for (const { id } of await runtime.listPodSandboxes()) {
         await runtime.stopPodSandbox(id);
         await runtime.removePodSandbox(id);
@@ -144,7 +147,6 @@ export async function startPrivateRuntime(
       await runtime.stop();
       await containerd.stop();
       removeCgroups(cgroupParent);
-      unmountBelow(directory);
       removeTempDirectory(directory);
     },
   };
@@ -166,14 +168,4 @@ function removeCgroups(parent: string): void {
   } catch {
     // cgroup v1
   }
-}
-
-function unmountBelow(directory: string): void {
-  const mounts = fs
-    .readFileSync("/proc/self/mounts", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[1] ?? "")
-    .filter((point) => point.startsWith(`${directory}/`));
-  for (const point of mounts.reverse())
-    execFileSync("umount", ["-l", point], { stdio: "ignore" });
 }

@@ -1,12 +1,15 @@
 // Runs the built program for tests: `bin/orbit server` with ports, directories and a cgroup root of its own, until it says
 // it is ready. stop() ends the server; clean() also ends its pods and its private containerd and removes everything.
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { eventually } from "./eventually.ts";
 import { freePorts } from "./free-port.ts";
 import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
-import { makeTempDirectory } from "./temp-directory.ts";
+import { masqueradeTable } from "../../cri/cni/masquerade.ts";
+import { announce } from "./run/run-state.ts";
+import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
 const root = path.join(__dirname, "../..");
 export const orbitProgram = path.join(root, "bin/orbit");
@@ -17,6 +20,8 @@ export interface OrbitOptions {
   /** Of an earlier instance, to start it again. */
   directory?: string;
   ports?: OrbitPorts;
+  /** Pod addresses; a random range by default. */
+  podRange?: string;
   readyTimeoutMs?: number;
 }
 
@@ -77,6 +82,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
 async function removeEverything(
   directory: string,
   cgroupRoot: string,
+  podRange: string,
 ): Promise<void> {
   const endpoint = path.join(directory, "data/containerd/run/containerd.sock");
   if (fs.existsSync(endpoint)) {
@@ -93,16 +99,13 @@ async function removeEverything(
       what: "processes to end",
     }).catch(() => undefined);
   }
-  const mounts = fs
-    .readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[4] ?? "")
-    .filter((mount) => mount.startsWith(`${directory}/`))
-    .sort()
-    .reverse();
-  for (const mount of mounts) await runCommand("umount", ["-l", mount]);
+  await runCommand("nft", ["delete", "table", "ip", masqueradeTable(podRange)]);
   const tops = ["", ...fs.readdirSync("/sys/fs/cgroup")]
-    .map((each) => path.join("/sys/fs/cgroup", each, cgroupRoot))
+    .flatMap((each) =>
+      [cgroupRoot, `${cgroupRoot}-runtime`].map((group) =>
+        path.join("/sys/fs/cgroup", each, group),
+      ),
+    )
     .filter((each) => fs.existsSync(each));
   for (const top of tops)
     await runCommand("find", [
@@ -115,7 +118,7 @@ async function removeEverything(
       "{}",
       ";",
     ]);
-  fs.rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+  removeTempDirectory(directory);
 }
 
 export async function startOrbit(
@@ -137,6 +140,11 @@ export async function startOrbit(
   const manifests = path.join(directory, "manifests");
   const kubeconfig = path.join(directory, "kubeconfig");
   const cgroupRoot = `/${path.basename(directory)}`;
+  const podRange =
+    options.podRange ?? `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`;
+  announce("cgroup", cgroupRoot);
+  announce("cgroup", `${cgroupRoot}-runtime`);
+  announce("nft", `ip ${masqueradeTable(podRange)}`);
   fs.mkdirSync(manifests, { recursive: true });
   const args = [
     "server",
@@ -149,6 +157,9 @@ export async function startOrbit(
     `--healthz-port=${ports.healthz}`,
     `--controllers-port=${ports.controllers}`,
     `--cgroup-root=${cgroupRoot}`,
+    // Nothing is shared with a cluster that runs on this machine.
+    "--container-runtime-endpoint=private",
+    `--cluster-cidr=${podRange}`,
     ...(options.args ?? []),
   ];
   let output = "";
@@ -192,13 +203,13 @@ export async function startOrbit(
       child.kill(signal);
       return exited;
     },
-    restart: () => startOrbit({ ...options, directory, ports }),
+    restart: () => startOrbit({ ...options, directory, ports, podRange }),
     async clean() {
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
       await exited;
       clearTimeout(timer);
-      await removeEverything(directory, cgroupRoot);
+      await removeEverything(directory, cgroupRoot, podRange);
     },
   };
   return running;

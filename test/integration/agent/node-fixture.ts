@@ -2,7 +2,6 @@
 // own. close() ends every pod, containerd and removes all of it.
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { execFileSync } from "node:child_process";
 import pino, { type Logger } from "pino";
 import {
   createAgent,
@@ -18,6 +17,7 @@ import type { Runtime } from "../../../cri/runtime.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { busyboxImageTar } from "../../support/busybox-image.ts";
 import { eventually } from "../../support/eventually.ts";
+import { announce } from "../../support/run/run-state.ts";
 import {
   makeTempDirectory,
   removeTempDirectory,
@@ -59,6 +59,7 @@ export async function startNode(): Promise<NodeFixture> {
   await runtime.start();
   await runtime.importImage(await busyboxImageTar());
   const cgroupRoot = `/orbit-agent-test-${process.pid}-${counter++}`;
+  announce("cgroup", cgroupRoot);
   const manifests = path.join(directory, "manifests");
   await fs.mkdir(manifests);
   const agents: Agent[] = [];
@@ -90,7 +91,6 @@ export async function startNode(): Promise<NodeFixture> {
           nodeIPs: ["127.0.0.1"],
           manifestsDirectory: manifests,
           rootDirectory: path.join(directory, "agent"),
-          memoryDirectory: path.join(directory, "memory"),
           podLogsDirectory: path.join(directory, "logs/pods"),
           containerLogsDirectory: path.join(directory, "logs/containers"),
           cgroupRoot,
@@ -120,20 +120,9 @@ export async function startNode(): Promise<NodeFixture> {
       await eventually(() => removeCgroups(cgroupRoot), {
         what: "cgroups to go",
       });
-      for (const mount of mountsBelow(directory))
-        execFileSync("umount", ["-l", mount]);
       removeTempDirectory(directory);
     },
   };
-}
-
-function mountsBelow(directory: string): string[] {
-  const text = execFileSync("cat", ["/proc/mounts"], { encoding: "utf8" });
-  return text
-    .split("\n")
-    .map((line) => line.split(" ")[1] ?? "")
-    .filter((mount) => mount.startsWith(`${directory}/`))
-    .reverse();
 }
 
 async function removeCgroups(root: string): Promise<boolean> {

@@ -1,0 +1,21 @@
+// Once after all test files: fails the run when it left something on the machine, and names it. Processes get a moment
+// to end; nothing is killed, as what is found is a defect to be looked at.
+import * as fs from "node:fs";
+import { eventually } from "../eventually.ts";
+import { leftovers } from "./leftovers.ts";
+import { runDirectoryVariable } from "./run-state.ts";
+
+export default async function checkRun(): Promise<void> {
+  const directory = process.env[runDirectoryVariable];
+  if (!directory || !fs.existsSync(directory)) return;
+  let found: string[] = [];
+  await eventually(() => (found = leftovers(directory)).length === 0, {
+    timeoutMs: 5000,
+    intervalMs: 200,
+  }).catch(() => undefined);
+  if (found.length > 0)
+    throw new Error(
+      `the tests left this behind on the machine:\n  ${found.join("\n  ")}`,
+    );
+  fs.rmSync(directory, { recursive: true, force: true });
+}
