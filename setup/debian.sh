@@ -38,7 +38,7 @@ need_packages() {
 }
 
 runtime_packages="containerd runc containernetworking-plugins nftables iptables iproute2"
-test_packages="busybox-static etcd-server faketime openssl procps socat"
+test_packages="busybox-static etcd-client etcd-server faketime openssl procps socat"
 
 need_node() {
 	command -v node >/dev/null 2>&1 || die "Node.js 20.19 or newer is needed (https://nodejs.org)"
@@ -58,7 +58,7 @@ need_npm_packages() {
 
 # Builds when a source is newer than the last build.
 need_build() {
-	if [ -e dist/orbit.js ] && [ -z "$(find api storage client apiserver-lite controllers scheduler agent cri eviction server network cli index.ts tools/build.mjs package.json \
+	if [ -e dist/orbit.js ] && [ -z "$(find api grpc storage client apiserver-lite controllers scheduler agent cri eviction server network cli index.ts tools/build.mjs package.json \
 		-newer dist/orbit.js -type f -print 2>/dev/null | head -n 1)" ]; then return 0; fi
 	say "building"
 	node tools/build.mjs || die "the build failed"
