@@ -5,7 +5,7 @@ const floors = [
   ["cli"],
   ["server", "agent", "network", "scheduler", "controllers", "apiserver-lite"],
   ["eviction", "cri", "client", "storage"],
-  ["api"],
+  ["api", "grpc"],
 ];
 /** Only these rooms may look into `storage`. */
 const storageReaders = ["cli", "apiserver-lite", "storage"];

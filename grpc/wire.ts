@@ -1,7 +1,8 @@
 // Protobuf by table: encodes and decodes messages from rows `[field, number, type, shape]`, shape 0 single, 1 repeated,
 // 2 map with string keys and `type` values. No code generation, so the first call of a process costs nothing to set up.
 // Decoding gives every field: scalars their proto3 default, lists [], maps {}; absent messages are left undefined.
-// 64-bit integers become JS numbers (exact below 2^53; nanosecond timestamps lose some hundred nanoseconds).
+// 64-bit integers become JS numbers (exact below 2^53; nanosecond timestamps lose some hundred nanoseconds); where every
+// digit counts, the table says `int64-text`, which is decimal text in both directions.
 // Example: table {"M": [["name",1,"string",0]]}: encode("M", {name: "a"}) is 0a 01 61.
 import { Reader, Writer } from "protobufjs/minimal.js";
 
@@ -24,6 +25,7 @@ export interface WireCodec {
 const scalarWireTypes: Readonly<Record<string, number>> = {
   int32: 0,
   int64: 0,
+  "int64-text": 0,
   uint32: 0,
   uint64: 0,
   bool: 0,
@@ -32,7 +34,7 @@ const scalarWireTypes: Readonly<Record<string, number>> = {
   bytes: 2,
 };
 
-/** A message nested deeper than this is an attack, not a CRI answer. */
+/** A message nested deeper than this is an attack, not an answer of a peer of ours. */
 const maxDepth = 32;
 
 function toNumber(value: number | { toNumber(): number }): number {
@@ -58,6 +60,9 @@ function writeScalar(writer: Writer, type: string, value: unknown): void {
       break;
     case "int64":
       writer.int64(value as number);
+      break;
+    case "int64-text":
+      writer.int64(value as string);
       break;
     case "uint64":
       writer.uint64(value as number);
@@ -86,6 +91,8 @@ function readScalar(reader: Reader, type: string): unknown {
       return toNumber(
         reader.int64() as unknown as number | { toNumber(): number },
       );
+    case "int64-text":
+      return String(reader.int64());
     case "uint64":
       return toNumber(
         reader.uint64() as unknown as number | { toNumber(): number },
@@ -101,6 +108,8 @@ function defaultOf(type: string): unknown {
   switch (type) {
     case "string":
       return "";
+    case "int64-text":
+      return "0";
     case "bytes":
       return Buffer.alloc(0);
     case "bool":
@@ -115,6 +124,7 @@ function isDefault(type: string, value: unknown): boolean {
     value === 0 ||
     value === false ||
     value === "" ||
+    (type === "int64-text" && value === "0") ||
     (type === "bytes" && (value as Uint8Array).length === 0)
   );
 }

@@ -3,16 +3,19 @@
 // call fails at once with RuntimeError "unavailable". Every gRPC failure leaves here as a RuntimeError.
 import type * as grpc from "@grpc/grpc-js";
 import { RuntimeError, type RuntimeErrorCode } from "../runtime.ts";
+import {
+  GrpcChannel,
+  grpcCode,
+  grpcCodes,
+  grpcText,
+  loadGrpc,
+  type GrpcCallOptions,
+  type GrpcMethod,
+} from "../../grpc/channel.ts";
+import { createWireCodec, type WireTable } from "../../grpc/wire.ts";
 import criTable from "./cri-v1.json";
 import type { CriMethods } from "./cri-v1-types.ts";
 import { containerdMessages } from "./services.ts";
-import { createWireCodec, type WireTable } from "./wire.ts";
-
-export interface ServiceMethod {
-  readonly path: string;
-  readonly request: string;
-  readonly response: string;
-}
 
 /** What a caller may send: any part of the message. */
 export type Message<T> = {
@@ -35,16 +38,16 @@ export interface Connection {
     timeoutMs?: number,
   ): Promise<CriMethods[M][1]>;
   service<T>(
-    method: ServiceMethod,
+    method: GrpcMethod,
     request: object,
     options?: ServiceOptions,
   ): Promise<T>;
   serverStream(
-    method: ServiceMethod,
+    method: GrpcMethod,
     request: object,
   ): grpc.ClientReadableStream<unknown>;
   duplexStream(
-    method: ServiceMethod,
+    method: GrpcMethod,
     options?: ServiceOptions,
   ): grpc.ClientDuplexStream<object, unknown>;
   decode(message: string, bytes: Uint8Array): unknown;
@@ -68,28 +71,15 @@ export interface ConnectionOptions {
 /** containerd's namespace of everything CRI. */
 const namespace = "k8s.io";
 
-/** gRPC status codes, by number so that grpc-js need not be loaded to name them. */
+/** What the codes of gRPC mean to callers of the runtime. */
 const codes: Readonly<Record<number, RuntimeErrorCode>> = {
-  3: "invalid",
-  4: "timeout",
-  5: "not-found",
-  9: "invalid",
-  12: "unsupported",
-  14: "unavailable",
+  [grpcCodes.invalidArgument]: "invalid",
+  [grpcCodes.deadlineExceeded]: "timeout",
+  [grpcCodes.notFound]: "not-found",
+  [grpcCodes.failedPrecondition]: "invalid",
+  [grpcCodes.unimplemented]: "unsupported",
+  [grpcCodes.unavailable]: "unavailable",
 };
-
-export const grpcCodes = {
-  cancelled: 1,
-  deadlineExceeded: 4,
-  alreadyExists: 6,
-  unimplemented: 12,
-  unavailable: 14,
-} as const;
-
-function grpcCode(error: unknown): number | undefined {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === "number" ? code : undefined;
-}
 
 /** The gRPC code behind a RuntimeError of this connection, if one. */
 export function causeCode(error: unknown): number | undefined {
@@ -102,11 +92,7 @@ export function causeCode(error: unknown): number | undefined {
 export function toRuntimeError(error: unknown, call: string): RuntimeError {
   if (error instanceof RuntimeError) return error;
   const code = grpcCode(error);
-  const details = (error as { details?: unknown }).details;
-  const text =
-    typeof details === "string" && details !== ""
-      ? details
-      : String((error as Error).message ?? error);
+  const text = grpcText(error);
   // For some time after its start containerd answers, but has not read back its pods.
   const kind = /server is not initialized yet/.test(text)
     ? "unavailable"
@@ -139,62 +125,53 @@ export function createConnection(options: ConnectionOptions): Connection {
     string,
     [string, string, string]
   >;
-  let library: typeof grpc | undefined;
-  let client: grpc.Client | undefined;
+  let channel: GrpcChannel | undefined;
 
-  function opened(): { library: typeof grpc; client: grpc.Client } {
-    if (library === undefined || client === undefined)
+  function opened(): GrpcChannel {
+    if (channel === undefined)
       throw new RuntimeError(
         "unavailable",
         "the connection to the container runtime is closed",
       );
-    return { library, client };
+    return channel;
   }
 
-  function metadata(lease?: string): grpc.Metadata {
-    const values = new (opened().library.Metadata)();
-    values.set("containerd-namespace", namespace);
-    if (lease !== undefined) values.set("containerd-lease", lease);
-    return values;
+  function callOptions({
+    timeoutMs = 0,
+    lease,
+  }: ServiceOptions): GrpcCallOptions {
+    return {
+      timeoutMs,
+      metadata: {
+        "containerd-namespace": namespace,
+        ...(lease === undefined ? {} : { "containerd-lease": lease }),
+      },
+    };
   }
 
-  function unary<T>(
-    method: ServiceMethod,
+  async function unary<T>(
+    method: GrpcMethod,
     request: object,
-    timeoutMs: number,
-    lease?: string,
+    service: ServiceOptions,
   ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const { client } = opened();
-      client.makeUnaryRequest(
-        method.path,
-        (value: object) => codec.encode(method.request, value),
-        (bytes: Buffer) => codec.decode(method.response, bytes) as T,
-        request,
-        metadata(lease),
-        timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
-        (error, response) => {
-          if (error === null) resolve(response as T);
-          else
-            reject(
-              toRuntimeError(
-                error,
-                method.path.slice(method.path.lastIndexOf("/") + 1),
-              ),
-            );
-        },
+    try {
+      return await opened().unary<T>(method, request, callOptions(service));
+    } catch (error) {
+      throw toRuntimeError(
+        error,
+        method.path.slice(method.path.lastIndexOf("/") + 1),
       );
-    });
+    }
   }
 
   return {
     async open() {
-      if (client !== undefined) return;
-      library = await import("@grpc/grpc-js");
-      client = new library.Client(
+      if (channel !== undefined) return;
+      const library = await loadGrpc();
+      channel = new GrpcChannel(library, {
         target,
-        library.credentials.createInsecure(),
-        {
+        codec,
+        settings: {
           "grpc.initial_reconnect_backoff_ms": 100,
           "grpc.min_reconnect_backoff_ms": 100,
           "grpc.max_reconnect_backoff_ms": 2000,
@@ -204,60 +181,40 @@ export function createConnection(options: ConnectionOptions): Connection {
           "grpc.service_config_disable_resolution": 1,
           "grpc.use_local_subchannel_pool": 1,
         },
-      );
+      });
     },
     close() {
-      client?.close();
-      client = undefined;
+      channel?.close();
+      channel = undefined;
     },
     call(name, request, timeoutMs = options.requestTimeoutMs) {
       const [path, requestType, responseType] = methods[name]!;
       return unary(
         { path, request: requestType, response: responseType },
         request,
-        timeoutMs,
+        { timeoutMs },
       );
     },
-    service(
-      method,
-      request,
-      { timeoutMs = options.requestTimeoutMs, lease } = {},
-    ) {
-      return unary(method, request, timeoutMs, lease);
-    },
-    serverStream(method, request) {
-      return opened().client.makeServerStreamRequest(
-        method.path,
-        (value: object) => codec.encode(method.request, value),
-        (bytes: Buffer) => codec.decode(method.response, bytes) as unknown,
-        request,
-        metadata(),
-      );
-    },
-    duplexStream(method, { timeoutMs = 0, lease } = {}) {
-      return opened().client.makeBidiStreamRequest(
-        method.path,
-        (value: object) => codec.encode(method.request, value),
-        (bytes: Buffer) => codec.decode(method.response, bytes) as unknown,
-        metadata(lease),
-        timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
-      );
-    },
+    service: (method, request, service = {}) =>
+      unary(method, request, {
+        timeoutMs: options.requestTimeoutMs,
+        ...service,
+      }),
+    serverStream: (method, request) =>
+      opened().serverStream(method, request, callOptions({})),
+    duplexStream: (method, service = {}) =>
+      opened().duplexStream(method, callOptions(service)),
     decode: (message, bytes) => codec.decode(message, bytes),
-    waitForReady(timeoutMs) {
-      return new Promise((resolve, reject) => {
-        opened().client.waitForReady(Date.now() + timeoutMs, (error) => {
-          if (error === undefined) resolve();
-          else
-            reject(
-              new RuntimeError(
-                "unavailable",
-                `container runtime at ${options.endpoint} can't be reached`,
-                { cause: error },
-              ),
-            );
-        });
-      });
+    async waitForReady(timeoutMs) {
+      try {
+        await opened().waitForReady(timeoutMs);
+      } catch (error) {
+        throw new RuntimeError(
+          "unavailable",
+          `container runtime at ${options.endpoint} can't be reached`,
+          { cause: error },
+        );
+      }
     },
   };
 }

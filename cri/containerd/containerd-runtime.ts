@@ -1,6 +1,7 @@
 // containerd as a Runtime, over CRI v1 gRPC on its socket. Thin: requests.ts and answers.ts translate, connection.ts
 // carries, events.ts watches, image-import.ts loads archives, streaming.ts opens exec, attach and port-forward.
 // While containerd is away every call fails at once with "unavailable"; the connection mends itself.
+import { grpcCodes } from "../../grpc/channel.ts";
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
@@ -16,7 +17,7 @@ import {
   sandboxStatus,
   sandboxSummary,
 } from "./answers.ts";
-import { causeCode, createConnection, grpcCodes } from "./connection.ts";
+import { causeCode, createConnection } from "./connection.ts";
 import { createEventSource } from "./events.ts";
 import { importImageArchive } from "./image-import.ts";
 import {

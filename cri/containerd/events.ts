@@ -2,17 +2,13 @@
 // list of sandboxes and containers, diffed, every 15 s (every second where the runtime has no events service).
 // Invariants: an "exited" is given only when a list shows the container stopped (CRI learns of an exit some milliseconds
 // after the event); after every reconnection comes one "lost"; subscribers never see an event twice for one exit.
+import { grpcCodes } from "../../grpc/channel.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { RuntimeEvent } from "../runtime.ts";
-import {
-  causeCode,
-  grpcCodes,
-  toRuntimeError,
-  type Connection,
-} from "./connection.ts";
+import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
 import { containerdMethods } from "./services.ts";
 
 export interface EventSource {

@@ -1,15 +1,11 @@
 // Puts an image archive into containerd through its content and images services: blobs streamed in 1 MiB messages with
 // their digests checked by containerd, then the names. A lease keeps the garbage collector off until the names exist.
 // Layers are unpacked by the runtime at the first container. Blobs that are already there are not sent again.
+import { grpcCodes } from "../../grpc/channel.ts";
 import { once } from "node:events";
 import type { FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  causeCode,
-  grpcCodes,
-  toRuntimeError,
-  type Connection,
-} from "./connection.ts";
+import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
 import {
   openImageArchive,
   type ArchiveBlob,

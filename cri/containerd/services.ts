@@ -1,6 +1,7 @@
 // Wire tables of the containerd services beside CRI that are used here: events, content, images, leases, version.
 // Field numbers are containerd's public API v1; fields never read or written are left out.
-import type { WireTable } from "./wire.ts";
+import type { GrpcMethod } from "../../grpc/channel.ts";
+import type { WireTable } from "../../grpc/wire.ts";
 
 export const containerdMessages: WireTable = {
   Any: [
@@ -104,18 +105,12 @@ export interface StoredImage {
   target?: Descriptor;
 }
 
-interface Method {
-  readonly path: string;
-  readonly request: string;
-  readonly response: string;
-}
-
 function method(
   service: string,
   call: string,
   request: string,
   response: string,
-): Method {
+): GrpcMethod {
   return { path: `/containerd.services.${service}/${call}`, request, response };
 }
 

@@ -1,34 +1,26 @@
 // Calls to an etcd cluster over gRPC. One connection to one server at a time; when it is not available the next server
 // takes its place. While none is there calls wait: one that changes nothing is tried again and again, one that changes
 // something only as long as it has certainly not been sent.
-import type * as Grpc from "@grpc/grpc-js";
-import type {
-  ChannelCredentials,
-  Client,
-  ClientDuplexStream,
-  ServiceError,
-} from "@grpc/grpc-js";
-import type { Type } from "protobufjs";
 import type { Clock } from "../../api/clock.ts";
-import { StoreError } from "../store.ts";
 import {
-  etcdMessages,
-  methods,
-  type Method,
-  type WatchResponse,
-} from "./messages.ts";
+  GrpcChannel,
+  grpcCode,
+  grpcCodes,
+  grpcText,
+  loadGrpc,
+  type GrpcLibrary,
+  type GrpcTls,
+} from "../../grpc/channel.ts";
+import { createWireCodec } from "../../grpc/wire.ts";
+import { StoreError } from "../store.ts";
+import { etcdMessages, methods, type WatchResponse } from "./messages.ts";
 
-export interface EtcdTls {
-  /** PEM */
-  readonly ca?: Buffer | string;
-  readonly certificate?: Buffer | string;
-  readonly key?: Buffer | string;
-}
+const codec = createWireCodec(etcdMessages);
 
 export interface EtcdClientOptions {
   /** e.g. https://10.0.0.1:2379 */
   readonly servers: readonly string[];
-  readonly tls?: EtcdTls;
+  readonly tls?: GrpcTls;
   /** Of one attempt. */
   readonly timeoutMs: number;
   /** How long a call waits for a server that can be reached. */
@@ -42,8 +34,6 @@ export interface CallOptions {
   readonly patienceMs?: number;
 }
 
-const DEADLINE_EXCEEDED = 4;
-const UNAVAILABLE = 14;
 /** The texts of UNAVAILABLE for what never left this process. */
 const notSent = /^(No connection established|Name resolution failed)/;
 const MIN_PAUSE_MS = 20;
@@ -51,9 +41,8 @@ const MAX_PAUSE_MS = 500;
 
 export class EtcdClient {
   readonly #options: EtcdClientOptions;
-  #grpc: typeof Grpc | undefined;
-  readonly #types = new Map<string, Type>();
-  #current: Client | undefined;
+  #grpc: GrpcLibrary | undefined;
+  #current: GrpcChannel | undefined;
   #index = 0;
   #closed = false;
   readonly #pauses = new Set<() => void>();
@@ -66,13 +55,7 @@ export class EtcdClient {
 
   /** Loads gRPC; connects with the first call. */
   async start(): Promise<void> {
-    this.#grpc = await import("@grpc/grpc-js");
-    const { Root } = await import("protobufjs");
-    const root = Root.fromJSON(etcdMessages);
-    for (const { request, response } of Object.values(methods)) {
-      this.#types.set(request, root.lookupType(request));
-      this.#types.set(response, root.lookupType(response));
-    }
+    this.#grpc = await loadGrpc();
   }
 
   close(): void {
@@ -95,14 +78,16 @@ export class EtcdClient {
     const until = clock.monotonic() + patienceMs;
     let pauseMs = MIN_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
-      const client = this.#connection();
+      const channel = this.#connection();
       try {
-        return await this.#unary<T>(client, methods[name], request);
-      } catch (error) {
-        const failure = error as ServiceError;
-        if (failure.code !== UNAVAILABLE) throw asStoreError(failure);
-        this.#leave(client);
-        if (!repeatable && !notSent.test(failure.details))
+        return await channel.unary<T>(methods[name], request, {
+          timeoutMs: this.#options.timeoutMs,
+        });
+      } catch (failure) {
+        if (grpcCode(failure) !== grpcCodes.unavailable)
+          throw asStoreError(failure);
+        this.#leave(channel);
+        if (!repeatable && !notSent.test(grpcText(failure)))
           throw asStoreError(failure);
         const everyServer = attempt > servers.length;
         if (everyServer && clock.monotonic() + pauseMs >= until)
@@ -134,14 +119,8 @@ export class EtcdClient {
     onResponse: (response: WatchResponse) => void,
     onEnd: (error: Error) => void,
   ): { cancel(): void } {
-    const client = this.#connection();
-    const { path, request, response } = methods.watch;
-    const stream: ClientDuplexStream<object, WatchResponse> =
-      client.makeBidiStreamRequest(
-        path,
-        this.#encoder(request),
-        this.#decoder<WatchResponse>(response),
-      );
+    const channel = this.#connection();
+    const stream = channel.duplexStream<WatchResponse>(methods.watch);
     let ended = false;
     const end = (error: Error): void => {
       if (ended) return;
@@ -150,8 +129,9 @@ export class EtcdClient {
       onEnd(error);
     };
     stream.on("data", onResponse);
-    stream.on("error", (error: ServiceError) => {
-      if (error.code === UNAVAILABLE && !ended) this.#leave(client);
+    stream.on("error", (error) => {
+      if (grpcCode(error) === grpcCodes.unavailable && !ended)
+        this.#leave(channel);
       end(asStoreError(error));
     });
     stream.on("end", () =>
@@ -166,96 +146,44 @@ export class EtcdClient {
     };
   }
 
-  #unary<T>(
-    client: Client,
-    { path, request, response }: Method,
-    message: object,
-  ): Promise<T> {
-    const deadline = Date.now() + this.#options.timeoutMs;
-    return new Promise<T>((resolve, reject) => {
-      client.makeUnaryRequest<object, T>(
-        path,
-        this.#encoder(request),
-        this.#decoder<T>(response),
-        message,
-        { deadline },
-        (error, value) => {
-          if (error) reject(error);
-          else resolve(value!);
-        },
-      );
-    });
-  }
-
-  #connection(): Client {
+  #connection(): GrpcChannel {
     if (this.#closed || !this.#grpc)
       throw new StoreError("closed", "the store is closed");
     if (this.#current) return this.#current;
     const url = new URL(
       this.#options.servers[this.#index % this.#options.servers.length]!,
     );
-    this.#current = new this.#grpc.Client(
-      `${url.hostname}:${url.port || "2379"}`,
-      this.#credentials(url),
-      {
+    this.#current = new GrpcChannel(this.#grpc, {
+      target: `${url.hostname}:${url.port || "2379"}`,
+      codec,
+      tls: url.protocol === "https:" ? (this.#options.tls ?? {}) : undefined,
+      settings: {
         "grpc.max_receive_message_length": -1,
         "grpc.max_send_message_length": -1,
         "grpc.keepalive_time_ms": 30_000,
         "grpc.keepalive_timeout_ms": 10_000,
       },
-    );
+    });
     return this.#current;
   }
 
-  #credentials(url: URL): ChannelCredentials {
-    const { credentials } = this.#grpc!;
-    if (url.protocol !== "https:") return credentials.createInsecure();
-    const { ca, certificate, key } = this.#options.tls ?? {};
-    const bytes = (pem: Buffer | string | undefined): Buffer | null =>
-      pem === undefined ? null : Buffer.from(pem);
-    return credentials.createSsl(bytes(ca), bytes(key), bytes(certificate));
-  }
-
   /** The next call goes to the next server. */
-  #leave(client: Client): void {
-    if (this.#current !== client) return;
+  #leave(channel: GrpcChannel): void {
+    if (this.#current !== channel) return;
     this.#current = undefined;
     this.#index++;
-    client.close();
-  }
-
-  #encoder(name: string): (message: object) => Buffer {
-    const type = this.#types.get(name)!;
-    return (message) =>
-      Buffer.from(type.encode(type.fromObject(message)).finish());
-  }
-
-  #decoder<T>(name: string): (bytes: Buffer) => T {
-    const type = this.#types.get(name)!;
-    return (bytes) =>
-      type.toObject(type.decode(bytes), {
-        longs: String,
-        defaults: true,
-        arrays: true,
-        bytes: Buffer,
-      }) as T;
+    channel.close();
   }
 }
 
-function asStoreError(
-  error: ServiceError | StoreError,
-  waited = false,
-): StoreError {
+function asStoreError(error: unknown, waited = false): StoreError {
   if (error instanceof StoreError) return error;
-  const text = (error.details || error.message).replace(
-    /\.? *Resolution note: *$/,
-    "",
-  );
+  const text = grpcText(error).replace(/\.? *Resolution note: *$/, "");
   const code = /database space exceeded/.test(text)
     ? "full"
     : /required revision has been compacted/.test(text)
       ? "compacted"
-      : waited || (error as ServiceError).code === DEADLINE_EXCEEDED
+      : waited || grpcCode(error) === grpcCodes.deadlineExceeded
         ? "timeout"
         : "unavailable";
   return new StoreError(code, `etcd: ${text}`, { cause: error });

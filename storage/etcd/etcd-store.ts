@@ -9,6 +9,7 @@
 // subscribers are told that they have lost events.
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
+import type { GrpcTls } from "../../grpc/channel.ts";
 import { EventHistory } from "../local/event-history.ts";
 import {
   StoreError,
@@ -21,7 +22,7 @@ import {
   type WriteResult,
 } from "../store.ts";
 import { Compactor } from "./compactor.ts";
-import { EtcdClient, type EtcdTls } from "./etcd-client.ts";
+import { EtcdClient } from "./etcd-client.ts";
 import { LeasePool } from "./lease-pool.ts";
 import type {
   KeyValue,
@@ -33,7 +34,7 @@ import type {
 
 export interface EtcdStoreOptions {
   readonly servers: readonly string[];
-  readonly tls?: EtcdTls;
+  readonly tls?: GrpcTls;
   /** Takes the place of `root` in etcd's keys. Default: the same as root. */
   readonly prefix?: string;
   /** What every key begins with. Default: /registry */
@@ -502,7 +503,7 @@ export class EtcdStore implements Store {
     this.#client
       .call<StatusResponse>("status", {}, { repeatable: true, patienceMs: 0 })
       .then(
-        ({ dbSize }) => (this.databaseBytes = Number(dbSize)),
+        ({ dbSize }) => (this.databaseBytes = dbSize),
         () => (this.databaseBytes = undefined),
       );
     this.#after(this.#sizeIntervalMs, () => this.#askSize());

@@ -1,140 +1,108 @@
-// The part of etcd's public gRPC API (v3) that the store uses, as protobuf definitions, and its methods.
-import type { INamespace } from "protobufjs";
+// The part of etcd's public gRPC API (v3) that the store uses, as a wire table, and its methods.
+import type { GrpcMethod } from "../../grpc/channel.ts";
+import type { WireTable } from "../../grpc/wire.ts";
 
-type FieldTuple = readonly [
-  name: string,
-  id: number,
-  type: string,
-  rule?: "repeated",
-];
+/** 64-bit numbers that have to be exact: leases use all 64 bits, and revisions are compared as they came. */
+const int64 = "int64-text";
 
-function message(
-  fields: readonly FieldTuple[],
-  oneof?: readonly string[],
-): object {
-  return {
-    fields: Object.fromEntries(
-      fields.map(([name, id, type, rule]) => [
-        name,
-        { id, type, ...(rule ? { rule } : {}) },
-      ]),
-    ),
-    ...(oneof ? { oneofs: { choice: { oneof } } } : {}),
-  };
-}
+export const etcdMessages: WireTable = {
+  ResponseHeader: [["revision", 3, int64, 0]],
+  KeyValue: [
+    ["key", 1, "bytes", 0],
+    ["modRevision", 3, int64, 0],
+    ["version", 4, int64, 0],
+    ["value", 5, "bytes", 0],
+    ["lease", 6, int64, 0],
+  ],
+  RangeRequest: [
+    ["key", 1, "bytes", 0],
+    ["rangeEnd", 2, "bytes", 0],
+    ["limit", 3, "int64", 0],
+    ["revision", 4, "int64", 0],
+    ["countOnly", 9, "bool", 0],
+  ],
+  RangeResponse: [
+    ["header", 1, "ResponseHeader", 0],
+    ["kvs", 2, "KeyValue", 1],
+    ["more", 3, "bool", 0],
+  ],
+  PutRequest: [
+    ["key", 1, "bytes", 0],
+    ["value", 2, "bytes", 0],
+    ["lease", 3, int64, 0],
+  ],
+  PutResponse: [["header", 1, "ResponseHeader", 0]],
+  DeleteRangeRequest: [["key", 1, "bytes", 0]],
+  DeleteRangeResponse: [
+    ["header", 1, "ResponseHeader", 0],
+    ["deleted", 2, int64, 0],
+  ],
+  // One of them.
+  RequestOp: [
+    ["requestRange", 1, "RangeRequest", 0],
+    ["requestPut", 2, "PutRequest", 0],
+    ["requestDeleteRange", 3, "DeleteRangeRequest", 0],
+  ],
+  // One of them.
+  ResponseOp: [
+    ["responseRange", 1, "RangeResponse", 0],
+    ["responsePut", 2, "PutResponse", 0],
+    ["responseDeleteRange", 3, "DeleteRangeResponse", 0],
+  ],
+  // result: 0 equal, 1 greater; target: 0 version, 2 revision of the last change. Etcd reads an absent number as 0.
+  Compare: [
+    ["result", 1, "int32", 0],
+    ["target", 2, "int32", 0],
+    ["key", 3, "bytes", 0],
+    ["version", 4, int64, 0],
+    ["modRevision", 6, "int64", 0],
+  ],
+  TxnRequest: [
+    ["compare", 1, "Compare", 1],
+    ["success", 2, "RequestOp", 1],
+    ["failure", 3, "RequestOp", 1],
+  ],
+  TxnResponse: [
+    ["header", 1, "ResponseHeader", 0],
+    ["succeeded", 2, "bool", 0],
+    ["responses", 3, "ResponseOp", 1],
+  ],
+  CompactionRequest: [["revision", 1, "int64", 0]],
+  CompactionResponse: [["header", 1, "ResponseHeader", 0]],
+  // type: 0 put, 1 delete.
+  Event: [
+    ["type", 1, "int32", 0],
+    ["kv", 2, "KeyValue", 0],
+  ],
+  WatchCreateRequest: [
+    ["key", 1, "bytes", 0],
+    ["rangeEnd", 2, "bytes", 0],
+    ["startRevision", 3, "int64", 0],
+    ["progressNotify", 4, "bool", 0],
+  ],
+  WatchRequest: [["createRequest", 1, "WatchCreateRequest", 0]],
+  WatchResponse: [
+    ["header", 1, "ResponseHeader", 0],
+    ["created", 3, "bool", 0],
+    ["canceled", 4, "bool", 0],
+    ["compactRevision", 5, int64, 0],
+    ["cancelReason", 6, "string", 0],
+    ["events", 11, "Event", 1],
+  ],
+  LeaseGrantRequest: [["TTL", 1, "int64", 0]],
+  LeaseGrantResponse: [
+    ["header", 1, "ResponseHeader", 0],
+    ["ID", 2, int64, 0],
+  ],
+  StatusRequest: [],
+  StatusResponse: [
+    ["header", 1, "ResponseHeader", 0],
+    ["version", 2, "string", 0],
+    ["dbSize", 3, "int64", 0],
+  ],
+};
 
-const header: FieldTuple = ["header", 1, "ResponseHeader"];
-
-export const etcdMessages = {
-  nested: {
-    ResponseHeader: message([["revision", 3, "int64"]]),
-    KeyValue: message([
-      ["key", 1, "bytes"],
-      ["modRevision", 3, "int64"],
-      ["version", 4, "int64"],
-      ["value", 5, "bytes"],
-      ["lease", 6, "int64"],
-    ]),
-    RangeRequest: message([
-      ["key", 1, "bytes"],
-      ["rangeEnd", 2, "bytes"],
-      ["limit", 3, "int64"],
-      ["revision", 4, "int64"],
-      ["countOnly", 9, "bool"],
-    ]),
-    RangeResponse: message([
-      header,
-      ["kvs", 2, "KeyValue", "repeated"],
-      ["more", 3, "bool"],
-    ]),
-    PutRequest: message([
-      ["key", 1, "bytes"],
-      ["value", 2, "bytes"],
-      ["lease", 3, "int64"],
-    ]),
-    PutResponse: message([header]),
-    DeleteRangeRequest: message([["key", 1, "bytes"]]),
-    DeleteRangeResponse: message([header, ["deleted", 2, "int64"]]),
-    RequestOp: message(
-      [
-        ["requestRange", 1, "RangeRequest"],
-        ["requestPut", 2, "PutRequest"],
-        ["requestDeleteRange", 3, "DeleteRangeRequest"],
-      ],
-      ["requestRange", "requestPut", "requestDeleteRange"],
-    ),
-    ResponseOp: message(
-      [
-        ["responseRange", 1, "RangeResponse"],
-        ["responsePut", 2, "PutResponse"],
-        ["responseDeleteRange", 3, "DeleteRangeResponse"],
-      ],
-      ["responseRange", "responsePut", "responseDeleteRange"],
-    ),
-    // result: 0 equal, 1 greater; target: 0 version, 2 revision of the last change.
-    Compare: message(
-      [
-        ["result", 1, "int32"],
-        ["target", 2, "int32"],
-        ["key", 3, "bytes"],
-        ["version", 4, "int64"],
-        ["modRevision", 6, "int64"],
-      ],
-      ["version", "modRevision"],
-    ),
-    TxnRequest: message([
-      ["compare", 1, "Compare", "repeated"],
-      ["success", 2, "RequestOp", "repeated"],
-      ["failure", 3, "RequestOp", "repeated"],
-    ]),
-    TxnResponse: message([
-      header,
-      ["succeeded", 2, "bool"],
-      ["responses", 3, "ResponseOp", "repeated"],
-    ]),
-    CompactionRequest: message([["revision", 1, "int64"]]),
-    CompactionResponse: message([header]),
-    // type: 0 put, 1 delete.
-    Event: message([
-      ["type", 1, "int32"],
-      ["kv", 2, "KeyValue"],
-    ]),
-    WatchCreateRequest: message([
-      ["key", 1, "bytes"],
-      ["rangeEnd", 2, "bytes"],
-      ["startRevision", 3, "int64"],
-      ["progressNotify", 4, "bool"],
-    ]),
-    WatchRequest: message(
-      [["createRequest", 1, "WatchCreateRequest"]],
-      ["createRequest"],
-    ),
-    WatchResponse: message([
-      header,
-      ["created", 3, "bool"],
-      ["canceled", 4, "bool"],
-      ["compactRevision", 5, "int64"],
-      ["cancelReason", 6, "string"],
-      ["events", 11, "Event", "repeated"],
-    ]),
-    LeaseGrantRequest: message([["TTL", 1, "int64"]]),
-    LeaseGrantResponse: message([header, ["ID", 2, "int64"]]),
-    StatusRequest: message([]),
-    StatusResponse: message([
-      header,
-      ["version", 2, "string"],
-      ["dbSize", 3, "int64"],
-    ]),
-  },
-} as unknown as INamespace;
-
-export interface Method {
-  readonly path: string;
-  readonly request: string;
-  readonly response: string;
-}
-
-const method = (path: string, name: string, response = name): Method => ({
+const method = (path: string, name: string, response = name): GrpcMethod => ({
   path: `/etcdserverpb.${path}`,
   request: `${name}Request`,
   response: `${response}Response`,
@@ -164,7 +132,7 @@ export interface RangeResponse {
 }
 
 export interface StatusResponse {
-  readonly dbSize: string;
+  readonly dbSize: number;
 }
 
 export interface TxnResponse {

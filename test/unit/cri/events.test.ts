@@ -8,7 +8,7 @@ import {
   type EventSource,
 } from "../../../cri/containerd/events.ts";
 import { containerdMessages } from "../../../cri/containerd/services.ts";
-import { createWireCodec } from "../../../cri/containerd/wire.ts";
+import { createWireCodec } from "../../../grpc/wire.ts";
 import { RuntimeError, type RuntimeEvent } from "../../../cri/runtime.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 

@@ -1,11 +1,9 @@
 // Protobuf by table: known bytes, defaults, maps, packed lists, unknown fields, and bytes nobody should send.
 import * as protobuf from "protobufjs";
-import {
-  createWireCodec,
-  type WireTable,
-} from "../../../cri/containerd/wire.ts";
+import { createWireCodec, type WireTable } from "../../../grpc/wire.ts";
 import criTable from "../../../cri/containerd/cri-v1.json";
 import { containerdMessages } from "../../../cri/containerd/services.ts";
+import { etcdMessages } from "../../../storage/etcd/messages.ts";
 
 const table: WireTable = {
   Inner: [["value", 1, "int64", 0]],
@@ -19,6 +17,7 @@ const table: WireTable = {
     ["labels", 7, "string", 2],
     ["bytes", 8, "bytes", 0],
     ["big", 9, "uint64", 0],
+    ["exact", 10, "int64-text", 0],
   ],
 };
 const codec = createWireCodec(table);
@@ -31,6 +30,7 @@ const empty = {
   labels: {},
   bytes: Buffer.alloc(0),
   big: 0,
+  exact: "0",
 };
 
 test.each([
@@ -41,6 +41,8 @@ test.each([
   [{ inner: { value: 5 } }, "2a020805"],
   [{ list: [{ value: 1 }, {}] }, "320208013200"],
   [{ labels: { k: "v" } }, "3a060a016b120176"],
+  [{ exact: "-9223372036854775808" }, "5080808080808080808001"],
+  [{ exact: "7587889262183000001" }, "50c1cfac9bcea2e6a669"],
   [{ count: 0, name: "", flag: false }, ""],
 ])("%j is %s and back", (value, hex) => {
   expect(codec.encode("M", value).toString("hex")).toBe(hex);
@@ -83,6 +85,7 @@ test("every message of the committed tables is complete", () => {
   const all = {
     ...(criTable.messages as unknown as WireTable),
     ...containerdMessages,
+    ...etcdMessages,
   };
   const scalars = new Set([
     "string",
@@ -90,6 +93,7 @@ test("every message of the committed tables is complete", () => {
     "bool",
     "int32",
     "int64",
+    "int64-text",
     "uint32",
     "uint64",
     "double",

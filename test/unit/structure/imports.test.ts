@@ -8,7 +8,7 @@ const floors = [
   ["cli"],
   ["server", "agent", "network", "scheduler", "controllers", "apiserver-lite"],
   ["eviction", "cri", "client", "storage"],
-  ["api"],
+  ["api", "grpc"],
 ];
 const rooms = floors.flat();
 const floorOf = (room: string): number =>

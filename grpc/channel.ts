@@ -1,0 +1,182 @@
+// One gRPC channel: the unary calls and streams of a peer (container runtime, etcd, plug-ins) whose messages are written
+// and read by a wire table. It owns the connection only; deadlines, retries and what an error means are its caller's.
+// grpc-js is loaded by loadGrpc(), not at import, because loading it takes longer than the rest of a start.
+import type * as Grpc from "@grpc/grpc-js";
+import type { WireCodec } from "./wire.ts";
+
+export type GrpcLibrary = typeof Grpc;
+
+export function loadGrpc(): Promise<GrpcLibrary> {
+  return import("@grpc/grpc-js");
+}
+
+/** The codes of gRPC that callers look at, by number, so that grpc-js need not be loaded to name them. */
+export const grpcCodes = {
+  cancelled: 1,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  alreadyExists: 6,
+  failedPrecondition: 9,
+  unimplemented: 12,
+  unavailable: 14,
+} as const;
+
+/** The gRPC code of a failed call; undefined for any other error. */
+export function grpcCode(error: unknown): number | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "number" ? code : undefined;
+}
+
+/** The peer's own text of a failed call, without grpc-js's code in front. */
+export function grpcText(error: unknown): string {
+  const { details, message } = error as { details?: unknown; message?: string };
+  return typeof details === "string" && details !== ""
+    ? details
+    : String(message ?? error);
+}
+
+export interface GrpcMethod {
+  /** `/package.Service/Method` */
+  readonly path: string;
+  /** Names of messages of the codec's tables. */
+  readonly request: string;
+  readonly response: string;
+}
+
+export interface GrpcTls {
+  /** PEM */
+  readonly ca?: Buffer | string;
+  readonly certificate?: Buffer | string;
+  readonly key?: Buffer | string;
+}
+
+export interface GrpcChannelOptions {
+  /** `unix:///path` or `host:port`. */
+  readonly target: string;
+  readonly codec: WireCodec;
+  /** Undefined: plain text. */
+  readonly tls?: GrpcTls | undefined;
+  /** grpc-js's own names. */
+  readonly settings: Grpc.ChannelOptions;
+}
+
+export interface GrpcCallOptions {
+  /** 0 or undefined: no deadline. */
+  readonly timeoutMs?: number | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+export class GrpcChannel {
+  readonly #library: GrpcLibrary;
+  readonly #client: Grpc.Client;
+  readonly #codec: WireCodec;
+
+  /** Connects with the first call. */
+  constructor(
+    library: GrpcLibrary,
+    { target, codec, tls, settings }: GrpcChannelOptions,
+  ) {
+    this.#library = library;
+    this.#codec = codec;
+    this.#client = new library.Client(
+      target,
+      tls
+        ? library.credentials.createSsl(
+            bytesOf(tls.ca),
+            bytesOf(tls.key),
+            bytesOf(tls.certificate),
+          )
+        : library.credentials.createInsecure(),
+      settings,
+    );
+  }
+
+  /** Ends the connection; calls under way fail. */
+  close(): void {
+    this.#client.close();
+  }
+
+  /** Rejects with grpc-js's ServiceError. */
+  unary<T>(
+    method: GrpcMethod,
+    request: object,
+    options: GrpcCallOptions = {},
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest(
+        method.path,
+        this.#encoder(method),
+        this.#decoder(method),
+        request,
+        this.#metadata(options),
+        deadlineOf(options),
+        (error, response) => {
+          if (error) reject(error);
+          else resolve(response as T);
+        },
+      );
+    });
+  }
+
+  serverStream(
+    method: GrpcMethod,
+    request: object,
+    options: GrpcCallOptions = {},
+  ): Grpc.ClientReadableStream<unknown> {
+    return this.#client.makeServerStreamRequest(
+      method.path,
+      this.#encoder(method),
+      this.#decoder(method),
+      request,
+      this.#metadata(options),
+      deadlineOf(options),
+    );
+  }
+
+  duplexStream<T = unknown>(
+    method: GrpcMethod,
+    options: GrpcCallOptions = {},
+  ): Grpc.ClientDuplexStream<object, T> {
+    return this.#client.makeBidiStreamRequest(
+      method.path,
+      this.#encoder(method),
+      this.#decoder(method) as (bytes: Buffer) => T,
+      this.#metadata(options),
+      deadlineOf(options),
+    );
+  }
+
+  /** Resolves when the connection is up; rejects after timeoutMs. */
+  waitForReady(timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#client.waitForReady(Date.now() + timeoutMs, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  #metadata({ metadata = {} }: GrpcCallOptions): Grpc.Metadata {
+    const values = new this.#library.Metadata();
+    for (const [name, value] of Object.entries(metadata))
+      values.set(name, value);
+    return values;
+  }
+
+  #encoder({ request }: GrpcMethod): (value: object) => Buffer {
+    return (value) => this.#codec.encode(request, value);
+  }
+
+  #decoder({ response }: GrpcMethod): (bytes: Buffer) => unknown {
+    return (bytes) => this.#codec.decode(response, bytes);
+  }
+}
+
+function deadlineOf({ timeoutMs = 0 }: GrpcCallOptions): Grpc.CallOptions {
+  return timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {};
+}
+
+function bytesOf(pem: Buffer | string | undefined): Buffer | null {
+  return pem === undefined ? null : Buffer.from(pem);
+}
