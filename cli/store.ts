@@ -1,5 +1,6 @@
-// `orbit store snapshot save|restore|status FILE`, `snapshot list|prune` for the scheduled ones, and `orbit store migrate`:
-// backups of the state, while a server uses the store or not, and moving it between the file store and etcd.
+// `orbit store snapshot save|restore|status FILE`, `snapshot list|prune` for the scheduled ones, `orbit store check` and
+// `orbit store migrate`: backups of the state, while a server uses the store or not, whether a file store's log is sound,
+// and moving the state between the file store and etcd.
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { formatTime, systemClock } from "../api/clock.ts";
@@ -68,7 +69,7 @@ const table: OptionTable = [
 ];
 
 const usage =
-  "orbit store snapshot save|restore|status FILE | orbit store snapshot list|prune | orbit store migrate --store KIND --to KIND";
+  "orbit store snapshot save|restore|status FILE | orbit store snapshot list|prune | orbit store check | orbit store migrate --store KIND --to KIND";
 
 export async function runStore(argv: readonly string[]): Promise<number> {
   if (wantsHelp(argv, table) || argv.length === 0) {
@@ -85,6 +86,7 @@ export async function runStore(argv: readonly string[]): Promise<number> {
   const [command, verb, file, ...more] = values.operands;
   try {
     if (command === "migrate" && verb === undefined) return await move(values);
+    if (command === "check" && verb === undefined) return await check(values);
     if (command !== "snapshot" || more.length > 0)
       throw new UsageError(`unknown command; there are: ${usage}`);
     if (verb === "list" || verb === "prune") {
@@ -99,11 +101,11 @@ export async function runStore(argv: readonly string[]): Promise<number> {
     if (!file) throw new UsageError(`snapshot ${verb} needs a file: ${usage}`);
     const snapshots = await import("../storage/snapshot.ts");
     if (verb === "status") {
-      print(snapshots.loadSnapshot(snapshotFile(values, file)).status);
+      print((await snapshots.loadSnapshot(snapshotFile(values, file))).status);
     } else if (verb === "save") {
       print(await snapshots.saveSnapshot(await read(values, "store"), file));
     } else {
-      const loaded = snapshots.loadSnapshot(snapshotFile(values, file));
+      const loaded = await snapshots.loadSnapshot(snapshotFile(values, file));
       await write(values, "store", loaded);
       print(loaded.status);
     }
@@ -120,6 +122,30 @@ function print({ revision, keys, bytes, sha256 }: SnapshotStatus): void {
   process.stdout.write(
     `revision ${revision}\nkeys     ${keys}\nbytes    ${bytes}\nsha256   ${sha256}\n`,
   );
+}
+
+/** Fails when a server could not start on the log. */
+async function check(values: OptionValues): Promise<number> {
+  const { checkStoreDirectory } = await import("../storage/file/check.ts");
+  const report = await checkStoreDirectory(storeDirectory(values));
+  const { file, format, bytes, frames, revision, keys, tornBytes } = report;
+  process.stdout.write(
+    `log      ${file}\nformat   ${format}\nbytes    ${bytes}\nframes   ${frames}\nrevision ${revision}\nkeys     ${keys}\n`,
+  );
+  if (tornBytes > 0)
+    process.stdout.write(
+      `torn     the last ${tornBytes} bytes: a write under way, or one that a crash ended; a start cuts them off and keeps a copy\n`,
+    );
+  for (const { fromByte, toByte, inDanger } of report.damages)
+    process.stdout.write(
+      `damaged  bytes ${fromByte} to ${toByte}; in danger: ${inDanger}\n`,
+    );
+  if (report.damages.length > 0)
+    throw new DependencyError(
+      `${file} is damaged: a server refuses to start on it. "orbit store snapshot restore FILE --replace" puts a snapshot in its place`,
+    );
+  process.stdout.write("sound    every frame\n");
+  return 0;
 }
 
 async function move(values: OptionValues): Promise<number> {
@@ -205,7 +231,7 @@ async function read(
   which: "store" | "to",
 ): Promise<Snapshot> {
   const { eventTtl, readStore, readStoreDirectory } =
-    await import("../storage/snapshot.ts");
+    await import("../storage/transfer.ts");
   if (values.text(which) === "file")
     return readStoreDirectory(storeDirectory(values));
   const store = await openEtcd(values);
@@ -222,7 +248,7 @@ async function write(
   snapshot: Snapshot,
 ): Promise<void> {
   const { restoreToDirectory, restoreToStore } =
-    await import("../storage/snapshot.ts");
+    await import("../storage/transfer.ts");
   if (values.text(which) === "file") {
     await restoreToDirectory(
       snapshot,

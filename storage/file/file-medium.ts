@@ -1,56 +1,65 @@
-// An append-only log in a directory, with every live value in memory (the same bytes the watch cache holds). When more
-// than half of the log is garbage it is compacted: the live entries go to a new file while commits go on to the old
-// one; the frames committed meanwhile follow, and the new file takes the old one's name.
+// An append-only log in a directory (frame.ts). When more than half of the log is garbage it is compacted (compaction.ts)
+// while commits go on, and the new file takes the old one's name.
 //
-// Invariants: `log` is complete at every moment; `log.new` is garbage after a crash; appends and the switch of files
-// exclude each other. An idle store does no input or output and has no timer.
+// Files: log; log.new, garbage after a crash; log.torn-<time>, what crashes tore (torn-tail.ts); lock.
+// Invariants: `log` is complete at every moment, header and all; appends and the switch of files exclude each other; no
+// commit is acknowledged while it is not known which file the name `log` will have after a power cut. An idle store does
+// no input or output and has no timer.
 import * as path from "node:path";
 import type { Logger } from "pino";
-import type { Medium, MediumEntry, MediumWrite } from "../local/local-store.ts";
 import { crashPoint } from "../../api/crash-point.ts";
+import type { Clock } from "../../api/clock.ts";
+import type {
+  Medium,
+  MediumWrite,
+  StoredVersion,
+} from "../local/local-store.ts";
 import { StoreError } from "../store.ts";
+import { copyFrames, writeState } from "./compaction.ts";
 import {
   makeDirectories,
   removeIfThere,
   syncDirectory,
 } from "./directories.ts";
 import { DirectoryLock } from "./directory-lock.ts";
+import type { FileSystem } from "./file-system.ts";
 import {
-  decodePayload,
   encodeFrame,
   encodeRevisionFrame,
+  newSeed,
   recordBytes,
 } from "./frame.ts";
-import type { FileSystem } from "./file-system.ts";
-import type { LogFile } from "./log-file.ts";
-import { asStoreError, createLog, openLog } from "./log-file.ts";
+import { asStoreError, createLog, LogFile } from "./log-file.ts";
+import { loadLog } from "./log-loader.ts";
+import type { LogContent } from "./log-reader.ts";
+import { keepTornTail } from "./torn-tail.ts";
 
 export interface FileMediumOptions {
   readonly directory: string;
   readonly fileSystem: FileSystem;
+  readonly clock: Clock;
   readonly logger: Logger | undefined;
   /** Logs smaller than this are never compacted. */
   readonly compactAboveBytes: number;
 }
 
-interface LiveEntry extends MediumEntry {
-  readonly value: Uint8Array;
-}
-
-/** Frames of a compacted file: large enough for speed, small enough not to hold the event loop. */
-const COMPACTION_FRAME_BYTES = 256 * 1024;
+/** Frames committed during a compaction are copied while commits go on until fewer bytes than this are left. */
+const LAST_COPY_BYTES = 1024 * 1024;
 
 export class FileMedium implements Medium {
   readonly #options: FileMediumOptions;
   readonly #file: string;
   readonly #newFile: string;
-  readonly #live = new Map<string, LiveEntry>();
+  #state: ReadonlyMap<string, StoredVersion> = new Map();
   #liveBytes = 0;
   #revision = 0;
+  #seed = 0;
   #lock: DirectoryLock | undefined;
   #log: LogFile | undefined;
-  /** Frames committed since the compaction under way took its picture. */
-  #sincePicture: Buffer[] | undefined;
+  /** The log ends with the mark of a closed store. */
+  #markedClosed = false;
+  /** A rename whose durability is unknown: the directory must be synced before anything is acknowledged. */
+  #unsyncedRename = false;
   #compaction: Promise<void> | undefined;
   #closing = false;
   /** After a failed compaction the next waits until the log is this long. */
@@ -64,59 +73,111 @@ export class FileMedium implements Medium {
     this.#newFile = path.join(options.directory, "log.new");
   }
 
-  async open(): Promise<{ revision: number; entries: Iterable<MediumEntry> }> {
+  async open(state: Map<string, StoredVersion>): Promise<number> {
     const { directory, fileSystem, logger } = this.#options;
     this.#closing = false;
+    this.#state = state;
     try {
       await makeDirectories(fileSystem, directory);
       this.#lock = DirectoryLock.acquire(directory);
       await removeIfThere(fileSystem, this.#newFile);
-      if (!(await fileSystem.list(directory)).includes("log")) {
-        await (await createLog(fileSystem, this.#file)).close();
-        await syncDirectory(fileSystem, directory);
-      }
-      this.#log = await openLog(fileSystem, this.#file, (payload) =>
-        this.#replay(payload),
-      );
+      if ((await fileSystem.list(directory)).includes("log"))
+        await this.#load(state);
+      else await this.#rewrite(newSeed());
     } catch (error) {
+      await this.#log?.close().catch(() => undefined);
+      this.#log = undefined;
       this.#lock?.release();
       this.#lock = undefined;
       throw asStoreError(error, `can't open the store in ${directory}`);
     }
+    for (const { key, value } of state.values())
+      this.#liveBytes += recordBytes(key, value.length);
     logger?.debug(
-      { directory, revision: this.#revision, keys: this.#live.size },
+      { directory, revision: this.#revision, keys: state.size },
       "opened the store",
     );
-    return { revision: this.#revision, entries: this.#live.values() };
-  }
-
-  read(key: string): Uint8Array | undefined {
-    return this.#live.get(key)?.value;
+    return this.#revision;
   }
 
   async commit(writes: readonly MediumWrite[]): Promise<void> {
-    const frame = encodeFrame(writes);
+    const frame = encodeFrame(this.#seed, writes);
     await this.#exclusive(async () => {
       crashPoint("store.commit.begin");
-      await this.#openedLog().append(frame);
+      const log = this.#openedLog();
+      try {
+        await this.#syncRename();
+      } catch (error) {
+        throw asStoreError(error, "can't write to the store");
+      }
+      await log.append(frame);
+      this.#markedClosed = false;
       crashPoint("store.commit.durable");
-      this.#sincePicture?.push(frame);
     });
-    for (const write of writes) this.#apply(write);
-    this.#compactIfWorthIt();
+    this.#count(writes);
+  }
+
+  /** Before the state has them. */
+  #count(writes: readonly MediumWrite[]): void {
+    const bytesOf = (key: string, value: Uint8Array | undefined): number =>
+      value ? recordBytes(key, value.length) : 0;
+    const replaced = new Map<string, number>();
+    for (const { key, value } of writes) {
+      const bytes = bytesOf(key, value);
+      this.#liveBytes +=
+        bytes -
+        (replaced.get(key) ?? bytesOf(key, this.#state.get(key)?.value));
+      replaced.set(key, bytes);
+    }
+    this.#revision = writes.at(-1)!.revision;
+  }
+
+  maintain(): void {
+    const bytes = this.#log?.bytes ?? 0;
+    if (
+      this.#compaction ||
+      this.#closing ||
+      bytes < this.#options.compactAboveBytes ||
+      bytes < 2 * this.#liveBytes ||
+      bytes < this.#compactAtBytes
+    )
+      return;
+    this.#compaction = this.#compact().finally(() => {
+      this.#compaction = undefined;
+    });
   }
 
   async close(): Promise<void> {
     this.#closing = true;
     await this.#compaction;
-    await this.#exclusive(async () => {
-      await this.#log?.close();
-      this.#log = undefined;
+    try {
+      await this.#exclusive(async () => {
+        const log = this.#log;
+        this.#log = undefined;
+        if (log) await this.#closeLog(log);
+      });
+    } finally {
+      this.#liveBytes = 0;
+      this.#lock?.release();
+      this.#lock = undefined;
+    }
+  }
+
+  /** A mark behind the last frame: without it, damage in that frame could be taken for a write that a crash tore. */
+  async #closeLog(log: LogFile): Promise<void> {
+    try {
+      if (!this.#markedClosed) {
+        await this.#syncRename();
+        await log.append(encodeRevisionFrame(this.#seed, this.#revision));
+      }
+      crashPoint("store.close.marked");
+    } catch (error) {
+      this.#options.logger?.warn({ err: error }, "can't mark the store closed");
+    }
+    // Everything acknowledged is durable: what fails here loses nothing.
+    await log.close().catch((error: unknown) => {
+      this.#options.logger?.warn({ err: error }, "can't close the store's log");
     });
-    this.#live.clear();
-    this.#liveBytes = 0;
-    this.#lock?.release();
-    this.#lock = undefined;
   }
 
   #openedLog(): LogFile {
@@ -124,28 +185,145 @@ export class FileMedium implements Medium {
     return this.#log;
   }
 
-  #replay(payload: Buffer): void {
-    for (const write of decodePayload(payload)) {
-      // A copy: a view would keep the whole file in memory.
-      if (write.key !== "")
-        this.#apply({
-          ...write,
-          value: write.value && Uint8Array.prototype.slice.call(write.value),
-        });
-      else this.#revision = Math.max(this.#revision, write.revision);
+  async #load(state: Map<string, StoredVersion>): Promise<void> {
+    const { fileSystem, logger } = this.#options;
+    const handle = await fileSystem.open(this.#file, "update");
+    let content: LogContent;
+    try {
+      content = await loadLog(handle, this.#file, state);
+    } catch (error) {
+      await handle.close();
+      throw error;
     }
+    this.#log = new LogFile(handle, content.soundBytes);
+    this.#revision = content.revision;
+    this.#markedClosed = content.closed;
+    if (content.bytes > content.soundBytes) await this.#cutTail(content);
+    this.#seed = content.format.seed;
+    if (content.format.version === 2) return this.#syncFound();
+    logger?.info("rewriting the store's log in the present format");
+    const old = this.#log;
+    await this.#rewrite(newSeed());
+    await old.close();
   }
 
-  #apply({ key, revision, expiresAtMs, value }: MediumWrite): void {
-    const old = this.#live.get(key);
-    if (old) this.#liveBytes -= recordBytes(key, old.value.length);
-    if (value) {
-      this.#live.set(key, { key, revision, expiresAtMs, value });
-      this.#liveBytes += recordBytes(key, value.length);
-    } else {
-      this.#live.delete(key);
+  /** What a killed process had not synced was readable here: it must be durable before anybody relies on it. */
+  async #syncFound(): Promise<void> {
+    await this.#openedLog().sync();
+    const { directory, fileSystem } = this.#options;
+    await syncDirectory(fileSystem, directory);
+  }
+
+  async #cutTail({ soundBytes, bytes, revision }: LogContent): Promise<void> {
+    const { directory, fileSystem, clock, logger } = this.#options;
+    const log = this.#openedLog();
+    const copy = await keepTornTail(
+      fileSystem,
+      directory,
+      log.handle,
+      soundBytes,
+      bytes,
+      clock.now(),
+    );
+    logger?.warn(
+      { bytes: bytes - soundBytes, revision, copy },
+      "a crash tore the end of the store's log: cut off, and kept beside it",
+    );
+    crashPoint("store.open.beforeCut");
+    await log.cut();
+    crashPoint("store.open.cut");
+  }
+
+  /** Makes a whole log from the state, durable under its name when it resolves. */
+  async #rewrite(seed: number): Promise<void> {
+    const { directory, fileSystem } = this.#options;
+    const next = await createLog(fileSystem, this.#newFile);
+    try {
+      await writeState(next, seed, this.#revision, this.#state.values());
+      await next.sync();
+      crashPoint("store.rewrite.beforeRename");
+      await fileSystem.rename(this.#newFile, this.#file);
+      crashPoint("store.rewrite.renamed");
+      await syncDirectory(fileSystem, directory);
+    } catch (error) {
+      await next.close().catch(() => undefined);
+      throw error;
     }
-    this.#revision = Math.max(this.#revision, revision);
+    this.#log = next;
+    this.#seed = seed;
+    this.#markedClosed = false;
+  }
+
+  async #compact(): Promise<void> {
+    const { fileSystem, compactAboveBytes, logger } = this.#options;
+    const old = this.#openedLog();
+    const start = old.bytes;
+    let next: LogFile | undefined;
+    try {
+      crashPoint("store.compact.begin");
+      next = await createLog(fileSystem, this.#newFile);
+      const fresh = next;
+      await writeState(
+        fresh,
+        this.#seed,
+        this.#revision,
+        this.#state.values(),
+        () => this.#refuseWhenClosing(),
+      );
+      await fresh.sync();
+      let copied = start;
+      while (old.bytes - copied > LAST_COPY_BYTES) {
+        this.#refuseWhenClosing();
+        const end = old.bytes;
+        await copyFrames(old, copied, end, fresh);
+        copied = end;
+      }
+      crashPoint("store.compact.synced");
+      await this.#exclusive(async () => {
+        await copyFrames(old, copied, old.bytes, fresh);
+        await fresh.sync();
+        await this.#switchTo(fresh);
+      });
+      logger?.debug(
+        { fromBytes: old.bytes, toBytes: fresh.bytes },
+        "compacted the store",
+      );
+    } catch (error) {
+      this.#compactAtBytes = old.bytes + compactAboveBytes;
+      // What became the log stays open, whatever failed afterwards.
+      if (next !== this.#log) await next?.close().catch(() => undefined);
+      if (!this.#unsyncedRename)
+        await removeIfThere(fileSystem, this.#newFile).catch(() => undefined);
+      if (!this.#closing)
+        logger?.warn(
+          { err: error },
+          "can't compact the store; trying again later",
+        );
+    }
+    if (this.#log !== old) await old.close().catch(() => undefined);
+  }
+
+  #refuseWhenClosing(): void {
+    if (this.#closing) throw new StoreError("closed", "the store is closing");
+  }
+
+  async #switchTo(next: LogFile): Promise<void> {
+    const { fileSystem } = this.#options;
+    crashPoint("store.compact.beforeRename");
+    await fileSystem.rename(this.#newFile, this.#file);
+    crashPoint("store.compact.renamed");
+    this.#log = next;
+    this.#markedClosed = false;
+    this.#unsyncedRename = true;
+    await this.#syncRename();
+    crashPoint("store.compact.durable");
+  }
+
+  /** Before this has succeeded a power cut could bring back the old file, without what was written since. */
+  async #syncRename(): Promise<void> {
+    if (!this.#unsyncedRename) return;
+    await syncDirectory(this.#options.fileSystem, this.#options.directory);
+    this.#unsyncedRename = false;
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
@@ -153,87 +331,4 @@ export class FileMedium implements Medium {
     this.#turn = result.catch(() => undefined);
     return result;
   }
-
-  #compactIfWorthIt(): void {
-    const bytes = this.#log?.bytes ?? 0;
-    if (
-      this.#compaction ||
-      this.#closing ||
-      bytes < this.#options.compactAboveBytes
-    )
-      return;
-    if (bytes < 2 * this.#liveBytes || bytes < this.#compactAtBytes) return;
-    this.#compaction = this.#compact()
-      .catch(async (error: unknown) => {
-        this.#compactAtBytes = bytes + this.#options.compactAboveBytes;
-        await removeIfThere(this.#options.fileSystem, this.#newFile).catch(
-          () => undefined,
-        );
-        if (!this.#closing)
-          this.#options.logger?.warn(
-            { err: error },
-            "can't compact the store; trying again later",
-          );
-      })
-      .finally(() => {
-        this.#compaction = undefined;
-        this.#sincePicture = undefined;
-      });
-  }
-
-  async #compact(): Promise<void> {
-    // The picture: taken between two commits' effects, in one turn.
-    const entries = [...this.#live.values()];
-    const revision = this.#revision;
-    this.#sincePicture = [];
-    crashPoint("store.compact.begin");
-    const next = await createLog(this.#options.fileSystem, this.#newFile);
-    try {
-      await next.appendUnsynced(encodeRevisionFrame(revision));
-      for (const chunk of chunks(entries)) {
-        if (this.#closing)
-          throw new StoreError("closed", "the store is closing");
-        await next.appendUnsynced(encodeFrame(chunk));
-      }
-      crashPoint("store.compact.written");
-      await next.sync();
-      crashPoint("store.compact.synced");
-      await this.#exclusive(() => this.#switchTo(next));
-    } catch (error) {
-      await next.close();
-      throw error;
-    }
-  }
-
-  async #switchTo(next: LogFile): Promise<void> {
-    for (const frame of this.#sincePicture!) await next.appendUnsynced(frame);
-    await next.sync();
-    const { directory, fileSystem } = this.#options;
-    crashPoint("store.compact.beforeRename");
-    await fileSystem.rename(this.#newFile, this.#file);
-    crashPoint("store.compact.renamed");
-    const old = this.#openedLog();
-    this.#log = next;
-    await syncDirectory(fileSystem, directory);
-    crashPoint("store.compact.durable");
-    await old.close();
-    this.#options.logger?.debug(
-      { fromBytes: old.bytes, toBytes: next.bytes },
-      "compacted the store",
-    );
-  }
-}
-
-function* chunks(entries: readonly LiveEntry[]): Generator<LiveEntry[]> {
-  let chunk: LiveEntry[] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    chunk.push(entry);
-    bytes += recordBytes(entry.key, entry.value.length);
-    if (bytes < COMPACTION_FRAME_BYTES) continue;
-    yield chunk;
-    chunk = [];
-    bytes = 0;
-  }
-  if (chunk.length > 0) yield chunk;
 }

@@ -1,6 +1,6 @@
 // The embedded, durable engine: see file-medium.ts for how it lies on the disk.
 import type { Logger } from "pino";
-import type { Clock } from "../../api/clock.ts";
+import { systemClock, type Clock } from "../../api/clock.ts";
 import { LocalStore } from "../local/local-store.ts";
 import type { Store } from "../store.ts";
 import { FileMedium } from "./file-medium.ts";
@@ -21,12 +21,22 @@ export function createFileStore(options: FileStoreOptions): Store {
   const {
     directory,
     logger,
-    clock,
+    clock = systemClock,
     compactAboveBytes = 32 * 1024 * 1024,
     fileSystem = nodeFileSystem,
   } = options;
   return new LocalStore(
-    new FileMedium({ directory, fileSystem, logger, compactAboveBytes }),
-    clock,
+    new FileMedium({
+      directory,
+      fileSystem,
+      clock,
+      logger,
+      compactAboveBytes,
+    }),
+    {
+      clock,
+      onListenerFailure: (err) =>
+        logger?.error({ err }, "a listener of the store failed and was ended"),
+    },
   );
 }

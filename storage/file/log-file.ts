@@ -5,7 +5,6 @@
 import { crashPoint } from "../../api/crash-point.ts";
 import { StoreError } from "../store.ts";
 import type { FileSystem, OpenFile } from "./file-system.ts";
-import { FRAME_HEADER_BYTES, payloadAt } from "./frame.ts";
 
 export class LogFile {
   readonly #handle: OpenFile;
@@ -24,10 +23,15 @@ export class LogFile {
     return this.#bytes;
   }
 
+  /** For reading. */
+  get handle(): OpenFile {
+    return this.#handle;
+  }
+
   /** Resolves when durable. Rejects with a StoreError and leaves the file as it was. */
   async append(frame: Buffer): Promise<void> {
     try {
-      if (this.#dirty) await this.#cut();
+      if (this.#dirty) await this.cut();
       this.#durable ??= await this.#handle.durable();
       this.#dirty = true;
       crashPoint("store.append.begin");
@@ -36,30 +40,34 @@ export class LogFile {
       this.#dirty = false;
       this.#bytes += frame.length;
     } catch (error) {
-      await this.#cut().catch(() => undefined);
+      await this.cut().catch(() => undefined);
       throw asStoreError(error, "can't write to the store");
     }
   }
 
   /** As append, but durable only after sync(). For files under construction. */
-  async appendUnsynced(frame: Buffer): Promise<void> {
-    await writeAll(this.#handle, frame, this.#bytes);
-    this.#bytes += frame.length;
+  async appendUnsynced(bytes: Buffer): Promise<void> {
+    await writeAll(this.#handle, bytes, this.#bytes);
+    this.#bytes += bytes.length;
   }
 
   sync(): Promise<void> {
     return this.#handle.datasync();
   }
 
-  async close(): Promise<void> {
-    await this.#durable?.close();
-    await this.#handle.close();
-  }
-
-  async #cut(): Promise<void> {
+  /** Durably removes what lies behind the end. */
+  async cut(): Promise<void> {
     await this.#handle.truncate(this.#bytes);
     await this.#handle.datasync();
     this.#dirty = false;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#durable?.close();
+    } finally {
+      await this.#handle.close();
+    }
   }
 }
 
@@ -79,66 +87,6 @@ export async function createLog(
   file: string,
 ): Promise<LogFile> {
   return new LogFile(await fileSystem.open(file, "create"), 0);
-}
-
-/**
- * Reads a file's frames in order and opens it for appending. What a crash tore at the very end is cut off; damage
- * before sound frames fails with StoreError "corrupt", as acknowledged writes are behind it.
- */
-export async function openLog(
-  fileSystem: FileSystem,
-  file: string,
-  onPayload: (payload: Buffer) => void,
-): Promise<LogFile> {
-  const handle = await fileSystem.open(file, "update");
-  try {
-    const content = await readWhole(handle);
-    let end = 0;
-    for (
-      let payload = payloadAt(content, end);
-      payload;
-      payload = payloadAt(content, end)
-    ) {
-      onPayload(payload);
-      end += FRAME_HEADER_BYTES + payload.length;
-    }
-    if (end < content.length) {
-      refuseDamage(file, content, end);
-      await handle.truncate(end);
-      await handle.datasync();
-    }
-    return new LogFile(handle, end);
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
-/** Only one commit is ever in flight, so a torn frame is the last one: a sound frame behind it means damage. */
-function refuseDamage(file: string, content: Buffer, badAt: number): void {
-  if (badAt + FRAME_HEADER_BYTES > content.length) return;
-  const next = badAt + FRAME_HEADER_BYTES + content.readUInt32BE(badAt);
-  if (
-    next > badAt + FRAME_HEADER_BYTES &&
-    next < content.length &&
-    payloadAt(content, next)
-  ) {
-    throw new StoreError(
-      "corrupt",
-      `${file} is damaged at byte ${badAt}: restore a snapshot`,
-    );
-  }
-}
-
-async function readWhole(file: OpenFile): Promise<Buffer> {
-  const content = Buffer.allocUnsafe(await file.size());
-  let done = 0;
-  while (done < content.length) {
-    const bytes = await file.read(content.subarray(done), done);
-    if (bytes === 0) break;
-    done += bytes;
-  }
-  return content.subarray(0, done);
 }
 
 export function asStoreError(error: unknown, what: string): StoreError {

@@ -1,5 +1,6 @@
 // The listeners of a store and the last events, so that "list, then subscribe after its revision" has no gap.
-// Invariant: every event with a revision above `#floor` up to the newest is in `#events`, in order.
+// Invariants: every event with a revision above `#floor` up to the newest is in `#events`, in order. A listener that
+// throws loses its subscription and is called no more; neither the commit nor another listener notices.
 import { StoreError, type StoreEvent, type StoreListener } from "../store.ts";
 
 /** A subscriber follows its list within moments; more history than this is never asked for in practice. */
@@ -10,10 +11,14 @@ interface Subscriber {
   readonly onLost: (error: Error) => void;
 }
 
+export type ListenerFailure = (error: unknown) => void;
+
 export class EventHistory {
   #events: StoreEvent[] = [];
   #floor = 0;
   readonly #subscribers = new Set<Subscriber>();
+
+  constructor(private readonly onFailure: ListenerFailure = () => undefined) {}
 
   /** Nothing at or below this revision can be replayed. */
   reset(floor: number): void {
@@ -28,13 +33,13 @@ export class EventHistory {
       this.#floor = dropped.at(-1)!.revision;
     }
     for (const subscriber of [...this.#subscribers])
-      subscriber.listener(events);
+      this.#call(subscriber, events);
   }
 
   /** Tells that nothing more happened up to this revision. */
   advance(revision: number): void {
     for (const subscriber of [...this.#subscribers])
-      subscriber.listener([], revision);
+      this.#call(subscriber, [], revision);
   }
 
   subscribe(
@@ -62,10 +67,43 @@ export class EventHistory {
     );
     const subscriber = { listener, onLost };
     this.#subscribers.add(subscriber);
-    if (missed.length > 0) listener(missed);
+    if (missed.length > 0) this.#call(subscriber, missed);
     return () => {
       this.#subscribers.delete(subscriber);
     };
+  }
+
+  #call(
+    subscriber: Subscriber,
+    events: readonly StoreEvent[],
+    upTo?: number,
+  ): void {
+    try {
+      subscriber.listener(events, upTo);
+    } catch (error) {
+      this.#subscribers.delete(subscriber);
+      this.#report(error);
+      // Later: who lost it may subscribe again at once.
+      queueMicrotask(() => {
+        try {
+          subscriber.onLost(
+            new StoreError("unavailable", "a listener of the store failed", {
+              cause: error,
+            }),
+          );
+        } catch (second) {
+          this.#report(second);
+        }
+      });
+    }
+  }
+
+  #report(error: unknown): void {
+    try {
+      this.onFailure(error);
+    } catch {
+      // Reporting it is all that can be done.
+    }
   }
 
   /** Tells every subscriber that no further event will come, and forgets them. */

@@ -1,12 +1,13 @@
-// What the memory and the file store have in common: revisions, conflict detection, group commit, expiry, listeners.
-// A Medium below only makes batches durable and gives values back.
+// What the memory and the file store have in common: the state, revisions, conflict detection, group commit, expiry,
+// listeners. A Medium below only makes batches durable.
 //
 // Example: writes a and b arrive in one turn → revisions 5 and 6, one commit [5, 6]. While it is under way, c (7) and
 // d (8) arrive and wait; when [5, 6] is durable its events go out, its promises resolve, and [7, 8] is committed.
 //
-// Invariants: at most one commit is in flight; `#heads` is the state as the newest assigned revision sees it,
-// `#committed` the durable one; reads run only between commits, so a value never is newer than `revision`.
-// When a commit fails, every write that waits behind it fails too: it may have been judged by a state that never was.
+// Invariants: at most one commit is in flight; `#heads` is the state as the newest assigned revision sees it, `#state` the
+// durable one, which changes only when a commit has become durable, so that it may be read at any time and never holds
+// anything newer than `revision`. When a commit fails, every write that waits behind it fails too: it may have been
+// checked against a state that never was. When the store itself fails (a bug), every write fails and it is unhealthy.
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
 import {
   StoreError,
@@ -17,29 +18,35 @@ import {
   type WriteOp,
   type WriteResult,
 } from "../store.ts";
-import { EventHistory } from "./event-history.ts";
+import { EventHistory, type ListenerFailure } from "./event-history.ts";
 import { ExpiryQueue } from "./expiry-queue.ts";
 
-export interface MediumEntry {
-  readonly key: string;
-  readonly revision: number;
+/** A live value. The bytes are shared with whoever wrote or reads them: nobody changes them. */
+export interface StoredVersion extends StoredValue {
   /** Epoch milliseconds; 0: never. */
   readonly expiresAtMs: number;
 }
 
-export interface MediumWrite extends MediumEntry {
+export interface MediumWrite {
+  readonly key: string;
+  readonly revision: number;
+  /** Epoch milliseconds; 0: never. */
+  readonly expiresAtMs: number;
   /** Undefined: the key goes. */
   readonly value: Uint8Array | undefined;
 }
 
-/** Where a local store keeps its values. */
+/** What makes the writes of a local store durable. */
 export interface Medium {
-  /** Opens and repairs; the newest revision ever committed (0 when new), and every live entry in any order. */
-  open(): Promise<{ revision: number; entries: Iterable<MediumEntry> }>;
-  /** The committed value. Only called between commits. */
-  read(key: string): Uint8Array | undefined;
-  /** All or nothing; resolves when durable. Rejects with a StoreError and changes nothing. */
+  /**
+   * Opens and repairs; puts every live value into `state`, which the store keeps up to date from then on. Resolves to
+   * the newest revision ever committed (0 when new).
+   */
+  open(state: Map<string, StoredVersion>): Promise<number>;
+  /** All or nothing; resolves when durable. Rejects with a StoreError and changes nothing. One at a time. */
   commit(writes: readonly MediumWrite[]): Promise<void>;
+  /** Between two commits, when the state holds all that was committed: time to begin work in the background. */
+  maintain?(): void;
   close(): Promise<void>;
 }
 
@@ -49,63 +56,82 @@ interface Head {
   readonly exists: boolean;
 }
 
-interface PendingWrite extends MediumWrite {
-  readonly attachment: unknown;
+/** A write that was asked for and is not answered yet. */
+interface Ask {
+  readonly op: WriteOp;
   resolve(result: WriteResult): void;
   reject(error: Error): void;
 }
 
+interface PendingWrite extends MediumWrite {
+  readonly ask: Ask;
+}
+
+export interface LocalStoreOptions {
+  readonly clock?: Clock | undefined;
+  /** Called for each listener that threw, after it lost its subscription. */
+  readonly onListenerFailure?: ListenerFailure | undefined;
+}
+
 /** Expired keys are removed in groups: none waits longer than this. */
 const EXPIRY_SLACK_MS = 500;
+/** A commit's values; the rest of the queue goes with the next. Bounds what is encoded and checksummed in one turn. */
+const MAX_COMMIT_BYTES = 1024 * 1024;
+/** A commit that takes longer than this makes the store unhealthy. */
+export const MAX_COMMIT_MS = 10_000;
 
 export class LocalStore implements Store {
   readonly shared = false;
   readonly #medium: Medium;
   readonly #clock: Clock;
-  readonly #committed = new Map<string, MediumEntry>();
+  readonly #state = new Map<string, StoredVersion>();
   /** Keys with writes that are not committed yet, as the last of those leaves them. */
   readonly #heads = new Map<string, Head>();
-  readonly #history = new EventHistory();
+  readonly #history: EventHistory;
   readonly #expiries = new ExpiryQueue();
   #queue: PendingWrite[] = [];
-  /** Reads that wait for the commit in flight. */
-  #readers: (() => void)[] = [];
+  /** They conflict with a write that is not durable yet, and are decided anew after the next commit. */
+  #undecided: Ask[] = [];
   #running: Promise<void> | undefined;
-  #inCommit = false;
+  #commitStartedMs: number | undefined;
   #revision = 0;
   #assigned = 0;
   #expiryTimer: { timer: Timer; atMs: number } | undefined;
-  #state: "new" | "open" | "closed" = "new";
+  #phase: "new" | "open" | "closed" = "new";
+  /** Why the last commit failed. */
   #trouble: StoreError | undefined;
+  /** Set for good when the commit path itself failed. */
+  #broken: StoreError | undefined;
 
-  constructor(medium: Medium, clock: Clock = systemClock) {
+  constructor(medium: Medium, options: LocalStoreOptions = {}) {
     this.#medium = medium;
-    this.#clock = clock;
+    this.#clock = options.clock ?? systemClock;
+    this.#history = new EventHistory(options.onListenerFailure);
   }
 
   async start(): Promise<void> {
-    if (this.#state === "open") return;
-    const { revision, entries } = await this.#medium.open();
-    this.#committed.clear();
-    for (const entry of entries) {
-      this.#committed.set(entry.key, entry);
-      if (entry.expiresAtMs > 0) this.#expiries.add(entry);
-    }
+    if (this.#phase === "open") return;
+    this.#state.clear();
+    const revision = await this.#medium.open(this.#state);
+    for (const { key, revision: at, expiresAtMs } of this.#state.values())
+      if (expiresAtMs > 0)
+        this.#expiries.add({ key, revision: at, expiresAtMs });
     this.#revision = Math.max(revision, 1);
     this.#assigned = this.#revision;
     this.#history.reset(this.#revision);
-    this.#state = "open";
+    this.#phase = "open";
     this.#scheduleExpiry();
   }
 
   async stop(): Promise<void> {
-    if (this.#state !== "open") return;
-    this.#state = "closed";
+    if (this.#phase !== "open") return;
+    this.#phase = "closed";
     this.#expiryTimer?.timer.cancel();
     this.#expiryTimer = undefined;
     while (this.#running) await this.#running;
     this.#history.clear();
     await this.#medium.close();
+    this.#state.clear();
   }
 
   get revision(): number {
@@ -116,41 +142,24 @@ export class LocalStore implements Store {
     return this.#revision;
   }
 
-  async list(
-    prefix: string,
-  ): Promise<{ revision: number; values: StoredValue[] }> {
-    await this.#betweenCommits();
-    const keys = [...this.#committed.keys()]
-      .filter((key) => key.startsWith(prefix))
-      .sort();
+  list(prefix: string): Promise<{ revision: number; values: StoredValue[] }> {
+    if (this.#phase !== "open") return Promise.reject(closedError());
     const values: StoredValue[] = [];
-    for (const key of keys) {
-      const value = this.#readNow(key);
-      if (value) values.push(value);
-    }
-    return { revision: this.#revision, values };
+    for (const version of this.#state.values())
+      if (version.key.startsWith(prefix)) values.push(version);
+    values.sort((a, b) => (a.key < b.key ? -1 : 1));
+    return Promise.resolve({ revision: this.#revision, values });
   }
 
-  async get(key: string): Promise<StoredValue | undefined> {
-    await this.#betweenCommits();
-    return this.#readNow(key);
+  get(key: string): Promise<StoredValue | undefined> {
+    if (this.#phase !== "open") return Promise.reject(closedError());
+    return Promise.resolve(this.#state.get(key));
   }
 
-  async write(op: WriteOp): Promise<WriteResult> {
-    for (;;) {
-      if (this.#state !== "open") throw closedError();
-      const head = this.#heads.get(op.key);
-      const current = head
-        ? head.exists
-          ? head.revision
-          : 0
-        : (this.#committed.get(op.key)?.revision ?? 0);
-      if (op.expectedRevision === undefined || op.expectedRevision === current)
-        return this.#enqueue(op, current);
-      // A conflict is told only when what it conflicts with is durable.
-      if (!head) return { ok: false, current: await this.get(op.key) };
-      await this.#settled(op.key, head);
-    }
+  write(op: WriteOp): Promise<WriteResult> {
+    return new Promise((resolve, reject) =>
+      this.#decide({ op, resolve, reject }),
+    );
   }
 
   subscribe(
@@ -162,131 +171,150 @@ export class LocalStore implements Store {
   }
 
   healthy(): Promise<void> {
-    if (this.#state !== "open") return Promise.reject(closedError());
-    return this.#trouble ? Promise.reject(this.#trouble) : Promise.resolve();
+    const problem =
+      this.#phase !== "open"
+        ? closedError()
+        : (this.#broken ?? this.#stuck() ?? this.#trouble);
+    return problem ? Promise.reject(problem) : Promise.resolve();
   }
 
-  #readNow(key: string): StoredValue | undefined {
-    const entry = this.#committed.get(key);
-    if (!entry) return undefined;
-    const value = this.#medium.read(key);
-    if (!value)
-      throw new StoreError("corrupt", `the value of ${key} is missing`);
-    return { key, value, revision: entry.revision };
+  #stuck(): StoreError | undefined {
+    if (this.#commitStartedMs === undefined) return undefined;
+    const forMs = this.#clock.monotonic() - this.#commitStartedMs;
+    return forMs > MAX_COMMIT_MS
+      ? new StoreError(
+          "unavailable",
+          `a commit has been under way for ${Math.round(forMs / 1000)} s`,
+        )
+      : undefined;
   }
 
-  async #betweenCommits(): Promise<void> {
-    if (this.#state !== "open") throw closedError();
-    // Callers go on in microtasks; another reader's may have let the next commit begin.
-    while (this.#inCommit)
-      await new Promise<void>((resolve) => this.#readers.push(resolve));
-    // Closed meanwhile: the medium is gone.
-    if ((this.#state as string) !== "open") throw closedError();
+  /** Queues the write, answers a conflict, or puts it off until what it conflicts with is durable. */
+  #decide(ask: Ask): void {
+    const { op } = ask;
+    if (this.#phase !== "open") return ask.reject(closedError());
+    if (this.#broken) return ask.reject(this.#broken);
+    const head = this.#heads.get(op.key);
+    const current = head
+      ? head.exists
+        ? head.revision
+        : 0
+      : (this.#state.get(op.key)?.revision ?? 0);
+    if (op.expectedRevision === undefined || op.expectedRevision === current)
+      this.#enqueue(ask, current);
+    else if (head) this.#undecided.push(ask);
+    else ask.resolve({ ok: false, current: this.#state.get(op.key) });
   }
 
-  /** Waits until the pending write that made `head` has committed or failed. */
-  async #settled(key: string, head: Head): Promise<void> {
-    while (this.#heads.get(key) === head) {
-      await new Promise<void>((resolve) => this.#readers.push(resolve));
-    }
-  }
-
-  #enqueue(op: WriteOp, current: number): WriteResult | Promise<WriteResult> {
+  #enqueue(ask: Ask, current: number): void {
+    const { op } = ask;
     const revision = this.#assigned + 1;
-    const value = op.encode(revision);
-    if (!value && current === 0) return { ok: false, current: undefined };
+    let value: Uint8Array | undefined;
+    try {
+      value = op.encode(revision);
+    } catch (error) {
+      return ask.reject(error as Error);
+    }
+    if (!value && current === 0)
+      return ask.resolve({ ok: false, current: undefined });
     this.#assigned = revision;
     this.#heads.set(op.key, { revision, exists: value !== undefined });
     const expiresAtMs =
       value && op.ttlSeconds ? this.#clock.now() + op.ttlSeconds * 1000 : 0;
-    return new Promise<WriteResult>((resolve, reject) => {
-      const { key, attachment } = op;
-      this.#queue.push({
-        key,
-        revision,
-        value,
-        expiresAtMs,
-        attachment,
-        resolve,
-        reject,
-      });
-      this.#running ??= this.#run();
-    });
+    this.#queue.push({ key: op.key, revision, value, expiresAtMs, ask });
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {
-    // What else arrives in this turn's microtasks shares the first commit.
-    await Promise.resolve();
-    while (this.#queue.length > 0) {
-      const batch = this.#queue;
-      this.#queue = [];
-      this.#inCommit = true;
-      let failure: StoreError | undefined;
-      try {
-        await this.#medium.commit(batch);
-      } catch (error) {
-        failure =
-          error instanceof StoreError
-            ? error
-            : new StoreError("unavailable", String(error), { cause: error });
+    try {
+      while (this.#queue.length > 0) {
+        // What this turn's promises lead to shares the commit.
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+        await this.#commit(this.#takeBatch());
+        for (const ask of this.#undecided.splice(0)) this.#decide(ask);
       }
-      this.#inCommit = false;
-      this.#trouble = failure;
-      if (failure) this.#abandon(batch, failure);
-      else this.#publish(batch);
-      await this.#letReadersRun();
+    } catch (error) {
+      this.#break(error);
+    } finally {
+      this.#running = undefined;
     }
-    this.#running = undefined;
     this.#scheduleExpiry();
+  }
+
+  #takeBatch(): PendingWrite[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#queue.length) {
+      bytes += this.#queue[count]!.value?.length ?? 0;
+      if (count > 0 && bytes > MAX_COMMIT_BYTES) break;
+      count++;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #commit(batch: readonly PendingWrite[]): Promise<void> {
+    this.#commitStartedMs = this.#clock.monotonic();
+    try {
+      await this.#medium.commit(batch);
+      this.#trouble = undefined;
+    } catch (error) {
+      this.#trouble =
+        error instanceof StoreError
+          ? error
+          : new StoreError("unavailable", String(error), { cause: error });
+      return this.#abandon(batch, this.#trouble);
+    } finally {
+      this.#commitStartedMs = undefined;
+    }
+    try {
+      this.#publish(batch);
+    } finally {
+      // They are durable, whatever happened here.
+      for (const { ask, revision } of batch)
+        ask.resolve({ ok: true, revision });
+    }
+    this.#medium.maintain?.();
   }
 
   #publish(batch: readonly PendingWrite[]): void {
     const events: StoreEvent[] = [];
-    for (const { key, revision, value, expiresAtMs, attachment } of batch) {
+    for (const { key, revision, value, expiresAtMs, ask } of batch) {
       if (value) {
-        const entry = { key, revision, expiresAtMs };
-        this.#committed.set(key, entry);
-        if (expiresAtMs > 0) this.#expiries.add(entry);
+        const version = { key, value, revision, expiresAtMs };
+        this.#state.set(key, version);
+        if (expiresAtMs > 0) this.#expiries.add({ key, revision, expiresAtMs });
       } else {
-        this.#committed.delete(key);
+        this.#state.delete(key);
       }
       if (this.#heads.get(key)?.revision === revision) this.#heads.delete(key);
-      events.push({
-        type: value ? "put" : "delete",
-        key,
-        value,
-        revision,
-        attachment,
-      });
+      const { attachment } = ask.op;
+      const type = value ? "put" : "delete";
+      events.push({ type, key, value, revision, attachment });
     }
     this.#revision = batch.at(-1)!.revision;
     this.#history.publish(events);
-    for (const write of batch)
-      write.resolve({ ok: true, revision: write.revision });
   }
 
   #abandon(batch: readonly PendingWrite[], error: StoreError): void {
-    const lost = [...batch, ...this.#queue];
-    this.#queue = [];
+    const lost = [...batch, ...this.#queue.splice(0)];
     this.#heads.clear();
-    for (const write of lost) write.reject(error);
+    for (const { ask } of lost) ask.reject(error);
   }
 
-  /**
-   * One round only: who finds that it must wait longer queues for the next. Reads are synchronous once they may run, so
-   * a few turns of the microtask queue are enough for them.
-   */
-  async #letReadersRun(): Promise<void> {
-    if (this.#readers.length === 0) return;
-    const readers = this.#readers;
-    this.#readers = [];
-    for (const reader of readers) reader();
-    for (let round = 0; round < 4; round++) await Promise.resolve();
+  /** The commit path failed in a way it never should: no write can be trusted any more. */
+  #break(cause: unknown): void {
+    this.#broken = new StoreError(
+      "unavailable",
+      `the store failed: ${String(cause)}`,
+      { cause },
+    );
+    this.#abandon([], this.#broken);
+    for (const ask of this.#undecided.splice(0)) ask.reject(this.#broken);
   }
 
   #scheduleExpiry(): void {
     const atMs = this.#expiries.nextAtMs;
-    if (atMs === undefined || this.#state !== "open") return;
+    if (atMs === undefined || this.#phase !== "open") return;
     if (this.#expiryTimer && this.#expiryTimer.atMs <= atMs) return;
     this.#expiryTimer?.timer.cancel();
     const delayMs = Math.max(0, atMs - this.#clock.now()) + EXPIRY_SLACK_MS;
@@ -298,26 +326,26 @@ export class LocalStore implements Store {
 
   #expire(): void {
     this.#expiryTimer = undefined;
-    if (this.#state !== "open") return;
+    if (this.#phase !== "open") return;
     const nowMs = this.#clock.now();
     for (
       let due = this.#expiries.takeDue(nowMs);
       due;
       due = this.#expiries.takeDue(nowMs)
     ) {
-      const expired = due;
-      if (this.#committed.get(expired.key)?.revision !== expired.revision)
-        continue;
+      const { key, revision } = due;
+      if (this.#state.get(key)?.revision !== revision) continue;
       const removal = {
-        key: expired.key,
-        expectedRevision: expired.revision,
+        key,
+        expectedRevision: revision,
         encode: () => undefined,
       };
       this.write(removal).catch(() => {
         // Disk full or closing: tried again a little later.
-        if (this.#state === "open")
+        if (this.#phase === "open")
           this.#expiries.add({
-            ...expired,
+            key,
+            revision,
             expiresAtMs: this.#clock.now() + 10_000,
           });
         this.#scheduleExpiry();

@@ -3,12 +3,9 @@
 // workerData, answers with one message, and ends.
 import * as path from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import {
-  readStoreDirectory,
-  saveSnapshot,
-  type Snapshot,
-} from "../snapshot.ts";
+import { saveSnapshot, type Snapshot } from "../snapshot.ts";
 import { StoreError } from "../store.ts";
+import { readStoreDirectory } from "../transfer.ts";
 import {
   makeSnapshotDirectory,
   pruneSnapshots,
@@ -19,9 +16,9 @@ import type { TakenSnapshot } from "./snapshot-scheduler.ts";
 import type { SnapshotAnswer, SnapshotWork } from "./take-in-worker.ts";
 
 /** A log read in the moment of a failed append's repair looks damaged; real damage is there the second time too. */
-function readTwice(directory: string): Snapshot {
+async function readTwice(directory: string): Promise<Snapshot> {
   try {
-    return readStoreDirectory(directory);
+    return await readStoreDirectory(directory);
   } catch (error) {
     if (error instanceof StoreError && error.code === "corrupt")
       return readStoreDirectory(directory);
@@ -33,7 +30,7 @@ async function takeSnapshot(work: SnapshotWork): Promise<TakenSnapshot> {
   const { storeDirectory, directory, owner, keep, takenAtMs } = work;
   await makeSnapshotDirectory(directory);
   removeAbandoned(directory, owner, process.pid, takenAtMs);
-  const state = readTwice(storeDirectory);
+  const state = await readTwice(storeDirectory);
   const name = snapshotName(owner, takenAtMs, state.revision);
   const { revision, keys, bytes } = await saveSnapshot(
     state,

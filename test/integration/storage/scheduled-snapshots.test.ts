@@ -225,7 +225,7 @@ describe("the thread", () => {
     });
     expect(fs.readdirSync(work.directory)).toEqual([taken.name]);
     expect(
-      loadSnapshot(path.join(work.directory, taken.name)).entries,
+      (await loadSnapshot(path.join(work.directory, taken.name))).entries,
     ).toHaveLength(1000);
     await store.stop();
   });

@@ -2,17 +2,16 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { createFileStore } from "../../../storage/file/file-store.ts";
 import { createMemoryStore } from "../../../storage/memory/memory-store.ts";
+import { loadSnapshot, saveSnapshot } from "../../../storage/snapshot.ts";
+import type { Store } from "../../../storage/store.ts";
 import {
   eventTtl,
-  loadSnapshot,
   migrate,
   readStore,
   readStoreDirectory,
   restoreToDirectory,
   restoreToStore,
-  saveSnapshot,
-} from "../../../storage/snapshot.ts";
-import type { Store } from "../../../storage/store.ts";
+} from "../../../storage/transfer.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { put, remove } from "./contract.ts";
 
@@ -38,11 +37,11 @@ it("saves a store while it is open, and restores it with its revisions", async (
   const directory = path.join(tempDirectory(), "a");
   const file = path.join(tempDirectory(), "snapshot");
   const store = await serving(directory);
-  const status = await saveSnapshot(readStoreDirectory(directory), file);
+  const status = await saveSnapshot(await readStoreDirectory(directory), file);
   expect(status).toMatchObject({ revision: store.revision, keys: 49 });
   expect(fs.statSync(file)).toMatchObject({ size: status.bytes });
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
-  const loaded = loadSnapshot(file);
+  const loaded = await loadSnapshot(file);
   expect(loaded.status).toEqual(status);
 
   const other = path.join(tempDirectory(), "b");
@@ -71,13 +70,9 @@ it("notices every damaged byte", async () => {
     const damaged = Buffer.from(content);
     damaged[at]! ^= 0x10;
     fs.writeFileSync(file, damaged);
-    expect(() => loadSnapshot(file)).toThrow(
-      expect.objectContaining({ code: "corrupt" }),
-    );
+    await expect(loadSnapshot(file)).rejects.toMatchObject({ code: "corrupt" });
     fs.writeFileSync(file, content.subarray(0, at));
-    expect(() => loadSnapshot(file)).toThrow(
-      expect.objectContaining({ code: "corrupt" }),
-    );
+    await expect(loadSnapshot(file)).rejects.toMatchObject({ code: "corrupt" });
   }
   await store.stop();
 });
@@ -104,7 +99,7 @@ it("keeps when keys expire", async () => {
     encode: () => Buffer.from("x"),
     ttlSeconds: 60,
   });
-  const [entry] = readStoreDirectory(directory).entries;
+  const [entry] = (await readStoreDirectory(directory)).entries;
   expect(entry!.expiresAtMs).toBeGreaterThan(Date.now() + 50_000);
   expect(
     (await readStore(store, eventTtl, nowMs)).entries[0]!.expiresAtMs,
