@@ -7,6 +7,8 @@ export interface AgentConfig {
   nodeName: string;
   /** Addresses of this node, the first is the primary one; empty: found from the interfaces. */
   nodeIPs: readonly string[];
+  /** Ranges of pods' addresses: none of them is one of the node. */
+  podRanges: readonly string[];
   /** Content of the Hostname address; defaults to nodeName. */
   hostname: string;
 
@@ -87,6 +89,7 @@ export interface AgentConfig {
 
 const defaults: Omit<AgentConfig, "nodeName"> = {
   nodeIPs: [],
+  podRanges: [],
   hostname: "",
   rootDirectory: "/var/lib/orbitlet",
   memoryDirectory: undefined,

@@ -1,6 +1,13 @@
 // Facts about this machine for the Node object, read from /proc and /sys.
 import { readFile, readdir, statfs } from "node:fs/promises";
-import { arch, cpus, networkInterfaces, release } from "node:os";
+import { BlockList, isIPv6 } from "node:net";
+import {
+  arch,
+  cpus,
+  networkInterfaces,
+  release,
+  type NetworkInterfaceInfo,
+} from "node:os";
 import { join } from "node:path";
 import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
 
@@ -88,8 +95,13 @@ export function machineArchitecture(): string {
   return arch() === "x64" ? "amd64" : arch();
 }
 
-/** The address of the interface with the default route, else the first that is not a loopback's. */
-export async function primaryAddresses(): Promise<string[]> {
+/**
+ * The address of the interface with the default route, else the first that is not a loopback's. Never one of the pods'
+ * ranges: every pod's interface on the host has the gateway's address.
+ */
+export async function primaryAddresses(
+  podRanges: readonly string[],
+): Promise<string[]> {
   const routes = await readFile("/proc/net/route", "utf8").catch(() => "");
   const defaults = routes
     .split("\n")
@@ -97,7 +109,20 @@ export async function primaryAddresses(): Promise<string[]> {
     .map((text) => text.split("\t"))
     .filter(([, destination]) => destination === "00000000")
     .map(([name]) => name!);
-  const interfaces = networkInterfaces();
+  return choosePrimary(defaults, networkInterfaces(), podRanges);
+}
+
+/** `defaults`: names of the interfaces with a default route. */
+export function choosePrimary(
+  defaults: readonly string[],
+  interfaces: NodeJS.Dict<readonly NetworkInterfaceInfo[]>,
+  podRanges: readonly string[],
+): string[] {
+  const ofPods = new BlockList();
+  for (const range of podRanges) {
+    const [base = "", bits = ""] = range.split("/");
+    ofPods.addSubnet(base, Number(bits), isIPv6(base) ? "ipv6" : "ipv4");
+  }
   const order = [...defaults, ...Object.keys(interfaces)];
   for (const family of ["IPv4", "IPv6"] as const)
     for (const name of order) {
@@ -105,7 +130,8 @@ export async function primaryAddresses(): Promise<string[]> {
         (address) =>
           address.family === family &&
           !address.internal &&
-          !address.address.startsWith("fe80:"),
+          !address.address.startsWith("fe80:") &&
+          !ofPods.check(address.address, family === "IPv6" ? "ipv6" : "ipv4"),
       );
       if (found) return [found.address];
     }

@@ -87,7 +87,8 @@ export class NodeReporter {
 
   async start(): Promise<void> {
     const { client, config } = this.#options;
-    if (config.nodeIPs.length === 0) this.#addresses = await primaryAddresses();
+    if (config.nodeIPs.length === 0)
+      this.#addresses = await primaryAddresses(this.#podRanges());
     if (client && config.registerNode) {
       this.#register(client, registerRetryMs);
       const informer = client.informer(nodes, {
@@ -105,6 +106,13 @@ export class NodeReporter {
       });
     }
     this.report();
+  }
+
+  #podRanges(): string[] {
+    return [
+      ...this.#options.config.podRanges,
+      ...(this.#podCidr === undefined ? [] : [this.#podCidr]),
+    ];
   }
 
   async stop(): Promise<void> {
@@ -217,7 +225,8 @@ export class NodeReporter {
   async #report(): Promise<void> {
     const { config, clock, client } = this.#options;
     await this.#lookAtRuntime();
-    if (config.nodeIPs.length === 0) this.#addresses = await primaryAddresses();
+    if (config.nodeIPs.length === 0)
+      this.#addresses = await primaryAddresses(this.#podRanges());
     if (!client || !this.#node || this.#stopped) return;
     const [capacity, info] = await Promise.all([
       machineCapacity(config.rootDirectory),

@@ -1,0 +1,43 @@
+// The node's address is never one of the pods': every pod's interface on the host has the gateway's address.
+import type { NetworkInterfaceInfo } from "node:os";
+import { choosePrimary } from "../../../agent/node/machine.ts";
+
+const at = (address: string): NetworkInterfaceInfo[] => [
+  {
+    address,
+    family: address.includes(":") ? "IPv6" : "IPv4",
+    internal: address.startsWith("127."),
+    netmask: "",
+    mac: "",
+    cidr: null,
+    ...(address.includes(":") ? { scopeid: 0 } : {}),
+  } as NetworkInterfaceInfo,
+];
+const pods = { veth1: at("10.42.0.1"), veth2: at("10.42.0.1") };
+const ranges = ["10.42.0.0/24", "fd00:1::/64"];
+
+test.each<[string, string[], NodeJS.Dict<NetworkInterfaceInfo[]>, string]>([
+  [
+    "the default route's",
+    ["b"],
+    { a: at("10.0.0.1"), b: at("10.0.0.2") },
+    "10.0.0.2",
+  ],
+  ["the first without a route", [], { ...pods, a: at("10.0.0.1") }, "10.0.0.1"],
+  ["none while only pods have one", [], pods, "127.0.0.1"],
+  [
+    "not that of a pod's route",
+    ["veth1"],
+    { ...pods, a: at("10.0.0.1") },
+    "10.0.0.1",
+  ],
+  [
+    "IPv6",
+    [],
+    { ...pods, p: at("fd00:1::5"), a: at("fd00:2::5") },
+    "fd00:2::5",
+  ],
+  ["no link-local one", [], { a: at("fe80::1") }, "127.0.0.1"],
+])("%s", (_what, defaults, interfaces, expected) => {
+  expect(choosePrimary(defaults, interfaces, ranges)).toEqual([expected]);
+});
