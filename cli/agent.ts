@@ -126,6 +126,6 @@ export async function runAgent(
     logger,
   );
   start.ready();
-  notifySystemd("READY=1", logger);
+  notifySystemd("READY=1\nSTATUS=ready", logger);
   return undefined;
 }

@@ -1,7 +1,9 @@
 // The life of a long-running orbit process: signals, failures nobody caught, readiness to systemd, exit codes.
 // First SIGTERM or SIGINT: stop cleanly and exit 0. A second one: exit at once with 130 (143 for SIGTERM). An error that
 // nobody caught is logged with its stack and counted; the process goes on, as it ends only by intent.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../api/clock.ts";
 
@@ -9,6 +11,12 @@ import { systemClock, type Clock, type Timer } from "../api/clock.ts";
 export interface Stoppable {
   stop(): Promise<void>;
 }
+
+/**
+ * Exit code of a failure that is neither the user's (1) nor a dependency's (2), as sysexits(3) numbers it: systemd
+ * starts the service again after it, as after 2, but not after 1.
+ */
+export const unexpectedFailure = 70;
 
 /** Errors that reached the top of the process since it started; shown in /metrics. */
 export interface FailureCount {
@@ -29,16 +37,23 @@ export function notifySystemd(message: string, logger: Logger): void {
   );
 }
 
-/** Keeps systemd's watchdog quiet at half its period while the event loop turns. Returns the way to end it. */
+/**
+ * Keeps systemd's watchdog quiet at half its period while the event loop turns, and `systemctl status` up to date.
+ * Returns the way to end it.
+ */
 export function startWatchdog(
   logger: Logger,
   clock: Clock = systemClock,
+  status?: () => string,
 ): () => void {
   const periodMs = Number(process.env.WATCHDOG_USEC ?? 0) / 1000 / 2;
   if (!(periodMs > 0)) return () => undefined;
   let timer: Timer | undefined;
   const beat = (): void => {
-    notifySystemd("WATCHDOG=1", logger);
+    notifySystemd(
+      ["WATCHDOG=1", ...(status ? [`STATUS=${status()}`] : [])].join("\n"),
+      logger,
+    );
     timer = clock.after(periodMs, beat);
   };
   beat();
@@ -80,10 +95,42 @@ export function stopOnSignals(running: Stoppable, logger: Logger): void {
       },
       (err: unknown) => {
         logger.error({ err }, "did not stop cleanly");
-        process.exit(1);
+        process.exit(unexpectedFailure);
       },
     );
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
+}
+
+const longestRetryMs = 60_000;
+
+/** How much longer than the unit's own pause to wait before the next start, after so many that failed in a row. */
+export function retryDelayMs(restarts: number): number {
+  return Math.min(longestRetryMs, 1000 * (2 ** Math.min(restarts, 10) - 1));
+}
+
+/**
+ * Under systemd a start that failed for want of a dependency is tried again for ever: waits longer each time, as older
+ * versions of systemd can't do it themselves. Says in the unit's status what is missing.
+ */
+export async function waitBeforeRestart(reason: string): Promise<void> {
+  if (!process.env.NOTIFY_SOCKET) return;
+  const execute = promisify(execFile);
+  try {
+    const cgroups = await readFile("/proc/self/cgroup", "utf8");
+    const unit = /\/([^/\n]+\.service)$/m.exec(cgroups)?.[1];
+    if (unit === undefined) return;
+    const { stdout } = await execute("systemctl", [
+      ...["show", "--property=NRestarts", "--value", unit],
+    ]);
+    const delayMs = retryDelayMs(Number(stdout) || 0);
+    if (delayMs === 0) return;
+    await execute("systemd-notify", [
+      `--status=trying again in ${Math.round(delayMs / 1000)} s: ${reason}`,
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+  } catch {
+    // No systemctl here: the unit's own pause has to do.
+  }
 }

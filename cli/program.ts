@@ -1,6 +1,7 @@
 // The orbit command: routes a subcommand to its module, which is loaded only then (start-up time), and turns failures
-// into exit codes: 0 a clean end, 1 a bad option or configuration, 2 a dependency that is not there.
+// into exit codes: 0 a clean end, 1 a bad option or configuration, 2 a dependency that is not there, 70 anything else.
 import { Command } from "commander";
+import { unexpectedFailure, waitBeforeRestart } from "./lifecycle.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
 import { kubernetesVersion, orbitVersion } from "./version.ts";
 
@@ -78,7 +79,7 @@ export const subcommands: readonly SubcommandEntry[] = [
   },
 ];
 
-/** Prints the failure as users should see it and gives the exit code. */
+/** Prints the failure as users should see it and returns the exit code. */
 export function reportFailure(error: unknown): number {
   if (error instanceof UsageError || error instanceof DependencyError) {
     process.stderr.write(`error: ${error.message}\n`);
@@ -87,7 +88,7 @@ export function reportFailure(error: unknown): number {
   process.stderr.write(
     `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
-  return 1;
+  return unexpectedFailure;
 }
 
 export async function runProgram(
@@ -132,6 +133,9 @@ export async function runProgram(
     const { code, exitCode } = error as { code?: string; exitCode?: number };
     if (typeof code === "string" && code.startsWith("commander."))
       return exitCode === 0 ? 0 : 1;
-    return reportFailure(error);
+    const failure = reportFailure(error);
+    if (error instanceof DependencyError)
+      await waitBeforeRestart(error.message);
+    return failure;
   }
 }

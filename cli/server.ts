@@ -5,6 +5,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../api/clock.ts";
+import type { Pod } from "../api/types/core-v1.ts";
 import { createClient } from "../client/create-client.ts";
 import { PkiKeeper } from "../apiserver-lite/bootstrap/pki-keeper.ts";
 import { writeKubeconfig } from "../apiserver-lite/bootstrap/kubeconfig.ts";
@@ -100,8 +101,16 @@ function logDirectories(dataDirectory: string): {
   };
 }
 
+function statusLine(pods: readonly Pod[] | undefined): string {
+  if (!pods) return "ready";
+  const running = pods.filter(({ status }) => status?.phase === "Running");
+  return `ready; ${running.length} of ${pods.length} pods run`;
+}
+
 export interface RunningServer extends Stoppable {
   readonly port: number;
+  /** One line for `systemctl status`. */
+  status(): string;
 }
 
 /** Starts everything; resolves when it is ready. What was started is stopped again when something fails. */
@@ -113,6 +122,7 @@ export async function startServer(
   const disabled = new Set(values.list("disable"));
   const dataDirectory = path.resolve(values.text("data-dir"));
   const stops: (() => Promise<void> | void)[] = [];
+  let runningAgent: AgentPart | undefined;
   const stop = async (): Promise<void> => {
     for (const each of stops.splice(0).reverse()) {
       try {
@@ -123,7 +133,11 @@ export async function startServer(
     }
   };
   try {
-    return { port: await startParts(), stop };
+    return {
+      port: await startParts(),
+      status: () => statusLine(runningAgent?.agent.pods()),
+      stop,
+    };
   } catch (error) {
     // A part that does not end must not keep the failure from being told.
     await Promise.race([
@@ -376,6 +390,7 @@ export async function startServer(
         validatePodSpec,
       });
       const started = agent;
+      runningAgent = started;
       stops.push(() => started.stop());
       stops.push(() => node.stop());
       await node.ready;
@@ -421,8 +436,9 @@ export async function runServer(
   );
   running.current = await startServer(values, logger);
   if (interrupted) return undefined;
-  startWatchdog(logger);
+  const server = running.current;
+  startWatchdog(logger, systemClock, () => server.status());
   start.ready();
-  notifySystemd("READY=1", logger);
+  notifySystemd(`READY=1\nSTATUS=${server.status()}`, logger);
   return undefined;
 }

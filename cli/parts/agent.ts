@@ -5,7 +5,7 @@ import {
   type Agent,
   type AgentOptions,
 } from "../../agent/agent.ts";
-import type { AgentConfig } from "../../agent/config.ts";
+import { resolveAgentConfig, type AgentConfig } from "../../agent/config.ts";
 import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import {
@@ -144,11 +144,16 @@ export async function startAgentPart(
   const { values, clock, client, dataDirectory, podCidr } = options;
   checkAgentOptions(values);
   const logger = options.logger.child({ part: "agent" });
-  const config = { ...agentConfig(values), ...options.config };
+  const config = {
+    ...agentConfig(values),
+    podRanges: [podCidr],
+    ...options.config,
+  };
   const chosen = await chooseRuntime({
     endpoint: options.endpoint,
     dataDirectory,
     rootDirectory: values.text("root-dir"),
+    cgroupRoot: resolveAgentConfig(config).cgroupRoot,
     clock,
     podCidr,
     requestTimeoutMs: values.number("runtime-request-timeout"),

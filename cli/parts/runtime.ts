@@ -32,6 +32,8 @@ export interface RuntimeChoice {
   rootDirectory: string;
   /** Range of pod addresses for the CNI configuration. */
   podCidr: string;
+  /** The cgroup above all pods; a private containerd lives beside it. */
+  cgroupRoot: string;
   requestTimeoutMs: number;
   clock?: Clock;
   logger: Logger;
@@ -53,14 +55,16 @@ const machineDefaults = {
   cniDirectory: "/etc/cni/net.d",
 };
 
-async function startPrivate(
-  dataDirectory: string,
-  logger: Logger,
-): Promise<SupervisedContainerd> {
+async function startPrivate({
+  dataDirectory,
+  cgroupRoot,
+  logger,
+}: RuntimeChoice): Promise<SupervisedContainerd> {
   const { superviseContainerd } =
     await import("../../cri/private-containerd/supervised-containerd.ts");
   return superviseContainerd({
     directory: privateRuntimeDirectory(dataDirectory),
+    cgroup: `${cgroupRoot}-runtime`,
     logger,
   });
 }
@@ -83,9 +87,7 @@ async function leaveRuntime(
     { from: endpoint, to: wanted },
     "another container runtime is asked for: ending the pods in the one used so far",
   );
-  const containerd = old.isPrivate
-    ? await startPrivate(dataDirectory, logger)
-    : undefined;
+  const containerd = old.isPrivate ? await startPrivate(choice) : undefined;
   if (!containerd && !(await socketAnswers(endpoint)))
     throw new DependencyError(
       `--container-runtime-endpoint: pods may still run in the runtime used so far, ${endpoint}, which does not answer: start it, or, when it is gone for good, remove ${endpointFile(dataDirectory)}`,
@@ -153,7 +155,7 @@ export async function chooseRuntime(
   let cniDirectory = (choice.machine ?? machineDefaults).cniDirectory;
   let release = (): Promise<void> => Promise.resolve();
   if (isPrivate) {
-    const containerd = await startPrivate(dataDirectory, logger);
+    const containerd = await startPrivate(choice);
     endpoint = containerd.endpoint;
     cniDirectory = containerd.cniConfigurationDirectory;
     release = () => containerd.release();

@@ -11,6 +11,7 @@ import type { Logger } from "pino";
 import { RuntimeError } from "../runtime.ts";
 import { sandboxImageName } from "../sandbox-image/image.ts";
 import { containerdToml } from "./configuration.ts";
+import { moveToCgroup } from "./own-cgroup.ts";
 import { findProgram, hasSysResource, processStartTicks } from "./process.ts";
 
 export interface PrivateContainerdOptions {
@@ -24,6 +25,8 @@ export interface PrivateContainerdOptions {
   cniBinaryDirectories?: readonly string[];
   /** overlayfs by default; native where overlay mounts do not work. */
   snapshotter?: string;
+  /** It lives there instead of in the cgroup of whoever starts it, e.g. /orbit-runtime. */
+  cgroup?: string;
   /** How long to wait for the socket; default 15 s. */
   startTimeoutMs?: number;
 }
@@ -206,6 +209,15 @@ export async function startPrivateContainerd(
   });
   const configurationDigest = createHash("sha256").update(toml).digest("hex");
 
+  async function leaveCgroup(pid: number): Promise<void> {
+    if (options.cgroup === undefined) return;
+    if ((await moveToCgroup(pid, options.cgroup)) === 0)
+      logger.debug(
+        { cgroup: options.cgroup },
+        "the private containerd stays in the cgroup of this process",
+      );
+  }
+
   function result(record: PidRecord, adopted: boolean): PrivateContainerd {
     return {
       endpoint: `unix://${socket}`,
@@ -227,6 +239,7 @@ export async function startPrivateContainerd(
       found.configurationDigest === configurationDigest &&
       (await answersSoon(found, socket))
     ) {
+      await leaveCgroup(found.pid);
       logger.info(
         { containerdPid: found.pid },
         "adopted the running private containerd",
@@ -275,6 +288,8 @@ export async function startPrivateContainerd(
   );
   child.unref();
   await log.close();
+  // Before it starts a shim, which would stay in the cgroup it was born in.
+  if (child.pid !== undefined) await leaveCgroup(child.pid);
 
   const startTicks =
     child.pid === undefined ? undefined : await processStartTicks(child.pid);

@@ -75,6 +75,8 @@ export async function startPrivateRuntime(
     async restart() {
       await containerd.stop();
       containerd = await startPrivateContainerd({ directory: root, logger });
+      // The connection mends itself a moment later.
+      await eventually(() => runtime.version(), { what: "the runtime" });
     },
     sandboxConfig(name, change = {}) {
       const logDirectory = path.join(directory, "logs", name);
@@ -138,8 +140,6 @@ export async function startPrivateRuntime(
       };
     },
     async dispose() {
-      // The connection mends itself a moment after a restart.
-      await eventually(() => runtime.version(), { what: "the runtime" });
       for (const { id } of await runtime.listPodSandboxes()) {
         await runtime.stopPodSandbox(id);
         await runtime.removePodSandbox(id);

@@ -1,0 +1,191 @@
+// The container runtime of a node is chosen once. A containerd that comes later, or late, never makes pods run twice; a
+// change by option ends this node's pods in the old runtime first.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { randomBytes } from "node:crypto";
+import pino from "pino";
+import {
+  chooseRuntime,
+  type ChosenRuntime,
+} from "../../../cli/parts/runtime.ts";
+import { endpointFile } from "../../../cli/parts/runtime-endpoint.ts";
+import {
+  startPrivateContainerd,
+  type PrivateContainerd,
+} from "../../../cri/private-containerd/private-containerd.ts";
+import { announce } from "../../support/run/run-state.ts";
+import {
+  startPrivateRuntime,
+  type PrivateRuntime,
+} from "../../support/private-runtime.ts";
+import {
+  makeTempDirectory,
+  removeTempDirectory,
+  useTempDirectories,
+} from "../../support/temp-directory.ts";
+
+const directories = useTempDirectories("orbit-test-cri-");
+const logger = pino({ level: "silent" });
+const cgroupRoot = `/orbit-test-${randomBytes(4).toString("hex")}`;
+/** Its directory is the data directory: the private containerd lies where the program looks for it. */
+let part: PrivateRuntime;
+let machineDirectory: string;
+let machine: PrivateContainerd;
+
+beforeAll(async () => {
+  announce("cgroup", `${cgroupRoot}-runtime`);
+  part = await startPrivateRuntime();
+  machineDirectory = makeTempDirectory("orbit-test-cri-");
+  machine = await startPrivateContainerd({
+    directory: machineDirectory,
+    logger,
+  });
+}, 60_000);
+afterAll(async () => {
+  // Whatever runs by now.
+  await (
+    await startPrivateContainerd({ directory: machineDirectory, logger })
+  ).stop();
+  removeTempDirectory(machineDirectory);
+  await part.restart();
+  await part.dispose();
+  for (const controller of ["", ...fs.readdirSync("/sys/fs/cgroup")])
+    try {
+      fs.rmdirSync(
+        path.join("/sys/fs/cgroup", controller, `${cgroupRoot}-runtime`),
+      );
+    } catch {
+      // Not in this hierarchy.
+    }
+}, 60_000);
+
+function choose(
+  endpoint = "",
+  dataDirectory = part.directory,
+): Promise<ChosenRuntime> {
+  return chooseRuntime({
+    endpoint,
+    dataDirectory,
+    rootDirectory: path.join(dataDirectory, "agent"),
+    podCidr: "10.251.0.0/24",
+    cgroupRoot,
+    requestTimeoutMs: 10_000,
+    logger,
+    machine: {
+      endpoint: machine.endpoint,
+      cniDirectory: path.join(machineDirectory, "net.d"),
+    },
+  });
+}
+
+const recorded = (directory = part.directory): string =>
+  fs.readFileSync(endpointFile(directory), "utf8").trim();
+
+/** On the host's network, as made by the agent of that root directory. */
+async function runPod(name: string, agent: string): Promise<void> {
+  const { runtime } = part;
+  const annotations = { "orbit.io/agent": agent };
+  const labels = {
+    "io.kubernetes.pod.name": name,
+    "io.kubernetes.pod.namespace": "default",
+    "io.kubernetes.pod.uid": `uid-${name}`,
+    "io.kubernetes.container.name": "main",
+  };
+  const config = part.sandboxConfig(name, {
+    labels,
+    annotations,
+    hostname: "",
+  });
+  Object.assign(config, {
+    security: { ...config.security, network: "node" },
+  });
+  const sandbox = await runtime.runPodSandbox(config, "");
+  const container = await runtime.createContainer(
+    sandbox,
+    part.containerConfig(
+      "main",
+      "trap 'exit 0' TERM; while :; do sleep 0.1; done",
+      {
+        labels,
+        annotations,
+      },
+    ),
+    config,
+  );
+  await runtime.startContainer(container);
+}
+
+test("the first start takes the machine's containerd, and waits for it ever after", async () => {
+  const data = directories();
+  const first = await choose("", data);
+  expect(first).toMatchObject({ endpoint: machine.endpoint, isPrivate: false });
+  await first.stop();
+  expect(recorded(data)).toBe(machine.endpoint);
+  expect(fs.readFileSync(path.join(data, "machine-files"), "utf8")).toBe(
+    `${machineDirectory}/net.d/99-orbit.conflist\n${machineDirectory}/net.d\n`,
+  );
+  await machine.stop();
+  const late = await choose("", data);
+  expect(late).toMatchObject({ endpoint: machine.endpoint, isPrivate: false });
+  await expect(late.runtime.version()).rejects.toThrow();
+  machine = await startPrivateContainerd({
+    directory: machineDirectory,
+    logger,
+  });
+  await late.stop();
+  expect(fs.existsSync(path.join(data, "containerd"))).toBe(false);
+}, 60_000);
+
+test("a private containerd is kept when the machine gets one of its own", async () => {
+  fs.writeFileSync(
+    endpointFile(part.directory),
+    `${part.containerd.endpoint}\n`,
+  );
+  const chosen = await choose();
+  expect(chosen).toMatchObject({
+    endpoint: part.containerd.endpoint,
+    isPrivate: true,
+  });
+  await chosen.stop();
+  // It left this process's cgroup, and with it whatever ends that.
+  expect(
+    fs.readFileSync(`/proc/${part.containerd.pid}/cgroup`, "utf8"),
+  ).toContain(`${cgroupRoot}-runtime`);
+});
+
+test("a change by option ends this node's pods in the old runtime first, and no others", async () => {
+  const own = path.join(part.directory, "agent");
+  await runPod("own", own);
+  await runPod("other", "/another/agent");
+  const chosen = await choose(machine.endpoint.replace("unix://", ""));
+  expect(chosen.endpoint).toBe(machine.endpoint);
+  await chosen.stop();
+  expect(recorded()).toBe(machine.endpoint);
+  // The old one was ended; its other pod runs on.
+  expect(await part.containerd.alive()).toBe(false);
+  await part.restart();
+  const { runtime } = part;
+  expect(
+    (await runtime.listPodSandboxes()).map(({ metadata }) => metadata.name),
+  ).toEqual(["other"]);
+  expect((await runtime.listContainers()).map(({ state }) => state)).toEqual([
+    "running",
+  ]);
+}, 60_000);
+
+test("as long as the old runtime can't be asked nothing changes", async () => {
+  fs.writeFileSync(endpointFile(part.directory), `${machine.endpoint}\n`);
+  await machine.stop();
+  await expect(choose("private")).rejects.toThrow(
+    /pods may still run in .*containerd\.sock, which does not answer.*runtime-endpoint/,
+  );
+  expect(recorded()).toBe(machine.endpoint);
+  machine = await startPrivateContainerd({
+    directory: machineDirectory,
+    logger,
+  });
+  const chosen = await choose("private");
+  expect(chosen.isPrivate).toBe(true);
+  await chosen.stop();
+  expect(recorded()).toBe(part.containerd.endpoint);
+}, 60_000);
