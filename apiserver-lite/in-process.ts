@@ -37,7 +37,7 @@ import { patchOf } from "./registry/patch-text.ts";
 import type { Registry } from "./registry/registry.ts";
 import { patchSubresource, runSubresource } from "./registry/subresource.ts";
 import { update } from "./registry/update.ts";
-import { watch, type OpenWatch } from "./registry/watch.ts";
+import { watch, type OpenWatch, type WatchType } from "./registry/watch.ts";
 
 export type RawRequest = (
   user: UserInfo,
@@ -294,6 +294,14 @@ class EventQueue implements WatchStream<KubeObject> {
       this.#queue.push(event);
       this.#wake?.();
     };
+    const tell = (type: WatchType, event: CacheEvent): void =>
+      push({
+        type,
+        object:
+          type === "DELETED"
+            ? lastState(endpoint, event)
+            : served(endpoint, event.entry!),
+      });
     this.#opened = watch(
       call,
       {
@@ -307,18 +315,18 @@ class EventQueue implements WatchStream<KubeObject> {
           : undefined,
       },
       {
-        initial: (entries) => {
+        initial: (entries, selected) => {
           for (const entry of entries)
-            push({ type: "ADDED", object: served(endpoint, entry) });
+            if (selected(entry))
+              push({ type: "ADDED", object: served(endpoint, entry) });
         },
-        event: (type, event) =>
-          push({
-            type,
-            object:
-              type === "DELETED"
-                ? lastState(endpoint, event)
-                : served(endpoint, event.entry!),
-          }),
+        past: (events, typeOf) => {
+          for (const event of events) {
+            const type = typeOf(event);
+            if (type) tell(type, event);
+          }
+        },
+        event: tell,
         bookmark: (revision, initialEnd) =>
           push({
             type: "BOOKMARK",

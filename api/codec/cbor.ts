@@ -53,13 +53,17 @@ export function encodeCborEvent(type: string, object: Uint8Array): Buffer {
   return out.take();
 }
 
-/** A list around items that encodeCbor made, in parts, without copying the items. Items leave out what they are. */
-export function cborListParts(
+/**
+ * A list around `count` items that encodeCbor made, in parts, without copying the items. Items leave out what they are;
+ * an `undefined` among them is handed through.
+ */
+export function* cborListParts(
   apiVersion: string,
   listKind: string,
   metadata: object,
-  items: readonly Uint8Array[],
-): Uint8Array[] {
+  count: number,
+  items: Iterable<Uint8Array | undefined>,
+): Generator<Uint8Array | undefined, void> {
   const out = new Output();
   out.raw(SELF_DESCRIBED);
   out.head(5, 4);
@@ -67,8 +71,8 @@ export function cborListParts(
     writeItem(out, text);
   writeItem(out, metadata);
   writeItem(out, "items");
-  out.head(4, items.length);
-  const parts: Uint8Array[] = [out.take()];
+  out.head(4, count);
+  yield out.take();
   for (const text of [
     "kind",
     listKind.replace(/List$/, ""),
@@ -77,8 +81,10 @@ export function cborListParts(
   ])
     writeItem(out, text);
   const typeMeta = out.take();
-  for (const item of items) parts.push(...listItem(item, typeMeta));
-  return parts;
+  for (const item of items) {
+    if (item) yield* listItem(item, typeMeta);
+    else yield undefined;
+  }
 }
 
 /** The item without its tag, and without `typeMeta` where it begins with that. */

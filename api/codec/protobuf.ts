@@ -7,12 +7,7 @@ import { parseApiVersion } from "../object.ts";
 import { cannotBeHandled } from "./conform.ts";
 import { unrecognised } from "./json.ts";
 import { messageNameOfKind } from "../type-table.ts";
-import {
-  decodeEnvelope,
-  decoderOf,
-  MAGIC,
-  readEnvelope,
-} from "./protobuf-decode.ts";
+import { decodeEnvelope, decoderOf, MAGIC } from "./protobuf-decode.ts";
 import { encoderOf } from "./protobuf-encode.ts";
 import { WireError, WireReader } from "./wire-reader.ts";
 
@@ -50,18 +45,19 @@ export function encodeMessage(object: object): Buffer {
 /** The envelope with the object in it; `object` has apiVersion and kind. Throws ApiError 406. */
 export function encodeProtobuf(object: object): Buffer {
   const { apiVersion = "", kind } = object as Json;
-  return Buffer.concat(
-    envelopeParts(apiVersion as string, kind as string, [
-      encodeMessage(object),
-    ]),
-  );
+  const message = encodeMessage(object);
+  return Buffer.concat([
+    ...envelopeHead(apiVersion as string, kind as string, message.length),
+    message,
+    envelopeEnd,
+  ]);
 }
 
-/** Envelope around an encoded message that comes in several buffers. */
-function envelopeParts(
+/** What stands before a message of `size` bytes in its envelope. */
+function envelopeHead(
   apiVersion: string,
   kind: string,
-  raw: readonly Uint8Array[],
+  size: number,
 ): Uint8Array[] {
   const head = Writer.create();
   head
@@ -72,34 +68,64 @@ function envelopeParts(
     .uint32(18)
     .string(kind)
     .ldelim();
-  const size = raw.reduce((sum, part) => sum + part.length, 0);
   head.uint32(18).uint32(size);
-  // contentEncoding and contentType, both empty.
-  return [MAGIC, head.finish(), ...raw, Buffer.from([0x1a, 0, 0x22, 0])];
+  return [MAGIC, head.finish()];
+}
+
+/** contentEncoding and contentType, both empty. */
+const envelopeEnd = Buffer.from([0x1a, 0, 0x22, 0]);
+
+/** The bytes of a message of `length` bytes with its length before it. */
+export function withLength(length: number): number {
+  let bytes = length + 1;
+  for (let rest = length; rest >= 0x80; rest >>>= 7) bytes++;
+  return bytes;
 }
 
 /**
  * A list from items that are encoded already (`rawMessage` of their envelopes): the parts of one envelope, in order,
- * without copying the items. `metadata` is the list's.
+ * without copying the items. `metadata` is the list's; `itemBytes` the sum of the items `withLength`, and one more for each. An
+ * `undefined` among the items is handed through.
  */
-export function protobufListParts(
+export function* protobufListParts(
   apiVersion: string,
   listKind: string,
   metadata: object,
-  items: readonly Uint8Array[],
-): Uint8Array[] {
+  itemBytes: number,
+  items: Iterable<Uint8Array | undefined>,
+): Generator<Uint8Array | undefined, void> {
   const head = Writer.create().uint32(10).fork();
   encoderOf(`${META}.ListMeta`)(head, metadata);
-  const parts: Uint8Array[] = [head.ldelim().finish()];
+  const listHead = head.ldelim().finish();
+  yield* envelopeHead(apiVersion, listKind, listHead.length + itemBytes);
+  yield listHead;
   for (const item of items) {
-    parts.push(Writer.create().uint32(18).uint32(item.length).finish(), item);
+    if (!item) yield undefined;
+    else {
+      yield Writer.create().uint32(18).uint32(item.length).finish();
+      yield item;
+    }
   }
-  return envelopeParts(apiVersion, listKind, parts);
+  yield envelopeEnd;
 }
 
 /** The object's own message inside an envelope that encodeProtobuf made: a view. */
 export function rawMessage(envelope: Uint8Array): Buffer {
-  return readEnvelope(envelope).raw;
+  // The magic, the type's field with its length, the tag of the message and its length.
+  let at = MAGIC.length + 1;
+  let length = 0;
+  const varint = (): void => {
+    length = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = envelope[at++]!;
+      length |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return;
+    }
+  };
+  varint();
+  at += length + 1;
+  varint();
+  return Buffer.from(envelope.buffer, envelope.byteOffset + at, length);
 }
 
 function badRequest(error: unknown, bytes: Uint8Array, wanted = ""): unknown {

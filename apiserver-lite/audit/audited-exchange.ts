@@ -65,6 +65,7 @@ export class AuditedExchange implements Exchange {
   open(status: number, headers: OutgoingHttpHeaders): Writable {
     const { trail } = this;
     const type = String(headers["content-type"]);
+    const coding = String(headers["content-encoding"] ?? "");
     trail.answered(status);
     this.#started();
     const out = this.inner.open(status, headers);
@@ -77,7 +78,7 @@ export class AuditedExchange implements Exchange {
         else out.once("drain", done);
       },
       final(done) {
-        trail.answered(status, Buffer.concat(parts), type);
+        trail.answered(status, Buffer.concat(parts), type, coding);
         out.end();
         done();
       },

@@ -1,11 +1,13 @@
 // One version of one object as the watch cache keeps it: its JSON bytes, and what readers ask of it without parsing.
-// Everything else (the parsed object, other encodings) is made on first demand and kept.
+// The parsed object is made on first demand and kept; other encodings are made on demand too, and kept among the derived
+// bytes as long as these have room.
 //
 // Invariants: never changes after it was made; `json` is the object in the storage version with its resourceVersion,
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
 import type { AnyObject } from "../../api/object.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "./deep-freeze.ts";
+import type { Derived, DerivedBytes } from "./derived-bytes.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
@@ -14,8 +16,9 @@ export class CacheEntry {
   /** The object once it is cool: whoever still holds it (informers) shares it, else it is parsed again. */
   #cooled: WeakRef<AnyObject> | undefined;
   #frozen = false;
-  /** Other encodings by the representation's id. */
-  #made: Map<string, Buffer> | undefined;
+  #derived: Derived | undefined;
+  /** See `metadataEnd`; 0: not looked for yet. */
+  #metadataEnd = 0;
 
   constructor(
     /** namespace/name or name: the key within the resource. */
@@ -76,13 +79,49 @@ export class CacheEntry {
     return this.fields[name] ?? "";
   }
 
-  encoding(id: string, make: (entry: CacheEntry) => Buffer): Buffer {
-    let bytes = this.#made?.get(id);
-    if (!bytes) {
-      bytes = make(this);
-      (this.#made ??= new Map()).set(id, bytes);
-    }
+  /** For one use and not to be changed: it is not kept, so that reading many objects does not fill the heap. */
+  get transient(): Readonly<AnyObject> {
+    return (
+      this.#object ??
+      this.#cooled?.deref() ??
+      (JSON.parse(this.json.toString("utf8")) as AnyObject)
+    );
+  }
+
+  /** Another encoding. @param id of the representation */
+  encoding(
+    store: DerivedBytes,
+    id: string,
+    make: (entry: CacheEntry) => Buffer,
+  ): Buffer {
+    const known = this.#find(id);
+    const kept = known && store.get(known);
+    if (kept) return kept;
+    const bytes = make(this);
+    const others = known ? without(this.#derived, known) : this.#derived;
+    this.#derived = store.keep(id, bytes, others);
     return bytes;
+  }
+
+  /** Of an encoding made before, also when it is no longer kept. */
+  encodedLength(id: string): number | undefined {
+    return this.#find(id)?.length;
+  }
+
+  #find(id: string): Derived | undefined {
+    let derived = this.#derived;
+    while (derived && derived.id !== id) derived = derived.next;
+    return derived;
+  }
+
+  /**
+   * Where the metadata end in `json`: they begin at `start` with `"metadata":{`, and stand whole before this index.
+   * -1 when they are not there.
+   */
+  metadataEnd(start: number): number {
+    if (this.#metadataEnd === 0)
+      this.#metadataEnd = endOfMember(this.json, start);
+    return this.#metadataEnd;
   }
 
   /** History keeps the bytes only. */
@@ -90,6 +129,30 @@ export class CacheEntry {
     this.#object = undefined;
     this.#cooled = undefined;
     this.#frozen = false;
-    this.#made = undefined;
+    this.#derived = undefined;
   }
+}
+
+function without(list: Derived | undefined, one: Derived): Derived | undefined {
+  if (!list || list === one) return list?.next;
+  return { ...list, next: without(list.next, one) };
+}
+
+const metadataStart = Buffer.from('"metadata":{');
+const quote = 0x22;
+const backslash = 0x5c;
+const open = 0x7b;
+const close = 0x7d;
+
+function endOfMember(json: Buffer, start: number): number {
+  let at = start + metadataStart.length;
+  if (metadataStart.compare(json, start, at) !== 0) return -1;
+  for (let depth = 1; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === quote) {
+      for (at++; json[at] !== quote; at++) if (json[at] === backslash) at++;
+    } else if (byte === open) depth++;
+    else if (byte === close && --depth === 0) return at + 1;
+  }
+  return -1;
 }

@@ -28,6 +28,8 @@ export class HistoryBudget {
 
 /** What an event takes besides bytes: itself, its entry, their keys and Buffers. */
 const perEventBytes = 700;
+/** Events that are let go of at once. */
+const maxPruned = 1024;
 
 export class History {
   #events: CacheEvent[] = [];
@@ -46,20 +48,30 @@ export class History {
     return this.#floor;
   }
 
+  /** The revision of the newest event; `floor` when there is none. */
+  get newest(): number {
+    return this.#events.length > this.#head
+      ? this.#events[this.#events.length - 1]!.revision
+      : this.#floor;
+  }
+
   push(event: CacheEvent): void {
     this.#events.push(event);
     this.budget.bytes += sizeOf(event);
     this.prune(event.atMs);
   }
 
-  prune(nowMs: number): void {
+  /** Lets go of what is too old or too much, a bounded number of events at a time; is there more? */
+  prune(nowMs: number): boolean {
     const oldest = nowMs - this.budget.retentionMs;
+    const last = this.#head + maxPruned;
     while (
       this.#head < this.#events.length &&
       (this.#events[this.#head]!.atMs < oldest ||
         (this.budget.bytes > this.budget.maxBytes &&
           this.#events.length - this.#head > 100))
     ) {
+      if (this.#head === last) return true;
       const event = this.#events[this.#head]!;
       this.budget.bytes -= sizeOf(event);
       this.#floor = event.revision;
@@ -69,6 +81,7 @@ export class History {
       this.#events = this.#events.slice(this.#head);
       this.#head = 0;
     }
+    return false;
   }
 
   /** Events with a revision above `revision`, oldest first. The caller has checked the floor. */

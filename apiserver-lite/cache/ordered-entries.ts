@@ -53,21 +53,7 @@ export class OrderedEntries {
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
 
-  /** Entries with from ≤ key < to ("" means no end), in order. The map must not change meanwhile. */
-  *range(from: string, to = ""): Generator<CacheEntry> {
-    let at = this.#chunkFor(from);
-    let index = lowerBound(this.#chunks[at] ?? [], from);
-    for (; at < this.#chunks.length; at++, index = 0) {
-      const chunk = this.#chunks[at]!;
-      for (; index < chunk.length; index++) {
-        const entry = chunk[index]!;
-        if (to !== "" && entry.key >= to) return;
-        yield entry;
-      }
-    }
-  }
-
-  /** The same as an array, without a generator's cost. */
+  /** Entries with from ≤ key < to ("" means no end), in order. */
   slice(from: string, to = ""): CacheEntry[] {
     const found: CacheEntry[] = [];
     let at = this.#chunkFor(from);
@@ -84,6 +70,22 @@ export class OrderedEntries {
       }
     }
     return found;
+  }
+
+  /** How many there are from ≤ key < to; without looking at each. */
+  count(from: string, to = ""): number {
+    const end = to === "" ? this.#size : this.#before(to);
+    return end - this.#before(from);
+  }
+
+  /** Entries with a key below `key`. */
+  #before(key: string): number {
+    if (key === "") return 0;
+    const at = this.#chunkFor(key);
+    let before = lowerBound(this.#chunks[at] ?? [], key);
+    for (let index = 0; index < at; index++)
+      before += this.#chunks[index]!.length;
+    return before;
   }
 
   /** The last chunk whose first key is ≤ key, or the first. */

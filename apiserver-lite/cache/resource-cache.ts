@@ -4,6 +4,7 @@
 import type { CacheEntry } from "./cache-entry.ts";
 import { History, type CacheEvent, type HistoryBudget } from "./history.ts";
 import { OrderedEntries } from "./ordered-entries.ts";
+import { PastView } from "./past-view.ts";
 
 /** A stored value that is no object (damaged, or of a kind this program does not know). */
 export interface Unreadable {
@@ -17,6 +18,8 @@ export type CacheListener = (event: CacheEvent) => void;
 
 /** Objects just written stay parsed: what is written is likely to be written again soon. */
 const maxWarm = 128;
+/** Revisions at which lists are being read page by page. */
+const maxViews = 8;
 
 export class ResourceCache {
   readonly #warm: (CacheEntry | undefined)[] = [];
@@ -24,6 +27,7 @@ export class ResourceCache {
   readonly #byKey = new Map<string, CacheEntry>();
   readonly #ordered = new OrderedEntries();
   readonly #listeners = new Set<CacheListener>();
+  #views: PastView[] = [];
   readonly history: History;
 
   constructor(
@@ -62,28 +66,54 @@ export class ResourceCache {
       : this.#ordered.slice(`${namespace}/`, `${namespace}0`);
   }
 
-  /** Entries with from ≤ key < to, in key order. */
-  range(from: string, to: string): Iterable<CacheEntry> {
-    return this.#ordered.range(from, to);
+  /** Entries with from ≤ key < to ("": no end), in key order: those of this moment, whatever is written afterwards. */
+  slice(from: string, to: string): CacheEntry[] {
+    return this.#ordered.slice(from, to);
   }
 
-  /** The same as of a past revision; the caller has checked that history reaches back to it. */
-  rangeAt(revision: number, from: string, to: string): CacheEntry[] {
-    const events = this.history.after(revision);
-    const present = this.#ordered.slice(from, to);
-    if (events.length === 0) return present;
-    const past = new Map<string, CacheEntry | undefined>();
-    for (const event of events) {
-      // The oldest event of a key tells what was before.
-      if (!past.has(event.key)) past.set(event.key, event.previous);
+  /** How many these are. */
+  count(from: string, to: string): number {
+    return this.#ordered.count(from, to);
+  }
+
+  /**
+   * What differs between `revision` and the present; undefined when nothing does. Throws RangeError when history does not
+   * reach back to it. @param pause called now and then; may wait
+   */
+  async pastView(
+    revision: number,
+    pause: () => Promise<void> | undefined,
+  ): Promise<PastView | undefined> {
+    this.#views = this.#views.filter((one) => this.#reaches(one));
+    let view = this.#views.find((one) => one.revision === revision);
+    if (!view) {
+      if (this.history.newest <= revision) return undefined;
+      view = new PastView(revision);
+      if (this.#views.length >= maxViews) this.#views.shift();
+      this.#views.push(view);
     }
-    const entries = present.filter((entry) => !past.has(entry.key));
-    const before = entries.length;
-    for (const [key, entry] of past)
-      if (entry && key >= from && (to === "" || key < to)) entries.push(entry);
-    if (entries.length > before)
-      entries.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-    return entries;
+    while (view.upTo < this.history.newest) {
+      if (!this.#reaches(view))
+        throw new RangeError(`history has lost revision ${revision}`);
+      for (const event of this.history.after(view.upTo)) {
+        view.add(event);
+        const paused = pause();
+        if (paused) await paused;
+      }
+    }
+    return view;
+  }
+
+  #reaches(view: PastView): boolean {
+    return view.upTo >= this.history.floor;
+  }
+
+  /** Lets go of some of what is older than its time; is there more? */
+  prune(nowMs: number): boolean {
+    const more = this.history.prune(nowMs);
+    const { floor } = this.history;
+    this.#views = this.#views.filter(({ revision }) => revision >= floor);
+    return more;
   }
 
   apply(event: CacheEvent): void {

@@ -10,7 +10,9 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
+import type { TimeSlices } from "../time-slices.ts";
 import { CacheEntry, type Fields } from "./cache-entry.ts";
+import { DerivedBytes } from "./derived-bytes.ts";
 import { HistoryBudget } from "./history.ts";
 import { ResourceCache, type Unreadable } from "./resource-cache.ts";
 
@@ -38,6 +40,8 @@ export interface WatchCacheOptions {
   /** Bound of all histories' bytes; default 96 MiB. */
   historyBytes?: number;
   rootPrefix?: string;
+  /** What large work is cut by. */
+  slices?: TimeSlices;
 }
 
 const defaultHistoryMs = 300_000;
@@ -51,6 +55,8 @@ export class WatchCache {
   /** By prefix, then key. */
   readonly #unreadable = new Map<string, Map<string, Unreadable>>();
   readonly #budget: HistoryBudget;
+  /** What readers made of the entries' bytes. */
+  readonly derived = new DerivedBytes();
   readonly #waiting: { revision: number; resolve: () => void }[] = [];
   /** The revision at each pruning of the last `historyMs`, oldest first. */
   readonly #pruned: { atMs: number; revision: number }[] = [];
@@ -349,13 +355,20 @@ export class WatchCache {
   #prune(): void {
     this.#pruneTimer = this.options.clock.after(pruneIntervalMs, () => {
       const nowMs = this.options.clock.now();
-      for (const cache of this.#resources.values()) cache.history.prune(nowMs);
+      void this.#pruneAll(nowMs);
+      this.derived.age();
       this.#pruned.push({ atMs: nowMs, revision: this.#revision });
       const { historyMs = defaultHistoryMs } = this.options;
       while (this.#pruned[0] && this.#pruned[0].atMs <= nowMs - historyMs)
         this.#compacted = this.#pruned.shift()!.revision;
       this.#prune();
     });
+  }
+
+  async #pruneAll(nowMs: number): Promise<void> {
+    const { slices } = this.options;
+    for (const cache of this.#resources.values())
+      while (cache.prune(nowMs)) if (slices?.over) await slices.next();
   }
 }
 

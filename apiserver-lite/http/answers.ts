@@ -1,12 +1,17 @@
-// How answers leave: one object, a list in parts, gzip beyond the threshold, Warning headers; and the errors of paths.
+// How answers leave: one object; a list in parts, in slices of time and as fast as its client reads; gzip beyond the
+// threshold; Warning headers.
 import type { OutgoingHttpHeaders } from "node:http";
-import type { Writable } from "node:stream";
 import { gzip } from "node:zlib";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { Listed } from "../registry/list.ts";
+import type { TimeSlices } from "../time-slices.ts";
+import { writeTo } from "./back-pressure.ts";
+import { Compressor } from "./compression.ts";
 import type { Exchange } from "./exchange.ts";
-import { KeptLists } from "./kept-lists.ts";
+import type { ListParts } from "./formats.ts";
+import { KeptLists, type KeptList } from "./kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";
 import type { Representation } from "./representation.ts";
 import type { RequestInfo } from "./request-info.ts";
@@ -27,6 +32,8 @@ export interface Asked {
 }
 
 const gzipThresholdBytes = 128 * 1024;
+/** Shorter lists leave in one piece. */
+const wholeBytes = 64 * 1024;
 /** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
 const maxKept = 8;
 const maxKeptBytes = 2 * 1024 * 1024;
@@ -43,8 +50,12 @@ export function addWarnings(
 export class Answers {
   readonly #compressed = new Map<string, Buffer>();
   readonly #lists = new KeptLists();
+  readonly #compressor = new Compressor();
 
-  constructor(private readonly compress: boolean) {}
+  constructor(
+    private readonly compress: boolean,
+    private readonly slices: TimeSlices,
+  ) {}
 
   sendEntry(
     exchange: Exchange,
@@ -89,63 +100,130 @@ export class Answers {
     headers["content-type"] = contentType;
     headers["cache-control"] = "no-cache, private";
     if (body.length > gzipThresholdBytes && this.#compresses(exchange))
-      return this.#sendGzip(exchange, asked, [body]);
+      return this.#sendGzip(exchange, asked, status, body);
     exchange.respond(status, headers, body);
   }
 
-  /** Answers a list whose bytes are kept as they are wanted; false when they are not. */
-  sendKept(
+  /** @param key names the list's bytes for ever: they are kept for the next who asks; undefined: they are new each time */
+  async sendList(
     exchange: Exchange,
     asked: Asked,
-    contentType: string,
-    key: string,
-  ): boolean | Promise<true> {
+    shown: Representation,
+    listed: Listed,
+    key?: string,
+  ): Promise<void> {
     const { headers } = asked;
-    if (!this.#compresses(exchange)) {
-      const list = this.#lists.get(key);
-      if (!list) return false;
-      headers["content-type"] = contentType;
+    const compresses = this.#compresses(exchange);
+    if (key !== undefined) {
+      headers["content-type"] = shown.contentType;
       headers["cache-control"] = "no-cache, private";
-      headers["content-length"] = list.bytes;
-      if (exchange.method === "HEAD") {
-        exchange.respond(200, headers);
-        return true;
+      const list = compresses ? undefined : this.#lists.get(key);
+      if (list) return this.#sendKept(exchange, headers, list);
+      const body = compresses ? this.#compressed.get(key) : undefined;
+      if (body) {
+        setGzip(headers);
+        return exchange.respond(200, headers, body);
       }
-      return writeParts(exchange.open(200, headers), list.parts).then(
-        () => true,
-      );
     }
-    const body = this.#compressed.get(key);
-    if (!body) return false;
-    headers["content-type"] = contentType;
+    const { bytes, parts } = shown.list(listed);
+    headers["content-type"] = shown.contentType;
     headers["cache-control"] = "no-cache, private";
-    headers["content-encoding"] = "gzip";
-    headers["vary"] = "Accept-Encoding";
-    exchange.respond(200, headers, body);
-    return true;
+    const first: Buffer[] = [];
+    let firstBytes = 0;
+    const limit = compresses ? gzipThresholdBytes : wholeBytes;
+    for (;;) {
+      const { done, value } = parts.next();
+      if (done) {
+        headers["content-length"] = firstBytes;
+        return exchange.respond(200, headers, Buffer.concat(first));
+      }
+      if (value) {
+        first.push(value);
+        firstBytes += value.length;
+        if (firstBytes > limit) break;
+      }
+      if (this.slices.over) await this.slices.next(exchange);
+    }
+    function* all(): ListParts {
+      yield* first;
+      yield* parts;
+    }
+    if (compresses) return this.#sendGzipped(exchange, headers, all(), key);
+    const collects = key !== undefined && this.#lists.asked(key);
+    if (bytes !== undefined) headers["content-length"] = bytes;
+    const collected = new Collected(
+      collects ? this.#lists.maxListBytes : 0,
+      bytes,
+    );
+    const out = exchange.open(200, headers);
+    for (const part of all()) {
+      if (part) {
+        collected.add(part);
+        const full = writeTo(out, part);
+        if (full) await full;
+      }
+      if (this.slices.over) await this.slices.next(exchange);
+      if (out.destroyed) return;
+    }
+    out.end();
+    const list = collected.list;
+    if (collects && list) this.#lists.keep(key, list);
   }
 
-  sendParts(
+  async #sendKept(
     exchange: Exchange,
-    asked: Asked,
-    contentType: string,
-    parts: Uint8Array[],
-    /** Names these bytes for ever: they are kept for the next who asks. */
-    key?: string,
-  ): void | Promise<void> {
-    const { headers } = asked;
-    headers["content-type"] = contentType;
-    headers["cache-control"] = "no-cache, private";
-    let bytes = 0;
-    for (const part of parts) bytes += part.byteLength;
-    if (bytes > gzipThresholdBytes && this.#compresses(exchange))
-      return this.#sendGzip(exchange, asked, parts, key);
-    if (parts.length === 1) return exchange.respond(200, headers, parts[0]!);
-    if (bytes < 65536 || exchange.method === "HEAD")
-      return exchange.respond(200, headers, Buffer.concat(parts, bytes));
-    headers["content-length"] = bytes;
-    if (key !== undefined) this.#lists.offer(key, { parts, bytes });
-    return writeParts(exchange.open(200, headers), parts);
+    headers: OutgoingHttpHeaders,
+    list: KeptList,
+  ): Promise<void> {
+    headers["content-length"] = list.bytes;
+    const out = exchange.open(200, headers);
+    for (const part of list.parts) {
+      const full = writeTo(out, part);
+      if (full) await full;
+      if (this.slices.over) await this.slices.next(exchange);
+      if (out.destroyed) return;
+    }
+    out.end();
+  }
+
+  async #sendGzipped(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    parts: ListParts,
+    key: string | undefined,
+  ): Promise<void> {
+    setGzip(headers);
+    const out = exchange.open(200, headers);
+    const stream = this.#compressor.begin();
+    const collected = new Collected(key === undefined ? 0 : maxKeptBytes);
+    const write = async (made: readonly Buffer[]): Promise<void> => {
+      for (const bytes of made) {
+        collected.add(bytes);
+        await writeTo(out, bytes);
+      }
+    };
+    try {
+      for (const part of parts) {
+        if (part) await write(await stream.add(part));
+        if (this.slices.over) await this.slices.next(exchange);
+        if (out.destroyed) return;
+      }
+      await write(await stream.end());
+    } finally {
+      stream.close();
+    }
+    out.end();
+    const { list } = collected;
+    if (key !== undefined && list)
+      this.#keepCompressed(key, Buffer.concat(list.parts, list.bytes));
+  }
+
+  #keepCompressed(key: string, body: Buffer): void {
+    if (this.#compressed.size >= maxKept) {
+      const [oldest] = this.#compressed.keys();
+      this.#compressed.delete(oldest!);
+    }
+    this.#compressed.set(key, body);
   }
 
   #compresses(exchange: Exchange): boolean {
@@ -154,54 +232,50 @@ export class Answers {
 
   async #sendGzip(
     exchange: Exchange,
-    asked: Asked,
-    parts: readonly Uint8Array[],
-    key?: string,
+    { headers }: Asked,
+    status: number,
+    body: Buffer,
   ): Promise<void> {
-    const { headers } = asked;
-    const kept = key === undefined ? undefined : this.#compressed.get(key);
-    const body = kept ?? (await compress(parts));
-    if (key !== undefined && !kept && body.length <= maxKeptBytes) {
-      if (this.#compressed.size >= maxKept) {
-        const [oldest] = this.#compressed.keys();
-        this.#compressed.delete(oldest!);
-      }
-      this.#compressed.set(key, body);
-    }
-    headers["content-encoding"] = "gzip";
-    headers["vary"] = "Accept-Encoding";
-    exchange.respond(200, headers, body);
+    const compressed = await compress(body);
+    setGzip(headers);
+    exchange.respond(status, headers, compressed);
   }
 }
 
-function compress(parts: readonly Uint8Array[]): Promise<Buffer> {
+/** The parts of a list that is kept, as long as they are few enough. */
+class Collected {
+  #parts: Uint8Array[] | undefined;
+  #bytes = 0;
+
+  constructor(
+    private readonly maxBytes: number,
+    expectedBytes = 0,
+  ) {
+    if (maxBytes > 0 && expectedBytes <= maxBytes) this.#parts = [];
+  }
+
+  add(part: Uint8Array): void {
+    this.#bytes += part.byteLength;
+    if (this.#bytes > this.maxBytes) this.#parts = undefined;
+    this.#parts?.push(part);
+  }
+
+  get list(): KeptList | undefined {
+    return this.#parts && { parts: this.#parts, bytes: this.#bytes };
+  }
+}
+
+function setGzip(headers: OutgoingHttpHeaders): void {
+  headers["content-encoding"] = "gzip";
+  headers["vary"] = "Accept-Encoding";
+}
+
+function compress(body: Buffer): Promise<Buffer> {
   return new Promise<Buffer>((resolve, reject) =>
-    gzip(
-      parts.length === 1 ? parts[0]! : Buffer.concat(parts),
-      { level: 1, memLevel: 9 },
-      (error, result) => (error ? reject(error) : resolve(result)),
+    gzip(body, { level: 1, memLevel: 9 }, (error, result) =>
+      error ? reject(error) : resolve(result),
     ),
   );
-}
-
-export async function writeParts(
-  out: Writable,
-  parts: readonly Uint8Array[],
-): Promise<void> {
-  for (const part of parts) {
-    if (out.destroyed) return;
-    if (!out.write(part))
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          out.off("drain", done);
-          out.off("close", done);
-          resolve();
-        };
-        out.once("drain", done);
-        out.once("close", done);
-      });
-  }
-  out.end();
 }
 
 export function acceptsGzip({ headers }: Exchange): boolean {

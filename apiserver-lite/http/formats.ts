@@ -1,27 +1,44 @@
 // The wire encodings: how an object, a list of encoded objects and a watch event become bytes. JSON is always there;
-// YAML, protobuf and CBOR load when first asked for.
+// YAML, protobuf and CBOR load when first asked for. Lists are made in parts, so that a list of any size neither holds
+// the event loop nor stands in memory as a whole.
 import type { FormatName } from "./negotiation.ts";
+
+/**
+ * The bytes of a list in chunks of about 64 KiB. `undefined` stands for no bytes: it comes after some work, so that who
+ * asks can look at the clock.
+ */
+export type ListParts = Generator<Buffer | undefined, void>;
+
+/** What a list is made of. What it gives is for one use and not to be changed. */
+export interface ListItems {
+  readonly count: number;
+  /** As `encode` makes it. */
+  bytes(index: number): Buffer;
+  /** How long that is, when it is known without making it. */
+  length(index: number): number | undefined;
+  /** As a list shows it: without kind and apiVersion where lists leave these out. */
+  object(index: number): object;
+}
 
 export interface Format {
   readonly name: FormatName;
   /** Media type of a watch stream, given that of single answers. */
   streamType(contentType: string): string;
   encode(object: object): Buffer;
-  /** The parts of a list; `items` were made by `encode`, `skip` is what JSON items leave out at their start. */
+  /** `head` has kind, apiVersion and metadata; the array of the items is called `field`. */
   list(
-    kind: string,
-    apiVersion: string,
-    metadata: object,
-    items: readonly Buffer[],
-    skip: number,
-  ): Uint8Array[];
+    head: { kind: string; apiVersion: string; metadata: object },
+    field: "items" | "rows",
+    items: ListItems,
+  ): ListParts;
   frame(type: string, object: Buffer): Buffer;
 }
 
 const comma = 0x2c;
-const brace = 0x7b;
 /** Parts of a list are joined up to about this size, so that memory stays bounded and writes stay few. */
-const chunkBytes = 64 * 1024;
+export const chunkBytes = 64 * 1024;
+/** Items that are made between two looks at the clock. */
+export const itemsPerLook = 8;
 const jsonListEnd = Buffer.from("]}\n");
 const frameEnd = Buffer.from("}\n");
 const frameHeads = new Map<string, Buffer>(
@@ -31,31 +48,107 @@ const frameHeads = new Map<string, Buffer>(
   ]),
 );
 
+/** The part of an entry's bytes that a list shows. */
+export interface JsonPiece {
+  bytes: Buffer;
+  start: number;
+  end: number;
+}
+
+export interface JsonPieces {
+  readonly count: number;
+  /** Before and behind each piece. */
+  readonly before: Buffer;
+  readonly behind: Buffer;
+  /** Pieces are cut out of bytes that are there; others take time to be made. */
+  readonly ready: boolean;
+  /** The same object each time. */
+  piece(index: number): JsonPiece;
+}
+
+/** A JSON list from pieces of bytes that are there already. */
+export function* jsonListParts(head: object, pieces: JsonPieces): ListParts {
+  const { count, before, behind, ready } = pieces;
+  const around = 1 + before.length + behind.length;
+  let chunk = Buffer.allocUnsafe(chunkBytes);
+  let used = chunk.write(JSON.stringify({ ...head, items: [] }).slice(0, -2));
+  for (let index = 0; index < count; index++) {
+    const { bytes, start, end } = pieces.piece(index);
+    const length = around + end - start;
+    if (used + length > chunk.length) {
+      yield chunk.subarray(0, used);
+      chunk = Buffer.allocUnsafe(Math.max(chunkBytes, length));
+      used = 0;
+    }
+    if (index > 0) chunk[used++] = comma;
+    used += before.copy(chunk, used);
+    used += bytes.copy(chunk, used, start, end);
+    used += behind.copy(chunk, used);
+    if (!ready && index % itemsPerLook === 0) yield undefined;
+  }
+  yield chunk.subarray(0, used);
+  yield jsonListEnd;
+}
+
+/** Joins what `pieces` give to chunks. */
+export function* joined(
+  pieces: Iterable<Uint8Array | undefined>,
+): Generator<Buffer | undefined, void> {
+  let pending: Uint8Array[] = [];
+  let bytes = 0;
+  let since = 0;
+  for (const piece of pieces) {
+    if (piece) {
+      pending.push(piece);
+      bytes += piece.byteLength;
+    }
+    if (bytes >= chunkBytes) {
+      yield Buffer.concat(pending, bytes);
+      pending = [];
+      bytes = 0;
+    } else if (!piece || ++since % (4 * itemsPerLook) === 0) yield undefined;
+  }
+  if (bytes > 0) yield Buffer.concat(pending, bytes);
+}
+
+/** For people: as JSON.stringify(list, null, 2) writes it, item by item. */
+export function* prettyListParts(
+  head: object,
+  field: string,
+  count: number,
+  object: (index: number) => object,
+): ListParts {
+  const empty = JSON.stringify({ ...head, [field]: [] }, null, 2);
+  if (count === 0) return yield Buffer.from(empty);
+  function* pieces(): Iterable<Buffer> {
+    yield Buffer.from(empty.slice(0, -"]\n}".length));
+    for (let index = 0; index < count; index++) {
+      const text = JSON.stringify(object(index), null, 2);
+      yield Buffer.from(
+        `${index === 0 ? "" : ","}\n    ${text.replaceAll("\n", "\n    ")}`,
+      );
+    }
+    yield Buffer.from("\n  ]\n}");
+  }
+  yield* joined(pieces());
+}
+
 export const jsonFormat: Format = {
   name: "json",
   streamType: (contentType) => contentType,
   encode: (object) => Buffer.from(`${JSON.stringify(object)}\n`),
-  list(kind, apiVersion, metadata, items, skip) {
-    const head = JSON.stringify({ kind, apiVersion, metadata, items: [] });
-    const parts: Uint8Array[] = [];
-    let chunk = Buffer.allocUnsafe(chunkBytes);
-    let used = chunk.write(head.slice(0, -2));
-    let first = true;
-    for (const item of items) {
-      // Each item is a comma and a brace, then what follows its kind and apiVersion, without the final newline.
-      const bytes = item.length - skip + 1;
-      if (used + bytes > chunk.length) {
-        parts.push(chunk.subarray(0, used));
-        chunk = Buffer.allocUnsafe(Math.max(chunkBytes, bytes));
-        used = 0;
-      }
-      if (!first) chunk[used++] = comma;
-      first = false;
-      chunk[used++] = brace;
-      used += item.copy(chunk, used, skip, item.length - 1);
+  list: function* (head, field, items) {
+    function* pieces(): Iterable<Buffer> {
+      yield Buffer.from(
+        JSON.stringify({ ...head, [field]: [] }).slice(0, -"]}".length),
+      );
+      for (let index = 0; index < items.count; index++)
+        yield Buffer.from(
+          `${index === 0 ? "" : ","}${JSON.stringify(items.object(index))}`,
+        );
+      yield jsonListEnd;
     }
-    parts.push(chunk.subarray(0, used), jsonListEnd);
-    return parts;
+    yield* joined(pieces());
   },
   frame: (type, object) =>
     Buffer.concat([

@@ -17,6 +17,11 @@ export class KeptLists {
 
   constructor(private readonly maxBytes = 16 * 1024 * 1024) {}
 
+  /** Of one list. */
+  get maxListBytes(): number {
+    return this.maxBytes / 2;
+  }
+
   get(key: string): KeptList | undefined {
     const list = this.#lists.get(key);
     if (!list) return undefined;
@@ -25,14 +30,16 @@ export class KeptLists {
     return list;
   }
 
-  /** Keeps the list if it has been offered before. */
-  offer(key: string, list: KeptList): void {
-    if (list.bytes > this.maxBytes / 2 || this.#lists.has(key)) return;
-    if (!this.#asked.delete(key)) {
-      if (this.#asked.size >= maxAsked) this.#asked.clear();
-      this.#asked.add(key);
-      return;
-    }
+  /** Has it been asked for before? Then it is worth keeping. */
+  asked(key: string): boolean {
+    if (this.#asked.delete(key)) return true;
+    if (this.#asked.size >= maxAsked) this.#asked.clear();
+    this.#asked.add(key);
+    return false;
+  }
+
+  keep(key: string, list: KeptList): void {
+    if (list.bytes > this.maxListBytes || this.#lists.has(key)) return;
     this.#lists.set(key, list);
     this.#bytes += list.bytes;
     for (const [oldest, { bytes }] of this.#lists) {

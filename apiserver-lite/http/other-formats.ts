@@ -13,9 +13,15 @@ import {
   hasProtobuf,
   protobufListParts,
   rawMessage,
+  withLength,
 } from "../../api/codec/protobuf.ts";
 import { decodeYaml, encodeYaml, parseYamlBody } from "../../api/codec/yaml.ts";
-import type { Format, OtherFormats } from "./formats.ts";
+import {
+  itemsPerLook,
+  joined,
+  type Format,
+  type OtherFormats,
+} from "./formats.ts";
 import type { BodyDecoders } from "./bodies.ts";
 
 const documentEnd = Buffer.from("---\n");
@@ -24,17 +30,26 @@ const yamlFormat: Format = {
   name: "yaml",
   streamType: (contentType) => contentType,
   encode: (object) => encodeYaml(object),
-  list(kind, apiVersion, metadata, items) {
-    // YAML is for people: the items are encoded again as one document.
-    const objects = items.map((item) => {
-      const {
-        kind: _,
-        apiVersion: __,
-        ...rest
-      } = parseYamlBody(item).value as Record<string, unknown>;
-      return rest;
-    });
-    return [encodeYaml({ kind, apiVersion, metadata, items: objects })];
+  list: function* (head, field, items) {
+    if (items.count === 0) return yield encodeYaml({ ...head, [field]: [] });
+    // Keys are sorted, so that what follows the items in the alphabet follows them here.
+    const fields = Object.entries(head);
+    const part = (wanted: (key: string) => boolean): Buffer =>
+      encodeYaml(Object.fromEntries(fields.filter(([key]) => wanted(key))));
+    const before = part((key) => key < field);
+    const behind = fields.some(([key]) => key > field)
+      ? part((key) => key > field)
+      : Buffer.alloc(0);
+    function* pieces(): Iterable<Buffer | undefined> {
+      yield before;
+      yield Buffer.from(`${field}:\n`);
+      for (let index = 0; index < items.count; index++) {
+        yield encodeYaml([items.object(index)]);
+        yield undefined;
+      }
+      yield behind;
+    }
+    yield* joined(pieces());
   },
   frame: (type, object) =>
     Buffer.concat([
@@ -47,29 +62,31 @@ const protobufFormat: Format = {
   name: "protobuf",
   streamType: (contentType) => `${contentType};stream=watch`,
   encode: (object) => encodeProtobuf(object),
-  list: (kind, apiVersion, metadata, items) =>
-    joined(
-      protobufListParts(apiVersion, kind, metadata, items.map(rawMessage)),
-    ),
+  list: function* ({ kind, apiVersion, metadata }, _field, items) {
+    // The message begins with its length, so that of each item is needed first. All envelopes have the same head.
+    let headBytes: number | undefined;
+    let bytes = 0;
+    for (let index = 0; index < items.count; index++) {
+      const known = headBytes === undefined ? undefined : items.length(index);
+      if (known !== undefined) bytes += 1 + known - headBytes!;
+      else {
+        const item = items.bytes(index);
+        const length = withLength(rawMessage(item).length);
+        headBytes ??= item.length - length;
+        bytes += 1 + length;
+      }
+      if (index % itemsPerLook === 0) yield undefined;
+    }
+    function* raws(): Iterable<Buffer | undefined> {
+      for (let index = 0; index < items.count; index++) {
+        yield rawMessage(items.bytes(index));
+        if (index % itemsPerLook === 0) yield undefined;
+      }
+    }
+    yield* joined(protobufListParts(apiVersion, kind, metadata, bytes, raws()));
+  },
   frame: (type, object) => encodeWatchFrame(type, object),
 };
-
-/** Small parts copied together to chunks of about 64 KiB. */
-function joined(parts: readonly Uint8Array[]): Uint8Array[] {
-  const chunks: Uint8Array[] = [];
-  let pending: Uint8Array[] = [];
-  let bytes = 0;
-  for (const part of parts) {
-    pending.push(part);
-    bytes += part.byteLength;
-    if (bytes < 65536) continue;
-    chunks.push(Buffer.concat(pending, bytes));
-    pending = [];
-    bytes = 0;
-  }
-  if (bytes > 0) chunks.push(Buffer.concat(pending, bytes));
-  return chunks;
-}
 
 export const otherFormats: OtherFormats = {
   yaml: yamlFormat,
@@ -88,8 +105,17 @@ export const cborFormats: OtherFormats = {
     name: "cbor",
     streamType: () => "application/cbor-seq",
     encode: (object) => encodeCbor(object),
-    list: (kind, apiVersion, metadata, items) =>
-      joined(cborListParts(apiVersion, kind, metadata, items)),
+    list: ({ kind, apiVersion, metadata }, _field, items) => {
+      function* all(): Iterable<Buffer | undefined> {
+        for (let index = 0; index < items.count; index++) {
+          yield items.bytes(index);
+          if (index % itemsPerLook === 0) yield undefined;
+        }
+      }
+      return joined(
+        cborListParts(apiVersion, kind, metadata, items.count, all()),
+      );
+    },
     frame: (type, object) => encodeCborEvent(type, object),
   },
 };

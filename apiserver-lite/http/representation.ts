@@ -1,17 +1,28 @@
 // From what the registry gives to the bytes of an answer: an entry, a list, a watch event, in the negotiated format and
-// shape. Bytes of an entry are made once per representation and kept with it; only a Table's cells (ages) are made anew.
+// shape. Bytes of an entry are made once per representation and kept as long as there is room; only ages in a Table's
+// cells are made anew.
 import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { aliasApiVersion, aliasDocument } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { DerivedBytes } from "../cache/derived-bytes.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import { encodeObject } from "../cache/watch-cache.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/list.ts";
 import type { WatchType } from "../registry/watch.ts";
 import { chunkOf } from "./exchange.ts";
-import type { Format } from "./formats.ts";
+import {
+  joined,
+  jsonListParts,
+  prettyListParts,
+  type Format,
+  type JsonPiece,
+  type JsonPieces,
+  type ListItems,
+  type ListParts,
+} from "./formats.ts";
 import type { Negotiated } from "./negotiation.ts";
 import { partialMetadata, TableMaker } from "./table.ts";
 
@@ -24,9 +35,23 @@ export interface RepresentationOptions {
   readonly pretty: boolean;
   readonly includeObject: IncludeObject;
   readonly nowMs: () => number;
+  readonly derived: DerivedBytes;
   /** Asked for under an alias of the group: documents speak the specification's dialect. */
   readonly alias?: boolean;
 }
+
+/** A list that is made while it is sent. */
+export interface EncodedList {
+  /** Of all parts, when it is known before they are made. */
+  readonly bytes: number | undefined;
+  readonly parts: ListParts;
+}
+
+/** Entries that are not selected between two looks at the clock. */
+const entriesPerLook = 64;
+const brace = Buffer.from("{");
+const closingBrace = Buffer.from("}");
+const nothing = Buffer.alloc(0);
 
 export class Representation {
   readonly contentType: string;
@@ -59,6 +84,11 @@ export class Representation {
   /** Does the same state always give the same bytes? A Table holds ages. */
   get cacheable(): boolean {
     return this.#as !== "Table" && !this.#pretty;
+  }
+
+  /** Does what a frame holds depend on those before it? The first table of a watch has the columns. */
+  get ordered(): boolean {
+    return this.#as === "Table";
   }
 
   get streamType(): string {
@@ -98,7 +128,7 @@ export class Representation {
   }
 
   /** Throws ApiError 406 where one object was asked for. */
-  list(listed: Listed): Uint8Array[] {
+  list(listed: Listed): EncodedList {
     this.#checkList(true);
     const metadata = {
       ...(listed.revision > 0
@@ -109,29 +139,127 @@ export class Representation {
         ? {}
         : { remainingItemCount: listed.remainingItemCount }),
     };
+    const { entries } = listed;
     if (this.#as === "Table") {
       const tables = this.#tables();
-      if (this.#format.name !== "json" || this.#pretty)
-        return [this.#finish(tables.table(listed.entries, metadata))];
-      return tables.jsonParts(listed.entries, metadata);
+      const head = tables.head(metadata);
+      if (this.#format.name === "json" && !this.#pretty)
+        return { bytes: undefined, parts: tables.jsonParts(entries, head) };
+      const row = (index: number): object =>
+        tables.row(entries[index]!.transient as AnyObject);
+      return {
+        bytes: undefined,
+        parts: this.#listParts(head, "rows", {
+          count: entries.length,
+          object: row,
+          bytes: (index) => this.#format.encode(row(index)),
+          length: () => undefined,
+        }),
+      };
     }
-    const partial = this.#as !== "";
-    const kind = partial
+    const kind = this.#partial
       ? "PartialObjectMetadataList"
       : `${this.#endpoint.info.kind}List`;
-    const apiVersion = partial ? this.#metaVersion : this.#apiVersion;
-    const items: Buffer[] = [];
-    for (const entry of listed.entries) items.push(this.#single(entry));
-    // Items of a partial list keep their kind, as in the reference.
-    const skip = partial
-      ? 1
-      : this.#endpoint.itemSkip +
-        apiVersion.length -
-        this.#endpoint.apiVersion.length;
-    const parts = this.#format.list(kind, apiVersion, metadata, items, skip);
+    const apiVersion = this.#partial ? this.#metaVersion : this.#apiVersion;
+    const head = { kind, apiVersion, metadata };
+    if (this.#format.name !== "json" || this.#pretty)
+      return {
+        bytes: undefined,
+        parts: this.#listParts(head, "items", this.#items(entries)),
+      };
+    const parts = jsonListParts(head, this.#pieces(entries));
+    return {
+      bytes: this.#ready ? this.#listBytes(head, entries) : undefined,
+      parts,
+    };
+  }
+
+  get #partial(): boolean {
+    return this.#as !== "" && this.#as !== "Table";
+  }
+
+  /** The entry's own bytes are those of the answer. */
+  get #ready(): boolean {
+    return (
+      this.#as === "" &&
+      this.#format.name === "json" &&
+      this.#endpoint.native &&
+      !this.#alias
+    );
+  }
+
+  #listBytes(head: object, entries: readonly CacheEntry[]): number {
+    // Of the brace, the comma and the newline of each item's bytes, the first two stay; the first item has no comma.
+    let bytes = Buffer.byteLength(JSON.stringify({ ...head, items: [] })) + 1;
+    const less = this.#endpoint.itemSkip - 1;
+    for (const { json } of entries) bytes += json.length - less;
+    return entries.length === 0 ? bytes : bytes - 1;
+  }
+
+  #listParts(
+    head: { kind: string; apiVersion: string; metadata: object },
+    field: "items" | "rows",
+    items: ListItems,
+  ): ListParts {
     return this.#pretty
-      ? [this.#finish(JSON.parse(Buffer.concat(parts).toString()) as object)]
-      : parts;
+      ? prettyListParts(head, field, items.count, items.object)
+      : this.#format.list(head, field, items);
+  }
+
+  #items(entries: readonly CacheEntry[]): ListItems {
+    return {
+      count: entries.length,
+      bytes: (index) => this.#single(entries[index]!),
+      length: (index) => entries[index]!.encodedLength(this.#id),
+      object: (index) => {
+        const shown = this.#shown(entries[index]!.transient as AnyObject);
+        if (this.#partial) return shown;
+        const { kind: _, apiVersion: __, ...rest } = shown;
+        return rest;
+      },
+    };
+  }
+
+  /** What of each entry's bytes a JSON list shows. */
+  #pieces(entries: readonly CacheEntry[]): JsonPieces {
+    const { itemSkip, apiVersion } = this.#endpoint;
+    const piece: JsonPiece = { bytes: nothing, start: 0, end: 0 };
+    const count = entries.length;
+    if (!this.#partial) {
+      // Each item is a brace, then what follows its kind and apiVersion, without the final newline.
+      const start = itemSkip + this.#apiVersion.length - apiVersion.length;
+      return {
+        count,
+        before: brace,
+        behind: nothing,
+        ready: this.#ready,
+        piece: (index) => {
+          piece.bytes = this.#single(entries[index]!);
+          piece.start = start;
+          piece.end = piece.bytes.length - 1;
+          return piece;
+        },
+      };
+    }
+    // Items of a partial list keep their kind, as in the reference; their metadata stand in the entry's own bytes.
+    const before = Buffer.from(
+      `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: this.#metaVersion }).slice(0, -1)},`,
+    );
+    const cut = this.#endpoint.native && !this.#alias;
+    return {
+      count,
+      before,
+      behind: closingBrace,
+      ready: false,
+      piece: (index) => {
+        const entry = entries[index]!;
+        const end = cut ? entry.metadataEnd(itemSkip) : -1;
+        piece.bytes = end < 0 ? this.#single(entry) : entry.json;
+        piece.start = end < 0 ? before.length : itemSkip;
+        piece.end = end < 0 ? piece.bytes.length - "}\n".length : end;
+        return piece;
+      },
+    };
   }
 
   /** The same as a chunk of HTTP/1.1. */
@@ -149,18 +277,12 @@ export class Representation {
 
   /** The watch event; shared by all watchers of this representation. */
   event(type: WatchType, event: CacheEvent): Buffer {
-    if (this.#firstTable)
-      return type === "DELETED"
-        ? this.#deleted(event)
-        : this.frame(type, event.entry!);
+    if (this.#firstTable) return this.pastFrame(type, event);
     const id = this.#frameIds.event[type];
     const frames = (event.frames ??= new Map<string, Buffer>());
     let frame = frames.get(id);
     if (!frame) {
-      frame =
-        type === "DELETED"
-          ? this.#deleted(event)
-          : this.frame(type, event.entry!);
+      frame = this.pastFrame(type, event);
       frames.set(id, frame);
     }
     return frame;
@@ -168,8 +290,53 @@ export class Representation {
 
   frame(type: string, entry: CacheEntry): Buffer {
     if (this.#as === "Table")
-      return this.#tableFrame(type, entry.raw as AnyObject, entry.revision);
+      return this.#tableFrame(
+        type,
+        entry.transient as AnyObject,
+        entry.revision,
+      );
     return this.#format.frame(type, this.#single(entry));
+  }
+
+  /** The state a watch begins with, as ADDED events joined to chunks. */
+  initialFrames(
+    entries: readonly CacheEntry[],
+    selected: (entry: CacheEntry) => boolean,
+  ): ListParts {
+    const frame = (entry: CacheEntry): Buffer => this.frame("ADDED", entry);
+    function* frames(): Iterable<Buffer | undefined> {
+      let looked = 0;
+      for (const entry of entries) {
+        if (selected(entry)) yield frame(entry);
+        else if (++looked % entriesPerLook === 0) yield undefined;
+      }
+    }
+    return joined(frames());
+  }
+
+  /** An event for one watcher that comes later: not kept for others. */
+  pastFrame(type: WatchType, event: CacheEvent): Buffer {
+    return type === "DELETED"
+      ? this.#deleted(event)
+      : this.frame(type, event.entry!);
+  }
+
+  /** The events a watch begins with, joined to chunks. */
+  pastFrames(
+    events: readonly CacheEvent[],
+    typeOf: (event: CacheEvent) => WatchType | undefined,
+  ): ListParts {
+    const frame = (type: WatchType, event: CacheEvent): Buffer =>
+      this.pastFrame(type, event);
+    function* frames(): Iterable<Buffer | undefined> {
+      let looked = 0;
+      for (const event of events) {
+        const type = typeOf(event);
+        if (type) yield frame(type, event);
+        else if (++looked % entriesPerLook === 0) yield undefined;
+      }
+    }
+    return joined(frames());
   }
 
   bookmark(revision: number, initialEnd: boolean): Buffer {
@@ -223,7 +390,8 @@ export class Representation {
 
   /** What clients that stream a list decode first, so that the list they put together has the right kind. */
   #emptyList(): Buffer {
-    return Buffer.concat(this.list({ entries: [], revision: 0 }));
+    const parts = [...this.list({ entries: [], revision: 0 }).parts];
+    return Buffer.concat(parts.filter((part) => part !== undefined));
   }
 
   error(status: object): Buffer {
@@ -235,7 +403,7 @@ export class Representation {
     last.metadata.resourceVersion = String(event.revision);
     if (this.#as === "Table")
       return this.#tableFrame("DELETED", last, event.revision);
-    return this.#format.frame("DELETED", this.#encodeOne(this.#served(last)));
+    return this.#format.frame("DELETED", this.#encodeOne(last));
   }
 
   /** Only the first table of a watch has columns. */
@@ -251,24 +419,25 @@ export class Representation {
   }
 
   #single(entry: CacheEntry): Buffer {
-    if (
-      this.#as === "" &&
-      this.#format.name === "json" &&
-      this.#endpoint.native &&
-      !this.#alias
-    )
-      return entry.json;
-    return entry.encoding(this.#id, (one) =>
-      this.#encodeOne(this.#served(one.raw)),
+    if (this.#ready) return entry.json;
+    return entry.encoding(this.options.derived, this.#id, (one) =>
+      this.#encodeOne(one.transient as AnyObject),
     );
   }
 
+  /** @param object in the stored version */
   #encodeOne(object: AnyObject): Buffer {
-    const shown =
-      this.#as === "" ? object : partialMetadata(object, this.#metaVersion);
+    const shown = this.#shown(object);
     return this.#format.name === "json"
       ? encodeObject(shown)
       : this.#format.encode(shown);
+  }
+
+  #shown(object: AnyObject): AnyObject {
+    const served = this.#served(object);
+    return this.#as === ""
+      ? served
+      : partialMetadata(served, this.#metaVersion);
   }
 
   #served(object: Readonly<AnyObject>): AnyObject {
@@ -302,6 +471,7 @@ export class Representation {
       this.options.includeObject,
       this.#metaVersion,
       this.options.nowMs,
+      this.options.derived,
     ));
   }
 }

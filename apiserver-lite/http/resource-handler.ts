@@ -53,7 +53,7 @@ export class ResourceHandler {
   readonly #routes: ResourceRoutes;
 
   constructor(private readonly options: ResourceHandlerOptions) {
-    this.#answers = new Answers(options.compress);
+    this.#answers = new Answers(options.compress, options.registry.slices);
     this.#bodies = new Bodies(options.decoders);
     this.#watches = new WatchServing(options);
     this.#connect = new ConnectServing(options.registry, options.connect);
@@ -183,29 +183,17 @@ export class ResourceHandler {
     return this.#sendList(exchange, asked, shown, outcome.listed);
   }
 
-  async #sendList(
+  #sendList(
     exchange: Exchange,
     asked: Asked,
     shown: Representation,
     listed: Listed,
   ): Promise<void> {
-    const { contentType } = shown;
     const key =
       exchange.method !== "DELETE" && shown.cacheable && listed.revision > 0
         ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
         : undefined;
-    if (
-      key &&
-      (await this.#answers.sendKept(exchange, asked, contentType, key))
-    )
-      return;
-    return this.#answers.sendParts(
-      exchange,
-      asked,
-      contentType,
-      shown.list(listed),
-      key,
-    );
+    return this.#answers.sendList(exchange, asked, shown, listed, key);
   }
 
   /** What is asked for, when it is there and takes and gives what it should. */
@@ -247,6 +235,7 @@ export class ResourceHandler {
       pretty: negotiated.pretty || wantsPretty(exchange, asked.query),
       includeObject: includeObjectOf(negotiated, asked.query),
       nowMs: () => registry.clock.now(),
+      derived: registry.cache.derived,
       alias: asked.info.alias,
     });
   }

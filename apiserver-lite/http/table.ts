@@ -1,11 +1,44 @@
-// Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. The JSON of a row's
-// metadata is kept with the entry; cells hold ages and are made anew for every answer.
+// Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. A row's cells are kept as a
+// template, in which every answer writes the ages anew; its object is cut out of the entry's own bytes where it can be.
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { DerivedBytes } from "../cache/derived-bytes.ts";
+import {
+  filledBytes,
+  fillTemplate,
+  rowTemplate,
+} from "../printing/row-template.ts";
 import { scaleRows } from "../printing/scale.ts";
 import { cellsOf, columnsOf, type Cell } from "../printing/table.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
+import { chunkBytes, itemsPerLook, type ListParts } from "./formats.ts";
 import type { IncludeObject } from "./representation.ts";
+
+interface TableHead {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly metadata: object;
+  readonly columnDefinitions: readonly object[];
+}
+
+/** A row's object in JSON. */
+interface RowObject {
+  readonly before: Buffer;
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly behind: Buffer;
+}
+
+const nothing = Buffer.alloc(0);
+const nullObject: RowObject = {
+  before: nothing,
+  bytes: Buffer.from("null"),
+  start: 0,
+  end: 4,
+  behind: nothing,
+};
+const closingBrace = Buffer.from("}");
 
 export function partialMetadata(
   object: Readonly<AnyObject>,
@@ -24,11 +57,12 @@ export class TableMaker {
     private readonly include: IncludeObject,
     private readonly metaVersion: string,
     private readonly now: () => number,
+    private readonly derived: DerivedBytes,
   ) {}
 
   table(entries: readonly CacheEntry[], metadata: object): object {
     return this.tableOf(
-      entries.map((entry) => entry.raw as AnyObject),
+      entries.map((entry) => entry.transient as AnyObject),
       metadata,
     );
   }
@@ -40,11 +74,16 @@ export class TableMaker {
     columns = true,
   ): object {
     return {
-      ...this.#head(metadata, columns),
-      rows: objects.map((object) => ({
-        cells: this.#cells(object),
-        object: this.#shown(this.endpoint.toServed(object)),
-      })),
+      ...this.head(metadata, columns),
+      rows: objects.map((object) => this.row(object)),
+    };
+  }
+
+  /** @param object in the stored version */
+  row(object: AnyObject): object {
+    return {
+      cells: this.#cells(object),
+      object: this.#shown(this.endpoint.toServed(object)),
     };
   }
 
@@ -69,33 +108,79 @@ export class TableMaker {
   }
 
   /** The table's JSON, from kept pieces. */
-  jsonParts(entries: readonly CacheEntry[], metadata: object): Buffer[] {
-    const parts: Buffer[] = [];
-    let text = `${JSON.stringify({ ...this.#head(metadata), rows: [] }).slice(0, -2)}`;
-    const id = `row|${this.include}|${this.metaVersion}|${this.endpoint.apiVersion}`;
-    let first = true;
-    for (const entry of entries) {
-      const cells = this.#cells(entry.raw as AnyObject);
-      text += `${first ? "" : ","}{"cells":${JSON.stringify(cells)},"object":`;
-      first = false;
-      if (this.include === "None") text += "null}";
-      else {
-        const object = entry.encoding(id, (one) =>
-          Buffer.from(
-            JSON.stringify(
-              this.#shown(this.endpoint.toServed(one.raw as AnyObject)),
-            ),
-          ),
-        );
-        parts.push(Buffer.from(text), object);
-        text = "}";
+  *jsonParts(entries: readonly CacheEntry[], head: TableHead): ListParts {
+    const now = this.now();
+    const id = `cells|${this.endpoint.apiVersion}`;
+    const template = ({ transient }: CacheEntry): Buffer =>
+      rowTemplate(this.endpoint.strategy, transient);
+    const objectOf = this.#rowObjects();
+    let chunk = Buffer.allocUnsafe(chunkBytes);
+    let used = chunk.write(JSON.stringify({ ...head, rows: [] }).slice(0, -2));
+    for (let index = 0; index < entries.length; index++) {
+      const entry = entries[index]!;
+      const cells = entry.encoding(this.derived, id, template);
+      const { before, bytes, start, end, behind } = objectOf(entry);
+      const around = before.length + behind.length + ",}".length;
+      const most = filledBytes(cells) + around + end - start;
+      if (used + most > chunk.length) {
+        yield chunk.subarray(0, used);
+        chunk = Buffer.allocUnsafe(Math.max(chunkBytes, most));
+        used = 0;
       }
+      if (index > 0) used += chunk.write(",", used, "latin1");
+      used = fillTemplate(cells, now, chunk, used);
+      used += before.copy(chunk, used);
+      used += bytes.copy(chunk, used, start, end);
+      used += behind.copy(chunk, used);
+      used += closingBrace.copy(chunk, used);
+      if (index % itemsPerLook === 0) yield undefined;
     }
-    parts.push(Buffer.from(`${text}]}\n`));
-    return joined(parts);
+    yield chunk.subarray(0, used);
+    yield Buffer.from("]}\n");
   }
 
-  #head(metadata: object, columns = true): object {
+  #rowObjects(): (entry: CacheEntry) => RowObject {
+    const { endpoint, include, metaVersion, derived } = this;
+    if (include === "None") return () => nullObject;
+    const id = `row|${include}|${metaVersion}|${endpoint.apiVersion}`;
+    const encoded = (entry: CacheEntry): RowObject => {
+      const bytes = entry.encoding(derived, id, ({ transient }) =>
+        Buffer.from(
+          JSON.stringify(
+            this.#shown(endpoint.toServed(transient as AnyObject)),
+          ),
+        ),
+      );
+      return {
+        before: nothing,
+        bytes,
+        start: 0,
+        end: bytes.length,
+        behind: nothing,
+      };
+    };
+    if (!endpoint.native) return encoded;
+    if (include === "Object")
+      return ({ json }) => ({
+        before: nothing,
+        bytes: json,
+        start: 0,
+        end: json.length - 1,
+        behind: nothing,
+      });
+    const start = endpoint.itemSkip;
+    const before = Buffer.from(
+      `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: metaVersion }).slice(0, -1)},`,
+    );
+    return (entry) => {
+      const end = entry.metadataEnd(start);
+      return end < 0
+        ? encoded(entry)
+        : { before, bytes: entry.json, start, end, behind: closingBrace };
+    };
+  }
+
+  head(metadata: object, columns = true): TableHead {
     return {
       kind: "Table",
       apiVersion: this.metaVersion,
@@ -115,21 +200,4 @@ export class TableMaker {
     if (this.include === "Object") return object;
     return partialMetadata(object, this.metaVersion);
   }
-}
-
-/** Small pieces joined to chunks of about 64 KiB. */
-function joined(parts: readonly Buffer[]): Buffer[] {
-  const chunks: Buffer[] = [];
-  let pending: Buffer[] = [];
-  let bytes = 0;
-  for (const part of parts) {
-    pending.push(part);
-    bytes += part.length;
-    if (bytes < 65536) continue;
-    chunks.push(Buffer.concat(pending, bytes));
-    pending = [];
-    bytes = 0;
-  }
-  chunks.push(Buffer.concat(pending, bytes));
-  return chunks;
 }

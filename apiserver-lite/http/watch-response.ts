@@ -1,15 +1,21 @@
-// One watch over HTTP: frames queued for the watcher are written once an event-loop turn, initial events with
-// back-pressure; who does not read fast enough is cut off, so that others never wait and memory stays bounded.
+// One watch over HTTP: frames queued for the watcher are written once an event-loop turn; what it begins with is made in
+// slices of time, as fast as the watcher reads. Who does not read fast enough is cut off, so that others never wait and
+// memory stays bounded.
 import type { Writable } from "node:stream";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
-import type { WatchSink } from "../registry/watch.ts";
+import type { WatchSink, WatchType } from "../registry/watch.ts";
+import type { LoopWork } from "../loop-watch.ts";
+import type { TimeSlices } from "../time-slices.ts";
+import { writeTo } from "./back-pressure.ts";
 import { chunkOf, type FrameStream } from "./exchange.ts";
+import type { ListParts } from "./formats.ts";
 import type { Representation } from "./representation.ts";
 
 /** Unsent bytes of one watcher; beyond it is cut. */
 const maxPendingBytes = 16 * 1024 * 1024;
-const initialChunkBytes = 64 * 1024;
+/** Frames that wait to be made. */
+const maxLater = 10_000;
 
 const maxRestMs = 10;
 /** How long writing to watchers may hold up everything else. */
@@ -97,8 +103,9 @@ export class WatchResponse implements WatchSink {
   #dirty = false;
   #stream: FrameStream | undefined;
   #out: Writable | undefined;
-  #initial: readonly CacheEntry[] | undefined;
-  #initialAt = 0;
+  /** What it begins with, until that has been sent. */
+  #backlog: ListParts | undefined;
+  #later: (() => Buffer)[] = [];
   #closed = false;
 
   constructor(
@@ -108,37 +115,59 @@ export class WatchResponse implements WatchSink {
     private readonly chunked: boolean,
     /** Cuts the watcher off. */
     private readonly cut: () => void,
+    private readonly slices: TimeSlices,
+    private readonly who?: LoopWork,
   ) {}
 
-  initial(entries: readonly CacheEntry[]): void {
-    if (entries.length > 0) this.#initial = entries;
+  initial(
+    entries: readonly CacheEntry[],
+    selected: (entry: CacheEntry) => boolean,
+  ): void {
+    if (entries.length > 0)
+      this.#backlog = this.representation.initialFrames(entries, selected);
   }
 
-  event(type: "ADDED" | "MODIFIED" | "DELETED", event: CacheEvent): void {
+  past(
+    events: readonly CacheEvent[],
+    typeOf: (event: CacheEvent) => WatchType | undefined,
+  ): void {
+    this.#backlog = this.representation.pastFrames(events, typeOf);
+  }
+
+  event(type: WatchType, event: CacheEvent): void {
+    const { representation } = this;
+    if (this.#backlog && representation.ordered)
+      return this.#pushLater(() => representation.pastFrame(type, event));
     this.#push(
       this.chunked
-        ? this.representation.chunk(type, event)
-        : this.representation.event(type, event),
+        ? representation.chunk(type, event)
+        : representation.event(type, event),
     );
   }
 
   bookmark(revision: number, initialEnd: boolean): void {
-    const frame = this.representation.bookmark(revision, initialEnd);
-    this.#push(this.chunked ? chunkOf(frame) : frame);
+    const { representation } = this;
+    const make = (): Buffer => representation.bookmark(revision, initialEnd);
+    if (this.#backlog && representation.ordered) return this.#pushLater(make);
+    this.#push(this.#framed(make()));
+  }
+
+  #framed(frame: Buffer): Buffer {
+    return this.chunked ? chunkOf(frame) : frame;
   }
 
   /** The headers have been sent: from here on frames flow. */
   attach(stream: FrameStream): void {
     this.#stream = stream;
     this.#out = stream.out;
-    if (this.#initial) this.#sendInitial();
+    if (this.#backlog) void this.#sendBacklog(this.#backlog);
     else if (this.#queue.length > 0) this.flush();
   }
 
   flush(): void {
     this.#dirty = false;
     const out = this.#out;
-    if (!out || this.#closed || this.#initial || this.#queue.length === 0)
+    if (!out || this.#closed || this.#backlog || this.#queue.length === 0)
       return;
     const queue = this.#queue;
     this.#queue = [];
@@ -159,7 +188,8 @@ export class WatchResponse implements WatchSink {
   close(): void {
     this.#closed = true;
     this.#queue = [];
-    this.#initial = undefined;
+    this.#later = [];
+    this.#backlog = undefined;
   }
 
   #push(frame: Buffer): void {
@@ -172,29 +202,29 @@ export class WatchResponse implements WatchSink {
     this.flusher.add(this);
   }
 
-  #sendInitial(): void {
+  /** Frames that depend on those before them are made when it is their turn. */
+  #pushLater(make: () => Buffer): void {
+    this.#later.push(make);
+    if (this.#later.length > maxLater) this.#cutOff();
+  }
+
+  async #sendBacklog(backlog: ListParts): Promise<void> {
     const out = this.#out!;
-    const entries = this.#initial;
-    if (!entries || this.#closed) return;
-    while (this.#initialAt < entries.length) {
-      const frames: Buffer[] = [];
-      let bytes = 0;
-      while (this.#initialAt < entries.length && bytes < initialChunkBytes) {
-        const frame = this.representation.frame(
-          "ADDED",
-          entries[this.#initialAt++]!,
-        );
-        frames.push(frame);
-        bytes += frame.length;
+    try {
+      for (const bytes of backlog) {
+        const full = bytes && writeTo(out, this.#framed(bytes));
+        if (full) await full;
+        if (this.slices.over) await this.slices.next(this.who);
+        if (this.#closed) return;
       }
-      const joined = Buffer.concat(frames, bytes);
-      if (!out.write(this.chunked ? chunkOf(joined) : joined)) {
-        out.once("drain", () => this.#sendInitial());
-        return;
-      }
+      this.#backlog = undefined;
+      for (const make of this.#later.splice(0))
+        this.#push(this.#framed(make()));
+      this.flush();
+    } catch {
+      // An object that can't be encoded: the answer has begun, so its end is all that can be said.
+      this.#cutOff();
     }
-    this.#initial = undefined;
-    this.flush();
   }
 
   #cutOff(): void {

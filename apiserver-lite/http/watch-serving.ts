@@ -63,6 +63,8 @@ export class WatchServing {
       this.#flusher,
       exchange.chunks,
       () => exchange.destroy(),
+      this.options.registry.slices,
+      exchange,
     );
     const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;
@@ -95,7 +97,7 @@ export class WatchServing {
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
-    const sink = new WatchSocket(shown);
+    const sink = new WatchSocket(shown, this.options.registry.slices, exchange);
     const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;
     try {

@@ -1,17 +1,22 @@
 // Watches over WebSocket: each event is one text message (binary for protobuf and CBOR). What the client sends is
-// ignored; a client that does not read is cut off.
+// ignored; what the watch begins with is sent in slices of time as fast as the client reads, and a client that does not
+// read what follows is cut off.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
+import type { LoopWork } from "../loop-watch.ts";
 import type { WatchSink, WatchType } from "../registry/watch.ts";
+import type { TimeSlices } from "../time-slices.ts";
 import type { Representation } from "./representation.ts";
 
 const maxPendingBytes = 16 * 1024 * 1024;
+/** Frames that wait for the handshake or for what the watch begins with. */
+const maxWaiting = 10_000;
 
 interface Socket {
   readonly bufferedAmount: number;
-  send(data: Buffer, options: { binary: boolean }): void;
+  send(data: Buffer, options: { binary: boolean }, sent?: () => void): void;
   close(code?: number): void;
   terminate(): void;
   on(event: "close" | "error", listener: () => void): unknown;
@@ -19,22 +24,54 @@ interface Socket {
 
 export class WatchSocket implements WatchSink {
   #socket: Socket | undefined;
-  #waiting: Buffer[] = [];
-  #waitingBytes = 0;
+  #backlog: Iterable<Buffer | undefined> | undefined;
+  #waiting: (() => Buffer)[] = [];
+  #closed = false;
 
-  constructor(private readonly representation: Representation) {}
+  constructor(
+    private readonly representation: Representation,
+    private readonly slices: TimeSlices,
+    private readonly who?: LoopWork,
+  ) {}
 
-  initial(entries: readonly CacheEntry[]): void {
-    for (const entry of entries)
-      this.#push(this.representation.frame("ADDED", entry));
+  initial(
+    entries: readonly CacheEntry[],
+    selected: (entry: CacheEntry) => boolean,
+  ): void {
+    const { representation } = this;
+    this.#backlog = (function* () {
+      for (const entry of entries)
+        yield selected(entry)
+          ? representation.frame("ADDED", entry)
+          : undefined;
+    })();
+  }
+
+  past(
+    events: readonly CacheEvent[],
+    typeOf: (event: CacheEvent) => WatchType | undefined,
+  ): void {
+    const { representation } = this;
+    this.#backlog = (function* () {
+      for (const event of events) {
+        const type = typeOf(event);
+        yield type && representation.pastFrame(type, event);
+      }
+    })();
   }
 
   event(type: WatchType, event: CacheEvent): void {
-    this.#push(this.representation.event(type, event));
+    const { representation } = this;
+    if (this.#backlog)
+      this.#waitFor(() => representation.pastFrame(type, event));
+    else this.#push(representation.event(type, event));
   }
 
   bookmark(revision: number, initialEnd: boolean): void {
-    this.#push(this.representation.bookmark(revision, initialEnd));
+    const make = (): Buffer =>
+      this.representation.bookmark(revision, initialEnd);
+    if (this.#backlog) this.#waitFor(make);
+    else this.#push(make());
   }
 
   /** An ERROR event with a Status. */
@@ -56,10 +93,14 @@ export class WatchSocket implements WatchSink {
     });
     server.handleUpgrade(request, socket, head, (webSocket) => {
       const opened: Socket = webSocket;
-      opened.on("close", onClose);
+      opened.on("close", () => {
+        this.#closed = true;
+        onClose();
+      });
       opened.on("error", () => opened.terminate());
       this.#socket = opened;
-      for (const frame of this.#waiting.splice(0)) this.#push(frame);
+      if (this.#closed) return opened.terminate();
+      void this.#sendBacklog(opened);
     });
   }
 
@@ -67,15 +108,40 @@ export class WatchSocket implements WatchSink {
     this.#socket?.close(1000);
   }
 
+  async #sendBacklog(socket: Socket): Promise<void> {
+    const { slices } = this;
+    try {
+      for (const frame of this.#backlog ?? []) {
+        if (frame)
+          await new Promise<void>((sent) =>
+            socket.send(frame, { binary: this.#binary }, () => sent()),
+          );
+        if (slices.over) await slices.next(this.who);
+        if (this.#closed) return;
+      }
+    } catch {
+      // An object that can't be encoded: the stream has begun, so its end is all that can be said.
+      return socket.terminate();
+    }
+    this.#backlog = undefined;
+    for (const make of this.#waiting.splice(0)) this.#push(make());
+  }
+
+  /** Frames are made when it is their turn: some depend on those before them. */
+  #waitFor(make: () => Buffer): void {
+    if (this.#waiting.length < maxWaiting) this.#waiting.push(make);
+    else if (this.#socket) this.#socket.terminate();
+    else this.#closed = true;
+  }
+
+  get #binary(): boolean {
+    return !/json|yaml/.test(this.representation.contentType);
+  }
+
   #push(frame: Buffer): void {
     const socket = this.#socket;
-    if (!socket) {
-      this.#waitingBytes += frame.length;
-      if (this.#waitingBytes <= maxPendingBytes) this.#waiting.push(frame);
-      return;
-    }
-    const binary = !/json|yaml/.test(this.representation.contentType);
-    socket.send(frame, { binary });
+    if (!socket) return this.#waitFor(() => frame);
+    socket.send(frame, { binary: this.#binary });
     if (socket.bufferedAmount > maxPendingBytes) socket.terminate();
   }
 }

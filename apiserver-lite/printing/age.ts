@@ -1,13 +1,23 @@
 // The cells that are not plain fields: ages, lists and label maps as tables show them.
 import { humanDuration } from "../../api/duration.ts";
 
-/** "5s", "3m20s", "4d2h"; "<unknown>" without a time. `now` in milliseconds since the epoch. */
+/**
+ * "5s", "3m20s", "4d2h"; "<unknown>" without a time. `now` in milliseconds since the epoch; NaN asks for a place that an
+ * age is written into later (see row-template.ts).
+ */
 export function formatAge(
   timestamp: string | null | undefined,
   now: number,
 ): string {
-  return timestamp ? humanDuration(now - Date.parse(timestamp)) : "<unknown>";
+  if (!timestamp) return "<unknown>";
+  const sinceMs = Date.parse(timestamp);
+  return Number.isNaN(now) && !Number.isNaN(sinceMs)
+    ? `\0\x01${sinceMs}\0`
+    : humanDuration(now - sinceMs);
 }
+
+/** The places in the JSON of cells. */
+export const agePlaces = /\\u0000\\u0001(-?\d{1,16})\\u0000/g;
 
 /** "a=b,c=d" by key, or "<none>". */
 export function formatLabels(

@@ -5,6 +5,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import { forbiddenError } from "../authorization/union-authorizer.ts";
+import type { LoopWork } from "../loop-watch.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Registry } from "./registry.ts";
 import type { StrategyContext } from "./strategy.ts";
@@ -49,7 +50,7 @@ function managerOf(userAgent: string): string {
   return manager;
 }
 
-export class Call implements StrategyContext {
+export class Call implements StrategyContext, LoopWork {
   readonly warnings: string[];
   readonly user: UserInfo;
   readonly endpoint: Endpoint;
@@ -124,6 +125,20 @@ export class Call implements StrategyContext {
     const answer = await this.options.authorizer?.authorize(attributes);
     if (answer && answer.decision !== "allow")
       throw forbiddenError(attributes, answer.reason);
+  }
+
+  /** For the log: what the loop works for. */
+  get method(): string {
+    return "registry";
+  }
+
+  get url(): string {
+    const { endpoint, namespace, name, subresource } = this;
+    const { group, version, resource } = endpoint.info;
+    const parts = [group ? `/apis/${group}` : "/api", version];
+    if (namespace !== "") parts.push("namespaces", namespace);
+    parts.push(resource, name, subresource);
+    return parts.filter(Boolean).join("/");
   }
 
   annotate(name: string, value: string): void {

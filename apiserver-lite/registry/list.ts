@@ -1,8 +1,11 @@
 // list: every cell of the resourceVersion × resourceVersionMatch × limit/continue table, paging with a constant
 // collection version, and past versions from the undo log.
+// Invariant: a list is of one revision. What is there is noted in one go (references to entries, which never change); what
+// is selected of it, and what a past version differs by, is found out in slices of time.
 import { ApiError, errors, type FieldError } from "../../api/errors.ts";
 import { fieldErrors } from "../../api/field-errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
+import { pastEntries } from "../cache/past-view.ts";
 import type { Call } from "./call.ts";
 import { listComputed } from "./computed.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
@@ -46,6 +49,8 @@ export function listQueryOf(query: URLSearchParams): ListQuery {
   };
 }
 
+/** Entries that are looked at between two looks at the clock. */
+const entriesPerLook = 64;
 const int64 = 2n ** 63n;
 
 /** A number in a query; 0 when it is not there. Throws ApiError 400. */
@@ -96,13 +101,9 @@ export async function list(
     if (revision < oldestReadable(registry, kind))
       throw expiredContinue(token.start.slice(selection.directory.length));
     const from = token.start > selection.from ? token.start : selection.from;
-    return page(
-      selection.to !== "" && from >= selection.to
-        ? []
-        : kind.cache.rangeAt(revision, from, selection.to),
-      selection,
-      limit,
-      revision,
+    const range = { ...selection, from };
+    return pastPage(call, kind, range, limit, revision, () =>
+      expiredContinue(token.start.slice(selection.directory.length)),
     );
   }
   const exact =
@@ -113,31 +114,57 @@ export async function list(
     const revision = version!;
     if (revision > registry.cache.revision)
       await notOlderThan(registry, revision);
-    if (revision < oldestReadable(registry, kind))
-      throw errors.expired(
-        "The resourceVersion for the provided list is too old.",
-      );
-    return page(
-      kind.cache.rangeAt(revision, selection.from, selection.to),
-      selection,
-      limit,
-      revision,
-    );
+    if (revision < oldestReadable(registry, kind)) throw tooOld();
+    return pastPage(call, kind, selection, limit, revision, tooOld);
   }
   if (version === undefined) await mostRecent(registry);
   else await notOlderThan(registry, version);
   const { revision } = registry.cache;
   // "Any version" is given whole, whatever the limit.
   const whole = limit <= 0 || query.resourceVersion === "0";
-  if (selection.all && whole)
-    return { entries: kind.cache.entries(selection.namespace), revision };
-  return page(
-    kind.cache.range(selection.from, selection.to),
-    selection,
-    whole ? 0 : limit,
-    revision,
-    () => kind.cache.entries(selection.namespace).length,
+  const entries = kind.cache.slice(selection.from, selection.to);
+  if (selection.all && whole) return { entries, revision };
+  return page(call, entries, selection, whole ? 0 : limit, revision, () =>
+    Promise.resolve(entries.length),
   );
+}
+
+function tooOld(): ApiError {
+  return errors.expired(
+    "The resourceVersion for the provided list is too old.",
+  );
+}
+
+/** @param expired what is thrown when history loses the revision meanwhile */
+async function pastPage(
+  call: Call,
+  { cache }: StoredKind,
+  selection: Selection,
+  limit: number,
+  revision: number,
+  expired: () => ApiError,
+): Promise<Listed> {
+  const { from, to } = selection;
+  if (to !== "" && from >= to) return { entries: [], revision };
+  const { slices } = call.registry;
+  const view = await cache
+    .pastView(revision, () => (slices.over ? slices.next(call) : undefined))
+    .catch((error: unknown) => {
+      throw error instanceof RangeError ? expired() : error;
+    });
+  const present = cache.slice(from, to);
+  const before = view?.before(from, to) ?? [];
+  if (selection.all && limit <= 0 && !view)
+    return { entries: present, revision };
+  const range = pastEntries(present, before, revision);
+  return page(call, range, selection, limit, revision, async () => {
+    let total = before.length;
+    for (const [index, entry] of present.entries()) {
+      if (entry.revision <= revision) total++;
+      if (index % entriesPerLook === 0 && slices.over) await slices.next(call);
+    }
+    return total;
+  });
 }
 
 /** Exact reads go back to this revision. */
@@ -145,16 +172,21 @@ function oldestReadable({ cache }: Call["registry"], kind: StoredKind): number {
   return Math.max(cache.compacted, kind.cache.history.floor);
 }
 
-function page(
+/** @param countAll how many there are in `range` */
+async function page(
+  call: Call,
   range: Iterable<CacheEntry>,
   selection: Selection,
   limit: number,
   revision: number,
-  countAll?: () => number,
-): Listed {
+  countAll: () => Promise<number>,
+): Promise<Listed> {
+  const { slices } = call.registry;
   const entries: CacheEntry[] = [];
   let more = false;
+  let looked = 0;
   for (const entry of range) {
+    if (++looked % entriesPerLook === 0 && slices.over) await slices.next(call);
     if (!selection.matches(entry)) continue;
     more = limit > 0 && entries.length === limit;
     if (more) break;
@@ -167,12 +199,11 @@ function page(
     `${last.slice(selection.directory.length)}\0`,
   );
   if (!selection.all) return { entries, revision, continue: token };
-  const total = countAll ? countAll() : (range as CacheEntry[]).length;
   return {
     entries,
     revision,
     continue: token,
-    remainingItemCount: total - entries.length,
+    remainingItemCount: (await countAll()) - entries.length,
   };
 }
 

@@ -12,6 +12,8 @@ import type {
   StateChange,
 } from "../authorization/cluster-state.ts";
 import { WatchCache } from "../cache/watch-cache.ts";
+import type { LoopWatch } from "../loop-watch.ts";
+import { TimeSlices } from "../time-slices.ts";
 import { Endpoint, StoredKind } from "./endpoint.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
 import type { ResourceStrategy } from "./strategy.ts";
@@ -36,6 +38,7 @@ export interface RegistryOptions {
   readonly deleteCollectionWorkers?: number;
   readonly historyMs?: number;
   readonly historyBytes?: number;
+  readonly loopWatch?: LoopWatch;
 }
 
 const plain: ResourceStrategy = {};
@@ -47,6 +50,8 @@ export class Registry implements ClusterState {
   readonly cache: WatchCache;
   readonly admission: readonly AdmissionPlugin[];
   readonly eventTtlSeconds: number;
+  /** What the verbs that touch many objects share the event loop by. */
+  readonly slices: TimeSlices;
   readonly #kinds = new Map<string, StoredKind>();
   readonly #byResource = new Map<string, StoredKind>();
   /** With the catalogue's entry each was made from. */
@@ -61,7 +66,9 @@ export class Registry implements ClusterState {
     this.catalogue = options.catalogue;
     this.admission = options.admission;
     this.eventTtlSeconds = options.eventTtlSeconds ?? 3600;
+    this.slices = new TimeSlices(options.loopWatch);
     this.cache = new WatchCache({
+      slices: this.slices,
       store: options.store,
       clock: options.clock,
       logger: options.logger,

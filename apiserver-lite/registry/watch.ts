@@ -2,7 +2,8 @@
 // and bookmarks. What a watcher does with an event is its sink's: HTTP frames or objects in process.
 //
 // Invariant: the sink is called synchronously, in revision order, with no gap and nothing twice between the initial
-// state and the events after it.
+// state and the events after it. What there is to begin with is handed over as it is; the sink selects and sends it in
+// slices of time, and what comes meanwhile behind it.
 import { errors, type FieldError } from "../../api/errors.ts";
 import { fieldErrors } from "../../api/field-errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
@@ -16,8 +17,16 @@ import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
 export type WatchType = "ADDED" | "MODIFIED" | "DELETED";
 
 export interface WatchSink {
-  /** The state to begin with; called at most once, before everything else. */
-  initial(entries: readonly CacheEntry[]): void;
+  /** The state to begin with; called at most once, before everything else. Only what is selected is sent. */
+  initial(
+    entries: readonly CacheEntry[],
+    selected: (entry: CacheEntry) => boolean,
+  ): void;
+  /** The events to begin with, instead; `typeOf` is undefined for what the watcher does not see. */
+  past(
+    events: readonly CacheEvent[],
+    typeOf: (event: CacheEvent) => WatchType | undefined,
+  ): void;
   /** For DELETED the object is event.previous with the event's revision. */
   event(type: WatchType, event: CacheEvent): void;
   /** `initialEnd`: the initial state is complete. */
@@ -104,24 +113,31 @@ export async function watch(
         `too old resource version: ${version} (${cache.history.floor})`,
       );
   }
-  const deliver = (event: CacheEvent): void => {
-    if (event.revision <= after) return;
+  const typeOf = (event: CacheEvent): WatchType | undefined => {
     const is = event.entry !== undefined && selection.matches(event.entry);
     const was =
       event.previous !== undefined && selection.matches(event.previous);
-    if (is) sink.event(was ? "MODIFIED" : "ADDED", event);
-    else if (was) sink.event("DELETED", event);
+    if (is) return was ? "MODIFIED" : "ADDED";
+    return was ? "DELETED" : undefined;
+  };
+  const deliver = (event: CacheEvent): void => {
+    if (event.revision <= after) return;
+    const type = typeOf(event);
+    if (type) sink.event(type, event);
   };
   if (fromState) {
     refuseUnreadable(call, kind, selection);
-    const entries = [...cache.range(selection.from, selection.to)];
-    sink.initial(
-      selection.all ? entries : entries.filter((e) => selection.matches(e)),
+    sink.initial(cache.slice(selection.from, selection.to), (entry) =>
+      selection.matches(entry),
     );
     if (query.sendInitialEvents && query.allowWatchBookmarks)
       sink.bookmark(after, true);
   } else if (version) {
-    for (const event of cache.history.after(version)) deliver(event);
+    const past = cache.history.after(version);
+    if (past.length > 0) {
+      sink.past(past, typeOf);
+      after = Math.max(after, past.at(-1)!.revision);
+    }
   }
   const stop = cache.listen(deliver);
   return {

@@ -138,8 +138,11 @@ function completionsText({ spec, status }: Job): string {
 
 function durationText({ status }: Job, now: number): string {
   if (!status?.startTime) return "";
-  const end = status.completionTime ? Date.parse(status.completionTime) : now;
-  return humanDuration(end - Date.parse(status.startTime));
+  return status.completionTime
+    ? humanDuration(
+        Date.parse(status.completionTime) - Date.parse(status.startTime),
+      )
+    : formatAge(status.startTime, now);
 }
 
 /** In the order of the reference's checks; of what is neither text nor number the type. */

@@ -1,6 +1,7 @@
 // Preloaded into the measured server (NODE_OPTIONS=--require): reports the event loop's delay, the collector's pauses and
 // the memory since the last question, to whoever connects to the socket named by ORBIT_BENCH_PROBE.
 "use strict";
+const { openSync, readSync } = require("node:fs");
 const net = require("node:net");
 const {
   monitorEventLoopDelay,
@@ -21,6 +22,22 @@ if (path && isMainThread) {
       pauses.push([entry.detail.kind, entry.duration, entry.startTime]);
     if (pauses.length > 10000) pauses = pauses.slice(-5000);
   }).observe({ entryTypes: ["gc"] });
+  // The main thread's own time on a processor between two turns of the loop: the same on a busy machine.
+  const schedstat = openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
+  const buffer = Buffer.alloc(64);
+  const cpuMs = () =>
+    Number(
+      buffer
+        .toString("latin1", 0, readSync(schedstat, buffer, 0, 64, 0))
+        .split(" ", 1)[0],
+    ) / 1e6;
+  let lastCpuMs = cpuMs();
+  let turnMaxMs = 0;
+  setInterval(() => {
+    const nowMs = cpuMs();
+    turnMaxMs = Math.max(turnMaxMs, nowMs - lastCpuMs);
+    lastCpuMs = nowMs;
+  }, 1).unref();
   let since = performance.now();
   const ms = (ns) => Math.max(0, ns / 1e6 - resolutionMs);
   const server = net.createServer((socket) => {
@@ -31,6 +48,7 @@ if (path && isMainThread) {
     socket.end(
       JSON.stringify({
         loopMaxMs: ms(delay.max),
+        turnCpuMaxMs: turnMaxMs,
         loopP99Ms: ms(delay.percentile(99)),
         gcMaxMs: recent.reduce((most, [, each]) => Math.max(most, each), 0),
         gcTotalMs: recent.reduce((sum, [, each]) => sum + each, 0),
@@ -39,6 +57,7 @@ if (path && isMainThread) {
     );
     since = now;
     pauses = [];
+    turnMaxMs = 0;
     delay.reset();
   });
   server.listen(path);

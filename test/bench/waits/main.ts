@@ -331,6 +331,7 @@ async function measureOne(
     "cpu-s": after.cpuSeconds - before,
     MiB: after.residentMebibytes,
     "loop max ms": report?.loopMaxMs ?? "",
+    "turn cpu ms": report?.turnCpuMaxMs ?? "",
     "gc max ms": report?.gcMaxMs ?? "",
     "gc ms": report?.gcTotalMs ?? "",
     failures: failed.length > 0 ? `${failed.length}×${failed[0]!.status}` : "",

@@ -12,6 +12,8 @@ import {
 
 export interface LoopReport {
   readonly loopMaxMs: number;
+  /** The main thread's longest time on a processor in one turn of the loop. */
+  readonly turnCpuMaxMs: number;
   readonly loopP99Ms: number;
   readonly gcMaxMs: number;
   readonly gcTotalMs: number;

@@ -58,7 +58,9 @@ test("strings and bytes as the reference writes them, numbers in their shortest 
 
 test("items of lists leave out what they are", () => {
   const item = encodeCbor({ kind: "Pod", apiVersion: "v1", metadata: {} });
-  const list = Buffer.concat(cborListParts("v1", "PodList", {}, [item, item]));
+  const list = Buffer.concat([
+    ...cborListParts("v1", "PodList", {}, 2, [item, item]),
+  ] as Uint8Array[]);
   expect(parseCbor(list).value).toEqual({
     kind: "PodList",
     apiVersion: "v1",
@@ -97,14 +99,15 @@ test("strict decoding", () => {
 
 test("lists and sequences", () => {
   const items = [{ metadata: { name: "a" } }, { metadata: { name: "b" } }];
-  const bytes = Buffer.concat(
-    cborListParts(
+  const bytes = Buffer.concat([
+    ...cborListParts(
       "v1",
       "PodList",
       { resourceVersion: "1" },
+      items.length,
       items.map(encodeCbor),
     ),
-  );
+  ] as Uint8Array[]);
   expect(parseCbor(bytes).value).toEqual({
     apiVersion: "v1",
     kind: "PodList",

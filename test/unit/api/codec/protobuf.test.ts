@@ -9,6 +9,7 @@ import {
   encodeWatchFrame,
   protobufListParts,
   rawMessage,
+  withLength,
   WatchFrameDecoder,
 } from "../../../../api/codec/protobuf.ts";
 import { encoderOf } from "../../../../api/codec/protobuf-encode.ts";
@@ -145,13 +146,17 @@ test("a list is assembled from encoded items", () => {
     metadata: { resourceVersion: "7" },
     items,
   };
+  const raws = items.map((item) => rawMessage(encodeProtobuf(item)));
   const parts = protobufListParts(
     "v1",
     "PodList",
     list.metadata,
-    items.map((item) => rawMessage(encodeProtobuf(item))),
+    raws.reduce((sum, { length }) => sum + 1 + withLength(length), 0),
+    raws,
   );
-  expect(Buffer.concat(parts).equals(encodeProtobuf(list))).toBe(true);
+  expect(
+    Buffer.concat([...parts] as Uint8Array[]).equals(encodeProtobuf(list)),
+  ).toBe(true);
 });
 
 test("watch frames", () => {

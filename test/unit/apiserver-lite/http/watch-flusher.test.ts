@@ -7,6 +7,8 @@ import {
   WatchResponse,
 } from "../../../../apiserver-lite/http/watch-response.ts";
 
+import { TimeSlices } from "../../../../apiserver-lite/time-slices.ts";
+
 const shown = {
   event: (_type: string, { revision }: CacheEvent) =>
     Buffer.from(`${revision};`),
@@ -37,7 +39,13 @@ function watcherOf(
       done();
     },
   });
-  const response = new WatchResponse(shown, flusher, false, () => undefined);
+  const response = new WatchResponse(
+    shown,
+    flusher,
+    false,
+    () => undefined,
+    new TimeSlices(),
+  );
   response.attach({ out, end: () => out.end() });
   return { response, writes };
 }

@@ -1,0 +1,94 @@
+// Finds the requests that hold the event loop. Whoever starts to work for a request says so; until the next one does, or
+// the loop's turn is over, the time is that request's. What took longer than the limit is counted and logged with its
+// path. The loop's own delay is measured beside it by Node, for everything this process does.
+//
+// Invariants: costs a clock reading where work starts and one immediate a turn; an idle loop is not woken by it.
+import { monitorEventLoopDelay, type IntervalHistogram } from "node:perf_hooks";
+import type { Logger } from "pino";
+
+/** For whom the loop works. */
+export interface LoopWork {
+  readonly method: string;
+  /** The path, which is logged, with or without a query, which is not: it may hold secrets. */
+  readonly url: string;
+}
+
+export interface LoopDelay {
+  readonly quantiles: readonly (readonly [quantile: number, seconds: number])[];
+  readonly maxSeconds: number;
+}
+
+const defaultLimitMs = 50;
+/** How often the delay is sampled: by a timer below JavaScript, too cheap to be seen in an idle process. */
+const resolutionMs = 20;
+
+export class LoopWatch {
+  /** Requests that held the loop longer than the limit. */
+  held = 0;
+  #who: LoopWork | undefined;
+  #sinceMs = 0;
+  #armed = false;
+  readonly #delay: IntervalHistogram;
+
+  constructor(
+    private readonly logger: Pick<Logger, "warn">,
+    private readonly limitMs = defaultLimitMs,
+  ) {
+    this.#delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  }
+
+  start(): void {
+    this.#delay.enable();
+  }
+
+  stop(): void {
+    this.#delay.disable();
+  }
+
+  /** From here on the loop works for `who`. @param nowMs performance.now() */
+  enter(who: LoopWork, nowMs = performance.now()): void {
+    if (this.#armed) this.#settle(nowMs);
+    else {
+      this.#armed = true;
+      setImmediate(this.#turnOver);
+    }
+    this.#who = who;
+    this.#sinceMs = nowMs;
+  }
+
+  /** Since it was last asked for. */
+  takeDelay(): LoopDelay {
+    const seconds = (nanoseconds: number): number =>
+      Math.max(0, nanoseconds / 1e9 - resolutionMs / 1e3);
+    const delay = this.#delay;
+    const taken = {
+      quantiles: [0.5, 0.9, 0.99].map(
+        (quantile) =>
+          [
+            quantile,
+            delay.count === 0 ? 0 : seconds(delay.percentile(quantile * 100)),
+          ] as const,
+      ),
+      maxSeconds: delay.count === 0 ? 0 : seconds(delay.max),
+    };
+    delay.reset();
+    return taken;
+  }
+
+  readonly #turnOver = (): void => {
+    this.#armed = false;
+    this.#settle(performance.now());
+    this.#who = undefined;
+  };
+
+  #settle(nowMs: number): void {
+    const heldMs = nowMs - this.#sinceMs;
+    if (heldMs <= this.limitMs || !this.#who) return;
+    this.held++;
+    const { method, url } = this.#who;
+    this.logger.warn(
+      { method, path: url.split("?", 1)[0], heldMs: Math.round(heldMs) },
+      "a request held the event loop",
+    );
+  }
+}

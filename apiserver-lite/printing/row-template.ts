@@ -1,0 +1,58 @@
+// The cells of a row as JSON bytes with a place for each age, so that they can be kept: an age is all in a row that changes
+// while its object does not.
+//
+// Example: {"cells":["x","1/1","Running","0","␀1735689600000␀"],"object": becomes
+// {"cells":["x","1/1","Running","0","5m"],"object": when it is filled in five minutes after that moment.
+import { humanDuration } from "../../api/duration.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { ResourceStrategy } from "../registry/strategy.ts";
+import { agePlaces } from "./age.ts";
+import { cellsOf } from "./table.ts";
+
+const mark = 0;
+const zero = 0x30;
+const minus = 0x2d;
+/** No age is longer. */
+const maxAgeBytes = 16;
+
+/** From the row's brace to what stands before its object. */
+export function rowTemplate(
+  strategy: Pick<ResourceStrategy, "printRow">,
+  object: Readonly<AnyObject>,
+): Buffer {
+  const cells = JSON.stringify(cellsOf(strategy, object, Number.NaN));
+  return Buffer.from(
+    `{"cells":${cells.replace(agePlaces, "\0$1\0")},"object":`,
+  );
+}
+
+/** At most how many bytes a filled template takes. */
+export function filledBytes(template: Buffer): number {
+  let bytes = template.length;
+  for (const byte of template) if (byte === mark) bytes += maxAgeBytes / 2;
+  return bytes;
+}
+
+/** Writes the row into `out` at `at`; returns the index behind it. @param now in milliseconds since the epoch */
+export function fillTemplate(
+  template: Buffer,
+  now: number,
+  out: Buffer,
+  at: number,
+): number {
+  for (let index = 0; index < template.length; index++) {
+    const byte = template[index]!;
+    if (byte !== mark) {
+      out[at++] = byte;
+      continue;
+    }
+    const negative = template[index + 1] === minus;
+    if (negative) index++;
+    let sinceMs = 0;
+    for (index++; template[index] !== mark; index++)
+      sinceMs = sinceMs * 10 + template[index]! - zero;
+    const age = humanDuration(now - (negative ? -sinceMs : sinceMs));
+    at += out.write(age, at, "latin1");
+  }
+  return at;
+}

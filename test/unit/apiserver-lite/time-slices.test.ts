@@ -1,0 +1,85 @@
+// Long pieces of work take turns, and the loop answers others between two turns.
+import { TimeSlices } from "../../../apiserver-lite/time-slices.ts";
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function spin(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+/** Works in steps of half a millisecond and notes each. */
+async function work(
+  slices: TimeSlices,
+  steps: number,
+  note: () => void,
+): Promise<void> {
+  for (let step = 0; step < steps; step++) {
+    spin(0.5);
+    note();
+    if (slices.over) await slices.next();
+  }
+}
+
+test("others run between the slices of one long piece of work", async () => {
+  const slices = new TimeSlices(undefined, 2);
+  let done = false;
+  let turns = 0;
+  let longest = 0;
+  let inTurn = 0;
+  const working = work(slices, 60, () => {
+    longest = Math.max(longest, ++inTurn);
+  }).then(() => (done = true));
+  while (!done) {
+    await turn();
+    turns++;
+    inTurn = 0;
+  }
+  await working;
+  // 30 ms of work; a turn holds at most the slice that begins and the one that goes on.
+  expect(turns).toBeGreaterThanOrEqual(7);
+  expect(longest).toBeLessThanOrEqual(8);
+});
+
+test("several pieces of work share the slice and go on in turn", async () => {
+  const slices = new TimeSlices(undefined, 2);
+  const log: string[] = [];
+  let turns = 0;
+  let over = false;
+  const all = Promise.all(
+    ["a", "b", "c", "d"].map((name) => work(slices, 12, () => log.push(name))),
+  ).then(() => (over = true));
+  // The first has used the slice: each of the others does one step before it waits.
+  expect(log.filter((name) => name !== "a")).toEqual(["b", "c", "d"]);
+  while (!over) {
+    await turn();
+    turns++;
+  }
+  await all;
+  expect(turns).toBeGreaterThanOrEqual(6);
+  // Nobody is done before the others have had as many turns.
+  const middle = log.slice(4, log.length / 2);
+  expect(new Set(middle).size).toBe(4);
+});
+
+test("work that waits for something else leaves the rest of its slice to the next", async () => {
+  const slices = new TimeSlices(undefined, 1_000);
+  const resumed: number[] = [];
+  const waiting = Array.from({ length: 50 }, async (_, index) => {
+    await slices.next();
+    resumed.push(index);
+  });
+  await turn();
+  await turn();
+  expect(resumed).toEqual(Array.from({ length: 50 }, (_, index) => index));
+  await Promise.all(waiting);
+});
+
+test("a turn of the loop begins a new slice", async () => {
+  const slices = new TimeSlices(undefined, 1);
+  expect(slices.over).toBe(false);
+  spin(1.5);
+  expect(slices.over).toBe(true);
+  await turn();
+  expect(slices.over).toBe(false);
+});
