@@ -44,6 +44,7 @@ import {
   Negotiator,
   type FormatName,
 } from "./http/negotiation.ts";
+import type { AllowedOrigins } from "./http/origins.ts";
 import {
   bodyDecoders,
   cborDecoders,
@@ -121,7 +122,7 @@ export interface ApiServerOptions {
   readonly storedEncoding?: StoredEncoding;
   readonly goawayChance?: number;
   readonly http2MaxStreamsPerConnection?: number;
-  readonly corsAllowedOrigins?: readonly RegExp[];
+  readonly allowedOrigins?: AllowedOrigins;
   readonly strictTransportSecurity?: string;
   /** Post-start hooks do not fail /livez this long after the start. */
   readonly livezGraceMs?: number;
@@ -336,7 +337,7 @@ class Server implements ApiServer {
       negotiator,
       formats,
       logger,
-      corsAllowedOrigins: options.corsAllowedOrigins ?? [],
+      allowedOrigins: options.allowedOrigins,
       strictTransportSecurity: options.strictTransportSecurity,
       requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
       auditor: options.auditor,

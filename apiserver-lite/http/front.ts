@@ -22,6 +22,7 @@ import { formatNamed, jsonFormat, type OtherFormats } from "./formats.ts";
 import { impersonate } from "./impersonation.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Negotiator } from "./negotiation.ts";
+import type { AllowedOrigins } from "./origins.ts";
 import { parseRequest, type RequestInfo } from "./request-info.ts";
 import { wantsPretty, type Asked } from "./answers.ts";
 import { type ResourceHandler } from "./resource-handler.ts";
@@ -54,7 +55,8 @@ export interface FrontOptions {
   readonly negotiator: Negotiator;
   readonly formats: OtherFormats;
   readonly logger: Logger;
-  readonly corsAllowedOrigins: readonly RegExp[];
+  /** Undefined: CORS is off. */
+  readonly allowedOrigins: AllowedOrigins | undefined;
   readonly strictTransportSecurity: string | undefined;
   readonly requestTimeoutMs: number;
   readonly observe: Observer | undefined;
@@ -117,8 +119,8 @@ export class Front {
         );
       }
       if (
-        options.corsAllowedOrigins.length > 0 &&
-        this.#cors(exchange, headers)
+        options.allowedOrigins &&
+        this.#cors(exchange, headers, options.allowedOrigins)
       )
         return;
       const who = await this.#identify(exchange, headers, as);
@@ -385,13 +387,13 @@ export class Front {
     );
   };
 
-  #cors(exchange: Exchange, headers: OutgoingHttpHeaders): boolean {
+  #cors(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    allowed: AllowedOrigins,
+  ): boolean {
     const { origin } = exchange.headers;
-    if (
-      !origin ||
-      !this.options.corsAllowedOrigins.some((pattern) => pattern.test(origin))
-    )
-      return false;
+    if (!origin || !allowed.allows(origin)) return false;
     headers["access-control-allow-origin"] = origin;
     headers["access-control-allow-methods"] =
       "POST, GET, OPTIONS, PUT, DELETE, PATCH";

@@ -9,6 +9,10 @@ import {
   jwksPath,
 } from "../../apiserver-lite/authentication/service-account/discovery.ts";
 import type { ServingCertificate } from "../../apiserver-lite/http/listener.ts";
+import {
+  compileOrigins,
+  type AllowedOrigins,
+} from "../../apiserver-lite/http/origins.ts";
 import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
@@ -114,16 +118,17 @@ function allocatorsOf(
   return shared ? shareAllocators(own, shared) : own;
 }
 
-function regularExpressions(values: OptionValues, name: string): RegExp[] {
-  return values.list(name).map((text) => {
-    try {
-      return new RegExp(text, "i");
-    } catch {
-      throw new UsageError(
-        `invalid argument "${text}" for "--${name}": must be a regular expression`,
-      );
-    }
-  });
+async function allowedOrigins(
+  values: OptionValues,
+): Promise<AllowedOrigins | undefined> {
+  const name = "cors-allowed-origins";
+  try {
+    return await compileOrigins(values.list(name));
+  } catch (error) {
+    throw new UsageError(
+      `invalid argument for "--${name}": ${(error as Error).message}`,
+    );
+  }
 }
 
 function hsts(directives: readonly string[]): string | undefined {
@@ -170,6 +175,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       value === "true",
     ]),
   );
+  const origins = await allowedOrigins(values);
   const audit = await createAudit(values, clock, logger);
   const server: ApiServer = createApiServer({
     ...(audit ? { auditor: audit } : {}),
@@ -203,7 +209,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     countStoredObjects: values.number("etcd-count-metric-poll-period") > 0,
     goawayChance: values.number("goaway-chance"),
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
-    corsAllowedOrigins: regularExpressions(values, "cors-allowed-origins"),
+    ...(origins ? { allowedOrigins: origins } : {}),
     ...(sts ? { strictTransportSecurity: sts } : {}),
     ...(options.moreMetrics ? { moreMetrics: options.moreMetrics } : {}),
     componentChecks: componentChecks(store, options.whole ?? false),

@@ -55,6 +55,16 @@ test.each<[string[], number, RegExp]>([
   [["--bogus"], 1, /unknown flag: --bogus/],
   [["--secure-port=abc"], 1, /"--secure-port": must be a whole number/],
   [["--store=zap"], 1, /"--store": must be one of/],
+  [
+    ["--cors-allowed-origins=example.com"],
+    1,
+    /"--cors-allowed-origins": "example.com" does not pin the start and the end/,
+  ],
+  [
+    ["--cors-allowed-origins=//example[.com:"],
+    1,
+    /"--cors-allowed-origins": .* is no regular expression: /,
+  ],
   [["--agent-arg=max-pods=abc"], 1, /--agent-arg: .*"--max-pods"/],
   [["--tls-cert-file=/absent"], 1, /--tls-cert-file and .* together/],
   [
