@@ -12,7 +12,7 @@ export interface ProxyPlace {
 }
 
 const LINK =
-  /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)((?:\?[^#]*)?(?:#.*)?)$/i;
+  /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)((?:\?[^#]*)?(?:#[^]*)?)$/i;
 
 /** Worked example: `/style.css` → `/api/v1/namespaces/ns/pods/p/proxy/style.css`. */
 export function proxiedLink(link: string, place: ProxyPlace): string {
@@ -60,17 +60,22 @@ const linkAttributes: Readonly<Record<string, readonly string[]>> = {
 
 /** Elements whose content is text, whatever it looks like. */
 const TEXT_ELEMENTS = new Set(["script", "style", "textarea", "title", "xmp"]);
-/** A tag, comment or declaration from its `<` to its end. A name is taken whole, so that a match costs one pass. */
-const MARKUP =
-  /<(?:!--[^]*?-->|\/?(?=([a-z][^\s/>]*))\1(?:"[^"]*"|'[^']*'|[^'">])*>|[!?][^>]*>)/iy;
-const BEGINS_MARKUP = /^<[a-z/!?]/i;
-const ATTRIBUTE = /([^\s"'<>/=]+)(\s*=\s*)(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
 /** Markup that does not end within this ends the search: the piece passes as it is. */
 const MAX_MARKUP = 64 * 1024;
 
-/** Rewrites the links of a page that comes in pieces. What is not complete yet waits for the next piece. */
+const isLetter = (character: string | undefined): boolean =>
+  character !== undefined && /[a-z]/i.test(character);
+
+/**
+ * Rewrites the links of a page that comes in pieces. What is not complete yet waits for the next piece; every character
+ * is looked at once, however small the pieces are.
+ */
 export class LinkRewriter {
   #waiting = "";
+  /** Of what waits, from its `<`: looked at already, up to the next character that decides. */
+  #scanned = 0;
+  /** The quotation mark the look ended within. */
+  #quote = "";
   /** Inside a text element: its name. */
   #textOf: string | undefined;
 
@@ -90,54 +95,162 @@ export class LinkRewriter {
     const done: string[] = [];
     let at = 0;
     while (at < text.length) {
-      if (this.#textOf !== undefined) {
-        const end = text.toLowerCase().indexOf(`</${this.#textOf}`, at);
-        // The end may be cut: as much as it could be waits.
-        const upTo =
-          end >= 0 || last ? end : text.length - this.#textOf.length - 1;
-        const stop = end < 0 && last ? text.length : Math.max(at, upTo);
-        done.push(text.slice(at, stop));
-        at = stop;
-        if (end < 0) break;
-        this.#textOf = undefined;
-      }
-      const next = text.indexOf("<", at);
-      done.push(text.slice(at, next < 0 ? text.length : next));
-      at = next < 0 ? text.length : next;
-      if (next < 0) break;
-      MARKUP.lastIndex = at;
-      const [markup, name] = MARKUP.exec(text) ?? [];
-      if (markup !== undefined) {
-        done.push(this.#markup(markup, name?.toLowerCase()));
-        at += markup.length;
-      } else if (
-        at + 1 < text.length &&
-        !BEGINS_MARKUP.test(text.slice(at, at + 2))
-      ) {
-        done.push("<");
-        at++;
+      const next =
+        this.#textOf === undefined
+          ? text.indexOf("<", at)
+          : this.#endTag(text, at, this.#textOf, last);
+      const from = next < 0 ? text.length : next;
+      done.push(text.slice(at, from));
+      at = from;
+      if (at === text.length) break;
+      if (this.#textOf !== undefined && !this.#isEndTag(text, at)) break;
+      this.#textOf = undefined;
+      const end = this.#endOfMarkup(text, at);
+      if (end !== undefined) {
+        done.push(this.#markup(text.slice(at, end)));
+        at = end;
+        this.#scanned = 0;
       } else if (last || text.length - at > MAX_MARKUP) {
         done.push(text.slice(at));
         at = text.length;
+        this.#scanned = 0;
+        this.#quote = "";
       } else break;
     }
     this.#waiting = text.slice(at);
     return done.join("");
   }
 
-  #markup(markup: string, name: string | undefined): string {
-    if (name === undefined || markup[1] === "/") return markup;
+  /** Where the end tag of a text element begins or, at the end of the piece, may begin. -1: nowhere. */
+  #endTag(text: string, from: number, name: string, last: boolean): number {
+    for (
+      let at = text.indexOf("</", from);
+      at >= 0;
+      at = text.indexOf("</", at + 2)
+    ) {
+      const found = text.slice(at + 2, at + 2 + name.length).toLowerCase();
+      if (found === name) return at;
+      if (
+        !last &&
+        name.startsWith(found) &&
+        at + 2 + found.length === text.length
+      )
+        return at;
+    }
+    return !last && text.endsWith("<") ? text.length - 1 : -1;
+  }
+
+  #isEndTag(text: string, at: number): boolean {
+    return text.length >= at + 2 + this.#textOf!.length;
+  }
+
+  /** Behind the tag, comment or declaration that begins at `at`; undefined when it is not complete. */
+  #endOfMarkup(text: string, at: number): number | undefined {
+    if (text.length < at + 2) return undefined;
+    const kind = text[at + 1]!;
+    if (kind === "!" || kind === "?") {
+      if ("<!--".startsWith(text.slice(at, at + 4))) {
+        if (text.length < at + 4) return undefined;
+        return this.#behind(text, at, "-->", 4);
+      }
+      return this.#behind(text, at, ">", 2);
+    }
+    if (kind !== "/" && !isLetter(kind)) return at + 1;
+    let inside = this.#quote;
+    for (let index = at + Math.max(this.#scanned, 2); index < text.length;) {
+      if (inside !== "") {
+        const close = text.indexOf(inside, index);
+        if (close < 0) break;
+        inside = "";
+        index = close + 1;
+        continue;
+      }
+      const character = text[index]!;
+      index++;
+      if (character === ">") {
+        this.#quote = "";
+        return index;
+      }
+      if (character === '"' || character === "'") inside = character;
+    }
+    this.#quote = inside;
+    this.#scanned = text.length - at;
+    return undefined;
+  }
+
+  /** Behind the next `mark`, at `skip` from `at` or later. */
+  #behind(
+    text: string,
+    at: number,
+    mark: string,
+    skip: number,
+  ): number | undefined {
+    const from = at + Math.max(this.#scanned - mark.length + 1, skip);
+    const found = text.indexOf(mark, from);
+    if (found >= 0) return found + mark.length;
+    this.#scanned = text.length - at;
+    return undefined;
+  }
+
+  #markup(markup: string): string {
+    if (!isLetter(markup[1])) return markup;
+    const name = /^[^\s/>]*/.exec(markup.slice(1))![0].toLowerCase();
     if (TEXT_ELEMENTS.has(name) && !markup.endsWith("/>")) this.#textOf = name;
-    const attributes = linkAttributes[name];
-    if (!attributes) return markup;
-    return markup.replace(
-      ATTRIBUTE,
-      (whole: string, key: string, is: string, ...values: string[]) => {
-        if (!attributes.includes(key.toLowerCase())) return whole;
-        const value = values[0] ?? values[1] ?? values[2] ?? "";
-        const quote = values[1] === undefined ? '"' : "'";
-        return `${key}${is}${quote}${this.rewrite(value)}${quote}`;
-      },
+    const attributes = Object.hasOwn(linkAttributes, name)
+      ? linkAttributes[name]!
+      : [];
+    return attributes.length === 0
+      ? markup
+      : withLinks(markup, name.length + 1, attributes, this.rewrite);
+  }
+}
+
+const KEY_RUN = /[^\s"'<>/=]+/y;
+const EQUALS = /\s*=\s*/y;
+const BARE_VALUE = /[^\s"'>]+/y;
+
+/** A start tag with the named attributes' values rewritten; the rest as it is. */
+function withLinks(
+  tag: string,
+  from: number,
+  attributes: readonly string[],
+  rewrite: (link: string) => string,
+): string {
+  const done = [tag.slice(0, from)];
+  let at = from;
+  const next = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(tag)?.[0];
+    if (found !== undefined) at += found.length;
+    return found;
+  };
+  while (at < tag.length) {
+    const key = next(KEY_RUN);
+    if (key === undefined) {
+      done.push(tag[at]!);
+      at++;
+      continue;
+    }
+    done.push(key);
+    const is = next(EQUALS);
+    if (is === undefined) continue;
+    done.push(is);
+    const start = at;
+    const quote = tag[at] === "'" ? "'" : '"';
+    let value: string | undefined;
+    if (tag[at] === quote) {
+      const close = tag.indexOf(quote, at + 1);
+      if (close < 0) break;
+      value = tag.slice(at + 1, close);
+      at = close + 1;
+    } else value = next(BARE_VALUE);
+    if (value === undefined) continue;
+    done.push(
+      attributes.includes(key.toLowerCase())
+        ? `${quote}${rewrite(value)}${quote}`
+        : tag.slice(start, at),
     );
   }
+  done.push(tag.slice(at));
+  return done.join("");
 }

@@ -3,6 +3,7 @@ import {
   proxiedLink,
   type ProxyPlace,
 } from "../../../../apiserver-lite/proxy/links.ts";
+import { cpuMsOf } from "../../../support/cpu-time.ts";
 
 const place: ProxyPlace = {
   prefix: "/api/v1/namespaces/ns/pods/p:80/proxy",
@@ -81,4 +82,47 @@ it("takes one pass over a page that never ends its markup", () => {
   for (let i = 0; i < 20; i++) taken += links.push(piece).length;
   taken += links.end().length;
   expect(taken).toBe(20 * piece.length);
+});
+
+describe("hostile pages", () => {
+  const through = (pieces: readonly string[]): string => {
+    const links = new LinkRewriter((link) => proxiedLink(link, place));
+    return pieces.map((piece) => links.push(piece)).join("") + links.end();
+  };
+  const piecesOf = (text: string, length: number): string[] =>
+    Array.from({ length: Math.ceil(text.length / length) }, (_, at) =>
+      text.slice(at * length, (at + 1) * length),
+    );
+
+  it.each([
+    ["one long attribute name", `<a ${"x".repeat(64_000)}>`.repeat(4), 65_536],
+    ["many text elements", "<title>x</title>".repeat(16_384), 262_144],
+    [
+      "a text element that never ends",
+      `<title>${"</titlx".repeat(40_000)}`,
+      4096,
+    ],
+    ["a tag that never ends, in small pieces", `<a ${"b ".repeat(32_000)}`, 16],
+    ["a comment that never ends", `<!--${"--".repeat(32_000)}`, 16],
+    ["quotes that never end", `<a ${`x='"' `.repeat(12_000)}`, 64],
+    ["blanks before an equals sign", `<a x${" ".repeat(64_000)}y>`, 65_536],
+    ["tags that begin again and again", "<a ".repeat(20_000), 1024],
+  ])("%s: the time is bound by the length", (_what, page, length) => {
+    const pieces = piecesOf(page, length);
+    let shown = "";
+    expect(cpuMsOf(() => (shown = through(pieces)))).toBeLessThan(300);
+    expect(shown).toBe(page);
+  });
+
+  it("is read the same in pieces of any length", () => {
+    const page =
+      '<!DOCTYPE html><HTML manifest=/m><!-- <a href="/no"> --><Title></titl</TITLE ><a  HREF = "/a>b" x=\'"\'>1 < 2</a></><script src=/s.js>"<a href=/no>"</ScRipt><img src=\'/i\' longdesc=\'\'><p don\'t="/x">';
+    const whole = through([page]);
+    expect(whole).toContain(`${place.prefix}/a>b`);
+    expect(whole).toContain(`${place.prefix}/s.js`);
+    expect(whole).toContain(`${place.prefix}/i`);
+    expect(whole).not.toContain(`${place.prefix}/no`);
+    for (let length = 1; length < page.length; length++)
+      expect(through(piecesOf(page, length))).toBe(whole);
+  });
 });
