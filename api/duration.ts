@@ -1,5 +1,6 @@
 // Durations in the three forms the API and its tools use: Go's ("5m0s") in configuration and metav1.Duration fields,
 // and the short age of tables ("3m20s", "4d2h"). Milliseconds inside; finer digits survive as fractions.
+import { trimEnd } from "./trim.ts";
 
 const unitMs: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -60,9 +61,8 @@ export function formatDuration(durationMs: number): string {
 
 function decimals(nanos: number, unit: number): string {
   const whole = Math.floor(nanos / unit);
-  const fraction = String(nanos % unit)
-    .padStart(String(unit).length - 1, "0")
-    .replace(/0+$/, "");
+  const digits = String(nanos % unit).padStart(String(unit).length - 1, "0");
+  const fraction = trimEnd(digits, "0");
   return fraction === "" ? String(whole) : `${whole}.${fraction}`;
 }
 

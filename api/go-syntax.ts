@@ -205,7 +205,7 @@ const timeText = (time: string): string =>
 
 /** Of a quantity as it is written canonically. */
 function quantitySyntax(text: string): string {
-  const [, number = "0", suffix = ""] = /^(-?[0-9.]+)(.*)$/.exec(text) ?? [];
+  const [, number = "0", suffix = ""] = /^(-?[0-9.]+)([^]*)$/.exec(text) ?? [];
   const power = "num kMGTPE".indexOf(suffix);
   const binary = suffix.endsWith("i");
   const scale = binary || suffix === "" ? 0 : (power - 3) * 3;

@@ -53,8 +53,10 @@ const decimalSuffixes = new Map(
 /** Powers of 1024. */
 const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
 
+/** Sign, whole, fraction, then letters and an exponent's digits, or digits behind a sign alone. */
 const grammar =
-  /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*)([-+]?[0-9]*)$/;
+  /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eEinumkKMGTP]+)([-+]?[0-9]*)|([-+][0-9]*))?$/;
+const looseGrammar = /^[+-]?[0-9.]+(?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?$/;
 
 /** The last texts that were parsed: a cluster's objects name the same few amounts again and again. */
 const recent = new Map<string, Quantity>();
@@ -77,12 +79,10 @@ function parsed(source: string): Quantity {
   const match = grammar.exec(source);
   if (!match)
     throw new QuantityError(
-      /^[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*$/.test(source)
-        ? wrongNumber
-        : wrongFormat,
+      looseGrammar.test(source) ? wrongNumber : wrongFormat,
     );
-  const [, sign = "", whole = "", fraction = "", letters = "", tail = ""] =
-    match;
+  const [, sign = "", whole = "", fraction = "", letters = ""] = match;
+  const tail = match[5] ?? match[6] ?? "";
   if (whole === "" && fraction === "")
     throw new QuantityError(source.includes(".") ? wrongNumber : wrongFormat);
   const { base, exponent, format } = suffixOf(letters, tail);

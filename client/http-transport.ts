@@ -4,6 +4,7 @@
 //
 // Owns its pools: close() ends all requests and watches. An answer ≥ 400 rejects with an ApiError made of the Status
 // body; everything below HTTP (refused, reset, timed out) rejects with a TransportError.
+import { trimEnd } from "../api/trim.ts";
 import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
@@ -109,7 +110,7 @@ class UndiciTransport implements HttpTransport {
   constructor(private readonly options: HttpTransportOptions) {
     const url = new URL(options.server);
     this.#origin = url.origin;
-    this.#prefix = url.pathname.replace(/\/+$/, "");
+    this.#prefix = trimEnd(url.pathname, "/");
     this.#clock = options.clock ?? systemClock;
     this.#timeoutMs = options.requestTimeoutMs ?? 60_000;
     this.#tls = options.tls ?? {};

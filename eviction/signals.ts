@@ -76,7 +76,7 @@ async function pids(signals: Map<SignalName, Signal>): Promise<void> {
     readFile("/proc/loadavg", "utf8").catch(() => ""),
   ]);
   const capacity = Number(limit);
-  const running = Number(/\d+\/(\d+)/.exec(load)?.[1]);
+  const running = Number(/ \d+\/(\d+)/.exec(load)?.[1]);
   if (capacity > 0 && running > 0)
     signals.set("pid.available", { available: capacity - running, capacity });
 }

@@ -1,4 +1,5 @@
 // /metrics of the agent's port: the requests it served, the pods it knows, and the process, in the reference's names.
+import { trimEnd } from "../api/trim.ts";
 import type { NodeAgentView } from "../api/contracts.ts";
 import { Family } from "./prometheus-text.ts";
 
@@ -22,12 +23,7 @@ const longRunning =
 
 /** `/exec/{namespace}/…` is counted as `exec`, as at the reference. */
 function pathLabel(pattern: string): string {
-  return (
-    pattern
-      .replace(/\{.*$/, "")
-      .replace(/[/?]+$/, "")
-      .replace(/^\//, "") || "root"
-  );
+  return trimEnd(pattern.split("{", 1)[0]!, "/?").replace(/^\//, "") || "root";
 }
 
 export function createRequestMetrics(view: NodeAgentView): RequestMetrics {

@@ -1,4 +1,5 @@
 // A pod's SandboxConfig: names, DNS, ports, cgroup, security. The hostname rules and DNS policies are the reference's.
+import { trimEnd } from "../../api/trim.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "../../api/types/core-v1.ts";
@@ -28,7 +29,7 @@ export interface PodNames {
 export function podNames(pod: Pod, clusterDomain: string): PodNames {
   let hostname = pod.spec.hostname ?? pod.metadata.name;
   if (hostname.length > maxHostnameLength)
-    hostname = hostname.slice(0, maxHostnameLength).replace(/[-.]+$/, "");
+    hostname = trimEnd(hostname.slice(0, maxHostnameLength), "-.");
   const domain = pod.spec.subdomain
     ? `${pod.spec.subdomain}.${pod.metadata.namespace ?? "default"}.svc.${clusterDomain}`
     : "";

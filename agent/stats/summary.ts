@@ -257,7 +257,7 @@ async function processes(at: string): Promise<object> {
   return {
     time: at,
     maxpid: Number(limit),
-    curproc: Number(/\d+\/(\d+)/.exec(load)?.[1] ?? 0),
+    curproc: Number(/ \d+\/(\d+)/.exec(load)?.[1] ?? 0),
   };
 }
 

@@ -66,9 +66,11 @@ function specialSchema(
     case "io.k8s.apimachinery.pkg.runtime.RawExtension":
       return { type: "object" };
     default:
-      return new RegExp(
-        `^${APIEXTENSIONS}\\.v1(beta1)?\\.(JSON|JSONSchemaPropsOr\\w+)$`,
-      ).test(name)
+      return ["v1", "v1beta1"].some(
+        (version) =>
+          name === `${APIEXTENSIONS}.${version}.JSON` ||
+          name.startsWith(`${APIEXTENSIONS}.${version}.JSONSchemaPropsOr`),
+      )
         ? {}
         : undefined;
   }

@@ -110,7 +110,7 @@ export function addressBytes(address: string): Buffer {
   const family = isIP(address);
   if (family === 4) return Buffer.from(address.split(".").map(Number));
   if (family !== 6) throw new RangeError(`${address} is not an IP address`);
-  let text = address.replace(/%.*$/, "");
+  let text = address.split("%", 1)[0]!;
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text);
   if (dotted) {
     const [, head, a, b, c, d] = dotted;

@@ -1,5 +1,6 @@
 // --audit-log-path: one line an event, into a file or to standard output. A file that grows too large is renamed with
 // the time in its name; old ones are compressed if that is asked for, and go when they are too many or too old.
+import { trimEnd } from "../../api/trim.ts";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { gzip } from "node:zlib";
@@ -154,6 +155,6 @@ function legacyLine(event: AuditEvent): string {
   const text = Object.entries(fields)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(" ");
-  const time = event.requestReceivedTimestamp.replace(/\.?0*Z$/, "Z");
-  return `${time} AUDIT: ${text}`;
+  const time = trimEnd(trimEnd(event.requestReceivedTimestamp, "Z0"), ".");
+  return `${time}Z AUDIT: ${text}`;
 }

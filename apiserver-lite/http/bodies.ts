@@ -15,6 +15,7 @@ import type { RequestBody, WantedBody } from "../dispatch/request.ts";
 import type { PatchText, PatchType } from "../registry/patch-text.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
+import { mediaType } from "./media-type.ts";
 import { acceptedTypes } from "./negotiation.ts";
 import type { AskedPatch } from "./patch-types.ts";
 
@@ -148,15 +149,6 @@ export class Bodies {
 
 function read(exchange: Exchange): Promise<Buffer> {
   return readBody(exchange.body, exchange.headers["content-length"]);
-}
-
-const mediaTypePattern =
-  /^\s*([^\s;,]+)\s*((?:;\s*[^\s;=",]+\s*=\s*(?:[^\s;,"]+|"(?:[^"\\]|\\.)*")\s*)*);?\s*$/;
-
-/** In lower case; "" without a header, "malformed" for one that cannot be read. */
-export function mediaType(header: string | undefined): string {
-  if (!header) return "";
-  return mediaTypePattern.exec(header)?.[1]?.toLowerCase() ?? "malformed";
 }
 
 function looksLikeJson(bytes: Buffer): boolean {

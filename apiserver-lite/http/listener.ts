@@ -82,7 +82,7 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   readonly #peers = new WeakMap<object, Peer>();
   #slow: HeaderDeadline | undefined;
-  #sni: { pattern: RegExp; context: SecureContext }[] = [];
+  #sni: { name: string; context: SecureContext }[] = [];
 
   constructor(private readonly options: ListenerOptions) {
     const { tls } = options;
@@ -302,19 +302,21 @@ export class Listener {
         ciphers,
         honorCipherOrder: true,
       });
-      return names.map((name) => ({
-        pattern: new RegExp(
-          `^${name.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace("*", "[^.]+")}$`,
-          "i",
-        ),
-        context,
-      }));
+      return names.map((name) => ({ name: name.toLowerCase(), context }));
     });
   }
 
   #contextFor(name: string): SecureContext | undefined {
-    return this.#sni.find(({ pattern }) => pattern.test(name))?.context;
+    const asked = name.toLowerCase();
+    return this.#sni.find((one) => namesServer(one.name, asked))?.context;
   }
+}
+
+/** `*.example.com` stands for one label before `.example.com`. */
+function namesServer(pattern: string, name: string): boolean {
+  if (!pattern.startsWith("*.")) return pattern === name;
+  const dot = name.indexOf(".");
+  return dot > 0 && name.slice(dot) === pattern.slice(1);
 }
 
 function contextOf({ cert, key, clientCa }: ServingCertificate) {

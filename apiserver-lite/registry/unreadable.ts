@@ -37,13 +37,17 @@ function unreadableOf(call: Call, kind: StoredKind): Unreadable | undefined {
 /** What the decoder says, without the words requests are refused with. */
 function reasonOf({ reason }: Unreadable): string {
   const unrecognized =
-    /^the object provided is unrecognized \(must be of type [^)]*\): (?:couldn't get version\/kind; )?(?:json parse error: )?(.*?)(?: \(.*\))?$/s.exec(
+    /^the object provided is unrecognized \(must be of type [^)]*\): (?:couldn't get version\/kind; )?(?:json parse error: )?/.exec(
       reason,
-    );
-  return (
-    unrecognized?.[1] ??
-    reason.replace(/^.*? cannot be handled as an? [^:]+: /, "")
-  );
+    )?.[0];
+  if (unrecognized !== undefined) {
+    const text = reason.slice(unrecognized.length);
+    const shown = text.endsWith(")") ? text.indexOf(" (") : -1;
+    return shown < 0 ? text : text.slice(0, shown);
+  }
+  const handled = reason.indexOf(" cannot be handled as a");
+  const colon = handled < 0 ? -1 : reason.indexOf(": ", handled);
+  return colon < 0 ? reason : reason.slice(colon + 2);
 }
 
 function corruptText(key: string, found: Unreadable): string {

@@ -211,7 +211,7 @@ export async function parseKubeletConfiguration(
     } catch (error) {
       problem(
         path,
-        `${path}: ${(error as Error).message.replace(/^invalid argument (".*") for "--.*?": /s, "invalid value $1: ")}`,
+        `${path}: ${(error as Error).message.replace(/^invalid argument (".*") for "--[^"]*": /s, "invalid value $1: ")}`,
       );
     }
   }

@@ -1,30 +1,14 @@
 // From the text of an option to its value, with the limits of its table entry. Problems are UsageErrors that name the option.
+import { parseDurationMs } from "../../api/duration.ts";
 import { UsageError, type OptionSpec, type OptionValue } from "./table.ts";
-
-const durationUnits: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1e3,
-  m: 60e3,
-  h: 3600e3,
-};
 
 /** Milliseconds of a duration as options write it: 5m0s, 1.5h, 100ms, 0. undefined when it is none. */
 export function optionDurationMs(text: string): number | undefined {
-  if (text === "0") return 0;
-  const match = /^([-+]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.exec(
-    text,
-  );
-  if (!match) return undefined;
-  let totalMs = 0;
-  for (const [, amount, unit] of text.matchAll(
-    /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g,
-  )) {
-    totalMs += Number(amount) * durationUnits[unit!]!;
+  try {
+    return parseDurationMs(text);
+  } catch {
+    return undefined;
   }
-  return match[1] === "-" ? -totalMs : totalMs;
 }
 
 const trueTexts = ["1", "t", "T", "true", "TRUE", "True"];

@@ -1,4 +1,5 @@
 // Which store keeps the state: memory, the embedded file store, or etcd.
+import { trimEnd, trimStart } from "../../api/trim.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
@@ -75,7 +76,7 @@ async function etcdStore(
       ...(certificate ? { certificate } : {}),
       ...(key ? { key } : {}),
     },
-    prefix: `/${values.text("etcd-prefix").replace(/^\/+|\/+$/g, "")}`,
+    prefix: `/${trimStart(trimEnd(values.text("etcd-prefix"), "/"), "/")}`,
     compactionIntervalMs: values.number("etcd-compaction-interval"),
     ...(values.has("storage-initialization-timeout")
       ? {

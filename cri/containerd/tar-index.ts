@@ -1,6 +1,7 @@
 // Finds the members of a tar file on disk without reading their contents: name → where its bytes lie. Understands
 // ustar, GNU long names and pax headers (path, linkpath, size); links between members are followed on lookup.
 // Hostile archives: member count, name and header sizes are bounded; members past the end of the file are refused.
+import { trimEnd, trimStart } from "../../api/trim.ts";
 import type { FileHandle } from "node:fs/promises";
 import { posix } from "node:path";
 
@@ -52,11 +53,8 @@ function checkSum(header: Buffer): boolean {
 }
 
 function normal(name: string): string {
-  return posix
-    .normalize(name)
-    .replace(/^\/+/, "")
-    .replace(/^\.\//, "")
-    .replace(/\/+$/, "");
+  const relative = trimStart(posix.normalize(name), "/").replace(/^\.\//, "");
+  return trimEnd(relative, "/");
 }
 
 /** Records of a pax header: `<length> <key>=<value>\n`. */

@@ -1,6 +1,7 @@
 // Calls to an etcd cluster over gRPC. One connection to one server at a time; when it is not available the next server
 // takes its place. While none is there calls wait: one that changes nothing is tried again and again, one that changes
 // something only as long as it has certainly not been sent.
+import { trimEnd } from "../../api/trim.ts";
 import type { Clock } from "../../api/clock.ts";
 import {
   GrpcChannel,
@@ -178,7 +179,7 @@ export class EtcdClient {
 
 function asStoreError(error: unknown, waited = false): StoreError {
   if (error instanceof StoreError) return error;
-  const text = grpcText(error).replace(/\.? *Resolution note: *$/, "");
+  const text = withoutEmptyNote(grpcText(error));
   const code = /database space exceeded/.test(text)
     ? "full"
     : /required revision has been compacted/.test(text)
@@ -187,4 +188,13 @@ function asStoreError(error: unknown, waited = false): StoreError {
         ? "timeout"
         : "unavailable";
   return new StoreError(code, `etcd: ${text}`, { cause: error });
+}
+
+/** The transport adds a note to every connection error, with nothing behind it most of the time. */
+function withoutEmptyNote(text: string): string {
+  const trimmed = trimEnd(text, " ");
+  const note = "Resolution note:";
+  return trimmed.endsWith(note)
+    ? trimEnd(trimmed.slice(0, -note.length), " .")
+    : text;
 }

@@ -7,6 +7,7 @@
 //
 // The watch reconnects with back-off and goes on after the last revision it saw; when etcd has compacted that away the
 // subscribers are told that they have lost events.
+import { trimEnd, trimStart } from "../../api/trim.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
 import type { GrpcTls } from "../../grpc/channel.ts";
@@ -106,7 +107,7 @@ export class EtcdStore implements Store {
     this.#logger = options.logger;
     this.#root = root;
     // The reference takes the prefix with and without slashes around it.
-    const prefix = (options.prefix ?? root).replace(/^\/+|\/+$/g, "");
+    const prefix = trimStart(trimEnd(options.prefix ?? root, "/"), "/");
     this.#prefix = prefix === "" ? "" : `/${prefix}`;
     this.#initializationTimeoutMs = options.initializationTimeoutMs ?? 60_000;
     this.#sizeIntervalMs = options.databaseSizeIntervalMs ?? 30_000;

@@ -246,7 +246,7 @@ function clientProblems(
 
 function urlProblems(field: string, url: string): FieldError[] {
   const parts =
-    /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/(?:([^@/?#]*)@)?([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/.exec(
+    /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/(?:([^@/?#]*)@)?([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#([^]*))?$/.exec(
       url,
     );
   if (!parts)

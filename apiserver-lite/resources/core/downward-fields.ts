@@ -64,7 +64,7 @@ export function validateFieldRef(
   ];
   if (apiVersion !== "v1")
     return unconvertible(`unsupported pod version: ${apiVersion}`);
-  const [, map, key] = /^(.*)\['(.*)'\]$/.exec(fieldPath) ?? [];
+  const { map, key } = subscriptOf(fieldPath) ?? {};
   if (map !== undefined && key !== undefined) {
     if (map === "metadata.annotations")
       return invalidEach(
@@ -84,6 +84,13 @@ export function validateFieldRef(
   return allowed.includes(fieldPath)
     ? []
     : [fieldErrors.notSupported(path, fieldPath, allowed)];
+}
+
+/** Worked example: `metadata.labels['a']` has the map `metadata.labels` and the key `a`. */
+function subscriptOf(path: string): { map: string; key: string } | undefined {
+  const at = path.indexOf("['");
+  if (at <= 0 || path.length < at + 4 || !path.endsWith("']")) return undefined;
+  return { map: path.slice(0, at), key: path.slice(at + 2, -2) };
 }
 
 const isHugePages = (resource: string): boolean =>

@@ -1,4 +1,5 @@
 // What a pod or pod template may say but had better not: told in Warning headers once it has been accepted.
+import { trimEnd } from "../../../api/trim.ts";
 import { canonicalQuantity, parseQuantity } from "../../../api/quantity.ts";
 import type {
   Container,
@@ -111,7 +112,7 @@ const pathsOf = (
   source = "",
 ): Path[] =>
   (items ?? []).map(({ path }) => ({
-    path: path.replace(/\/+$/, ""),
+    path: trimEnd(path, "/"),
     shown: source ? `${quoted(path)} (${source})` : quoted(path),
     source,
   }));
