@@ -1,6 +1,7 @@
 // A thread of its own for one snapshot of a file store: reading, hashing and writing a large state takes seconds that the
 // server's event loop must not lose. Built to dist/snapshot-worker.js; started by take-in-worker.ts with the work as
 // workerData, answers with one message, and ends.
+import * as os from "node:os";
 import * as path from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { saveSnapshot, type Snapshot } from "../snapshot.ts";
@@ -45,6 +46,9 @@ async function takeSnapshot(work: SnapshotWork): Promise<TakenSnapshot> {
   }
 }
 
+// On Linux 0 means the calling thread alone: on a busy machine the event loop goes first.
+if (process.platform === "linux")
+  os.setPriority(0, os.constants.priority.PRIORITY_BELOW_NORMAL);
 const answer = (given: SnapshotAnswer): void => parentPort!.postMessage(given);
 takeSnapshot(workerData as SnapshotWork).then(
   (taken) => answer({ taken }),
