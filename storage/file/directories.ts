@@ -2,22 +2,42 @@
 import * as path from "node:path";
 import type { FileSystem } from "./file-system.ts";
 
-/** Makes a directory and its missing parents (mode 0700), each durable in its own parent. */
+/**
+ * Makes a directory and its missing parents (mode 0700), each durable in its own parent. What is there already may have
+ * been made by a process that ended before it could sync: the directory and its parent are made durable all the same.
+ */
 export async function makeDirectories(
   fileSystem: FileSystem,
   directory: string,
 ): Promise<void> {
+  const parent = path.dirname(directory);
   try {
     await fileSystem.makeDirectory(directory);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return;
-    const parent = path.dirname(directory);
+    if (code === "EEXIST") return syncEntry(fileSystem, directory, 2);
     if (code !== "ENOENT" || parent === directory) throw error;
     await makeDirectories(fileSystem, parent);
     return makeDirectories(fileSystem, directory);
   }
-  await syncDirectory(fileSystem, path.dirname(directory));
+  await syncDirectory(fileSystem, parent);
+}
+
+/** A directory's entry in its parent, and so on upwards. */
+async function syncEntry(
+  fileSystem: FileSystem,
+  directory: string,
+  levels: number,
+): Promise<void> {
+  const parent = path.dirname(directory);
+  if (levels === 0 || parent === directory) return;
+  try {
+    await syncDirectory(fileSystem, parent);
+  } catch (error) {
+    // Not readable, so made by somebody else.
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+  }
+  await syncEntry(fileSystem, parent, levels - 1);
 }
 
 /** Makes creations, renames and removals in a directory durable. */
