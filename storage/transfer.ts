@@ -68,7 +68,7 @@ export async function restoreToDirectory(
   fileSystem: FileSystem = nodeFileSystem,
 ): Promise<void> {
   await makeDirectories(fileSystem, directory);
-  const lock = DirectoryLock.acquire(directory);
+  const lock = await DirectoryLock.acquire(directory);
   try {
     const file = path.join(directory, "log");
     if (!replace && (await holdsStore(fileSystem, directory)))
@@ -87,7 +87,7 @@ export async function restoreToDirectory(
     crashPoint("store.restore.renamed");
     await syncDirectory(fileSystem, directory);
   } finally {
-    lock.release();
+    await lock.release();
   }
 }
 

@@ -1,56 +1,93 @@
-// One process on a directory: a file naming the owner's pid and its start time, so that a dead owner's lock, even with
-// its pid in use again, is taken over and a live owner's is not.
+// One process on a directory: an flock(2) on the file `lock` in it, which the kernel holds as long as the process has the
+// file open, and gives back whatever way the process ends. It also holds between containers that share the directory.
+//
+// Node can't call flock; the program flock (util-linux, busybox) can lock a descriptor it inherits. The lock belongs to the
+// open file, which it shares with this process, so it stays when that program has ended, a few milliseconds later.
+//
+// The file names its owner (pid, start time), for the message, and because earlier versions took that for the lock: a
+// server of such a version that still runs is respected, and respects this one.
+import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { StoreError } from "../store.ts";
 
-export class DirectoryLock {
-  readonly #file: string;
-  readonly #token: string;
+/** What `flock -n` exits with while another has the lock. */
+const HELD = 1;
 
-  private constructor(file: string, token: string) {
-    this.#file = file;
-    this.#token = token;
+export class DirectoryLock {
+  readonly #handle: fs.promises.FileHandle;
+
+  private constructor(handle: fs.promises.FileHandle) {
+    this.#handle = handle;
   }
 
-  /** Fails with a StoreError "locked" while another live process (or another store of this one) holds it. */
-  static acquire(directory: string): DirectoryLock {
+  /** Rejects with a StoreError "locked" while another live process (or another store of this one) holds it. */
+  static async acquire(directory: string): Promise<DirectoryLock> {
     const file = path.join(directory, "lock");
-    const token = `${process.pid} ${startTime(process.pid) ?? "?"} ${Math.random().toString(36).slice(2)}\n`;
-    const own = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-    fs.writeFileSync(own, token, { mode: 0o600 });
-    try {
-      // A link is made whole or not at all: nobody ever reads a half-written lock.
-      for (let attempt = 0; attempt < 5; attempt++) {
-        try {
-          fs.linkSync(own, file);
-          return new DirectoryLock(file, token);
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-        }
-        const owner = readOwner(file);
-        if (owner && isAlive(owner)) {
+    const { O_RDWR, O_CREAT } = fs.constants;
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const handle = await fs.promises.open(file, O_RDWR | O_CREAT, 0o600);
+      try {
+        const locked = await lockDescriptor(handle.fd);
+        const owner = readOwner(await handle.readFile("utf8"));
+        if (!locked || (owner && owner.pid !== process.pid && isAlive(owner)))
           throw new StoreError(
             "locked",
-            `${directory} is in use by process ${owner.pid}`,
+            `${directory} is in use by ${owner ? `process ${owner.pid}` : "another process"}`,
           );
+        if (await isStill(file, handle)) {
+          await handle.truncate();
+          const start = startTime(process.pid) ?? "?";
+          await handle.write(`${process.pid} ${start}\n`, 0);
+          return new DirectoryLock(handle);
         }
-        fs.rmSync(file, { force: true });
+      } catch (error) {
+        await handle.close();
+        throw error;
       }
-      throw new StoreError("locked", `${directory} is being opened by others`);
-    } finally {
-      fs.rmSync(own, { force: true });
+      // An earlier version removes the file when it stops: this lock is on a file that has no name any more.
+      await handle.close();
     }
+    throw new StoreError("locked", `${directory} is being opened by others`);
   }
 
-  release(): void {
-    try {
-      if (fs.readFileSync(this.#file, "utf8") === this.#token)
-        fs.rmSync(this.#file, { force: true });
-    } catch {
-      // Gone already, with the directory perhaps.
-    }
+  async release(): Promise<void> {
+    // Closing gives the lock back; without an owner in it no earlier version waits for this process to end.
+    await this.#handle.truncate().catch(() => undefined);
+    await this.#handle.close().catch(() => undefined);
   }
+}
+
+/** False while another has the lock. Rejects when it can't be asked for. */
+async function lockDescriptor(fd: number): Promise<boolean> {
+  const code = await new Promise<number | null>((resolve, reject) => {
+    const child = spawn("flock", ["-n", "3"], {
+      stdio: ["ignore", "ignore", "ignore", fd],
+    });
+    child.once("error", (error) =>
+      reject(
+        new StoreError(
+          "unavailable",
+          `the program flock (of util-linux) is needed to lock the store: ${error.message}`,
+          { cause: error },
+        ),
+      ),
+    );
+    child.once("exit", resolve);
+  });
+  if (code !== 0 && code !== HELD)
+    throw new StoreError("unavailable", `flock failed with ${code}`);
+  return code === 0;
+}
+
+/** Is the open file the one that has the name? */
+async function isStill(
+  file: string,
+  handle: fs.promises.FileHandle,
+): Promise<boolean> {
+  const mine = await handle.stat();
+  const named = await fs.promises.stat(file).catch(() => undefined);
+  return named?.ino === mine.ino && named.dev === mine.dev;
 }
 
 interface Owner {
@@ -58,13 +95,9 @@ interface Owner {
   readonly start: string;
 }
 
-function readOwner(file: string): Owner | undefined {
-  try {
-    const [pid, start] = fs.readFileSync(file, "utf8").split(" ");
-    return Number(pid) > 0 && start ? { pid: Number(pid), start } : undefined;
-  } catch {
-    return undefined;
-  }
+function readOwner(content: string): Owner | undefined {
+  const [pid, start] = content.trim().split(" ");
+  return Number(pid) > 0 && start ? { pid: Number(pid), start } : undefined;
 }
 
 function isAlive({ pid, start }: Owner): boolean {

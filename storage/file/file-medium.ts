@@ -79,7 +79,7 @@ export class FileMedium implements Medium {
     this.#state = state;
     try {
       await makeDirectories(fileSystem, directory);
-      this.#lock = DirectoryLock.acquire(directory);
+      this.#lock = await DirectoryLock.acquire(directory);
       await removeIfThere(fileSystem, this.#newFile);
       if ((await fileSystem.list(directory)).includes("log"))
         await this.#load(state);
@@ -87,7 +87,7 @@ export class FileMedium implements Medium {
     } catch (error) {
       await this.#log?.close().catch(() => undefined);
       this.#log = undefined;
-      this.#lock?.release();
+      await this.#lock?.release();
       this.#lock = undefined;
       throw asStoreError(error, `can't open the store in ${directory}`);
     }
@@ -158,7 +158,7 @@ export class FileMedium implements Medium {
       });
     } finally {
       this.#liveBytes = 0;
-      this.#lock?.release();
+      await this.#lock?.release();
       this.#lock = undefined;
     }
   }

@@ -2,8 +2,8 @@
 // ORBIT_CRASH_ROUNDS sets the rounds (5 in the suite; 200 for a release).
 import { spawn } from "node:child_process";
 import * as path from "node:path";
-import * as esbuild from "esbuild";
 import { createFileStore } from "../../../storage/file/file-store.ts";
+import { bundleProgram } from "../../support/bundle-program.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const tempDirectory = useTempDirectories();
@@ -70,13 +70,7 @@ it(
   async () => {
     const directory = tempDirectory();
     const program = path.join(tempDirectory(), "storm.cjs");
-    await esbuild.build({
-      entryPoints: [path.join(__dirname, "write-storm.ts")],
-      bundle: true,
-      platform: "node",
-      outfile: program,
-      logLevel: "error",
-    });
+    await bundleProgram(path.join(__dirname, "write-storm.ts"), program);
     let highest = 0;
     for (let round = 0; round < rounds; round++) {
       const acknowledged = await storm(

@@ -104,10 +104,26 @@ describe("the directory", () => {
 
   it("is taken over from a process that is gone, also when its pid is in use again", async () => {
     const directory = tempDirectory();
-    fs.writeFileSync(path.join(directory, "lock"), `${process.pid} 1 abc\n`);
-    await (await opened(directory)).stop();
-    fs.writeFileSync(path.join(directory, "lock"), "");
-    await (await opened(directory)).stop();
+    const lock = path.join(directory, "lock");
+    for (const left of [`${process.ppid} 1 abc\n`, "4194305 7\n", ""]) {
+      fs.writeFileSync(lock, left);
+      await (await opened(directory)).stop();
+    }
+  });
+
+  it("belongs to a running process of an earlier version, whose lock is the file", async () => {
+    const directory = tempDirectory();
+    const stat = fs.readFileSync(`/proc/${process.ppid}/stat`, "utf8");
+    const start = stat.split(") ").at(-1)!.split(" ")[19];
+    const lock = path.join(directory, "lock");
+    fs.writeFileSync(lock, `${process.ppid} ${start} abc\n`);
+    await expect(opened(directory)).rejects.toMatchObject({ code: "locked" });
+    fs.writeFileSync(lock, "");
+    const store = await opened(directory);
+    // It takes over from nobody whose process lives.
+    expect(fs.readFileSync(lock, "utf8")).toMatch(`${process.pid} `);
+    await store.stop();
+    expect(fs.readFileSync(lock, "utf8")).toBe("");
   });
 });
 

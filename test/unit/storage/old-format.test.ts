@@ -72,7 +72,7 @@ it("is read and rewritten at the first start", async () => {
     const log = fs.readFileSync(path.join(directory, "log"));
     expect(log.subarray(0, 8).toString()).toBe("orbitlog");
   }
-  expect(fs.readdirSync(directory)).toEqual(["log"]);
+  expect(fs.readdirSync(directory)).toEqual(["lock", "log"]);
 });
 
 it("is rewritten whole or stays as it was, whatever call fails", async () => {
