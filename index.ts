@@ -76,6 +76,7 @@ export async function startCluster(
 ): Promise<Cluster> {
   const { clock = systemClock, logger = pino({ level: "silent" }) } = options;
   const values = parseOptions(serverOptions, options.args ?? []);
+  values.refuseUnbuilt();
   // Refuses these options by name: the state is in memory.
   const kind = "memory";
   await scheduledSnapshots({

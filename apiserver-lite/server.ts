@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import { builtinCatalogue, type Catalogue } from "../api/catalogue.ts";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type { Authorizer, UserInfo } from "../api/contracts.ts";
+import type { ServingTls } from "../api/pki/serving-tls.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Store } from "../storage/store.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
@@ -102,7 +103,10 @@ export interface ApiServerOptions {
   readonly listen?: boolean;
   /** Undefined: plain HTTP/1.1. */
   readonly tls?: ServingCertificate;
-  readonly sni?: readonly (ServingCertificate & { names: readonly string[] })[];
+  /** Lowest version, cipher suites, and certificates by server name. */
+  readonly servingTls?: ServingTls;
+  /** HTTP/1.1 only; default false. */
+  readonly disableHttp2?: boolean;
   readonly parts?: (state: ClusterState) => ServerParts;
   /** Requests without credentials pass as system:anonymous; default true. */
   readonly anonymous?: boolean;
@@ -353,7 +357,8 @@ class Server implements ApiServer {
         address: options.bindAddress ?? "127.0.0.1",
         port: options.port ?? 0,
         tls: options.tls,
-        ...(options.sni ? { sni: options.sni } : {}),
+        ...(options.servingTls ? { servingTls: options.servingTls } : {}),
+        http1Only: options.disableHttp2 ?? false,
         maxStreamsPerConnection: options.http2MaxStreamsPerConnection ?? 250,
         goawayChance: options.goawayChance ?? 0,
         logger,

@@ -9,9 +9,20 @@ import {
   readConfigurationText,
 } from "./options/configuration-file.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
-import { UsageError } from "./options/table.ts";
+import { UsageError, type OptionValue } from "./options/table.ts";
 import { agentConfig } from "./parts/agent-config.ts";
 import { makeDirectory } from "./parts/directories.ts";
+
+/** As at the reference, a configuration file closes the ports where it and the flags say nothing. */
+const defaultsWithFile: ReadonlyMap<string, OptionValue> = new Map<
+  string,
+  OptionValue
+>([
+  ["anonymous-auth", false],
+  ["authentication-token-webhook", true],
+  ["authorization-mode", "Webhook"],
+  ["read-only-port", 0],
+]);
 
 /** The agent's options with those of its --config file below them. */
 export async function readAgentOptions(
@@ -26,7 +37,9 @@ export async function readAgentOptions(
     file,
     agentOptions,
   );
-  const merged = values.withFile(read.values);
+  const merged = values.withFile(
+    new Map([...defaultsWithFile, ...read.values]),
+  );
   return {
     values: merged,
     withoutEffect: [...merged.withoutEffect(), ...read.withoutEffect],

@@ -7,10 +7,8 @@ import { beginDaemon } from "./daemon.ts";
 import { notifySystemd, startWatchdog, stopOnSignals } from "./lifecycle.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
 import type { OptionValues } from "./options/parse.ts";
-import {
-  agentServingPair,
-  givenServingPair,
-} from "./parts/agent-certificate.ts";
+import { agentServingPair } from "./parts/agent-certificate.ts";
+import { givenServingPair } from "./parts/option-files.ts";
 import { startApiPart } from "./parts/apiserver.ts";
 import { scheduledSnapshots } from "./parts/snapshots.ts";
 import { chooseStore } from "./parts/store.ts";

@@ -7,7 +7,7 @@ import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
 import type { OptionValues } from "./options/parse.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
-import { readOptionFile } from "./parts/agent-certificate.ts";
+import { readAuthorityFile } from "./parts/option-files.ts";
 import { connectClient } from "./parts/connect.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { openOwnPort } from "./parts/own-port.ts";
@@ -30,7 +30,7 @@ function chosenOptions(values: OptionValues): Partial<ControllerOptions> {
     ...signingAuthorities(values),
     leaderElect: values.flag("leader-elect"),
     ...(rootCaFile
-      ? { rootCa: readOptionFile("root-ca-file", rootCaFile) }
+      ? { rootCa: readAuthorityFile("root-ca-file", rootCaFile) }
       : {}),
   };
 }

@@ -43,7 +43,7 @@ import {
   partArguments,
 } from "./parts/agent-values.ts";
 import type { AgentPart } from "./parts/agent.ts";
-import { givenServingPair } from "./parts/agent-certificate.ts";
+import { givenServingPair } from "./parts/option-files.ts";
 import { startApiPart } from "./parts/apiserver.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { startHealthPort, type HealthPort } from "./parts/health-port.ts";
@@ -54,6 +54,7 @@ import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
 import { scheduledSnapshots } from "./parts/snapshots.ts";
+import { servingTlsOf } from "./parts/serving-tls.ts";
 import { chooseStore } from "./parts/store.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
@@ -87,6 +88,13 @@ async function withKubeletConfiguration(
       "these fields of --config are accepted but have no effect yet",
     );
   return values.withFile(read.values);
+}
+
+/** The agent's own default for a port without authentication is another than the server's. */
+function closedByDefault(agent: OptionValues): OptionValues {
+  return agent.isSet("read-only-port")
+    ? agent
+    : agent.under(new Map([["read-only-port", 0]]));
 }
 
 /** Logs of pods stand in the usual place for the machine's main cluster, else under the data directory. */
@@ -173,10 +181,12 @@ export async function startServer(
       controllerArguments,
       schedulerArguments,
     );
-    const forAgent = await withKubeletConfiguration(
-      agentValues(values, agentArguments, dataDirectory),
-      values.optionalText("config"),
-      logger,
+    const forAgent = closedByDefault(
+      await withKubeletConfiguration(
+        agentValues(values, agentArguments, dataDirectory),
+        values.optionalText("config"),
+        logger,
+      ),
     );
     const nodeName = agentConfig(forAgent).nodeName;
     makeDirectory("data-dir", dataDirectory, 0o700);
@@ -297,8 +307,20 @@ export async function startServer(
       const number = values.number(optionName);
       if (number === 0) return;
       const health = await startHealthPort({
-        address: bindAddress,
+        // On loopback unless the part's own option says otherwise.
+        address: partOptions.isSet("bind-address")
+          ? partOptions.text("bind-address")
+          : "127.0.0.1",
         port: number,
+        servingTls: servingTlsOf(
+          values
+            .pick(controllerManagerOptions, [
+              "tls-min-version",
+              "tls-cipher-suites",
+            ])
+            .under(partOptions),
+          (message) => logger.warn(message),
+        ),
         tls: { ...pki.serving, clientCa: pki.clusterCa.certificate },
         alwaysAllow: partOptions.list("authorization-always-allow-paths"),
         tokens: api.security.tokens,

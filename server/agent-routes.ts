@@ -33,6 +33,8 @@ export interface AgentRouteOptions {
   /** /debug/pprof/; absent: 404. */
   profiling?: (exchange: Exchange, path: string) => Promise<void> | void;
   extraChecks?: readonly HealthCheck[];
+  /** Default true; false: what looks into containers or runs in them is 405. */
+  debuggingHandlers?: boolean;
 }
 
 const metricsType = "text/plain; version=0.0.4; charset=utf-8";
@@ -94,6 +96,28 @@ export function healthRoutes(checks: readonly HealthCheck[]): Route[] {
         serveHealth(exchange, checks, exchange.parameters["check"]),
     },
   ];
+}
+
+/** Paths below these are off without debugging handlers, for every method. */
+const debuggingPaths = [
+  "/run",
+  "/exec",
+  "/attach",
+  "/portForward",
+  "/containerLogs",
+  "/runningpods",
+  "/debug/pprof",
+  "/logs",
+];
+
+function disabledRoutes(): Route[] {
+  const serve = (): never => {
+    throw new HttpError(405, "Debug endpoints are disabled.\n");
+  };
+  return debuggingPaths.flatMap((path) => [
+    { pattern: path, serve },
+    { pattern: `${path}/{path...}`, serve },
+  ]);
 }
 
 export function agentRoutes(options: AgentRouteOptions): Route[] {
@@ -158,6 +182,7 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
     );
 
   return [
+    ...(options.debuggingHandlers === false ? disabledRoutes() : []),
     {
       methods: get,
       pattern: "/pods/?",

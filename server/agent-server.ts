@@ -10,6 +10,12 @@ import { systemClock, type Clock } from "../api/clock.ts";
 import type { Authorizer, NodeAgentView } from "../api/contracts.ts";
 import { ApiError } from "../api/errors.ts";
 import {
+  contextsByName,
+  secureContextOptions,
+  serverNameCallback,
+  type ServingTls,
+} from "../api/pki/serving-tls.ts";
+import {
   agentHealthChecks,
   agentRoutes,
   healthRoutes,
@@ -43,6 +49,8 @@ export interface AgentServerOptions extends Omit<
   logger: Logger;
   clock?: Clock;
   tls: AgentServerTls;
+  /** Lowest version, cipher suites, and certificates by server name. */
+  servingTls?: ServingTls;
   /** Without one everybody who is authenticated may do everything. */
   authorizer?: Authorizer;
   tokens?: AuthenticationOptions["tokens"];
@@ -52,6 +60,8 @@ export interface AgentServerOptions extends Omit<
   port?: number;
   /** Default undefined: none. 0 picks a free one. */
   readOnlyPort?: number;
+  /** Default `address`. */
+  readOnlyAddress?: string;
   /** Default undefined: none. 0 picks a free one. */
   healthzPort?: number;
   healthzAddress?: string;
@@ -235,13 +245,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     });
   }
 
+  let contextOf: ReturnType<typeof contextsByName>;
   function secureContext(tls: AgentServerTls): https.ServerOptions {
-    return {
-      cert: tls.certificate,
-      key: tls.key,
-      ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
-      minVersion: "TLSv1.2",
-    };
+    const { servingTls = {} } = options;
+    contextOf = contextsByName(servingTls, tls.clientCa);
+    return secureContextOptions(tls, servingTls);
   }
 
   const portOf = (server: http.Server | undefined): number | undefined =>
@@ -260,6 +268,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
         ...secureContext(options.tls),
         requestCert: options.tls.clientCa !== undefined,
         rejectUnauthorized: false,
+        SNICallback: serverNameCallback(() => contextOf),
       });
       attach(secure, createRouter(routes), checkSecure, "readwrite");
       const { address } = options;
@@ -271,7 +280,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
           checkNothing,
           "readonly",
         );
-        starting.push(listen(readOnly, options.readOnlyPort, address));
+        starting.push(
+          listen(
+            readOnly,
+            options.readOnlyPort,
+            options.readOnlyAddress ?? address,
+          ),
+        );
       }
       if (options.healthzPort !== undefined) {
         const checks = healthRoutes(

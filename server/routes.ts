@@ -3,7 +3,8 @@
 import { HttpError, type Exchange } from "./exchange.ts";
 
 export interface Route {
-  methods: readonly string[];
+  /** Absent: all. */
+  methods?: readonly string[];
   pattern: string;
   /** Also on the read-only port. */
   readOnly?: boolean;
@@ -43,11 +44,13 @@ export function createRouter(routes: readonly Route[]): Router {
       for (const route of compiled) {
         const match = route.expression.exec(path);
         if (match === null) continue;
+        const { methods } = route;
         if (
-          !route.methods.includes(method) &&
-          !(method === "HEAD" && route.methods.includes("GET"))
+          methods &&
+          !methods.includes(method) &&
+          !(method === "HEAD" && methods.includes("GET"))
         ) {
-          for (const other of route.methods) allowed.add(other);
+          for (const other of methods) allowed.add(other);
           continue;
         }
         const parameters: Record<string, string> = {};

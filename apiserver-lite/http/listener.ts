@@ -16,12 +16,15 @@ import {
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import {
-  createSecureContext,
-  type SecureContext,
-  type TLSSocket,
-} from "node:tls";
+import { createServer as createTlsServer } from "node:https";
+import type { SecureContext, SecureContextOptions, TLSSocket } from "node:tls";
 import type { Logger } from "pino";
+import {
+  contextsByName,
+  secureContextOptions,
+  serverNameCallback,
+  type ServingTls,
+} from "../../api/pki/serving-tls.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
 import { DeclinedUpgrade, takesUpgrade } from "./declined-upgrade.ts";
 import {
@@ -30,19 +33,6 @@ import {
   type Exchange,
   type Peer,
 } from "./exchange.ts";
-
-/** AES-128 first, as the reference prefers it: a third cheaper on bulk than AES-256. The rest are Node's. */
-const ciphers = [
-  "TLS_AES_128_GCM_SHA256",
-  "TLS_AES_256_GCM_SHA384",
-  "TLS_CHACHA20_POLY1305_SHA256",
-  "ECDHE-ECDSA-AES128-GCM-SHA256",
-  "ECDHE-RSA-AES128-GCM-SHA256",
-  "ECDHE-ECDSA-AES256-GCM-SHA384",
-  "ECDHE-RSA-AES256-GCM-SHA384",
-  "ECDHE-ECDSA-CHACHA20-POLY1305",
-  "ECDHE-RSA-CHACHA20-POLY1305",
-].join(":");
 
 export interface ServingCertificate {
   /** PEM, chain allowed. */
@@ -57,8 +47,10 @@ export interface ListenerOptions {
   /** 0: a free one. */
   readonly port: number;
   readonly tls: ServingCertificate | undefined;
-  /** By server name; the most exact first. */
-  readonly sni?: readonly (ServingCertificate & { names: readonly string[] })[];
+  /** Lowest version, cipher suites, and certificates by server name. */
+  readonly servingTls?: ServingTls;
+  /** HTTP/1.1 only; default false. */
+  readonly http1Only?: boolean;
   readonly maxStreamsPerConnection: number;
   /** Probability that an HTTP/2 answer asks the client to connect anew; 0 to 0.02. */
   readonly goawayChance: number;
@@ -82,28 +74,31 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   readonly #peers = new WeakMap<object, Peer>();
   #slow: HeaderDeadline | undefined;
-  #sni: { name: string; context: SecureContext }[] = [];
+  #contextOf: (name: string) => SecureContext | undefined = () => undefined;
 
   constructor(private readonly options: ListenerOptions) {
     const { tls } = options;
     if (tls) {
-      this.#loadSni();
-      this.#server = createSecureServer({
-        allowHTTP1: true,
-        ...contextOf(tls),
+      const common = {
+        ...this.#loadCertificates(tls),
         requestCert: true,
         rejectUnauthorized: false,
-        minVersion: "TLSv1.2",
-        settings: {
-          maxConcurrentStreams: options.maxStreamsPerConnection,
-          initialWindowSize: 256 * 1024,
-          maxHeaderListSize: maxHeaderBytes,
-          maxFrameSize: maxFrameBytes,
-        },
-        maxHeaderListPairs: maxHeaderFields,
         handshakeTimeout: headersTimeoutMs,
-        SNICallback: (name, callback) => callback(null, this.#contextFor(name)),
-      });
+        SNICallback: serverNameCallback(() => this.#contextOf),
+      };
+      this.#server = options.http1Only
+        ? createTlsServer(common)
+        : createSecureServer({
+            ...common,
+            allowHTTP1: true,
+            settings: {
+              maxConcurrentStreams: options.maxStreamsPerConnection,
+              initialWindowSize: 256 * 1024,
+              maxHeaderListSize: maxHeaderBytes,
+              maxFrameSize: maxFrameBytes,
+            },
+            maxHeaderListPairs: maxHeaderFields,
+          });
       this.#server.on(
         "stream",
         (
@@ -206,7 +201,7 @@ export class Listener {
   /** New certificates for connections from now on. */
   reload(tls: ServingCertificate): void {
     if ("setSecureContext" in this.#server)
-      this.#server.setSecureContext(contextOf(tls));
+      this.#server.setSecureContext(this.#loadCertificates(tls));
   }
 
   /** No new connections; the present ones end when their requests have. */
@@ -294,39 +289,18 @@ export class Listener {
     return peer;
   }
 
-  #loadSni(): void {
-    this.#sni = (this.options.sni ?? []).flatMap(({ cert, key, names }) => {
-      const context = createSecureContext({
-        cert,
-        key,
-        ciphers,
-        honorCipherOrder: true,
-      });
-      return names.map((name) => ({ name: name.toLowerCase(), context }));
-    });
-  }
-
-  #contextFor(name: string): SecureContext | undefined {
-    const asked = name.toLowerCase();
-    return this.#sni.find((one) => namesServer(one.name, asked))?.context;
-  }
-}
-
-/** `*.example.com` stands for one label before `.example.com`. */
-function namesServer(pattern: string, name: string): boolean {
-  if (!pattern.startsWith("*.")) return pattern === name;
-  const dot = name.indexOf(".");
-  return dot > 0 && name.slice(dot) === pattern.slice(1);
-}
-
-function contextOf({ cert, key, clientCa }: ServingCertificate) {
-  return {
+  #loadCertificates({
     cert,
     key,
-    ciphers,
-    honorCipherOrder: true,
-    ...(clientCa ? { ca: clientCa } : {}),
-  };
+    clientCa,
+  }: ServingCertificate): SecureContextOptions {
+    const { servingTls = {} } = this.options;
+    this.#contextOf = contextsByName(servingTls, clientCa);
+    return secureContextOptions(
+      { certificate: cert, key, clientCa },
+      servingTls,
+    );
+  }
 }
 
 /** The part of an exchange that the filters need before an upgrade is handed over. */

@@ -7,6 +7,7 @@ import {
   loggingOptions,
   metricsOptions,
   profilingOptions,
+  tlsVersions,
 } from "./shared.ts";
 import type { OptionTable } from "./table.ts";
 import { unbuiltAgentOptions } from "./unbuilt.ts";
@@ -168,9 +169,13 @@ const table: OptionTable = [
   ),
   group(
     "Serving",
-    option("address", "string", "0.0.0.0", "Address of the ports.", {
-      file: "address",
-    }),
+    option(
+      "address",
+      "string",
+      "0.0.0.0",
+      "Address of the ports. When it is not given, the read-only port listens on 127.0.0.1, and so does the HTTPS port while anonymous requests may do everything.",
+      { file: "address" },
+    ),
     option("port", "int", "10250", "HTTPS port.", {
       min: 1,
       max: 65535,
@@ -224,9 +229,13 @@ const table: OptionTable = [
     option("tls-private-key-file", "string", "", "Its key.", {
       file: "tlsPrivateKeyFile",
     }),
-    option("tls-min-version", "string", "", "Lowest TLS version.", {
-      file: "tlsMinVersion",
-    }),
+    option(
+      "tls-min-version",
+      "string",
+      "",
+      "Lowest TLS version; never below 1.2.",
+      { values: tlsVersions, file: "tlsMinVersion" },
+    ),
     option("tls-cipher-suites", "strings", "", "Cipher suites.", {
       file: "tlsCipherSuites",
     }),
@@ -234,7 +243,7 @@ const table: OptionTable = [
       "tls-sni-cert-key",
       "repeated",
       "",
-      "certificate,key[:pattern,…] of further names.",
+      "certificate,key[:name,…] of further server names, *.name for one label; repeatable.",
     ),
   ),
   group(
@@ -647,6 +656,12 @@ export const usedAgentOptions: readonly string[] = [
   "streaming-connection-idle-timeout",
   "tls-cert-file",
   "tls-private-key-file",
+  "tls-min-version",
+  "tls-cipher-suites",
+  "tls-sni-cert-key",
+  "enable-debugging-handlers",
+  "authentication-token-webhook",
+  "authentication-token-webhook-cache-ttl",
   "client-ca-file",
   "authorization-mode",
   "authorization-webhook-cache-authorized-ttl",

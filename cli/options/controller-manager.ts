@@ -611,6 +611,9 @@ export const usedPortOptions: readonly string[] = [
   "cert-dir",
   "tls-cert-file",
   "tls-private-key-file",
+  "tls-min-version",
+  "tls-cipher-suites",
+  "tls-sni-cert-key",
 ];
 
 export const usedControllerManagerOptions: readonly string[] = [

@@ -99,6 +99,18 @@ export class OptionValues {
     return new OptionValues(table, given);
   }
 
+  /** What was set here of single options that another table has too. */
+  pick(table: OptionTable, names: readonly string[]): OptionValues {
+    return new OptionValues(
+      table,
+      new Map(
+        names.flatMap((name) =>
+          this.isSet(name) ? [[name, this.value(name)!] as const] : [],
+        ),
+      ),
+    );
+  }
+
   /** These values under others, which win. */
   under(over: OptionValues | ReadonlyMap<string, OptionValue>): OptionValues {
     const wins = over instanceof OptionValues ? over.given : over;

@@ -63,6 +63,13 @@ const own: OptionTable = [
       { min: 0, max: 65535 },
     ),
     option(
+      "read-only-port",
+      "int",
+      "0",
+      "HTTP port of the node agent without authentication; 0 disables.",
+      { min: 0, max: 65535 },
+    ),
+    option(
       "cluster-cidr",
       "strings",
       "10.42.0.0/16",

@@ -2,7 +2,7 @@
 import { group, option } from "./build-table.ts";
 import type { OptionGroup } from "./table.ts";
 
-const tlsVersions = [
+export const tlsVersions = [
   "VersionTLS10",
   "VersionTLS11",
   "VersionTLS12",
@@ -30,20 +30,26 @@ export function tlsOptions(certDir: string): OptionGroup {
       "",
       "File with the key of --tls-cert-file.",
     ),
-    option("tls-min-version", "string", "", "Lowest TLS version.", {
-      values: tlsVersions,
-    }),
+    option(
+      "tls-min-version",
+      "string",
+      "",
+      "Lowest TLS version; never below 1.2.",
+      {
+        values: tlsVersions,
+      },
+    ),
     option(
       "tls-cipher-suites",
       "strings",
       "",
-      "Cipher suites; the runtime's own when empty.",
+      "Cipher suites by their IANA names; the secure ones of TLS 1.2 and 1.3 when empty.",
     ),
     option(
       "tls-sni-cert-key",
       "repeated",
       "",
-      "certificate,key[:pattern,…] of further server names; repeatable.",
+      "certificate,key[:name,…] of further server names, *.name for one label; the certificate's names when none are given; repeatable.",
     ),
   );
 }

@@ -20,17 +20,11 @@ const metrics: UnbuiltOptions = {
   },
   harmless: ["show-hidden-metrics-for-version"],
 };
-const tls = {
-  "tls-min-version": "VersionTLS12",
-  "tls-cipher-suites": "",
-  "tls-sni-cert-key": "",
-};
 /** Which APIs and gates there are is limited by it. */
 const emulation = { "emulated-version": "1.32" };
 
 export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
-    ...tls,
     ...metrics.restricts,
     ...emulation,
     "allow-privileged": "true",
@@ -69,7 +63,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "kubelet-client-key": "",
     "kubelet-certificate-authority": "",
     "kubelet-timeout": "",
-    "disable-http2-serving": "false",
   },
   harmless: [
     ...metrics.harmless,
@@ -101,7 +94,6 @@ const apiClient = { "kube-api-qps": "", "kube-api-burst": "" };
 
 export const unbuiltControllerManagerOptions: UnbuiltOptions = {
   restricts: {
-    ...tls,
     ...metrics.restricts,
     ...emulation,
     ...delegatedAccess,
@@ -183,7 +175,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
 
 export const unbuiltSchedulerOptions: UnbuiltOptions = {
   restricts: {
-    ...tls,
     ...emulation,
     ...delegatedAccess,
     ...apiClient,
@@ -202,7 +193,6 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 
 export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
-    ...tls,
     ...metrics.restricts,
     ...emulation,
     ...apiClient,
@@ -210,9 +200,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     // A node of a cloud takes no pods before its controller has seen it.
     "cloud-provider": "",
     "oom-score-adj": "",
-    "enable-debugging-handlers": "true",
-    "authentication-token-webhook": "false",
-    "authentication-token-webhook-cache-ttl": "2m0s",
     "rotate-server-certificates": "false",
     "image-credential-provider-bin-dir": "",
     "image-credential-provider-config": "",

@@ -2,8 +2,6 @@
 // made anew when it is about to expire or the machine's names changed.
 import * as net from "node:net";
 import * as path from "node:path";
-import { readFileSync } from "node:fs";
-import { createSecureContext } from "node:tls";
 import {
   createCertificateAuthority,
   YEAR_MS,
@@ -15,8 +13,6 @@ import {
   readFileIfAny,
   writePrivateFile,
 } from "../../apiserver-lite/bootstrap/private-files.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
 import { machineAddresses } from "./addresses.ts";
 import { makeDirectory } from "./directories.ts";
 
@@ -81,51 +77,4 @@ export function agentServingPair({
     nowMs: clock.now(),
     ...hostNames(nodeName),
   });
-}
-
-/** A file named by an option; the option is named when it can't be read. */
-export function readOptionFile(optionName: string, file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`--${optionName}: ${(error as Error).message}`);
-  }
-}
-
-/** The pair of --tls-cert-file and --tls-private-key-file, where both are given; a UsageError where one is or can't be read. */
-export function givenServingPair(
-  values: OptionValues,
-): { certificate: string; key: string } | undefined {
-  const certificateFile = values.optionalText("tls-cert-file");
-  const keyFile = values.optionalText("tls-private-key-file");
-  if ((certificateFile === undefined) !== (keyFile === undefined))
-    throw new UsageError(
-      "--tls-cert-file and --tls-private-key-file must be given together",
-    );
-  if (!certificateFile || !keyFile) return undefined;
-  const certificate = readOptionFile("tls-cert-file", certificateFile);
-  const key = readOptionFile("tls-private-key-file", keyFile);
-  try {
-    createSecureContext({ cert: certificate, key });
-  } catch (error) {
-    throw new UsageError(
-      `--tls-cert-file, --tls-private-key-file: ${(error as Error).message}`,
-    );
-  }
-  return { certificate, key };
-}
-
-/** The certificates of a file of authorities; a UsageError where it holds none. */
-export function readAuthorityFile(optionName: string, file: string): string {
-  const text = readOptionFile(optionName, file);
-  try {
-    if (!text.includes("-----BEGIN CERTIFICATE-----"))
-      throw new Error("data does not contain any valid certificates");
-    createSecureContext({ ca: text });
-  } catch (error) {
-    throw new UsageError(
-      `--${optionName}: ${file}: ${(error as Error).message}`,
-    );
-  }
-  return text;
 }

@@ -35,7 +35,12 @@ export function agentValues(
   agentArguments: OptionValues,
   dataDirectory: string,
 ): OptionValues {
-  const shared = new Set(["logging-format", "v"]);
+  const shared = new Set([
+    "logging-format",
+    "v",
+    "tls-min-version",
+    "tls-cipher-suites",
+  ]);
   const notTheAgents = new Set(
     allOptions(apiServerOptions)
       .map(({ name }) => name)

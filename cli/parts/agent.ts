@@ -6,7 +6,11 @@ import {
   type AgentOptions,
 } from "../../agent/agent.ts";
 import { resolveAgentConfig, type AgentConfig } from "../../agent/config.ts";
-import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
+import type {
+  Authorizer,
+  NodeAgentView,
+  TokenAuthenticator,
+} from "../../api/contracts.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import {
   createAgentServer,
@@ -14,17 +18,15 @@ import {
   type AgentServerTls,
 } from "../../server/agent-server.ts";
 import { DependencyError, UsageError } from "../options/table.ts";
-import {
-  agentServingPair,
-  givenServingPair,
-  readAuthorityFile,
-} from "./agent-certificate.ts";
+import { agentServingPair } from "./agent-certificate.ts";
+import { givenServingPair, readAuthorityFile } from "./option-files.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Client } from "../../client/client.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { chooseRuntime } from "./runtime.ts";
+import { servingTlsOf } from "./serving-tls.ts";
 
 /** How a cluster in the same process lets the agent's ports be used. */
 export interface AgentCluster {
@@ -64,7 +66,7 @@ export interface AgentPart {
 }
 
 function servingTls(
-  options: AgentPartOptions,
+  options: AgentPortOptions,
   ca: CertificatePair | undefined,
 ): AgentServerTls {
   const { values, clock } = options;
@@ -91,11 +93,13 @@ async function chooseAuthorizer({
   values,
   cluster,
   client,
-}: AgentPartOptions): Promise<Authorizer | undefined> {
+}: AgentPortOptions): Promise<Authorizer | undefined> {
   if (cluster) return cluster.authorizer;
   if (values.text("authorization-mode") !== "Webhook") return undefined;
   if (!client)
-    throw new UsageError("--authorization-mode=Webhook needs --kubeconfig");
+    throw new UsageError(
+      "--authorization-mode=Webhook (authorization.mode) needs --kubeconfig",
+    );
   const { createWebhookAuthorizer } = await import("./webhook-authorizer.ts");
   return createWebhookAuthorizer({
     client,
@@ -108,27 +112,88 @@ async function chooseAuthorizer({
   });
 }
 
-async function startServer(
-  options: AgentPartOptions,
-  agent: Agent,
+async function chooseTokens({
+  values,
+  cluster,
+  client,
+}: AgentPortOptions): Promise<TokenAuthenticator | undefined> {
+  if (cluster) return cluster.tokens;
+  if (!values.flag("authentication-token-webhook")) return undefined;
+  if (!client)
+    throw new UsageError(
+      "--authentication-token-webhook (authentication.webhook.enabled) needs --kubeconfig",
+    );
+  const { createTokenReviewer } = await import("./delegated-access.ts");
+  return createTokenReviewer(
+    client,
+    values.number("authentication-token-webhook-cache-ttl"),
+  );
+}
+
+/**
+ * Where the ports listen. Without --address nothing that everybody may use is open to the network: the read-only port is
+ * on loopback, and the main port too while neither authentication nor authorization is asked for.
+ */
+function agentAddresses(
+  values: OptionValues,
+  open: boolean,
+): { address: string; readOnlyAddress: string } {
+  if (values.isSet("address")) {
+    const address = values.text("address");
+    return { address, readOnlyAddress: address };
+  }
+  return {
+    address: open ? "127.0.0.1" : values.text("address"),
+    readOnlyAddress: "127.0.0.1",
+  };
+}
+
+/** Whether everybody who reaches the port may do everything. */
+function isOpen(
+  { values, cluster }: AgentPortOptions,
+  authorizer: Authorizer | undefined,
+): boolean {
+  return !cluster && !authorizer && values.flag("anonymous-auth");
+}
+
+/** What the ports need of the options. */
+export type AgentPortOptions = Pick<
+  AgentPartOptions,
+  "values" | "cluster" | "client" | "clock" | "logger" | "certificateDirectory"
+>;
+
+/** @throws UsageError, DependencyError; undefined with --enable-server=false */
+export async function openAgentPorts(
+  options: AgentPortOptions,
+  view: NodeAgentView,
 ): Promise<AgentServer | undefined> {
   const { values, clock, cluster } = options;
   if (!values.flag("enable-server")) return undefined;
   const authorizer = await chooseAuthorizer(options);
+  const tokens = await chooseTokens(options);
   const readOnlyPort = values.number("read-only-port");
   const healthzPort = values.number("healthz-port");
+  const open = isOpen(options, authorizer);
+  const addresses = agentAddresses(values, open);
+  if (open)
+    options.logger.warn(
+      { address: addresses.address, port: values.number("port") },
+      "everybody who reaches the node agent's port may run commands in pods: set --client-ca-file and --anonymous-auth=false, or --authorization-mode=Webhook",
+    );
   const server = createAgentServer({
-    view: agent,
+    view,
     logger: options.logger.child({ part: "agent-server" }),
     clock,
     tls: servingTls(options, cluster?.ca),
+    servingTls: servingTlsOf(values, (message) => options.logger.warn(message)),
+    debuggingHandlers: values.flag("enable-debugging-handlers"),
     anonymous: cluster ? false : values.flag("anonymous-auth"),
-    address: values.text("address"),
+    ...addresses,
     port: values.number("port"),
     healthzAddress: values.text("healthz-bind-address"),
     streamingIdleTimeoutMs: values.number("streaming-connection-idle-timeout"),
     ...(authorizer ? { authorizer } : {}),
-    ...(cluster?.tokens ? { tokens: cluster.tokens } : {}),
+    ...(tokens ? { tokens } : {}),
     ...(readOnlyPort > 0 ? { readOnlyPort } : {}),
     ...(healthzPort > 0 ? { healthzPort } : {}),
   });
@@ -174,7 +239,7 @@ export async function startAgentPart(
   });
   let server: AgentServer | undefined;
   try {
-    server = await startServer(options, agent);
+    server = await openAgentPorts(options, agent);
     await agent.start();
   } catch (error) {
     await server?.stop();

@@ -42,6 +42,7 @@ import { DependencyError, UsageError } from "../options/table.ts";
 import { addressInRange, advertisedAddress, urlHost } from "./addresses.ts";
 import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
+import { servingTlsOf } from "./serving-tls.ts";
 import {
   clientAuthorities,
   createSecurity,
@@ -186,6 +187,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     bindAddress,
     port: options.port ?? values.number("secure-port"),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
+    servingTls: servingTlsOf(values, (message) => logger.warn(message)),
+    disableHttp2: values.flag("disable-http2-serving"),
     featureGates,
     advertiseAddress,
     publishEndpoints: values.text("endpoint-reconciler-type") !== "none",

@@ -18,7 +18,7 @@ import {
 } from "../../apiserver-lite/audit/policy.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
-import { readOptionFile } from "./agent-certificate.ts";
+import { readOptionFile } from "./option-files.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const MEGABYTE = 1024 * 1024;

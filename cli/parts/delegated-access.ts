@@ -22,7 +22,7 @@ export interface DelegatedAccess {
 }
 
 /** Good tokens are asked about once a ttl; bad ones each time. */
-function createTokenReviewer(
+export function createTokenReviewer(
   client: Client,
   ttlMs: number,
 ): TokenAuthenticator {

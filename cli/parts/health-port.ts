@@ -9,6 +9,12 @@ import type {
   Authorizer,
   TokenAuthenticator,
 } from "../../api/contracts.ts";
+import {
+  contextsByName,
+  secureContextOptions,
+  serverNameCallback,
+  type ServingTls,
+} from "../../api/pki/serving-tls.ts";
 import { authenticate } from "../../server/authentication.ts";
 import { DependencyError } from "../options/table.ts";
 
@@ -23,6 +29,8 @@ export interface HealthPortOptions {
   address: string;
   port: number;
   tls: PortTls;
+  /** Lowest version, cipher suites, and certificates by server name. */
+  servingTls?: ServingTls;
   /** Paths anyone may read; one ending in * is a prefix. Default: the three of health. */
   alwaysAllow?: readonly string[];
   tokens?: TokenAuthenticator;
@@ -166,23 +174,23 @@ async function serve(
   respond(response, 404, "404 page not found\n");
 }
 
-const context = ({ certificate, key, clientCa }: PortTls): object => ({
-  cert: certificate,
-  key,
-  ...(clientCa ? { ca: clientCa } : {}),
-});
-
 /** Rejects with a DependencyError when the port can't be had. */
 export async function startHealthPort(
   options: HealthPortOptions,
 ): Promise<HealthPort> {
   const { tls, address, port, what } = options;
+  const { servingTls = {} } = options;
+  let contextOf: ReturnType<typeof contextsByName>;
+  const context = (pair: PortTls): object => {
+    contextOf = contextsByName(servingTls, pair.clientCa);
+    return secureContextOptions(pair, servingTls);
+  };
   const server: Server = createServer(
     {
       ...context(tls),
       requestCert: tls.clientCa !== undefined,
       rejectUnauthorized: false,
-      minVersion: "TLSv1.2",
+      SNICallback: serverNameCallback(() => contextOf),
     },
     (request, response) => {
       request.resume();

@@ -4,14 +4,12 @@ import * as os from "node:os";
 import type { Logger } from "pino";
 import { systemClock } from "../../api/clock.ts";
 import type { OptionValues } from "../options/parse.ts";
-import {
-  agentServingPair,
-  givenServingPair,
-  readOptionFile,
-} from "./agent-certificate.ts";
+import { agentServingPair } from "./agent-certificate.ts";
+import { givenServingPair, readAuthorityFile } from "./option-files.ts";
 import { delegatedAccess } from "./delegated-access.ts";
 import { startHealthPort, type PortTls } from "./health-port.ts";
 import type { PartMetrics } from "./part-metrics.ts";
+import { servingTlsOf } from "./serving-tls.ts";
 
 /** The serving pair of --tls-cert-file, else one made and kept in --cert-dir. */
 function portTls(values: OptionValues, name: string): PortTls {
@@ -28,7 +26,7 @@ function portTls(values: OptionValues, name: string): PortTls {
     certificate: pair.certificate,
     key: pair.key,
     ...(clientCaFile
-      ? { clientCa: readOptionFile("client-ca-file", clientCaFile) }
+      ? { clientCa: readAuthorityFile("client-ca-file", clientCaFile) }
       : {}),
   };
 }
@@ -47,6 +45,7 @@ export async function openOwnPort(
           address: values.text("bind-address"),
           port,
           tls: portTls(values, part.name),
+          servingTls: servingTlsOf(values, (message) => logger.warn(message)),
           alwaysAllow: values.list("authorization-always-allow-paths"),
           ...access,
           healthy: () => Promise.resolve(),

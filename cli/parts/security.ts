@@ -51,7 +51,11 @@ import type { ResourceStrategy } from "../../apiserver-lite/registry/strategy.ts
 import type { Transport } from "../../client/transport.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
-import { readAuthorityFile, readOptionFile } from "./agent-certificate.ts";
+import {
+  readAuthorityFile,
+  readKeyFile,
+  readOptionFile,
+} from "./option-files.ts";
 
 export interface SecurityOptions {
   values: OptionValues;
@@ -149,7 +153,7 @@ export function createSecurity(options: SecurityOptions): Security {
       : issuers;
   const signingFile = values.optionalText("service-account-signing-key-file");
   const signingKey = signingFile
-    ? readOptionFile("service-account-signing-key-file", signingFile)
+    ? readKeyFile("service-account-signing-key-file", signingFile, "private")
     : pki?.serviceAccountKey;
   const keyFiles = values.list("service-account-key-file");
   if (signingFile && keyFiles.length === 0)
@@ -158,7 +162,9 @@ export function createSecurity(options: SecurityOptions): Security {
     );
   const keys =
     keyFiles.length > 0
-      ? keyFiles.map((file) => readOptionFile("service-account-key-file", file))
+      ? keyFiles.map((file) =>
+          readKeyFile("service-account-key-file", file, "public"),
+        )
       : signingKey
         ? [publicKeyPem(signingKey)]
         : [];
@@ -187,10 +193,17 @@ export function createSecurity(options: SecurityOptions): Security {
     );
   if (values.flag("enable-bootstrap-token-auth"))
     tokenChain.push(new BootstrapTokenAuthenticator(state, clock));
-  const anonymous =
+  const modes = values.list("authorization-mode");
+  let anonymous =
     values.isSet("anonymous-auth") || !pki
       ? values.flag("anonymous-auth")
       : publicPaths;
+  if (anonymous === true && modes.includes("AlwaysAllow")) {
+    logger.warn(
+      "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer",
+    );
+    anonymous = false;
+  }
   const authenticator = createAuthenticator({
     ...(requestHeader ? { requestHeader } : {}),
     ...(verifier
@@ -209,7 +222,6 @@ export function createSecurity(options: SecurityOptions): Security {
     },
   };
 
-  const modes = values.list("authorization-mode");
   // Roles are guarded against escalation in every mode: another server on the same store may decide by them.
   const roles = new RbacAuthorizer(state);
   const rbac = modes.includes("RBAC") ? roles : undefined;

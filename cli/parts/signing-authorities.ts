@@ -1,11 +1,10 @@
 // The authorities of the built-in certificate signers from --cluster-signing-*: one pair for all, or pairs of single
 // signers; never both.
 import type { CertificatePair } from "../../api/pki/certificate.ts";
-import { X509Certificate, createPrivateKey } from "node:crypto";
 import type { ControllerOptions } from "../../controllers/options.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
-import { readOptionFile } from "./agent-certificate.ts";
+import { readPair } from "./option-files.ts";
 
 /** Part of the option's name → signer. */
 const signerNames: Readonly<Record<string, string>> = {
@@ -15,37 +14,11 @@ const signerNames: Readonly<Record<string, string>> = {
   "legacy-unknown": "kubernetes.io/legacy-unknown",
 };
 
-function pairOf(
+const pairOf = (
   values: OptionValues,
   prefix: string,
-): CertificatePair | undefined {
-  const certificateName = `${prefix}-cert-file`;
-  const keyName = `${prefix}-key-file`;
-  const certificateFile = values.optionalText(certificateName);
-  const keyFile = values.optionalText(keyName);
-  if (!certificateFile && !keyFile) return undefined;
-  if (!certificateFile || !keyFile)
-    throw new UsageError(
-      `--${certificateName} and --${keyName} must be given together`,
-    );
-  const certificate = readOptionFile(certificateName, certificateFile);
-  const key = readOptionFile(keyName, keyFile);
-  let fits: boolean;
-  try {
-    fits = new X509Certificate(certificate).checkPrivateKey(
-      createPrivateKey(key),
-    );
-  } catch (error) {
-    throw new UsageError(
-      `--${certificateName}, --${keyName}: ${(error as Error).message}`,
-    );
-  }
-  if (!fits)
-    throw new UsageError(
-      `--${keyName}: the key is not that of --${certificateName}`,
-    );
-  return { certificate, key };
-}
+): CertificatePair | undefined =>
+  readPair(values, `${prefix}-cert-file`, `${prefix}-key-file`);
 
 export function signingAuthorities(
   values: OptionValues,

@@ -6,7 +6,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { OptionValues } from "../options/parse.ts";
 import type { Store } from "../../storage/store.ts";
 import { UsageError } from "../options/table.ts";
-import { readOptionFile } from "./agent-certificate.ts";
+import { readAuthorityFile, readPair } from "./option-files.ts";
 
 export interface StoreChoice {
   kind: string;
@@ -59,22 +59,20 @@ async function etcdStore(
         `invalid argument "${server}" for "--etcd-servers": must be http://HOST:PORT or https://HOST:PORT`,
       );
   }
-  const file = (name: string): Buffer | undefined => {
-    const given = values.optionalText(name);
-    return given ? Buffer.from(readOptionFile(name, given)) : undefined;
-  };
-  const [ca, certificate, key] = [
-    file("etcd-cafile"),
-    file("etcd-certfile"),
-    file("etcd-keyfile"),
-  ];
+  const caFile = values.optionalText("etcd-cafile");
+  const ca = caFile && Buffer.from(readAuthorityFile("etcd-cafile", caFile));
+  const client = readPair(values, "etcd-certfile", "etcd-keyfile");
   const { createEtcdStore } = await import("../../storage/etcd/etcd-store.ts");
   return createEtcdStore({
     servers,
     tls: {
       ...(ca ? { ca } : {}),
-      ...(certificate ? { certificate } : {}),
-      ...(key ? { key } : {}),
+      ...(client
+        ? {
+            certificate: Buffer.from(client.certificate),
+            key: Buffer.from(client.key),
+          }
+        : {}),
     },
     prefix: `/${trimStart(trimEnd(values.text("etcd-prefix"), "/"), "/")}`,
     compactionIntervalMs: values.number("etcd-compaction-interval"),

@@ -152,20 +152,19 @@ export async function startPrivateRuntime(
   };
 }
 
-/** runc makes the parent in every controller, and nobody else removes it. */
+/** runc and agents make the parent and groups below it in every controller, and nobody else removes them. */
 function removeCgroups(parent: string): void {
-  for (const controller of fs.readdirSync("/sys/fs/cgroup")) {
-    for (const child of ["/init", ""]) {
-      try {
-        fs.rmdirSync(path.join("/sys/fs/cgroup", controller, parent + child));
-      } catch {
-        // not in this controller, or not empty
-      }
-    }
-  }
+  const mount = "/sys/fs/cgroup";
+  for (const controller of ["", ...fs.readdirSync(mount)])
+    removeCgroup(path.join(mount, controller, parent));
+}
+
+function removeCgroup(directory: string): void {
   try {
-    fs.rmdirSync(path.join("/sys/fs/cgroup", parent));
+    for (const entry of fs.readdirSync(directory, { withFileTypes: true }))
+      if (entry.isDirectory()) removeCgroup(path.join(directory, entry.name));
+    fs.rmdirSync(directory);
   } catch {
-    // cgroup v1
+    // not in this controller, or not empty
   }
 }

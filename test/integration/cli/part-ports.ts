@@ -1,0 +1,106 @@
+// The ports of every program, opened by the programs' own composition from a command line, without the parts behind them.
+import pino from "pino";
+import { systemClock } from "../../../api/clock.ts";
+import type { Client } from "../../../client/client.ts";
+import { agentOptions } from "../../../cli/options/agent.ts";
+import { apiServerOptions } from "../../../cli/options/apiserver.ts";
+import { controllerManagerOptions } from "../../../cli/options/controller-manager.ts";
+import { parseOptions } from "../../../cli/options/parse.ts";
+import { schedulerOptions } from "../../../cli/options/scheduler.ts";
+import { openAgentPorts } from "../../../cli/parts/agent.ts";
+import { agentServingPair } from "../../../cli/parts/agent-certificate.ts";
+import { startApiPart } from "../../../cli/parts/apiserver.ts";
+import { openOwnPort } from "../../../cli/parts/own-port.ts";
+import { PartMetrics } from "../../../cli/parts/part-metrics.ts";
+import { createMemoryStore } from "../../../storage/memory/memory-store.ts";
+import { freePort } from "../../support/free-port.ts";
+import { createScriptedView } from "../server/scripted-view.ts";
+
+export interface OpenPort {
+  readonly port: number;
+  /** What was logged, as JSON lines. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+export const portPrograms = [
+  "apiserver",
+  "controller-manager",
+  "scheduler",
+  "agent",
+] as const;
+export type PortProgram = (typeof portPrograms)[number];
+
+/** Opens the HTTPS port of a program on 127.0.0.1 with certificates below `directory`. */
+export async function openPort(
+  program: PortProgram,
+  directory: string,
+  argv: readonly string[] = [],
+  client?: Client,
+): Promise<OpenPort> {
+  let text = "";
+  const logger = pino(
+    { level: "trace" },
+    { write: (line: string) => void (text += line) },
+  );
+  const log = (): string => text;
+  const clock = systemClock;
+  if (program === "apiserver") {
+    const values = parseOptions(apiServerOptions, [
+      "--bind-address=127.0.0.1",
+      ...argv,
+    ]);
+    const part = await startApiPart({
+      values,
+      store: createMemoryStore({ clock }),
+      serving: agentServingPair({
+        directory,
+        name: "apiserver",
+        nodeName: "here",
+        clock,
+      }),
+      pki: undefined,
+      port: 0,
+      clock,
+      logger,
+    });
+    return { port: part.server.port, log, stop: () => part.stop() };
+  }
+  const port = await freePort();
+  if (program === "agent") {
+    const server = await openAgentPorts(
+      {
+        values: parseOptions(agentOptions, [
+          `--port=${port}`,
+          "--read-only-port=0",
+          "--healthz-port=0",
+          ...argv,
+        ]),
+        certificateDirectory: directory,
+        clock,
+        logger,
+        ...(client ? { client } : {}),
+      },
+      createScriptedView(),
+    );
+    return { port, log, stop: () => server!.stop() };
+  }
+  const own = await openOwnPort(
+    parseOptions(
+      program === "scheduler" ? schedulerOptions : controllerManagerOptions,
+      [
+        `--secure-port=${port}`,
+        "--bind-address=127.0.0.1",
+        `--cert-dir=${directory}`,
+        ...argv,
+      ],
+    ),
+    logger,
+    {
+      name: program,
+      what: `the ${program}'s port`,
+      metrics: new PartMetrics(),
+    },
+  );
+  return { port, log, stop: () => own.stop() };
+}
