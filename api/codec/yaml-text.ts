@@ -1,6 +1,6 @@
 // Reads YAML text into plain trees, from js-yaml's event stream: several documents, YAML 1.1 scalars, merge keys,
-// anchors with a budget (an alias copies its node; the copies of a document are bounded, so "billion laughs" ends in an
-// error), lines of every field and duplicate keys with their line. Trees hold only what JSON can say.
+// anchors with a budget (an alias copies its node; the copies of a document are bounded in nodes and in bytes before they
+// are made, so "billion laughs" and one long value named again and again end in an error), lines of every field and duplicate keys with their line. Trees hold only what JSON can say.
 import {
   EVENT_ID,
   getScalarValue,
@@ -15,6 +15,8 @@ import { resolvePlain } from "./yaml-scalar.ts";
 
 /** Nodes that aliases may add to a document. */
 const MAX_ALIASED_NODES = 100_000;
+/** Bytes of text they may add: as much as a body may have of its own. */
+const MAX_ALIASED_BYTES = 3 * 1024 * 1024;
 const MAX_DEPTH = 200;
 
 export class YamlSyntaxError extends Error {
@@ -84,7 +86,9 @@ export function parseYaml(
 
 interface Anchored {
   readonly value: unknown;
+  /** Of the value, what its own aliases added included. */
   readonly nodes: number;
+  readonly bytes: number;
 }
 
 class Composer {
@@ -94,7 +98,8 @@ class Composer {
   readonly #newlines: number[] = [];
   #at = 0;
   #nodes = 0;
-  #aliased = 0;
+  #bytes = 0;
+  #aliased = { nodes: 0, bytes: 0 };
   #anchors = new Map<string, Anchored>();
   #duplicates: DuplicateKey[] = [];
   #lines = new Map<string, number>();
@@ -114,7 +119,7 @@ class Composer {
       this.#anchors = new Map();
       this.#duplicates = [];
       this.#lines = new Map();
-      this.#aliased = 0;
+      this.#aliased = { nodes: 0, bytes: 0 };
       const first = this.#events[this.#at]!;
       const line = this.#lineAt(startOf(first));
       const value = first.type === EVENT_ID.POP ? null : this.#node("");
@@ -146,6 +151,7 @@ class Composer {
 
   #node(path: string): unknown {
     const event = this.#events[this.#at++]!;
+    const bytesBefore = this.#bytes;
     const before = this.#nodes++;
     let value: unknown;
     switch (event.type) {
@@ -177,7 +183,11 @@ class Composer {
     }
     if (event.anchorStart >= 0) {
       const name = this.#text.slice(event.anchorStart, event.anchorEnd);
-      this.#anchors.set(name, { value, nodes: this.#nodes - before });
+      this.#anchors.set(name, {
+        value,
+        nodes: this.#nodes - before,
+        bytes: this.#bytes - bytesBefore,
+      });
     }
     return value;
   }
@@ -191,9 +201,12 @@ class Composer {
         this.#lineAt(startOf(event)),
         0,
       );
-    this.#aliased += anchored.nodes;
     this.#nodes += anchored.nodes;
-    if (this.#aliased > MAX_ALIASED_NODES)
+    this.#bytes += anchored.bytes;
+    const aliased = this.#aliased;
+    aliased.nodes += anchored.nodes;
+    aliased.bytes += anchored.bytes;
+    if (aliased.nodes > MAX_ALIASED_NODES || aliased.bytes > MAX_ALIASED_BYTES)
       this.#fail("document contains excessive aliasing", event);
     return copyTree(anchored.value);
   }
@@ -256,6 +269,7 @@ class Composer {
       event.valueStart < 0 && event.style === SCALAR_STYLE.PLAIN
         ? ""
         : getScalarValue(this.#text, event);
+    this.#bytes += Buffer.byteLength(text);
     const tag =
       event.tagStart < 0 ? "" : this.#text.slice(event.tagStart, event.tagEnd);
     if (tag === "" && event.style !== SCALAR_STYLE.PLAIN) return text;

@@ -1,3 +1,4 @@
+import { cpuMsOf } from "../../../support/cpu-time.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -5,6 +6,7 @@ import {
   encodeYaml,
   ManifestError,
   parseManifests,
+  parseYamlBody,
 } from "../../../../api/codec/yaml.ts";
 import { parseYaml } from "../../../../api/codec/yaml-text.ts";
 import { ApiError } from "../../../../api/errors.ts";
@@ -141,6 +143,52 @@ test.each([
   const started = Date.now();
   expect(() => decodeYaml(Buffer.from(text), pod)).toThrow(ApiError);
   expect(Date.now() - started).toBeLessThan(2000);
+});
+
+describe("aliases count by the bytes they add", () => {
+  const long = (bytes: number, times: number): string =>
+    `a: &x ${"v".repeat(bytes)}\nb: [${Array(times).fill("*x").join()}]\n`;
+
+  test.each([
+    ["a value of 0.9 MB, 60,000 times", long(900_000, 60_000)],
+    ["a value of 4 KB, 20,000 times", long(4000, 20_000)],
+    ["a value of 1 MB, four times", long(1_000_000, 4)],
+    [
+      "characters of three bytes",
+      `a: &x ${"中".repeat(350_000)}\nb: [*x,*x,*x]\n`,
+    ],
+    [
+      "values within values",
+      `a: &a ${"v".repeat(10_000)}\n${[..."bcd"].map((name, at) => `${name}: &${name} {${Array.from({ length: 9 }, (_, key) => `k${key}: *${"abc"[at]}`).join()}}\n`).join("")}`,
+    ],
+    [
+      "a long key",
+      `a: &a {${"k".repeat(500_000)}: 1}\nb: [*a,*a,*a,*a,*a,*a,*a]\n`,
+    ],
+    [
+      "merged maps",
+      `a: &a {k: ${"v".repeat(1_000_000)}}\nb: [{<<: *a},{<<: *a},{<<: *a},{<<: *a}]\n`,
+    ],
+  ])("%s: refused", (_what, text) => {
+    let refused: unknown;
+    const cpuMs = cpuMsOf(() => {
+      try {
+        parseYamlBody(Buffer.from(text));
+      } catch (error) {
+        refused = error;
+      }
+    });
+    expect((refused as Error).message).toMatch(/excessive aliasing/);
+    expect(cpuMs).toBeLessThan(400);
+  });
+
+  test("up to 3 MiB are copied", () => {
+    const { value } = parseYamlBody(Buffer.from(long(100_000, 31)));
+    expect((value as { b: string[] }).b).toHaveLength(31);
+    expect(() => parseYamlBody(Buffer.from(long(100_000, 32)))).toThrow(
+      /excessive aliasing/,
+    );
+  });
 });
 
 test("prototype keys are data", () => {
