@@ -75,6 +75,8 @@ export function acceptedTypes({ protobuf, cbor, stream }: Offer): string[] {
 }
 
 const maxRemembered = 256;
+/** Longer headers are read anew each time: together they would be hundreds of megabytes that anybody could leave here. */
+const maxRememberedLength = 512;
 
 export class Negotiator {
   readonly #known = new Map<string, Negotiated | null>();
@@ -83,6 +85,16 @@ export class Negotiator {
   negotiate(accept: string | undefined, offer: Offer): Negotiated {
     if (!accept || accept === "application/json" || accept === "*/*")
       return jsonAnswer;
+    const found =
+      accept.length > maxRememberedLength
+        ? choose(accept, offer)
+        : this.#remembered(accept, offer);
+    if (!found) throw notAcceptable({ ...offer, stream: false });
+    if (offer.stream && found.format === "yaml") throw notAcceptable(offer);
+    return found;
+  }
+
+  #remembered(accept: string, offer: Offer): Negotiated | null {
     const { protobuf, cbor, table, partial } = offer;
     const key = `${accept}|${+protobuf}${+cbor}${+table}${+partial}`;
     let found = this.#known.get(key);
@@ -91,8 +103,6 @@ export class Negotiator {
       if (this.#known.size >= maxRemembered) this.#known.clear();
       this.#known.set(key, found);
     }
-    if (!found) throw notAcceptable({ ...offer, stream: false });
-    if (offer.stream && found.format === "yaml") throw notAcceptable(offer);
     return found;
   }
 }
