@@ -18,6 +18,13 @@ const CREDENTIALS = new Set(["authorization", "host", "cookie"]);
 /** Begins the subprotocol that is no protocol but a token. */
 export const BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io.";
 
+/** What a `Connection` header says belongs to its connection alone. */
+function namedByConnection({ connection }: IncomingHttpHeaders): Set<string> {
+  return new Set(
+    connection?.split(",").map((name) => name.trim().toLowerCase()),
+  );
+}
+
 /** @param upgrading keep what makes the upgrade */
 export function requestHeaders(
   headers: IncomingHttpHeaders,
@@ -25,9 +32,12 @@ export function requestHeaders(
   remoteAddress: string,
 ): OutgoingHttpHeaders {
   const passed: OutgoingHttpHeaders = {};
+  const own = namedByConnection(headers);
+  if (upgrading) own.delete("upgrade");
   for (const [name, value] of Object.entries(headers)) {
     if (
       value === undefined ||
+      own.has(name) ||
       name.startsWith(":") ||
       name.startsWith("impersonate-")
     )
@@ -60,8 +70,10 @@ export function responseHeaders(
   headers: IncomingHttpHeaders,
 ): OutgoingHttpHeaders {
   const passed: OutgoingHttpHeaders = {};
+  const own = namedByConnection(headers);
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !HOP_BY_HOP.has(name)) passed[name] = value;
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !own.has(name))
+      passed[name] = value;
   }
   return passed;
 }
