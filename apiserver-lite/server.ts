@@ -4,6 +4,7 @@
 // Start: store → watch cache → parts (authorizers …) → port → system objects → ready. Stop: /readyz fails → delay, still
 // serving → no new connections (or, with shutdownSendRetryAfter, 429 to every new request) → requests in flight finish
 // (bounded) → watches end → port closed → cache and store closed.
+import { addressKind } from "../api/address-kind.ts";
 import { networkInterfaces } from "node:os";
 import type { Logger } from "pino";
 import { builtinCatalogue, type Catalogue } from "../api/catalogue.ts";
@@ -503,12 +504,8 @@ class Server implements ApiServer {
 
 /** The unspecified and loopback addresses can't be reached from pods: the first other address of this machine then. */
 function reachableAddress(address: string): string {
-  const here =
-    address === "0.0.0.0" ||
-    address === "::" ||
-    address === "::1" ||
-    address.startsWith("127.");
-  if (!here) return address;
+  const kind = addressKind(address);
+  if (kind !== "unspecified" && kind !== "loopback") return address;
   for (const list of Object.values(networkInterfaces()))
     for (const { internal, family, address: own } of list ?? [])
       if (!internal && family === "IPv4") return own;

@@ -1,4 +1,5 @@
 // Facts about this machine for the Node object, read from /proc and /sys.
+import { addressKind } from "../../api/address-kind.ts";
 import { readFile, readdir, statfs } from "node:fs/promises";
 import { BlockList, isIPv6 } from "node:net";
 import {
@@ -130,7 +131,7 @@ export function choosePrimary(
         (address) =>
           address.family === family &&
           !address.internal &&
-          !address.address.startsWith("fe80:") &&
+          addressKind(address.address) === "outside" &&
           !ofPods.check(address.address, family === "IPv6" ? "ipv6" : "ipv4"),
       );
       if (found) return [found.address];

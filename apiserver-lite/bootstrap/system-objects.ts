@@ -1,5 +1,6 @@
 // What an API server puts into an empty cluster: the system namespaces, the system priority classes, flow control's
 // objects, and the `kubernetes` service; and that service's endpoints.
+import { isLoopbackAddress } from "../../api/address-kind.ts";
 import type { Logger } from "pino";
 import facts from "../../api/facts/flowcontrol-bootstrap.json";
 import { formatTime, type Clock } from "../../api/clock.ts";
@@ -121,7 +122,7 @@ export async function publishEndpoints(
   given: readonly string[],
 ): Promise<void> {
   const { advertisePort: port } = options;
-  const addresses = given.filter((ip) => ip !== "" && !isLoopback(ip));
+  const addresses = given.filter((ip) => ip !== "" && !isLoopbackAddress(ip));
   if (addresses.length === 0) return;
   const family = addresses[0]!.includes(":") ? "IPv6" : "IPv4";
   await put(options, core("endpoints"), {
@@ -154,10 +155,6 @@ export async function publishEndpoints(
       ports: [{ name: "https", port, protocol: "TCP" }],
     },
   );
-}
-
-function isLoopback(address: string): boolean {
-  return address.startsWith("127.") || address === "::1";
 }
 
 async function ensure(

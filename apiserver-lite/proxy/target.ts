@@ -1,6 +1,6 @@
 // Where a proxied request goes: the agent of a pod's node (logs, exec, attach, port-forward), or the pod, service or
 // node itself (…/proxy). Answers with the reference's errors when there is no such place.
-import { isIP } from "node:net";
+import { addressKind } from "../../api/address-kind.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type { Container, Node, Pod } from "../../api/types/core-v1.ts";
 import type { StateReader } from "../authorization/cluster-state.ts";
@@ -225,20 +225,14 @@ export function pathOf({ proxyPath, rawQuery }: ConnectRequest): string {
   return rawQuery === "" ? path : `${path}?${rawQuery}`;
 }
 
+/** Throws ApiError 400 for what is no address, or leads to this machine, its links or to many (the reference's rule). */
 export function refuseLocalAddress(address: string): void {
-  const loopback =
-    /^127\./.test(address) ||
-    address === "::1" ||
-    address === "0.0.0.0" ||
-    address === "::";
-  const linkLocal = /^169\.254\./.test(address) || /^fe[89ab]/i.test(address);
-  if (isIP(address) === 0 || loopback || linkLocal) {
-    throw new ApiError({
-      code: 400,
-      reason: "BadRequest",
-      message: "address not allowed",
-    });
-  }
+  if (addressKind(address) === "outside") return;
+  throw new ApiError({
+    code: 400,
+    reason: "BadRequest",
+    message: "address not allowed",
+  });
 }
 
 function podTarget(request: ConnectRequest): ProxyTarget {

@@ -1,4 +1,5 @@
 // The names and addresses this machine has, and those a cluster's services get.
+import { addressKind, isLoopbackAddress } from "../../api/address-kind.ts";
 import * as net from "node:net";
 import * as os from "node:os";
 import { UsageError } from "../options/table.ts";
@@ -13,7 +14,7 @@ export function machineAddresses(): string[] {
     .flatMap(([, addresses]) => addresses ?? [])
     .filter(
       ({ internal, address }) =>
-        !internal && !/^(fe80:|169\.254\.)/.test(address),
+        !internal && addressKind(address.split("%", 1)[0]!) === "outside",
     );
   return [
     ...all.filter(({ family }) => family === "IPv4"),
@@ -22,9 +23,7 @@ export function machineAddresses(): string[] {
 }
 
 export function isLoopback(address: string): boolean {
-  return (
-    address.startsWith("127.") || address === "::1" || address === "localhost"
-  );
+  return isLoopbackAddress(address) || address === "localhost";
 }
 
 /** The address told to others: the one given, else the one bound to, else the machine's first, else loopback. */

@@ -13,45 +13,15 @@ import type { EndpointAddress, Endpoints } from "../../../api/types/core-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../../registry/strategy.ts";
 import { oneOf } from "../field-checks.ts";
+import { specialIpProblems } from "./ip-address.ts";
 
 const asEndpoints = (object: Readonly<AnyObject>): Endpoints =>
   object as unknown as Endpoints;
 
 /** Addresses that would lead somewhere else on every machine. */
 export function endpointIpProblems(field: string, ip: string): FieldError[] {
-  const bad = invalidEach(field, ip, ipProblems(ip));
-  if (bad.length > 0) return bad;
-  if (ip === "0.0.0.0" || ip === "::") {
-    return [fieldErrors.invalid(field, ip, `may not be unspecified (${ip})`)];
-  }
-  if (ip.startsWith("127.") || ip === "::1") {
-    return [
-      fieldErrors.invalid(
-        field,
-        ip,
-        "may not be in the loopback range (127.0.0.0/8, ::1/128)",
-      ),
-    ];
-  }
-  if (ip.startsWith("169.254.") || /^fe[89ab]/i.test(ip)) {
-    return [
-      fieldErrors.invalid(
-        field,
-        ip,
-        "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
-      ),
-    ];
-  }
-  if (ip.startsWith("224.0.0.") || /^ff02:/i.test(ip)) {
-    return [
-      fieldErrors.invalid(
-        field,
-        ip,
-        "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
-      ),
-    ];
-  }
-  return [];
+  const bad = ipProblems(ip);
+  return invalidEach(field, ip, bad.length > 0 ? bad : specialIpProblems(ip));
 }
 
 function addressProblems(

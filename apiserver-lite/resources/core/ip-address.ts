@@ -1,5 +1,24 @@
 // Addresses as numbers: what allocation and range checks reckon with.
 import { isIPv4, isIPv6 } from "node:net";
+import { addressKind, type AddressKind } from "../../../api/address-kind.ts";
+
+/** What an address of somewhere else may not be. */
+const specialKinds: Readonly<
+  Partial<Record<AddressKind, (ip: string) => string>>
+> = {
+  unspecified: (ip) => `may not be unspecified (${ip})`,
+  loopback: () => "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+  "link-local": () =>
+    "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+  "link-local multicast": () =>
+    "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+};
+
+/** The reference's words for an address that leads to whoever uses it, or to its link. */
+export function specialIpProblems(ip: string): string[] {
+  const text = specialKinds[addressKind(ip) ?? "outside"];
+  return text ? [text(ip)] : [];
+}
 
 /** Undefined when the text is no address. */
 export function addressValue(text: string): bigint | undefined {

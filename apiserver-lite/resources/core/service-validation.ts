@@ -25,6 +25,7 @@ import {
   validateAddressUpdate,
   validateClusterIps,
 } from "./service-address-validation.ts";
+import { specialIpProblems } from "./ip-address.ts";
 
 type Problems = FieldError[];
 
@@ -36,24 +37,6 @@ const rangesAnnotation =
   "service.beta.kubernetes.io/load-balancer-source-ranges";
 const kubeletPort = 10250;
 const onlyForBalancers = "may only be used when `type` is 'LoadBalancer'";
-
-/** Addresses that are no place outside: what they may not be, by their beginning. */
-const specialAddresses: readonly [RegExp, (ip: string) => string][] = [
-  [/^(0\.0\.0\.0|::)$/, (ip) => `may not be unspecified (${ip})`],
-  [
-    /^(127\.|::1$)/,
-    () => "may not be in the loopback range (127.0.0.0/8, ::1/128)",
-  ],
-  [
-    /^(169\.254\.|fe[89ab].:)/i,
-    () => "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
-  ],
-  [
-    /^(224\.0\.0\.|ff02:)/i,
-    () =>
-      "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
-  ],
-];
 
 function validatePort(
   field: string,
@@ -302,13 +285,10 @@ export function validateService(service: Service): Problems {
     ...validateClusterIps(spec),
     ...(spec.externalIPs ?? []).flatMap((ip, index) => {
       const problems = ipProblems(ip);
-      const special = specialAddresses
-        .filter(([pattern]) => pattern.test(ip))
-        .map(([, text]) => text(ip));
       return invalidEach(
         `spec.externalIPs[${index}]`,
         ip,
-        problems.length > 0 ? problems : special,
+        problems.length > 0 ? problems : specialIpProblems(ip),
       );
     }),
     ...oneOf("spec.type", spec.type, types, true),

@@ -447,9 +447,33 @@ it("leads links and redirects through the proxy", async () => {
   });
 });
 
-it.each(["127.0.0.1", "169.254.169.254", "::1"])(
-  "refuses to proxy to the pod address %s",
-  async (podIP) => {
+/** What leads to this machine, to its links, or to many; and what is no address. */
+const notProxyable = [
+  "127.0.0.1",
+  "127.8.9.10",
+  "::1",
+  "0:0:0:0:0:0:0:1",
+  "::ffff:127.0.0.1",
+  "::ffff:7f00:1",
+  "::0",
+  "0.0.0.0",
+  "::ffff:0.0.0.0",
+  "169.254.169.254",
+  "::ffff:169.254.169.254",
+  "::ffff:a9fe:a9fe",
+  "fe80::1",
+  "224.0.0.1",
+  "239.1.1.1",
+  "ff02::1",
+  "255.255.255.255",
+  "::1%lo",
+  "localhost",
+];
+
+describe("addresses of this machine", () => {
+  const refused = { code: 400, message: "address not allowed" };
+
+  it.each(notProxyable)("a pod's address may not be %s", async (podIP) => {
     state.put("", "pods", {
       metadata: { name: "evil", namespace: "ns" },
       spec: { containers: [] },
@@ -457,9 +481,59 @@ it.each(["127.0.0.1", "169.254.169.254", "::1"])(
     } as unknown as AnyObject);
     await expect(
       serve(request("proxy", "evil:80", "", { proxyPath: "/" })),
-    ).rejects.toMatchObject({
-      code: 400,
-      message: "address not allowed",
-    });
-  },
-);
+    ).rejects.toMatchObject(refused);
+  });
+
+  it.each(notProxyable)("a service's endpoint may not be %s", async (host) => {
+    state.put("", "services", {
+      metadata: { name: "evil", namespace: "ns" },
+      spec: { ports: [{ port: 80 }] },
+    } as unknown as AnyObject);
+    state.put("discovery.k8s.io", "endpointslices", {
+      metadata: {
+        name: "evil",
+        namespace: "ns",
+        labels: { "kubernetes.io/service-name": "evil" },
+      },
+      endpoints: [{ addresses: [host] }],
+      ports: [{ port: 80 }],
+    } as unknown as AnyObject);
+    const service = { resource: "services", proxyPath: "/" };
+    await expect(
+      serve(request("proxy", "evil:80", "", service)),
+    ).rejects.toMatchObject(refused);
+  });
+
+  it.each(notProxyable)(
+    "a node's other port may not be at %s",
+    async (address) => {
+      state.put("", "nodes", {
+        metadata: { name: "evil" },
+        status: { addresses: [{ type: "InternalIP", address }] },
+      } as unknown as AnyObject);
+      const node = { resource: "nodes", namespace: "", proxyPath: "/" };
+      await expect(
+        serve(request("proxy", "evil:6443", "", node)),
+      ).rejects.toMatchObject(refused);
+    },
+  );
+});
+
+it("passes no header on that belongs to the connection, whatever it is called", async () => {
+  const node = { resource: "nodes", namespace: "", proxyPath: "/" };
+  await serve(
+    request("proxy", "n1", "", {
+      ...node,
+      headers: {
+        connection: "keep-alive, X-Secret ,x-other",
+        "x-secret": "a",
+        "x-other": "b",
+        "x-kept": "c",
+      },
+    }),
+  );
+  const { headers } = seen.at(-1)!;
+  expect(headers["x-kept"]).toBe("c");
+  expect(headers["x-secret"]).toBeUndefined();
+  expect(headers["x-other"]).toBeUndefined();
+});

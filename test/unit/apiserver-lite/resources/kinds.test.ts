@@ -294,6 +294,16 @@ test.each<[string, Change, string]>([
   ],
   [
     "Endpoints",
+    (o) => (o.subsets[0].addresses[0].ip = "0:0:0:0:0:0:0:1"),
+    'subsets[0].addresses[0].ip: Invalid value: "0:0:0:0:0:0:0:1": may not be in the loopback range',
+  ],
+  [
+    "Endpoints",
+    (o) => (o.subsets[0].addresses[0].ip = "::ffff:169.254.169.254"),
+    'subsets[0].addresses[0].ip: Invalid value: "::ffff:169.254.169.254": may not be in the link-local range',
+  ],
+  [
+    "Endpoints",
     (o) => (o.subsets[0].addresses[0].ip = "127.0.0.1"),
     'subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range',
   ],
