@@ -10,6 +10,7 @@ import {
   type MessageField,
 } from "../type-table.ts";
 import { parseApiVersion, type GroupVersionKind } from "../object.ts";
+import type { Steps } from "./steps.ts";
 
 /** By type and field: the values that strings may have. */
 const enums: Readonly<
@@ -254,12 +255,12 @@ function defaultOf(field: MessageField): unknown {
 }
 
 /** Adds the definitions of `names` and of everything they refer to. */
-export function closure(
+export function* closure(
   names: Iterable<string>,
   version: OpenApiVersion,
   define: (name: string) => JsonObject | undefined = (name) =>
     definitionOf(name, version),
-): JsonObject {
+): Steps<JsonObject> {
   const found: JsonObject = {};
   const open = [...names];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
@@ -268,6 +269,7 @@ export function closure(
     if (schema === undefined) continue;
     found[name] = schema;
     collectReferences(schema, open);
+    yield;
   }
   return sortKeys(found);
 }

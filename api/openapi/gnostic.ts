@@ -4,6 +4,7 @@
 // message's vendor extensions as JSON text, which the readers' YAML parsers take.
 import { Writer } from "protobufjs/minimal.js";
 import type { JsonObject } from "./definitions.ts";
+import type { Steps } from "./steps.ts";
 
 type Encode = (writer: Writer, value: never) => void;
 type Fields = Readonly<
@@ -278,17 +279,32 @@ const documentFields = message({
         fields: { title: [1, "string"], version: [2, "string"] },
       }) as Encode,
     ],
-    paths: [8, entries(2, pathItem)],
-    definitions: [9, entries(1, schema)],
     parameters: [10, entries(1, parameter)],
     securityDefinitions: [13, entries(1, alternative(2, apiKey))],
   },
 });
 
+/** The large ones: field number of the map, of its entries, and how a value is written. */
+const maps: Readonly<
+  Record<string, readonly [number, number, (w: Writer, v: JsonObject) => void]>
+> = {
+  paths: [8, 2, pathItem],
+  definitions: [9, 1, schema],
+};
+
 /** `document` is what openApiV2 returns. */
-export function encodeGnostic(document: JsonObject): Buffer {
+export function* encodeGnostic(document: JsonObject): Steps<Buffer> {
+  const parts: Uint8Array[] = [];
+  for (const [key, value] of Object.entries(document)) {
+    const map = Object.hasOwn(maps, key) ? maps[key] : undefined;
+    if (map) parts.push(...(yield* mapParts(map, value as JsonObject)));
+    else {
+      const writer = Writer.create();
+      documentFields(writer, { [key]: value });
+      parts.push(writer.finish());
+    }
+  }
   const writer = Writer.create();
-  documentFields(writer, document);
   for (const requirement of (document["security"] as
     Record<string, string[]>[] | undefined) ?? [])
     nested(
@@ -297,5 +313,23 @@ export function encodeGnostic(document: JsonObject): Buffer {
       entries(1, texts) as (writer: Writer, value: unknown) => void,
       requirement,
     );
-  return Buffer.from(writer.finish());
+  return Buffer.concat([...parts, writer.finish()]);
+}
+
+function* mapParts(
+  [number, entryNumber, encode]: (typeof maps)[string],
+  map: JsonObject,
+): Steps<Uint8Array[]> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (const [name, value] of Object.entries(map)) {
+    const writer = Writer.create();
+    named(writer, entryNumber, name, encode, value as JsonObject);
+    const part = writer.finish();
+    parts.push(part);
+    bytes += part.length;
+    yield;
+  }
+  const head = Writer.create().uint32((number << 3) | 2);
+  return [head.uint32(bytes).finish(), ...parts];
 }

@@ -7,6 +7,7 @@ import {
 } from "../object.ts";
 import { messageNameOfKind } from "../type-table.ts";
 import { PATCH } from "./definitions.ts";
+import type { Steps } from "./steps.ts";
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
@@ -189,12 +190,12 @@ export function typeNameOf({ group, version, kind }: GroupVersionKind): string {
 export type FeatureGates = Readonly<Record<string, boolean>>;
 
 /** All paths of a group version, its discovery document first. */
-export function pathsOf(
+export function* pathsOf(
   catalogue: Catalogue,
   group: string,
   version: string,
   gates: FeatureGates = {},
-): PathItem[] {
+): Steps<PathItem[]> {
   const words = `${groupWord(group)}${capital(version)}`;
   const tag = `${lowerFirst(groupWord(group))}_${version}`;
   const base = pathOf({ group, version });
@@ -214,6 +215,7 @@ export function pathsOf(
       if (!sub.featureGate || gates[sub.featureGate])
         items.push(...maker.subresource(sub));
     items.push(...maker.watches());
+    yield;
   }
   const cbor = gates["CBORServingAndStorage"] ?? false;
   return items.map((item) => hoisted(cbor ? item : withoutCbor(item)));

@@ -1,10 +1,13 @@
-// Answers for /openapi/v2 and /openapi/v3: documents are made and serialised on first demand and kept, each with its
-// SHA-512 as ETag; `invalidate` drops them when the catalogue changes (custom resources, aggregated APIs).
+// Answers for /openapi/v2 and /openapi/v3: documents are made and serialised on first demand, in steps, and kept, each with
+// its SHA-512 as ETag; `invalidate` drops them when the catalogue changes (custom resources, aggregated APIs).
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import type { Catalogue } from "../catalogue.ts";
 import { encodeGnostic } from "./gnostic.ts";
 import type { FeatureGates } from "./operations.ts";
+import type { JsonObject } from "./definitions.ts";
+import { jsonChunks, paced, type Pause, type Steps } from "./steps.ts";
 import { openApiV2, type CustomSchemas } from "./v2.ts";
 import { documentName, openApiV3, rootDocuments } from "./v3.ts";
 
@@ -21,7 +24,7 @@ export interface CachedDocument {
   readonly hash: string;
   readonly made: Date;
   /** Made when it is first asked for. */
-  gzipped?: Buffer;
+  gzipped?: Promise<Buffer>;
 }
 
 export interface OpenApiRequest {
@@ -38,16 +41,19 @@ export interface OpenApiAnswer {
 }
 
 export interface OpenApiService {
-  v2(protobuf: boolean): CachedDocument;
+  v2(protobuf: boolean): Promise<CachedDocument>;
   /** The index of v3 documents. */
-  v3Index(): CachedDocument;
+  v3Index(): Promise<CachedDocument>;
   /** `api/v1`, `apis/apps/v1`, `apis`, `version` …; undefined when there is none. */
-  v3(name: string): CachedDocument | undefined;
+  v3(name: string): Promise<CachedDocument> | undefined;
   /**
    * The whole answer for a path (`/openapi/v2`, `/openapi/v3`, `/openapi/v3/apis/apps/v1`); undefined for paths without
    * a document. 406 when `accept` allows neither JSON nor a protobuf form that exists.
    */
-  answer(path: string, request: OpenApiRequest): OpenApiAnswer | undefined;
+  answer(
+    path: string,
+    request: OpenApiRequest,
+  ): Promise<OpenApiAnswer | undefined>;
   invalidate(): void;
 }
 
@@ -56,6 +62,8 @@ export interface CustomOpenApi {
   gates?: FeatureGates;
   v2?: CustomSchemas;
   v3?: CustomSchemas;
+  /** Called between the steps of making a document; default: they follow each other at once. */
+  pause?: Pause;
 }
 
 export function createOpenApiService(
@@ -67,77 +75,103 @@ export function createOpenApiService(
 
 const JSON_TYPE = "application/json";
 const yearMs = 31_536_000_000;
+/** Bytes that are hashed in one step. */
+const hashedBytes = 64 * 1024;
+const compress = promisify<Buffer, { level: number }, Buffer>(gzip);
 
 class Service implements OpenApiService {
   readonly #catalogue: Catalogue;
   readonly #custom: CustomOpenApi;
-  readonly #made = new Map<string, CachedDocument>();
+  readonly #pause: Pause;
+  readonly #made = new Map<string, Promise<CachedDocument>>();
 
   constructor(catalogue: Catalogue, custom: CustomOpenApi) {
     this.#catalogue = catalogue;
     this.#custom = custom;
+    this.#pause = custom.pause ?? (() => undefined);
   }
 
   invalidate(): void {
     this.#made.clear();
   }
 
+  /** Made once, also for those who ask meanwhile. */
   #cached(
     name: string,
     contentType: string,
-    make: () => Buffer,
-  ): CachedDocument {
+    make: () => Promise<Buffer[]>,
+  ): Promise<CachedDocument> {
     let document = this.#made.get(name);
     if (!document) {
-      const bytes = make();
-      const hash = createHash("sha512")
-        .update(bytes)
-        .digest("hex")
-        .toUpperCase();
-      document = { bytes, contentType, hash, made: new Date() };
+      document = this.#document(contentType, make);
       this.#made.set(name, document);
+      document.catch(() => this.#made.delete(name));
     }
     return document;
   }
 
-  #json(name: string, make: () => object): CachedDocument {
-    return this.#cached(name, JSON_TYPE, () =>
-      Buffer.from(JSON.stringify(make())),
+  async #document(
+    contentType: string,
+    make: () => Promise<Buffer[]>,
+  ): Promise<CachedDocument> {
+    const chunks = await make();
+    const hash = createHash("sha512");
+    for (const chunk of chunks) {
+      hash.update(chunk);
+      const paused = this.#pause();
+      if (paused) await paused;
+    }
+    return {
+      bytes: Buffer.concat(chunks),
+      contentType,
+      hash: hash.digest("hex").toUpperCase(),
+      made: new Date(),
+    };
+  }
+
+  #json(name: string, make: () => Steps<JsonObject>): Promise<CachedDocument> {
+    function* steps(): Steps<Buffer[]> {
+      return yield* jsonChunks(yield* make());
+    }
+    return this.#cached(name, JSON_TYPE, () => paced(steps(), this.#pause));
+  }
+
+  v2(protobuf: boolean): Promise<CachedDocument> {
+    const { v2, gates } = this.#custom;
+    const make = (): Steps<JsonObject> => openApiV2(this.#catalogue, v2, gates);
+    if (!protobuf) return this.#json("v2", make);
+    function* steps(): Steps<Buffer[]> {
+      const bytes = yield* encodeGnostic(yield* make());
+      const chunks: Buffer[] = [];
+      for (let at = 0; at < bytes.length; at += hashedBytes)
+        chunks.push(bytes.subarray(at, at + hashedBytes));
+      return chunks;
+    }
+    return this.#cached("v2 protobuf", OPENAPI_V2_PROTOBUF_ANSWER, () =>
+      paced(steps(), this.#pause),
     );
   }
 
-  v2(protobuf: boolean): CachedDocument {
-    const make = (): Record<string, unknown> =>
-      openApiV2(this.#catalogue, this.#custom.v2, this.#custom.gates);
-    return protobuf
-      ? this.#cached("v2 protobuf", OPENAPI_V2_PROTOBUF_ANSWER, () =>
-          encodeGnostic(make()),
-        )
-      : this.#json("v2", make);
-  }
-
-  v3Index(): CachedDocument {
-    return this.#json("v3", () => {
-      const names = [
-        ...rootDocuments(this.#catalogue).keys(),
-        ...this.#catalogue
-          .groupVersions()
-          .map((groupVersion) => documentName(groupVersion)),
-      ].sort();
-      return {
-        paths: Object.fromEntries(
-          names.map((name) => [
-            name,
-            {
-              serverRelativeURL: `/openapi/v3/${name}?hash=${this.v3(name)!.hash}`,
-            },
-          ]),
-        ),
-      };
+  v3Index(): Promise<CachedDocument> {
+    const names = [
+      ...rootDocuments(this.#catalogue).keys(),
+      ...this.#catalogue
+        .groupVersions()
+        .map((groupVersion) => documentName(groupVersion)),
+    ].sort();
+    return this.#cached("v3", JSON_TYPE, async () => {
+      const paths: JsonObject = {};
+      for (const name of names) {
+        const document = await this.v3(name)!;
+        paths[name] = {
+          serverRelativeURL: `/openapi/v3/${name}?hash=${document.hash}`,
+        };
+      }
+      return [Buffer.from(JSON.stringify({ paths }))];
     });
   }
 
-  v3(name: string): CachedDocument | undefined {
+  v3(name: string): Promise<CachedDocument> | undefined {
     const root = rootDocuments(this.#catalogue).get(name);
     if (root) return this.#json(`v3/${name}`, root);
     for (const { group, version } of this.#catalogue.groupVersions()) {
@@ -155,10 +189,10 @@ class Service implements OpenApiService {
     return undefined;
   }
 
-  answer(
+  async answer(
     path: string,
     { accept = "*/*", hash, ifNoneMatch, acceptsGzip = false }: OpenApiRequest,
-  ): OpenApiAnswer | undefined {
+  ): Promise<OpenApiAnswer | undefined> {
     const wanted = accept.toLowerCase();
     const takesJson =
       accept === "" || /\*\/\*|application\/(json|\*)/.test(wanted);
@@ -172,12 +206,12 @@ class Service implements OpenApiService {
         status: 200,
         // Sniffed, not declared, in the reference.
         headers: { "Content-Type": "text/plain; charset=utf-8" },
-        body: this.v3Index().bytes,
+        body: (await this.v3Index()).bytes,
       };
     const found = v2
-      ? this.v2(takesProtobuf)
+      ? await this.v2(takesProtobuf)
       : name.startsWith("v3/")
-        ? this.v3(name.slice(3))
+        ? await this.v3(name.slice(3))
         : undefined;
     if (!found) return undefined;
     const empty = Buffer.alloc(0);
@@ -206,7 +240,7 @@ class Service implements OpenApiService {
     headers["Last-Modified"] = found.made.toUTCString();
     if (!v2 || !acceptsGzip) return { status: 200, headers, body: found.bytes };
     headers["Content-Encoding"] = "gzip";
-    const body = (found.gzipped ??= gzipSync(found.bytes, { level: 1 }));
-    return { status: 200, headers, body };
+    found.gzipped ??= compress(found.bytes, { level: 1 });
+    return { status: 200, headers, body: await found.gzipped };
   }
 }

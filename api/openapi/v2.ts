@@ -17,6 +17,7 @@ import {
   type Parameter,
   type PathItem,
 } from "./operations.ts";
+import type { Steps } from "./steps.ts";
 
 /** Schemas of kinds that are not built in, by type name (see `typeNameOf`); version 2 or 3 form is the caller's. */
 export type CustomSchemas = (typeName: string) => JsonObject | undefined;
@@ -24,24 +25,22 @@ export type CustomSchemas = (typeName: string) => JsonObject | undefined;
 /** Parameters that tools look for in place are written there; the rest are references. */
 const IN_PLACE = new Set(["dryRun", "fieldValidation", "name"]);
 
-export function openApiV2(
+export function* openApiV2(
   catalogue: Catalogue,
   custom: CustomSchemas = () => undefined,
   gates: FeatureGates = {},
-): JsonObject {
-  const items = [
-    ...rootPaths(catalogue),
-    ...catalogue
-      .groupVersions()
-      .flatMap(({ group, version }) =>
-        pathsOf(catalogue, group, version, gates),
-      ),
-  ];
+): Steps<JsonObject> {
+  const items = rootPaths(catalogue);
+  for (const { group, version } of catalogue.groupVersions())
+    items.push(...(yield* pathsOf(catalogue, group, version, gates)));
   const shared: JsonObject = {};
   const types = new Set<string>();
   const paths: JsonObject = {};
-  for (const item of items) paths[item.path] = pathItem(item, shared, types);
-  const definitions = closure(
+  for (const item of items) {
+    paths[item.path] = pathItem(item, shared, types);
+    yield;
+  }
+  const definitions = yield* closure(
     types,
     2,
     (name) => custom(name) ?? definitionOf(name, 2),

@@ -17,6 +17,7 @@ import {
   type Parameter,
   type PathItem,
 } from "./operations.ts";
+import type { Steps } from "./steps.ts";
 import { DESCRIPTIONS, type CustomSchemas } from "./v2.ts";
 
 /** `api/v1`, `apis/apps/v1`: the document's name in the index. */
@@ -31,20 +32,21 @@ export function documentName({
 }
 
 /** The document of one group version. */
-export function openApiV3(
+export function* openApiV3(
   catalogue: Catalogue,
   group: string,
   version: string,
   custom: CustomSchemas = () => undefined,
   gates: FeatureGates = {},
-): JsonObject {
-  return document(pathsOf(catalogue, group, version, gates), custom);
+): Steps<JsonObject> {
+  const items = yield* pathsOf(catalogue, group, version, gates);
+  return yield* document(items, custom);
 }
 
 /** The documents of the roots: `api`, `apis`, `apis/<group>`, `version`. */
 export function rootDocuments(
   catalogue: Catalogue,
-): Map<string, () => JsonObject> {
+): Map<string, () => Steps<JsonObject>> {
   return new Map(
     rootPaths(catalogue).map((item) => [
       item.path.slice(1, -1),
@@ -53,14 +55,17 @@ export function rootDocuments(
   );
 }
 
-function document(
+function* document(
   items: readonly PathItem[],
   custom: CustomSchemas,
-): JsonObject {
+): Steps<JsonObject> {
   const types = new Set<string>();
   const paths: JsonObject = {};
-  for (const item of items) paths[item.path] = pathItem(item, types);
-  const schemas = closure(
+  for (const item of items) {
+    paths[item.path] = pathItem(item, types);
+    yield;
+  }
+  const schemas = yield* closure(
     types,
     3,
     (name) => custom(name) ?? definitionOf(name, 3),

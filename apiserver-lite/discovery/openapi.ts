@@ -3,6 +3,10 @@ import type { Catalogue } from "../../api/catalogue.ts";
 import type { OpenApiService } from "../../api/openapi/service.ts";
 import { acceptsGzip } from "../http/answers.ts";
 import type { PathHandler } from "../http/front.ts";
+import type { TimeSlices } from "../time-slices.ts";
+
+/** For whom documents are made. */
+const documents = { method: "GET", url: "/openapi" };
 
 export class OpenApiPaths {
   #service: Promise<OpenApiService> | undefined;
@@ -10,6 +14,7 @@ export class OpenApiPaths {
   constructor(
     private readonly catalogue: Catalogue,
     private readonly gates: Readonly<Record<string, boolean>>,
+    private readonly slices: TimeSlices,
   ) {}
 
   /** To be called when resources were added or removed. */
@@ -21,12 +26,16 @@ export class OpenApiPaths {
     const handle: PathHandler["handle"] = async (exchange, asked) => {
       this.#service ??= import("../../api/openapi/service.ts").then(
         ({ createOpenApiService }) =>
-          createOpenApiService(this.catalogue, { gates: this.gates }),
+          createOpenApiService(this.catalogue, {
+            gates: this.gates,
+            pause: () =>
+              this.slices.over ? this.slices.next(documents) : undefined,
+          }),
       );
       const service = await this.#service;
       const hash = asked.query.get("hash");
       const ifNoneMatch = exchange.headers["if-none-match"];
-      const answer = service.answer(asked.info.path, {
+      const answer = await service.answer(asked.info.path, {
         accept: exchange.headers.accept ?? "*/*",
         ...(hash === null ? {} : { hash }),
         ...(ifNoneMatch ? { ifNoneMatch } : {}),

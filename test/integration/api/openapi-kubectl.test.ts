@@ -1,6 +1,11 @@
 // kubectl reads the OpenAPI documents from a server that has nothing else but discovery.
 import { execFile } from "node:child_process";
-import { createServer, type Server } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,10 +58,13 @@ function discovery(path: string): object | undefined {
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "orbit-openapi-"));
-  server = createServer((request, response) => {
+  const handle = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
     const url = new URL(request.url!, "http://localhost");
     asked.push(`${url.pathname} ${request.headers.accept}`);
-    const answer = openApi.answer(url.pathname, {
+    const answer = await openApi.answer(url.pathname, {
       ...(request.headers.accept ? { accept: request.headers.accept } : {}),
       ...(url.searchParams.has("hash")
         ? { hash: url.searchParams.get("hash")! }
@@ -80,7 +88,8 @@ beforeAll(async () => {
         },
       ),
     );
-  });
+  };
+  server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 

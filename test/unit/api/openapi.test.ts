@@ -1,15 +1,17 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- documents are looked into freely here */
+import { createHash } from "node:crypto";
 import { builtinCatalogue } from "../../../api/catalogue.ts";
 import {
   createOpenApiService,
   OPENAPI_V2_PROTOBUF,
 } from "../../../api/openapi/service.ts";
+import { finish, jsonChunks } from "../../../api/openapi/steps.ts";
 import { openApiV2 } from "../../../api/openapi/v2.ts";
 import { openApiV3 } from "../../../api/openapi/v3.ts";
 
 const catalogue = builtinCatalogue();
-const v2 = openApiV2(catalogue) as any;
-const apps = openApiV3(catalogue, "apps", "v1") as any;
+const v2 = finish(openApiV2(catalogue)) as any;
+const apps = finish(openApiV3(catalogue, "apps", "v1")) as any;
 
 function references(value: unknown, found: string[] = []): string[] {
   if (typeof value === "object" && value !== null)
@@ -85,33 +87,61 @@ test("operations carry kind, action and the parameters of writes", () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("answers are cached, hashed and negotiated", () => {
+test("answers are cached, hashed and negotiated", async () => {
   const service = createOpenApiService(catalogue);
-  const index = JSON.parse(service.v3Index().bytes.toString()).paths;
+  const index = JSON.parse((await service.v3Index()).bytes.toString()).paths;
   const { serverRelativeURL } = index["apis/apps/v1"];
   expect(serverRelativeURL).toBe(
-    `/openapi/v3/apis/apps/v1?hash=${service.v3("apis/apps/v1")!.hash}`,
+    `/openapi/v3/apis/apps/v1?hash=${(await service.v3("apis/apps/v1"))!.hash}`,
   );
-  const good = service.answer("/openapi/v3/apis/apps/v1", {
-    hash: service.v3("apis/apps/v1")!.hash,
-  })!;
+  const good = (await service.answer("/openapi/v3/apis/apps/v1", {
+    hash: (await service.v3("apis/apps/v1"))!.hash,
+  }))!;
   expect(good.headers["Cache-Control"]).toContain("immutable");
   expect(
-    service.answer("/openapi/v3/apis/apps/v1", {
+    await service.answer("/openapi/v3/apis/apps/v1", {
       ifNoneMatch: good.headers["Etag"]!,
-    })!.status,
-  ).toBe(304);
+    }),
+  ).toMatchObject({ status: 304 });
   expect(
-    service.answer("/openapi/v3/apis/apps/v1", { hash: "00" }),
+    await service.answer("/openapi/v3/apis/apps/v1", { hash: "00" }),
   ).toMatchObject({ status: 301, headers: { Location: serverRelativeURL } });
-  expect(service.answer("/openapi/v3/apis/nope/v1", {})).toBeUndefined();
+  expect(await service.answer("/openapi/v3/apis/nope/v1", {})).toBeUndefined();
   expect(
-    service.answer("/openapi/v2", { accept: OPENAPI_V2_PROTOBUF })!.headers[
-      "Content-Type"
-    ],
+    (await service.answer("/openapi/v2", { accept: OPENAPI_V2_PROTOBUF }))!
+      .headers["Content-Type"],
   ).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
-  expect(service.answer("/openapi/v2", { accept: "text/html" })!.status).toBe(
-    406,
-  );
+  expect(
+    await service.answer("/openapi/v2", { accept: "text/html" }),
+  ).toMatchObject({ status: 406 });
   expect(service.v2(false)).toBe(service.v2(false));
+});
+
+test("documents are made in steps, the same as at once", async () => {
+  let pauses = 0;
+  const service = createOpenApiService(catalogue, {
+    pause: () => {
+      pauses++;
+      return Promise.resolve();
+    },
+  });
+  const [one, same] = await Promise.all([service.v2(false), service.v2(false)]);
+  expect(one).toBe(same);
+  expect(one.bytes.toString()).toBe(JSON.stringify(v2));
+  expect(one.hash).toBe(
+    createHash("sha512").update(one.bytes).digest("hex").toUpperCase(),
+  );
+  const apart = await service.v3("apis/apps/v1");
+  expect(apart!.bytes.toString()).toBe(JSON.stringify(apps));
+  await service.v2(true);
+  expect(pauses).toBeGreaterThan(500);
+});
+
+test.each([
+  {},
+  { a: undefined, b: null, c: [undefined, 1, {}] },
+  { deep: { deeper: { deepest: { bottom: "ä\u2028" } }, empty: {} } },
+])("JSON in chunks: %j", (value) => {
+  const chunks = finish(jsonChunks(value as Record<string, unknown>));
+  expect(Buffer.concat(chunks).toString()).toBe(JSON.stringify(value));
 });

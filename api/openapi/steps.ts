@@ -1,0 +1,58 @@
+// Work that takes long, cut into steps of a millisecond or less: between two of them who drives it lets others have the
+// event loop.
+
+export type Steps<T> = Generator<void, T>;
+
+/** Resolves when the work may go on; undefined: it may at once. */
+export type Pause = () => Promise<void> | undefined;
+
+/** All steps at once. */
+export function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+export async function paced<T>(steps: Steps<T>, pause: Pause): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    const paused = pause();
+    if (paused) await paused;
+  }
+}
+
+const chunkBytes = 16 * 1024;
+
+/** As JSON.stringify writes it, in chunks. @param depth how deep objects are taken apart */
+export function* jsonChunks(
+  value: Readonly<Record<string, unknown>>,
+  depth = 3,
+): Steps<Buffer[]> {
+  const chunks: Buffer[] = [];
+  let text = "";
+  function* write(inner: unknown, level: number): Steps<void> {
+    if (level === 0 || typeof inner !== "object" || inner === null) {
+      text += JSON.stringify(inner);
+    } else if (Array.isArray(inner)) {
+      text += JSON.stringify(inner);
+    } else {
+      let before = "{";
+      for (const [key, each] of Object.entries(inner)) {
+        if (each === undefined) continue;
+        text += `${before}${JSON.stringify(key)}:`;
+        before = ",";
+        yield* write(each, level - 1);
+      }
+      text += before === "{" ? "{}" : "}";
+    }
+    if (text.length < chunkBytes) return;
+    chunks.push(Buffer.from(text));
+    text = "";
+    yield;
+  }
+  yield* write(value, depth);
+  chunks.push(Buffer.from(text));
+  return chunks;
+}
