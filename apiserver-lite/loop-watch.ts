@@ -16,6 +16,9 @@ export interface LoopWork {
 export interface LoopDelay {
   readonly quantiles: readonly (readonly [quantile: number, seconds: number])[];
   readonly maxSeconds: number;
+  /** Of all samples since the start. */
+  readonly sumSeconds: number;
+  readonly count: number;
 }
 
 const defaultLimitMs = 50;
@@ -29,6 +32,8 @@ export class LoopWatch {
   #sinceMs = 0;
   #armed = false;
   readonly #delay: IntervalHistogram;
+  #sumSeconds = 0;
+  #count = 0;
 
   constructor(
     private readonly logger: Pick<Logger, "warn">,
@@ -56,20 +61,25 @@ export class LoopWatch {
     this.#sinceMs = nowMs;
   }
 
-  /** Since it was last asked for. */
+  /** Quantiles and the longest since it was last asked for. */
   takeDelay(): LoopDelay {
     const seconds = (nanoseconds: number): number =>
       Math.max(0, nanoseconds / 1e9 - resolutionMs / 1e3);
     const delay = this.#delay;
+    const { count } = delay;
+    this.#count += count;
+    if (count > 0) this.#sumSeconds += count * seconds(delay.mean);
     const taken = {
       quantiles: [0.5, 0.9, 0.99].map(
         (quantile) =>
           [
             quantile,
-            delay.count === 0 ? 0 : seconds(delay.percentile(quantile * 100)),
+            count === 0 ? 0 : seconds(delay.percentile(quantile * 100)),
           ] as const,
       ),
-      maxSeconds: delay.count === 0 ? 0 : seconds(delay.max),
+      maxSeconds: count === 0 ? 0 : seconds(delay.max),
+      sumSeconds: this.#sumSeconds,
+      count: this.#count,
     };
     delay.reset();
     return taken;

@@ -6,6 +6,7 @@ import { versionInfo } from "./discovery/version.ts";
 import { metricsType } from "./health/health.ts";
 import type { Observer, PathHandler } from "./http/front.ts";
 import type { RequestInfo } from "./http/request-info.ts";
+import type { LoopWatch } from "./loop-watch.ts";
 import type { Registry } from "./registry/registry.ts";
 import {
   labelText,
@@ -20,6 +21,7 @@ export interface MetricsSources {
   readonly databaseBytes: () => number | undefined;
   readonly countObjects: boolean;
   readonly audit: AuditCounts | undefined;
+  readonly loopWatch: LoopWatch;
   /** Prometheus text of what else belongs to the process. */
   readonly more: () => string;
 }
@@ -105,9 +107,38 @@ export class Metrics implements Observer {
         platform: version.platform,
       })} 1`,
     );
+    this.#loop(lines, head);
     this.#storage(lines, head);
     this.#audit(lines, head);
     return `${lines.join("\n")}\n`;
+  }
+
+  #loop(lines: string[], head: MetricHead): void {
+    const { loopWatch } = this.sources;
+    const { quantiles, maxSeconds, sumSeconds, count } = loopWatch.takeDelay();
+    const delay = "orbit_event_loop_delay_seconds";
+    head(
+      delay,
+      "summary",
+      "How late the event loop ran its timer; quantiles since the last scrape.",
+    );
+    for (const [quantile, seconds] of quantiles)
+      lines.push(
+        `${delay}${labelText({ quantile: String(quantile) })} ${seconds}`,
+      );
+    lines.push(`${delay}_sum ${sumSeconds}`, `${delay}_count ${count}`);
+    head(
+      "orbit_event_loop_delay_max_seconds",
+      "gauge",
+      "The longest delay of the event loop since the last scrape.",
+    );
+    lines.push(`orbit_event_loop_delay_max_seconds ${maxSeconds}`);
+    head(
+      "orbit_event_loop_held_total",
+      "counter",
+      "Requests that held the event loop longer than 50 ms at a time; each is logged with its path.",
+    );
+    lines.push(`orbit_event_loop_held_total ${loopWatch.held}`);
   }
 
   #storage(lines: string[], head: MetricHead): void {

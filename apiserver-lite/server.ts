@@ -53,6 +53,7 @@ import {
   cborFormats,
   otherFormats,
 } from "./http/other-formats.ts";
+import { LoopWatch } from "./loop-watch.ts";
 import { wantsPretty, type Asked } from "./http/answers.ts";
 import { ResourceHandler } from "./http/resource-handler.ts";
 import { rawInProcess } from "./http/in-process-exchange.ts";
@@ -199,6 +200,7 @@ class Server implements ApiServer {
   readonly #clock: Clock;
   readonly #debugSocket: DebugSocket | undefined;
   readonly #flows: FlowClassifier | undefined;
+  readonly #loopWatch: LoopWatch;
   #endpointLeases: EndpointLeases | undefined;
   #startedMs = 0;
   #state: "new" | "ready" | "leaving" | "draining" | "stopped" = "new";
@@ -213,7 +215,9 @@ class Server implements ApiServer {
     );
     const admission: AdmissionPlugin[] = [];
     let parts: ServerParts = {};
+    this.#loopWatch = new LoopWatch(logger);
     this.registry = new Registry({
+      loopWatch: this.#loopWatch,
       store,
       logger,
       catalogue,
@@ -288,7 +292,11 @@ class Server implements ApiServer {
       route: { methods: ["GET"], produces: acceptedTypes(plainly) },
       send,
     });
-    const openApi = new OpenApiPaths(catalogue, options.featureGates ?? {});
+    const openApi = new OpenApiPaths(
+      catalogue,
+      options.featureGates ?? {},
+      this.registry.slices,
+    );
     const healthResults = new HealthResults();
     const metrics = new Metrics({
       registry: this.registry,
@@ -299,6 +307,7 @@ class Server implements ApiServer {
       databaseBytes: () => store.databaseBytes,
       countObjects: options.countStoredObjects ?? true,
       audit: options.auditor?.counts,
+      loopWatch: this.#loopWatch,
       more: options.moreMetrics ?? (() => ""),
     });
     const profiling = new Profiling();
@@ -348,6 +357,7 @@ class Server implements ApiServer {
       auditor: options.auditor,
       flows: this.#flows,
       observe: options.observer ?? metrics,
+      loopWatch: this.#loopWatch,
       refusing: () =>
         this.#state === "draining" && options.shutdownSendRetryAfter
           ? { retryAfterSeconds: 5 }
@@ -376,6 +386,7 @@ class Server implements ApiServer {
 
   async start(): Promise<void> {
     this.#startedMs = this.#clock.monotonic();
+    this.#loopWatch.start();
     await this.options.store.start();
     await this.#debugSocket?.listen();
     await this.registry.start();
@@ -453,6 +464,7 @@ class Server implements ApiServer {
     await this.#parts.stop?.();
     this.#flows?.stop();
     this.registry.stop();
+    this.#loopWatch.stop();
     await this.options.store.stop();
     this.#state = "stopped";
   }

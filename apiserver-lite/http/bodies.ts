@@ -14,6 +14,7 @@ import type { AuditTrail } from "../audit/auditor.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
 import type { PatchText, PatchType } from "../registry/patch-text.ts";
 import { readBody } from "./body.ts";
+import type { LoopWatch } from "../loop-watch.ts";
 import type { Exchange } from "./exchange.ts";
 import { mediaType } from "./media-type.ts";
 import { acceptedTypes } from "./negotiation.ts";
@@ -41,7 +42,10 @@ export interface BodyDecoders {
 }
 
 export class Bodies {
-  constructor(private readonly decoders: BodyDecoders) {}
+  constructor(
+    private readonly decoders: BodyDecoders,
+    private readonly loopWatch?: LoopWatch,
+  ) {}
 
   /** Is apply in CBOR possible? */
   get cbor(): boolean {
@@ -57,18 +61,25 @@ export class Bodies {
     return {
       ...(patch ? { patchType: patch.type } : {}),
       decode: async (wanted) => {
-        const bytes = await read(exchange);
+        const bytes = await this.#read(exchange);
         return wanted.optional && bytes.length === 0
           ? undefined
           : this.#decode(exchange, bytes, wanted);
       },
       patch: async (fieldValidation) => {
         const { type, mediaType } = patch!;
-        const bytes = await read(exchange);
+        const bytes = await this.#read(exchange);
         trail?.receivedPatch(bytes, mediaType);
         return () => this.#patchText(type, mediaType, bytes, fieldValidation);
       },
     };
+  }
+
+  async #read(exchange: Exchange): Promise<Buffer> {
+    const { body, headers } = exchange;
+    const bytes = await readBody(body, headers["content-length"]);
+    this.loopWatch?.enter(exchange);
+    return bytes;
   }
 
   /** Throws ApiError 400. */
@@ -145,10 +156,6 @@ export class Bodies {
       `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
     );
   }
-}
-
-function read(exchange: Exchange): Promise<Buffer> {
-  return readBody(exchange.body, exchange.headers["content-length"]);
 }
 
 function looksLikeJson(bytes: Buffer): boolean {

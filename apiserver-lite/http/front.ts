@@ -22,6 +22,7 @@ import { formatNamed, jsonFormat, type OtherFormats } from "./formats.ts";
 import { impersonate } from "./impersonation.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Negotiator } from "./negotiation.ts";
+import type { LoopWatch } from "../loop-watch.ts";
 import type { AllowedOrigins } from "./origins.ts";
 import { parseRequest, type RequestInfo } from "./request-info.ts";
 import { wantsPretty, type Asked } from "./answers.ts";
@@ -60,6 +61,7 @@ export interface FrontOptions {
   readonly strictTransportSecurity: string | undefined;
   readonly requestTimeoutMs: number;
   readonly observe: Observer | undefined;
+  readonly loopWatch: LoopWatch | undefined;
   readonly auditor: Auditor | undefined;
   /** Undefined: priority and fairness is off. */
   readonly flows: FlowClassifier | undefined;
@@ -97,6 +99,7 @@ export class Front {
   /** Never rejects. `as`: a part of this process asks, past authentication and authorization. */
   async handle(exchange: Exchange, as?: UserInfo): Promise<void> {
     const startedMs = performance.now();
+    this.options.loopWatch?.enter(exchange, startedMs);
     const headers: OutgoingHttpHeaders = {
       "cache-control": "no-cache, private",
     };

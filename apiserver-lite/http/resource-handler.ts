@@ -54,7 +54,10 @@ export class ResourceHandler {
 
   constructor(private readonly options: ResourceHandlerOptions) {
     this.#answers = new Answers(options.compress, options.registry.slices);
-    this.#bodies = new Bodies(options.decoders);
+    this.#bodies = new Bodies(
+      options.decoders,
+      options.registry.options.loopWatch,
+    );
     this.#watches = new WatchServing(options);
     this.#connect = new ConnectServing(options.registry, options.connect);
     this.#routes = new ResourceRoutes({

@@ -1,4 +1,4 @@
-// deletecollection: what a list selects, each deleted as by itself, some at a time.
+// deletecollection: what a list selects, each deleted as by itself, some at a time, in slices of time.
 import { isNotFound } from "../../api/errors.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import { Call } from "./call.ts";
@@ -18,6 +18,7 @@ export async function removeCollection(
   // It is read in pages, which a version means exactly.
   const limit = query.limit === 0 ? Number.MAX_SAFE_INTEGER : query.limit;
   const listed = await list(call, { ...query, limit });
+  const { slices } = call.registry;
   let next = 0;
   const run = async (): Promise<void> => {
     for (
@@ -31,6 +32,7 @@ export async function removeCollection(
         name: entry.name,
         dryRun: call.dryRun,
       });
+      if (slices.over) await slices.next(call);
       try {
         await remove(one, { ...options });
       } catch (error) {

@@ -200,7 +200,9 @@ async function storeWrite(
   op: Parameters<Call["registry"]["store"]["write"]>[0],
 ): Promise<WriteResult> {
   try {
-    return await call.registry.store.write(op);
+    const result = await call.registry.store.write(op);
+    call.registry.options.loopWatch?.enter(call);
+    return result;
   } catch (error) {
     if (error instanceof StoreError)
       call.registry.logger.error({ err: error }, "write to the store failed");

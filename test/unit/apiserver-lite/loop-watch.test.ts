@@ -1,0 +1,89 @@
+// Who held the event loop is found by the work's own time on it, whatever else waited.
+import { LoopWatch } from "../../../apiserver-lite/loop-watch.ts";
+
+interface Logged {
+  method: string;
+  path: string;
+  heldMs: number;
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const later = (ms: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function spin(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+// Wide limits: on a busy machine a turn without work may take long as well.
+const limitMs = 400;
+const longMs = 500;
+
+function watched(): { watch: LoopWatch; logged: Logged[] } {
+  const logged: Logged[] = [];
+  const watch = new LoopWatch(
+    { warn: (fields: Logged) => void logged.push(fields) } as never,
+    limitMs,
+  );
+  return { watch, logged };
+}
+const get = (url: string) => ({ method: "GET", url });
+
+test("the one that worked too long is logged, without its query", async () => {
+  const { watch, logged } = watched();
+  watch.enter(get("/quick"));
+  watch.enter(get("/slow?token=secret"));
+  spin(longMs);
+  watch.enter(get("/behind"));
+  await turn();
+  await turn();
+  expect(logged).toEqual([
+    { method: "GET", path: "/slow", heldMs: expect.any(Number) },
+  ]);
+  expect(logged[0]!.heldMs).toBeGreaterThanOrEqual(longMs);
+  expect(watch.held).toBe(1);
+});
+
+test("the last of a turn as well", async () => {
+  const { watch, logged } = watched();
+  watch.enter(get("/last"));
+  spin(longMs);
+  await turn();
+  await turn();
+  expect(logged.map(({ path }) => path)).toEqual(["/last"]);
+});
+
+test("waiting is not holding", async () => {
+  const { watch, logged } = watched();
+  watch.enter(get("/waits"));
+  await later(longMs);
+  watch.enter(get("/next"));
+  await turn();
+  await turn();
+  expect(logged).toEqual([]);
+});
+
+test("the loop's delay is measured between two questions", async () => {
+  const { watch } = watched();
+  watch.start();
+  try {
+    watch.takeDelay();
+    await later(60);
+    spin(150);
+    await later(60);
+    const delay = watch.takeDelay();
+    expect(delay.maxSeconds).toBeGreaterThan(0.1);
+    expect(delay.count).toBeGreaterThan(0);
+    expect(delay.sumSeconds).toBeGreaterThan(0.1);
+    const [[, median], , [, p99]] = delay.quantiles as [number, number][] as [
+      [number, number],
+      [number, number],
+      [number, number],
+    ];
+    expect(median).toBeLessThanOrEqual(p99);
+    expect(watch.takeDelay().maxSeconds).toBeLessThanOrEqual(delay.maxSeconds);
+  } finally {
+    watch.stop();
+  }
+});
