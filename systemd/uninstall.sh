@@ -244,7 +244,7 @@ if [ -z "$root" ]; then
 	if [ -z "$dry_run" ] && [ -d /var/lib/cni/networks/orbit ] && [ -z "$(find /var/lib/cni/networks/orbit -name '*[.:]*[0-9]' ! -name 'last_reserved_ip*' 2>/dev/null)" ]; then
 		do_it rm -rf /var/lib/cni/networks/orbit
 	fi
-	[ -n "$dry_run" ] || rmdir /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
+	[ -n "$dry_run" ] || rmdir /run/netns /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
 
 	say "Removing cgroups"
 	cgroups | while read -r top; do
