@@ -234,7 +234,9 @@ async function uninstall(): Promise<string> {
     "sh /usr/local/lib/orbit/systemd/uninstall.sh; : containerd --config /var/lib/orbit/containerd/config.toml",
   );
   expect(await leftOnMachine()).toBe(before);
-  expect(await sh("systemctl list-units --failed --no-legend 'orbit*'")).toBe("");
+  expect(await sh("systemctl list-units --failed --no-legend 'orbit*'")).toBe(
+    "",
+  );
   return output;
 }
 
