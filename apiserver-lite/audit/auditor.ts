@@ -228,12 +228,12 @@ function shownUser(user: UserInfo | undefined): object {
 }
 
 function objectRef(info: RequestInfo): Record<string, string> {
-  const { resource, namespace, name, group, version, subresource } = info;
+  const { resource, namespace, group, version, subresource } = info;
   // In the order of the reference's fields.
   return {
     resource,
     namespace,
-    name,
+    name: info.objectName,
     uid: "",
     apiGroup: group,
     apiVersion: version,

@@ -189,7 +189,7 @@ function matchesResource(
 ): boolean {
   if (group !== this.group) return false;
   if (resources.length === 0) return true;
-  if (resourceNames.length > 0 && !resourceNames.includes(this.name))
+  if (resourceNames.length > 0 && !resourceNames.includes(this.objectName))
     return false;
   const { resource, subresource } = this;
   const full = subresource ? `${resource}/${subresource}` : resource;

@@ -8,6 +8,7 @@ import { errors, type FieldError } from "../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
 import { goSyntax } from "../../api/go-syntax.ts";
 import { labelKeyProblems } from "../../api/names.ts";
+import { escapeFieldValue } from "../../api/selectors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { PolicyRule } from "../../api/types/rbac-v1.ts";
 import type { VirtualResource } from "../registry/strategy.ts";
@@ -183,7 +184,28 @@ function attributesOf(spec: ReviewSpec, user: UserInfo): AccessAttributes {
     subresource: resource?.subresource ?? "",
     namespace: resource?.namespace ?? "",
     name: resource?.name ?? "",
+    ...(resource?.fieldSelector
+      ? { fieldSelector: fieldSelectorText(resource.fieldSelector) }
+      : {}),
+    ...(resource?.labelSelector?.rawSelector
+      ? { labelSelector: resource.labelSelector.rawSelector }
+      : {}),
   };
+}
+
+/** As a request would have it. Requirements that no field selector can express narrow nothing down and are left out. */
+function fieldSelectorText(selector: SelectorAttributes): string {
+  const { rawSelector, requirements = [] } = selector;
+  if (rawSelector) return rawSelector;
+  return requirements
+    .flatMap(({ key, operator, values = [] }) =>
+      values.length === 1 && (operator === "In" || operator === "NotIn")
+        ? [
+            `${key}${operator === "In" ? "=" : "!="}${escapeFieldValue(values[0]!)}`,
+          ]
+        : [],
+    )
+    .join(",");
 }
 
 const everything: readonly PolicyRule[] = [

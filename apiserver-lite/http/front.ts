@@ -261,13 +261,14 @@ export class Front {
     const mark = url.indexOf("?");
     const path = mark < 0 ? url : url.slice(0, mark);
     const rawQuery = mark < 0 ? "" : url.slice(mark + 1);
+    const query = parseQuery(rawQuery);
     let info: RequestInfo;
     try {
-      info = parseRequest(method, path, rawQuery);
+      info = parseRequest(method, path, query);
     } catch {
       throw malformed(400, "400 Bad Request");
     }
-    if (as) return { info, rawQuery, original: as, trail: undefined };
+    if (as) return { info, query, rawQuery, original: as, trail: undefined };
     const begin = (user: UserInfo | undefined): AuditTrail | undefined =>
       this.options.auditor?.begin({
         exchange,
@@ -277,13 +278,13 @@ export class Front {
       });
     const original = await this.#authenticate(exchange, path);
     if (!original) throw new Unauthenticated(begin(undefined));
-    return { info, rawQuery, original, trail: begin(original) };
+    return { info, query, rawQuery, original, trail: begin(original) };
   }
 
   async #ask(
     exchange: Exchange,
     headers: OutgoingHttpHeaders,
-    { info, rawQuery, original, trail }: Identified,
+    { info, query, rawQuery, original, trail }: Identified,
   ): Promise<Asked> {
     const requestHeaders = exchange.headers;
     let user = original;
@@ -297,7 +298,7 @@ export class Front {
     }
     return {
       info,
-      query: parseQuery(rawQuery),
+      query,
       rawQuery,
       user,
       original,
@@ -351,9 +352,9 @@ export class Front {
       resource: info.resource,
       subresource: info.subresource,
       namespace: info.namespace,
-      name: info.name,
+      name: info.objectName,
     };
-    if (query.size > 0) {
+    if (verbsWithSelectors.has(info.verb) && !info.watchPath) {
       const fieldSelector = query.get("fieldSelector");
       const labelSelector = query.get("labelSelector");
       if (fieldSelector) attributes.fieldSelector = fieldSelector;
@@ -489,10 +490,14 @@ export class Front {
 
 interface Identified {
   readonly info: RequestInfo;
+  readonly query: URLSearchParams;
   readonly rawQuery: string;
   readonly original: UserInfo;
   readonly trail: AuditTrail | undefined;
 }
+
+/** Requests for many objects. Paths of the old form read selectors for some resources only. */
+const verbsWithSelectors = new Set(["list", "watch", "deletecollection"]);
 
 /** 401. The one event of such a request is told when it is answered. */
 class Unauthenticated extends ApiError {

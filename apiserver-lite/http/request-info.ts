@@ -1,5 +1,8 @@
 // What a path and method ask for: the verb, and the resource or the non-resource path. The rules are the reference's;
-// `<name>.orbit.io` groups are aliases of `<name>.k8s.io`.
+// `<name>.orbit.io` groups are aliases of `<name>.k8s.io`. The query is the one the handlers read, so that what is
+// authorized is what is done.
+import { parseFieldSelector } from "../../api/selectors.ts";
+
 export interface RequestInfo {
   /** Decoded. */
   readonly path: string;
@@ -11,7 +14,10 @@ export interface RequestInfo {
   readonly namespace: string;
   readonly resource: string;
   readonly subresource: string;
+  /** Of the path. */
   readonly name: string;
+  /** `name`, or the one name a list's or watch's field selector requires: what authorization and audit see. */
+  readonly objectName: string;
   /** What follows the subresource, still encoded, with its slash (proxies). */
   readonly rest: string;
   /** `.orbit.io` was asked for. */
@@ -35,7 +41,7 @@ const namespaceSubresources = new Set(["status", "finalize"]);
 export function parseRequest(
   method: string,
   rawPath: string,
-  query: string,
+  query: URLSearchParams,
 ): RequestInfo {
   const path = rawPath.includes("%") ? decodePath(rawPath) : rawPath;
   const parts = path.split("/");
@@ -82,10 +88,13 @@ export function parseRequest(
   if (resource === "namespaces" && group === "" && namespace === "" && name)
     namespace = name;
   let verb = verbs[method] ?? "";
+  let objectName = name;
   if (watchPath) verb = "watch";
   else if (name === "") {
-    if (verb === "get") verb = asksWatch(query) ? "watch" : "list";
-    else if (verb === "delete") verb = "deletecollection";
+    if (verb === "get") {
+      verb = asksWatch(query) ? "watch" : "list";
+      objectName = selectedName(query);
+    } else if (verb === "delete") verb = "deletecollection";
   }
   if (subresource === "proxy") verb = "proxy";
   return {
@@ -98,6 +107,7 @@ export function parseRequest(
     resource,
     subresource,
     name,
+    objectName,
     rest,
     alias,
     watchPath,
@@ -115,6 +125,7 @@ function nonResource(method: string, path: string): RequestInfo {
     resource: "",
     subresource: "",
     name: "",
+    objectName: "",
     rest: "",
     alias: false,
     watchPath: false,
@@ -143,8 +154,27 @@ function hasEmptyPart(parts: readonly string[]): boolean {
   return false;
 }
 
-function asksWatch(query: string): boolean {
-  if (!query.includes("watch")) return false;
-  const value = new URLSearchParams(query).get("watch");
+function asksWatch(query: URLSearchParams): boolean {
+  const value = query.get("watch");
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
+}
+
+/** A selector for one name is short; a longer one is not worth reading twice. */
+const maxSelectorLength = 4096;
+
+/** "" when the field selector does not require one name that a path could have. */
+function selectedName(query: URLSearchParams): string {
+  const selector = query.get("fieldSelector") ?? "";
+  if (
+    selector.length > maxSelectorLength ||
+    !selector.includes("metadata.name")
+  )
+    return "";
+  try {
+    const name = parseFieldSelector(selector).required("metadata.name") ?? "";
+    return name === "." || name === ".." || /[/%]/.test(name) ? "" : name;
+  } catch {
+    // The list refuses it in its own words.
+    return "";
+  }
 }

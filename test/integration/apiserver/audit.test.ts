@@ -201,7 +201,7 @@ it.each<[AuditRule, string, boolean]>([
   const [method, target] = request.split(" ") as [string, string];
   const { level } = auditDecision(
     policyOf([rule]),
-    parseRequest(method, target, ""),
+    parseRequest(method, target, new URLSearchParams()),
     { name: "me", groups: ["g"], extra: {} },
   );
   expect(level).toBe(matches ? "Metadata" : "None");
