@@ -1,69 +1,74 @@
-// NodeRestriction: an agent changes only its own node, the pods bound to it, and its lease, and asks for tokens only for
-// pods that run there.
+// NodeRestriction: what an agent that authorization let through may write: its own Node (without labels, taints and
+// owners that would draw or keep away pods), mirror pods and the status of pods bound to it, the status of its claims,
+// tokens of its pods, its lease, CSINode, device slices, and requests for its own certificates. As in the reference it
+// looks at what agents send; other users pass.
 import { isDeepStrictEqual } from "node:util";
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
+import { parseCsr } from "../../api/pki/signing-request.ts";
+import type { Node, Pod } from "../../api/types/core-v1.ts";
 import { nodeOfUser } from "../authorization/node-authorizer.ts";
-import { podReferences } from "../authorization/pod-references.ts";
+import { referencesOf } from "../authorization/pod-references.ts";
 import type { StrategyContext } from "../registry/strategy.ts";
+import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
-import { isMirrorPod, nameOf } from "./requests.ts";
+import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "./requests.ts";
 
-const RESTRICTED_PREFIX = "node-restriction.kubernetes.io";
-/** Labels of these domains an agent may set on itself. */
-const AGENT_LABEL_DOMAINS = ["kubelet.kubernetes.io", "node.kubernetes.io"];
-const AGENT_LABELS = new Set([
-  "kubernetes.io/hostname",
-  "kubernetes.io/arch",
-  "kubernetes.io/os",
-  "beta.kubernetes.io/instance-type",
-  "node.kubernetes.io/instance-type",
-  "failure-domain.beta.kubernetes.io/region",
-  "failure-domain.beta.kubernetes.io/zone",
-  "topology.kubernetes.io/region",
-  "topology.kubernetes.io/zone",
-  "beta.kubernetes.io/os",
-  "beta.kubernetes.io/arch",
-]);
+/** Signers of certificates that say which node their holder is. */
+const nodeSigners = [
+  "kubernetes.io/kubelet-serving",
+  "kubernetes.io/kube-apiserver-client-kubelet",
+];
 
 export const nodeRestriction: AdmissionPlugin = {
   name: "NodeRestriction",
   validate(attributes, context) {
+    if (attributes.operation === "CONNECT") return;
     const node = nodeOfUser(attributes.user);
-    if (node === undefined) {
-      if (attributes.user.groups.includes("system:nodes"))
-        refuse(attributes, "could not determine node from user");
-      return;
-    }
+    if (node === undefined) return;
+    if (node === "")
+      refuse(
+        attributes,
+        `could not determine node from user ${JSON.stringify(attributes.user.name)}`,
+      );
     const { group, resource } = attributes.resource;
+    const { subresource } = attributes;
     switch (`${group}/${resource}`) {
       case "/pods":
         return admitPod(node, attributes, context);
       case "/nodes":
         return admitNode(node, attributes);
+      case "/persistentvolumeclaims":
+        if (subresource !== "status")
+          refuse(attributes, "may only update PVC status");
+        return admitClaimStatus(node, attributes);
       case "/serviceaccounts":
-        if (attributes.subresource === "token")
+        if (attributes.operation === "CREATE" && subresource === "token")
           admitToken(node, attributes, context);
         return;
       case "coordination.k8s.io/leases":
-        if (
-          attributes.namespace !== "kube-node-lease" ||
-          nameOf(attributes) !== node
-        ) {
+        if (attributes.namespace !== "kube-node-lease")
+          refuse(
+            attributes,
+            'can only access leases in the "kube-node-lease" system namespace',
+          );
+        if (nameOf(attributes) !== node)
           refuse(
             attributes,
             "can only access node lease with the same name as the requesting node",
           );
-        }
         return;
       case "storage.k8s.io/csinodes":
-        if (nameOf(attributes) !== node) {
+        if (nameOf(attributes) !== node)
           refuse(
             attributes,
             "can only access CSINode with the same name as the requesting node",
           );
-        }
+        return;
+      case "resource.k8s.io/resourceslices":
+        return admitResourceSlice(node, attributes);
+      case "certificates.k8s.io/certificatesigningrequests":
+        return admitSigningRequest(node, attributes);
     }
   },
 };
@@ -77,156 +82,223 @@ function admitPod(
   attributes: AdmissionAttributes,
   context: StrategyContext,
 ): void {
-  const { operation, subresource, namespace, name } = attributes;
-  const bound = (): Pod | undefined =>
-    (attributes.oldObject ??
-      context.read("", "pods", namespace, name)) as unknown as Pod | undefined;
-  if (subresource === "") {
-    if (operation === "CREATE") return admitMirrorPod(node, attributes);
-    if (operation === "DELETE") {
-      const pod = bound();
-      if (pod && pod.spec.nodeName !== node) {
+  const { operation, subresource, namespace, name, oldObject } = attributes;
+  const who = `node ${JSON.stringify(node)}`;
+  /** The pod as it is, which the request does not change. */
+  const present = (): Pod => {
+    const pod = oldObject ?? context.read("", "pods", namespace, name);
+    if (!pod) throw errors.notFound(attributes.resource, name);
+    return pod as unknown as Pod;
+  };
+  switch (subresource) {
+    case "":
+      if (operation === "CREATE")
+        return admitMirrorPod(node, attributes, context);
+      if (operation !== "DELETE")
         refuse(
           attributes,
-          `node ${JSON.stringify(node)} can only delete pods with spec.nodeName set to itself`,
+          `unexpected operation ${JSON.stringify(operation)}, ${who} can only create and delete mirror pods`,
         );
-      }
+      if (present().spec.nodeName !== node)
+        refuse(
+          attributes,
+          `${who} can only delete pods with spec.nodeName set to itself`,
+        );
       return;
-    }
-    refuse(
-      attributes,
-      `unexpected operation ${JSON.stringify(operation)}, node ${JSON.stringify(node)} can only create and delete mirror pods`,
-    );
-  }
-  if (subresource === "status") {
-    if (bound()?.spec.nodeName !== node) {
+    case "status":
+      return admitPodStatus(who, node, attributes);
+    case "eviction":
+      if (operation !== "CREATE")
+        refuse(attributes, `unexpected operation ${operation}`);
+      if (present().spec.nodeName !== node)
+        refuse(
+          attributes,
+          `node ${node} can only evict pods with spec.nodeName set to itself`,
+        );
+      return;
+    default:
       refuse(
         attributes,
-        `node ${JSON.stringify(node)} can only update pod status for pods with spec.nodeName set to itself`,
+        `unexpected pod subresource ${JSON.stringify(subresource)}, only 'status' and 'eviction' are allowed`,
       );
-    }
-    if (
-      !isDeepStrictEqual(
-        attributes.object?.metadata.labels,
-        attributes.oldObject?.metadata.labels,
-      )
-    ) {
-      refuse(
-        attributes,
-        `node ${JSON.stringify(node)} cannot update labels through pod status`,
-      );
-    }
-    return;
   }
-  if (subresource === "eviction") {
-    const pod = context.read("", "pods", namespace, name) as unknown as
-      Pod | undefined;
-    if (pod && pod.spec.nodeName !== node) {
-      refuse(
-        attributes,
-        `node ${JSON.stringify(node)} can only evict pods with spec.nodeName set to itself`,
-      );
-    }
-    return;
-  }
-  refuse(
-    attributes,
-    `unexpected pod subresource ${JSON.stringify(subresource)}`,
-  );
 }
 
-function admitMirrorPod(node: string, attributes: AdmissionAttributes): void {
+function admitPodStatus(
+  who: string,
+  node: string,
+  attributes: AdmissionAttributes,
+): void {
+  const { operation, object, oldObject } = attributes;
+  if (operation !== "UPDATE")
+    refuse(attributes, `unexpected operation ${JSON.stringify(operation)}`);
+  const old = oldObject as unknown as Pod;
+  const pod = object as unknown as Pod;
+  if (old.spec.nodeName !== node)
+    refuse(
+      attributes,
+      `${who} can only update pod status for pods with spec.nodeName set to itself`,
+    );
+  if (!isDeepStrictEqual(pod.metadata.labels ?? {}, old.metadata.labels ?? {}))
+    refuse(attributes, `${who} cannot update labels through pod status`);
+  const claims = ({ status }: Pod): unknown =>
+    status?.resourceClaimStatuses ?? [];
+  if (!isDeepStrictEqual(claims(pod), claims(old)))
+    refuse(attributes, `${who} cannot update resource claim statues`);
+}
+
+function admitMirrorPod(
+  node: string,
+  attributes: AdmissionAttributes,
+  context: StrategyContext,
+): void {
   const pod = attributes.object as unknown as Pod;
-  const who = JSON.stringify(node);
+  const who = `node ${JSON.stringify(node)}`;
   if (!isMirrorPod(pod))
     refuse(
       attributes,
-      `pod does not have "kubernetes.io/config.mirror" annotation, node ${who} can only create mirror pods`,
+      `pod does not have ${JSON.stringify(MIRROR_ANNOTATION)} annotation, ${who} can only create mirror pods`,
     );
   if (pod.spec.nodeName !== node)
     refuse(
       attributes,
-      `node ${who} can only create pods with spec.nodeName set to itself`,
+      `${who} can only create pods with spec.nodeName set to itself`,
     );
-  const owners = pod.metadata.ownerReferences ?? [];
-  if (owners.length > 1)
+  admitMirrorOwner(node, pod, attributes, context);
+  for (const { resource } of referencesOf(pod)) {
     refuse(
       attributes,
-      `node ${who} can only create pods with a single owner reference set to itself`,
+      `${who} can not create pods that reference ${resource === "serviceaccounts" ? "a service account" : resource.replace(/\..*/, "")}`,
     );
-  const [owner] = owners;
+  }
+  if ((pod.spec.resourceClaims ?? []).length > 0)
+    refuse(
+      attributes,
+      `${who} can not create pods that reference resourceclaims`,
+    );
+}
+
+/** A mirror pod goes when its Node goes, and holds nothing up. */
+function admitMirrorOwner(
+  node: string,
+  pod: Pod,
+  attributes: AdmissionAttributes,
+  context: StrategyContext,
+): void {
+  const who = `node ${JSON.stringify(node)}`;
+  const [owner, ...more] = pod.metadata.ownerReferences ?? [];
+  if (more.length > 0)
+    refuse(
+      attributes,
+      `${who} can only create pods with a single owner reference set to itself`,
+    );
   if (
-    owner &&
-    (owner.apiVersion !== "v1" || owner.kind !== "Node" || owner.name !== node)
-  ) {
+    owner?.apiVersion !== "v1" ||
+    owner.kind !== "Node" ||
+    owner.name !== node
+  )
     refuse(
       attributes,
-      `node ${who} can only create pods with an owner reference set to itself`,
+      `${who} can only create pods with an owner reference set to itself`,
     );
-  }
-  for (const { resource } of podReferences({
-    ...pod,
-    metadata: { ...pod.metadata, annotations: {} },
-  })) {
+  if (!owner.controller)
     refuse(
       attributes,
-      `node ${who} can not create pods that reference ${resource}`,
+      `${who} can only create pods with a controller owner reference set to itself`,
     );
-  }
+  if (owner.blockOwnerDeletion)
+    refuse(
+      attributes,
+      `${who} must not set blockOwnerDeletion on an owner reference`,
+    );
+  const present = context.read("", "nodes", "", node);
+  if (!present) throw errors.notFound({ group: "", resource: "nodes" }, node);
+  if (present.metadata.uid !== owner.uid)
+    refuse(
+      attributes,
+      `node ${node} UID mismatch: expected ${owner.uid} got ${present.metadata.uid}`,
+    );
 }
 
 function admitNode(node: string, attributes: AdmissionAttributes): void {
   const { operation, object, oldObject } = attributes;
-  if (nameOf(attributes) !== node) {
+  const who = `node ${JSON.stringify(node)}`;
+  const name = nameOf(attributes);
+  if (name !== node)
     refuse(
       attributes,
-      `node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(nameOf(attributes))}`,
+      `${who} is not allowed to modify node ${JSON.stringify(name)}`,
     );
+  const now = object as unknown as Node | undefined;
+  const before = oldObject as unknown as Node | undefined;
+  const configSource = now?.spec?.configSource;
+  const labels = forbiddenNodeLabels(
+    now?.metadata.labels,
+    before?.metadata.labels,
+  ).join(", ");
+  if (operation === "CREATE") {
+    // Its agent may read what a configuration source names.
+    if (configSource)
+      refuse(
+        attributes,
+        `${who} is not allowed to create pods with a non-nil configSource`,
+      );
+    if (labels !== "")
+      refuse(
+        attributes,
+        `${who} is not allowed to set the following labels: ${labels}`,
+      );
   }
-  if (operation !== "CREATE" && operation !== "UPDATE") return;
-  const taints = (from: Readonly<AnyObject> | undefined): unknown =>
-    (from?.["spec"] as { taints?: unknown } | undefined)?.taints;
+  if (operation !== "UPDATE") return;
   if (
-    operation === "UPDATE" &&
-    !isDeepStrictEqual(taints(object) ?? [], taints(oldObject) ?? [])
-  ) {
+    configSource &&
+    !isDeepStrictEqual(configSource, before?.spec?.configSource)
+  )
     refuse(
       attributes,
-      `node ${JSON.stringify(node)} is not allowed to modify taints`,
+      `${who} is not allowed to update configSource to a new non-nil configSource`,
     );
-  }
-  const forbidden = changedLabels(object, oldObject).filter(
-    (label) => !isAgentLabel(label),
+  if (!isDeepStrictEqual(now?.spec?.taints ?? [], before?.spec?.taints ?? []))
+    refuse(attributes, `${who} is not allowed to modify taints`);
+  // With an owner that is gone the Node would be collected, and registered anew with labels and taints of its choice.
+  if (
+    !isDeepStrictEqual(
+      now?.metadata.ownerReferences ?? [],
+      before?.metadata.ownerReferences ?? [],
+    )
+  )
+    refuse(attributes, `${who} is not allowed to modify ownerReferences`);
+  if (labels !== "")
+    refuse(attributes, `is not allowed to modify labels: ${labels}`);
+}
+
+function admitClaimStatus(node: string, attributes: AdmissionAttributes): void {
+  const { operation, object, oldObject } = attributes;
+  if (operation !== "UPDATE")
+    refuse(attributes, `unexpected operation ${JSON.stringify(operation)}`);
+  const same = isDeepStrictEqual(
+    withoutMounting(object!),
+    withoutMounting(oldObject!),
   );
-  if (forbidden.length > 0) {
+  if (!same)
     refuse(
       attributes,
-      `is not allowed to ${operation === "CREATE" ? "set" : "modify"} labels: ${forbidden.join(", ")}`,
+      `node ${JSON.stringify(node)} is not allowed to update fields other than status.capacity and status.conditions`,
     );
-  }
 }
 
-function changedLabels(
-  now: Readonly<AnyObject> | undefined,
-  before: Readonly<AnyObject> | undefined,
-): string[] {
-  const labels = now?.metadata.labels ?? {};
-  const old = before?.metadata.labels ?? {};
-  return [...new Set([...Object.keys(labels), ...Object.keys(old)])]
-    .filter((key) => labels[key] !== old[key])
-    .sort();
-}
-
-/** Labels outside of the project's domains are the agent's to set, except those made to be kept from it. */
-function isAgentLabel(label: string): boolean {
-  const slash = label.indexOf("/");
-  const domain = slash < 0 ? "" : label.slice(0, slash);
-  const within = (parent: string): boolean =>
-    domain === parent || domain.endsWith(`.${parent}`);
-  if (within(RESTRICTED_PREFIX)) return false;
-  if (AGENT_LABELS.has(label)) return true;
-  if (!within("kubernetes.io") && !within("k8s.io")) return true;
-  return AGENT_LABEL_DOMAINS.some(within);
+/** A claim without what its node may write: how large it is, and how its growing goes. */
+function withoutMounting(claim: Readonly<AnyObject>): object {
+  const { metadata, status, ...rest } = claim;
+  const { resourceVersion: _, managedFields: __, ...kept } = metadata;
+  const {
+    capacity: ___,
+    conditions: ____,
+    allocatedResources: _____,
+    allocatedResourceStatuses: ______,
+    ...keptStatus
+  } = (status ?? {}) as Record<string, unknown>;
+  return { ...rest, metadata: kept, status: keptStatus };
 }
 
 function admitToken(
@@ -243,7 +315,11 @@ function admitToken(
     };
   };
   const reference = spec.boundObjectRef;
-  if (reference?.kind !== "Pod" || reference.apiVersion !== "v1")
+  if (
+    reference?.kind !== "Pod" ||
+    reference.apiVersion !== "v1" ||
+    !reference.name
+  )
     refuse(attributes, "node requested token not bound to a pod");
   if (!reference.uid)
     refuse(attributes, "node requested token with a pod binding without a uid");
@@ -251,23 +327,57 @@ function admitToken(
     "",
     "pods",
     attributes.namespace,
-    reference.name ?? "",
+    reference.name,
   ) as unknown as Pod | undefined;
   if (!pod)
-    throw errors.notFound(
-      { group: "", resource: "pods" },
-      reference.name ?? "",
-    );
-  if (pod.metadata.uid !== reference.uid) {
+    throw errors.notFound({ group: "", resource: "pods" }, reference.name);
+  if (pod.metadata.uid !== reference.uid)
     refuse(
       attributes,
       `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
     );
-  }
-  if (pod.spec.nodeName !== node) {
+  if (pod.spec.nodeName !== node)
     refuse(
       attributes,
       "node requested token bound to a pod scheduled on a different node",
     );
+}
+
+function admitResourceSlice(
+  node: string,
+  attributes: AdmissionAttributes,
+): void {
+  const { operation, object, oldObject } = attributes;
+  if (operation === "UPDATE") return;
+  const slice = operation === "CREATE" ? object : oldObject;
+  const spec = slice?.["spec"] as { nodeName?: string } | undefined;
+  if (spec?.nodeName !== node)
+    refuse(
+      attributes,
+      `can only ${operation === "CREATE" ? "create" : "delete"} ResourceSlice with the same NodeName as the requesting node`,
+    );
+}
+
+function admitSigningRequest(
+  node: string,
+  attributes: AdmissionAttributes,
+): void {
+  if (attributes.operation !== "CREATE") return;
+  const spec = (attributes.object?.["spec"] ?? {}) as {
+    signerName?: string;
+    request?: string;
+  };
+  if (!nodeSigners.includes(spec.signerName ?? "")) return;
+  let commonName: string | undefined;
+  try {
+    const text = Buffer.from(spec.request ?? "", "base64").toString();
+    ({ commonName } = parseCsr(text).subject);
+  } catch (error) {
+    refuse(attributes, `unable to parse csr: ${(error as Error).message}`);
   }
+  if (commonName !== `system:node:${node}`)
+    refuse(
+      attributes,
+      `can only create a node CSR with CN=system:node:${node}`,
+    );
 }

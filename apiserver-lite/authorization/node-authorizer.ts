@@ -1,6 +1,6 @@
-// Node authorization: an agent (group system:nodes, user system:node:<name>) may read what the pods bound to its node
-// refer to, and the objects that are its own; the rest is as the role system:node says. The references are counted per
-// node as pods come and go, so that a question is one look-up.
+// Node authorization as the reference has it since 1.32 (with selectors): an agent (group system:nodes, user
+// system:node:<name>) reads its own Node, its own pods, what those refer to, and changes what is its own; the rest is as
+// the role system:node says. What a request's body may say is NodeRestriction's (admission).
 import type {
   AccessAttributes,
   AccessDecision,
@@ -8,32 +8,36 @@ import type {
   UserInfo,
 } from "../../api/contracts.ts";
 import rbacFacts from "../../api/facts/rbac-bootstrap.json";
-import type { AnyObject } from "../../api/object.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
+import { parseFieldSelector } from "../../api/selectors.ts";
 import type { PolicyRule } from "../../api/types/rbac-v1.ts";
 import type { ClusterState } from "./cluster-state.ts";
+import { NodeRelations } from "./node-relations.ts";
 import { rulesAllow } from "./policy-rule.ts";
-import { podReferences } from "./pod-references.ts";
 
 const NODES_GROUP = "system:nodes";
 const USER_PREFIX = "system:node:";
+const LEASE_NAMESPACE = "kube-node-lease";
+/** Verbs on the one object that is named as the node is. */
+const ownVerbs = ["get", "create", "update", "patch", "delete"];
 
-/** The node an agent speaks for; undefined for everybody else. */
+/** The node an agent speaks for; "" when its name says none; undefined for everybody else. */
 export function nodeOfUser(user: UserInfo): string | undefined {
-  if (!user.groups.includes(NODES_GROUP) || !user.name.startsWith(USER_PREFIX))
-    return undefined;
-  return user.name.slice(USER_PREFIX.length) || undefined;
+  return user.name.startsWith(USER_PREFIX) && user.groups.includes(NODES_GROUP)
+    ? user.name.slice(USER_PREFIX.length)
+    : undefined;
 }
 
+/** A refusal's reason, or "allow", or that the role decides. */
+type Opinion = "allow" | "by role" | { readonly refused: string };
+
+const silently: Opinion = { refused: "" };
+
 export class NodeAuthorizer implements Authorizer {
-  readonly #state: ClusterState;
-  /** Node → `resource/namespace/name` → how many of its pods refer to it. */
-  readonly #references = new Map<string, Map<string, number>>();
+  readonly #relations: NodeRelations;
   readonly #rules: readonly PolicyRule[];
-  #stop: (() => void) | undefined;
 
   constructor(state: ClusterState) {
-    this.#state = state;
+    this.#relations = new NodeRelations(state);
     const role = rbacFacts.clusterRoles.find(
       ({ name }) => name === "system:node",
     );
@@ -41,155 +45,247 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   start(): void {
-    for (const pod of this.#state.list("", "pods")) this.#count(pod, 1);
-    this.#stop = this.#state.onChange("", "pods", ({ object, previous }) => {
-      // Only the binding adds references: a bound pod's spec is fixed as far as they go.
-      if (previous) this.#count(previous, -1);
-      if (object) this.#count(object, 1);
-    });
+    this.#relations.start();
   }
 
   stop(): void {
-    this.#stop?.();
-    this.#references.clear();
+    this.#relations.stop();
   }
 
   authorize(attributes: AccessAttributes): AccessDecision {
-    const node = nodeOfUser(attributes.user);
+    const { user } = attributes;
+    const node = nodeOfUser(user);
     if (node === undefined) return noOpinion("");
-    if (attributes.resourceRequest) {
-      const refusal = this.#refusal(node, attributes);
-      if (refusal === undefined) return { decision: "allow", reason: "" };
-      if (refusal !== "") return noOpinion(refusal);
-    }
+    if (node === "")
+      return noOpinion(`unknown node for user ${JSON.stringify(user.name)}`);
+    const opinion = attributes.resourceRequest
+      ? this.#opinion(node, attributes)
+      : "by role";
+    if (opinion === "allow") return { decision: "allow", reason: "" };
+    if (opinion !== "by role") return noOpinion(opinion.refused);
     return rulesAllow(this.#rules, attributes)
       ? { decision: "allow", reason: "" }
       : noOpinion("");
   }
 
-  /** Undefined: allowed. "": the role decides. Otherwise why not. */
-  #refusal(node: string, attributes: AccessAttributes): string | undefined {
-    const { group, resource, subresource, verb, namespace, name } = attributes;
+  #opinion(node: string, attributes: AccessAttributes): Opinion {
+    const { group, resource, subresource } = attributes;
     switch (`${group}/${resource}`) {
       case "/secrets":
       case "/configmaps":
-        return this.#readable(node, attributes, ["get", "list", "watch"]);
+        return this.#readObject(node, attributes);
       case "/persistentvolumeclaims":
         return subresource === "status"
-          ? ""
-          : this.#readable(node, attributes, ["get"]);
+          ? this.#updateStatus(node, attributes)
+          : this.#get(node, attributes);
       case "/persistentvolumes":
-        return verb === "get" && subresource === ""
-          ? this.#readableVolume(node, name)
-          : denyPath(node);
-      case "/serviceaccounts":
-        if (subresource === "token") {
-          if (verb !== "create")
-            return "can only create tokens for individual service accounts";
-          return this.#refers(node, resource, namespace, name)
-            ? undefined
-            : denyPath(node);
-        }
-        return this.#readable(node, attributes, ["get"]);
-      case "coordination.k8s.io/leases":
-        if (namespace !== "kube-node-lease")
-          return 'can only access leases in the "kube-node-lease" system namespace';
-        if (!["get", "create", "update", "patch", "delete"].includes(verb)) {
-          return "can only get, create, update, patch, or delete a node lease";
-        }
-        return verb === "create" || name === node
-          ? undefined
-          : "can only access node lease with the same name as the requesting node";
-      case "storage.k8s.io/csinodes":
-        if (!["get", "create", "update", "patch", "delete"].includes(verb)) {
-          return "can only get, create, update, patch, or delete a CSINode";
-        }
-        return verb === "create" || name === node
-          ? undefined
-          : "can only access CSINode with the same name as the requesting node";
+      case "resource.k8s.io/resourceclaims":
       case "storage.k8s.io/volumeattachments":
-        return verb === "get" && this.#ownsAttachment(node, name)
-          ? undefined
-          : denyPath(node);
+        return this.#get(node, attributes);
+      case "/serviceaccounts":
+        return this.#createToken(node, attributes);
+      case "coordination.k8s.io/leases":
+        return leaseOpinion(node, attributes);
+      case "storage.k8s.io/csinodes":
+        return csiNodeOpinion(node, attributes);
+      case "resource.k8s.io/resourceslices":
+        return this.#resourceSlice(node, attributes);
+      case "/nodes":
+        return nodeOpinion(node, attributes);
+      case "/pods":
+        return this.#pod(node, attributes);
       default:
-        return "";
+        return "by role";
     }
   }
 
-  #readable(
-    node: string,
-    { resource, subresource, verb, namespace, name }: AccessAttributes,
-    verbs: string[],
-  ): string | undefined {
-    if (!verbs.includes(verb) || subresource !== "")
-      return `can only read resources of this type`;
-    if (name === "") return "can only read resources of this type";
-    return this.#refers(node, resource, namespace, name)
-      ? undefined
-      : denyPath(node);
+  #readObject(node: string, attributes: AccessAttributes): Opinion {
+    const { verb, subresource, namespace } = attributes;
+    if (!["get", "list", "watch"].includes(verb))
+      return { refused: "can only read resources of this type" };
+    if (subresource !== "") return { refused: "cannot read subresource" };
+    if (namespace === "")
+      return { refused: "can only read namespaced object of this type" };
+    return this.#related(node, attributes);
   }
 
-  #refers(
-    node: string,
-    resource: string,
-    namespace: string,
-    name: string,
-  ): boolean {
-    return (
-      (this.#references.get(node)?.get(`${resource}/${namespace}/${name}`) ??
-        0) > 0
-    );
+  #get(node: string, attributes: AccessAttributes): Opinion {
+    if (attributes.verb !== "get")
+      return { refused: "can only get individual resources of this type" };
+    if (attributes.subresource !== "")
+      return { refused: "cannot get subresource" };
+    return this.#related(node, attributes);
   }
 
-  #readableVolume(node: string, name: string): string | undefined {
-    const volume = this.#state.read("", "persistentvolumes", "", name);
-    const { claimRef } = (volume?.["spec"] ?? {}) as {
-      claimRef?: { namespace: string; name: string };
+  #updateStatus(node: string, attributes: AccessAttributes): Opinion {
+    return ["update", "patch"].includes(attributes.verb)
+      ? this.#related(node, attributes)
+      : { refused: "can only get/update/patch this type" };
+  }
+
+  #createToken(node: string, attributes: AccessAttributes): Opinion {
+    if (attributes.verb !== "create" || attributes.name === "")
+      return {
+        refused: "can only create tokens for individual service accounts",
+      };
+    if (attributes.subresource !== "token")
+      return { refused: "can only create token subresource of serviceaccount" };
+    return this.#related(node, attributes);
+  }
+
+  #resourceSlice(node: string, attributes: AccessAttributes): Opinion {
+    const { verb, subresource } = attributes;
+    if (subresource !== "")
+      return { refused: "cannot authorize ResourceSlice subresources" };
+    switch (verb) {
+      case "create":
+        // NodeRestriction sees whose it is.
+        return "allow";
+      case "get":
+      case "update":
+      case "patch":
+      case "delete":
+        return this.#related(node, attributes);
+      case "watch":
+      case "list":
+      case "deletecollection":
+        return selects(attributes, "nodeName", node)
+          ? "allow"
+          : {
+              refused:
+                "can only list/watch/deletecollection resourceslices with nodeName field selector",
+            };
+      default:
+        return {
+          refused:
+            "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection",
+        };
+    }
+  }
+
+  /** Of which pods, NodeRestriction says for writes. */
+  #pod(node: string, attributes: AccessAttributes): Opinion {
+    const { subresource, verb, name } = attributes;
+    switch (`${subresource} ${verb}`) {
+      case " get":
+        return this.#related(node, attributes);
+      case " list":
+      case " watch":
+        if (selects(attributes, "spec.nodeName", node)) return "allow";
+        return name === ""
+          ? {
+              refused:
+                "can only list/watch pods with spec.nodeName field selector",
+            }
+          : this.#related(node, attributes);
+      case " create":
+      case " delete":
+      case "status update":
+      case "status patch":
+      case "eviction create":
+        return "allow";
+      default:
+        return silently;
+    }
+  }
+
+  #related(node: string, attributes: AccessAttributes): Opinion {
+    const { group, resource, namespace, name } = attributes;
+    if (name === "") return { refused: "No Object name found" };
+    const qualified = group === "" ? resource : `${resource}.${group}`;
+    return this.#relations.related(node, qualified, namespace, name)
+      ? "allow"
+      : {
+          refused: `no relationship found between node '${node}' and this object`,
+        };
+  }
+}
+
+function leaseOpinion(
+  node: string,
+  { verb, namespace, name }: AccessAttributes,
+): Opinion {
+  if (!ownVerbs.includes(verb))
+    return {
+      refused: "can only get, create, update, patch, or delete a node lease",
     };
-    const bound =
-      claimRef &&
-      this.#refers(
-        node,
-        "persistentvolumeclaims",
-        claimRef.namespace,
-        claimRef.name,
-      );
-    return bound ? undefined : denyPath(node);
-  }
+  if (namespace !== LEASE_NAMESPACE)
+    return {
+      refused: `can only access leases in the ${JSON.stringify(LEASE_NAMESPACE)} system namespace`,
+    };
+  // A create does not say the name yet; NodeRestriction sees it.
+  return verb === "create" || name === node
+    ? "allow"
+    : {
+        refused:
+          "can only access node lease with the same name as the requesting node",
+      };
+}
 
-  #ownsAttachment(node: string, name: string): boolean {
-    const attachment = this.#state.read(
-      "storage.k8s.io",
-      "volumeattachments",
-      "",
-      name,
-    );
-    return (
-      (attachment?.["spec"] as { nodeName?: string } | undefined)?.nodeName ===
-      node
-    );
-  }
+function csiNodeOpinion(
+  node: string,
+  { verb, subresource, name }: AccessAttributes,
+): Opinion {
+  if (!ownVerbs.includes(verb))
+    return {
+      refused: "can only get, create, update, patch, or delete a CSINode",
+    };
+  if (subresource !== "")
+    return { refused: "cannot authorize CSINode subresources" };
+  return verb === "create" || name === node
+    ? "allow"
+    : {
+        refused:
+          "can only access CSINode with the same name as the requesting node",
+      };
+}
 
-  #count(object: Readonly<AnyObject>, by: 1 | -1): void {
-    const pod = object as unknown as Pod;
-    const node = pod.spec.nodeName;
-    if (!node) return;
-    let counts = this.#references.get(node);
-    if (!counts) this.#references.set(node, (counts = new Map()));
-    for (const reference of podReferences(pod)) {
-      const key = `${reference.resource}/${pod.metadata.namespace ?? ""}/${reference.name}`;
-      const count = (counts.get(key) ?? 0) + by;
-      if (count > 0) counts.set(key, count);
-      else counts.delete(key);
-    }
-    if (counts.size === 0) this.#references.delete(node);
+/** Its own by name: it asks for it before there is one. Writes are checked by NodeRestriction. */
+function nodeOpinion(
+  node: string,
+  { verb, subresource, name }: AccessAttributes,
+): Opinion {
+  switch (`${subresource} ${verb}`) {
+    case " create":
+    case " update":
+    case " patch":
+    case "status update":
+    case "status patch":
+      return "allow";
+    case " get":
+    case " list":
+    case " watch":
+      if (name === node) return "allow";
+      return {
+        refused:
+          name === ""
+            ? `node '${node}' cannot read all nodes, only its own Node object`
+            : `node '${node}' cannot read '${name}', only its own Node object`,
+      };
+    default:
+      return silently;
+  }
+}
+
+/** An agent's selectors are short; a longer one is no reason to read it twice. */
+const maxSelectorLength = 4096;
+
+/** Does the request ask for objects with this value in the field alone? */
+function selects(
+  { fieldSelector = "" }: AccessAttributes,
+  field: string,
+  value: string,
+): boolean {
+  if (fieldSelector.length > maxSelectorLength) return false;
+  try {
+    return parseFieldSelector(fieldSelector).requirements.some(
+      (one) => one.field === field && one.op === "=" && one.value === value,
+    );
+  } catch {
+    return false;
   }
 }
 
 function noOpinion(reason: string): AccessDecision {
   return { decision: "no-opinion", reason };
-}
-
-function denyPath(node: string): string {
-  return `no relationship found between node '${node}' and this object`;
 }

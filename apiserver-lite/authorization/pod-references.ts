@@ -1,16 +1,28 @@
-// What a pod's spec names in its namespace: secrets, config maps, claims and the service account. Mirror pods name
-// nothing, as they run from files of the node.
+// What a pod's spec names: the API objects its node must read to run it.
 import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
 
+const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
+
 export interface PodReference {
+  /** With its group, where it has one. */
   readonly resource:
-    "secrets" | "configmaps" | "persistentvolumeclaims" | "serviceaccounts";
+    | "secrets"
+    | "configmaps"
+    | "persistentvolumeclaims"
+    | "serviceaccounts"
+    | "resourceclaims.resource.k8s.io"
+    | "clustertrustbundles.certificates.k8s.io";
   readonly name: string;
 }
 
+/** In the pod's namespace. Mirror pods name nothing, as they run from files of the node. */
 export function* podReferences(pod: Readonly<Pod>): Generator<PodReference> {
-  if (pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined)
-    return;
+  if (pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined)
+    yield* referencesOf(pod);
+}
+
+/** Whatever kind of pod it is. */
+export function* referencesOf(pod: Readonly<Pod>): Generator<PodReference> {
   const { spec } = pod;
   if (spec.serviceAccountName)
     yield { resource: "serviceaccounts", name: spec.serviceAccountName };
@@ -23,6 +35,7 @@ export function* podReferences(pod: Readonly<Pod>): Generator<PodReference> {
   ];
   for (const container of containers) yield* containerReferences(container);
   for (const volume of spec.volumes ?? []) yield* volumeReferences(volume, pod);
+  yield* deviceClaims(pod);
 }
 
 function* containerReferences({
@@ -67,10 +80,36 @@ function* volumeReferences(
       yield { resource: "secrets", name: source.secret.name };
     if (source.configMap?.name)
       yield { resource: "configmaps", name: source.configMap.name };
+    if (source.clusterTrustBundle)
+      yield {
+        resource: "clustertrustbundles.certificates.k8s.io",
+        name: source.clusterTrustBundle.name ?? "",
+      };
   }
-  const secretRef =
-    volume.csi?.nodePublishSecretRef ??
-    volume.cephfs?.secretRef ??
-    volume.rbd?.secretRef;
-  if (secretRef?.name) yield { resource: "secrets", name: secretRef.name };
+  const secrets = [
+    volume.azureFile?.secretName,
+    volume.csi?.nodePublishSecretRef?.name,
+    volume.cephfs?.secretRef?.name,
+    volume.flexVolume?.secretRef?.name,
+    volume.iscsi?.secretRef?.name,
+    volume.rbd?.secretRef?.name,
+    volume.scaleIO?.secretRef?.name,
+    volume.storageos?.secretRef?.name,
+  ];
+  for (const name of secrets) if (name) yield { resource: "secrets", name };
+}
+
+/** Claims of devices: named, or made from a template, which the status tells. */
+function* deviceClaims({
+  spec,
+  status,
+}: Readonly<Pod>): Generator<PodReference> {
+  const resource = "resourceclaims.resource.k8s.io";
+  for (const claim of spec.resourceClaims ?? []) {
+    const name =
+      claim.resourceClaimName ??
+      status?.resourceClaimStatuses?.find((made) => made.name === claim.name)
+        ?.resourceClaimName;
+    if (name) yield { resource, name };
+  }
 }

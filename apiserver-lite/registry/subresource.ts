@@ -18,6 +18,7 @@ import { conformPatched } from "./patched-object.ts";
 import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
 import { replace } from "./update.ts";
 import { afterConflict, mostRecent } from "./versions.ts";
+import { admissionAttributes, admit, validateAdmission } from "./write.ts";
 
 const maxAttempts = 64;
 
@@ -28,21 +29,38 @@ export function subresourceHandler(call: Call): SubresourceHandler {
   return handler;
 }
 
-export function runSubresource(
+export async function runSubresource(
   call: Call,
   verb: SubresourceRequest["verb"],
   body: AnyObject | undefined,
 ): Promise<AnyObject> {
-  return subresourceHandler(call).handle(
+  const handler = subresourceHandler(call);
+  return handler.handle(
     {
       verb,
       namespace: call.namespace,
       name: call.name,
-      body,
+      body: verb === "create" && body ? await admitted(call, body) : body,
       query: call.query,
     },
-    contextOf(call),
+    contextOf(call, verb === "create"),
   );
+}
+
+/** What is created through a subresource passes admission; what changes the parent does as the parent's update. */
+async function admitted(call: Call, body: AnyObject): Promise<AnyObject> {
+  const { info } = call.endpoint;
+  const sub = info.subresources.find(({ name }) => name === call.subresource);
+  const { group, version } = parseApiVersion(
+    sub?.apiVersion ?? call.endpoint.apiVersion,
+  );
+  const attributes = {
+    ...admissionAttributes(call, "CREATE", body, undefined),
+    kind: { group, version, kind: sub?.kind ?? info.kind },
+  };
+  await admit(call, attributes);
+  await validateAdmission(call, attributes);
+  return attributes.object!;
 }
 
 /** What a patch finds missing is the object, whatever a read says. */
@@ -119,7 +137,10 @@ function patched(
   return changed;
 }
 
-function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
+function contextOf(
+  call: Call,
+  isAdmitted: boolean,
+): Parameters<SubresourceHandler["handle"]>[1] {
   const find = (): Readonly<AnyObject> => {
     const { stored, info } = call.endpoint;
     const entry = stored?.cache.get(stored.keyOf(call.namespace, call.name));
@@ -135,7 +156,12 @@ function contextOf(call: Call): Parameters<SubresourceHandler["handle"]>[1] {
         change(object);
         const conditional = object.metadata.resourceVersion !== before;
         const unmanaged = unmanagedSubresources.has(call.subresource);
-        return { object, conditional, applied: unmanaged };
+        return {
+          object,
+          conditional,
+          applied: unmanaged,
+          admitted: isAdmitted,
+        };
       });
       return entry.object as AnyObject;
     },

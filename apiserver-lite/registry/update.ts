@@ -42,6 +42,8 @@ export interface Replacement {
   readonly uid?: string | undefined;
   /** managedFields are already right (server-side apply). */
   readonly applied?: boolean;
+  /** Admission has seen what this follows from: the object created through a subresource. */
+  readonly admitted?: boolean;
   /** Skips strategy and validation: the registry's own changes (finalize, deletion marks). */
   readonly trusted?: boolean;
 }
@@ -119,13 +121,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
     try {
       const next = replacement.trusted
         ? object
-        : await prepare(
-            call,
-            object,
-            live,
-            replacement.applied ?? false,
-            taken,
-          );
+        : await prepare(call, object, live, replacement, taken);
       if (unchanged(next, live)) {
         failed = false;
         return { entry: live, created: false };
@@ -233,7 +229,7 @@ async function prepare(
   call: Call,
   given: AnyObject,
   live: CacheEntry,
-  applied: boolean,
+  { applied = false, admitted = false }: Replacement,
   /** Told when the strategy has prepared, so that what it took is given back. */
   taken: { prepared: boolean },
 ): Promise<AnyObject> {
@@ -257,7 +253,7 @@ async function prepare(
     await strategy.prepareForUpdate?.(object, old, call);
   }
   const attributes = admissionAttributes(call, "UPDATE", object, old);
-  await admit(call, attributes);
+  if (!admitted) await admit(call, attributes);
   object = attributes.object!;
   dedupeOwners(call, object, " after mutating admission happens");
   if (call.registry.admission.length > 0) setDefaults(call, object);
@@ -268,7 +264,7 @@ async function prepare(
   ]);
   if (call.subresource === "")
     call.warnEach(strategy.warnings?.(object, old) ?? []);
-  await validateAdmission(call, attributes);
+  if (!admitted) await validateAdmission(call, attributes);
   return object;
 }
 

@@ -310,7 +310,7 @@ it.each<[string, () => AdmissionAttributes, number, string | RegExp]>([
         { user: agent, namespace: "" },
       ),
     403,
-    /is not allowed to set labels: node-role.kubernetes.io\/control-plane$/,
+    /is not allowed to set the following labels: node-role.kubernetes.io\/control-plane$/,
   ],
   [
     "a second default priority class",
