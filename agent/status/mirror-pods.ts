@@ -156,7 +156,7 @@ export class MirrorPods {
           ...annotations,
           [configMirrorAnnotation]: annotations?.[configHashAnnotation] ?? "",
         },
-        ...(owner ? { ownerReferences: [owner] } : {}),
+        ...(owner ? { ownerReferences: [{ ...owner, controller: true }] } : {}),
       },
     };
     delete (mirror as { status?: unknown }).status;

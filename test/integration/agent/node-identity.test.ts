@@ -1,0 +1,154 @@
+// An agent that is a stranger to the API server: over HTTPS, with no more than its node's identity, it runs pods with
+// all that they refer to, shows its static pods, and reports. The Node authorizer and NodeRestriction are on.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { systemClock } from "../../../api/clock.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { Client } from "../../../client/client.ts";
+import { createClient } from "../../../client/create-client.ts";
+import { createHttpTransport } from "../../../client/http-transport.ts";
+import { eventually } from "../../support/eventually.ts";
+import {
+  makeTempDirectory,
+  removeTempDirectory,
+} from "../../support/temp-directory.ts";
+import { startTester, type Json, type Tester } from "../conformance/support.ts";
+import { busyboxPod, startNode, type NodeFixture } from "./node-fixture.ts";
+
+let directory: string;
+let node: NodeFixture;
+let tester: Tester;
+let client: Client;
+
+beforeAll(async () => {
+  directory = makeTempDirectory("orbit-identity-");
+  const tokens = path.join(directory, "tokens.csv");
+  fs.writeFileSync(
+    tokens,
+    'node-token,system:node:test-node,uid-1,"system:nodes"\n',
+    { mode: 0o600 },
+  );
+  tester = await startTester([`--token-auth-file=${tokens}`]);
+  await tester.namespace("id");
+  node = await startNode();
+  client = createClient(
+    createHttpTransport({
+      server: tester.cluster.url,
+      tls: { ca: tester.cluster.certificateAuthority },
+      token: "node-token",
+      clock: systemClock,
+      logger: node.logger,
+    }),
+    { clock: systemClock, logger: node.logger },
+  );
+  await node.writePod("shown.json", busyboxPod("shown", "sleep 1000"));
+  await node.agent({ client }).start();
+}, 60_000);
+afterAll(async () => {
+  await node?.close();
+  await client?.close();
+  await tester?.stop();
+  removeTempDirectory(directory);
+}, 60_000);
+
+const core = "/api/v1/namespaces/id";
+
+test("registers its Node and renews its lease", async () => {
+  await eventually(async () => {
+    const lease = await tester.call(
+      "GET",
+      "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/test-node",
+    );
+    return lease.status === 200;
+  });
+  await eventually(
+    async () =>
+      (await tester.ok("GET", "/api/v1/nodes/test-node")).status?.capacity
+        ?.pods === "110",
+  );
+});
+
+test("shows its static pod", async () => {
+  const mirror = await eventually(async () => {
+    const { body } = await tester.call(
+      "GET",
+      "/api/v1/namespaces/default/pods/shown-test-node",
+    );
+    return body.status?.phase === "Running" ? (body as Json) : undefined;
+  });
+  expect(mirror!.metadata.ownerReferences).toMatchObject([
+    { kind: "Node", name: "test-node", controller: true },
+  ]);
+});
+
+test("runs a pod with what it refers to, and lets it go", async () => {
+  await tester.ok("POST", `${core}/secrets`, {
+    metadata: { name: "s" },
+    stringData: { word: "whispered" },
+  });
+  await tester.ok("POST", `${core}/configmaps`, {
+    metadata: { name: "m" },
+    data: { word: "said" },
+  });
+  const shared = path.join(directory, "shared");
+  fs.mkdirSync(shared, { mode: 0o777 });
+  await tester.ok("POST", "/api/v1/persistentvolumes", {
+    metadata: { name: "v" },
+    spec: {
+      capacity: { storage: "1Gi" },
+      accessModes: ["ReadWriteOnce"],
+      hostPath: { path: shared },
+      claimRef: { namespace: "id", name: "c" },
+    },
+  });
+  await tester.ok("POST", `${core}/persistentvolumeclaims`, {
+    metadata: { name: "c" },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "1Gi" } },
+      storageClassName: "",
+      volumeName: "v",
+    },
+  });
+  await eventually(
+    async () =>
+      (await tester.ok("GET", `${core}/persistentvolumeclaims/c`)).status
+        .phase === "Bound",
+  );
+  const pod = busyboxPod(
+    "p",
+    'echo "$WORD $(cat /m/word) $(wc -c < /var/run/secrets/kubernetes.io/serviceaccount/token)" > /c/out; sleep 1000',
+  ) as unknown as Pod & Json;
+  pod.metadata = { name: "p" };
+  pod.spec.nodeName = "test-node";
+  Object.assign(pod.spec.containers[0]!, {
+    env: [
+      {
+        name: "WORD",
+        valueFrom: { secretKeyRef: { name: "s", key: "word" } },
+      },
+    ],
+    volumeMounts: [
+      { name: "m", mountPath: "/m" },
+      { name: "c", mountPath: "/c" },
+    ],
+  });
+  pod.spec.volumes = [
+    { name: "m", configMap: { name: "m" } },
+    { name: "c", persistentVolumeClaim: { claimName: "c" } },
+  ] as never;
+  await tester.ok("POST", `${core}/pods`, pod);
+  const said = await eventually(() => {
+    const file = path.join(shared, "out");
+    return fs.existsSync(file) && fs.readFileSync(file, "utf8");
+  });
+  expect(said).toMatch(/^whispered said [1-9]\d{2,}\n$/);
+  await eventually(
+    async () =>
+      (await tester.ok("GET", `${core}/pods/p`)).status.phase === "Running",
+  );
+  await tester.ok("DELETE", `${core}/pods/p?gracePeriodSeconds=1`);
+  await eventually(
+    async () => (await tester.call("GET", `${core}/pods/p`)).status === 404,
+  );
+});
