@@ -327,6 +327,11 @@ class EventQueue implements WatchStream<KubeObject> {
           }
         },
         event: tell,
+        lost: (error) => {
+          this.#failure =
+            error instanceof Error ? error : new Error(String(error));
+          this.close();
+        },
         bookmark: (revision, initialEnd) =>
           push({
             type: "BOOKMARK",

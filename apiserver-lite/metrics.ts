@@ -20,6 +20,8 @@ export interface MetricsSources {
   /** Of the store; undefined when it is not known. */
   readonly databaseBytes: () => number | undefined;
   readonly countObjects: boolean;
+  /** Of the store and the watch cache: how often one threw. */
+  readonly listenerFailures: () => number;
   readonly audit: AuditCounts | undefined;
   readonly loopWatch: LoopWatch;
   /** Prometheus text of what else belongs to the process. */
@@ -142,7 +144,8 @@ export class Metrics implements Observer {
   }
 
   #storage(lines: string[], head: MetricHead): void {
-    const { registry, databaseBytes, countObjects } = this.sources;
+    const { registry, databaseBytes, countObjects, listenerFailures } =
+      this.sources;
     const bytes = databaseBytes();
     if (bytes !== undefined) {
       head(
@@ -154,6 +157,12 @@ export class Metrics implements Observer {
         `apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} ${bytes}`,
       );
     }
+    head(
+      "orbit_listener_failures_total",
+      "counter",
+      "Listeners of the store and the watch cache that failed on an event.",
+    );
+    lines.push(`orbit_listener_failures_total ${listenerFailures()}`);
     if (!countObjects) return;
     head("apiserver_storage_objects", "gauge", "Stored objects.");
     for (const kind of registry.storedKinds())

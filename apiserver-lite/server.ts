@@ -306,6 +306,8 @@ class Server implements ApiServer {
       }),
       databaseBytes: () => store.databaseBytes,
       countObjects: options.countStoredObjects ?? true,
+      listenerFailures: () =>
+        this.registry.cache.listenerFailures + (store.listenerFailures ?? 0),
       audit: options.auditor?.counts,
       loopWatch: this.#loopWatch,
       more: options.moreMetrics ?? (() => ""),

@@ -4,7 +4,12 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { systemClock } from "../api/clock.ts";
 import { beginDaemon } from "./daemon.ts";
-import { notifySystemd, startWatchdog, stopOnSignals } from "./lifecycle.ts";
+import {
+  failureMetrics,
+  notifySystemd,
+  startWatchdog,
+  stopOnSignals,
+} from "./lifecycle.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
 import type { OptionValues } from "./options/parse.ts";
 import { agentServingPair } from "./parts/agent-certificate.ts";
@@ -53,14 +58,15 @@ export async function runApiServer(
   const api = await startApiPart({
     values,
     store,
-    ...(snapshots ? { moreMetrics: () => snapshots.metrics() } : {}),
+    moreMetrics: () =>
+      failureMetrics(start.failures) + (snapshots?.metrics() ?? ""),
     serving: servingPair(values),
     pki: undefined,
     clock: systemClock,
     logger,
   });
   snapshots?.start();
-  const stopWatchdog = startWatchdog(logger);
+  const stopWatchdog = startWatchdog(logger, { fatal: () => store.fatal });
   stopOnSignals(
     {
       async stop() {

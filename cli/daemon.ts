@@ -1,6 +1,6 @@
 // What every daemon of the program does first: --help, options, its logger, and a word on options without effect.
 import type { Logger } from "pino";
-import { guardProcess } from "./lifecycle.ts";
+import { guardProcess, type FailureCount } from "./lifecycle.ts";
 import { createLogger } from "./logging.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
@@ -9,6 +9,7 @@ import type { OptionTable } from "./options/table.ts";
 export interface DaemonStart {
   readonly values: OptionValues;
   readonly logger: Logger;
+  readonly failures: FailureCount;
   /** Logs the seconds since the daemon began, as `ready in 0.42s`. */
   ready(fields?: object): void;
 }
@@ -50,7 +51,7 @@ export async function beginDaemon(
     format: values.text("logging-format") as "text" | "json",
     verbosity: values.number("v"),
   });
-  guardProcess(logger);
+  const failures = guardProcess(logger);
   if (withoutEffect.length > 0)
     logger.warn(
       { options: withoutEffect },
@@ -59,6 +60,7 @@ export async function beginDaemon(
   return {
     values,
     logger,
+    failures,
     ready(fields = {}) {
       const seconds = (performance.now() - startedMs) / 1000;
       logger.info(fields, `ready in ${seconds.toFixed(2)}s`);

@@ -37,27 +37,52 @@ export function notifySystemd(message: string, logger: Logger): void {
   );
 }
 
+export interface WatchdogOptions {
+  readonly clock?: Clock;
+  /** For `systemctl status`. */
+  readonly status?: () => string;
+  /** Why only a new start can help: as long as there is a reason, systemd's watchdog is not kept quiet. */
+  readonly fatal?: () => Error | undefined;
+  readonly notify?: (message: string, logger: Logger) => void;
+}
+
 /**
- * Keeps systemd's watchdog quiet at half its period while the event loop turns, and `systemctl status` up to date.
- * Returns the way to end it.
+ * Keeps systemd's watchdog quiet at half its period while the event loop turns and nothing fatal happened, and
+ * `systemctl status` up to date. Returns a disposer.
  */
 export function startWatchdog(
   logger: Logger,
-  clock: Clock = systemClock,
-  status?: () => string,
+  {
+    clock = systemClock,
+    status,
+    fatal,
+    notify = notifySystemd,
+  }: WatchdogOptions = {},
 ): () => void {
   const periodMs = Number(process.env.WATCHDOG_USEC ?? 0) / 1000 / 2;
   if (!(periodMs > 0)) return () => undefined;
   let timer: Timer | undefined;
   const beat = (): void => {
-    notifySystemd(
-      ["WATCHDOG=1", ...(status ? [`STATUS=${status()}`] : [])].join("\n"),
-      logger,
-    );
+    const err = fatal?.();
+    if (err)
+      logger.error({ err }, "only a new start can help: leaving it to systemd");
+    const lines = [
+      ...(err ? [] : ["WATCHDOG=1"]),
+      ...(status ? [`STATUS=${err?.message ?? status()}`] : []),
+    ];
+    if (lines.length > 0) notify(lines.join("\n"), logger);
     timer = clock.after(periodMs, beat);
   };
   beat();
   return () => timer?.cancel();
+}
+
+/** Prometheus text. */
+export function failureMetrics({ uncaught }: FailureCount): string {
+  return (
+    "# HELP orbit_uncaught_errors_total Errors that nobody caught since the start.\n" +
+    `# TYPE orbit_uncaught_errors_total counter\norbit_uncaught_errors_total ${uncaught}\n`
+  );
 }
 
 export function guardProcess(logger: Logger): FailureCount {

@@ -13,9 +13,11 @@ import type { ClusterPki } from "../apiserver-lite/bootstrap/cluster-pki.ts";
 import { superuser } from "../apiserver-lite/server.ts";
 import { beginDaemon } from "./daemon.ts";
 import {
+  failureMetrics,
   notifySystemd,
   startWatchdog,
   stopOnSignals,
+  type FailureCount,
   type Stoppable,
 } from "./lifecycle.ts";
 import { agentOptions } from "./options/agent.ts";
@@ -42,6 +44,7 @@ import {
   clusterDomain,
   partArguments,
 } from "./parts/agent-values.ts";
+import type { Store } from "../storage/store.ts";
 import type { AgentPart } from "./parts/agent.ts";
 import { givenServingPair } from "./parts/option-files.ts";
 import { startApiPart } from "./parts/apiserver.ts";
@@ -119,18 +122,22 @@ export interface RunningServer extends Stoppable {
   readonly port: number;
   /** One line for `systemctl status`. */
   status(): string;
+  /** Why only a new start can help. */
+  fatal(): Error | undefined;
 }
 
 /** Starts everything; resolves when it is ready. What was started is stopped again when something fails. */
 export async function startServer(
   values: OptionValues,
   logger: Logger,
+  failures: FailureCount = { uncaught: 0 },
   clock: Clock = systemClock,
 ): Promise<RunningServer> {
   const disabled = new Set(values.list("disable"));
   const dataDirectory = path.resolve(values.text("data-dir"));
   const stops: (() => Promise<void> | void)[] = [];
   let runningAgent: AgentPart | undefined;
+  let runningStore: Store | undefined;
   const stop = async (): Promise<void> => {
     for (const each of stops.splice(0).reverse()) {
       try {
@@ -144,6 +151,7 @@ export async function startServer(
     return {
       port: await startParts(),
       status: () => statusLine(runningAgent?.agent.pods()),
+      fatal: () => runningStore?.fatal,
       stop,
     };
   } catch (error) {
@@ -252,6 +260,7 @@ export async function startServer(
       clock,
       logger,
     });
+    runningStore = store;
     const snapshots = await scheduledSnapshots({
       values,
       kind: values.text("store"),
@@ -262,7 +271,8 @@ export async function startServer(
     const api = await startApiPart({
       values,
       store,
-      ...(snapshots ? { moreMetrics: () => snapshots.metrics() } : {}),
+      moreMetrics: () =>
+        failureMetrics(failures) + (snapshots?.metrics() ?? ""),
       serving: ownServing ?? pki.serving,
       whole: true,
       pki,
@@ -456,10 +466,13 @@ export async function runServer(
     },
     logger,
   );
-  running.current = await startServer(values, logger);
+  running.current = await startServer(values, logger, start.failures);
   if (interrupted) return undefined;
   const server = running.current;
-  startWatchdog(logger, systemClock, () => server.status());
+  startWatchdog(logger, {
+    status: () => server.status(),
+    fatal: () => server.fatal(),
+  });
   start.ready();
   notifySystemd(`READY=1\nSTATUS=${server.status()}`, logger);
   return undefined;

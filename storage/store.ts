@@ -48,7 +48,8 @@ export interface StoreEvent {
 }
 
 /**
- * Called once per commit with all its events in revision order. Must not throw and must not block. `upTo`: nothing else
+ * Called once per commit with all its events in revision order. Must not block. One that throws is called no more, and its
+ * `onLost` is called. `upTo`: nothing else
  * happened up to this revision; engines that share their revisions with others call with no events to tell it.
  */
 export type StoreListener = (
@@ -94,6 +95,10 @@ export interface Store {
     listener: StoreListener,
     onLost: (error: Error) => void,
   ): () => void;
+  /** Set when only a new start can help: a commit that does not end, or a commit path that failed. */
+  readonly fatal?: Error | undefined;
+  /** How often a listener threw, and lost its subscription, since the start. */
+  readonly listenerFailures?: number;
   /** Resolves when the store can serve; rejects with the reason when it can't. Bounded by the caller's timeout. */
   healthy(): Promise<void>;
 }

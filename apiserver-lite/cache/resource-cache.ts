@@ -1,6 +1,6 @@
 // The present state of one stored resource, its recent history, and who watches it.
-// Invariants: `apply` sees this resource's events in revision order; watchers and subscribers are called in that order,
-// synchronously, after the state has changed.
+// Invariants: `apply` sees this resource's events in revision order; listeners are called in that order, synchronously,
+// after the state has changed. A listener that throws disturbs neither the state nor another listener.
 import type { CacheEntry } from "./cache-entry.ts";
 import { History, type CacheEvent, type HistoryBudget } from "./history.ts";
 import { OrderedEntries } from "./ordered-entries.ts";
@@ -13,8 +13,11 @@ export interface Unreadable {
   readonly reason: string;
 }
 
-/** Must not throw and must not block. */
+/** Must not block. What it throws is logged and counted; see `listen`. */
 export type CacheListener = (event: CacheEvent) => void;
+
+/** Of a resource; both are logged and counted by the watch cache. */
+export type ListenerFailure = (prefix: string, error: unknown) => void;
 
 /** Objects just written stay parsed: what is written is likely to be written again soon. */
 const maxWarm = 128;
@@ -26,7 +29,11 @@ export class ResourceCache {
   #nextWarm = 0;
   readonly #byKey = new Map<string, CacheEntry>();
   readonly #ordered = new OrderedEntries();
-  readonly #listeners = new Set<CacheListener>();
+  /** With what ends them when they throw. */
+  readonly #listeners = new Map<
+    CacheListener,
+    ((error: unknown) => void) | undefined
+  >();
   #views: PastView[] = [];
   readonly history: History;
 
@@ -39,6 +46,7 @@ export class ResourceCache {
     entries: readonly CacheEntry[],
     /** By key: these exist, but nobody can read them. Kept by the watch cache. */
     readonly unreadable: ReadonlyMap<string, Unreadable> = new Map(),
+    private readonly onFailure: ListenerFailure = () => undefined,
   ) {
     this.history = new History(revision, budget);
     for (const entry of entries) this.#byKey.set(entry.key, entry);
@@ -128,14 +136,41 @@ export class ResourceCache {
       this.#ordered.delete(event.key);
     }
     this.history.push(event);
-    for (const listener of this.#listeners) listener(event);
+    let failed: [CacheListener, unknown][] | undefined;
+    for (const listener of this.#listeners.keys()) {
+      try {
+        listener(event);
+      } catch (error) {
+        (failed ??= []).push([listener, error]);
+      }
+    }
+    for (const [listener, error] of failed ?? []) this.#fail(listener, error);
     // History keeps the bytes of objects; frames are made again for who resumes.
     delete event.frames;
     event.previous?.shrink();
   }
 
-  listen(listener: CacheListener): () => void {
-    this.#listeners.add(listener);
+  /**
+   * Returns a disposer. A listener that throws loses its subscription, and `onLost` is called. Without `onLost` it stays,
+   * and has missed the event: for state that is kept up to date, where no more events would be worse.
+   */
+  listen(
+    listener: CacheListener,
+    onLost?: (error: unknown) => void,
+  ): () => void {
+    this.#listeners.set(listener, onLost);
     return () => this.#listeners.delete(listener);
+  }
+
+  #fail(listener: CacheListener, error: unknown): void {
+    this.onFailure(this.prefix, error);
+    const onLost = this.#listeners.get(listener);
+    if (!onLost) return;
+    this.#listeners.delete(listener);
+    try {
+      onLost(error);
+    } catch (second) {
+      this.onFailure(this.prefix, second);
+    }
   }
 }

@@ -67,6 +67,7 @@ export class WatchCache {
   #lost: Error | undefined;
   #reloadTimer: Timer | undefined;
   #stopped = false;
+  #listenerFailures = 0;
 
   constructor(private readonly options: WatchCacheOptions) {
     this.#budget = new HistoryBudget(
@@ -91,6 +92,11 @@ export class WatchCache {
   /** Set when the store's events have ended: nothing here can be trusted to be fresh any more. */
   get lost(): Error | undefined {
     return this.#lost;
+  }
+
+  /** How often a listener threw since the start. */
+  get listenerFailures(): number {
+    return this.#listenerFailures;
   }
 
   async start(resources: readonly CachedResource[]): Promise<void> {
@@ -186,21 +192,21 @@ export class WatchCache {
    */
   #reload(retryMs: number): void {
     const { store, clock, logger, rootPrefix = "/registry" } = this.options;
-    store.list(`${rootPrefix}/`).then(
-      ({ revision, values }) => {
+    store
+      .list(`${rootPrefix}/`)
+      .then(({ revision, values }) => {
         if (this.#stopped) return;
         this.#apply(this.#changes(values, revision), revision);
         this.#lost = undefined;
         this.#subscribe(revision);
-      },
-      (error: unknown) => {
+      })
+      .catch((error: unknown) => {
         if (this.#stopped) return;
         logger.warn({ err: error, retryMs }, "can't read the store anew");
         this.#reloadTimer = clock.after(retryMs, () =>
           this.#reload(Math.min(retryMs * 2, maxReloadMs)),
         );
-      },
-    );
+      });
   }
 
   #changes(values: readonly StoredValue[], revision: number): StoreEvent[] {
@@ -248,6 +254,13 @@ export class WatchCache {
       this.#budget,
       entries,
       this.#unreadableOf(kind),
+      (prefix, err) => {
+        this.#listenerFailures++;
+        this.options.logger.error(
+          { err, prefix },
+          "a listener of the watch cache failed",
+        );
+      },
     );
     this.#resources.set(kind.prefix, cache);
     return cache;

@@ -185,6 +185,11 @@ export class WatchResponse implements WatchSink {
     this.#stream?.end();
   }
 
+  /** The answer has begun, so its end is all that can be said. */
+  lost(): void {
+    this.#cutOff();
+  }
+
   close(): void {
     this.#closed = true;
     this.#queue = [];

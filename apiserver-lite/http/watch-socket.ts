@@ -104,6 +104,12 @@ export class WatchSocket implements WatchSink {
     });
   }
 
+  /** The stream has begun, so its end is all that can be said. */
+  lost(): void {
+    this.#closed = true;
+    this.#socket?.terminate();
+  }
+
   end(): void {
     this.#socket?.close(1000);
   }

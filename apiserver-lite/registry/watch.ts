@@ -31,6 +31,8 @@ export interface WatchSink {
   event(type: WatchType, event: CacheEvent): void;
   /** `initialEnd`: the initial state is complete. */
   bookmark(revision: number, initialEnd: boolean): void;
+  /** An event could not be taken: no further one will come. The watcher's stream is to end. */
+  lost(error: unknown): void;
 }
 
 export interface WatchQuery {
@@ -139,7 +141,7 @@ export async function watch(
       after = Math.max(after, past.at(-1)!.revision);
     }
   }
-  const stop = cache.listen(deliver);
+  const stop = cache.listen(deliver, (error) => sink.lost(error));
   return {
     bookmark: () => {
       if (query.allowWatchBookmarks && registry.cache.revision >= after)

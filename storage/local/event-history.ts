@@ -17,8 +17,14 @@ export class EventHistory {
   #events: StoreEvent[] = [];
   #floor = 0;
   readonly #subscribers = new Set<Subscriber>();
+  #failures = 0;
 
   constructor(private readonly onFailure: ListenerFailure = () => undefined) {}
+
+  /** How often a listener threw. */
+  get failures(): number {
+    return this.#failures;
+  }
 
   /** Nothing at or below this revision can be replayed. */
   reset(floor: number): void {
@@ -99,6 +105,7 @@ export class EventHistory {
   }
 
   #report(error: unknown): void {
+    this.#failures++;
     try {
       this.onFailure(error);
     } catch {

@@ -170,11 +170,17 @@ export class LocalStore implements Store {
     return this.#history.subscribe(afterRevision, listener, onLost);
   }
 
+  get fatal(): Error | undefined {
+    return this.#broken ?? this.#stuck();
+  }
+
+  get listenerFailures(): number {
+    return this.#history.failures;
+  }
+
   healthy(): Promise<void> {
     const problem =
-      this.#phase !== "open"
-        ? closedError()
-        : (this.#broken ?? this.#stuck() ?? this.#trouble);
+      this.#phase !== "open" ? closedError() : (this.fatal ?? this.#trouble);
     return problem ? Promise.reject(problem) : Promise.resolve();
   }
 
