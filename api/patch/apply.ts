@@ -318,6 +318,9 @@ export function applyPatch(
   if (given !== undefined && given !== null)
     throw errors.badRequest("metadata.managedFields must be nil");
   const config = applied;
+  // Null says nothing of what every object has.
+  if ((config.metadata as unknown) === null)
+    delete (config as Partial<AnyObject>).metadata;
   if (schema) requireTyped(config, schema);
   const base = live
     ? withoutManagedFields(live)

@@ -563,3 +563,32 @@ describe("refused", () => {
     );
   });
 });
+
+test("metadata that is null is none: the name is missing, or the live one's", async () => {
+  const revisions = "/apis/apps/v1/namespaces/default/controllerrevisions";
+  for (const [path, apiVersion, kind] of [
+    [revisions, "apps/v1", "ControllerRevision"],
+    [configMaps, "v1", "ConfigMap"],
+    [deployments, "apps/v1", "Deployment"],
+  ] as const) {
+    const body = { apiVersion, kind, metadata: null };
+    const { status, body: answer } = await apply(
+      `${path}/absent`,
+      body,
+      "fieldManager=m",
+    );
+    expect([kind, status, answer.message]).toEqual([
+      kind,
+      400,
+      expect.stringMatching(/name must be provided/),
+    ]);
+  }
+  const name = fresh();
+  await applyMap(name, { a: "1" }, "fieldManager=m");
+  const again = await apply(
+    `${configMaps}/${name}`,
+    { apiVersion: "v1", kind: "ConfigMap", metadata: null, data: { a: "2" } },
+    "fieldManager=m",
+  );
+  expect([again.status, again.body.data]).toEqual([200, { a: "2" }]);
+});
