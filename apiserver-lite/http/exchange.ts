@@ -38,11 +38,15 @@ export function chunkOf(bytes: Buffer): Buffer {
 }
 
 /** From names and values in turns, as they came. */
-function valuesIn(rawHeaders: readonly string[], name: string): string[] {
-  return rawHeaders.filter(
-    (_, index) =>
-      index % 2 === 1 && rawHeaders[index - 1]!.toLowerCase() === name,
-  );
+function groupByName(rawHeaders: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    const values = groups.get(name);
+    if (values) values.push(rawHeaders[at + 1]!);
+    else groups.set(name, [rawHeaders[at + 1]!]);
+  }
+  return groups;
 }
 
 export interface Exchange {
@@ -82,6 +86,8 @@ export interface Exchange {
 export class Http1Exchange implements Exchange {
   readonly http2 = false;
   status = 0;
+  /** Made when first asked for: most requests repeat no header. */
+  #headerGroups: ReadonlyMap<string, string[]> | undefined;
 
   constructor(
     readonly request: IncomingMessage,
@@ -106,7 +112,8 @@ export class Http1Exchange implements Exchange {
     return this.request.headers;
   }
   headerValues(name: string): string[] {
-    return valuesIn(this.request.rawHeaders, name);
+    this.#headerGroups ??= groupByName(this.request.rawHeaders);
+    return this.#headerGroups.get(name) ?? [];
   }
   get body(): Readable {
     if (this.waiting && !this.started) this.response.writeContinue();
@@ -190,6 +197,7 @@ export class Http2Exchange implements Exchange {
   readonly chunks = false;
   status = 0;
   readonly #stream: ServerHttp2Stream;
+  #headerGroups: ReadonlyMap<string, string[]> | undefined;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -201,7 +209,8 @@ export class Http2Exchange implements Exchange {
   }
 
   headerValues(name: string): string[] {
-    return valuesIn(this.rawHeaders, name);
+    this.#headerGroups ??= groupByName(this.rawHeaders);
+    return this.#headerGroups.get(name) ?? [];
   }
 
   get method(): string {

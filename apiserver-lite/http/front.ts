@@ -19,7 +19,7 @@ import type { Exchange } from "./exchange.ts";
 import type { FlowClassifier } from "./flow-classifier.ts";
 import { forbidden } from "./forbidden.ts";
 import { formatNamed, jsonFormat, type OtherFormats } from "./formats.ts";
-import { impersonate } from "./impersonation.ts";
+import { asksToImpersonate, impersonate } from "./impersonation.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Negotiator } from "./negotiation.ts";
 import type { LoopWatch } from "../loop-watch.ts";
@@ -286,13 +286,8 @@ export class Front {
     headers: OutgoingHttpHeaders,
     { info, query, rawQuery, original, trail }: Identified,
   ): Promise<Asked> {
-    const requestHeaders = exchange.headers;
     let user = original;
-    if (
-      requestHeaders["impersonate-user"] !== undefined ||
-      requestHeaders["impersonate-group"] !== undefined ||
-      requestHeaders["impersonate-uid"] !== undefined
-    ) {
+    if (asksToImpersonate(exchange.headers)) {
       user = await impersonate(user, exchange, this.options.authorizer);
       trail?.impersonated(user);
     }
