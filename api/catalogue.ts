@@ -94,17 +94,34 @@ export class Catalogue {
   }
 }
 
-/** Which group versions beyond the default ones are served: `api/beta`, `storage.k8s.io/v1beta1`, as --runtime-config. */
+/** All there are, in the reference's priority order, with their resources' plural names. */
+export const builtinGroupVersions: readonly (GroupVersionInfo & {
+  readonly resources: readonly string[];
+})[] = facts.groupVersions.map(
+  ({ resources, group, version, stability, enabledByDefault, preferred }) => ({
+    group,
+    version,
+    stability: stability as GroupVersionInfo["stability"],
+    enabledByDefault,
+    preferred,
+    resources: resources.map(({ resource }) => resource),
+  }),
+);
+
+/** @param serves which resources are served, as --runtime-config says; a version without any is not there */
 export function builtinCatalogue(
-  enabled: (info: GroupVersionInfo) => boolean = (info) =>
+  serves: (info: GroupVersionInfo, resource: string) => boolean = (info) =>
     info.enabledByDefault,
 ): Catalogue {
   const catalogue = new Catalogue();
   for (const { resources, apiVersion: _, ...info } of facts.groupVersions) {
     const groupVersion = info as GroupVersionInfo;
-    if (!enabled(groupVersion)) continue;
+    const served = resources.filter(({ resource }) =>
+      serves(groupVersion, resource),
+    );
+    if (served.length === 0) continue;
     catalogue.addGroupVersion(groupVersion);
-    for (const resource of resources as unknown as (ResourceInfo & {
+    for (const resource of served as unknown as (ResourceInfo & {
       subresources?: SubresourceInfo[];
     })[]) {
       catalogue.add({

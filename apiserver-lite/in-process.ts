@@ -1,6 +1,7 @@
 // The client's Transport on the registry itself: no encoding, no sockets. Informers read the watch cache; what callers
 // get is shared and frozen. Requests are those of one user and pass admission, not authorization: who composes the
 // server decides whom to hand one to.
+import { builtinGroupVersions } from "../api/catalogue.ts";
 import type { UserInfo } from "../api/contracts.ts";
 import { errors } from "../api/errors.ts";
 import type {
@@ -45,6 +46,11 @@ export type RawRequest = (
   path: string,
   body?: unknown,
 ) => Promise<{ status: number; body: unknown }>;
+
+const nothing: ObjectCache<never> = {
+  lister: { get: () => undefined, list: () => [] },
+  subscribe: () => () => undefined,
+};
 
 export class InProcessTransport implements Transport {
   readonly #stops = new Set<() => void>();
@@ -156,6 +162,7 @@ export class InProcessTransport implements Transport {
   }
 
   cache<T extends KubeObject>(resource: GroupVersionResource): ObjectCache<T> {
+    if (this.#isSwitchedOff(resource)) return nothing;
     const endpoint = this.#endpoint(resource);
     const cache = endpoint.stored?.cache;
     const show = (entry: CacheEntry): T =>
@@ -191,6 +198,19 @@ export class InProcessTransport implements Transport {
     for (const stop of this.#stops) stop();
     this.#stops.clear();
     return Promise.resolve();
+  }
+
+  /** A built-in resource that --runtime-config took away: parts of the process that follow it see no objects. */
+  #isSwitchedOff({ group, version, resource }: GroupVersionResource): boolean {
+    return (
+      !this.registry.catalogue.resource(group, version, resource) &&
+      builtinGroupVersions.some(
+        (one) =>
+          one.group === group &&
+          one.version === version &&
+          one.resources.includes(resource),
+      )
+    );
   }
 
   #endpoint({ group, version, resource }: GroupVersionResource): Endpoint {

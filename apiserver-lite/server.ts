@@ -22,6 +22,7 @@ import {
   createSystemObjects,
   publishEndpoints,
 } from "./bootstrap/system-objects.ts";
+import { servedOnly } from "./bootstrap/served-only.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
 import { Profiling } from "./debug/profiling.ts";
 import { Discovery } from "./discovery/discovery.ts";
@@ -59,7 +60,7 @@ import { ResourceHandler } from "./http/resource-handler.ts";
 import { rawInProcess } from "./http/in-process-exchange.ts";
 import { InProcessTransport } from "./in-process.ts";
 import { Metrics } from "./metrics.ts";
-import { Registry } from "./registry/registry.ts";
+import { Registry, type RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./registry/strategy.ts";
 import {
   createValueCodec,
@@ -88,7 +89,7 @@ export interface ServerParts {
   /** The cache is loaded; before the port opens. */
   start?(): void | Promise<void>;
   /** The system namespaces exist; `transport` is a superuser's. Before the server is ready. */
-  bootstrap?(transport: Transport): Promise<void>;
+  bootstrap?(transport: Pick<Transport, "request">): Promise<void>;
   stop?(): void | Promise<void>;
 }
 
@@ -146,6 +147,9 @@ export interface ApiServerOptions {
   readonly storeCheckTimeoutMs?: { health: number; readiness: number };
   /** Deletes of one collection in flight at once. */
   readonly deleteCollectionWorkers?: number;
+  /** As RegistryOptions say. */
+  readonly uncached?: RegistryOptions["uncached"];
+  readonly garbageCollection?: boolean;
   readonly shutdownDelayMs?: number;
   readonly shutdownSendRetryAfter?: boolean;
   /** Longest wait for the requests in flight. */
@@ -229,6 +233,8 @@ class Server implements ApiServer {
           ? components
           : builtin(group, resource)),
       featureGates: options.featureGates ?? {},
+      ...(options.uncached ? { uncached: options.uncached } : {}),
+      garbageCollection: options.garbageCollection ?? true,
       ...(options.deleteCollectionWorkers
         ? { deleteCollectionWorkers: options.deleteCollectionWorkers }
         : {}),
@@ -395,7 +401,10 @@ class Server implements ApiServer {
     this.#flows?.start();
     await this.#parts.start?.();
     await this.#listener?.listen();
-    const transport = this.transport(superuser, "orbit-apiserver");
+    const transport = servedOnly(
+      this.transport(superuser, "orbit-apiserver"),
+      this.registry,
+    );
     const {
       bindAddress = "127.0.0.1",
       advertiseAddress = bindAddress,

@@ -352,6 +352,7 @@ export async function startServer(
         clock,
         logger: logger.child({ part: "controllers" }),
         options: {
+          enableGarbageCollector: values.flag("enable-garbage-collector"),
           ...controllerOptions(options),
           leaderElect: false,
           rootCa: pki.clusterCa.certificate,

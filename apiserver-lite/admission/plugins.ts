@@ -10,9 +10,10 @@ import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import {
-  defaultTolerationSeconds,
+  createDefaultTolerationSeconds,
   runtimeClass,
   taintNodesByCondition,
+  type TolerationSeconds,
 } from "./pod-defaults.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { priority } from "./priority.ts";
@@ -28,9 +29,12 @@ import {
 /** Plugins that only run when they are asked for. */
 export const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(["NodeRestriction"]);
 
+const FIVE_MINUTES: TolerationSeconds = { notReady: 300, unreachable: 300 };
+
 /** Every built-in plugin; which of them run is the composition's choice. */
 export function orderedAdmissionPlugins(
   authorizer: Authorizer,
+  tolerationSeconds = FIVE_MINUTES,
 ): AdmissionPlugin[] {
   return [
     namespaceLifecycle,
@@ -40,7 +44,7 @@ export function orderedAdmissionPlugins(
     taintNodesByCondition,
     podSecurity,
     priority,
-    defaultTolerationSeconds,
+    createDefaultTolerationSeconds(tolerationSeconds),
     defaultStorageClass,
     storageObjectInUseProtection,
     persistentVolumeClaimResize,

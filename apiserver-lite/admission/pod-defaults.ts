@@ -7,10 +7,15 @@ import { createdObject, createdPod, nameOf } from "./requests.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
-const DEFAULT_TOLERATION_SECONDS = 300;
+/** How long pods stay on a node that is not ready or not reachable, unless they say otherwise. */
+export interface TolerationSeconds {
+  readonly notReady: number;
+  readonly unreachable: number;
+}
 
-/** Pods stay five minutes on a node that is not ready or not reachable, unless they say otherwise. */
-export const defaultTolerationSeconds: AdmissionPlugin = {
+export const createDefaultTolerationSeconds = (
+  seconds: TolerationSeconds,
+): AdmissionPlugin => ({
   name: "DefaultTolerationSeconds",
   admit(attributes) {
     const isPodWrite =
@@ -33,11 +38,12 @@ export const defaultTolerationSeconds: AdmissionPlugin = {
         key,
         operator: "Exists",
         effect: "NoExecute",
-        tolerationSeconds: DEFAULT_TOLERATION_SECONDS,
+        tolerationSeconds:
+          key === NOT_READY ? seconds.notReady : seconds.unreachable,
       })),
     ];
   },
-};
+});
 
 function toleratesNoExecute(
   { key, effect }: Toleration,

@@ -8,13 +8,15 @@ import { errors, type ApiError } from "../../api/errors.ts";
 import type { ProxyTarget } from "./target.ts";
 
 export interface DialerOptions {
-  /** With what the API server goes to the agents. */
-  readonly clientCertificate: CertificatePair;
+  /** With what the API server goes to the agents; undefined: without a certificate. */
+  readonly clientCertificate: CertificatePair | undefined;
   /** Authorities (PEM) the agents' certificates must be from. Undefined: not checked, the reference's default. */
   readonly agentAuthority: string | undefined;
+  /** Until a connection, its TLS included, is made; default 10 s. */
+  readonly connectTimeoutMs?: number;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 
 export class Dialer {
   readonly #open = new Set<http.ClientRequest>();
@@ -66,7 +68,8 @@ export class Dialer {
         request.destroy(
           Object.assign(new Error("i/o timeout"), { code: "ETIMEDOUT" }),
         ),
-      CONNECT_TIMEOUT_MS,
+      (target.agent ? this.#options.connectTimeoutMs : undefined) ??
+        DEFAULT_CONNECT_TIMEOUT_MS,
     );
     const connected = (): void => clearTimeout(timer);
     request.once("close", connected);
@@ -89,8 +92,9 @@ export class Dialer {
   #tlsOptions(): https.AgentOptions {
     const { clientCertificate, agentAuthority } = this.#options;
     return {
-      cert: clientCertificate.certificate,
-      key: clientCertificate.key,
+      ...(clientCertificate
+        ? { cert: clientCertificate.certificate, key: clientCertificate.key }
+        : {}),
       ALPNProtocols: ["http/1.1"],
       ...(agentAuthority
         ? { ca: agentAuthority }

@@ -210,7 +210,8 @@ function finalizersAfter(
 ): string[] {
   const { propagationPolicy, orphanDependents } = options;
   const { strategy } = call.endpoint;
-  if (strategy.propagates === false) return [...present];
+  const { garbageCollection = true } = call.registry.options;
+  if (strategy.propagates === false || !garbageCollection) return [...present];
   let policy = propagationPolicy as string | undefined;
   if (policy === undefined && orphanDependents !== undefined)
     policy = orphanDependents

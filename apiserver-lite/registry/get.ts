@@ -11,10 +11,10 @@ export function get(call: Call): CacheEntry | Promise<CacheEntry> {
   if (!call.endpoint.stored) return getComputed(call);
   const version = parseVersion(call.query.get("resourceVersion") ?? "");
   const pending =
-    version === undefined
-      ? mostRecent(registry)
-      : version > registry.cache.revision
-        ? notOlderThan(registry, version)
+    version !== undefined && version > registry.cache.revision
+      ? notOlderThan(registry, version)
+      : version === undefined || registry.readsNewest(call.endpoint.info)
+        ? mostRecent(registry)
         : undefined;
   return pending ? pending.then(() => find(call)) : find(call);
 }

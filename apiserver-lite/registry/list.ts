@@ -117,11 +117,12 @@ export async function list(
     if (revision < oldestReadable(registry, kind)) throw tooOld();
     return pastPage(call, kind, selection, limit, revision, tooOld);
   }
-  if (version === undefined) await mostRecent(registry);
-  else await notOlderThan(registry, version);
+  const newest = registry.readsNewest(endpoint.info);
+  if (version === undefined || newest) await mostRecent(registry);
+  if (version !== undefined) await notOlderThan(registry, version);
   const { revision } = registry.cache;
-  // "Any version" is given whole, whatever the limit.
-  const whole = limit <= 0 || query.resourceVersion === "0";
+  // "Any version" is given whole, whatever the limit: as the reference's watch cache does, and its store does not.
+  const whole = limit <= 0 || (query.resourceVersion === "0" && !newest);
   const entries = kind.cache.slice(selection.from, selection.to);
   if (selection.all && whole) return { entries, revision };
   return page(call, entries, selection, whole ? 0 : limit, revision, () =>

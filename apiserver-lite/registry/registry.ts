@@ -34,6 +34,10 @@ export interface RegistryOptions {
   readonly valueCodec?: ValueCodec;
   /** Those that are set; gates of resources are off when absent. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
+  /** Of resources whose reads with resourceVersion 0 are as new and as limited as those without. Default: none. */
+  readonly uncached?: (info: { group: string; resource: string }) => boolean;
+  /** False: deletions leave the finalizers of propagation policies alone. Default true. */
+  readonly garbageCollection?: boolean;
   /** Deletes of one collection in flight at once; they share commits of the store. Default 64. */
   readonly deleteCollectionWorkers?: number;
   readonly historyMs?: number;
@@ -98,6 +102,11 @@ export class Registry implements ClusterState {
   /** Is an alpha gate, off by default, on? */
   gate(name: string): boolean {
     return this.options.featureGates?.[name] ?? false;
+  }
+
+  /** Is the resource read as if there were no watch cache? */
+  readsNewest(info: { group: string; resource: string }): boolean {
+    return this.options.uncached?.(info) ?? false;
   }
 
   /** Is any version of the group served? */

@@ -25,6 +25,7 @@ import { limitRangeStrategy } from "./core/limit-range.ts";
 import { namespaceStrategy } from "./core/namespace.ts";
 import { nodeStrategy } from "./core/node.ts";
 import { persistentVolumeClaimStrategy } from "./core/persistent-volume-claim.ts";
+import { withoutPrivileged } from "./core/privileged-policy.ts";
 import { persistentVolumeStrategy } from "./core/persistent-volume.ts";
 import { podTemplateStrategy } from "./core/pod-template.ts";
 import { podStrategy } from "./core/pod.ts";
@@ -64,6 +65,8 @@ export interface StrategyOptions {
    * before the first request. Without it services get no addresses.
    */
   readonly services?: ServiceAllocators;
+  /** Default true. */
+  readonly allowPrivileged?: boolean;
 }
 
 export type StrategyLookup = (
@@ -150,10 +153,14 @@ export function createStrategies(
   options: StrategyOptions = {},
 ): StrategyLookup {
   const services = createServiceStrategy(options.services);
-  return (group, resource) =>
-    group === "" && resource === "services"
-      ? services
-      : strategies.get(`${group}/${resource}`);
+  const { allowPrivileged = true } = options;
+  return (group, resource) => {
+    if (group === "" && resource === "services") return services;
+    const strategy = strategies.get(`${group}/${resource}`);
+    return strategy && !allowPrivileged
+      ? withoutPrivileged(group, resource, strategy)
+      : strategy;
+  };
 }
 
 const stateless = createStrategies();

@@ -21,6 +21,13 @@ const authorizationModes = [
   "RBAC",
   "Node",
 ];
+export const addressTypes = [
+  "Hostname",
+  "InternalDNS",
+  "InternalIP",
+  "ExternalDNS",
+  "ExternalIP",
+];
 const signingAlgorithms = [
   "RS256",
   "RS384",
@@ -337,9 +344,9 @@ const table: OptionTable = [
     ),
     option(
       "runtime-config",
-      "map",
+      "strings",
       "",
-      "API versions on or off: apps/v1=true, api/beta=true.",
+      "Built-in APIs on or off: api/all, api/ga, api/beta, api/alpha, batch/v1=false, v1 (core), apps/v1/deployments=false.",
     ),
     option(
       "service-cluster-ip-range",
@@ -699,12 +706,24 @@ const table: OptionTable = [
       "false",
       "Reload it on change.",
     ),
-    option("watch-cache", "bool", "true", "Serve watches from memory."),
+    option(
+      "watch-cache",
+      "bool",
+      "true",
+      "Answer reads with resourceVersion 0 from memory as it is; without, they are as new and as limited as those without a version.",
+    ),
     option(
       "watch-cache-sizes",
       "strings",
       "",
-      "resource[.group]#size; only 0 has a meaning.",
+      "resource[.group]#size; 0: reads of it are as without --watch-cache. Other sizes have no meaning.",
+    ),
+    option(
+      "default-watch-cache-size",
+      "int",
+      "100",
+      "The same for resources --watch-cache-sizes does not name.",
+      { min: 0 },
     ),
   ),
   group(
@@ -721,7 +740,8 @@ const table: OptionTable = [
       "kubelet-timeout",
       "duration",
       "5s",
-      "Timeout of calls to node agents.",
+      "Time until a connection to a node agent is made; 0: 10s.",
+      { min: 0 },
     ),
     option(
       "kubelet-preferred-address-types",
@@ -729,13 +749,7 @@ const table: OptionTable = [
       "Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP",
       "Order in which addresses are tried.",
       {
-        values: [
-          "Hostname",
-          "InternalDNS",
-          "InternalIP",
-          "ExternalDNS",
-          "ExternalIP",
-        ],
+        values: addressTypes,
       },
     ),
   ),
@@ -775,6 +789,19 @@ export const usedApiServerOptions: readonly string[] = [
   "tls-cipher-suites",
   "tls-sni-cert-key",
   "disable-http2-serving",
+  "allow-privileged",
+  "runtime-config",
+  "enable-garbage-collector",
+  "default-not-ready-toleration-seconds",
+  "default-unreachable-toleration-seconds",
+  "watch-cache",
+  "watch-cache-sizes",
+  "default-watch-cache-size",
+  "kubelet-client-certificate",
+  "kubelet-client-key",
+  "kubelet-certificate-authority",
+  "kubelet-timeout",
+  "kubelet-preferred-address-types",
   "cert-dir",
   "enable-admission-plugins",
   "disable-admission-plugins",

@@ -396,6 +396,11 @@ const exceptions: Readonly<Record<string, string>> = {
     "partly: only the gates of what is built are looked at",
   "orbit apiserver enable-admission-plugins":
     "partly: plugins that are not built are refused by name",
+  "orbit apiserver allow-privileged": "works; on in `orbit server`",
+  "orbit apiserver watch-cache":
+    "works; `--watch-cache-sizes` and `--default-watch-cache-size` too",
+  "orbit apiserver orbitlet-preferred-address-types":
+    "works; addresses first in `orbit server`",
   "orbit apiserver storage-media-type": "partly: the etcd store's values only",
 };
 

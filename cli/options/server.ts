@@ -1,7 +1,7 @@
 // Options of `orbit server`: its own, and beside them every option of the API server and those of the node agent whose
 // names the API server does not have. The rest goes through --agent-arg, --controller-manager-arg and --scheduler-arg.
 import { agentOptions } from "./agent.ts";
-import { apiServerOptions } from "./apiserver.ts";
+import { addressTypes, apiServerOptions } from "./apiserver.ts";
 import { group, option } from "./build-table.ts";
 import { snapshotOptions } from "./shared.ts";
 import { allOptions, type OptionGroup, type OptionTable } from "./table.ts";
@@ -61,6 +61,19 @@ const own: OptionTable = [
       "0",
       "HTTPS port of the scheduler's health and metrics; 0 disables.",
       { min: 0, max: 65535 },
+    ),
+    option(
+      "allow-privileged",
+      "bool",
+      "true",
+      "Allow privileged containers; network, storage and device add-ons are such.",
+    ),
+    option(
+      "kubelet-preferred-address-types",
+      "strings",
+      "InternalIP,ExternalIP,Hostname,InternalDNS,ExternalDNS",
+      "Order in which addresses of nodes are tried.",
+      { values: addressTypes },
     ),
     option(
       "read-only-port",

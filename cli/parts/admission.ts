@@ -25,7 +25,10 @@ export function chooseAdmission(
   authorizer: Authorizer,
   secure: boolean,
 ): readonly AdmissionPlugin[] {
-  const all = orderedAdmissionPlugins(authorizer);
+  const all = orderedAdmissionPlugins(authorizer, {
+    notReady: values.number("default-not-ready-toleration-seconds"),
+    unreachable: values.number("default-unreachable-toleration-seconds"),
+  });
   const known = new Set([...all.map(({ name }) => name), ...missing]);
   const enabled = new Set(values.list("enable-admission-plugins"));
   const disabled = new Set(values.list("disable-admission-plugins"));

@@ -1,6 +1,5 @@
 // The API server as a part: made from its options, the store and the cluster's PKI.
 import type { Logger } from "pino";
-import { builtinCatalogue } from "../../api/catalogue.ts";
 import { isAlreadyExists } from "../../api/errors.ts";
 import { systemPriorityClasses } from "../../apiserver-lite/admission/priority.ts";
 import type { DialerOptions } from "../../apiserver-lite/proxy/dialer.ts";
@@ -42,7 +41,10 @@ import { DependencyError, UsageError } from "../options/table.ts";
 import { addressInRange, advertisedAddress, urlHost } from "./addresses.ts";
 import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
+import { readAuthorityFile, readPair } from "./option-files.ts";
+import { chosenCatalogue } from "./runtime-config.ts";
 import { servingTlsOf } from "./serving-tls.ts";
+import { uncachedResources } from "./watch-cache-options.ts";
 import {
   clientAuthorities,
   createSecurity,
@@ -66,11 +68,21 @@ export interface ApiPartOptions {
   whole?: boolean;
 }
 
-/** How the API server goes to the agents of its own cluster. */
-function dialing(pki: ClusterPki): DialerOptions {
+/** How the API server goes to node agents: as the options say, else as its own cluster's agents want it. */
+function dialing(
+  values: OptionValues,
+  pki: ClusterPki | undefined,
+): DialerOptions {
+  const authorityFile = values.optionalText("kubelet-certificate-authority");
+  const timeoutMs = values.number("kubelet-timeout");
   return {
-    clientCertificate: pki.kubeletClient,
-    agentAuthority: pki.clusterCa.certificate,
+    clientCertificate:
+      readPair(values, "kubelet-client-certificate", "kubelet-client-key") ??
+      pki?.kubeletClient,
+    agentAuthority: authorityFile
+      ? readAuthorityFile("kubelet-certificate-authority", authorityFile)
+      : pki?.clusterCa.certificate,
+    ...(timeoutMs > 0 ? { connectTimeoutMs: timeoutMs } : {}),
   };
 }
 
@@ -156,9 +168,12 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       ? { store, encoding: storedEncoding, clock, logger }
       : undefined,
   );
-  const strategies = createStrategies(
-    allocators ? { services: allocators } : {},
-  );
+  const strategies = createStrategies({
+    allowPrivileged: values.flag("allow-privileged"),
+    ...(allocators ? { services: allocators } : {}),
+  });
+  const agents = dialing(values, pki);
+  const uncached = uncachedResources(values);
   const security: { current?: Security } = {};
   const advertiseAddress = advertisedAddress(
     bindAddress,
@@ -166,7 +181,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   );
   let proxy: ProxyHandler | undefined;
   let unfollow = (): void => undefined;
-  const catalogue = builtinCatalogue();
+  const catalogue = chosenCatalogue(values);
   const debugSocketPath = values.optionalText("debug-socket-path");
   const sts = hsts(values.list("strict-transport-security-directives"));
   const maxStreams = values.number("http2-max-streams-per-connection");
@@ -209,6 +224,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
     eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
     storedEncoding,
+    ...(uncached ? { uncached } : {}),
+    garbageCollection: values.flag("enable-garbage-collector"),
     countStoredObjects: values.number("etcd-count-metric-poll-period") > 0,
     goawayChance: values.number("goaway-chance"),
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
@@ -242,19 +259,18 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         made.authorizer,
         pki !== undefined,
       );
-      proxy =
-        pki &&
-        new ProxyHandler({
-          state,
-          logger,
-          maxBytesPerSecond: values.number("max-connection-bytes-per-sec"),
-          ...dialing(pki),
-        });
+      proxy = new ProxyHandler({
+        state,
+        logger,
+        maxBytesPerSecond: values.number("max-connection-bytes-per-sec"),
+        addressTypes: values.list("kubelet-preferred-address-types"),
+        ...agents,
+      });
       return {
         authenticators: [made.authenticator],
         authorizer: made.authorizer,
         admission: [...admission, ...made.admission],
-        ...(proxy ? { connect: proxy } : {}),
+        connect: proxy,
         paths: issuerDiscoveryPaths({
           issuer: made.issuer,
           keys: made.issuerKeys,
@@ -324,7 +340,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     updatePki(renewed) {
       server.reloadCertificate(servingTls(renewed.serving, values, renewed));
       security.current!.updatePki(renewed);
-      proxy?.setDialing(dialing(renewed));
+      proxy?.setDialing(dialing(values, renewed));
     },
     async stop() {
       await server.stop();

@@ -106,6 +106,7 @@ async function startApiServer(
     "--authorization-mode=RBAC",
     `--token-auth-file=${tokens}`,
     "--disable-admission-plugins=ServiceAccount",
+    "--allow-privileged",
   ];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe"],
