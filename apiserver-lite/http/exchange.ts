@@ -228,6 +228,13 @@ export class Http2Exchange implements Exchange {
   get closed(): boolean {
     return this.#stream.closed || this.#stream.destroyed;
   }
+  /** All of the answer has been handed over; `unsentBytes` of it are not on the wire. */
+  get answered(): boolean {
+    return this.#stream.writableEnded;
+  }
+  get unsentBytes(): number {
+    return this.#stream.bufferSize;
+  }
 
   respond(
     status: number,
@@ -271,5 +278,10 @@ export class Http2Exchange implements Exchange {
 
   destroy(): void {
     this.#stream.close(8);
+  }
+
+  /** Ends the stream that has been answered: what the client still sends is not wanted. */
+  reset(): void {
+    this.#stream.close(this.unsentBytes > 0 ? 8 : 0);
   }
 }

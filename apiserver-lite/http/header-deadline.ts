@@ -38,6 +38,9 @@ export class HeaderDeadline {
       connection.busy--;
       connection.sinceMs = this.now();
       connection.bytes = socket.bytesRead;
+      // The longest idle are the first of the map.
+      if (connection.busy === 0 && this.#connections.delete(socket))
+        this.#connections.set(socket, connection);
     };
   }
 
@@ -53,6 +56,17 @@ export class HeaderDeadline {
       if (connection.bytes === socket.bytesRead) connection.sinceMs = now;
       else if (now - connection.sinceMs >= this.limitMs) socket.destroy();
     }
+  }
+
+  /** Ends the connection that has been idle the longest. False: there is none. */
+  endIdle(): boolean {
+    for (const [socket, { busy }] of this.#connections)
+      if (busy === 0) {
+        this.#connections.delete(socket);
+        socket.destroy();
+        return true;
+      }
+    return false;
   }
 
   closeIdle(): void {

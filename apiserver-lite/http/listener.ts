@@ -26,6 +26,7 @@ import {
   type ServingTls,
 } from "../../api/pki/serving-tls.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
+import { SessionDeadline } from "./session-deadline.ts";
 import { DeclinedUpgrade, takesUpgrade } from "./declined-upgrade.ts";
 import {
   Http1Exchange,
@@ -52,6 +53,8 @@ export interface ListenerOptions {
   /** HTTP/1.1 only; default false. */
   readonly http1Only?: boolean;
   readonly maxStreamsPerConnection: number;
+  /** Default 10,000. Beyond it the connection that has been idle the longest is ended, or the new one refused. */
+  readonly maxConnections?: number;
   /** Probability that an HTTP/2 answer asks the client to connect anew; 0 to 0.02. */
   readonly goawayChance: number;
   readonly handle: (exchange: Exchange) => void;
@@ -60,6 +63,12 @@ export interface ListenerOptions {
 }
 
 const headersTimeoutMs = 32_000;
+/** Without a request, as at the reference. */
+const idleTimeoutMs = 90_000;
+/** A cluster of 5,000 nodes keeps two or three for each. */
+const defaultMaxConnections = 10_000;
+/** How often refused connections are logged, at most. */
+const refusalLogMs = 60_000;
 /** More than anyone sends; Node's own limit is 128. */
 const maxHeaderFields = 8192;
 /** So that clients who heed it send long headers in one frame: continuations are limited to eight. */
@@ -74,6 +83,9 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   readonly #peers = new WeakMap<object, Peer>();
   #slow: HeaderDeadline | undefined;
+  #idle: SessionDeadline | undefined;
+  #open = 0;
+  #refused = { count: 0, loggedMs: -refusalLogMs };
   #contextOf: (name: string) => SecureContext | undefined = () => undefined;
 
   constructor(private readonly options: ListenerOptions) {
@@ -108,8 +120,13 @@ export class Listener {
           rawHeaders: readonly string[],
         ) => this.#onStream(stream, headers, rawHeaders),
       );
+      const idle = (this.#idle = new SessionDeadline(
+        idleTimeoutMs,
+        headersTimeoutMs,
+      ));
       this.#server.on("session", (session: ServerHttp2Session) => {
         this.#sessions.add(session);
+        idle.add(session);
         session.once("close", () => this.#sessions.delete(session));
         session.on("error", () => undefined);
       });
@@ -124,6 +141,7 @@ export class Listener {
       this.#server = createServer();
       this.#server.on("connection", (socket: Socket) => this.#track(socket));
     }
+    this.#server.on("connection", (socket: Socket) => this.#admit(socket));
     const http1 = this.#server as Server;
     http1.on(
       "request",
@@ -176,7 +194,7 @@ export class Listener {
     // Watches last; a slow header is the only thing to time out.
     http1.requestTimeout = 0;
     http1.headersTimeout = headersTimeoutMs;
-    http1.keepAliveTimeout = 90_000;
+    http1.keepAliveTimeout = idleTimeoutMs;
     http1.timeout = 0;
   }
 
@@ -217,6 +235,7 @@ export class Listener {
   destroy(): void {
     this.#server.close();
     this.#slow?.stop();
+    this.#idle?.stop();
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -238,6 +257,11 @@ export class Listener {
       rawHeaders,
       this.#peerOf(session?.socket as Socket | undefined, session),
     );
+    if (session)
+      stream.once(
+        "close",
+        this.#idle!.begin(session as ServerHttp2Session, exchange),
+      );
     const { goawayChance } = this.options;
     if (goawayChance > 0 && session && Math.random() < goawayChance) {
       // The client connects anew at once; what is under way on this connection is finished.
@@ -265,6 +289,30 @@ export class Listener {
     }
     const peer = this.#peerOf(request.socket);
     this.options.handle(new Http1Exchange(request, response, peer, waiting));
+  }
+
+  /** Counts the new connection, or ends it when there are too many that are in use. */
+  #admit(socket: Socket): void {
+    const { maxConnections = defaultMaxConnections, logger } = this.options;
+    if (
+      this.#open >= maxConnections &&
+      !this.#slow?.endIdle() &&
+      !this.#idle?.endIdle()
+    ) {
+      socket.destroy();
+      const refused = this.#refused;
+      refused.count++;
+      const nowMs = performance.now();
+      if (nowMs - refused.loggedMs < refusalLogMs) return;
+      refused.loggedMs = nowMs;
+      logger.warn(
+        { connections: this.#open, refused: refused.count },
+        "too many connections: new ones are refused",
+      );
+      return;
+    }
+    this.#open++;
+    socket.once("close", () => this.#open--);
   }
 
   #track(socket: Socket): void {
