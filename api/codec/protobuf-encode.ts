@@ -1,6 +1,7 @@
 // Encoders from the JSON shape to the wire, made per message from the type table on first use. Byte for byte what the
 // reference writes: fields in ascending order, non-nullable values always, map keys sorted by their bytes.
-import type { Writer } from "protobufjs/minimal.js";
+import { RawJson } from "./raw-json.ts";
+import type { WireWriter as Writer } from "./wire-writer.ts";
 import { parseDurationMs } from "../duration.ts";
 import {
   messageNamed,
@@ -123,7 +124,9 @@ function valueWriter(field: MessageField): Write {
 
 /** By UTF-8 bytes; UTF-16 order is the same as long as there are no surrogates. */
 function sortedKeys(map: object): string[] {
-  const keys = Object.keys(map).sort();
+  const keys = Object.keys(map);
+  if (keys.length < 2) return keys;
+  keys.sort();
   if (keys.some((key) => /[\ud800-\udfff]/.test(key)))
     keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   return keys;
@@ -223,8 +226,14 @@ function specialEncoder({ fullName, name }: Message): Write | undefined {
 }
 
 function rawJson(writer: Writer, value: unknown): void {
-  if (value !== undefined && value !== null)
-    writer.uint32(10).bytes(Buffer.from(JSON.stringify(value)));
+  if (value === undefined || value === null) return;
+  writer
+    .uint32(10)
+    .bytes(
+      value instanceof RawJson
+        ? value.bytes
+        : Buffer.from(JSON.stringify(value)),
+    );
 }
 
 function nested(

@@ -1,7 +1,7 @@
 // The protobuf media type: an object travels as the magic "k8s\0" and an Unknown message that names its type and holds
 // the object's own message. Watch streams are frames of a big-endian length and a WatchEvent, whose object is again
 // such an envelope. Only kinds of the type table have a wire form; custom resources do not.
-import { Writer } from "protobufjs/minimal.js";
+import { WireWriter as Writer } from "./wire-writer.ts";
 import { errors } from "../errors.ts";
 import { parseApiVersion } from "../object.ts";
 import { cannotBeHandled } from "./conform.ts";

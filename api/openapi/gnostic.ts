@@ -2,7 +2,7 @@
 // application/com.github.proto-openapi.spec.v2@v1.0+protobuf: the public message layout of openapi.v2.Document.
 // A layout below is JSON key → [field number, how]; what is no key of a layout and starts with "x-" goes into the
 // message's vendor extensions as JSON text, which the readers' YAML parsers take.
-import { Writer } from "protobufjs/minimal.js";
+import { WireWriter as Writer } from "../codec/wire-writer.ts";
 import type { JsonObject } from "./definitions.ts";
 import type { Steps } from "./steps.ts";
 

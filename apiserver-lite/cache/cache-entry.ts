@@ -8,6 +8,7 @@ import type { AnyObject } from "../../api/object.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";
+import { endOfObject, parseLean } from "./lean-object.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
@@ -88,6 +89,18 @@ export class CacheEntry {
     );
   }
 
+  /**
+   * The same for those who only read it to encode it: the documents of its managed fields may be RawJson.
+   * @param start where the metadata begin, see `metadataEnd`
+   */
+  lean(start: number): Readonly<AnyObject> {
+    return (
+      this.#object ??
+      this.#cooled?.deref() ??
+      parseLean(this.json, this.metadataEnd(start))
+    );
+  }
+
   /** Another encoding. @param id of the representation */
   encoding(
     store: DerivedBytes,
@@ -139,20 +152,10 @@ function without(list: Derived | undefined, one: Derived): Derived | undefined {
 }
 
 const metadataStart = Buffer.from('"metadata":{');
-const quote = 0x22;
-const backslash = 0x5c;
-const open = 0x7b;
-const close = 0x7d;
 
 function endOfMember(json: Buffer, start: number): number {
-  let at = start + metadataStart.length;
-  if (metadataStart.compare(json, start, at) !== 0) return -1;
-  for (let depth = 1; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === quote) {
-      for (at++; json[at] !== quote; at++) if (json[at] === backslash) at++;
-    } else if (byte === open) depth++;
-    else if (byte === close && --depth === 0) return at + 1;
-  }
-  return -1;
+  const at = start + metadataStart.length;
+  return metadataStart.compare(json, start, at) === 0
+    ? endOfObject(json, at - 1)
+    : -1;
 }

@@ -47,6 +47,8 @@ export interface EncodedList {
   readonly parts: ListParts;
 }
 
+/** Of longer lists it is not said how many bytes they have: adding these up takes its time as well. */
+const maxCounted = 2048;
 /** Entries that are not selected between two looks at the clock. */
 const entriesPerLook = 64;
 const brace = Buffer.from("{");
@@ -169,7 +171,10 @@ export class Representation {
       };
     const parts = jsonListParts(head, this.#pieces(entries));
     return {
-      bytes: this.#ready ? this.#listBytes(head, entries) : undefined,
+      bytes:
+        this.#ready && entries.length <= maxCounted
+          ? this.#listBytes(head, entries)
+          : undefined,
       parts,
     };
   }
@@ -421,8 +426,17 @@ export class Representation {
   #single(entry: CacheEntry): Buffer {
     if (this.#ready) return entry.json;
     return entry.encoding(this.options.derived, this.#id, (one) =>
-      this.#encodeOne(one.transient as AnyObject),
+      this.#encodeOne(this.#readable(one)),
     );
+  }
+
+  /** What can be left unparsed of it depends on the format; the stored form's metadata stand where the native form's do. */
+  #readable(entry: CacheEntry): AnyObject {
+    const lean =
+      this.#format.name === "protobuf" && this.#endpoint.native && !this.#alias;
+    return (
+      lean ? entry.lean(this.#endpoint.itemSkip) : entry.transient
+    ) as AnyObject;
   }
 
   /** @param object in the stored version */

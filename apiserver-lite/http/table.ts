@@ -111,8 +111,10 @@ export class TableMaker {
   *jsonParts(entries: readonly CacheEntry[], head: TableHead): ListParts {
     const now = this.now();
     const id = `cells|${this.endpoint.apiVersion}`;
-    const template = ({ transient }: CacheEntry): Buffer =>
-      rowTemplate(this.endpoint.strategy, transient);
+    const { strategy, native, itemSkip } = this.endpoint;
+    // Cells say nothing of managed fields.
+    const template = (entry: CacheEntry): Buffer =>
+      rowTemplate(strategy, native ? entry.lean(itemSkip) : entry.transient);
     const objectOf = this.#rowObjects();
     let chunk = Buffer.allocUnsafe(chunkBytes);
     let used = chunk.write(JSON.stringify({ ...head, rows: [] }).slice(0, -2));

@@ -78,6 +78,8 @@ export async function list(
     throw errors.methodNotAllowed(endpoint.info, "list");
   }
   validateListQuery(query);
+  // Many that begin at once share a slice of time.
+  if (registry.slices.over) await registry.slices.next(call);
   const selection = selectionOf(
     endpoint,
     call.namespace,
