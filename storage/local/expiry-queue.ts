@@ -1,17 +1,18 @@
-// Which keys expire when: a binary heap by time, for one timer. Entries are never removed from the middle; whoever
+// Which keys expire when: a binary heap by monotonic time, which no change of the wall clock moves, for one timer. Entries are never removed from the middle; whoever
 // takes a due one checks that the key still has the revision it was added with.
 
 export interface Expiry {
   readonly key: string;
   readonly revision: number;
-  readonly expiresAtMs: number;
+  /** Monotonic. */
+  readonly dueMs: number;
 }
 
 export class ExpiryQueue {
   readonly #heap: Expiry[] = [];
 
-  get nextAtMs(): number | undefined {
-    return this.#heap[0]?.expiresAtMs;
+  get nextDueMs(): number | undefined {
+    return this.#heap[0]?.dueMs;
   }
 
   add(expiry: Expiry): void {
@@ -20,7 +21,7 @@ export class ExpiryQueue {
     heap.push(expiry);
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (heap[parent]!.expiresAtMs <= expiry.expiresAtMs) break;
+      if (heap[parent]!.dueMs <= expiry.dueMs) break;
       heap[index] = heap[parent]!;
       index = parent;
     }
@@ -31,7 +32,7 @@ export class ExpiryQueue {
   takeDue(nowMs: number): Expiry | undefined {
     const heap = this.#heap;
     const first = heap[0];
-    if (!first || first.expiresAtMs > nowMs) return undefined;
+    if (!first || first.dueMs > nowMs) return undefined;
     const last = heap.pop()!;
     if (heap.length > 0) this.#siftDown(last);
     return first;
@@ -45,10 +46,10 @@ export class ExpiryQueue {
       if (child >= heap.length) break;
       if (
         child + 1 < heap.length &&
-        heap[child + 1]!.expiresAtMs < heap[child]!.expiresAtMs
+        heap[child + 1]!.dueMs < heap[child]!.dueMs
       )
         child++;
-      if (heap[child]!.expiresAtMs >= item.expiresAtMs) break;
+      if (heap[child]!.dueMs >= item.dueMs) break;
       heap[index] = heap[child]!;
       index = child;
     }

@@ -113,9 +113,15 @@ export class LocalStore implements Store {
     if (this.#phase === "open") return;
     this.#state.clear();
     const revision = await this.#medium.open(this.#state);
+    // The wall clock counts only here, for the time the store was closed; while it is open no jump of it expires a key.
+    const offsetMs = this.#clock.monotonic() - this.#clock.now();
     for (const { key, revision: at, expiresAtMs } of this.#state.values())
       if (expiresAtMs > 0)
-        this.#expiries.add({ key, revision: at, expiresAtMs });
+        this.#expiries.add({
+          key,
+          revision: at,
+          dueMs: expiresAtMs + offsetMs,
+        });
     this.#revision = Math.max(revision, 1);
     this.#assigned = this.#revision;
     this.#history.reset(this.#revision);
@@ -288,7 +294,12 @@ export class LocalStore implements Store {
       if (value) {
         const version = { key, value, revision, expiresAtMs };
         this.#state.set(key, version);
-        if (expiresAtMs > 0) this.#expiries.add({ key, revision, expiresAtMs });
+        if (ask.op.ttlSeconds)
+          this.#expiries.add({
+            key,
+            revision,
+            dueMs: this.#clock.monotonic() + ask.op.ttlSeconds * 1000,
+          });
       } else {
         this.#state.delete(key);
       }
@@ -319,11 +330,12 @@ export class LocalStore implements Store {
   }
 
   #scheduleExpiry(): void {
-    const atMs = this.#expiries.nextAtMs;
+    const atMs = this.#expiries.nextDueMs;
     if (atMs === undefined || this.#phase !== "open") return;
     if (this.#expiryTimer && this.#expiryTimer.atMs <= atMs) return;
     this.#expiryTimer?.timer.cancel();
-    const delayMs = Math.max(0, atMs - this.#clock.now()) + EXPIRY_SLACK_MS;
+    const delayMs =
+      Math.max(0, atMs - this.#clock.monotonic()) + EXPIRY_SLACK_MS;
     this.#expiryTimer = {
       atMs,
       timer: this.#clock.after(delayMs, () => this.#expire()),
@@ -333,7 +345,7 @@ export class LocalStore implements Store {
   #expire(): void {
     this.#expiryTimer = undefined;
     if (this.#phase !== "open") return;
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonic();
     for (
       let due = this.#expiries.takeDue(nowMs);
       due;
@@ -352,7 +364,7 @@ export class LocalStore implements Store {
           this.#expiries.add({
             key,
             revision,
-            expiresAtMs: this.#clock.now() + 10_000,
+            dueMs: this.#clock.monotonic() + 10_000,
           });
         this.#scheduleExpiry();
       });

@@ -12,13 +12,14 @@ interface Scheduled {
 export class FakeClock implements Clock {
   #elapsedMs = 0;
   #sequence = 0;
+  #wallJumpMs = 0;
   readonly #timers = new Set<Scheduled>();
 
   /** @param startMs wall-clock epoch milliseconds at the start */
   constructor(private readonly startMs: number = Date.UTC(2025, 0, 1)) {}
 
   now(): number {
-    return this.startMs + this.#elapsedMs;
+    return this.startMs + this.#wallJumpMs + this.#elapsedMs;
   }
 
   monotonic(): number {
@@ -33,6 +34,11 @@ export class FakeClock implements Clock {
     };
     this.#timers.add(timer);
     return { cancel: () => this.#timers.delete(timer) };
+  }
+
+  /** Somebody sets the machine's clock: the wall's time changes, monotonic time and timers do not. */
+  jump(ms: number): void {
+    this.#wallJumpMs += ms;
   }
 
   /** How many timers wait. */

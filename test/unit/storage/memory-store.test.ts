@@ -55,4 +55,31 @@ describe("expiry", () => {
     await store.stop();
     expect(clock.pending).toBe(0);
   });
+
+  it.each([365 * 86_400_000, -365 * 86_400_000])(
+    "goes by the time that passed, when the wall clock jumps by %i ms",
+    async (jumpMs) => {
+      const clock = new FakeClock();
+      const store = createMemoryStore({ clock });
+      await store.start();
+      const put = (key: string): Promise<unknown> =>
+        store.write({
+          key,
+          expectedRevision: 0,
+          encode: () => Buffer.from("x"),
+          ttlSeconds: 3600,
+        });
+      const keys = async (): Promise<string[]> =>
+        (await store.list("/e/")).values.map(({ key }) => key);
+      await put("/e/before");
+      clock.jump(jumpMs);
+      // Another write looks at the queue of times again.
+      await put("/e/after");
+      await clock.advanceAsync(3_500_000);
+      expect(await keys()).toEqual(["/e/after", "/e/before"]);
+      await clock.advanceAsync(200_000);
+      expect(await keys()).toEqual([]);
+      await store.stop();
+    },
+  );
 });
