@@ -16,6 +16,7 @@ import {
 } from "../../cri/runtime.ts";
 import { podStatus, type PodFailure } from "../status/pod-status.ts";
 import type { WaitingReason } from "../status/container-statuses.ts";
+import { StartFailures } from "./start-failures.ts";
 import { endContainer, PodEnding } from "./container-end.ts";
 import { startContainer } from "./container-start.ts";
 import { WaitingError } from "./image-manager.ts";
@@ -369,6 +370,7 @@ export class PodWorker {
           signal: this.#abort.signal,
         });
         this.#waiting.delete(container.name);
+        this.#startFailures.succeeded(container.name);
         started++;
         if (actions.containersToStart.length > 1)
           this.#report(await this.#refresh(), false);
@@ -381,7 +383,7 @@ export class PodWorker {
         });
         this.#retryInMs = Math.min(
           this.#retryInMs,
-          error.retryAfterMs ?? this.#failureDelay(),
+          error.retryAfterMs ?? this.#startFailures.failed(container.name),
         );
         this.#report(await this.#refresh(), false);
         if (kind === "init" || kind === "sidecar") break;
@@ -395,15 +397,7 @@ export class PodWorker {
     return false;
   }
 
-  #failures = 0;
-
-  #failureDelay(): number {
-    this.#failures++;
-    return Math.min(
-      retryMaximumMs,
-      retryInitialMs * 2 ** Math.min(this.#failures, 6),
-    );
-  }
+  readonly #startFailures = new StartFailures();
 
   async #volumes(): Promise<void> {
     try {
