@@ -22,6 +22,7 @@ import {
   type AgentRouteOptions,
 } from "./agent-routes.ts";
 import { authenticate, type AuthenticationOptions } from "./authentication.ts";
+import { ClientCertificates } from "./client-certificates.ts";
 import { forbiddenText, requestAttributes } from "./authorization.ts";
 import {
   HttpError,
@@ -116,8 +117,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   let readOnly: http.Server | undefined;
   let healthz: http.Server | undefined;
 
+  const certificates = new ClientCertificates(clock, options.tls.clientCa);
   const checkSecure: Check = async (request, method, path) => {
     const user = await authenticate(request, {
+      certificates,
       anonymous: options.anonymous ?? false,
       ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
     });
@@ -341,6 +344,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       return portOf(healthz);
     },
     updateTls(tls) {
+      certificates.trust(tls.clientCa);
       secure?.setSecureContext(secureContext(tls));
     },
   };

@@ -3,8 +3,10 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { TokenAuthenticator, UserInfo } from "../api/contracts.ts";
+import type { ClientCertificates } from "./client-certificates.ts";
 
 export interface AuthenticationOptions {
+  certificates: ClientCertificates;
   tokens?: TokenAuthenticator;
   /** Requests without credentials are system:anonymous instead of 401. */
   anonymous: boolean;
@@ -16,21 +18,6 @@ const anonymousUser: UserInfo = {
   extra: {},
 };
 
-/** CN is the user, O the groups. undefined without a verified certificate. */
-function certificateUser(socket: TLSSocket): UserInfo | undefined {
-  if (!socket.authorized) return undefined;
-  const subject = socket.getPeerCertificate().subject as
-    { CN?: string | string[]; O?: string | string[] } | undefined;
-  const name = Array.isArray(subject?.CN) ? subject.CN[0] : subject?.CN;
-  if (name === undefined || name === "") return undefined;
-  const organizations = subject?.O === undefined ? [] : [subject.O].flat();
-  return {
-    name,
-    groups: [...organizations, "system:authenticated"],
-    extra: {},
-  };
-}
-
 function hasCertificate(socket: TLSSocket): boolean {
   return Object.keys(socket.getPeerCertificate() ?? {}).length > 0;
 }
@@ -41,7 +28,7 @@ export async function authenticate(
   options: AuthenticationOptions,
 ): Promise<UserInfo | undefined> {
   const socket = request.socket as TLSSocket;
-  const user = certificateUser(socket);
+  const user = options.certificates.user(socket);
   if (user !== undefined) return user;
   const token = /^Bearer +(\S+)$/i.exec(
     request.headers.authorization ?? "",

@@ -15,7 +15,9 @@ import {
   serverNameCallback,
   type ServingTls,
 } from "../../api/pki/serving-tls.ts";
+import { systemClock } from "../../api/clock.ts";
 import { authenticate } from "../../server/authentication.ts";
+import { ClientCertificates } from "../../server/client-certificates.ts";
 import { DependencyError } from "../options/table.ts";
 
 export interface PortTls {
@@ -51,6 +53,8 @@ export interface HealthPort {
   updateTls(tls: PortTls): void;
   stop(): Promise<void>;
 }
+
+type Serving = HealthPortOptions & { certificates: ClientCertificates };
 
 const healthPaths = ["/healthz", "/readyz", "/livez"];
 const plain = "text/plain; charset=utf-8";
@@ -102,10 +106,11 @@ async function mayPass(
   request: IncomingMessage,
   response: ServerResponse,
   path: string,
-  options: HealthPortOptions,
+  options: Serving,
 ): Promise<boolean> {
   if (allows(options.alwaysAllow ?? healthPaths, path)) return true;
   const user = await authenticate(request, {
+    certificates: options.certificates,
     ...(options.tokens ? { tokens: options.tokens } : {}),
     anonymous: true,
   });
@@ -142,7 +147,7 @@ async function mayPass(
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  options: HealthPortOptions,
+  options: Serving,
 ): Promise<void> {
   const path = (request.url ?? "/").split("?")[0]!;
   if (!(await mayPass(request, response, path, options))) return;
@@ -185,6 +190,8 @@ export async function startHealthPort(
     contextOf = contextsByName(servingTls, pair.clientCa);
     return secureContextOptions(pair, servingTls);
   };
+  const certificates = new ClientCertificates(systemClock, tls.clientCa);
+  const serving = { ...options, certificates };
   const server: Server = createServer(
     {
       ...context(tls),
@@ -194,7 +201,7 @@ export async function startHealthPort(
     },
     (request, response) => {
       request.resume();
-      serve(request, response, options).catch((error: Error) => {
+      serve(request, response, serving).catch((error: Error) => {
         if (response.headersSent) response.destroy();
         else respond(response, 500, `${error.message}\n`);
       });
@@ -212,7 +219,10 @@ export async function startHealthPort(
   server.on("error", () => undefined);
   return {
     port: (server.address() as AddressInfo).port,
-    updateTls: (renewed) => server.setSecureContext(context(renewed)),
+    updateTls(renewed) {
+      certificates.trust(renewed.clientCa);
+      server.setSecureContext(context(renewed));
+    },
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
