@@ -2,6 +2,7 @@
 // container's waiting state, thrown as a WaitingError.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { crashPoint } from "../../api/crash-point.ts";
 import type {
   Container,
   EphemeralContainer,
@@ -131,6 +132,7 @@ export async function startContainer(
   } catch (error) {
     throw failed(context, pod, container, "CreateContainerError", error);
   }
+  crashPoint("podworker.container.created");
   context.runtimePods.adopt(uid, id);
   events.container(
     pod,
@@ -151,6 +153,7 @@ export async function startContainer(
     context.runtimePods.markDirty(uid);
     throw failed(context, pod, container, "RunContainerError", error);
   }
+  crashPoint("podworker.container.started");
   await context.runtimePods.addContainer(uid, id);
   events.container(
     pod,

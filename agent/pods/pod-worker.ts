@@ -8,6 +8,7 @@
 // was being deleted). gone: the sources no longer have the pod; containers, logs and directories are removed.
 // Invariants: one pass at a time; the state only moves right; whatever may take long ends at the abort signal.
 import { formatTime, type Timer } from "../../api/clock.ts";
+import { crashPoint } from "../../api/crash-point.ts";
 import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
 import {
   runtimeErrorText,
@@ -329,7 +330,9 @@ export class PodWorker {
     if (actions.containersToKill.length > 0) {
       await Promise.all(
         actions.containersToKill.map(({ status, reason, message }) =>
-          this.#kill(status, runtimePod, reason, message),
+          status.state === "created"
+            ? this.#removeUnstarted(status.id)
+            : this.#kill(status, runtimePod, reason, message),
         ),
       );
       return true;
@@ -416,6 +419,7 @@ export class PodWorker {
       const id = await this.#context.sandboxTurns.run(() =>
         runtime.runPodSandbox(config, handler),
       );
+      crashPoint("podworker.sandbox.made");
       return await runtimePods.addSandbox(this.uid, id);
     } catch (error) {
       const text = runtimeErrorText(error);
@@ -427,6 +431,12 @@ export class PodWorker {
       );
       throw error;
     }
+  }
+
+  /** Made by an agent that ended before it started it: it never ran, and containerd does not stop such a container. */
+  async #removeUnstarted(id: string): Promise<void> {
+    await this.#context.runtime.removeContainer(id);
+    this.#context.runtimePods.markDirty(this.uid);
   }
 
   async #kill(
@@ -518,6 +528,7 @@ export class PodWorker {
       const seconds = this.#end?.graceSeconds ?? graceSeconds(this.#pod);
       this.#left = await this.#endContainers(runtimePod, seconds);
     }
+    crashPoint("podworker.end.ended");
     const ended = this.#left;
     const goes = this.#removed || !!this.#pod.metadata.deletionTimestamp;
     if (goes) this.#report(ended, true, true);
@@ -525,8 +536,10 @@ export class PodWorker {
       goes ? this.#removeFromRuntime(ended) : this.#stopSandboxes(ended),
       volumes.unmount(this.uid),
     ]);
+    crashPoint("podworker.end.removed");
     probes.remove(this.uid);
     this.#report(ended, true, true);
+    crashPoint("podworker.end.reported");
     await cgroups.removePod(this.uid, qosClass(this.#pod));
     this.#context.admission.release(this.uid);
     this.#state = "terminated";
@@ -547,6 +560,7 @@ export class PodWorker {
     // What was left when everything had ended; nothing was made since.
     const left = this.#left ?? (await this.#refresh());
     if (!this.#runtimeClean) await this.#removeFromRuntime(left);
+    crashPoint("podworker.gone.removed");
     await Promise.all(
       left.containers.map(({ id, name, labels }) => {
         const owner = podLabelsOf(labels);
