@@ -14,7 +14,14 @@ import { StoreError } from "../store.ts";
 /** What `flock -n` exits with while another has the lock. */
 const HELD = 1;
 
-export class DirectoryLock {
+export interface Releasable {
+  release(): Promise<void>;
+}
+
+/** Makes this process the directory's only user; see DirectoryLock.acquire. */
+export type AcquireLock = (directory: string) => Promise<Releasable>;
+
+export class DirectoryLock implements Releasable {
   readonly #handle: fs.promises.FileHandle;
 
   private constructor(handle: fs.promises.FileHandle) {

@@ -21,7 +21,7 @@ import {
   removeIfThere,
   syncDirectory,
 } from "./directories.ts";
-import { DirectoryLock } from "./directory-lock.ts";
+import type { AcquireLock, Releasable } from "./directory-lock.ts";
 import type { FileSystem } from "./file-system.ts";
 import {
   encodeFrame,
@@ -37,6 +37,7 @@ import { keepTornTail } from "./torn-tail.ts";
 export interface FileMediumOptions {
   readonly directory: string;
   readonly fileSystem: FileSystem;
+  readonly lock: AcquireLock;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
   /** Logs smaller than this are never compacted. */
@@ -54,7 +55,7 @@ export class FileMedium implements Medium {
   #liveBytes = 0;
   #revision = 0;
   #seed = 0;
-  #lock: DirectoryLock | undefined;
+  #lock: Releasable | undefined;
   #log: LogFile | undefined;
   /** The log ends with the mark of a closed store. */
   #markedClosed = false;
@@ -74,12 +75,12 @@ export class FileMedium implements Medium {
   }
 
   async open(state: Map<string, StoredVersion>): Promise<number> {
-    const { directory, fileSystem, logger } = this.#options;
+    const { directory, fileSystem, lock, logger } = this.#options;
     this.#closing = false;
     this.#state = state;
     try {
       await makeDirectories(fileSystem, directory);
-      this.#lock = await DirectoryLock.acquire(directory);
+      this.#lock = await lock(directory);
       await removeIfThere(fileSystem, this.#newFile);
       if ((await fileSystem.list(directory)).includes("log"))
         await this.#load(state);

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
 import { LocalStore } from "../local/local-store.ts";
 import type { Store } from "../store.ts";
+import { DirectoryLock, type AcquireLock } from "./directory-lock.ts";
 import { FileMedium } from "./file-medium.ts";
 import { nodeFileSystem, type FileSystem } from "./file-system.ts";
 
@@ -15,6 +16,8 @@ export interface FileStoreOptions {
   compactAboveBytes?: number;
   /** Tests hand in one that fails or records; default: the machine's. */
   fileSystem?: FileSystem;
+  /** Tests whose processes share this one's life hand in their own; default: the kernel's lock. */
+  lock?: AcquireLock;
 }
 
 export function createFileStore(options: FileStoreOptions): Store {
@@ -24,11 +27,13 @@ export function createFileStore(options: FileStoreOptions): Store {
     clock = systemClock,
     compactAboveBytes = 32 * 1024 * 1024,
     fileSystem = nodeFileSystem,
+    lock = (each) => DirectoryLock.acquire(each),
   } = options;
   return new LocalStore(
     new FileMedium({
       directory,
       fileSystem,
+      lock,
       clock,
       logger,
       compactAboveBytes,
