@@ -49,7 +49,7 @@ export default {
     {
       ...shared,
       displayName: "real",
-      testMatch: ["<rootDir>/test/{integration,e2e}/**/*.test.ts"],
+      testMatch: ["<rootDir>/test/{integration,e2e,robustness}/**/*.test.ts"],
       runner: "<rootDir>/test/support/serial-runner.cjs",
     },
   ],

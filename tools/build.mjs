@@ -1,7 +1,8 @@
 // Builds the program: cli/main.ts → dist/orbit.js (what bin/* start), index.ts → dist/index.js (the library) and the code of
 // worker threads, as ES modules for Node 20 with shared chunks, so that what is imported dynamically costs nothing until
 // it is used.
-//   node tools/build.mjs [--types] [--out DIR]     --types: also DIR/types/*.d.ts for users of the library; DIR: dist
+//   node tools/build.mjs [--types] [--out DIR] [--crash-points]
+// --types: also DIR/types/*.d.ts for users of the library; DIR: dist; --crash-points: keep them, for test/robustness
 // Not minified: stack traces stay readable, and V8 starts no faster from minified code.
 import { spawnSync } from "node:child_process";
 import {
@@ -123,7 +124,11 @@ try {
     target: "node20",
     chunkNames: "chunks/[name]-[hash]",
     external,
-    plugins: [jsonAsText, noCrashPoints, namedLazyPackages],
+    plugins: [
+      jsonAsText,
+      ...(process.argv.includes("--crash-points") ? [] : [noCrashPoints]),
+      namedLazyPackages,
+    ],
     define: { ORBIT_VERSION: JSON.stringify(version) },
     banner: {
       // Bundled CommonJS packages call require() for Node's own modules.
