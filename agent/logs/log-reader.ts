@@ -96,16 +96,25 @@ async function* rawLines(
   try {
     handle = await openLog(path, wake, signal);
     if (!handle) return;
+    // Without follow the answer is what is there now: a container that goes on writing neither adds to the last lines
+    // that were asked for nor keeps the answer from ending.
+    const { size } = await handle.stat();
+    const end = follow ? Infinity : size;
     let position =
       options.tailLines === undefined
         ? 0
-        : await tailPosition(handle, options.tailLines);
+        : await tailPosition(handle, options.tailLines, size);
     let rest: Buffer = Buffer.alloc(0);
     const chunk = Buffer.alloc(chunkBytes);
     while (!signal.aborted) {
       const mayWrite = options.isRunning();
       wake?.reset();
-      const { bytesRead } = await handle.read(chunk, 0, chunkBytes, position);
+      const { bytesRead } = await handle.read(
+        chunk,
+        0,
+        Math.min(chunkBytes, end - position),
+        position,
+      );
       if (bytesRead > 0) {
         position += bytesRead;
         const batch: Buffer[] = [];
@@ -179,14 +188,14 @@ async function rotated(
 }
 
 /**
- * Where the last `count` lines begin; pieces of one line (tag P) count as one with the piece that ends it. The file is
+ * Where the last `count` lines of the first `size` bytes begin; pieces of one line (tag P) count as one with the piece that ends it. The file is
  * read backwards, a chunk at a time, only as far as needed.
  */
 export async function tailPosition(
   handle: FileHandle,
   count: number,
+  size: number,
 ): Promise<number> {
-  const { size } = await handle.stat();
   if (count <= 0 || size === 0) return size;
   const chunk = Buffer.alloc(chunkBytes);
   let counted = 0;

@@ -54,8 +54,8 @@ async function endOfLog(path: string): Promise<string> {
   try {
     const handle = await open(path, "r");
     try {
-      const position = await tailPosition(handle, maxLogLines);
       const { size } = await handle.stat();
+      const position = await tailPosition(handle, maxLogLines, size);
       // Timestamps and tags come on top of the text.
       const start = Math.max(
         position,

@@ -1,3 +1,4 @@
+import { appendFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { parseLogLine } from "../../../agent/logs/log-line.ts";
@@ -51,6 +52,22 @@ test("lines are parsed, others refused", () => {
   for (const bad of ["", "x", "t stdout", "t other F x"])
     expect(parseLogLine(Buffer.from(bad))).toBeUndefined();
 });
+
+test.each([1, undefined])(
+  "a container that writes all the time: what was there, last lines %s",
+  async (tailLines) => {
+    const file = await logFile(line("one") + line("two"));
+    const text = await read(file, {
+      // Asked before each read of the file.
+      isRunning: () => {
+        appendFileSync(file, line("more"));
+        return true;
+      },
+      ...(tailLines === undefined ? {} : { tailLines }),
+    });
+    expect(text).toBe(tailLines === 1 ? "two\n" : "one\ntwo\n");
+  },
+);
 
 const numbered = [1, 2, 3, 4, 5]
   .map((number) => line(`l${number}`, number))
