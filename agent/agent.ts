@@ -32,6 +32,7 @@ import {
   resolveAgentConfig,
   type AgentConfig,
 } from "./config.ts";
+import { within } from "./deadline.ts";
 import { logSink, recorderSink } from "./event-sinks.ts";
 import { PodEvents } from "./events.ts";
 import { ReferencedObjects } from "./objects/referenced-objects.ts";
@@ -92,6 +93,8 @@ export function createAgent(options: AgentOptions): Agent {
 }
 
 const runtimeRetryMs = 1000;
+/** For who asks which pods run while the runtime hangs. */
+const listPatienceMs = 10_000;
 /** start() does not wait longer than this for the runtime. */
 const startPatienceMs = 1000;
 
@@ -295,6 +298,7 @@ class NodeAgent implements Agent {
       rootDirectory: config.rootDirectory,
       pods: () => this.pods(),
       startedAtMs: clock.now(),
+      clock,
     });
     this.#lease =
       client && config.registerNode
@@ -630,7 +634,7 @@ class NodeAgent implements Agent {
   }
 
   async runningPods(): Promise<readonly Pod[]> {
-    await this.#runtimePods.relist();
+    await within(this.#clock, listPatienceMs, this.#runtimePods.relist());
     const found = await Promise.all(
       this.#runtimePods.uids().map(async (uid) => {
         const known = this.#runtimePods.get(uid)!;

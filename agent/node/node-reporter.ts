@@ -7,8 +7,13 @@ import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { Node, NodeCondition } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { nodes } from "../../client/resources.ts";
-import type { ImageSummary, Runtime } from "../../cri/runtime.ts";
+import {
+  RuntimeError,
+  type ImageSummary,
+  type Runtime,
+} from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config.ts";
+import { within } from "../deadline.ts";
 import type { PodEvents } from "../events.ts";
 import {
   machineArchitecture,
@@ -41,6 +46,9 @@ export interface NodeReporterOptions {
 }
 
 const unwellRetryMs = 1000;
+/** A runtime that hangs instead of refusing: how long one look may take, and how long silence is put up with. */
+const statusTimeoutMs = 10_000;
+const silencePatienceMs = 30_000;
 const imagesEveryMs = 60_000;
 const registerRetryMs = 200;
 const registerRetryMaximumMs = 7000;
@@ -149,6 +157,7 @@ export class NodeReporter {
         }
         const well =
           this.#runtimeProblems.length === 0 &&
+          !this.#silent &&
           (this.#sent !== "" || !this.#options.client);
         const delayMs = well
           ? this.#options.config.nodeStatusUpdateFrequencyMs
@@ -300,38 +309,70 @@ export class NodeReporter {
     return this.#capacity;
   }
 
+  /** When the runtime answered last; undefined before the first time. */
+  #answeredAtMs: number | undefined;
+  /** It did not answer in time, but for so short that it does not count yet. */
+  #silent = false;
+
   async #lookAtRuntime(): Promise<void> {
-    const { runtime, clock, logger } = this.#options;
-    const problems: string[] = [];
+    const { clock, logger, onRuntimeRecovered } = this.#options;
+    let problems: string[];
     try {
-      const status = await runtime.status();
-      if (!status.runtime.ready)
-        problems.push(
-          `container runtime not ready: ${text("RuntimeReady", status.runtime)}`,
-        );
-      if (!status.network.ready)
-        problems.push(
-          `container runtime network not ready: ${text("NetworkReady", status.network)}`,
-        );
-      if (this.#runtimeVersion === undefined) {
-        const version = await runtime.version();
-        this.#runtimeVersion = `${version.runtimeName}://${version.runtimeVersion.replace(/^v/, "")}`;
-      }
-      const nowMs = clock.monotonic();
-      if (nowMs - this.#imagesAtMs > imagesEveryMs) {
-        this.#images = await runtime.listImages();
-        this.#imagesAtMs = nowMs;
-      }
+      problems = await within(clock, statusTimeoutMs, this.#askRuntime());
+      if (this.#isDown) onRuntimeRecovered();
+      this.#answeredAtMs = clock.monotonic();
+      this.#silent = false;
     } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const silentMs = clock.monotonic() - (this.#answeredAtMs ?? -Infinity);
+      if (isTimeout(error) && silentMs < silencePatienceMs) {
+        logger.warn({ err: error, silentMs }, "the container runtime is slow");
+        this.#silent = true;
+        return;
+      }
       this.#runtimeVersion = undefined;
-      problems.push(
-        `container runtime is down: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#silent = false;
+      problems = [`container runtime is down: ${reason}`];
     }
     if (problems.join() !== this.#runtimeProblems.join() && problems.length > 0)
       logger.warn({ problems }, "the container runtime is not ready");
     this.#runtimeProblems = problems;
   }
+
+  get #isDown(): boolean {
+    return this.#runtimeProblems.some((problem) =>
+      problem.startsWith("container runtime is down"),
+    );
+  }
+
+  /** What keeps it from running pods, as it says itself; rejects when it can't be asked. */
+  async #askRuntime(): Promise<string[]> {
+    const { runtime, clock } = this.#options;
+    const problems: string[] = [];
+    const status = await runtime.status();
+    if (!status.runtime.ready)
+      problems.push(
+        `container runtime not ready: ${text("RuntimeReady", status.runtime)}`,
+      );
+    if (!status.network.ready)
+      problems.push(
+        `container runtime network not ready: ${text("NetworkReady", status.network)}`,
+      );
+    if (this.#runtimeVersion === undefined) {
+      const version = await runtime.version();
+      this.#runtimeVersion = `${version.runtimeName}://${version.runtimeVersion.replace(/^v/, "")}`;
+    }
+    const nowMs = clock.monotonic();
+    if (nowMs - this.#imagesAtMs > imagesEveryMs) {
+      this.#images = await runtime.listImages();
+      this.#imagesAtMs = nowMs;
+    }
+    return problems;
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof RuntimeError && error.code === "timeout";
 }
 
 function text(

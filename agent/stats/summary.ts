@@ -1,8 +1,10 @@
 // The stats.Summary of /stats/summary: what the node and each pod's containers use, from the runtime and from /proc.
 // CPU rates are the difference to the sample before; the first one has none.
 import { readFile, statfs } from "node:fs/promises";
+import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { ContainerStats, Runtime } from "../../cri/runtime.ts";
+import { within } from "../deadline.ts";
 import { containerNameLabel, podUidLabel } from "../pods/labels.ts";
 
 export interface SummaryOptions {
@@ -12,6 +14,7 @@ export interface SummaryOptions {
   /** With status. */
   pods: () => readonly Pod[];
   startedAtMs: number;
+  clock: Clock;
 }
 
 interface CpuStats {
@@ -37,6 +40,8 @@ interface Sample {
 }
 
 const ticksPerSecond = 100;
+/** For a runtime that hangs: the caller gets an answer all the same. */
+const patienceMs = 10_000;
 /** Rates over less than this are noise: the one before is given again. */
 const shortestRateMs = 1000;
 
@@ -49,8 +54,8 @@ export class StatsSummary {
   }
 
   async summary(onlyCpuAndMemory: boolean): Promise<object> {
-    const { runtime, pods } = this.#options;
-    const all = await runtime.containerStats();
+    const { runtime, pods, clock } = this.#options;
+    const all = await within(clock, patienceMs, runtime.containerStats());
     const byPod = new Map<string, ContainerStats[]>();
     for (const stats of all) {
       const uid = stats.labels[podUidLabel];
@@ -159,7 +164,8 @@ export class StatsSummary {
   }
 
   async #node(onlyCpuAndMemory: boolean): Promise<object> {
-    const { nodeName, rootDirectory, startedAtMs, runtime } = this.#options;
+    const { nodeName, rootDirectory, startedAtMs, runtime, clock } =
+      this.#options;
     const nowMs = Date.now();
     const at = time(nowMs);
     const [stat, meminfo] = await Promise.all([
@@ -197,7 +203,11 @@ export class StatsSummary {
       },
     };
     if (onlyCpuAndMemory) return node;
-    const [image] = await runtime.imageFsInfo().catch(() => []);
+    const [image] = await within(
+      clock,
+      patienceMs,
+      runtime.imageFsInfo(),
+    ).catch(() => []);
     const fs = await filesystem(rootDirectory, at);
     const imageFs = image
       ? {

@@ -46,6 +46,8 @@ export interface ContainerdRuntimeOptions {
   cni?: Omit<CniOptions, "podCidr">;
 }
 
+/** How the runtime is, it knows at once: longer means that it hangs. */
+const statusTimeoutMs = 10_000;
 /** Facts about containers that never change, kept so that a status needs no second or verbose call. */
 const maxRemembered = 8192;
 const pinnedKeptMs = 2000;
@@ -181,7 +183,11 @@ export function createContainerdRuntime(
     },
 
     async status() {
-      const { status } = await connection.call("Status", {});
+      const { status } = await connection.call(
+        "Status",
+        {},
+        Math.min(requestTimeoutMs, statusTimeoutMs),
+      );
       const condition = (
         type: string,
       ): { ready: boolean; reason: string; message: string } => {

@@ -1,0 +1,97 @@
+// A runtime that hangs instead of refusing: put up with for 30 s, as a busy one may be slow, and not longer.
+import pino from "pino";
+import { resolveAgentConfig } from "../../../agent/config.ts";
+import { logSink } from "../../../agent/event-sinks.ts";
+import { PodEvents } from "../../../agent/events.ts";
+import { NodeReporter } from "../../../agent/node/node-reporter.ts";
+import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const logger = pino({ level: "silent" });
+const well = { ready: true, reason: "", message: "" };
+
+/** `how` decides what the next calls do. */
+function reporterOf(how: { mode: "answers" | "hangs" | "refuses" }) {
+  const clock = new FakeClock();
+  let recoveries = 0;
+  const answer = <T>(value: T): Promise<T> => {
+    if (how.mode === "refuses")
+      return Promise.reject(new RuntimeError("unavailable", "refused"));
+    return how.mode === "hangs"
+      ? new Promise(() => undefined)
+      : Promise.resolve(value);
+  };
+  const runtime = {
+    status: () => answer({ runtime: well, network: well }),
+    version: () =>
+      answer({
+        runtimeName: "c",
+        runtimeVersion: "1",
+        runtimeApiVersion: "v1",
+      }),
+    listImages: () => answer([]),
+  } as unknown as Runtime;
+  const reporter = new NodeReporter({
+    client: undefined,
+    runtime,
+    config: resolveAgentConfig({ nodeName: "n", nodeIPs: ["127.0.0.1"] }),
+    clock,
+    logger,
+    events: new PodEvents(logSink(logger), () => {
+      throw new Error("not asked");
+    }),
+    problems: () => [],
+    pressure: () => ({ memory: false, disk: false, pid: false }),
+    onRegistered: () => undefined,
+    onRuntimeRecovered: () => recoveries++,
+  });
+  /** Seconds until the problems are, or are no longer, empty. */
+  const secondsUntil = async (well: boolean): Promise<number> => {
+    for (let second = 0; second < 300; second++) {
+      if ((reporter.runtimeProblems.length === 0) === well) return second;
+      await clock.advanceAsync(1000);
+    }
+    return Infinity;
+  };
+  return { clock, reporter, secondsUntil, recoveries: () => recoveries };
+}
+
+test("one that hangs is a problem after 30 s, and none soon after it answers again", async () => {
+  const how: Parameters<typeof reporterOf>[0] = { mode: "answers" };
+  const { reporter, secondsUntil, recoveries } = reporterOf(how);
+  await reporter.start();
+  await secondsUntil(true);
+  how.mode = "hangs";
+  const seconds = await secondsUntil(false);
+  expect(seconds).toBeGreaterThan(20);
+  expect(seconds).toBeLessThan(45);
+  expect(reporter.runtimeProblems).toEqual([
+    "container runtime is down: the container runtime did not answer in 10 s",
+  ]);
+  how.mode = "answers";
+  expect(await secondsUntil(true)).toBeLessThan(13);
+  expect(recoveries()).toBe(1);
+  await reporter.stop();
+});
+
+test("one that is slow for a moment is none", async () => {
+  const how: Parameters<typeof reporterOf>[0] = { mode: "answers" };
+  const { clock, reporter, secondsUntil } = reporterOf(how);
+  await reporter.start();
+  await secondsUntil(true);
+  how.mode = "hangs";
+  await clock.advanceAsync(18_000);
+  how.mode = "answers";
+  expect(await secondsUntil(false)).toBe(Infinity);
+  await reporter.stop();
+});
+
+test("one that refuses is one at once", async () => {
+  const how: Parameters<typeof reporterOf>[0] = { mode: "answers" };
+  const { reporter, secondsUntil } = reporterOf(how);
+  await reporter.start();
+  await secondsUntil(true);
+  how.mode = "refuses";
+  expect(await secondsUntil(false)).toBeLessThan(12);
+  await reporter.stop();
+});
