@@ -18,57 +18,90 @@ export const signers: ReadonlySet<string> = new Set([
   legacySigner,
 ]);
 
-const isNodeSubject = ({ subject }: CertificateRequest): boolean =>
-  subject.organizations.length === 1 &&
-  subject.organizations[0] === nodeGroup &&
-  subject.commonName.startsWith(nodePrefix);
-
-/** Exactly the usages named, "key encipherment" being free to leave out. */
-function hasUsages(
+/** Without "key encipherment", which RSA keys need and others do not, the usages must be exactly these. */
+function nodeUsagesProblem(
   { spec }: CertificateSigningRequest,
   purpose: string,
-): boolean {
+): string | undefined {
   const usages = new Set(spec.usages);
   usages.delete("key encipherment");
-  return (
-    usages.size === 2 && usages.has("digital signature") && usages.has(purpose)
-  );
+  return usages.size === 2 &&
+    usages.has("digital signature") &&
+    usages.has(purpose)
+    ? undefined
+    : `usages did not match ${purpose === "client auth" ? "[client auth digital signature key encipherment]" : "[digital signature key encipherment server auth]"}`;
 }
 
-/** Why the signer refuses the request; undefined when it does not. */
+/** Whatever it is for besides, a certificate for clients signs and proves nothing else. */
+function clientUsagesProblem({
+  spec,
+}: CertificateSigningRequest): string | undefined {
+  const { usages = [] } = spec;
+  const wrong = usages.find((usage) => !clientUsages.has(usage));
+  if (wrong !== undefined)
+    return `invalid usage for client certificate: ${wrong}`;
+  return usages.includes("client auth")
+    ? undefined
+    : "missing required usage for client certificate: client auth";
+}
+
+const clientUsages: ReadonlySet<string> = new Set([
+  "digital signature",
+  "key encipherment",
+  "client auth",
+]);
+
+function organizationProblem({
+  subject,
+}: CertificateRequest): string | undefined {
+  const { organizations } = subject;
+  return organizations.length === 1 && organizations[0] === nodeGroup
+    ? undefined
+    : `subject organization is not ${nodeGroup}`;
+}
+
+function commonNameProblem({
+  subject,
+}: CertificateRequest): string | undefined {
+  return subject.commonName.startsWith(nodePrefix)
+    ? undefined
+    : `subject common name does not begin with ${nodePrefix}`;
+}
+
+/** Why the signer refuses the request, in the reference's words; undefined when it does not. */
 export function signerProblem(
   csr: CertificateSigningRequest,
   request: CertificateRequest,
 ): string | undefined {
-  const names =
-    request.dnsNames.length +
-    request.ipAddresses.length +
-    request.emailAddresses.length +
-    request.uris.length;
+  const { dnsNames, ipAddresses, emailAddresses, uris } = request;
+  const refused = (names: readonly string[], what: string) =>
+    names.length > 0 ? `${what} subjectAltNames are not allowed` : undefined;
   switch (csr.spec.signerName) {
     case kubeletClientSigner:
-      if (!isNodeSubject(request))
-        return "subject must be system:node:<name> in group system:nodes";
-      if (names > 0) return "subject alternative names are not allowed";
-      return hasUsages(csr, "client auth")
-        ? undefined
-        : "usages did not match [digital signature client auth]";
+      return (
+        organizationProblem(request) ??
+        refused(dnsNames, "DNS") ??
+        refused(emailAddresses, "Email") ??
+        refused(ipAddresses, "IP") ??
+        refused(uris, "URI") ??
+        commonNameProblem(request) ??
+        nodeUsagesProblem(csr, "client auth")
+      );
     case servingSigner:
-      if (!isNodeSubject(request))
-        return "subject must be system:node:<name> in group system:nodes";
-      if (request.dnsNames.length + request.ipAddresses.length === 0)
-        return "DNS or IP subjectAltName is required";
-      if (request.emailAddresses.length + request.uris.length > 0)
-        return "email and URI subjectAltNames are not allowed";
-      return hasUsages(csr, "server auth")
-        ? undefined
-        : "usages did not match [digital signature server auth]";
+      return (
+        organizationProblem(request) ??
+        (dnsNames.length + ipAddresses.length === 0
+          ? "DNS or IP subjectAltName is required"
+          : undefined) ??
+        refused(emailAddresses, "Email") ??
+        refused(uris, "URI") ??
+        nodeUsagesProblem(csr, "server auth") ??
+        commonNameProblem(request)
+      );
     case clientSigner:
-      return csr.spec.usages?.includes("client auth") &&
-        !csr.spec.usages.includes("server auth")
-        ? undefined
-        : "usages must be those of a client";
+      return clientUsagesProblem(csr);
     default:
+      // legacy-unknown signs whatever was approved; the API takes no new requests for it.
       return undefined;
   }
 }
