@@ -15,7 +15,7 @@ import {
   taintNodesByCondition,
   type TolerationSeconds,
 } from "./pod-defaults.ts";
-import { podSecurity } from "./pod-security/pod-security.ts";
+import { createPodSecurity } from "./pod-security/pod-security.ts";
 import { priority } from "./priority.ts";
 import { createResourceQuota } from "./resource-quota/resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
@@ -42,7 +42,7 @@ export function orderedAdmissionPlugins(
     serviceAccount,
     nodeRestriction,
     taintNodesByCondition,
-    podSecurity,
+    createPodSecurity(),
     priority,
     createDefaultTolerationSeconds(tolerationSeconds),
     defaultStorageClass,

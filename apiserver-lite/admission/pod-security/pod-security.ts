@@ -1,106 +1,150 @@
-// PodSecurity: a namespace's labels say which level its pods must keep to (enforce), and which makes a warning (warn) or
-// is told to the audit log (audit).
-// Workload resources are only warned about. Default: privileged.
+// PodSecurity: a namespace's labels say which level of which version its pods must keep to (enforce), and which makes a
+// warning (warn) or is reported to the audit log (audit). Workload resources are only warned about. Default: privileged.
 import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import type { Pod } from "../../../api/types/core-v1.ts";
+import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { nameOf } from "../requests.ts";
-import { podViolations, type SecurityLevel, type Violation } from "./checks.ts";
+import type { Violation } from "./check.ts";
+import {
+  labelPrefix,
+  policyOf,
+  privilegedPolicy,
+  shownLevel,
+  type LevelVersion,
+  type Policy,
+} from "./policy.ts";
+import { podViolations } from "./standards.ts";
 
-const PREFIX = "pod-security.kubernetes.io/";
-const LEVELS: readonly string[] = ["privileged", "baseline", "restricted"];
-
-export const podSecurity: AdmissionPlugin = {
-  name: "PodSecurity",
-  validate(attributes, context) {
-    const { operation, subresource, namespace, resource } = attributes;
-    if ((operation !== "CREATE" && operation !== "UPDATE") || namespace === "")
-      return;
-    const isPod = resource.group === "" && resource.resource === "pods";
-    if (
-      isPod
-        ? subresource !== "" && subresource !== "ephemeralcontainers"
-        : subresource !== ""
-    )
-      return;
-    const pod = isPod
-      ? (attributes.object as unknown as Pod | undefined)
-      : templateOf(attributes.object);
-    if (!pod?.spec?.containers) return;
-    const labels =
-      context.read("", "namespaces", "", namespace)?.metadata.labels ?? {};
-    const enforced = levelOf(labels, "enforce");
-    const warned = levelOf(labels, "warn");
-    if (isPod)
-      context.annotate(
-        `${PREFIX}enforce-policy`,
-        `${enforced}:${versionOf(labels, "enforce")}`,
-      );
-    const audited = levelOf(labels, "audit");
-    const told = podViolations(pod, audited);
-    if (told.length > 0 && !(isPod && isUnchanged(attributes, pod)))
-      context.annotate(
-        `${PREFIX}audit-violations`,
-        `would violate PodSecurity ${JSON.stringify(`${audited}:${versionOf(labels, "audit")}`)}: ${text(told)}`,
-      );
-    const broken = isPod ? podViolations(pod, enforced) : [];
-    if (broken.length > 0 && !isUnchanged(attributes, pod)) {
-      throw errors.forbidden(
-        resource,
-        nameOf(attributes),
-        `violates PodSecurity ${JSON.stringify(`${enforced}:${versionOf(labels, "enforce")}`)}: ${text(broken)}`,
-      );
-    }
-    const warnings = podViolations(pod, warned);
-    if (warnings.length > 0 && !(isPod && isUnchanged(attributes, pod))) {
-      context.warn(
-        `would violate PodSecurity ${JSON.stringify(`${warned}:${versionOf(labels, "warn")}`)}: ${text(warnings)}`,
-      );
-    }
-  },
-};
-
-type Labels = Readonly<Record<string, string>>;
-
-function levelOf(labels: Labels, mode: string): SecurityLevel {
-  const label = labels[PREFIX + mode];
-  if (label === undefined) return "privileged";
-  // What can't be read is taken for the strictest.
-  return LEVELS.includes(label) ? (label as SecurityLevel) : "restricted";
+export interface PodSecurityOptions {
+  /** Where a namespace's labels say nothing. */
+  readonly defaults?: Policy;
+  /** Whose pods are not looked at. */
+  readonly exemptions?: {
+    readonly usernames?: readonly string[];
+    readonly namespaces?: readonly string[];
+    readonly runtimeClasses?: readonly string[];
+  };
 }
 
-function versionOf(labels: Labels, mode: string): string {
-  return labels[`${PREFIX}${mode}-version`] ?? "latest";
+/** Subresources of pods whose requests bring no pod. */
+const podless: ReadonlySet<string> = new Set([
+  "exec",
+  "attach",
+  "binding",
+  "eviction",
+  "log",
+  "portforward",
+  "proxy",
+  "status",
+]);
+
+export function createPodSecurity({
+  defaults = privilegedPolicy,
+  exemptions = {},
+}: PodSecurityOptions = {}): AdmissionPlugin {
+  const { usernames, namespaces, runtimeClasses } = exemptions;
+  return {
+    name: "PodSecurity",
+    validate(attributes, context) {
+      const { operation, subresource, namespace, resource, user } = attributes;
+      if (
+        (operation !== "CREATE" && operation !== "UPDATE") ||
+        namespace === ""
+      )
+        return;
+      const isPod = resource.group === "" && resource.resource === "pods";
+      if (isPod ? podless.has(subresource) : subresource !== "") return;
+      const pod = isPod
+        ? (attributes.object as unknown as Pod | undefined)
+        : templateOf(attributes.object);
+      if (!pod?.spec?.containers) return;
+      const exempt =
+        namespaces?.includes(namespace) ||
+        usernames?.includes(user.name) ||
+        runtimeClasses?.includes(pod.spec.runtimeClassName ?? "");
+      if (exempt || (isPod && !isSignificant(attributes, pod))) return;
+      const labels =
+        context.read("", "namespaces", "", namespace)?.metadata.labels ?? {};
+      const policy = policyOf(labels, defaults);
+      const found = (at: LevelVersion): Violation[] =>
+        podViolations(pod, at.level, at.minor);
+      if (isPod)
+        context.annotate(
+          `${labelPrefix}enforce-policy`,
+          shownLevel(policy.enforce),
+        );
+      const reported = found(policy.audit);
+      if (reported.length > 0)
+        context.annotate(
+          `${labelPrefix}audit-violations`,
+          violationText("would violate", policy.audit, reported),
+        );
+      const broken = isPod ? found(policy.enforce) : [];
+      if (broken.length > 0)
+        throw errors.forbidden(
+          resource,
+          nameOf(attributes),
+          violationText("violates", policy.enforce, broken),
+        );
+      const warned = found(policy.warn);
+      if (warned.length > 0)
+        context.warn(violationText("would violate", policy.warn, warned));
+    },
+  };
 }
 
-function text(violations: readonly Violation[]): string {
-  return violations
+function violationText(
+  verb: string,
+  at: LevelVersion,
+  violations: readonly Violation[],
+): string {
+  const list = violations
     .map(({ reason, detail }) => `${reason} (${detail})`)
     .join(", ");
+  return `${verb} PodSecurity ${JSON.stringify(shownLevel(at))}: ${list}`;
 }
 
-/** Updates that touch nothing the checks look at are let through, so that older pods can still be handled. */
-function isUnchanged(
-  { operation, oldObject, subresource }: AdmissionAttributes,
-  pod: Pod,
+/**
+ * Of the fields the checks look at, none can change but by new ephemeral containers; new images are looked at anew, so
+ * that older pods can still be handled, but not used for more.
+ */
+function isSignificant(
+  { operation, oldObject }: AdmissionAttributes,
+  { spec }: Pod,
 ): boolean {
-  if (operation !== "UPDATE" || subresource !== "" || !oldObject) return false;
-  const old = oldObject as unknown as Pod;
-  const relevant = ({ spec }: Pod): string =>
-    JSON.stringify([
-      [spec.containers, spec.initContainers ?? []].map((list) =>
-        list.map(({ image: _, ...container }) => container),
-      ),
-      spec.securityContext,
-      spec.volumes,
-    ]);
-  return relevant(old) === relevant(pod);
+  if (operation !== "UPDATE" || !oldObject) return true;
+  const old = (oldObject as unknown as Pod).spec;
+  return (
+    changesImages(spec.containers, old.containers) ||
+    changesImages(spec.initContainers ?? [], old.initContainers ?? []) ||
+    (spec.ephemeralContainers ?? []).some(
+      (container) =>
+        (old.ephemeralContainers ?? []).find(
+          ({ name }) => name === container.name,
+        )?.image !== container.image,
+    )
+  );
+}
+
+function changesImages(
+  now: readonly Container[],
+  before: readonly Container[],
+): boolean {
+  return (
+    now.length !== before.length ||
+    now.some(({ image }, index) => image !== before[index]!.image)
+  );
 }
 
 /** The pod a workload would make. */
 function templateOf(object: AnyObject | undefined): Pod | undefined {
   const spec = object?.["spec"] as
     { template?: Pod; jobTemplate?: { spec?: { template?: Pod } } } | undefined;
-  return spec?.template ?? spec?.jobTemplate?.spec?.template;
+  return (
+    spec?.template ??
+    spec?.jobTemplate?.spec?.template ??
+    // Of a PodTemplate.
+    (object?.["template"] as Pod | undefined)
+  );
 }

@@ -1,0 +1,76 @@
+// Which policy a namespace has: from its labels, where those say nothing from the plug-in's defaults.
+import type { SecurityLevel } from "./standards.ts";
+
+export const labelPrefix = "pod-security.kubernetes.io/";
+const levels: readonly string[] = ["privileged", "baseline", "restricted"];
+
+export interface LevelVersion {
+  readonly level: SecurityLevel;
+  /** Of version 1.x; Infinity: latest. */
+  readonly minor: number;
+}
+
+export interface Policy {
+  readonly enforce: LevelVersion;
+  readonly audit: LevelVersion;
+  readonly warn: LevelVersion;
+}
+
+export const privilegedPolicy: Policy = {
+  enforce: { level: "privileged", minor: Infinity },
+  audit: { level: "privileged", minor: Infinity },
+  warn: { level: "privileged", minor: Infinity },
+};
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What can't be read is enforced as the strictest; it is not told or warned about. */
+export function policyOf(labels: Labels, defaults: Policy): Policy {
+  const enforce = modeOf(labels, "enforce", defaults.enforce, "restricted");
+  const audit = modeOf(labels, "audit", defaults.audit, "privileged");
+  let warn = modeOf(labels, "warn", defaults.warn, "privileged");
+  const label = labels[`${labelPrefix}enforce`] ?? "";
+  if (
+    labels[`${labelPrefix}warn`] === undefined &&
+    levels.includes(label) &&
+    levels.indexOf(label) > levels.indexOf(warn.level)
+  )
+    warn = {
+      level: enforce.level,
+      minor:
+        labels[`${labelPrefix}warn-version`] === undefined
+          ? enforce.minor
+          : warn.minor,
+    };
+  return { enforce, audit, warn };
+}
+
+function modeOf(
+  labels: Labels,
+  mode: string,
+  defaults: LevelVersion,
+  unreadable: SecurityLevel,
+): LevelVersion {
+  const level = labels[labelPrefix + mode];
+  const version = labels[`${labelPrefix}${mode}-version`];
+  return {
+    level:
+      level === undefined
+        ? defaults.level
+        : levels.includes(level)
+          ? (level as SecurityLevel)
+          : unreadable,
+    minor: version === undefined ? defaults.minor : minorOf(version),
+  };
+}
+
+/** What is no version is the latest. */
+function minorOf(version: string): number {
+  const match = /^v1\.(0|[1-9][0-9]{0,5})$/.exec(version);
+  return match ? Number(match[1]) : Infinity;
+}
+
+/** `baseline:v1.25` */
+export function shownLevel({ level, minor }: LevelVersion): string {
+  return `${level}:${minor === Infinity ? "latest" : `v1.${minor}`}`;
+}
