@@ -11,6 +11,8 @@ import type { RequestInfo } from "./request-info.ts";
 const group = "flowcontrol.apiserver.k8s.io";
 /** Answers kept for one set of schemas. */
 const maxKept = 4096;
+/** Paths and names are the client's: longer keys are not kept. */
+const maxKeyLength = 512;
 
 export interface FlowHeaders {
   readonly "x-kubernetes-pf-flowschema-uid": string;
@@ -45,6 +47,7 @@ export class FlowClassifier {
       ? `${info.group}/${info.resource}/${info.subresource}/${info.namespace}`
       : info.path;
     const key = `${user.name} ${user.groups.join(",")} ${info.verb} ${what}`;
+    if (key.length > maxKeyLength) return this.#find(user, info);
     const kept = this.#kept.get(key);
     if (kept || this.#kept.has(key)) return kept;
     const found = this.#find(user, info);
