@@ -457,10 +457,7 @@ class Server implements ApiServer {
     this.#state = "draining";
     if (!shutdownSendRetryAfter) this.#listener?.drain();
     if (shutdownWatchGraceMs <= 0) this.#resources.endWatches();
-    await this.#until(
-      () => this.#limiter.readOnlyInFlight + this.#limiter.mutatingInFlight > 0,
-      shutdownGraceMs,
-    );
+    await this.#until(() => this.#limiter.requests > 0, shutdownGraceMs);
     if (shutdownWatchGraceMs > 0) {
       this.#resources.endWatches(shutdownWatchGraceMs * 0.8);
       await this.#until(

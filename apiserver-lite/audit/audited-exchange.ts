@@ -5,6 +5,8 @@ import type { Exchange, FrameStream } from "../http/exchange.ts";
 import type { AuditTrail } from "./auditor.ts";
 
 export class AuditedExchange implements Exchange {
+  gate: Exchange["gate"];
+
   constructor(
     private readonly inner: Exchange,
     private readonly trail: AuditTrail,
@@ -30,6 +32,9 @@ export class AuditedExchange implements Exchange {
   }
   get body(): Exchange["body"] {
     return this.inner.body;
+  }
+  get hasBody(): boolean {
+    return this.inner.hasBody;
   }
   get started(): boolean {
     return this.inner.started;

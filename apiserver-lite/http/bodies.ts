@@ -76,8 +76,8 @@ export class Bodies {
   }
 
   async #read(exchange: Exchange): Promise<Buffer> {
-    const { body, headers } = exchange;
-    const bytes = await readBody(body, headers["content-length"]);
+    const { body, headers, gate } = exchange;
+    const bytes = await readBody(body, headers["content-length"], { gate });
     this.loopWatch?.enter(exchange);
     return bytes;
   }

@@ -4,11 +4,36 @@ import { errors } from "../../api/errors.ts";
 
 export const maxBodyBytes = 3 * 1024 * 1024;
 
-/** Rejects with ApiError 413 beyond `maxBytes`, 400 when the client broke off. */
-export function readBody(
+/** Asked while a body comes in. */
+export interface BodyGate {
+  /** So many bytes more are held. Throws when they are too many. */
+  received(bytes: number): void;
+  /** All of it is there, and the work begins. Throws when there is no place for it. */
+  take(): void | Promise<void>;
+}
+
+export interface ReadBodyOptions {
+  readonly maxBytes?: number;
+  readonly gate?: BodyGate | undefined;
+}
+
+/** Rejects with ApiError 413 beyond `maxBytes`, 400 when the client broke off, and with what the gate throws. */
+export async function readBody(
   body: Readable,
   contentLength: string | undefined,
-  maxBytes = maxBodyBytes,
+  { maxBytes = maxBodyBytes, gate }: ReadBodyOptions = {},
+): Promise<Buffer> {
+  const bytes = await receive(body, contentLength, maxBytes, gate);
+  const entered = gate?.take();
+  if (entered) await entered;
+  return bytes;
+}
+
+function receive(
+  body: Readable,
+  contentLength: string | undefined,
+  maxBytes: number,
+  gate: BodyGate | undefined,
 ): Promise<Buffer> {
   if (contentLength !== undefined && Number(contentLength) > maxBytes) {
     body.resume();
@@ -20,11 +45,16 @@ export function readBody(
     let bytes = 0;
     body.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > maxBytes) {
+      try {
+        if (bytes > maxBytes) throw tooLarge(maxBytes);
+        gate?.received(chunk.length);
+      } catch (error) {
         body.removeAllListeners("data");
         body.resume();
-        reject(tooLarge(maxBytes));
-      } else if (!first) first = chunk;
+        first = chunks = undefined;
+        return reject(error as Error);
+      }
+      if (!first) first = chunk;
       else (chunks ??= [first]).push(chunk);
     });
     let ended = false;

@@ -26,7 +26,7 @@ export function allottedMs(query: URLSearchParams, maxMs: number): number {
   return askedMs > 0 ? Math.min(askedMs, maxMs) : maxMs;
 }
 
-/** Rejects with ApiError 504 when `running` takes longer; what becomes of it afterwards is nobody's concern. */
+/** Rejects with ApiError 504 when `running` takes longer; it goes on all the same. */
 export function within(running: Promise<void>, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(

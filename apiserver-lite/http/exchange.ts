@@ -9,6 +9,7 @@ import type {
 } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
+import type { BodyGate } from "./body.ts";
 
 /** What belongs to the connection and is found out once for all its requests. */
 export interface Peer {
@@ -61,6 +62,10 @@ export interface Exchange {
   /** Streams are framed by the chunked coding of HTTP/1.1. */
   readonly chunks: boolean;
   readonly body: Readable;
+  /** A body follows the headers. */
+  readonly hasBody: boolean;
+  /** Whoever reads the body asks it. */
+  gate?: BodyGate | undefined;
   /** Headers have been sent. */
   readonly started: boolean;
   /** The client is gone or everything has been sent. */
@@ -85,6 +90,7 @@ export interface Exchange {
 
 export class Http1Exchange implements Exchange {
   readonly http2 = false;
+  gate: BodyGate | undefined;
   status = 0;
   /** Made when first asked for: most requests repeat no header. */
   #headerGroups: ReadonlyMap<string, string[]> | undefined;
@@ -114,6 +120,13 @@ export class Http1Exchange implements Exchange {
   headerValues(name: string): string[] {
     this.#headerGroups ??= groupByName(this.request.rawHeaders);
     return this.#headerGroups.get(name) ?? [];
+  }
+  get hasBody(): boolean {
+    const { headers } = this.request;
+    return (
+      headers["transfer-encoding"] !== undefined ||
+      Number(headers["content-length"] ?? 0) > 0
+    );
   }
   get body(): Readable {
     if (this.waiting && !this.started) this.response.writeContinue();
@@ -194,6 +207,7 @@ export class Http1Exchange implements Exchange {
 
 export class Http2Exchange implements Exchange {
   readonly http2 = true;
+  gate: BodyGate | undefined;
   readonly chunks = false;
   status = 0;
   readonly #stream: ServerHttp2Stream;
@@ -221,6 +235,9 @@ export class Http2Exchange implements Exchange {
   }
   get body(): Readable {
     return this.#stream;
+  }
+  get hasBody(): boolean {
+    return !this.#stream.endAfterHeaders;
   }
   get started(): boolean {
     return this.#stream.headersSent;

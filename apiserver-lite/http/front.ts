@@ -20,7 +20,7 @@ import type { FlowClassifier } from "./flow-classifier.ts";
 import { forbidden } from "./forbidden.ts";
 import { formatNamed, jsonFormat, type OtherFormats } from "./formats.ts";
 import { asksToImpersonate, impersonate } from "./impersonation.ts";
-import type { Limiter } from "./limiter.ts";
+import type { Limiter, Place } from "./limiter.ts";
 import type { Negotiator } from "./negotiation.ts";
 import type { LoopWatch } from "../loop-watch.ts";
 import type { AllowedOrigins } from "./origins.ts";
@@ -80,6 +80,15 @@ export interface Observer {
   ): void;
 }
 
+/** Whose bodies are read before anything is done. */
+const bodyVerbs: ReadonlySet<string> = new Set([
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+]);
+
 export class Front {
   readonly #exact = new Map<string, PathHandler>();
   readonly #prefixes: PathHandler[] = [];
@@ -104,7 +113,8 @@ export class Front {
       "cache-control": "no-cache, private",
     };
     let info: RequestInfo | undefined;
-    let release: (() => void) | undefined;
+    let place: Place | undefined;
+    let working: Promise<void> | undefined;
     let trail: AuditTrail | undefined;
     const { observe } = this.options;
     let panic: string | undefined;
@@ -140,7 +150,11 @@ export class Front {
         const flow = options.flows?.classify(asked.user, info);
         if (flow) Object.assign(headers, flow);
       }
-      release = options.limiter.enter(info, asked.user);
+      place = options.limiter.place(info, asked.user);
+      if (place) {
+        const waited = this.#enter(exchange, info, place);
+        if (waited) await waited;
+      }
       const longRunning = isLongRunning(info);
       const over = longRunning && observe?.began?.(info);
       if (over) exchange.onClose(over);
@@ -157,7 +171,10 @@ export class Front {
         : info.resourceRequest
           ? options.resources.handle(exchange, asked)
           : Promise.reject(pageNotFound());
-      if (running) await (longRunning ? running : within(running, limitMs));
+      if (!running) return;
+      if (longRunning) return await running;
+      working = running;
+      await within(running, limitMs);
     } catch (error) {
       if (error instanceof Unauthenticated)
         exchange = error.audited(exchange) ?? exchange;
@@ -165,11 +182,26 @@ export class Front {
         panic = textOf(error);
       this.#fail(exchange, headers, error);
     } finally {
-      release?.();
+      // What takes too long for its client keeps its place until it is done.
+      const leave = (): void => place?.leave();
+      if (working) working.then(leave, leave);
+      else leave();
       if (trail) this.#complete(exchange, trail, panic);
       if (observe && info)
         observe.finished(info, exchange.method, exchange.status, startedMs);
     }
+  }
+
+  /** A place for the work: now, or when the body has been received. Throws a PlainAnswer of 429. */
+  #enter(
+    exchange: Exchange,
+    info: RequestInfo,
+    place: Place,
+  ): void | Promise<void> {
+    const readsBody = info.resourceRequest && bodyVerbs.has(info.verb);
+    if (!readsBody || !exchange.hasBody) return place.take();
+    exchange.gate = place;
+    place.expect();
   }
 
   /** An upgrade: answers on the socket when it is refused. Never rejects. */

@@ -14,6 +14,8 @@ class InProcessExchange implements Exchange {
     clientCertificate: undefined,
   };
   readonly body: Readable;
+  readonly hasBody: boolean;
+  gate: Exchange["gate"];
   status = 0;
   started = false;
   closed = false;
@@ -34,6 +36,7 @@ class InProcessExchange implements Exchange {
       "user-agent": "orbit",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     };
+    this.hasBody = body !== undefined;
     const stream = new PassThrough();
     stream.end(body === undefined ? undefined : JSON.stringify(body));
     this.body = stream;
