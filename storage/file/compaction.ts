@@ -24,7 +24,10 @@ export interface ByteSink {
   appendUnsynced(bytes: Buffer): Promise<void>;
 }
 
-/** A whole log: header, revision and live entries, not synced. @param goOn throws when it is not to go on */
+/**
+ * A whole log: header, revision, live entries, and the revision again as the mark that the state is whole; not synced.
+ * @param goOn throws when it is not to go on
+ */
 export async function writeState(
   log: ByteSink,
   seed: number,
@@ -47,6 +50,7 @@ export async function writeState(
   }
   if (chunk.length > 0)
     await log.appendUnsynced(encodeFrame(seed, chunk, revision));
+  await log.appendUnsynced(encodeRevisionFrame(seed, revision));
   crashPoint("store.state.written");
 }
 

@@ -6,11 +6,13 @@
 //   payload: records: u8 kind | u64 revision | u64 expiry (epoch ms, 0: never) | u32 key length | u32 value length | key
 //            | value
 //
-// Record kinds: 1 put, 2 delete, 3 the store's revision (no key, no value; opens a compacted file, ends a closed one).
+// Record kinds: 1 put, 2 delete, 3 the store's revision (no key, no value): before and behind the state with which every
+// file begins, and at the end of a closed one. The state was synced before the file got its name: no crash tears it.
 // The crcs of frames start from the seed, which is random for each store: bytes of a value that look like a frame are
 // none. No byte of a file is outside of a checksum.
 //
-// Example: a store closed after one write: header, frame 2 (put /a at revision 2), frame 2 (revision 2).
+// Example: a store closed after one write: header, revision 0, revision 0 (there was no state), put /a at revision 2,
+// revision 2.
 import { randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { StoreError } from "../store.ts";

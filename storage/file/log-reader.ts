@@ -3,7 +3,8 @@
 //   damage:    bad bytes with a sound frame behind them, or bad bytes at the end that no crash leaves. Acknowledged writes
 //              are lost in it.
 //   torn tail: bad bytes that reach to the end of the file and look like a write that a crash ended: cut off, or with
-//              sectors never written. Nobody was told that this write succeeded.
+//              sectors never written. Nobody was told that this write succeeded. Never in the state with which the file
+//              begins: it was durable before the file got its name.
 //
 // Only one commit is ever in flight, so nothing sound can be behind a torn frame.
 import { StoreError } from "../store.ts";
@@ -100,6 +101,8 @@ class LogScan {
   #revision = 0;
   #frames = 0;
   #closed = false;
+  /** Records of the revision; the second one ends the state with which the file begins. */
+  #marks = 0;
   readonly #damages: Damage[] = [];
 
   constructor(
@@ -131,12 +134,18 @@ class LogScan {
       }
       const next = await this.#nextSound(format, at + 1);
       if (!next) {
-        if (!(await this.#isTorn(format, at))) this.#damaged(at, to, undefined);
+        if (format.showsTears && this.#marks < 2)
+          this.#damaged(at, to, this.#revision);
+        else if (!(await this.#isTorn(format, at)))
+          this.#damaged(at, to, undefined);
         break;
       }
       this.#damaged(at, next.at, next.header.firstRevision || undefined);
       at = next.at;
     }
+    // Cut between two frames of the state.
+    if (format.showsTears && this.#marks < 2 && this.#damages.length === 0)
+      this.#damaged(at, to, this.#revision);
     return this.#content(format, sound);
   }
 
@@ -182,6 +191,7 @@ class LogScan {
       this.#revision = Math.max(this.#revision, record.revision);
       if (record.key !== "")
         this.visit(record, payloadAt + (record.valueAt ?? 0));
+      else this.#marks++;
       records++;
       this.#closed = record.key === "" && records === 1 && this.#frames > 0;
     }

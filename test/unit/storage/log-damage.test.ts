@@ -5,7 +5,10 @@ import * as path from "node:path";
 import { createFileStore } from "../../../storage/file/file-store.ts";
 import { loadLog } from "../../../storage/file/log-loader.ts";
 import type { StoredVersion } from "../../../storage/local/local-store.ts";
-import { readStoreDirectory } from "../../../storage/transfer.ts";
+import {
+  readStoreDirectory,
+  restoreToDirectory,
+} from "../../../storage/transfer.ts";
 import { StoreError, type Store } from "../../../storage/store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
@@ -135,6 +138,30 @@ describe.each([
         );
     }
   });
+});
+
+it("refuses a state that is cut or zeroed to the end of the file", async () => {
+  const directory = tempDirectory();
+  await restoreToDirectory(
+    {
+      revision: 9,
+      entries: keys.map((key, index) => ({
+        ...{ key, revision: index + 1, expiresAtMs: 0 },
+        value: Buffer.alloc(1000, key),
+      })),
+    },
+    directory,
+  );
+  const file = path.join(directory, "log");
+  const bytes = fs.readFileSync(file);
+  const log = { directory, file, bytes, ends: [] };
+  expect(await outcome(log, bytes)).toBe("all");
+  for (let at = 20; at < bytes.length; at += 97) {
+    const zeroed = damaged(bytes, (copy) => copy.fill(0, at));
+    expect(await outcome(log, zeroed)).toBe("corrupt");
+    expect(await outcome(log, bytes.subarray(0, at))).toBe("corrupt");
+  }
+  expect(tornFiles(directory)).toEqual([]);
 });
 
 it("takes sectors that were never written for a torn write, at the end only", async () => {
