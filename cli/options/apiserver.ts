@@ -881,6 +881,23 @@ export const usedApiServerOptions: readonly string[] = [
   "requestheader-extra-headers-prefix",
   "requestheader-uid-headers",
   "authorization-mode",
+  "authentication-token-webhook-config-file",
+  "authentication-token-webhook-cache-ttl",
+  "authentication-token-webhook-version",
+  "oidc-issuer-url",
+  "oidc-client-id",
+  "oidc-ca-file",
+  "oidc-username-claim",
+  "oidc-username-prefix",
+  "oidc-groups-claim",
+  "oidc-groups-prefix",
+  "oidc-required-claim",
+  "oidc-signing-algs",
+  "authorization-policy-file",
+  "authorization-webhook-config-file",
+  "authorization-webhook-version",
+  "authorization-webhook-cache-authorized-ttl",
+  "authorization-webhook-cache-unauthorized-ttl",
 ];
 
 export const apiServerOptions: OptionTable = classify(

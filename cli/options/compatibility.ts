@@ -390,8 +390,6 @@ const tables: readonly SpecifiedTable[] = [
 /** States that the tables can't know. Keys: program, space, first option of the row. */
 const exceptions: Readonly<Record<string, string>> = {
   "orbitctl patch kustomize": "not yet: refused with a message",
-  "orbit apiserver authorization-mode":
-    "partly: ABAC and Webhook are refused at the start",
   "orbit apiserver feature-gates":
     "partly: only the gates of what is built are looked at",
   "orbit apiserver enable-admission-plugins":

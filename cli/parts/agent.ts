@@ -100,9 +100,10 @@ async function chooseAuthorizer({
     throw new UsageError(
       "--authorization-mode=Webhook (authorization.mode) needs --kubeconfig",
     );
-  const { createWebhookAuthorizer } = await import("./webhook-authorizer.ts");
+  const { createWebhookAuthorizer, reviewerOf } =
+    await import("./webhook-authorizer.ts");
   return createWebhookAuthorizer({
-    client,
+    review: reviewerOf(client),
     authorizedTtlMs: values.number(
       "authorization-webhook-cache-authorized-ttl",
     ),
@@ -123,11 +124,12 @@ async function chooseTokens({
     throw new UsageError(
       "--authentication-token-webhook (authentication.webhook.enabled) needs --kubeconfig",
     );
-  const { createTokenReviewer } = await import("./delegated-access.ts");
-  return createTokenReviewer(
-    client,
-    values.number("authentication-token-webhook-cache-ttl"),
-  );
+  const { createTokenReviewer, tokenReviewerOf } =
+    await import("./token-reviewer.ts");
+  return createTokenReviewer({
+    review: tokenReviewerOf(client),
+    ttlMs: values.number("authentication-token-webhook-cache-ttl"),
+  });
 }
 
 /**

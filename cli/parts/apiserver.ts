@@ -42,6 +42,7 @@ import { addressInRange, advertisedAddress, urlHost } from "./addresses.ts";
 import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
 import { readAuthorityFile, readPair } from "./option-files.ts";
+import { remoteAccess } from "./remote-access.ts";
 import { chosenCatalogue } from "./runtime-config.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 import { uncachedResources } from "./watch-cache-options.ts";
@@ -193,6 +194,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   );
   const origins = await allowedOrigins(values);
   const audit = await createAudit(values, clock, logger);
+  const remote = await remoteAccess(values, clock, logger);
   const server: ApiServer = createApiServer({
     ...(audit ? { auditor: audit } : {}),
     store,
@@ -252,7 +254,14 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     shutdownDelayMs: values.number("shutdown-delay-duration"),
     shutdownSendRetryAfter: values.flag("shutdown-send-retry-after"),
     parts(state) {
-      const made = createSecurity({ values, pki, state, clock, logger });
+      const made = createSecurity({
+        values,
+        pki,
+        remote,
+        state,
+        clock,
+        logger,
+      });
       security.current = made;
       const admission = chooseAdmission(
         values,
@@ -282,6 +291,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           made.strategyFor(group, resource, strategies(group, resource)),
         async start() {
           made.start();
+          remote.start();
           if (!allocators) return;
           await allocators.ranges?.start(
             () => state.list("", "services") as unknown as Service[],
@@ -316,6 +326,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           allocators?.ranges?.stop();
           proxy?.close();
           await made.stop();
+          await remote.close();
         },
       };
     },

@@ -1,54 +1,18 @@
 // Who may use the port of a part that runs alone (controllers, scheduler): tokens are checked by TokenReviews with
 // --authentication-kubeconfig, access by SubjectAccessReviews with --authorization-kubeconfig; client certificates by
 // --client-ca-file. Without the two kubeconfigs tokens are nobody's and only health is shown, as at the reference.
-import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
-import type {
-  Authorizer,
-  TokenAuthenticator,
-  UserInfo,
-} from "../../api/contracts.ts";
-import type { TokenReview } from "../../api/types/authentication-v1.ts";
+import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
 import type { Client } from "../../client/client.ts";
-import { tokenReviews } from "../../client/resources.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { clientOfKubeconfig } from "./connect.ts";
-import { createWebhookAuthorizer } from "./webhook-authorizer.ts";
+import { createTokenReviewer, tokenReviewerOf } from "./token-reviewer.ts";
+import { createWebhookAuthorizer, reviewerOf } from "./webhook-authorizer.ts";
 
 export interface DelegatedAccess {
   readonly tokens?: TokenAuthenticator;
   readonly authorizer?: Authorizer;
   close(): Promise<void>;
-}
-
-/** Good tokens are asked about once a ttl; bad ones each time. */
-export function createTokenReviewer(
-  client: Client,
-  ttlMs: number,
-): TokenAuthenticator {
-  const known = new LRUCache<string, UserInfo>({ max: 256, ttl: ttlMs });
-  return {
-    async authenticateToken(token) {
-      const before = known.get(token);
-      if (before) return before;
-      const review = await client.resource(tokenReviews).create({
-        apiVersion: "authentication.k8s.io/v1",
-        kind: "TokenReview",
-        metadata: { name: "" },
-        spec: { token },
-      } as TokenReview);
-      const { status } = review;
-      if (!status?.authenticated || !status.user?.username) return undefined;
-      const user: UserInfo = {
-        name: status.user.username,
-        groups: status.user.groups ?? [],
-        extra: status.user.extra ?? {},
-        ...(status.user.uid ? { uid: status.user.uid } : {}),
-      };
-      known.set(token, user);
-      return user;
-    },
-  };
 }
 
 export async function delegatedAccess(
@@ -68,16 +32,16 @@ export async function delegatedAccess(
   return {
     ...(authentication
       ? {
-          tokens: createTokenReviewer(
-            authentication,
-            values.number("authentication-token-webhook-cache-ttl"),
-          ),
+          tokens: createTokenReviewer({
+            review: tokenReviewerOf(authentication),
+            ttlMs: values.number("authentication-token-webhook-cache-ttl"),
+          }),
         }
       : {}),
     ...(authorization
       ? {
           authorizer: createWebhookAuthorizer({
-            client: authorization,
+            review: reviewerOf(authorization),
             authorizedTtlMs: values.number(
               "authorization-webhook-cache-authorized-ttl",
             ),

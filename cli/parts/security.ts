@@ -49,6 +49,7 @@ import {
 import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
 import type { ResourceStrategy } from "../../apiserver-lite/registry/strategy.ts";
 import type { Transport } from "../../client/transport.ts";
+import { apiAudiences, type RemoteAccess } from "./remote-access.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import {
@@ -61,6 +62,8 @@ export interface SecurityOptions {
   values: OptionValues;
   /** The cluster's own; without it (orbit apiserver) the option files are all there is. */
   pki: ClusterPki | undefined;
+  /** Who else decides: webhooks, an issuer, a policy. */
+  remote: RemoteAccess;
   /** Attached before the first request. */
   state: ClusterState;
   clock: Clock;
@@ -109,7 +112,7 @@ export function clientAuthorities(
 }
 
 export function createSecurity(options: SecurityOptions): Security {
-  const { values, pki, state, clock, logger } = options;
+  const { values, pki, remote, state, clock, logger } = options;
   const clientCaFile = values.optionalText("client-ca-file");
   const { clientCa, headerCa } = clientAuthorities(values, pki);
   const verifier = clientCa
@@ -147,10 +150,7 @@ export function createSecurity(options: SecurityOptions): Security {
     values.list("service-account-issuer").length > 0
       ? values.list("service-account-issuer")
       : [DEFAULT_ISSUER];
-  const audiences =
-    values.list("api-audiences").length > 0
-      ? values.list("api-audiences")
-      : issuers;
+  const audiences = apiAudiences(values);
   const signingFile = values.optionalText("service-account-signing-key-file");
   const signingKey = signingFile
     ? readKeyFile("service-account-signing-key-file", signingFile, "private")
@@ -193,6 +193,7 @@ export function createSecurity(options: SecurityOptions): Security {
     );
   if (values.flag("enable-bootstrap-token-auth"))
     tokenChain.push(new BootstrapTokenAuthenticator(state, clock));
+  tokenChain.push(...remote.tokens);
   const modes = values.list("authorization-mode");
   let anonymous =
     values.isSet("anonymous-auth") || !pki
@@ -237,9 +238,7 @@ export function createSecurity(options: SecurityOptions): Security {
       case "Node":
         return node!;
       default:
-        throw new UsageError(
-          `invalid argument "${mode}" for "--authorization-mode": ${mode} is not there yet`,
-        );
+        return remote.authorizers[mode as "Webhook" | "ABAC"]!;
     }
   });
   const authorizer = new UnionAuthorizer([superuserAuthorizer, ...byMode]);

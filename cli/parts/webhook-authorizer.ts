@@ -1,5 +1,5 @@
-// Authorization of the node agent's ports by the API server (--authorization-mode=Webhook): SubjectAccessReviews, their
-// answers kept for the two configured times. When the API server can't be asked the answer is no.
+// Authorization by SubjectAccessReviews, of an API server or a webhook, their answers kept for the two configured times.
+// When nobody can be asked the reviewer rejects: the callers take it for a no.
 import { LRUCache } from "lru-cache";
 import type {
   AccessAttributes,
@@ -10,14 +10,30 @@ import type { SubjectAccessReview } from "../../api/types/authorization-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { subjectAccessReviews } from "../../client/resources.ts";
 
+export type AccessReviewer = (
+  spec: SubjectAccessReview["spec"],
+) => Promise<SubjectAccessReview["status"]>;
+
 export interface WebhookAuthorizerOptions {
-  client: Client;
+  review: AccessReviewer;
   authorizedTtlMs: number;
   unauthorizedTtlMs: number;
 }
 
+export const reviewerOf =
+  (client: Client): AccessReviewer =>
+  async (spec) =>
+    (
+      await client.resource(subjectAccessReviews).create({
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SubjectAccessReview",
+        metadata: { name: "" },
+        spec,
+      } as SubjectAccessReview)
+    ).status;
+
 export function createWebhookAuthorizer({
-  client,
+  review,
   authorizedTtlMs,
   unauthorizedTtlMs,
 }: WebhookAuthorizerOptions): Authorizer {
@@ -60,12 +76,7 @@ export function createWebhookAuthorizer({
       const key = JSON.stringify(spec);
       const known = answers.get(key);
       if (known) return known;
-      const { status } = await client.resource(subjectAccessReviews).create({
-        apiVersion: "authorization.k8s.io/v1",
-        kind: "SubjectAccessReview",
-        metadata: { name: "" },
-        spec,
-      } as SubjectAccessReview);
+      const status = await review(spec);
       const decision: AccessDecision = {
         decision: status?.allowed
           ? "allow"
@@ -74,9 +85,9 @@ export function createWebhookAuthorizer({
             : "no-opinion",
         reason: status?.reason ?? "",
       };
-      answers.set(key, decision, {
-        ttl: status?.allowed ? authorizedTtlMs : unauthorizedTtlMs,
-      });
+      const ttl = status?.allowed ? authorizedTtlMs : unauthorizedTtlMs;
+      // The cache takes 0 for "for ever"; the option means "not at all".
+      if (ttl > 0) answers.set(key, decision, { ttl });
       return decision;
     },
   };

@@ -121,7 +121,7 @@ test("half of a pair stops the start", async () => {
   );
 });
 
-test("an authorization mode that is not built stops the start", async () => {
+test("an authorization mode without its file stops the start", async () => {
   for (const mode of ["ABAC", "RBAC,Webhook"])
     expect(
       await outcome("apiserver", [`--authorization-mode=${mode}`]),

@@ -1,0 +1,137 @@
+// What an OpenID Connect issuer publishes: its discovery document, which must name the issuer itself, and its keys. Both
+// are fetched in the background from the start on, and keys anew when a token names an unknown one, at most once in ten
+// seconds. Nothing is followed to another place than https URLs.
+import type { Logger } from "pino";
+import type { Dispatcher } from "undici";
+import type { Clock, Timer } from "../../../api/clock.ts";
+import {
+  issuerKeys,
+  type IssuerKey,
+  type PublishedKey,
+} from "./signed-token.ts";
+
+export interface IssuerOptions {
+  /** https://… */
+  readonly url: string;
+  /** PEM; the machine's roots without it. */
+  readonly authority?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const RETRY_MS = 10_000;
+const TIMEOUT_MS = 30_000;
+const MAX_BYTES = 1024 * 1024;
+
+export class Issuer {
+  readonly #options: IssuerOptions;
+  #dispatcher: Promise<Dispatcher> | undefined;
+  #keySetUrl: string | undefined;
+  #keys: readonly IssuerKey[] | undefined;
+  #fetchedMs = -Infinity;
+  #fetching: Promise<void> | undefined;
+  #retry: Timer | undefined;
+  #closed = false;
+
+  constructor(options: IssuerOptions) {
+    this.#options = options;
+  }
+
+  get url(): string {
+    return this.#options.url;
+  }
+
+  start(): void {
+    void this.#refresh().then(() => {
+      if (this.#keys || this.#closed) return;
+      this.#retry = this.#options.clock.after(RETRY_MS, () => this.start());
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#retry?.cancel();
+    await (await this.#dispatcher)?.destroy();
+  }
+
+  /** Undefined: the issuer could not be asked yet. */
+  keys(): readonly IssuerKey[] | undefined {
+    return this.#keys;
+  }
+
+  /** The keys after another look, unless the last one was just now. */
+  async newerKeys(): Promise<readonly IssuerKey[] | undefined> {
+    const { clock } = this.#options;
+    if (this.#fetching) await this.#fetching;
+    else if (clock.monotonic() - this.#fetchedMs >= RETRY_MS)
+      await this.#refresh();
+    return this.#keys;
+  }
+
+  #refresh(): Promise<void> {
+    return (this.#fetching ??= this.#fetch()
+      .catch((err: unknown) => {
+        if (!this.#closed)
+          this.#options.logger.warn(
+            { err, issuer: this.url },
+            "oidc: the issuer's keys can't be fetched",
+          );
+      })
+      .finally(() => {
+        this.#fetchedMs = this.#options.clock.monotonic();
+        this.#fetching = undefined;
+      }));
+  }
+
+  async #fetch(): Promise<void> {
+    this.#keySetUrl ??= await this.#discover();
+    const { keys } = (await this.#get(this.#keySetUrl)) as {
+      keys?: PublishedKey[];
+    };
+    if (!Array.isArray(keys)) throw new Error("oidc: no keys in the key set");
+    this.#keys = issuerKeys(keys);
+  }
+
+  async #discover(): Promise<string> {
+    const document = (await this.#get(
+      `${this.url.replace(/\/$/, "")}/.well-known/openid-configuration`,
+    )) as { issuer?: string; jwks_uri?: string };
+    if (document.issuer !== this.url)
+      throw new Error(
+        `oidc: issuer did not match the issuer returned by provider, expected ${JSON.stringify(this.url)} got ${JSON.stringify(document.issuer)}`,
+      );
+    const url = document.jwks_uri ?? "";
+    if (!url.startsWith("https://"))
+      throw new Error("oidc: jwks_uri must be an https URL");
+    return url;
+  }
+
+  async #get(url: string): Promise<unknown> {
+    const { request } = await import("undici");
+    const answer = await request(url, {
+      dispatcher: await (this.#dispatcher ??= this.#connect()),
+      headers: { accept: "application/json" },
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+    });
+    let text = "";
+    for await (const chunk of answer.body) {
+      text += (chunk as Buffer).toString();
+      if (text.length > MAX_BYTES) throw new Error(`${url}: too large`);
+    }
+    if (answer.statusCode !== 200)
+      throw new Error(`${url}: status ${answer.statusCode}`);
+    return JSON.parse(text);
+  }
+
+  async #connect(): Promise<Dispatcher> {
+    const { Agent } = await import("undici");
+    const { authority } = this.#options;
+    return new Agent({
+      connect: {
+        ...(authority ? { ca: authority } : {}),
+        timeout: TIMEOUT_MS,
+      },
+    });
+  }
+}

@@ -1,0 +1,256 @@
+// Who else decides at the API server: the token webhook, the OpenID Connect issuer, the authorization webhook and the ABAC
+// policy, from their options. Files are read before the server starts; what can't be read or does not belong together is
+// a UsageError.
+import * as path from "node:path";
+import type { Logger } from "pino";
+import {
+  AbacAuthorizer,
+  parsePolicyFile,
+} from "../../apiserver-lite/authorization/abac.ts";
+import { Issuer } from "../../apiserver-lite/authentication/oidc/issuer.ts";
+import { OidcAuthenticator } from "../../apiserver-lite/authentication/oidc/oidc-authenticator.ts";
+import { DEFAULT_ISSUER } from "../../apiserver-lite/authentication/service-account/claims.ts";
+import type { Clock } from "../../api/clock.ts";
+import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
+import type { TokenReview } from "../../api/types/authentication-v1.ts";
+import type { SubjectAccessReview } from "../../api/types/authorization-v1.ts";
+import { JsonWebhook } from "../../client/json-webhook.ts";
+import { parseKubeconfig } from "../../client/kubeconfig.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { UsageError } from "../options/table.ts";
+import { readAuthorityFile, readOptionFile } from "./option-files.ts";
+import { createTokenReviewer } from "./token-reviewer.ts";
+import { createWebhookAuthorizer } from "./webhook-authorizer.ts";
+
+export interface RemoteAccess {
+  readonly tokens: readonly TokenAuthenticator[];
+  /** By --authorization-mode's name. */
+  readonly authorizers: Readonly<
+    Record<"Webhook" | "ABAC", Authorizer | undefined>
+  >;
+  /** Begins to fetch what the issuer publishes. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 30_000;
+
+async function webhookOf(
+  values: OptionValues,
+  optionName: string,
+): Promise<JsonWebhook | undefined> {
+  const file = values.optionalText(optionName);
+  if (!file) return undefined;
+  const text = readOptionFile(optionName, file);
+  try {
+    return new JsonWebhook(
+      await parseKubeconfig(text, path.dirname(file)),
+      TIMEOUT_MS,
+    );
+  } catch (error) {
+    throw new UsageError(`--${optionName}: ${(error as Error).message}`);
+  }
+}
+
+/** Audiences this server answers to. */
+export function apiAudiences(values: OptionValues): readonly string[] {
+  const asked = values.list("api-audiences");
+  if (asked.length > 0) return asked;
+  const issuers = values.list("service-account-issuer");
+  return issuers.length > 0 ? issuers : [DEFAULT_ISSUER];
+}
+
+function tokenWebhook(
+  webhook: JsonWebhook,
+  values: OptionValues,
+): TokenAuthenticator {
+  const version = values.text("authentication-token-webhook-version");
+  return createTokenReviewer({
+    async review(spec) {
+      const answer = await webhook.post(
+        JSON.stringify({
+          kind: "TokenReview",
+          apiVersion: `authentication.k8s.io/${version}`,
+          metadata: { creationTimestamp: null },
+          spec,
+        }),
+      );
+      return (JSON.parse(answer) as TokenReview).status;
+    },
+    ttlMs: values.number("authentication-token-webhook-cache-ttl"),
+    audiences: apiAudiences(values),
+    keepBad: true,
+  });
+}
+
+/** v1beta1 calls the user's groups `group`. */
+const accessSpec = (
+  { groups, ...spec }: SubjectAccessReview["spec"],
+  version: string,
+): object =>
+  version === "v1beta1" ? { ...spec, group: groups } : { ...spec, groups };
+
+function accessWebhook(
+  webhook: JsonWebhook,
+  values: OptionValues,
+  logger: Logger,
+): Authorizer {
+  const version = values.text("authorization-webhook-version");
+  const reviewing = createWebhookAuthorizer({
+    async review(spec) {
+      const answer = await webhook.post(
+        JSON.stringify({
+          kind: "SubjectAccessReview",
+          apiVersion: `authorization.k8s.io/${version}`,
+          metadata: { creationTimestamp: null },
+          spec: accessSpec(spec, version),
+        }),
+      );
+      return (JSON.parse(answer) as SubjectAccessReview).status;
+    },
+    authorizedTtlMs: values.number(
+      "authorization-webhook-cache-authorized-ttl",
+    ),
+    unauthorizedTtlMs: values.number(
+      "authorization-webhook-cache-unauthorized-ttl",
+    ),
+  });
+  return {
+    async authorize(attributes) {
+      try {
+        return await reviewing.authorize(attributes);
+      } catch (err) {
+        logger.error({ err }, "Failed to make webhook authorizer request");
+        return { decision: "no-opinion", reason: "" };
+      }
+    },
+  };
+}
+
+const oidcNames = [
+  "oidc-client-id",
+  "oidc-ca-file",
+  "oidc-username-claim",
+  "oidc-username-prefix",
+  "oidc-groups-claim",
+  "oidc-groups-prefix",
+  "oidc-required-claim",
+  "oidc-signing-algs",
+];
+
+function oidc(
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): { issuer: Issuer; authenticator: TokenAuthenticator } | undefined {
+  const url = values.optionalText("oidc-issuer-url");
+  const clientId = values.optionalText("oidc-client-id");
+  if (!url) {
+    const [lonely] = oidcNames.filter(
+      (name) => values.isSet(name) && values.text(name) !== "",
+    );
+    if (lonely) throw new UsageError(`--${lonely} needs --oidc-issuer-url`);
+    return undefined;
+  }
+  if (!clientId)
+    throw new UsageError(
+      "--oidc-issuer-url and --oidc-client-id must be specified together",
+    );
+  if (values.list("service-account-issuer").includes(url))
+    throw new UsageError(
+      "--oidc-issuer-url must not be one of --service-account-issuer",
+    );
+  const authorityFile = values.optionalText("oidc-ca-file");
+  const issuer = new Issuer({
+    url,
+    ...(authorityFile
+      ? { authority: readAuthorityFile("oidc-ca-file", authorityFile) }
+      : {}),
+    clock,
+    logger,
+  });
+  return {
+    issuer,
+    authenticator: new OidcAuthenticator({
+      issuer,
+      clientId,
+      algorithms: values.list("oidc-signing-algs"),
+      usernameClaim: values.text("oidc-username-claim"),
+      usernamePrefix: values.optionalText("oidc-username-prefix"),
+      groupsClaim: values.optionalText("oidc-groups-claim"),
+      groupsPrefix: values.text("oidc-groups-prefix"),
+      requiredClaims: values.map("oidc-required-claim"),
+      audiences: apiAudiences(values),
+      clock,
+    }),
+  };
+}
+
+function abac(values: OptionValues): Authorizer | undefined {
+  const file = values.optionalText("authorization-policy-file");
+  if (!file) return undefined;
+  const text = readOptionFile("authorization-policy-file", file);
+  try {
+    return new AbacAuthorizer(parsePolicyFile(text, file));
+  } catch (error) {
+    throw new UsageError(
+      `--authorization-policy-file: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** A mode needs its file, and a file its mode. */
+function checkModes(values: OptionValues): void {
+  const modes = values.list("authorization-mode");
+  for (const [mode, optionName] of [
+    ["ABAC", "authorization-policy-file"],
+    ["Webhook", "authorization-webhook-config-file"],
+  ] as const) {
+    const hasMode = modes.includes(mode);
+    const hasFile = values.optionalText(optionName) !== undefined;
+    if (hasMode && !hasFile)
+      throw new UsageError(
+        `--authorization-mode=${mode} needs --${optionName}`,
+      );
+    if (hasFile && !hasMode)
+      throw new UsageError(
+        `--${optionName} needs --authorization-mode=${mode}`,
+      );
+  }
+}
+
+export async function remoteAccess(
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): Promise<RemoteAccess> {
+  checkModes(values);
+  const tokenHook = await webhookOf(
+    values,
+    "authentication-token-webhook-config-file",
+  );
+  const accessHook = await webhookOf(
+    values,
+    "authorization-webhook-config-file",
+  );
+  const connect = oidc(values, clock, logger);
+  const policy = abac(values);
+  return {
+    tokens: [
+      ...(connect ? [connect.authenticator] : []),
+      ...(tokenHook ? [tokenWebhook(tokenHook, values)] : []),
+    ],
+    authorizers: {
+      Webhook: accessHook && accessWebhook(accessHook, values, logger),
+      ABAC: policy,
+    },
+    start: () => connect?.issuer.start(),
+    async close() {
+      await Promise.all([
+        connect?.issuer.close(),
+        tokenHook?.close(),
+        accessHook?.close(),
+      ]);
+    },
+  };
+}
