@@ -37,8 +37,9 @@ function processesOf(directory: string): string[] {
     .filter((pid) => /^\d+$/.test(pid) && !own.has(pid))
     .flatMap((pid) => {
       const command = readProc(pid, "cmdline").replaceAll("\0", " ").trim();
-      // Jest's own workers may still be ending.
-      if (/jest-worker|processChild\.js/.test(command)) return [];
+      // Jest's own workers may still be ending, and esbuild's service ends with the process that uses it.
+      if (/jest-worker|processChild\.js|\/esbuild --service=/.test(command))
+        return [];
       const marks = [command, readProc(pid, "cwd")];
       const environment = readProc(pid, "environ").split("\0");
       return marks.some((mark) => isWithin(mark, directory)) ||
