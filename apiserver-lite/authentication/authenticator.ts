@@ -7,6 +7,8 @@ export interface AuthenticationRequest {
   readonly path: string;
   /** The verified or unverified chain's leaf in DER, as the TLS layer gave it. */
   readonly clientCertificate: Buffer | undefined;
+  /** What the client sent beside it, in DER. */
+  readonly clientChain?: readonly Buffer[] | undefined;
   readonly remoteAddress: string;
 }
 

@@ -1,12 +1,15 @@
 // Client certificates: the common name is the user, the organizations are its groups. The chain is verified here
 // against the client authorities, whatever the TLS layer thought of it; a certificate that does not verify is an error,
 // as it is with the reference (401), not an anonymous request.
+// Intermediates are sent in full handshakes only: a session that is resumed shows the leaf alone, which is then known by
+// its fingerprint.
 import { X509Certificate } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
-import { certificateSubject, verifyChain } from "../../api/pki/inspect.ts";
+import { verifyChain } from "../../api/pki/chain.ts";
+import { certificateSubject } from "../../api/pki/inspect.ts";
 import { splitCertificates } from "../../api/pki/pem.ts";
 import type {
   AuthenticationRequest,
@@ -15,7 +18,8 @@ import type {
 } from "./authenticator.ts";
 
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
-const ANY_USAGE = "2.5.29.37.0";
+/** Leaves below intermediates that are remembered for resumed sessions. */
+const maxRemembered = 4096;
 
 export interface VerifiedCertificate {
   readonly user: UserInfo;
@@ -31,6 +35,9 @@ export class ClientCertificateVerifier {
    * which must cost no more than a success: a certificate of another authority's is asked about with every request.
    */
   #verified = new WeakMap<Buffer, VerifiedCertificate | null>();
+  readonly #remembered = new LRUCache<string, VerifiedCertificate>({
+    max: maxRemembered,
+  });
   #authorities: X509Certificate[] = [];
 
   /** @param bundle PEM of the authorities */
@@ -44,39 +51,45 @@ export class ClientCertificateVerifier {
       (pem) => new X509Certificate(pem),
     );
     this.#verified = new WeakMap();
+    this.#remembered.clear();
   }
 
-  /** Undefined when it is not from these authorities or not valid now. */
-  verify(der: Buffer): VerifiedCertificate | undefined {
+  /** Undefined when it is not from these authorities or not valid now. @param chain what was sent beside it, in DER */
+  verify(
+    der: Buffer,
+    chain: readonly Buffer[] = [],
+  ): VerifiedCertificate | undefined {
     const nowMs = this.#clock.now();
     const known = this.#verified.get(der);
     if (known === null) return undefined;
-    if (known)
-      return nowMs >= known.notBeforeMs && nowMs <= known.notAfterMs
-        ? known
-        : undefined;
-    const verified = this.#examine(der, nowMs);
+    if (known) return isValidAt(known, nowMs) ? known : undefined;
+    const verified = this.#examine(der, chain, nowMs);
     this.#verified.set(der, verified ?? null);
     return verified;
   }
 
-  #examine(der: Buffer, nowMs: number): VerifiedCertificate | undefined {
+  #examine(
+    der: Buffer,
+    chain: readonly Buffer[],
+    nowMs: number,
+  ): VerifiedCertificate | undefined {
     try {
       const certificate = new X509Certificate(der);
-      if (!verifyChain(certificate, this.#authorities, nowMs)) return undefined;
-      const usages = certificate.keyUsage as string[] | undefined;
-      if (
-        usages &&
-        !usages.includes(CLIENT_AUTH) &&
-        !usages.includes(ANY_USAGE)
-      )
-        return undefined;
+      const remembered = this.#remembered.get(certificate.fingerprint256);
+      if (remembered && isValidAt(remembered, nowMs)) return remembered;
+      const verified = verifyChain(certificate, {
+        authorities: this.#authorities,
+        intermediates: chain.map((each) => new X509Certificate(each)),
+        nowMs,
+        usage: CLIENT_AUTH,
+      });
+      if (!verified) return undefined;
       const { commonName, organizations } = certificateSubject(der);
       if (commonName === "") return undefined;
       const fingerprint = certificate.fingerprint256
         .replaceAll(":", "")
         .toLowerCase();
-      return {
+      const known: VerifiedCertificate = {
         user: {
           name: commonName,
           groups: organizations,
@@ -86,13 +99,22 @@ export class ClientCertificateVerifier {
             ],
           },
         },
-        notBeforeMs: new Date(certificate.validFrom).getTime(),
-        notAfterMs: new Date(certificate.validTo).getTime(),
+        ...verified,
       };
+      if (chain.length > 0)
+        this.#remembered.set(certificate.fingerprint256, known);
+      return known;
     } catch {
       return undefined;
     }
   }
+}
+
+function isValidAt(
+  { notBeforeMs, notAfterMs }: VerifiedCertificate,
+  nowMs: number,
+): boolean {
+  return nowMs >= notBeforeMs && nowMs <= notAfterMs;
 }
 
 export class ClientCertificateAuthenticator implements RequestAuthenticator {
@@ -102,7 +124,10 @@ export class ClientCertificateAuthenticator implements RequestAuthenticator {
     request: AuthenticationRequest,
   ): AuthenticationResult | undefined {
     if (!request.clientCertificate) return undefined;
-    const verified = this.verifier.verify(request.clientCertificate);
+    const verified = this.verifier.verify(
+      request.clientCertificate,
+      request.clientChain,
+    );
     if (!verified) throw errors.unauthorized();
     return verified;
   }

@@ -26,9 +26,10 @@ export class RequestHeaderAuthenticator implements RequestAuthenticator {
   authenticate({
     headers,
     clientCertificate,
+    clientChain,
   }: AuthenticationRequest): AuthenticationResult | undefined {
     const { verifier, allowedNames } = this.options;
-    if (!clientCertificate || !verifier.verify(clientCertificate))
+    if (!clientCertificate || !verifier.verify(clientCertificate, clientChain))
       return undefined;
     const { commonName } = certificateSubject(clientCertificate);
     if (allowedNames.length > 0 && !allowedNames.includes(commonName))

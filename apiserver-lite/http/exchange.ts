@@ -16,6 +16,8 @@ export interface Peer {
   readonly remoteAddress: string;
   /** The leaf in DER; the same Buffer for every request of a connection. */
   readonly clientCertificate: Buffer | undefined;
+  /** What came with it in the handshake, its issuers in their order; a resumed session has none. */
+  readonly clientChain?: readonly Buffer[];
   /** Set when the connection should end after this answer (go away). */
   goAway?: () => void;
 }

@@ -349,6 +349,7 @@ export class Front {
       headers: exchange.headers,
       path,
       clientCertificate: exchange.peer.clientCertificate,
+      clientChain: exchange.peer.clientChain,
       remoteAddress: exchange.peer.remoteAddress,
     };
     let refused = false;

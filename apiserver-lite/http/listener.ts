@@ -1,5 +1,6 @@
 // The one port: HTTP/1.1 and HTTP/2 over TLS (ALPN), upgrades on HTTP/1.1. Without a certificate it speaks plain
 // HTTP/1.1, for tests and sockets on this machine.
+import { maxIntermediates } from "../../api/pki/chain.ts";
 import {
   createServer,
   type IncomingMessage,
@@ -327,10 +328,9 @@ export class Listener {
       return { remoteAddress: "", clientCertificate: undefined };
     let peer = this.#peers.get(key);
     if (!peer) {
-      const certificate = (socket as TLSSocket).getPeerCertificate?.();
       peer = {
         remoteAddress: socket.remoteAddress ?? "",
-        clientCertificate: certificate?.raw,
+        ...clientCertificates(socket as TLSSocket),
       };
       this.#peers.set(key, peer);
     }
@@ -369,4 +369,24 @@ class UpgradeExchange extends Http1Exchange {
   override onClose(callback: () => void): void {
     this.socket.once("close", callback);
   }
+}
+
+/** The leaf and its issuers. The last issuer, when it is trusted, comes from the server's own bundle. */
+function clientCertificates(
+  socket: TLSSocket,
+): Pick<Peer, "clientCertificate" | "clientChain"> {
+  let certificate = socket.getPeerCertificate?.(true);
+  if (!certificate?.raw) return { clientCertificate: undefined };
+  const leaf = certificate.raw;
+  const clientChain: Buffer[] = [];
+  // One that issued itself is linked to itself.
+  while (
+    clientChain.length < maxIntermediates &&
+    certificate.issuerCertificate &&
+    certificate.issuerCertificate !== certificate
+  ) {
+    certificate = certificate.issuerCertificate;
+    clientChain.push(certificate.raw);
+  }
+  return { clientCertificate: leaf, clientChain };
 }
