@@ -21,7 +21,7 @@ export class DebugSocket {
       });
       const url = new URL(request.url ?? "/", "http://socket");
       const serving = url.pathname.startsWith("/debug/pprof")
-        ? profiling.serve(exchange, url.pathname, url.searchParams)
+        ? profiling.serve(exchange, url.pathname, url.searchParams, true)
         : Promise.resolve(exchange.respond(404, {}, "404 page not found\n"));
       serving.catch((error: unknown) => {
         logger.debug({ err: error }, "debug socket");

@@ -1,6 +1,9 @@
 // /debug/pprof/*: what Node's inspector knows of this process, under the reference's paths. Profiles are Chrome's formats
-// (.cpuprofile, .heapsnapshot, .heapprofile), which its developer tools and others open. One recording at a time.
+// (.cpuprofile, .heapprofile), which its developer tools and others open: names of functions and amounts, as the
+// reference's. A snapshot (.heapsnapshot) holds what is in memory, private keys and Secrets with it: only who may open
+// the debug socket gets one. One recording at a time.
 import type { Session } from "node:inspector";
+import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { errors } from "../../api/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { PathHandler } from "../http/front.ts";
@@ -28,26 +31,17 @@ export class Profiling {
         }),
     },
     allocs: {
-      about: "Allocations sampled for ?seconds=30, as .heapprofile",
-      serve: (exchange, query) =>
-        this.#recorded(
-          exchange,
-          query,
-          "heapprofile",
-          async (session, wait) => {
-            await post(session, "HeapProfiler.startSampling");
-            await wait;
-            const { profile } = await post(
-              session,
-              "HeapProfiler.stopSampling",
-            );
-            return JSON.stringify(profile);
-          },
-        ),
+      about:
+        "Allocations sampled for ?seconds=30, those freed since included, as .heapprofile",
+      serve: (exchange, query) => this.#sampled(exchange, query, true),
     },
     heap: {
-      about: "The heap as .heapsnapshot; the process stands still meanwhile",
-      serve: (exchange) => this.#heap(exchange),
+      about:
+        "What was allocated in ?seconds=30 and is still in use, by function, as .heapprofile; ?debug=1: the heap's size, as text",
+      serve: (exchange, query) =>
+        query.get("debug") === "1"
+          ? text(exchange, heapFigures())
+          : this.#sampled(exchange, query, false),
     },
     goroutine: {
       about: "What keeps the process busy: its active resources, counted",
@@ -60,6 +54,16 @@ export class Profiling {
     cmdline: {
       about: "The command line, parted by NUL",
       serve: (exchange) => text(exchange, process.argv.join("\0")),
+    },
+  };
+
+  /** With contents: for the debug socket alone. */
+  readonly #privatePages: Readonly<Record<string, Page>> = {
+    ...this.#pages,
+    heapsnapshot: {
+      about:
+        "All that is in memory, keys too, as .heapsnapshot; the process stands still meanwhile",
+      serve: (exchange) => this.#snapshot(exchange),
     },
   };
 
@@ -85,22 +89,22 @@ export class Profiling {
     ];
   }
 
-  /** Throws ApiError 400, 404, 409. */
+  /** `isPrivate`: nobody but the owner of the process can ask. Throws ApiError 400, 429. */
   async serve(
     exchange: Exchange,
     path: string,
     query: URLSearchParams,
+    isPrivate = false,
   ): Promise<void> {
+    const pages = isPrivate ? this.#privatePages : this.#pages;
     const name = path.replace(/^\/debug\/pprof\/?/, "");
     if (name === "") {
-      const lines = Object.entries(this.#pages).map(
+      const lines = Object.entries(pages).map(
         ([page, { about }]) => `/debug/pprof/${page}  ${about}`,
       );
       return text(exchange, `${lines.join("\n")}\n`);
     }
-    const page = Object.hasOwn(this.#pages, name)
-      ? this.#pages[name]
-      : undefined;
+    const page = Object.hasOwn(pages, name) ? pages[name] : undefined;
     if (!page) {
       text(exchange, `Unknown profile\n`, 404);
       return;
@@ -141,7 +145,29 @@ export class Profiling {
     }
   }
 
-  async #heap(exchange: Exchange): Promise<void> {
+  #sampled(
+    exchange: Exchange,
+    query: URLSearchParams,
+    collected: boolean,
+  ): Promise<void> {
+    const kept = {
+      includeObjectsCollectedByMajorGC: collected,
+      includeObjectsCollectedByMinorGC: collected,
+    };
+    return this.#recorded(
+      exchange,
+      query,
+      "heapprofile",
+      async (session, wait) => {
+        await post(session, "HeapProfiler.startSampling", kept);
+        await wait;
+        const { profile } = await post(session, "HeapProfiler.stopSampling");
+        return JSON.stringify(profile);
+      },
+    );
+  }
+
+  async #snapshot(exchange: Exchange): Promise<void> {
     const leave = this.#enter();
     const session = await newSession();
     try {
@@ -181,9 +207,10 @@ async function newSession(): Promise<Session> {
 function post(
   session: Session,
   method: string,
+  parameters: object = {},
 ): Promise<{ profile?: unknown }> {
   return new Promise((resolve, reject) => {
-    session.post(method, (error: Error | null, result?: object) => {
+    session.post(method, parameters, (error: Error | null, result?: object) => {
       if (error) reject(error);
       else resolve(result ?? {});
     });
@@ -217,6 +244,17 @@ function activeResources(): string {
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const lines = [...counts].map(([name, count]) => `${count} ${name}`);
   return `${names.length} active resources\n${lines.join("\n")}\n`;
+}
+
+function heapFigures(): string {
+  const figures: [string, number][] = [
+    ...Object.entries(getHeapStatistics()),
+    ...getHeapSpaceStatistics().map((space): [string, number] => [
+      `${space.space_name}_used`,
+      space.space_used_size,
+    ]),
+  ];
+  return figures.map(([name, value]) => `${name} ${value}\n`).join("");
 }
 
 function processFigures(): string {

@@ -239,6 +239,23 @@ it("tells clients whose certificates it takes", async () => {
   expect(await told()).toMatch(/clients-of-this-server$/);
 });
 
+function getOn(
+  socketPath: string,
+  target: string,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    request({ socketPath, path: target }, (response) => {
+      let text = "";
+      response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, text }),
+      );
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
 describe("profiling", () => {
   it("records the CPU and shows the heap", async () => {
     const { call } = await start({});
@@ -271,22 +288,48 @@ describe("profiling", () => {
     expect((await off.call("GET", "/debug/pprof/")).status).toBe(404);
   });
 
+  it("gives nobody what is in memory but the owner of the debug socket", async () => {
+    const socketPath = path.join(tempDirectory(), "debug.sock");
+    const { call } = await start({ debugSocketPath: socketPath });
+    const marker = `planted-${"0123456789".repeat(4)}`;
+    const made = await call("POST", "/api/v1/namespaces/default/secrets", {
+      metadata: { name: "planted" },
+      stringData: { [marker]: "x" },
+    });
+    expect(made.status).toBe(201);
+    const index = await call("GET", "/debug/pprof/");
+    const pages = [...index.text.matchAll(/^\/debug\/pprof\/(\w+)/gm)].map(
+      ([, name]) => name!,
+    );
+    expect(pages).toEqual([
+      "profile",
+      "allocs",
+      "heap",
+      "goroutine",
+      "threadcreate",
+      "cmdline",
+    ]);
+    for (const page of [...pages, "heap?debug=1&x="]) {
+      const given = await call("GET", `/debug/pprof/${page}?seconds=0.1`);
+      expect([page, given.status]).toEqual([page, 200]);
+      expect(given.text).not.toContain(marker);
+    }
+    const sampled = await call("GET", "/debug/pprof/heap?seconds=0.1");
+    expect(sampled.body.head.callFrame.functionName).toBe("(root)");
+    expect((await call("GET", "/debug/pprof/heap?debug=1")).text).toMatch(
+      /^used_heap_size \d+$/m,
+    );
+    expect((await call("GET", "/debug/pprof/heapsnapshot")).status).toBe(404);
+    const snapshot = await getOn(socketPath, "/debug/pprof/heapsnapshot");
+    expect(snapshot.text).toContain(marker);
+  });
+
   it("answers on the debug socket, its owner's only", async () => {
     const socketPath = path.join(tempDirectory(), "debug.sock");
     await start({ debugSocketPath: socketPath });
     expect(fs.statSync(socketPath).mode & 0o777).toBe(0o600);
-    const get = (target: string): Promise<{ status: number; text: string }> =>
-      new Promise((resolve, reject) => {
-        request({ socketPath, path: target }, (response) => {
-          let text = "";
-          response.on("data", (chunk: Buffer) => (text += chunk.toString()));
-          response.on("end", () =>
-            resolve({ status: response.statusCode ?? 0, text }),
-          );
-        })
-          .on("error", reject)
-          .end();
-      });
+    const get = (target: string): ReturnType<typeof getOn> =>
+      getOn(socketPath, target);
     expect((await get("/debug/pprof/cmdline")).text).toContain("\0");
     expect((await get("/api/v1/secrets")).status).toBe(404);
   });
