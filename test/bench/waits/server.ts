@@ -1,6 +1,7 @@
 // The server under measure: the built program in a process of its own, with a data directory that is removed afterwards,
 // and with the loop's probe loaded into it.
 import { spawn } from "node:child_process";
+import * as fs from "node:fs";
 import * as net from "node:net";
 import * as path from "node:path";
 import { freePort } from "../../support/free-port.ts";
@@ -24,20 +25,27 @@ export interface MeasuredServer {
   readonly pid: number;
   readonly kubeconfig: string;
   readonly dataDirectory: string;
+  /** What it said of itself, and as seen from the start of the process. */
+  readonly readySeconds: number;
+  readonly startSeconds: number;
   /** What happened since the last call. */
   report(): Promise<LoopReport>;
   stop(): Promise<void>;
+  /** Stops it and starts it again on the same data. */
+  restart(): Promise<MeasuredServer>;
 }
 
 /** @param program bin/orbit of a built checkout */
 export async function startServer(
   program: string,
   probe: string,
+  directory = makeTempDirectory("orbit-bench-"),
 ): Promise<MeasuredServer> {
-  const directory = makeTempDirectory("orbit-bench-");
+  const startedMs = performance.now();
   const kubeconfig = path.join(directory, "kubeconfig");
   const dataDirectory = path.join(directory, "data");
   const socket = path.join(directory, "probe.sock");
+  fs.rmSync(socket, { force: true });
   const port = await freePort();
   // By its own first line, which holds the flags of the engine.
   const child = spawn(
@@ -68,13 +76,17 @@ export async function startServer(
     stream.on("data", (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-20_000);
     });
-  const stop = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     child.kill("SIGTERM");
     await exited;
+  };
+  const stop = async (): Promise<void> => {
+    await end();
     removeTempDirectory(directory);
   };
   await eventually(() => /ready in [\d.]+s/.test(output), {
     timeoutMs: 30_000,
+    intervalMs: 5,
     what: "the server to be ready",
   }).catch(async (error: Error) => {
     await stop();
@@ -84,8 +96,14 @@ export async function startServer(
     pid: child.pid!,
     kubeconfig,
     dataDirectory,
+    readySeconds: Number(/ready in ([\d.]+)s/.exec(output)![1]),
+    startSeconds: (performance.now() - startedMs) / 1000,
     report: () => ask(socket),
     stop,
+    async restart() {
+      await end();
+      return startServer(program, probe, directory);
+    },
   };
 }
 
