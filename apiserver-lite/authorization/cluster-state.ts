@@ -24,6 +24,15 @@ export interface StateReader {
 }
 
 export interface ClusterState extends StateReader {
+  /**
+   * The present objects whose selectable field is not "", one at a time, for one look each: they are not kept, so that
+   * looking at many does not fill the memory. Goes on over the state as it was at the call.
+   */
+  scan(
+    group: string,
+    resource: string,
+    field: string,
+  ): Iterable<Readonly<AnyObject>>;
   /** Calls back synchronously after each change; must not throw. Returns the way to stop. */
   onChange(
     group: string,

@@ -44,8 +44,9 @@ export class NodeAuthorizer implements Authorizer {
     this.#rules = (role?.rules ?? []) as PolicyRule[];
   }
 
-  start(): void {
-    this.#relations.start();
+  /** Resolves when it knows every pod. */
+  start(): Promise<void> {
+    return this.#relations.start();
   }
 
   stop(): void {

@@ -8,6 +8,7 @@
 // Mirror pods belong to their node, and what they name does not: a node could write one that names anything.
 import type { AnyObject } from "../../api/object.ts";
 import type { PersistentVolume, Pod } from "../../api/types/core-v1.ts";
+import { TimeSlices } from "../time-slices.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { podReferences } from "./pod-references.ts";
 
@@ -21,12 +22,18 @@ export class NodeRelations {
     this.#state = state;
   }
 
-  start(): void {
-    for (const pod of this.#state.list("", "pods")) this.#count(pod, 1);
+  /** Resolves when all pods are counted, in slices of time. What changes meanwhile is counted at once. */
+  async start(): Promise<void> {
+    const present = this.#state.scan("", "pods", "spec.nodeName");
     this.#stop = this.#state.onChange("", "pods", ({ object, previous }) => {
       if (previous) this.#count(previous, -1);
       if (object) this.#count(object, 1);
     });
+    const slices = new TimeSlices();
+    for (const pod of present) {
+      this.#count(pod, 1);
+      if (slices.over) await slices.next();
+    }
   }
 
   stop(): void {
@@ -71,7 +78,7 @@ export class NodeRelations {
     name: string,
   ): boolean {
     const counts = this.#references.get(node);
-    return counts?.has(`${resource}/${namespace}/${name}`) ?? false;
+    return (counts?.get(`${resource}/${namespace}/${name}`) ?? 0) > 0;
   }
 
   #names(node: string, object: Readonly<AnyObject> | undefined): boolean {
@@ -97,7 +104,8 @@ export class NodeRelations {
 
   /** Does a volume of the node's pods need this secret to be mounted? */
   #mountsWith(node: string, namespace: string, secret: string): boolean {
-    for (const key of this.#references.get(node)?.keys() ?? []) {
+    for (const [key, count] of this.#references.get(node) ?? []) {
+      if (count <= 0) continue;
       const [resource, claimNamespace = "", claimName = ""] = key.split("/");
       if (resource !== "persistentvolumeclaims") continue;
       const claim = this.#state.read(
@@ -129,7 +137,8 @@ export class NodeRelations {
     const add = (resource: string, referred: string): void => {
       const key = `${resource}/${namespace}/${referred}`;
       const count = (counts.get(key) ?? 0) + by;
-      if (count > 0) counts.set(key, count);
+      // Below 0 while a pod that is gone again has yet to be counted.
+      if (count !== 0) counts.set(key, count);
       else counts.delete(key);
     };
     add("pods", name);

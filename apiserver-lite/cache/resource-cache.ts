@@ -50,9 +50,7 @@ export class ResourceCache {
   ) {
     this.history = new History(revision, budget);
     for (const entry of entries) this.#byKey.set(entry.key, entry);
-    this.#ordered.load(
-      [...entries].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)),
-    );
+    this.#ordered.load(inOrder(entries));
   }
 
   get size(): number {
@@ -173,4 +171,14 @@ export class ResourceCache {
       this.onFailure(this.prefix, second);
     }
   }
+}
+
+/** Stores list in key order: mostly there is nothing to do. */
+function inOrder(entries: readonly CacheEntry[]): readonly CacheEntry[] {
+  const sorted = entries.every(
+    (entry, index) => index === 0 || entries[index - 1]!.key < entry.key,
+  );
+  return sorted
+    ? entries
+    : [...entries].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }

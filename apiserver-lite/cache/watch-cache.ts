@@ -6,11 +6,12 @@
 // attachment (other processes on one etcd, expiry) are decoded from the value.
 // Invariants: `revision` is that of the newest event applied; with a local store it equals store.revision whenever a
 // write's promise has resolved.
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
-import type { TimeSlices } from "../time-slices.ts";
+import { TimeSlices } from "../time-slices.ts";
 import { CacheEntry, type Fields } from "./cache-entry.ts";
 import { DerivedBytes } from "./derived-bytes.ts";
 import { HistoryBudget } from "./history.ts";
@@ -24,6 +25,15 @@ export interface CachedResource {
   /** Parses a stored value into the object in the storage version. Throws on a value that can't be read. */
   decode(value: Uint8Array): AnyObject;
   fieldsOf(object: Readonly<AnyObject>): Fields;
+  /** Of a value that holds the very bytes that readers get; undefined for any other value. Throws as `decode` does. */
+  readStored?(value: Uint8Array, revision: number): StoredForm | undefined;
+}
+
+/** A value that holds the bytes that readers get. */
+export interface StoredForm {
+  readonly json: Buffer;
+  readonly labels: Fields;
+  readonly fields: Fields;
 }
 
 /** Attached to a write; `entry` is set by the time the store publishes the event. */
@@ -54,6 +64,8 @@ export class WatchCache {
   readonly #kinds = new Map<string, CachedResource>();
   /** By prefix, then key. */
   readonly #unreadable = new Map<string, Map<string, Unreadable>>();
+  /** The names of the kind's selectable fields, as its first value has them; undefined: its stored forms are not trusted. */
+  readonly #fieldNames = new Map<CachedResource, string | undefined>();
   readonly #budget: HistoryBudget;
   /** What readers made of the entries' bytes. */
   readonly derived = new DerivedBytes();
@@ -106,11 +118,15 @@ export class WatchCache {
     const { revision, values } = await store.list(`${rootPrefix}/`);
     this.#revision = revision;
     const byPrefix = new Map<string, CacheEntry[]>();
+    const slices = new TimeSlices();
     for (const value of values) {
+      if (slices.over) await slices.next();
       const kind = this.#kindOf(value.key);
       if (!kind) continue;
       const entry = this.#load(kind, value);
       if (!entry) continue;
+      // Of many thousands nobody may ever ask for one again.
+      entry.cool();
       const list = byPrefix.get(kind.prefix);
       if (list) list.push(entry);
       else byPrefix.set(kind.prefix, [entry]);
@@ -270,12 +286,9 @@ export class WatchCache {
   #load(kind: CachedResource, value: StoredValue): CacheEntry | undefined {
     const key = value.key.slice(kind.prefix.length + 1);
     try {
-      const entry = entryOf(
-        kind,
-        key,
-        kind.decode(value.value),
-        value.revision,
-      );
+      const entry =
+        this.#fromStored(kind, key, value) ??
+        entryOf(kind, key, kind.decode(value.value), value.revision);
       this.#unreadableOf(kind).delete(key);
       return entry;
     } catch (error) {
@@ -289,6 +302,33 @@ export class WatchCache {
       );
       return undefined;
     }
+  }
+
+  /**
+   * With the stored bytes as the entry's own. The first value of a kind is encoded again to compare, and all must have its
+   * field names: what another version of this program wrote may have other bytes or fields than this one would make.
+   */
+  #fromStored(
+    kind: CachedResource,
+    key: string,
+    { value, revision }: StoredValue,
+  ): CacheEntry | undefined {
+    const known = this.#fieldNames.get(kind);
+    if (known === undefined && this.#fieldNames.has(kind)) return undefined;
+    const stored = kind.readStored?.(value, revision);
+    if (!stored) return undefined;
+    const { json, labels, fields } = stored;
+    const names = Object.keys(fields).join();
+    if (known === undefined) {
+      const parsed = entryOf(kind, key, kind.decode(value), revision);
+      const trusted =
+        parsed.json.equals(json) &&
+        isDeepStrictEqual(parsed.labels, labels) &&
+        isDeepStrictEqual(parsed.fields, fields);
+      this.#fieldNames.set(kind, trusted ? names : undefined);
+      if (!trusted) return parsed;
+    } else if (names !== known) return undefined;
+    return newEntry(kind, key, revision, json, labels, fields);
   }
 
   #unreadableOf({ prefix }: CachedResource): Map<string, Unreadable> {
@@ -393,11 +433,9 @@ export function entryOf(
   revision: number,
 ): CacheEntry {
   object.metadata.resourceVersion = String(revision);
-  const slash = key.indexOf("/");
-  return new CacheEntry(
+  return newEntry(
+    kind,
     key,
-    kind.namespaced ? key.slice(0, slash) : "",
-    kind.namespaced ? key.slice(slash + 1) : key,
     revision,
     encodeObject(object),
     object.metadata.labels ?? noFields,
@@ -406,12 +444,37 @@ export function entryOf(
   );
 }
 
+/** @param object what `json` was made from, when it is at hand */
+export function newEntry(
+  kind: CachedResource,
+  key: string,
+  revision: number,
+  json: Buffer,
+  labels: Fields,
+  fields: Fields,
+  object?: AnyObject,
+): CacheEntry {
+  const slash = key.indexOf("/");
+  return new CacheEntry(
+    key,
+    kind.namespaced ? key.slice(0, slash) : "",
+    kind.namespaced ? key.slice(slash + 1) : key,
+    revision,
+    json,
+    labels,
+    fields,
+    object,
+  );
+}
+
 const noFields: Fields = Object.freeze({});
 
-/** JSON with kind and apiVersion first, and a newline at the end. */
-export function encodeObject(object: AnyObject): Buffer {
+/** JSON with kind and apiVersion first, and a newline at the end; no other newline is in it. */
+export function jsonText(object: AnyObject): string {
   const { kind, apiVersion, metadata, ...rest } = object;
-  return Buffer.from(
-    `${JSON.stringify({ kind, apiVersion, metadata, ...rest })}\n`,
-  );
+  return `${JSON.stringify({ kind, apiVersion, metadata, ...rest })}\n`;
+}
+
+export function encodeObject(object: AnyObject): Buffer {
+  return Buffer.from(jsonText(object));
 }

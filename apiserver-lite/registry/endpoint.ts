@@ -5,18 +5,26 @@ import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import type { ResourceInfo } from "../../api/catalogue.ts";
 import { parseApiVersion } from "../../api/object.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
-import type { CachedResource } from "../cache/watch-cache.ts";
-import type { Fields } from "../cache/cache-entry.ts";
+import {
+  entryOf,
+  newEntry,
+  type CachedResource,
+  type StoredForm,
+} from "../cache/watch-cache.ts";
+import type { CacheEntry, Fields } from "../cache/cache-entry.ts";
 import type { ResourceCache } from "../cache/resource-cache.ts";
 import type { PartStrategy, ResourceStrategy } from "./strategy.ts";
 import { upgradeLegacy } from "./legacy-versions.ts";
 import { convertObject } from "./conversion.ts";
+import { decodeIndexed, encodeIndexed, withoutIndex } from "./indexed-json.ts";
 import type { ValueCodec } from "./value-codec.ts";
 
 /** Where objects of one kind are kept. */
 export class StoredKind implements CachedResource {
   /** Set when the watch cache has loaded it. */
   cache!: ResourceCache;
+  /** How the JSON of its stored objects begins. */
+  readonly #head: Buffer;
 
   constructor(
     readonly prefix: string,
@@ -28,7 +36,11 @@ export class StoredKind implements CachedResource {
     readonly apiVersion: string,
     readonly strategy: ResourceStrategy,
     private readonly codec: ValueCodec,
-  ) {}
+  ) {
+    this.#head = Buffer.from(
+      `${JSON.stringify({ kind, apiVersion }).slice(0, -1)},`,
+    );
+  }
 
   get version(): string {
     return parseApiVersion(this.apiVersion).version;
@@ -76,8 +88,42 @@ export class StoredKind implements CachedResource {
     applyDefaults(object, { ...parseApiVersion(object.apiVersion!), kind });
   }
 
-  encode(object: AnyObject, json: Buffer): Uint8Array {
-    return this.codec.encode(object, json);
+  /** The version of an object that gets `revision`, and what the store keeps of it. The object is changed and kept. */
+  encode(
+    key: string,
+    object: AnyObject,
+    revision: number,
+  ): { entry: CacheEntry; value: Uint8Array } {
+    if (this.codec.foreign) {
+      const entry = entryOf(this, key, object, revision);
+      return { entry, value: this.codec.encode(object) };
+    }
+    object.metadata.resourceVersion = String(revision);
+    const fields = this.fieldsOf(object);
+    const { value, json } = encodeIndexed(object, revision, fields);
+    const labels = object.metadata.labels ?? noFields;
+    const entry = newEntry(this, key, revision, json, labels, fields, object);
+    return { entry, value };
+  }
+
+  readStored(value: Uint8Array, revision: number): StoredForm | undefined {
+    if (this.codec.foreign) return undefined;
+    // Written in the stored version of this kind?
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
+    if (!bytes.subarray(0, this.#head.length).equals(this.#head))
+      return undefined;
+    return decodeIndexed(value, revision) ?? this.#readPlain(bytes, revision);
+  }
+
+  /** Without an index: earlier versions wrote none. */
+  #readPlain(bytes: Buffer, revision: number): StoredForm | undefined {
+    const json = withoutIndex(bytes);
+    const oneLine = json.indexOf(0x0a) === json.length - 1;
+    const object = this.codec.decode(json);
+    const { resourceVersion, labels = noFields } = object.metadata;
+    return oneLine && resourceVersion === String(revision)
+      ? { json, labels, fields: this.fieldsOf(object) }
+      : undefined;
   }
 
   fieldsOf(object: Readonly<AnyObject>): Fields {

@@ -179,6 +179,19 @@ export class Registry implements ClusterState {
     return cache ? cache.entries(namespace).map((entry) => entry.object) : [];
   }
 
+  scan(
+    group: string,
+    resource: string,
+    field: string,
+  ): Iterable<Readonly<AnyObject>> {
+    const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
+    const entries = cache?.entries() ?? [];
+    return (function* () {
+      for (const entry of entries)
+        if (entry.field(field) !== "") yield entry.transient;
+    })();
+  }
+
   /** ClusterState of authorization: called synchronously after each change. Returns the way to stop. */
   onChange(
     group: string,

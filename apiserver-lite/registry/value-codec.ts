@@ -1,4 +1,4 @@
-// The form of values in the store. Local engines keep the JSON that readers get. On etcd the bytes are the reference's:
+// The form of values in the store. Local engines keep the JSON that readers get (indexed-json.ts). On etcd the bytes are the reference's:
 // an envelope (or JSON, or YAML) of the storage version without resourceVersion and selfLink, so that a stock API server
 // on the same etcd reads and writes the same objects. Kinds without a wire form (custom resources) are JSON there too.
 // Reading goes by content, whatever this process writes: stores are moved, and servers on one etcd may differ.
@@ -12,14 +12,16 @@ import {
 import { decodeYaml, encodeYaml } from "../../api/codec/yaml.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
+import { encodeObject } from "../cache/watch-cache.ts";
+import { withoutIndex } from "./indexed-json.ts";
 
 export interface ValueCodec {
   /** Other programs write such values too. */
   readonly foreign: boolean;
   /** Throws on a value that is no object. */
   decode(value: Uint8Array): AnyObject;
-  /** `json` is the object's JSON as it was made for readers. */
-  encode(object: AnyObject, json: Buffer): Uint8Array;
+  /** For stores shared with others; local engines get indexed JSON. */
+  encode(object: AnyObject): Uint8Array;
 }
 
 export type StoredEncoding = "protobuf" | "json" | "yaml";
@@ -32,16 +34,14 @@ export const jsonValueCodec: ValueCodec = {
   foreign: false,
   decode(value) {
     if (value[0] !== BRACE) return decodeValue(value);
-    const { buffer, byteOffset, byteLength } = value;
-    const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
     try {
-      return checked(JSON.parse(text));
+      return checked(JSON.parse(withoutIndex(value).toString("utf8")));
     } catch {
       // For the words that say what is wrong.
       return decodeValue(value);
     }
   },
-  encode: (_object, json) => json,
+  encode: (object) => encodeObject(object),
 };
 
 /** Values shared with the reference's servers. */
@@ -80,7 +80,7 @@ export function inSharedForm(
 ): Uint8Array {
   try {
     const object = jsonValueCodec.decode(value);
-    return createValueCodec(encoding).encode(object, Buffer.alloc(0));
+    return createValueCodec(encoding).encode(object);
   } catch {
     return value;
   }

@@ -166,9 +166,9 @@ export async function writeObject(
     expectedRevision: expected,
     attachment: pending,
     encode: (revision) => {
-      const entry = entryOf(kind, key, object, revision);
+      const { entry, value } = kind.encode(key, object, revision);
       pending.entry = entry;
-      return kind.encode(object, entry.json);
+      return value;
     },
     ...(kind.kind === "Event"
       ? { ttlSeconds: call.registry.eventTtlSeconds }

@@ -290,7 +290,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         strategyFor: (group, resource) =>
           made.strategyFor(group, resource, strategies(group, resource)),
         async start() {
-          made.start();
+          await made.start();
           remote.start();
           if (!allocators) return;
           await allocators.ranges?.start(

@@ -85,7 +85,7 @@ export interface Security {
     base: ResourceStrategy | undefined,
   ): ResourceStrategy | undefined;
   /** After the state is loaded. */
-  start(): void;
+  start(): Promise<void>;
   /** Writes the bootstrap roles and keeps aggregated ones. */
   startPolicy(transport: Pick<Transport, "request">): Promise<void>;
   updatePki(pki: ClusterPki): void;
@@ -293,9 +293,9 @@ export function createSecurity(options: SecurityOptions): Security {
         return { ...base, subresources: { ...base?.subresources, token } };
       return base;
     },
-    start() {
+    async start() {
       roles.start();
-      node?.start();
+      await node?.start();
     },
     async startPolicy(transport) {
       if (!rbac) return;

@@ -49,6 +49,10 @@ export class FakeState implements ClusterState {
       .map(([, object]) => object);
   }
 
+  scan(group: string, resource: string): AnyObject[] {
+    return this.list(group, resource);
+  }
+
   onChange(
     group: string,
     resource: string,

@@ -292,7 +292,7 @@ describe("escalation", () => {
 describe("the Node authorizer", () => {
   const state = new FakeState();
   const node = new NodeAuthorizer(state);
-  node.start();
+  beforeAll(() => node.start());
   const n1 = user("system:node:n1", "system:nodes");
   const pod = (name: string, nodeName: string, secret: string): AnyObject =>
     ({
