@@ -155,11 +155,12 @@ export class Http1Exchange implements Exchange {
           ? Buffer.byteLength(body)
           : body.byteLength;
     headers["content-length"] ??= length;
-    // The rest of a body that is too large is not waited for.
-    if (status === 413) headers["connection"] = "close";
+    // The rest of a body that is too large, or does not come, is not waited for.
+    const late = status === 413 || (status === 504 && !this.request.complete);
+    if (late) headers["connection"] = "close";
     this.response.writeHead(status, headers);
     const shown = this.request.method === "HEAD" ? undefined : body;
-    if (status === 413) this.#endLate(shown);
+    if (late) this.#endLate(shown);
     else if (shown === undefined) this.response.end();
     else this.response.end(shown);
   }
