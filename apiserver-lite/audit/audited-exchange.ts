@@ -93,6 +93,10 @@ export class AuditedExchange implements Exchange {
   }
 
   stream(status: number, headers: OutgoingHttpHeaders): FrameStream {
+    if (!this.trail.longRunning && this.trail.wantsAnswer(status)) {
+      const out = this.open(status, headers);
+      return { out, framed: true, end: () => out.end() };
+    }
     this.trail.answered(status);
     this.#started();
     return this.inner.stream(status, headers);

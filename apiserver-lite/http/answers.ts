@@ -1,6 +1,7 @@
 // How answers leave: one object; a list in parts, in slices of time and as fast as its client reads; gzip beyond the
 // threshold; Warning headers.
 import type { OutgoingHttpHeaders } from "node:http";
+import type { Writable } from "node:stream";
 import { gzip } from "node:zlib";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
@@ -9,7 +10,7 @@ import type { Listed } from "../registry/list.ts";
 import type { TimeSlices } from "../time-slices.ts";
 import { writeTo } from "./back-pressure.ts";
 import { Compressor } from "./compression.ts";
-import type { Exchange } from "./exchange.ts";
+import { chunkOf, type Exchange, type FrameStream } from "./exchange.ts";
 import type { ListParts } from "./formats.ts";
 import { KeptLists, type KeptList } from "./kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";
@@ -150,22 +151,21 @@ export class Answers {
     }
     if (compresses) return this.#sendGzipped(exchange, headers, all(), key);
     const collects = key !== undefined && this.#lists.asked(key);
-    if (bytes !== undefined) headers["content-length"] = bytes;
     const collected = new Collected(
       collects ? this.#lists.maxListBytes : 0,
       bytes,
     );
-    const out = exchange.open(200, headers);
+    const answer = new ListAnswer(exchange, headers, bytes);
     for (const part of all()) {
       if (part) {
         collected.add(part);
-        const full = writeTo(out, part);
+        const full = answer.write(part);
         if (full) await full;
       }
       if (this.slices.over) await this.slices.next(exchange);
-      if (out.destroyed) return;
+      if (answer.closed) return;
     }
-    out.end();
+    answer.end();
     const list = collected.list;
     if (collects && list) this.#lists.keep(key, list);
   }
@@ -175,15 +175,14 @@ export class Answers {
     headers: OutgoingHttpHeaders,
     list: KeptList,
   ): Promise<void> {
-    headers["content-length"] = list.bytes;
-    const out = exchange.open(200, headers);
+    const answer = new ListAnswer(exchange, headers, list.bytes);
     for (const part of list.parts) {
-      const full = writeTo(out, part);
+      const full = answer.write(part);
       if (full) await full;
       if (this.slices.over) await this.slices.next(exchange);
-      if (out.destroyed) return;
+      if (answer.closed) return;
     }
-    out.end();
+    answer.end();
   }
 
   async #sendGzipped(
@@ -193,26 +192,26 @@ export class Answers {
     key: string | undefined,
   ): Promise<void> {
     setGzip(headers);
-    const out = exchange.open(200, headers);
+    const answer = new ListAnswer(exchange, headers, undefined);
     const stream = this.#compressor.begin();
     const collected = new Collected(key === undefined ? 0 : maxKeptBytes);
     const write = async (made: readonly Buffer[]): Promise<void> => {
       for (const bytes of made) {
         collected.add(bytes);
-        await writeTo(out, bytes);
+        await answer.write(bytes);
       }
     };
     try {
       for (const part of parts) {
         if (part) await write(await stream.add(part));
         if (this.slices.over) await this.slices.next(exchange);
-        if (out.destroyed) return;
+        if (answer.closed) return;
       }
       await write(await stream.end());
     } finally {
       stream.close();
     }
-    out.end();
+    answer.end();
     const { list } = collected;
     if (key !== undefined && list)
       this.#keepCompressed(key, Buffer.concat(list.parts, list.bytes));
@@ -239,6 +238,45 @@ export class Answers {
     const compressed = await compress(body);
     setGzip(headers);
     exchange.respond(status, headers, compressed);
+  }
+}
+
+/** An answer that goes out in parts, each with one write: chunks of HTTP/1.1 are framed here where their length is unknown. */
+class ListAnswer {
+  readonly #out: Writable;
+  readonly #stream: FrameStream | undefined;
+  readonly #frames: boolean;
+
+  constructor(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    bytes: number | undefined,
+  ) {
+    if (bytes !== undefined) {
+      headers["content-length"] = bytes;
+      this.#out = exchange.open(200, headers);
+      this.#frames = false;
+    } else {
+      this.#stream = exchange.stream(200, headers);
+      this.#out = this.#stream.out;
+      this.#frames = exchange.chunks && !this.#stream.framed;
+    }
+  }
+
+  /** Nobody reads any more. */
+  get closed(): boolean {
+    return this.#out.destroyed;
+  }
+
+  write(part: Uint8Array): Promise<void> | undefined {
+    // An empty chunk would end the answer.
+    if (part.length === 0) return undefined;
+    return writeTo(this.#out, this.#frames ? chunkOf(part) : part);
+  }
+
+  end(): void {
+    if (this.#stream) this.#stream.end();
+    else this.#out.end();
   }
 }
 

@@ -24,6 +24,8 @@ export interface Peer {
 
 export interface FrameStream {
   readonly out: Writable;
+  /** Frames it as chunks of HTTP itself, if at all. */
+  readonly framed?: boolean;
   end(): void;
 }
 
@@ -32,7 +34,7 @@ const lingerMs = 500;
 const lineEnd = Buffer.from("\r\n");
 
 /** A chunk of the chunked transfer coding. */
-export function chunkOf(bytes: Buffer): Buffer {
+export function chunkOf(bytes: Uint8Array): Buffer {
   return Buffer.concat([
     Buffer.from(`${bytes.length.toString(16)}\r\n`),
     bytes,

@@ -3,11 +3,7 @@
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { DerivedBytes } from "../cache/derived-bytes.ts";
-import {
-  filledBytes,
-  fillTemplate,
-  rowTemplate,
-} from "../printing/row-template.ts";
+import { fillTemplate, rowTemplate } from "../printing/row-template.ts";
 import { scaleRows } from "../printing/scale.ts";
 import { cellsOf, columnsOf, type Cell } from "../printing/table.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
@@ -21,24 +17,20 @@ interface TableHead {
   readonly columnDefinitions: readonly object[];
 }
 
-/** A row's object in JSON. */
-interface RowObject {
-  readonly before: Buffer;
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-  readonly behind: Buffer;
+/** How the JSON of a row's object is put together. */
+interface RowObjects {
+  /** What begins each object, and the braces that end it and its row. */
+  readonly before: string;
+  readonly behind: string;
+  /** What is between: cut out of the entry's own bytes where that can be. */
+  bytes(entry: CacheEntry): Buffer;
+  start(entry: CacheEntry): number;
+  end(entry: CacheEntry): number;
 }
 
 const nothing = Buffer.alloc(0);
-const nullObject: RowObject = {
-  before: nothing,
-  bytes: Buffer.from("null"),
-  start: 0,
-  end: 4,
-  behind: nothing,
-};
-const closingBrace = Buffer.from("}");
+const comma = 0x2c;
+const closingBrace = 0x7d;
 
 export function partialMetadata(
   object: Readonly<AnyObject>,
@@ -110,75 +102,89 @@ export class TableMaker {
   /** The table's JSON, from kept pieces. */
   *jsonParts(entries: readonly CacheEntry[], head: TableHead): ListParts {
     const now = this.now();
-    const id = `cells|${this.endpoint.apiVersion}`;
-    const { strategy, native, itemSkip } = this.endpoint;
+    const { strategy, native, itemSkip, apiVersion } = this.endpoint;
+    const objects = this.#rowObjects();
+    const { before, behind } = objects;
+    const id = `cells|${apiVersion}|${before}`;
     // Cells say nothing of managed fields.
     const template = (entry: CacheEntry): Buffer =>
-      rowTemplate(strategy, native ? entry.lean(itemSkip) : entry.transient);
-    const objectOf = this.#rowObjects();
+      rowTemplate(
+        strategy,
+        native ? entry.lean(itemSkip) : entry.transient,
+        before,
+      );
     let chunk = Buffer.allocUnsafe(chunkBytes);
     let used = chunk.write(JSON.stringify({ ...head, rows: [] }).slice(0, -2));
     for (let index = 0; index < entries.length; index++) {
       const entry = entries[index]!;
       const cells = entry.encoding(this.derived, id, template);
-      const { before, bytes, start, end, behind } = objectOf(entry);
-      const around = before.length + behind.length + ",}".length;
-      const most = filledBytes(cells) + around + end - start;
+      const bytes = objects.bytes(entry);
+      const start = objects.start(entry);
+      const end = objects.end(entry);
+      const most = 1 + cells.length + end - start + behind.length;
       if (used + most > chunk.length) {
         yield chunk.subarray(0, used);
         chunk = Buffer.allocUnsafe(Math.max(chunkBytes, most));
         used = 0;
       }
-      if (index > 0) used += chunk.write(",", used, "latin1");
+      if (index > 0) chunk[used++] = comma;
       used = fillTemplate(cells, now, chunk, used);
-      used += before.copy(chunk, used);
       used += bytes.copy(chunk, used, start, end);
-      used += behind.copy(chunk, used);
-      used += closingBrace.copy(chunk, used);
+      for (let brace = 0; brace < behind.length; brace++)
+        chunk[used++] = closingBrace;
       if (index % itemsPerLook === 0) yield undefined;
     }
     yield chunk.subarray(0, used);
     yield Buffer.from("]}\n");
   }
 
-  #rowObjects(): (entry: CacheEntry) => RowObject {
+  #rowObjects(): RowObjects {
     const { endpoint, include, metaVersion, derived } = this;
-    if (include === "None") return () => nullObject;
+    if (include === "None")
+      return {
+        before: "null",
+        behind: "}",
+        bytes: () => nothing,
+        start: () => 0,
+        end: () => 0,
+      };
+    if (endpoint.native && include === "Object")
+      return {
+        before: "",
+        behind: "}",
+        bytes: ({ json }) => json,
+        start: () => 0,
+        end: ({ json }) => json.length - 1,
+      };
+    const { itemSkip, native } = endpoint;
     const id = `row|${include}|${metaVersion}|${endpoint.apiVersion}`;
-    const encoded = (entry: CacheEntry): RowObject => {
-      const bytes = entry.encoding(derived, id, ({ transient }) =>
+    const encoded = (entry: CacheEntry): Buffer =>
+      entry.encoding(derived, id, ({ transient }) =>
         Buffer.from(
           JSON.stringify(
             this.#shown(endpoint.toServed(transient as AnyObject)),
           ),
         ),
       );
+    if (!native || include === "Object")
       return {
-        before: nothing,
-        bytes,
-        start: 0,
-        end: bytes.length,
-        behind: nothing,
+        before: "",
+        behind: "}",
+        bytes: encoded,
+        start: () => 0,
+        end: (entry) => encoded(entry).length,
       };
-    };
-    if (!endpoint.native) return encoded;
-    if (include === "Object")
-      return ({ json }) => ({
-        before: nothing,
-        bytes: json,
-        start: 0,
-        end: json.length - 1,
-        behind: nothing,
-      });
-    const start = endpoint.itemSkip;
-    const before = Buffer.from(
-      `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: metaVersion }).slice(0, -1)},`,
-    );
-    return (entry) => {
-      const end = entry.metadataEnd(start);
-      return end < 0
-        ? encoded(entry)
-        : { before, bytes: entry.json, start, end, behind: closingBrace };
+    const before = `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: metaVersion }).slice(0, -1)},`;
+    const cut = (entry: CacheEntry): boolean => entry.metadataEnd(itemSkip) > 0;
+    return {
+      before,
+      behind: "}}",
+      bytes: (entry) => (cut(entry) ? entry.json : encoded(entry)),
+      start: (entry) => (cut(entry) ? itemSkip : before.length),
+      end: (entry) =>
+        cut(entry)
+          ? entry.metadataEnd(itemSkip)
+          : encoded(entry).length - "}".length,
     };
   }
 

@@ -17,7 +17,7 @@ export function formatAge(
 }
 
 /** The places in the JSON of cells. */
-export const agePlaces = /\\u0000\\u0001(-?\d{1,16})\\u0000/g;
+export const agePlaces = /\\u0000\\u0001(-?)(\d{1,16})\\u0000/g;
 
 /** "a=b,c=d" by key, or "<none>". */
 export function formatLabels(

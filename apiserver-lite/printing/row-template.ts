@@ -3,6 +3,7 @@
 //
 // Example: {"cells":["x","1/1","Running","0","␀1735689600000␀"],"object": becomes
 // {"cells":["x","1/1","Running","0","5m"],"object": when it is filled in five minutes after that moment.
+// Invariant: a filled template is no longer than the template.
 import { humanDuration } from "../../api/duration.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { ResourceStrategy } from "../registry/strategy.ts";
@@ -12,25 +13,22 @@ import { cellsOf } from "./table.ts";
 const mark = 0;
 const zero = 0x30;
 const minus = 0x2d;
-/** No age is longer. */
-const maxAgeBytes = 16;
+/** Of a moment in milliseconds: with both marks it is longer than every age. */
+const digits = 13;
 
-/** From the row's brace to what stands before its object. */
+/** From the row's brace to what stands before its object, and `behind`. */
 export function rowTemplate(
   strategy: Pick<ResourceStrategy, "printRow">,
   object: Readonly<AnyObject>,
+  behind = "",
 ): Buffer {
   const cells = JSON.stringify(cellsOf(strategy, object, Number.NaN));
-  return Buffer.from(
-    `{"cells":${cells.replace(agePlaces, "\0$1\0")},"object":`,
+  const places = cells.replace(
+    agePlaces,
+    (_place, sign: string, moment: string) =>
+      `\0${sign}${moment.padStart(digits, "0")}\0`,
   );
-}
-
-/** At most how many bytes a filled template takes. */
-export function filledBytes(template: Buffer): number {
-  let bytes = template.length;
-  for (const byte of template) if (byte === mark) bytes += maxAgeBytes / 2;
-  return bytes;
+  return Buffer.from(`{"cells":${places},"object":${behind}`);
 }
 
 /** Writes the row into `out` at `at`; returns the index behind it. @param now in milliseconds since the epoch */
@@ -40,7 +38,8 @@ export function fillTemplate(
   out: Buffer,
   at: number,
 ): number {
-  for (let index = 0; index < template.length; index++) {
+  const { length } = template;
+  for (let index = 0; index < length; index++) {
     const byte = template[index]!;
     if (byte !== mark) {
       out[at++] = byte;
@@ -52,7 +51,8 @@ export function fillTemplate(
     for (index++; template[index] !== mark; index++)
       sinceMs = sinceMs * 10 + template[index]! - zero;
     const age = humanDuration(now - (negative ? -sinceMs : sinceMs));
-    at += out.write(age, at, "latin1");
+    for (let each = 0; each < age.length; each++)
+      out[at++] = age.charCodeAt(each);
   }
   return at;
 }

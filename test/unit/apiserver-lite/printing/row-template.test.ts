@@ -2,7 +2,6 @@
 import { builtinCatalogue } from "../../../../api/catalogue.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import {
-  filledBytes,
   fillTemplate,
   rowTemplate,
 } from "../../../../apiserver-lite/printing/row-template.ts";
@@ -28,7 +27,7 @@ function filled(
   now: number,
 ): string {
   const template = rowTemplate(strategy, object);
-  const out = Buffer.alloc(filledBytes(template));
+  const out = Buffer.alloc(template.length);
   return out.toString("utf8", 0, fillTemplate(template, now, out, 0));
 }
 
