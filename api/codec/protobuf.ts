@@ -53,13 +53,17 @@ export function encodeProtobuf(object: object): Buffer {
   ]);
 }
 
+/** Of an envelope, and of an item in a list: what their writers have room for at first. */
+const headBytes = 128;
+const itemHeadBytes = 16;
+
 /** What stands before a message of `size` bytes in its envelope. */
 function envelopeHead(
   apiVersion: string,
   kind: string,
   size: number,
 ): Uint8Array[] {
-  const head = Writer.create();
+  const head = Writer.create(headBytes);
   head
     .uint32(10)
     .fork()
@@ -102,7 +106,10 @@ export function* protobufListParts(
   for (const item of items) {
     if (!item) yield undefined;
     else {
-      yield Writer.create().uint32(18).uint32(item.length).finish();
+      yield Writer.create(itemHeadBytes)
+        .uint32(18)
+        .uint32(item.length)
+        .finish();
       yield item;
     }
   }

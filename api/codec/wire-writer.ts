@@ -9,13 +9,18 @@ const shortText = 40;
 const twoTo32 = 2 ** 32;
 
 export class WireWriter {
-  #bytes = Buffer.allocUnsafe(firstBytes);
+  #bytes: Buffer;
   #at = 0;
   /** Where the lengths of the messages begin that are not complete. */
   readonly #open: number[] = [];
 
-  static create(): WireWriter {
-    return new WireWriter();
+  /** @param expectedBytes what it has room for at first */
+  constructor(expectedBytes = firstBytes) {
+    this.#bytes = Buffer.allocUnsafe(expectedBytes);
+  }
+
+  static create(expectedBytes?: number): WireWriter {
+    return new WireWriter(expectedBytes);
   }
 
   /** The low 32 bits. */

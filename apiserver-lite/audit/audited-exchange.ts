@@ -78,7 +78,8 @@ export class AuditedExchange implements Exchange {
     const parts: Buffer[] = [];
     const kept = new Writable({
       write(chunk: Buffer, _encoding, done) {
-        parts.push(chunk);
+        // The buffer may be used again.
+        parts.push(Buffer.from(chunk));
         if (out.write(chunk)) done();
         else out.once("drain", done);
       },

@@ -10,7 +10,8 @@ import type { Listed } from "../registry/list.ts";
 import type { TimeSlices } from "../time-slices.ts";
 import { writeTo } from "./back-pressure.ts";
 import { Compressor } from "./compression.ts";
-import { chunkOf, type Exchange, type FrameStream } from "./exchange.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
+import type { Exchange, FrameStream } from "./exchange.ts";
 import type { ListParts } from "./formats.ts";
 import { KeptLists, type KeptList } from "./kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";
@@ -56,6 +57,7 @@ export class Answers {
   constructor(
     private readonly compress: boolean,
     private readonly slices: TimeSlices,
+    private readonly pool: ChunkPool,
   ) {}
 
   sendEntry(
@@ -136,7 +138,9 @@ export class Answers {
       const { done, value } = parts.next();
       if (done) {
         headers["content-length"] = firstBytes;
-        return exchange.respond(200, headers, Buffer.concat(first));
+        exchange.respond(200, headers, Buffer.concat(first));
+        for (const part of first) this.pool.give(part);
+        return;
       }
       if (value) {
         first.push(value);
@@ -155,7 +159,7 @@ export class Answers {
       collects ? this.#lists.maxListBytes : 0,
       bytes,
     );
-    const answer = new ListAnswer(exchange, headers, bytes);
+    const answer = new ListAnswer(exchange, headers, this.pool, bytes);
     for (const part of all()) {
       if (part) {
         collected.add(part);
@@ -175,7 +179,7 @@ export class Answers {
     headers: OutgoingHttpHeaders,
     list: KeptList,
   ): Promise<void> {
-    const answer = new ListAnswer(exchange, headers, list.bytes);
+    const answer = new ListAnswer(exchange, headers, this.pool, list.bytes);
     for (const part of list.parts) {
       const full = answer.write(part);
       if (full) await full;
@@ -192,7 +196,7 @@ export class Answers {
     key: string | undefined,
   ): Promise<void> {
     setGzip(headers);
-    const answer = new ListAnswer(exchange, headers, undefined);
+    const answer = new ListAnswer(exchange, headers, this.pool, undefined);
     const stream = this.#compressor.begin();
     const collected = new Collected(key === undefined ? 0 : maxKeptBytes);
     const write = async (made: readonly Buffer[]): Promise<void> => {
@@ -203,7 +207,10 @@ export class Answers {
     };
     try {
       for (const part of parts) {
-        if (part) await write(await stream.add(part));
+        if (part) {
+          await write(await stream.add(part));
+          this.pool.give(part);
+        }
         if (this.slices.over) await this.slices.next(exchange);
         if (answer.closed) return;
       }
@@ -250,6 +257,7 @@ class ListAnswer {
   constructor(
     exchange: Exchange,
     headers: OutgoingHttpHeaders,
+    private readonly pool: ChunkPool,
     bytes: number | undefined,
   ) {
     if (bytes !== undefined) {
@@ -269,9 +277,11 @@ class ListAnswer {
   }
 
   write(part: Uint8Array): Promise<void> | undefined {
+    const { pool } = this;
     // An empty chunk would end the answer.
     if (part.length === 0) return undefined;
-    return writeTo(this.#out, this.#frames ? chunkOf(part) : part);
+    const bytes = this.#frames ? pool.framed(part) : part;
+    return writeTo(this.#out, bytes, () => pool.give(part));
   }
 
   end(): void {
@@ -295,7 +305,8 @@ class Collected {
   add(part: Uint8Array): void {
     this.#bytes += part.byteLength;
     if (this.#bytes > this.maxBytes) this.#parts = undefined;
-    this.#parts?.push(part);
+    // Its buffer will be used again.
+    this.#parts?.push(Buffer.from(part));
   }
 
   get list(): KeptList | undefined {

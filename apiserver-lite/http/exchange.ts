@@ -81,6 +81,7 @@ export interface Exchange {
     headers: OutgoingHttpHeaders,
     body?: Uint8Array | string,
   ): void;
+  /** What is written may be changed once the callback of its write was called. */
   open(status: number, headers: OutgoingHttpHeaders): Writable;
   /**
    * The same for many small frames shared by many streams. With `chunks` each has to be written as an HTTP chunk

@@ -1,10 +1,11 @@
 // The wire encodings: how an object, a list of encoded objects and a watch event become bytes. JSON is always there;
 // YAML, protobuf and CBOR load when first asked for. Lists are made in parts, so that a list of any size neither holds
 // the event loop nor stands in memory as a whole.
+import type { ChunkPool } from "./chunk-pool.ts";
 import type { FormatName } from "./negotiation.ts";
 
 /**
- * The bytes of a list in chunks of about 64 KiB. `undefined` stands for no bytes: it comes after some work, so that who
+ * The bytes of a list in chunks of up to 64 KiB of the pool, to be given back to it. `undefined` stands for no bytes: it comes after some work, so that who
  * asks can look at the clock.
  */
 export type ListParts = Generator<Buffer | undefined, void>;
@@ -30,13 +31,12 @@ export interface Format {
     head: { kind: string; apiVersion: string; metadata: object },
     field: "items" | "rows",
     items: ListItems,
+    pool: ChunkPool,
   ): ListParts;
   frame(type: string, object: Buffer): Buffer;
 }
 
 const comma = 0x2c;
-/** Parts of a list are joined up to about this size, so that memory stays bounded and writes stay few. */
-export const chunkBytes = 64 * 1024;
 /** Items that are made between two looks at the clock. */
 export const itemsPerLook = 8;
 const jsonListEnd = Buffer.from("]}\n");
@@ -67,17 +67,21 @@ export interface JsonPieces {
 }
 
 /** A JSON list from pieces of bytes that are there already. */
-export function* jsonListParts(head: object, pieces: JsonPieces): ListParts {
+export function* jsonListParts(
+  head: object,
+  pieces: JsonPieces,
+  pool: ChunkPool,
+): ListParts {
   const { count, before, behind, ready } = pieces;
   const around = 1 + before.length + behind.length;
-  let chunk = Buffer.allocUnsafe(chunkBytes);
+  let chunk = pool.take();
   let used = chunk.write(JSON.stringify({ ...head, items: [] }).slice(0, -2));
   for (let index = 0; index < count; index++) {
     const { bytes, start, end } = pieces.piece(index);
     const length = around + end - start;
     if (used + length > chunk.length) {
       yield chunk.subarray(0, used);
-      chunk = Buffer.allocUnsafe(Math.max(chunkBytes, length));
+      chunk = pool.take(length);
       used = 0;
     }
     if (index > 0) chunk[used++] = comma;
@@ -93,22 +97,27 @@ export function* jsonListParts(head: object, pieces: JsonPieces): ListParts {
 /** Joins what `pieces` give to chunks. */
 export function* joined(
   pieces: Iterable<Uint8Array | undefined>,
+  pool: ChunkPool,
 ): Generator<Buffer | undefined, void> {
-  let pending: Uint8Array[] = [];
-  let bytes = 0;
+  let chunk: Buffer | undefined;
+  let used = 0;
   let since = 0;
   for (const piece of pieces) {
-    if (piece) {
-      pending.push(piece);
-      bytes += piece.byteLength;
+    if (!piece) {
+      yield undefined;
+      continue;
     }
-    if (bytes >= chunkBytes) {
-      yield Buffer.concat(pending, bytes);
-      pending = [];
-      bytes = 0;
-    } else if (!piece || ++since % (4 * itemsPerLook) === 0) yield undefined;
+    if (chunk && used + piece.length > chunk.length) {
+      yield chunk.subarray(0, used);
+      chunk = undefined;
+      used = 0;
+    }
+    chunk ??= pool.take(piece.length);
+    chunk.set(piece, used);
+    used += piece.length;
+    if (++since % (4 * itemsPerLook) === 0) yield undefined;
   }
-  if (bytes > 0) yield Buffer.concat(pending, bytes);
+  if (chunk) yield chunk.subarray(0, used);
 }
 
 /** For people: as JSON.stringify(list, null, 2) writes it, item by item. */
@@ -117,6 +126,7 @@ export function* prettyListParts(
   field: string,
   count: number,
   object: (index: number) => object,
+  pool: ChunkPool,
 ): ListParts {
   const empty = JSON.stringify({ ...head, [field]: [] }, null, 2);
   if (count === 0) return yield Buffer.from(empty);
@@ -130,14 +140,14 @@ export function* prettyListParts(
     }
     yield Buffer.from("\n  ]\n}");
   }
-  yield* joined(pieces());
+  yield* joined(pieces(), pool);
 }
 
 export const jsonFormat: Format = {
   name: "json",
   streamType: (contentType) => contentType,
   encode: (object) => Buffer.from(`${JSON.stringify(object)}\n`),
-  list: function* (head, field, items) {
+  list: function* (head, field, items, pool) {
     function* pieces(): Iterable<Buffer> {
       yield Buffer.from(
         JSON.stringify({ ...head, [field]: [] }).slice(0, -"]}".length),
@@ -148,7 +158,7 @@ export const jsonFormat: Format = {
         );
       yield jsonListEnd;
     }
-    yield* joined(pieces());
+    yield* joined(pieces(), pool);
   },
   frame: (type, object) =>
     Buffer.concat([

@@ -60,7 +60,8 @@ class InProcessExchange implements Exchange {
     this.started = true;
     return new Writable({
       write: (chunk: Buffer, _encoding, done) => {
-        this.#chunks.push(chunk);
+        // The buffer may be used again.
+        this.#chunks.push(Buffer.from(chunk));
         done();
       },
       final: (done) => {

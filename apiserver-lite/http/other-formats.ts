@@ -30,7 +30,7 @@ const yamlFormat: Format = {
   name: "yaml",
   streamType: (contentType) => contentType,
   encode: (object) => encodeYaml(object),
-  list: function* (head, field, items) {
+  list: function* (head, field, items, pool) {
     if (items.count === 0) return yield encodeYaml({ ...head, [field]: [] });
     // Keys are sorted, so that what follows the items in the alphabet follows them here.
     const fields = Object.entries(head);
@@ -49,7 +49,7 @@ const yamlFormat: Format = {
       }
       yield behind;
     }
-    yield* joined(pieces());
+    yield* joined(pieces(), pool);
   },
   frame: (type, object) =>
     Buffer.concat([
@@ -62,7 +62,7 @@ const protobufFormat: Format = {
   name: "protobuf",
   streamType: (contentType) => `${contentType};stream=watch`,
   encode: (object) => encodeProtobuf(object),
-  list: function* ({ kind, apiVersion, metadata }, _field, items) {
+  list: function* ({ kind, apiVersion, metadata }, _field, items, pool) {
     // The message begins with its length, so that of each item is needed first. All envelopes have the same head.
     let headBytes: number | undefined;
     let bytes = 0;
@@ -83,7 +83,10 @@ const protobufFormat: Format = {
         if (index % itemsPerLook === 0) yield undefined;
       }
     }
-    yield* joined(protobufListParts(apiVersion, kind, metadata, bytes, raws()));
+    yield* joined(
+      protobufListParts(apiVersion, kind, metadata, bytes, raws()),
+      pool,
+    );
   },
   frame: (type, object) => encodeWatchFrame(type, object),
 };
@@ -105,7 +108,7 @@ export const cborFormats: OtherFormats = {
     name: "cbor",
     streamType: () => "application/cbor-seq",
     encode: (object) => encodeCbor(object),
-    list: ({ kind, apiVersion, metadata }, _field, items) => {
+    list: ({ kind, apiVersion, metadata }, _field, items, pool) => {
       function* all(): Iterable<Buffer | undefined> {
         for (let index = 0; index < items.count; index++) {
           yield items.bytes(index);
@@ -114,6 +117,7 @@ export const cborFormats: OtherFormats = {
       }
       return joined(
         cborListParts(apiVersion, kind, metadata, items.count, all()),
+        pool,
       );
     },
     frame: (type, object) => encodeCborEvent(type, object),

@@ -12,6 +12,7 @@ import { encodeObject } from "../cache/watch-cache.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/list.ts";
 import type { WatchType } from "../registry/watch.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
 import { chunkOf } from "./exchange.ts";
 import {
   joined,
@@ -36,6 +37,7 @@ export interface RepresentationOptions {
   readonly includeObject: IncludeObject;
   readonly nowMs: () => number;
   readonly derived: DerivedBytes;
+  readonly pool: ChunkPool;
   /** Asked for under an alias of the group: documents speak the specification's dialect. */
   readonly alias?: boolean;
 }
@@ -146,7 +148,10 @@ export class Representation {
       const tables = this.#tables();
       const head = tables.head(metadata);
       if (this.#format.name === "json" && !this.#pretty)
-        return { bytes: undefined, parts: tables.jsonParts(entries, head) };
+        return {
+          bytes: undefined,
+          parts: tables.jsonParts(entries, head, this.options.pool),
+        };
       const row = (index: number): object =>
         tables.row(entries[index]!.transient as AnyObject);
       return {
@@ -169,7 +174,7 @@ export class Representation {
         bytes: undefined,
         parts: this.#listParts(head, "items", this.#items(entries)),
       };
-    const parts = jsonListParts(head, this.#pieces(entries));
+    const parts = jsonListParts(head, this.#pieces(entries), this.options.pool);
     return {
       bytes:
         this.#ready && entries.length <= maxCounted
@@ -206,9 +211,10 @@ export class Representation {
     field: "items" | "rows",
     items: ListItems,
   ): ListParts {
+    const { pool } = this.options;
     return this.#pretty
-      ? prettyListParts(head, field, items.count, items.object)
-      : this.#format.list(head, field, items);
+      ? prettyListParts(head, field, items.count, items.object, pool)
+      : this.#format.list(head, field, items, pool);
   }
 
   #items(entries: readonly CacheEntry[]): ListItems {
@@ -316,7 +322,7 @@ export class Representation {
         else if (++looked % entriesPerLook === 0) yield undefined;
       }
     }
-    return joined(frames());
+    return joined(frames(), this.options.pool);
   }
 
   /** An event for one watcher that comes later: not kept for others. */
@@ -341,7 +347,7 @@ export class Representation {
         else if (++looked % entriesPerLook === 0) yield undefined;
       }
     }
-    return joined(frames());
+    return joined(frames(), this.options.pool);
   }
 
   bookmark(revision: number, initialEnd: boolean): Buffer {

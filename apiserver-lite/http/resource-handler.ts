@@ -21,6 +21,7 @@ import type { Listed } from "../registry/list.ts";
 import type { Registry } from "../registry/registry.ts";
 import { addWarnings, Answers, wantsPretty, type Asked } from "./answers.ts";
 import { Bodies, type BodyDecoders } from "./bodies.ts";
+import { ChunkPool } from "./chunk-pool.ts";
 import type { ConnectHandler } from "./connect-handler.ts";
 import { connectSubresources, ConnectServing } from "./connect-serving.ts";
 import { Http1Exchange, type Exchange } from "./exchange.ts";
@@ -47,18 +48,23 @@ export interface ResourceHandlerOptions {
 
 export class ResourceHandler {
   readonly #answers: Answers;
+  readonly #pool = new ChunkPool();
   readonly #bodies: Bodies;
   readonly #watches: WatchServing;
   readonly #connect: ConnectServing;
   readonly #routes: ResourceRoutes;
 
   constructor(private readonly options: ResourceHandlerOptions) {
-    this.#answers = new Answers(options.compress, options.registry.slices);
+    this.#answers = new Answers(
+      options.compress,
+      options.registry.slices,
+      this.#pool,
+    );
     this.#bodies = new Bodies(
       options.decoders,
       options.registry.options.loopWatch,
     );
-    this.#watches = new WatchServing(options);
+    this.#watches = new WatchServing({ ...options, pool: this.#pool });
     this.#connect = new ConnectServing(options.registry, options.connect);
     this.#routes = new ResourceRoutes({
       protobuf: options.formats.protobuf !== undefined,
@@ -239,6 +245,7 @@ export class ResourceHandler {
       includeObject: includeObjectOf(negotiated, asked.query),
       nowMs: () => registry.clock.now(),
       derived: registry.cache.derived,
+      pool: this.#pool,
       alias: asked.info.alias,
     });
   }

@@ -7,7 +7,8 @@ import { fillTemplate, rowTemplate } from "../printing/row-template.ts";
 import { scaleRows } from "../printing/scale.ts";
 import { cellsOf, columnsOf, type Cell } from "../printing/table.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
-import { chunkBytes, itemsPerLook, type ListParts } from "./formats.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
+import { itemsPerLook, type ListParts } from "./formats.ts";
 import type { IncludeObject } from "./representation.ts";
 
 interface TableHead {
@@ -100,7 +101,11 @@ export class TableMaker {
   }
 
   /** The table's JSON, from kept pieces. */
-  *jsonParts(entries: readonly CacheEntry[], head: TableHead): ListParts {
+  *jsonParts(
+    entries: readonly CacheEntry[],
+    head: TableHead,
+    pool: ChunkPool,
+  ): ListParts {
     const now = this.now();
     const { strategy, native, itemSkip, apiVersion } = this.endpoint;
     const objects = this.#rowObjects();
@@ -113,7 +118,7 @@ export class TableMaker {
         native ? entry.lean(itemSkip) : entry.transient,
         before,
       );
-    let chunk = Buffer.allocUnsafe(chunkBytes);
+    let chunk = pool.take();
     let used = chunk.write(JSON.stringify({ ...head, rows: [] }).slice(0, -2));
     for (let index = 0; index < entries.length; index++) {
       const entry = entries[index]!;
@@ -124,7 +129,7 @@ export class TableMaker {
       const most = 1 + cells.length + end - start + behind.length;
       if (used + most > chunk.length) {
         yield chunk.subarray(0, used);
-        chunk = Buffer.allocUnsafe(Math.max(chunkBytes, most));
+        chunk = pool.take(most);
         used = 0;
       }
       if (index > 0) chunk[used++] = comma;

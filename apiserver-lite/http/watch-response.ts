@@ -8,6 +8,7 @@ import type { WatchSink, WatchType } from "../registry/watch.ts";
 import type { LoopWork } from "../loop-watch.ts";
 import type { TimeSlices } from "../time-slices.ts";
 import { writeTo } from "./back-pressure.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
 import { chunkOf, type FrameStream } from "./exchange.ts";
 import type { ListParts } from "./formats.ts";
 import type { Representation } from "./representation.ts";
@@ -116,6 +117,7 @@ export class WatchResponse implements WatchSink {
     /** Cuts the watcher off. */
     private readonly cut: () => void,
     private readonly slices: TimeSlices,
+    private readonly pool: ChunkPool,
     private readonly who?: LoopWork,
   ) {}
 
@@ -217,7 +219,11 @@ export class WatchResponse implements WatchSink {
     const out = this.#out!;
     try {
       for (const bytes of backlog) {
-        const full = bytes && writeTo(out, this.#framed(bytes));
+        const full =
+          bytes &&
+          writeTo(out, this.chunked ? this.pool.framed(bytes) : bytes, () =>
+            this.pool.give(bytes),
+          );
         if (full) await full;
         if (this.slices.over) await this.slices.next(this.who);
         if (this.#closed) return;

@@ -8,6 +8,7 @@ import { integer } from "../registry/list.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { OpenWatch } from "../registry/watch.ts";
 import type { Asked } from "./answers.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
 import type { Exchange, Http1Exchange } from "./exchange.ts";
 import type { Representation } from "./representation.ts";
 import { WatchSocket } from "./watch-socket.ts";
@@ -18,6 +19,7 @@ export interface WatchServingOptions {
   /** Streams without timeoutSeconds end after one to two times this. */
   readonly minRequestTimeoutMs: number;
   readonly bookmarkIntervalMs: number;
+  readonly pool: ChunkPool;
 }
 
 /** How long before the end a watcher is told once more how far it has come. */
@@ -64,6 +66,7 @@ export class WatchServing {
       exchange.chunks,
       () => exchange.destroy(),
       this.options.registry.slices,
+      this.options.pool,
       exchange,
     );
     const timeoutMs = this.#timeoutMs(call);

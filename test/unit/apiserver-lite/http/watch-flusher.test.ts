@@ -1,6 +1,7 @@
 // When events reach watchers: before the write they tell of is answered, in order, and in slices when there are many.
 import { Writable } from "node:stream";
 import type { CacheEvent } from "../../../../apiserver-lite/cache/history.ts";
+import { ChunkPool } from "../../../../apiserver-lite/http/chunk-pool.ts";
 import type { Representation } from "../../../../apiserver-lite/http/representation.ts";
 import {
   WatchFlusher,
@@ -45,6 +46,7 @@ function watcherOf(
     false,
     () => undefined,
     new TimeSlices(),
+    new ChunkPool(),
   );
   response.attach({ out, end: () => out.end() });
   return { response, writes };
