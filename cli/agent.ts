@@ -11,6 +11,7 @@ import {
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { UsageError, type OptionValue } from "./options/table.ts";
 import { agentConfig } from "./parts/agent-config.ts";
+import { clientRateLimit } from "./parts/client-rate-limit.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
 /** As at the reference, a configuration file closes the ports where it and the flags say nothing. */
@@ -98,7 +99,12 @@ export async function runAgent(
       },
     );
     const server = values.optionalText("master") ?? connection.server;
-    const transport = createHttpTransport({ ...connection, server, logger });
+    const transport = createHttpTransport({
+      ...connection,
+      server,
+      ...clientRateLimit(values),
+      logger,
+    });
     client = createClient(transport, { clock: systemClock, logger });
     if (values.flag("rotate-certificates")) {
       const { ClientCertificateKeeper } =

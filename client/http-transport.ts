@@ -20,6 +20,7 @@ import type {
 import type { Status } from "../api/types/meta-v1.ts";
 import { sleep } from "./backoff.ts";
 import type { Patch, WatchOptions, WatchStream } from "./client.ts";
+import { TokenBucket } from "./token-bucket.ts";
 import { resourcePath } from "./http-paths.ts";
 import { watchQuery, watchStream } from "./http-watch.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
@@ -47,6 +48,8 @@ export interface HttpTransportOptions {
   userAgent?: string;
   /** Until the answer's headers, and between its chunks; 0: never. Default 60 s. Watches are not bound by it. */
   requestTimeoutMs?: number;
+  /** Requests a second, and at once; default: no limit. Watches, Leases and Events do not count, as at the reference. */
+  rateLimit?: { qps: number; burst: number };
   /** Connections for requests; default 16. */
   maxConnections?: number;
   clock?: Clock;
@@ -66,6 +69,8 @@ export interface HttpTransport extends Transport {
   updateTls(tls: TlsOptions): Promise<void>;
 }
 
+/** A lease that waits for its turn is lost; events have limits of their own. */
+const unlimited = ["leases", "events"];
 const tokenReadIntervalMs = 60_000;
 const maxRetries = 10;
 
@@ -106,6 +111,7 @@ class UndiciTransport implements HttpTransport {
   /** undici is loaded with the first request. */
   #pools: Promise<Pools> | undefined;
   #fileToken: { text: string; readMs: number } | undefined;
+  readonly #bucket: TokenBucket | undefined;
 
   constructor(private readonly options: HttpTransportOptions) {
     const url = new URL(options.server);
@@ -114,6 +120,13 @@ class UndiciTransport implements HttpTransport {
     this.#clock = options.clock ?? systemClock;
     this.#timeoutMs = options.requestTimeoutMs ?? 60_000;
     this.#tls = options.tls ?? {};
+    const { rateLimit } = options;
+    if (rateLimit)
+      this.#bucket = new TokenBucket(
+        this.#clock,
+        rateLimit.qps,
+        Math.max(1, rateLimit.burst),
+      );
     // Every request under way listens to it.
     setMaxListeners(0, this.#closed.signal);
   }
@@ -123,6 +136,7 @@ class UndiciTransport implements HttpTransport {
   ): Promise<KubeObject | KubeList<KubeObject>> {
     const query = request.query ?? {};
     const body = request.patch ? request.patch.body : request.body;
+    if (!unlimited.includes(request.resource.resource)) await this.#takeTurn();
     const answer = await this.#call(
       methods[request.verb],
       withQuery(this.#prefix + resourcePath(request), query),
@@ -151,6 +165,7 @@ class UndiciTransport implements HttpTransport {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: unknown }> {
+    await this.#takeTurn();
     const answer = await this.#call(
       method.toUpperCase() as Dispatcher.HttpMethod,
       this.#prefix + path,
@@ -161,6 +176,11 @@ class UndiciTransport implements HttpTransport {
       status: answer.status,
       body: answer.json ? parseJson(answer.text, path) : answer.text,
     };
+  }
+
+  async #takeTurn(): Promise<void> {
+    const waitMs = this.#bucket?.reserve() ?? 0;
+    if (waitMs > 0) await sleep(this.#clock, waitMs, this.#closed.signal);
   }
 
   async updateTls(tls: TlsOptions): Promise<void> {

@@ -647,6 +647,8 @@ export const usedAgentOptions: readonly string[] = [
   "rotate-certificates",
   "kubeconfig",
   "master",
+  "kube-api-qps",
+  "kube-api-burst",
   "pod-cidr",
   "anonymous-auth",
   "address",

@@ -22,10 +22,16 @@ export function apiClientOptions(qps: string, burst: string): OptionGroup {
       "",
       "URL of the API server; overrides the kubeconfig's.",
     ),
-    option("kube-api-qps", "float", qps, "Requests a second.", {
-      min: 0,
-      file: "kubeAPIQPS",
-    }),
+    option(
+      "kube-api-qps",
+      "float",
+      qps,
+      "Requests a second, when it or the burst is given; 0: no limit.",
+      {
+        min: 0,
+        file: "kubeAPIQPS",
+      },
+    ),
     option("kube-api-burst", "int", burst, "Requests at once.", {
       min: 0,
       file: "kubeAPIBurst",
@@ -610,6 +616,10 @@ export const usedPortOptions: readonly string[] = [
   "client-ca-file",
   "cert-dir",
   "tls-cert-file",
+  "kube-api-qps",
+  "kube-api-burst",
+  "authentication-skip-lookup",
+  "authentication-tolerate-lookup-failure",
   "tls-private-key-file",
   "tls-min-version",
   "tls-cipher-suites",
@@ -618,6 +628,13 @@ export const usedPortOptions: readonly string[] = [
 
 export const usedControllerManagerOptions: readonly string[] = [
   ...usedPortOptions,
+  "requestheader-client-ca-file",
+  "requestheader-allowed-names",
+  "requestheader-username-headers",
+  "requestheader-group-headers",
+  "requestheader-extra-headers-prefix",
+  "requestheader-uid-headers",
+  "leader-elect-resource-lock",
   "cluster-signing-cert-file",
   "cluster-signing-key-file",
   "cluster-signing-duration",

@@ -43,6 +43,7 @@ export const usedSchedulerOptions: readonly string[] = [
   "leader-elect-lease-duration",
   "leader-elect-renew-deadline",
   "leader-elect-retry-period",
+  "leader-elect-resource-lock",
   "leader-elect-resource-name",
   "leader-elect-resource-namespace",
   "logging-format",

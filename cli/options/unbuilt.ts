@@ -57,24 +57,10 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
   ],
 };
 
-const delegatedAccess = {
-  "authentication-skip-lookup": "true",
-  "authentication-tolerate-lookup-failure": "false",
-};
-const apiClient = { "kube-api-qps": "", "kube-api-burst": "" };
-
 export const unbuiltControllerManagerOptions: UnbuiltOptions = {
   restricts: {
     ...metrics.restricts,
     ...emulation,
-    ...delegatedAccess,
-    ...apiClient,
-    "requestheader-client-ca-file": "",
-    "requestheader-allowed-names": "",
-    "requestheader-username-headers": "x-remote-user",
-    "requestheader-group-headers": "x-remote-group",
-    "requestheader-extra-headers-prefix": "x-remote-extra-",
-    "requestheader-uid-headers": "",
     // The controllers keep to one identity, which may more than each alone needs.
     "use-service-account-credentials": "false",
     "volume-host-cidr-denylist": "",
@@ -132,7 +118,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "endpointslice-updates-batch-period",
     "mirroring-endpointslice-updates-batch-period",
     "controller-start-interval",
-    "leader-elect-resource-lock",
     "cluster-name",
     // The port speaks HTTP/1.1 only and serves no profiles.
     "disable-http2-serving",
@@ -147,14 +132,11 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
 export const unbuiltSchedulerOptions: UnbuiltOptions = {
   restricts: {
     ...emulation,
-    ...delegatedAccess,
-    ...apiClient,
     // Profiles say where pods may not go.
     config: "",
   },
   harmless: [
     "kube-api-content-type",
-    "leader-elect-resource-lock",
     "profiling",
     "contention-profiling",
     "vmodule",
@@ -166,7 +148,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
     ...metrics.restricts,
     ...emulation,
-    ...apiClient,
     "config-dir": "",
     // A node of a cloud takes no pods before its controller has seen it.
     "cloud-provider": "",

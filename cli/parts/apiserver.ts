@@ -17,6 +17,7 @@ import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Store } from "../../storage/store.ts";
+import { publishAuthentication } from "../../apiserver-lite/bootstrap/authentication-config.ts";
 import { createTokenTracking } from "../../apiserver-lite/bootstrap/system-objects.ts";
 import {
   createApiServer,
@@ -49,6 +50,7 @@ import { uncachedResources } from "./watch-cache-options.ts";
 import {
   clientAuthorities,
   createSecurity,
+  requestHeaderOf,
   type Security,
 } from "./security.ts";
 
@@ -175,6 +177,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   });
   const agents = dialing(values, pki);
   const uncached = uncachedResources(values);
+  const authorities = clientAuthorities(values, pki);
+  const header = requestHeaderOf(values, authorities.headerCa);
   const security: { current?: Security } = {};
   const advertiseAddress = advertisedAddress(
     bindAddress,
@@ -319,6 +323,12 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
             made.startPolicy(transport),
             createPriorityClasses(transport),
             createTokenTracking(transport, clock),
+            publishAuthentication(transport, {
+              ...(authorities.clientCa
+                ? { clientCa: authorities.clientCa }
+                : {}),
+              ...(header ? { requestHeader: header } : {}),
+            }),
           ]);
         },
         async stop() {

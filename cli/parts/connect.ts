@@ -10,6 +10,7 @@ import {
 } from "../../client/kubeconfig.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
+import { clientRateLimit } from "./client-rate-limit.ts";
 
 export async function connectClient(
   values: OptionValues,
@@ -30,6 +31,7 @@ export async function connectClient(
     createHttpTransport({
       ...connection,
       server: master ?? connection.server,
+      ...clientRateLimit(values),
       logger,
     }),
     { clock: systemClock, logger },

@@ -12,6 +12,8 @@ import { createWebhookAuthorizer, reviewerOf } from "./webhook-authorizer.ts";
 export interface DelegatedAccess {
   readonly tokens?: TokenAuthenticator;
   readonly authorizer?: Authorizer;
+  /** Of --authentication-kubeconfig. */
+  readonly reviewer?: Client;
   close(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export async function delegatedAccess(
   return {
     ...(authentication
       ? {
+          reviewer: authentication,
           tokens: createTokenReviewer({
             review: tokenReviewerOf(authentication),
             ttlMs: values.number("authentication-token-webhook-cache-ttl"),

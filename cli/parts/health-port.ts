@@ -18,6 +18,7 @@ import {
 import { systemClock } from "../../api/clock.ts";
 import { authenticate } from "../../server/authentication.ts";
 import { ClientCertificates } from "../../server/client-certificates.ts";
+import type { FrontProxy } from "./client-authentication.ts";
 import { DependencyError } from "../options/table.ts";
 
 export interface PortTls {
@@ -35,6 +36,8 @@ export interface HealthPortOptions {
   servingTls?: ServingTls;
   /** Paths anyone may read; one ending in * is a prefix. Default: the three of health. */
   alwaysAllow?: readonly string[];
+  /** Proxies that speak for users. */
+  frontProxy?: FrontProxy;
   tokens?: TokenAuthenticator;
   /** Without it only alwaysAllow and system:masters get in. */
   authorizer?: Authorizer;
@@ -109,11 +112,13 @@ async function mayPass(
   options: Serving,
 ): Promise<boolean> {
   if (allows(options.alwaysAllow ?? healthPaths, path)) return true;
-  const user = await authenticate(request, {
-    certificates: options.certificates,
-    ...(options.tokens ? { tokens: options.tokens } : {}),
-    anonymous: true,
-  });
+  const user =
+    options.frontProxy?.userOf(request) ??
+    (await authenticate(request, {
+      certificates: options.certificates,
+      ...(options.tokens ? { tokens: options.tokens } : {}),
+      anonymous: true,
+    }));
   if (!user) {
     refuse(response, 401, "Unauthorized", "Unauthorized");
     return false;
@@ -184,18 +189,22 @@ export async function startHealthPort(
   options: HealthPortOptions,
 ): Promise<HealthPort> {
   const { tls, address, port, what } = options;
-  const { servingTls = {} } = options;
+  const { servingTls = {}, frontProxy } = options;
   let contextOf: ReturnType<typeof contextsByName>;
   const context = (pair: PortTls): object => {
-    contextOf = contextsByName(servingTls, pair.clientCa);
-    return secureContextOptions(pair, servingTls);
+    // Whose certificates clients are asked for; who is believed for what is found out later.
+    const clientCa =
+      [pair.clientCa, frontProxy?.authority].filter(Boolean).join("\n") ||
+      undefined;
+    contextOf = contextsByName(servingTls, clientCa);
+    return secureContextOptions({ ...pair, clientCa }, servingTls);
   };
   const certificates = new ClientCertificates(systemClock, tls.clientCa);
   const serving = { ...options, certificates };
   const server: Server = createServer(
     {
       ...context(tls),
-      requestCert: tls.clientCa !== undefined,
+      requestCert: tls.clientCa !== undefined || frontProxy !== undefined,
       rejectUnauthorized: false,
       SNICallback: serverNameCallback(() => contextOf),
     },

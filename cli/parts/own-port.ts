@@ -5,14 +5,23 @@ import type { Logger } from "pino";
 import { systemClock } from "../../api/clock.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { agentServingPair } from "./agent-certificate.ts";
-import { givenServingPair, readAuthorityFile } from "./option-files.ts";
+import { givenServingPair } from "./option-files.ts";
 import { delegatedAccess } from "./delegated-access.ts";
-import { startHealthPort, type PortTls } from "./health-port.ts";
+import { clientAuthentication } from "./client-authentication.ts";
+import {
+  startHealthPort,
+  type HealthPort,
+  type PortTls,
+} from "./health-port.ts";
 import type { PartMetrics } from "./part-metrics.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 
 /** The serving pair of --tls-cert-file, else one made and kept in --cert-dir. */
-function portTls(values: OptionValues, name: string): PortTls {
+function portTls(
+  values: OptionValues,
+  name: string,
+  clientCa: string | undefined,
+): PortTls {
   const pair =
     givenServingPair(values) ??
     agentServingPair({
@@ -21,13 +30,10 @@ function portTls(values: OptionValues, name: string): PortTls {
       nodeName: os.hostname(),
       clock: systemClock,
     });
-  const clientCaFile = values.optionalText("client-ca-file");
   return {
     certificate: pair.certificate,
     key: pair.key,
-    ...(clientCaFile
-      ? { clientCa: readAuthorityFile("client-ca-file", clientCaFile) }
-      : {}),
+    ...(clientCa ? { clientCa } : {}),
   };
 }
 
@@ -39,20 +45,26 @@ export async function openOwnPort(
 ): Promise<{ stop(): Promise<void> }> {
   const access = await delegatedAccess(values, logger);
   const port = values.number("secure-port");
-  const health =
-    port > 0
-      ? await startHealthPort({
-          address: values.text("bind-address"),
-          port,
-          tls: portTls(values, part.name),
-          servingTls: servingTlsOf(values, (message) => logger.warn(message)),
-          alwaysAllow: values.list("authorization-always-allow-paths"),
-          ...access,
-          healthy: () => Promise.resolve(),
-          metrics: () => part.metrics.text(),
-          what: part.what,
-        })
-      : undefined;
+  let health: HealthPort | undefined;
+  try {
+    const clients = await clientAuthentication(values, access.reviewer, logger);
+    if (port > 0)
+      health = await startHealthPort({
+        address: values.text("bind-address"),
+        port,
+        tls: portTls(values, part.name, clients.clientCa),
+        servingTls: servingTlsOf(values, (message) => logger.warn(message)),
+        alwaysAllow: values.list("authorization-always-allow-paths"),
+        ...access,
+        ...(clients.frontProxy ? { frontProxy: clients.frontProxy } : {}),
+        healthy: () => Promise.resolve(),
+        metrics: () => part.metrics.text(),
+        what: part.what,
+      });
+  } catch (error) {
+    await access.close();
+    throw error;
+  }
   return {
     async stop() {
       await health?.stop();

@@ -46,6 +46,7 @@ import {
   superuserAuthorizer,
   UnionAuthorizer,
 } from "../../apiserver-lite/authorization/union-authorizer.ts";
+import type { PublishedAuthentication } from "../../apiserver-lite/bootstrap/authentication-config.ts";
 import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
 import type { ResourceStrategy } from "../../apiserver-lite/registry/strategy.ts";
 import type { Transport } from "../../client/transport.ts";
@@ -111,6 +112,31 @@ export function clientAuthorities(
   };
 }
 
+/** Front proxies: as the options say, else as the cluster's own are. Header names in lower case. */
+export function requestHeaderOf(
+  values: OptionValues,
+  authority: string | undefined,
+): PublishedAuthentication["requestHeader"] {
+  if (!authority) return undefined;
+  const own = values.optionalText("requestheader-client-ca-file") === undefined;
+  const names = (option: string, otherwise: string): string[] => {
+    const given = values.list(`requestheader-${option}`);
+    return (given.length > 0 ? given : [otherwise]).map((each) =>
+      each.toLowerCase(),
+    );
+  };
+  return {
+    authority,
+    allowedNames: own
+      ? ["front-proxy-client"]
+      : values.list("requestheader-allowed-names"),
+    usernameHeaders: names("username-headers", "x-remote-user"),
+    groupHeaders: names("group-headers", "x-remote-group"),
+    uidHeaders: names("uid-headers", "x-remote-uid"),
+    extraPrefixes: names("extra-headers-prefix", "x-remote-extra-"),
+  };
+}
+
 export function createSecurity(options: SecurityOptions): Security {
   const { values, pki, remote, state, clock, logger } = options;
   const clientCaFile = values.optionalText("client-ca-file");
@@ -118,33 +144,13 @@ export function createSecurity(options: SecurityOptions): Security {
   const verifier = clientCa
     ? new ClientCertificateVerifier(clientCa, clock)
     : undefined;
-  const headerCaFile = values.optionalText("requestheader-client-ca-file");
-  const lower = (
-    name: string,
-  ): { [key: string]: readonly string[] } | undefined =>
-    values.list(name).length > 0
-      ? { [name]: values.list(name).map((each) => each.toLowerCase()) }
-      : undefined;
-  const requestHeader = headerCa
-    ? new RequestHeaderAuthenticator({
-        verifier: new ClientCertificateVerifier(headerCa, clock),
-        allowedNames: headerCaFile
-          ? values.list("requestheader-allowed-names")
-          : ["front-proxy-client"],
-        usernameHeaders: lower("requestheader-username-headers")?.[
-          "requestheader-username-headers"
-        ] ?? ["x-remote-user"],
-        groupHeaders: lower("requestheader-group-headers")?.[
-          "requestheader-group-headers"
-        ] ?? ["x-remote-group"],
-        extraPrefixes: lower("requestheader-extra-headers-prefix")?.[
-          "requestheader-extra-headers-prefix"
-        ] ?? ["x-remote-extra-"],
-        uidHeaders: lower("requestheader-uid-headers")?.[
-          "requestheader-uid-headers"
-        ] ?? ["x-remote-uid"],
-      })
-    : undefined;
+  const header = requestHeaderOf(values, headerCa);
+  const requestHeader =
+    header &&
+    new RequestHeaderAuthenticator({
+      ...header,
+      verifier: new ClientCertificateVerifier(header.authority, clock),
+    });
 
   const issuers =
     values.list("service-account-issuer").length > 0

@@ -1,0 +1,137 @@
+// Whose certificates the port of a part that runs alone believes: --client-ca-file and --requestheader-*, and for what they
+// leave out, with --authentication-kubeconfig, what the API server published. That is read once, at the start.
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+import type { Logger } from "pino";
+import { ClientCertificateVerifier } from "../../apiserver-lite/authentication/client-certificate.ts";
+import { withAuthenticatedGroup } from "../../apiserver-lite/authentication/create-authenticator.ts";
+import { RequestHeaderAuthenticator } from "../../apiserver-lite/authentication/request-header.ts";
+import {
+  authenticationConfigName,
+  readAuthentication,
+  type PublishedAuthentication,
+} from "../../apiserver-lite/bootstrap/authentication-config.ts";
+import { systemClock } from "../../api/clock.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import { isNotFound } from "../../api/errors.ts";
+import type { Client } from "../../client/client.ts";
+import { configMaps } from "../../client/resources.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { DependencyError } from "../options/table.ts";
+import { readAuthorityFile } from "./option-files.ts";
+
+/** Who a proxy with a certificate of its own speaks for. */
+export interface FrontProxy {
+  /** PEM. */
+  readonly authority: string;
+  userOf(request: IncomingMessage): UserInfo | undefined;
+}
+
+export interface ClientAuthentication {
+  /** PEM. */
+  readonly clientCa?: string;
+  readonly frontProxy?: FrontProxy;
+}
+
+const lower = (names: readonly string[]): string[] =>
+  names.map((name) => name.toLowerCase());
+
+/** undefined: not asked for. */
+function givenRequestHeader(
+  values: OptionValues,
+): PublishedAuthentication["requestHeader"] {
+  const file =
+    values.has("requestheader-client-ca-file") &&
+    values.optionalText("requestheader-client-ca-file");
+  if (!file) return undefined;
+  return {
+    authority: readAuthorityFile("requestheader-client-ca-file", file),
+    allowedNames: values.list("requestheader-allowed-names"),
+    usernameHeaders: values.list("requestheader-username-headers"),
+    groupHeaders: values.list("requestheader-group-headers"),
+    uidHeaders: values.list("requestheader-uid-headers"),
+    extraPrefixes: values.list("requestheader-extra-headers-prefix"),
+  };
+}
+
+function frontProxyOf({
+  authority,
+  allowedNames,
+  usernameHeaders,
+  groupHeaders,
+  uidHeaders,
+  extraPrefixes,
+}: NonNullable<PublishedAuthentication["requestHeader"]>): FrontProxy {
+  const authenticator = new RequestHeaderAuthenticator({
+    verifier: new ClientCertificateVerifier(authority, systemClock),
+    allowedNames,
+    usernameHeaders: lower(usernameHeaders),
+    groupHeaders: lower(groupHeaders),
+    uidHeaders: lower(uidHeaders),
+    extraPrefixes: lower(extraPrefixes),
+  });
+  return {
+    authority,
+    userOf({ headers, url = "/", socket }) {
+      const certificate = (socket as TLSSocket).getPeerCertificate() as
+        { raw?: Buffer } | undefined;
+      const found = authenticator.authenticate({
+        headers,
+        path: url,
+        clientCertificate: certificate?.raw,
+        remoteAddress: socket.remoteAddress ?? "",
+      });
+      return found && withAuthenticatedGroup(found.user);
+    },
+  };
+}
+
+/** What the API server published; nothing where it did not. */
+async function published(
+  client: Client,
+  values: OptionValues,
+  logger: Logger,
+): Promise<PublishedAuthentication> {
+  try {
+    const { data } = await client
+      .resource(configMaps)
+      .get(authenticationConfigName, "kube-system");
+    return readAuthentication(data ?? {});
+  } catch (error) {
+    if (isNotFound(error)) {
+      logger.warn(
+        `the API server publishes no configmap ${authenticationConfigName}`,
+      );
+      return {};
+    }
+    const message = `unable to load configmap based request-header-client-ca-file: ${(error as Error).message}`;
+    if (!values.flag("authentication-tolerate-lookup-failure"))
+      throw new DependencyError(
+        `--authentication-kubeconfig: ${message} (--authentication-tolerate-lookup-failure goes on without, --authentication-skip-lookup does not ask)`,
+      );
+    logger.warn(message);
+    return {};
+  }
+}
+
+/** @param client of --authentication-kubeconfig */
+export async function clientAuthentication(
+  values: OptionValues,
+  client: Client | undefined,
+  logger: Logger,
+): Promise<ClientAuthentication> {
+  const file = values.optionalText("client-ca-file");
+  const ownCa = file && readAuthorityFile("client-ca-file", file);
+  const ownHeader = givenRequestHeader(values);
+  const looksUp =
+    client !== undefined &&
+    !values.flag("authentication-skip-lookup") &&
+    (!ownCa || !ownHeader);
+  const found = looksUp ? await published(client, values, logger) : {};
+  const clientCa = ownCa || found.clientCa;
+  const header = ownHeader ?? found.requestHeader;
+  return {
+    ...(clientCa ? { clientCa } : {}),
+    ...(header ? { frontProxy: frontProxyOf(header) } : {}),
+  };
+}
