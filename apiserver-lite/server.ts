@@ -125,6 +125,8 @@ export interface ApiServerOptions {
   readonly requestTimeoutMs?: number;
   readonly minRequestTimeoutMs?: number;
   readonly eventTtlSeconds?: number;
+  /** Of one stored object, encoded. Default 1.5 MiB. */
+  readonly maxObjectBytes?: number;
   /** Of objects in a store shared with others; default protobuf. */
   readonly storedEncoding?: StoredEncoding;
   readonly goawayChance?: number;
@@ -241,6 +243,9 @@ class Server implements ApiServer {
       valueCodec: store.shared
         ? createValueCodec(options.storedEncoding ?? "protobuf")
         : jsonValueCodec,
+      ...(options.maxObjectBytes
+        ? { maxObjectBytes: options.maxObjectBytes }
+        : {}),
       ...(options.eventTtlSeconds
         ? { eventTtlSeconds: options.eventTtlSeconds }
         : {}),

@@ -1,6 +1,8 @@
 // What the registry knows of one served resource (a version of it), and of the stored kind behind it, which several
 // served versions may share (autoscaling v1 and v2; events of core and of events.k8s.io).
+import { encodeProtobuf, hasProtobuf } from "../../api/codec/protobuf.ts";
 import { applyDefaults } from "../../api/defaults.ts";
+import { ApiError } from "../../api/errors.ts";
 import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import type { ResourceInfo } from "../../api/catalogue.ts";
 import { parseApiVersion } from "../../api/object.ts";
@@ -36,6 +38,7 @@ export class StoredKind implements CachedResource {
     readonly apiVersion: string,
     readonly strategy: ResourceStrategy,
     private readonly codec: ValueCodec,
+    private readonly maxBytes = DEFAULT_MAX_OBJECT_BYTES,
   ) {
     this.#head = Buffer.from(
       `${JSON.stringify({ kind, apiVersion }).slice(0, -1)},`,
@@ -88,7 +91,10 @@ export class StoredKind implements CachedResource {
     applyDefaults(object, { ...parseApiVersion(object.apiVersion!), kind });
   }
 
-  /** The version of an object that gets `revision`, and what the store keeps of it. The object is changed and kept. */
+  /**
+   * The version of an object that gets `revision`, and what the store keeps of it. The object is changed and kept. Throws
+   * ApiError 500 when it is larger than the store takes.
+   */
   encode(
     key: string,
     object: AnyObject,
@@ -96,14 +102,28 @@ export class StoredKind implements CachedResource {
   ): { entry: CacheEntry; value: Uint8Array } {
     if (this.codec.foreign) {
       const entry = entryOf(this, key, object, revision);
-      return { entry, value: this.codec.encode(object) };
+      const value = this.codec.encode(object);
+      if (value.length > this.maxBytes) throw tooLarge();
+      return { entry, value };
     }
     object.metadata.resourceVersion = String(revision);
     const fields = this.fieldsOf(object);
     const { value, json } = encodeIndexed(object, revision, fields);
+    this.#refuseTooLarge(object, json.length);
     const labels = object.metadata.labels ?? noFields;
     const entry = newEntry(this, key, revision, json, labels, fields, object);
     return { entry, value };
+  }
+
+  /** The reference counts the bytes of its own encoding, which is shorter than JSON. */
+  #refuseTooLarge(object: AnyObject, jsonBytes: number): void {
+    if (jsonBytes <= this.maxBytes) return;
+    if (
+      jsonBytes > MAX_JSON_FACTOR * this.maxBytes ||
+      !hasProtobuf(this.apiVersion, this.kind) ||
+      encodeProtobuf(object).length > this.maxBytes
+    )
+      throw tooLarge();
   }
 
   readStored(value: Uint8Array, revision: number): StoredForm | undefined {
@@ -137,6 +157,19 @@ export class StoredKind implements CachedResource {
   storeKey(key: string): string {
     return `${this.prefix}/${key}`;
   }
+}
+
+/** Of one object, as etcd has it by default. */
+export const DEFAULT_MAX_OBJECT_BYTES = 1.5 * 1024 * 1024;
+/** JSON escapes a byte with six; no object is encoded to measure it whose JSON is longer than this many times the limit. */
+const MAX_JSON_FACTOR = 8;
+
+/** In the words of the reference, whose store refuses it: it gives no reason. */
+function tooLarge(): ApiError {
+  return new ApiError({
+    code: 500,
+    message: "etcdserver: request is too large",
+  });
 }
 
 const noRules: PartStrategy = Object.freeze({});

@@ -32,6 +32,8 @@ export interface RegistryOptions {
   /** Events are removed this long after their last write. Default 1 h. */
   readonly eventTtlSeconds?: number;
   readonly valueCodec?: ValueCodec;
+  /** Of one stored object, encoded. Default 1.5 MiB. */
+  readonly maxObjectBytes?: number;
   /** Those that are set; gates of resources are off when absent. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
   /** Of resources whose reads with resourceVersion 0 are as new and as limited as those without. Default: none. */
@@ -231,6 +233,7 @@ export class Registry implements ClusterState {
           this.options.strategyFor(group, resource) ??
           plain,
         this.options.valueCodec ?? jsonValueCodec,
+        this.options.maxObjectBytes,
       );
       this.#kinds.set(etcdPrefix, kind);
     }

@@ -325,6 +325,13 @@ const table: OptionTable = [
       "Time active watches have to end.",
       { min: 0 },
     ),
+    option(
+      "max-object-bytes",
+      "int",
+      "1572864",
+      "Encoded bytes of a stored object; one that is larger is refused as by the reference's store.",
+      { min: 1024, max: 64 * 1024 * 1024 },
+    ),
     option("event-ttl", "duration", "1h0m0s", "Retention of events.", {
       min: 1000,
     }),
@@ -818,6 +825,7 @@ export const usedApiServerOptions: readonly string[] = [
   "max-mutating-requests-inflight",
   "request-timeout",
   "min-request-timeout",
+  "max-object-bytes",
   "event-ttl",
   "goaway-chance",
   "cors-allowed-origins",

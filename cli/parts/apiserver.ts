@@ -229,6 +229,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     requestTimeoutMs: values.number("request-timeout"),
     minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
     eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
+    maxObjectBytes: values.number("max-object-bytes"),
     storedEncoding,
     ...(uncached ? { uncached } : {}),
     garbageCollection: values.flag("enable-garbage-collector"),
