@@ -10,7 +10,7 @@ export default async function checkRun(): Promise<void> {
   if (!directory || !fs.existsSync(directory)) return;
   let found: string[] = [];
   await eventually(() => (found = leftovers(directory)).length === 0, {
-    timeoutMs: 5000,
+    timeoutMs: 30_000,
     intervalMs: 200,
   }).catch(() => undefined);
   if (found.length > 0)
