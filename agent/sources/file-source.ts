@@ -141,7 +141,22 @@ export class FileSource {
       (await stat(file).catch(() => undefined))?.isDirectory()
     )
       return;
+    this.#readAgain(file);
     if (await this.#readFile(file, true)) this.#publish();
+  }
+
+  /** The watcher drops events of a file that come within 50 ms of another: a write right after its truncation. */
+  #readAgain(file: string): void {
+    this.#settling.get(file)?.cancel();
+    this.#settling.set(
+      file,
+      this.#options.clock.after(settleMs, () =>
+        this.#enqueue(async () => {
+          this.#settling.delete(file);
+          if (await this.#readFile(file, false)) this.#publish();
+        }),
+      ),
+    );
   }
 
   /** `fresh`: it was changed just now, so that a bad file may be one half written. */
@@ -152,7 +167,7 @@ export class FileSource {
       const found = await stat(file);
       if (found.isDirectory()) return false;
       if (before && before.stamp === fileStamp(found)) return false;
-      // Writers truncate first; what they write comes with another event.
+      // Writers truncate first.
       if (found.size === 0) return false;
       const { objects, stamp } = await readManifestFile(file);
       const pods: Pod[] = [];
@@ -187,19 +202,8 @@ export class FileSource {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === "ENOENT" && !(await isLink(file))) return this.#drop(file);
-      if (fresh) {
-        this.#settling.get(file)?.cancel();
-        this.#settling.set(
-          file,
-          clock.after(settleMs, () =>
-            this.#enqueue(async () => {
-              this.#settling.delete(file);
-              if (await this.#readFile(file, false)) this.#publish();
-            }),
-          ),
-        );
-        return false;
-      }
+      // It is read again in a moment.
+      if (fresh) return false;
       this.#reportBad(file, before, error);
       return false;
     }

@@ -202,3 +202,30 @@ test("a pod that the API server's rules refuse is reported with file and line, a
     what: "the mended pod",
   });
 });
+
+test("what is written a moment after the truncation is not missed", async () => {
+  // Only events count here: the next look by itself is a minute away.
+  await source.stop();
+  source = new FileSource({
+    path: directory,
+    nodeName: "n1",
+    checkFrequencyMs: 60_000,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+    acceptsKind: () => true,
+    onPods: (found) => (pods = found),
+    onProblem: () => undefined,
+  });
+  await source.start();
+  await write("a.yaml", pod("a"));
+  await eventually(() => names().join() === "a-n1");
+  for (const delayMs of [0, 5, 10, 20, 30, 40]) {
+    await write("a.yaml", "");
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await write("a.yaml", pod(`after-${delayMs}`));
+    await eventually(() => names().join() === `after-${delayMs}-n1`, {
+      timeoutMs: 5000,
+      what: `what was written after ${delayMs} ms`,
+    });
+  }
+}, 40_000);
