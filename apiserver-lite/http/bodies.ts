@@ -77,7 +77,10 @@ export class Bodies {
 
   async #read(exchange: Exchange): Promise<Buffer> {
     const { body, headers, gate } = exchange;
-    const bytes = await readBody(body, headers["content-length"], { gate });
+    const bytes = await readBody(body, headers["content-length"], {
+      gate,
+      onClose: (callback) => exchange.onClose(callback),
+    });
     this.loopWatch?.enter(exchange);
     return bytes;
   }

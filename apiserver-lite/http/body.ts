@@ -15,15 +15,17 @@ export interface BodyGate {
 export interface ReadBodyOptions {
   readonly maxBytes?: number;
   readonly gate?: BodyGate | undefined;
+  /** Calls back when the request has been answered or its client has gone: an answered body tells nothing any more. */
+  readonly onClose?: (callback: () => void) => void;
 }
 
 /** Rejects with ApiError 413 beyond `maxBytes`, 400 when the client broke off, and with what the gate throws. */
 export async function readBody(
   body: Readable,
   contentLength: string | undefined,
-  { maxBytes = maxBodyBytes, gate }: ReadBodyOptions = {},
+  { maxBytes = maxBodyBytes, gate, onClose }: ReadBodyOptions = {},
 ): Promise<Buffer> {
-  const bytes = await receive(body, contentLength, maxBytes, gate);
+  const bytes = await receive(body, contentLength, maxBytes, gate, onClose);
   const entered = gate?.take();
   if (entered) await entered;
   return bytes;
@@ -34,6 +36,7 @@ function receive(
   contentLength: string | undefined,
   maxBytes: number,
   gate: BodyGate | undefined,
+  onClose: ReadBodyOptions["onClose"],
 ): Promise<Buffer> {
   if (contentLength !== undefined && Number(contentLength) > maxBytes) {
     body.resume();
@@ -69,6 +72,7 @@ function receive(
     body.once("error", broken);
     body.once("aborted", broken);
     body.once("close", broken);
+    onClose?.(broken);
   });
 }
 

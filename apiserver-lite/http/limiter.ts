@@ -103,15 +103,14 @@ export class Place implements BodyGate {
   }
 
   received(bytes: number): void {
-    if (this.#left) return;
-    if (!this.bodies.take(this.user, bytes)) throw tooMany();
+    if (this.#left || !this.bodies.take(this.user, bytes)) throw tooMany();
     this.#bytes += bytes;
   }
 
   /** Throws a PlainAnswer of 429. A promise (none yet) is waited for. */
   take(): void | Promise<void> {
-    if (this.#taken || this.#left) return;
-    if (!this.places.take(this.user, 1)) throw tooMany();
+    if (this.#taken) return;
+    if (this.#left || !this.places.take(this.user, 1)) throw tooMany();
     this.#taken = true;
   }
 

@@ -296,6 +296,10 @@ describe("HTTP/1", () => {
     );
     await eventually(() => text.startsWith("HTTP/1.1 504 "));
     await eventually(() => stalled.closed);
+    // Nothing is waited for any more.
+    const startedMs = performance.now();
+    await servers.pop()!.stop();
+    expect(performance.now() - startedMs).toBeLessThan(5000);
   });
 
   test("watchers that do not read cost no more than a bound", async () => {

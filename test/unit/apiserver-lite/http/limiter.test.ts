@@ -42,8 +42,8 @@ test("what has left takes nothing any more", () => {
   void one.take();
   expect(limiter.mutatingInFlight).toBe(1);
   one.leave();
-  one.received(200 * kib);
-  void one.take();
+  expect(() => one.received(1)).toThrow();
+  expect(() => place(limiter, "b").leave()).not.toThrow();
   one.leave();
   expect([limiter.requests, limiter.mutatingInFlight]).toEqual([0, 0]);
   const other = place(limiter, "a");
