@@ -1,5 +1,6 @@
 // Limits of a pod's disk use, which the kernel does not keep: emptyDir sizeLimit, and ephemeral-storage limits of
 // containers and of the pod. Texts are the reference's.
+import { podLimits } from "../api/objects/pod-resources.ts";
 import { parseQuantity, quantityValue } from "../api/quantity.ts";
 import type { Pod, Volume } from "../api/types/core-v1.ts";
 import { formatBinary } from "./format.ts";
@@ -38,9 +39,8 @@ export function storageExcess(pod: Pod, usage: PodUsage): string | undefined {
   for (const { name, emptyDir } of limitedEmptyDirs(pod))
     if ((usage.emptyDirBytes.get(name) ?? 0) > bytes(emptyDir!.sizeLimit))
       return `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit ${JSON.stringify(String(emptyDir!.sizeLimit))}. `;
-  const limits = pod.spec.containers.map(storageLimit);
-  const total = limits.reduce((sum, limit) => sum + limit, 0);
-  if (limits.every((limit) => limit > 0) && podStorage(usage) > total)
+  const total = podLimits(pod.spec).get("ephemeral-storage");
+  if (total !== undefined && podStorage(usage) > total)
     return `Pod ephemeral local storage usage exceeds the total limit of containers ${formatBinary(total)}. `;
   for (const container of pod.spec.containers) {
     const limit = storageLimit(container);

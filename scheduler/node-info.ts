@@ -2,8 +2,8 @@
 //
 // Invariant: requested, scored, ports and the affinity sets are exactly the sums over `pods`.
 import type { Node } from "../api/types/core-v1.ts";
-import { addResources, toResources } from "../client/pod-resources.ts";
-import type { Resources } from "../client/pod-resources.ts";
+import { addResources, toResources } from "../api/objects/pod-resources.ts";
+import type { Resources } from "../api/objects/pod-resources.ts";
 import type { PodView } from "./pod-view.ts";
 
 export class NodeInfo {

@@ -3,8 +3,8 @@ import type { Selector } from "../api/selectors.ts";
 import { selectorFromObject } from "../api/selectors.ts";
 import { objectKey } from "../api/object.ts";
 import type { Namespace, Pod, PodAffinityTerm } from "../api/types/core-v1.ts";
-import { podRequests } from "../client/pod-resources.ts";
-import type { Resources } from "../client/pod-resources.ts";
+import { podRequests } from "../api/objects/pod-resources.ts";
+import type { Resources } from "../api/objects/pod-resources.ts";
 
 /** A term of pod affinity or anti-affinity, ready to be matched. */
 export interface AffinityTerm {

@@ -8,7 +8,7 @@ import {
   podRequests,
   toResources,
   type Resources,
-} from "../../client/pod-resources.ts";
+} from "../../api/objects/pod-resources.ts";
 import { tolerates, untoleratedTaint } from "../../client/taints.ts";
 import type { NodePressure } from "../../eviction/pressure-monitor.ts";
 import { isMirrorPod, isStaticPod } from "../pods/labels.ts";

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
-import { podRequests } from "../../client/pod-resources.ts";
+import { podRequests } from "../../api/objects/pod-resources.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import { EvictionManager } from "../../eviction/eviction-manager.ts";
 import type { ImageGarbage } from "../../eviction/image-garbage.ts";

@@ -1,5 +1,10 @@
 // From requests and limits to cgroup values, as the reference maps them: shares from the request, quota from the limit,
 // oom_score_adj from the quality of service.
+import {
+  podLimits,
+  podRequests,
+  resourceAmount,
+} from "../../api/objects/pod-resources.ts";
 import { parseQuantity, quantityValue } from "../../api/quantity.ts";
 import type {
   Container,
@@ -8,7 +13,7 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { LinuxResources } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config.ts";
-import { cpuMillis, isSidecar, memoryBytes, qosClass } from "./pod-shape.ts";
+import { cpuMillis, memoryBytes, qosClass } from "./pod-shape.ts";
 
 const minShares = 2;
 const maxShares = 262_144;
@@ -117,61 +122,22 @@ export interface PodResources {
   memoryLimited: boolean;
 }
 
-/** What the pod as a whole asks for: the greater of its app containers with sidecars, and each init container's moment. */
-export function podResources(pod: Pod): PodResources {
-  const zero = { cpuRequest: 0, cpuLimit: 0, memoryRequest: 0, memoryLimit: 0 };
-  const of = (container: Container): typeof zero => {
-    const limits = container.resources?.limits;
-    const requests = { ...limits, ...container.resources?.requests };
-    return {
-      cpuRequest: cpuMillis(requests),
-      cpuLimit: cpuMillis(limits),
-      memoryRequest: memoryBytes(requests),
-      memoryLimit: memoryBytes(limits),
-    };
-  };
-  const add = (a: typeof zero, b: typeof zero): typeof zero => ({
-    cpuRequest: a.cpuRequest + b.cpuRequest,
-    cpuLimit: a.cpuLimit + b.cpuLimit,
-    memoryRequest: a.memoryRequest + b.memoryRequest,
-    memoryLimit: a.memoryLimit + b.memoryLimit,
-  });
-  const max = (a: typeof zero, b: typeof zero): typeof zero => ({
-    cpuRequest: Math.max(a.cpuRequest, b.cpuRequest),
-    cpuLimit: Math.max(a.cpuLimit, b.cpuLimit),
-    memoryRequest: Math.max(a.memoryRequest, b.memoryRequest),
-    memoryLimit: Math.max(a.memoryLimit, b.memoryLimit),
-  });
-  let cpuLimited = true;
-  let memoryLimited = true;
-  let running = zero;
-  let peak = zero;
-  for (const container of pod.spec.initContainers ?? []) {
-    const own = of(container);
-    if (own.cpuLimit === 0) cpuLimited = false;
-    if (own.memoryLimit === 0) memoryLimited = false;
-    if (isSidecar(container)) {
-      running = add(running, own);
-      peak = max(peak, running);
-    } else peak = max(peak, add(running, own));
-  }
-  for (const container of pod.spec.containers) {
-    const own = of(container);
-    if (own.cpuLimit === 0) cpuLimited = false;
-    if (own.memoryLimit === 0) memoryLimited = false;
-    running = add(running, own);
-  }
-  const total = max(peak, running);
-  const overheadCpu = cpuMillis(pod.spec.overhead);
-  const overheadMemory = memoryBytes(pod.spec.overhead);
+/** What the pod's cgroup gets. */
+export function podResources({ spec }: Pod): PodResources {
+  const requests = podRequests(spec, { fromLimits: true });
+  const limits = podLimits(spec);
+  const isLimited = (name: string): boolean =>
+    [...(spec.initContainers ?? []), ...spec.containers].every(
+      ({ resources }) =>
+        resourceAmount(name, resources?.limits?.[name] ?? "0") > 0,
+    );
   return {
-    cpuRequestMillis: total.cpuRequest + overheadCpu,
-    cpuLimitMillis: total.cpuLimit + (total.cpuLimit > 0 ? overheadCpu : 0),
-    memoryRequestBytes: total.memoryRequest + overheadMemory,
-    memoryLimitBytes:
-      total.memoryLimit + (total.memoryLimit > 0 ? overheadMemory : 0),
-    cpuLimited,
-    memoryLimited,
+    cpuRequestMillis: requests.get("cpu") ?? 0,
+    cpuLimitMillis: limits.get("cpu") ?? 0,
+    memoryRequestBytes: requests.get("memory") ?? 0,
+    memoryLimitBytes: limits.get("memory") ?? 0,
+    cpuLimited: isLimited("cpu"),
+    memoryLimited: isLimited("memory"),
   };
 }
 

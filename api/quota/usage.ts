@@ -1,5 +1,6 @@
 // What one object takes of the resources a quota can count.
-import { addQuantities, compareQuantities } from "../quantity.ts";
+import { podQuantities } from "../objects/pod-resources.ts";
+import { addQuantities } from "../quantity.ts";
 import type { AnyObject } from "../object.ts";
 import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";
 
@@ -58,7 +59,7 @@ export function addUsage(total: Usage, more: Usage): void {
 function podUsage({ spec }: Pod): Usage {
   const usage: Usage = {};
   for (const which of ["requests", "limits"] as const) {
-    for (const [name, value] of Object.entries(podTotal(spec, which))) {
+    for (const [name, value] of Object.entries(podQuantities(spec, which))) {
       usage[`${which}.${name}`] = value;
       // The short names mean requests.
       if (
@@ -69,28 +70,6 @@ function podUsage({ spec }: Pod): Usage {
     }
   }
   return usage;
-}
-
-function podTotal(spec: Pod["spec"], which: "requests" | "limits"): Usage {
-  const total: Usage = {};
-  for (const container of spec.containers)
-    addUsage(total, texts(container.resources?.[which]));
-  for (const container of spec.initContainers ?? []) {
-    const own = texts(container.resources?.[which]);
-    if (container.restartPolicy === "Always") {
-      addUsage(total, own);
-      continue;
-    }
-    for (const [name, value] of Object.entries(own)) {
-      if (
-        total[name] === undefined ||
-        compareQuantities(value, total[name]) > 0
-      )
-        total[name] = value;
-    }
-  }
-  if (spec.overhead) addUsage(total, texts(spec.overhead));
-  return total;
 }
 
 function serviceUsage({ spec }: Service): Usage {

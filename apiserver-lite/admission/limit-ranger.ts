@@ -1,8 +1,8 @@
 // LimitRanger: a namespace's LimitRanges give containers default requests and limits, and bound containers, pods and
 // claims.
+import { podQuantities } from "../../api/objects/pod-resources.ts";
 import { errors } from "../../api/errors.ts";
 import {
-  addQuantities,
   compareQuantities,
   parseQuantity,
   quantityMilliValue,
@@ -12,7 +12,6 @@ import type {
   LimitRange,
   LimitRangeItem,
   PersistentVolumeClaim,
-  Pod,
 } from "../../api/types/core-v1.ts";
 import type { StrategyContext } from "../registry/strategy.ts";
 import { qosClassOf } from "../resources/core/pod.ts";
@@ -65,8 +64,8 @@ export const limitRanger: AdmissionPlugin = {
         check(
           "Pod",
           item,
-          podTotal(pod, "requests"),
-          podTotal(pod, "limits"),
+          podQuantities(pod.spec, "requests", { overhead: false }),
+          podQuantities(pod.spec, "limits", { overhead: false }),
           problems,
         );
       }
@@ -161,27 +160,6 @@ function applyDefaults(
     ...(Object.keys(requests).length > 0 ? { requests } : {}),
   };
   return told;
-}
-
-function podTotal(pod: Pod, which: "requests" | "limits"): Quantities {
-  const total: Record<string, string> = {};
-  for (const { resources } of pod.spec.containers) {
-    for (const [name, value] of Object.entries(
-      quantities(resources?.[which]),
-    )) {
-      total[name] =
-        total[name] === undefined ? value : addQuantities(total[name], value);
-    }
-  }
-  for (const { resources } of pod.spec.initContainers ?? []) {
-    for (const [name, value] of Object.entries(
-      quantities(resources?.[which]),
-    )) {
-      if (total[name] === undefined || compare(value, total[name]) > 0)
-        total[name] = value;
-    }
-  }
-  return total;
 }
 
 function compare(a: string, b: string): number {

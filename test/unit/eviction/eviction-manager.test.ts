@@ -208,9 +208,17 @@ test.each<[string, EvictablePod, PodUsage, string | undefined]>([
     "Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ",
   ],
   [
-    "a container above its own",
+    "a pod above the only limit in it",
     candidate("a", {
       containers: [...limited("2Mi"), { name: "d", image: "i" }],
+    }),
+    using(0, 3),
+    "Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ",
+  ],
+  [
+    "a container above its own",
+    candidate("a", {
+      containers: [...limited("2Mi"), { ...limited("10Mi")[0]!, name: "d" }],
     }),
     using(0, 3),
     'Container c exceeded its local ephemeral storage limit "2Mi". ',

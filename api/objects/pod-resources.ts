@@ -1,0 +1,186 @@
+// What a pod asks for and may use, as quota, limit ranges, the scheduler, the node agent and eviction count it: one sum,
+// the reference's. Its containers and sidecars (init containers that restart always) run at once; before them the init
+// containers run one after the other, each beside the sidecars started by then. The pod needs the greater of the two,
+// resource by resource:
+//
+//   containers 100m + 200m, init: a sidecar of 50m, then one of 400m   →   max(100 + 200 + 50, 50 + 400) = 450m
+//
+// What the pod says for cpu and memory as a whole (pod-level resources, where the API keeps that field) takes the place
+// of the sum. Overhead is added to requests, and to limits where there is one.
+import {
+  addQuantities,
+  compareQuantities,
+  quantityMilliValue,
+  quantityValue,
+} from "../quantity.ts";
+import type { Container, PodSpec } from "../types/core-v1.ts";
+
+/** CPU in millicores, all else in bytes or pieces. */
+export type Resources = Map<string, number>;
+type Quantities = Readonly<Record<string, string | number>>;
+
+/** For scoring only: what a container that asks for nothing is counted with. */
+const unspecified = { cpu: 100, memory: 200 * 1024 * 1024 };
+/** What a pod may say as a whole. */
+const podLevel = ["cpu", "memory"];
+
+/** A quantity as a number in the unit of its resource: millicores for cpu, else bytes or pieces. */
+export function resourceAmount(
+  name: string,
+  quantity: string | number,
+): number {
+  return name === "cpu"
+    ? quantityMilliValue(quantity)
+    : quantityValue(quantity);
+}
+
+export function toResources(list: Quantities | undefined): Resources {
+  const resources: Resources = new Map();
+  for (const [name, quantity] of Object.entries(list ?? {}))
+    resources.set(name, resourceAmount(name, quantity));
+  return resources;
+}
+
+export function addResources(to: Resources, what: Resources, sign = 1): void {
+  for (const [name, amount] of what)
+    to.set(name, (to.get(name) ?? 0) + sign * amount);
+}
+
+/** How amounts are counted: as numbers where they are compared, as quantities where they are shown. */
+interface Arithmetic<A> {
+  read(list: Quantities | undefined): Map<string, A>;
+  add(a: A, b: A): A;
+  exceeds(a: A, b: A): boolean;
+  isZero(a: A): boolean;
+}
+
+const numbers: Arithmetic<number> = {
+  read: toResources,
+  add: (a, b) => a + b,
+  exceeds: (a, b) => a > b,
+  isZero: (a) => a === 0,
+};
+
+const texts: Arithmetic<string> = {
+  read: (list) =>
+    new Map(
+      Object.entries(list ?? {}).map(([name, value]) => [name, String(value)]),
+    ),
+  add: addQuantities,
+  exceeds: (a, b) => compareQuantities(a, b) > 0,
+  isZero: (a) => compareQuantities(a, "0") === 0,
+};
+
+export type Part = "requests" | "limits";
+
+export interface SumOptions {
+  /** Default true. Limit ranges leave it out. */
+  readonly overhead?: boolean;
+}
+
+function sumOf<A>(
+  spec: PodSpec,
+  part: Part,
+  { overhead = true }: SumOptions,
+  { read, add, exceeds, isZero }: Arithmetic<A>,
+  amountsOf: (container: Container) => Map<string, A>,
+): Map<string, A> {
+  const addAll = (to: Map<string, A>, what: ReadonlyMap<string, A>): void => {
+    for (const [name, amount] of what) {
+      const known = to.get(name);
+      to.set(name, known === undefined ? amount : add(known, amount));
+    }
+  };
+  const raiseTo = (to: Map<string, A>, what: ReadonlyMap<string, A>): void => {
+    for (const [name, amount] of what) {
+      const known = to.get(name);
+      if (known === undefined || exceeds(amount, known)) to.set(name, amount);
+    }
+  };
+  const total = new Map<string, A>();
+  for (const container of spec.containers) addAll(total, amountsOf(container));
+  if (spec.initContainers) {
+    const sidecars = new Map<string, A>();
+    const peak = new Map<string, A>();
+    for (const container of spec.initContainers) {
+      const amounts = amountsOf(container);
+      if (container.restartPolicy === "Always") {
+        addAll(total, amounts);
+        addAll(sidecars, amounts);
+        raiseTo(peak, sidecars);
+      } else {
+        addAll(amounts, sidecars);
+        raiseTo(peak, amounts);
+      }
+    }
+    raiseTo(total, peak);
+  }
+  if (spec.resources)
+    for (const [name, amount] of read(spec.resources[part]))
+      if (podLevel.includes(name)) total.set(name, amount);
+  if (overhead && spec.overhead) {
+    const more = read(spec.overhead);
+    if (part === "limits")
+      for (const name of more.keys()) {
+        const limit = total.get(name);
+        if (limit === undefined || isZero(limit)) more.delete(name);
+      }
+    addAll(total, more);
+  }
+  return total;
+}
+
+const requestsOf = (container: Container): Resources =>
+  toResources(container.resources?.requests);
+
+function scoredRequestsOf(container: Container): Resources {
+  const requests = requestsOf(container);
+  for (const [name, amount] of Object.entries(unspecified))
+    if (!requests.has(name)) requests.set(name, amount);
+  return requests;
+}
+
+/** As the API server defaults it; pods from files may not have been there. */
+const defaultedRequestsOf = (container: Container): Resources =>
+  toResources({
+    ...container.resources?.limits,
+    ...container.resources?.requests,
+  });
+
+export interface RequestOptions extends SumOptions {
+  /** For scoring: containers that ask for nothing are counted with a little. */
+  readonly nonZero?: boolean;
+  /** A container that has only a limit asks for that. */
+  readonly fromLimits?: boolean;
+}
+
+export function podRequests(
+  spec: PodSpec,
+  options: RequestOptions = {},
+): Resources {
+  const amountsOf = options.nonZero
+    ? scoredRequestsOf
+    : options.fromLimits
+      ? defaultedRequestsOf
+      : requestsOf;
+  return sumOf(spec, "requests", options, numbers, amountsOf);
+}
+
+export function podLimits(spec: PodSpec, options: SumOptions = {}): Resources {
+  return sumOf(spec, "limits", options, numbers, (container) =>
+    toResources(container.resources?.limits),
+  );
+}
+
+/** The same in exact quantities, in the form of the first that was added. */
+export function podQuantities(
+  spec: PodSpec,
+  part: Part,
+  options: SumOptions = {},
+): Record<string, string> {
+  return Object.fromEntries(
+    sumOf(spec, part, options, texts, (container) =>
+      texts.read(container.resources?.[part]),
+    ),
+  );
+}

@@ -1,0 +1,158 @@
+// Everybody who counts what pods ask for, against one table.
+import type { AnyObject } from "../../../../api/object.ts";
+import {
+  podLimits,
+  podQuantities,
+  podRequests,
+  resourceAmount,
+} from "../../../../api/objects/pod-resources.ts";
+import { usageOf } from "../../../../api/quota/usage.ts";
+import type { Pod } from "../../../../api/types/core-v1.ts";
+import { podResources } from "../../../../agent/pods/linux-resources.ts";
+import { limitRanger } from "../../../../apiserver-lite/admission/limit-ranger.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import { storageExcess } from "../../../../eviction/local-storage.ts";
+import { PodViews } from "../../../../scheduler/pod-view.ts";
+import { podShapes, shownAmounts } from "../../../support/pod-shapes.ts";
+
+const podOf = (spec: Pod["spec"]): Pod => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "p", namespace: "ns" },
+  spec,
+});
+const shown = (sum: ReadonlyMap<string, number>): string =>
+  shownAmounts(sum.get("cpu"), sum.get("memory"));
+const shownTexts = (sum: Readonly<Record<string, string>>): string =>
+  shownAmounts(
+    sum["cpu"] === undefined ? undefined : resourceAmount("cpu", sum["cpu"]),
+    sum["memory"] === undefined
+      ? undefined
+      : resourceAmount("memory", sum["memory"]),
+  );
+
+/** "": 0, where nothing and zero are the same. */
+const orZero = (amounts: string): string =>
+  amounts === "" ? "0/0" : amounts.replace(/^\//, "0/").replace(/\/$/, "/0");
+
+describe.each(podShapes)("$what", ({ spec, requests, limits, ranged }) => {
+  const pod = podOf(spec);
+  const [rangedRequests, rangedLimits] = ranged ?? [requests, limits];
+
+  test("is summed", () => {
+    expect([shown(podRequests(spec)), shown(podLimits(spec))]).toEqual([
+      requests,
+      limits,
+    ]);
+    expect(
+      (["requests", "limits"] as const).map((part) =>
+        shownTexts(podQuantities(spec, part)),
+      ),
+    ).toEqual([requests, limits]);
+  });
+
+  test("by quota", () => {
+    const usage = usageOf("", "pods", pod as unknown as AnyObject);
+    const of = (part: string): Record<string, string> =>
+      Object.fromEntries(
+        Object.entries(usage).flatMap(([name, value]) =>
+          name.startsWith(part) ? [[name.slice(part.length), value]] : [],
+        ),
+      );
+    expect([
+      shownTexts(of("requests.")),
+      shownTexts(of("limits.")),
+      shownTexts({
+        ...(usage["cpu"] === undefined ? {} : { cpu: usage["cpu"] }),
+        ...(usage["memory"] === undefined ? {} : { memory: usage["memory"] }),
+      }),
+    ]).toEqual([requests, limits, requests]);
+  });
+
+  test("by the scheduler", () => {
+    expect(shown(new PodViews().of(pod).requests)).toBe(requests);
+  });
+
+  test("by the node agent", () => {
+    const sum = podResources(pod);
+    expect(shownAmounts(sum.cpuLimitMillis, sum.memoryLimitBytes)).toBe(
+      orZero(limits),
+    );
+    // It asks for its limit where it says no request, as the API server's defaults have it.
+    const isDefaulted = [
+      ...spec.containers,
+      ...(spec.initContainers ?? []),
+    ].every(({ resources }) =>
+      Object.keys(resources?.limits ?? {}).every(
+        (name) => resources?.requests?.[name] !== undefined,
+      ),
+    );
+    if (isDefaulted)
+      expect(shownAmounts(sum.cpuRequestMillis, sum.memoryRequestBytes)).toBe(
+        orZero(requests),
+      );
+  });
+
+  test("by limit ranges", () => {
+    const refusal = (item: object): string => {
+      const range = { spec: { limits: [{ type: "Pod", ...item }] } };
+      try {
+        void limitRanger.validate!(
+          {
+            operation: "CREATE",
+            resource: { group: "", version: "v1", resource: "pods" },
+            kind: { group: "", version: "v1", kind: "Pod" },
+            subresource: "",
+            namespace: "ns",
+            name: "p",
+            user: { name: "ann", groups: [], extra: {} },
+            dryRun: false,
+            options: {},
+            object: pod as unknown as AnyObject,
+            oldObject: undefined,
+          },
+          { list: () => [range] } as unknown as StrategyContext,
+        );
+        return "";
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    const amount = (item: object, what: string): number | undefined => {
+      const [name] = Object.keys(Object.values(item)[0] as object);
+      const found = new RegExp(`but ${what} is ([^,\\]]+)`).exec(refusal(item));
+      return found ? resourceAmount(name!, found[1]!) : undefined;
+    };
+    expect(
+      shownAmounts(
+        amount({ min: { cpu: "1M" } }, "request"),
+        amount({ min: { memory: "1E" } }, "request"),
+      ),
+    ).toBe(rangedRequests);
+    expect(
+      shownAmounts(
+        amount({ max: { cpu: "0" } }, "limit"),
+        amount({ max: { memory: "0" } }, "limit"),
+      ),
+    ).toBe(rangedLimits);
+  });
+
+  test("by eviction", () => {
+    // The same shape with disk for memory.
+    const disk = JSON.parse(
+      JSON.stringify(spec).replaceAll('"memory"', '"ephemeral-storage"'),
+    ) as Pod["spec"];
+    // What a pod says as a whole is of cpu and memory alone.
+    delete disk.resources;
+    const limit = podLimits(disk).get("ephemeral-storage");
+    if (!spec.resources) expect(limit).toBe(podLimits(spec).get("memory"));
+    const excess = (bytes: number): string | undefined =>
+      storageExcess(podOf(disk), {
+        containers: [],
+        emptyDirBytes: new Map([["v", bytes]]),
+      });
+    if (limit === undefined) return expect(excess(1e15)).toBeUndefined();
+    expect(excess(limit)).toBeUndefined();
+    expect(excess(limit + 1)).toMatch(/exceeds the total limit/);
+  });
+});
