@@ -83,6 +83,8 @@ export function mediaTypeIn(dialect: Dialect, mediaType: string): string {
 const VERSION_FIELDS = new Set(["apiVersion", "groupVersion"]);
 const GROUP_FIELDS = new Set(["apiGroup"]);
 const GROUP_LIST_FIELDS = new Set(["apiGroups"]);
+/** Where namesAlias looks; "group" is that of access reviews. */
+const aliasedFields = new Set([...VERSION_FIELDS, ...GROUP_FIELDS, "group"]);
 /** Free text and foreign keys: nothing in there is a name of ours. */
 const OPAQUE_FIELDS = new Set([
   "annotations",
@@ -99,6 +101,15 @@ const OPAQUE_FIELDS = new Set([
 export function mentionsAlias(body: Uint8Array): boolean {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(
     ALIAS_SUFFIX,
+  );
+}
+
+/** The same of one field of a document in memory. */
+export function namesAlias(field: string, value: unknown): boolean {
+  return (
+    aliasedFields.has(field) &&
+    typeof value === "string" &&
+    value.includes(ALIAS_SUFFIX)
   );
 }
 

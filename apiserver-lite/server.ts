@@ -58,7 +58,7 @@ import { LoopWatch } from "./loop-watch.ts";
 import { wantsPretty, type Asked } from "./http/answers.ts";
 import { ResourceHandler } from "./http/resource-handler.ts";
 import { rawInProcess } from "./http/in-process-exchange.ts";
-import { InProcessTransport } from "./in-process.ts";
+import { InProcessTransport } from "./in-process/transport.ts";
 import { Metrics } from "./metrics.ts";
 import { Registry, type RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./registry/strategy.ts";
@@ -190,6 +190,8 @@ export const superuser: UserInfo = {
   extra: {},
 };
 
+const defaultBookmarkIntervalMs = 60_000;
+
 export function createApiServer(options: ApiServerOptions): ApiServer {
   return new Server(options);
 }
@@ -202,6 +204,7 @@ class Server implements ApiServer {
   readonly #parts: ServerParts;
   readonly #checks: HealthCheck[] = [];
   readonly #limiter: Limiter;
+  readonly #observe: Observer;
   readonly #invalidate: () => void;
   readonly #clock: Clock;
   readonly #debugSocket: DebugSocket | undefined;
@@ -266,7 +269,8 @@ class Server implements ApiServer {
       connect: parts.connect,
       authorizer: parts.authorizer,
       minRequestTimeoutMs: options.minRequestTimeoutMs ?? 1_800_000,
-      bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
+      bookmarkIntervalMs:
+        options.bookmarkIntervalMs ?? defaultBookmarkIntervalMs,
       compress: options.featureGates?.["APIResponseCompression"] ?? true,
     });
     this.#limiter = new Limiter(
@@ -323,6 +327,7 @@ class Server implements ApiServer {
       loopWatch: this.#loopWatch,
       more: options.moreMetrics ?? (() => ""),
     });
+    this.#observe = options.observer ?? metrics;
     const profiling = new Profiling();
     if (options.debugSocketPath)
       this.#debugSocket = new DebugSocket(
@@ -369,7 +374,7 @@ class Server implements ApiServer {
       requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
       auditor: options.auditor,
       flows: this.#flows,
-      observe: options.observer ?? metrics,
+      observe: this.#observe,
       loopWatch: this.#loopWatch,
       refusing: () =>
         this.#state === "draining" && options.shutdownSendRetryAfter
@@ -483,13 +488,18 @@ class Server implements ApiServer {
   }
 
   transport(user: UserInfo, component = "orbit"): Transport {
-    return new InProcessTransport(
-      this.registry,
+    const { logger, auditor, bookmarkIntervalMs } = this.options;
+    return new InProcessTransport({
+      registry: this.registry,
       user,
-      (asUser, method, path, body) =>
-        rawInProcess(this.#front, asUser, method, path, body),
       component,
-    );
+      rawRequest: (asUser, method, path, body) =>
+        rawInProcess(this.#front, asUser, method, path, body),
+      bookmarkIntervalMs: bookmarkIntervalMs ?? defaultBookmarkIntervalMs,
+      logger,
+      observe: this.#observe,
+      auditor,
+    });
   }
 
   reloadCertificate(tls: ServingCertificate): void {

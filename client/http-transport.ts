@@ -20,10 +20,10 @@ import type {
 import type { Status } from "../api/types/meta-v1.ts";
 import { sleep } from "./backoff.ts";
 import type { Patch, WatchOptions, WatchStream } from "./client.ts";
-import { TokenBucket } from "./token-bucket.ts";
-import { resourcePath } from "./http-paths.ts";
+import { checkRequest, resourcePath } from "./http-paths.ts";
 import { watchQuery, watchStream } from "./http-watch.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
+import { TokenBucket } from "./token-bucket.ts";
 
 export interface TlsOptions {
   /** PEM; without it the system's roots are trusted. */
@@ -134,6 +134,7 @@ class UndiciTransport implements HttpTransport {
   async request(
     request: ApiRequest,
   ): Promise<KubeObject | KubeList<KubeObject>> {
+    checkRequest(request);
     const query = request.query ?? {};
     const body = request.patch ? request.patch.body : request.body;
     if (!unlimited.includes(request.resource.resource)) await this.#takeTurn();
@@ -144,7 +145,7 @@ class UndiciTransport implements HttpTransport {
       request.patch ? patchTypes[request.patch.type] : "application/json",
     );
     const object = parseJson(answer.text, request.verb) as KubeObject;
-    if (request.verb === "list")
+    if (request.verb === "list" || request.verb === "deletecollection")
       nameItems(object as unknown as KubeList<KubeObject>);
     return object;
   }

@@ -1,5 +1,6 @@
 // What is told of each request: one event a stage. From level Request on the decoded body is told, from RequestResponse
-// on the answer as well, both as JSON whatever their encoding was. The calls of this process's own parts are not audited.
+// on the answer as well, both as JSON whatever their encoding was. Requests of this
+// process's own parts are told as well; what they read of the watch cache is no request.
 import { formatMicroTime, type Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
@@ -24,7 +25,7 @@ import {
 } from "./policy.ts";
 
 export interface AuditedRequest {
-  readonly exchange: Exchange;
+  readonly exchange: Pick<Exchange, "headers" | "url" | "peer">;
   readonly auditId: string;
   readonly info: RequestInfo;
   /** Undefined: authentication failed. */

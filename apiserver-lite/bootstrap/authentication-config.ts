@@ -71,14 +71,17 @@ export async function publishAuthentication(
   }
   const merged = { ...(present?.["data"] as object | undefined), ...data };
   if (JSON.stringify(present?.["data"]) === JSON.stringify(merged)) return;
-  const { name, namespace } = where;
-  await transport.request({
-    ...where,
-    verb: present ? "update" : "create",
-    body: present
-      ? { ...present, data: merged }
-      : { metadata: { name, namespace }, data: merged },
-  });
+  const { resource, name, namespace } = where;
+  await transport.request(
+    present
+      ? { verb: "update", ...where, body: { ...present, data: merged } }
+      : {
+          verb: "create",
+          resource,
+          namespace,
+          body: { metadata: { name, namespace }, data: merged },
+        },
+  );
 }
 
 /** What a server published. A list that can't be read is an Error: it must not stand for "any name". */

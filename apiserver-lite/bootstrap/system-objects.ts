@@ -166,9 +166,9 @@ async function ensure(
     name: string;
     namespace?: string;
   };
-  const where = { resource, name, ...(namespace ? { namespace } : {}) };
+  const where = { resource, ...(namespace ? { namespace } : {}) };
   try {
-    await transport.request({ verb: "get", ...where });
+    await transport.request({ verb: "get", name, ...where });
     return;
   } catch (error) {
     if (!isNotFound(error)) throw error;

@@ -79,11 +79,13 @@ export type Outcome =
 /** The registry's call for a request; `options` are those of the verb. */
 export function callOf(
   request: ResourceRequest,
-  options: Pick<
+  options?: Pick<
     CallOptions,
     "dryRun" | "fieldManager" | "fieldValidation" | "force"
-  > = {},
+  >,
 ): Call {
-  const { registry, ...rest } = request;
-  return new Call(registry, { ...rest, ...options });
+  return new Call(
+    request.registry,
+    options ? { ...request, ...options } : request,
+  );
 }

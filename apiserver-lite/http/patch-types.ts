@@ -16,6 +16,12 @@ export interface AskedPatch {
   readonly mediaType: string;
 }
 
+export function mediaTypeOfPatch(wanted: PatchType): string {
+  for (const [mediaType, type] of patchTypes)
+    if (type === wanted) return mediaType;
+  throw new Error(`no media type for ${wanted} patches`);
+}
+
 /** Throws ApiError 415. */
 export function patchTypeOf(
   header: string | undefined,

@@ -2,9 +2,8 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import { ApiError } from "../../api/errors.ts";
-import { openWatch } from "../dispatch/watch.ts";
+import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
 import type { Call } from "../registry/call.ts";
-import { integer } from "../registry/list.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { OpenWatch } from "../registry/watch.ts";
 import type { Asked } from "./answers.ts";
@@ -21,11 +20,6 @@ export interface WatchServingOptions {
   readonly bookmarkIntervalMs: number;
   readonly pool: ChunkPool;
 }
-
-/** How long before the end a watcher is told once more how far it has come. */
-const lastBookmarkMs = 2000;
-/** What a timer can wait. */
-const maxTimeoutMs = 2 ** 31 - 1;
 
 /** What history has lost, or has not reached, is told inside the stream, as the reference does. */
 function toldInside(error: unknown): error is ApiError {
@@ -118,39 +112,31 @@ export class WatchServing {
 
   /** Throws ApiError 400. */
   #timeoutMs({ query }: Call): number {
-    const seconds = integer(query.get("timeoutSeconds"));
-    return seconds === 0
-      ? this.options.minRequestTimeoutMs * (1 + Math.random())
-      : Math.min(Math.max(seconds * 1000, 0), maxTimeoutMs);
+    return (
+      watchTimeoutMs(query) ??
+      this.options.minRequestTimeoutMs * (1 + Math.random())
+    );
   }
 
-  /** Bookmarks, one of them shortly before the end; the end in time, and the way to close. */
+  /** Keeps the watch for its time; returns what closes it before. */
   #keep(
     timeoutMs: number,
     live: OpenWatch,
     sink: { end(): void; close?(): void },
   ): () => void {
     const { registry, bookmarkIntervalMs } = this.options;
-    const { clock } = registry;
     const finish = (): void => {
       sink.end();
       close();
     };
-    const timer = clock.after(timeoutMs, finish);
-    const last =
-      timeoutMs > lastBookmarkMs
-        ? clock.after(timeoutMs - lastBookmarkMs, () => live.bookmark())
-        : undefined;
-    const tick = (): void => {
-      live.bookmark();
-      bookmarks = clock.after(bookmarkIntervalMs, tick);
-    };
-    let bookmarks = clock.after(bookmarkIntervalMs, tick);
+    const stop = keepWatch(live, {
+      clock: registry.clock,
+      timeoutMs,
+      bookmarkIntervalMs,
+      finish,
+    });
     const close = (): void => {
-      timer.cancel();
-      last?.cancel();
-      bookmarks.cancel();
-      live.close();
+      stop();
       sink.close?.();
       this.#watches.delete(finish);
     };

@@ -6,6 +6,8 @@ import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import pino from "pino";
 import { systemClock } from "../../../api/clock.ts";
+import type { UserInfo } from "../../../api/contracts.ts";
+import type { ApiError } from "../../../api/errors.ts";
 import {
   AuditLog,
   type AuditLogOptions,
@@ -66,8 +68,68 @@ async function start(
   );
   const server = await startTestServer({ auditor, ...parts });
   servers.push(server);
+  // Without the server's own requests of its start.
+  events.length = 0;
   return { ...server, events };
 }
+
+const configMapResource = { group: "", version: "v1", resource: "configmaps" };
+const tester: UserInfo = {
+  name: "system:anonymous",
+  groups: ["system:unauthenticated"],
+  extra: {},
+};
+
+it("tells of this process's own requests as of those over HTTP", async () => {
+  const told = async (within: boolean): Promise<Json[]> => {
+    const { server, call, events } = await start([
+      { level: "RequestResponse" },
+    ]);
+    const transport = server.transport(tester, "node");
+    const where = { resource: configMapResource, namespace: "default" };
+    const merge = { "content-type": "application/merge-patch+json" };
+    if (within) {
+      await transport.request({
+        ...{ verb: "create", ...where },
+        body: configMap("a"),
+      });
+      await transport.request({
+        ...{ verb: "patch", ...where, name: "a" },
+        patch: { type: "merge", body: { data: { b: "2" } } },
+        query: { fieldManager: "m" },
+      });
+      await transport
+        .request({ verb: "get", ...where, name: "none" })
+        .catch(() => undefined);
+      await transport.request({ verb: "delete", ...where, name: "a" });
+    } else {
+      await call("POST", configMaps, configMap("a"));
+      await call(
+        "PATCH",
+        `${configMaps}/a?fieldManager=m`,
+        { data: { b: "2" } },
+        merge,
+      );
+      await call("GET", `${configMaps}/none`);
+      await call("DELETE", `${configMaps}/a`);
+    }
+    await transport.close();
+    const random = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|T[\d:.]+Z/g;
+    return JSON.parse(
+      JSON.stringify(events).replace(random, "<random>"),
+    ) as Json[];
+  };
+  const within = await told(true);
+  expect(within.map(({ verb }) => verb)).toEqual(
+    ["create", "patch", "get", "delete"].flatMap((verb) => [verb, verb]),
+  );
+  expect(within).toEqual(
+    (await told(false)).map((event: Json) => ({
+      ...event,
+      userAgent: "node",
+    })),
+  );
+});
 
 it("tells each stage of a request in the reference's form", async () => {
   const { call, events } = await start([{ level: "Metadata" }]);
@@ -338,7 +400,8 @@ it("tells of requests nobody could be found for, once", async () => {
 });
 
 it("refuses what can't be recorded in strict mode only", async () => {
-  const failing = { write: () => false, close: () => undefined };
+  let full = false;
+  const failing = { write: () => !full, close: () => undefined };
   for (const [sink, status] of [
     [failing, 500],
     [lenient(failing), 200],
@@ -348,14 +411,24 @@ it("refuses what can't be recorded in strict mode only", async () => {
       sink,
       systemClock,
     );
+    full = false;
     const server = await startTestServer({ auditor });
     servers.push(server);
+    full = true;
     const answer = await server.call("GET", "/version");
     expect(answer.status).toBe(status);
     if (status === 500)
       expect(answer.text).toBe(
         'Internal Server Error: "/version": failed to store audit event\n',
       );
+    const within = await server.server
+      .transport(tester)
+      .request({ verb: "list", resource: configMapResource })
+      .then(
+        () => 200,
+        (error: ApiError) => error.code,
+      );
+    expect(within).toBe(status);
   }
 });
 

@@ -628,7 +628,7 @@ describe("Job", () => {
     await tester.ok("DELETE", api(`pods/${first.metadata.name}`));
     await soon("a terminating pod", async () => {
       const { status } = await tester.ok("GET", batch("jobs/j"));
-      return status.terminating === 1 && status.active === 0;
+      return status.terminating === 1 && !status.active;
     });
     expect(await pods()).toHaveLength(1);
     await end(first.metadata.name, finished(143));

@@ -1,0 +1,162 @@
+// What is recorded of the requests of this process: counts and durations in the metrics, and, where there is an audit
+// policy, the events that the same requests over HTTP would leave. What fails unexpectedly is logged with its stack and
+// becomes a 500, so that callers meet ApiErrors only.
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import type { UserInfo } from "../../api/contracts.ts";
+import { ApiError, errors } from "../../api/errors.ts";
+import { resourcePath } from "../../client/http-paths.ts";
+import type { ApiRequest } from "../../client/transport.ts";
+import type { Auditor, AuditTrail } from "../audit/auditor.ts";
+import { methodOf } from "../dispatch/places.ts";
+import type { Verb } from "../dispatch/request.ts";
+import type { Observer } from "../http/front.ts";
+import { parseRequest, type RequestInfo } from "../http/request-info.ts";
+
+export interface RecorderOptions {
+  readonly user: UserInfo;
+  /** The requests' user agent: fields written without a manager belong to it. */
+  readonly component: string;
+  readonly logger: Logger;
+  readonly observe: Observer | undefined;
+  /** Undefined: there is no audit. */
+  readonly auditor: Auditor | undefined;
+}
+
+export type RecordedRequest = Omit<ApiRequest, "verb" | "body" | "patch"> & {
+  readonly verb: Verb;
+};
+
+interface Answered<T> {
+  readonly status: number;
+  readonly answer: T;
+}
+
+export class RequestRecorder {
+  constructor(private readonly options: RecorderOptions) {}
+
+  /** Rejects with an ApiError. */
+  async record<T>(
+    request: RecordedRequest,
+    run: (trail: AuditTrail | undefined) => Promise<Answered<T>>,
+  ): Promise<T> {
+    const startedMs = performance.now();
+    const { observe } = this.options;
+    const { info, trail } = this.#begin(request);
+    let status = 500;
+    try {
+      if (trail) await this.#received(trail);
+      const answered = await run(trail);
+      const { answer } = answered;
+      status = answered.status;
+      if (trail?.wantsAnswer(status))
+        trail.answered(status, encode(answer), json);
+      else trail?.answered(status);
+      return answer;
+    } catch (error) {
+      const known = this.#known(error, trail);
+      status = known.code;
+      throw known;
+    } finally {
+      observe?.finished(info, methodOf[request.verb], status, startedMs);
+      void trail?.stage("ResponseComplete");
+    }
+  }
+
+  /** Of a watch. `onEnd` is given what to call when it is over. Rejects with an ApiError. */
+  async recordWatch(
+    request: RecordedRequest,
+    open: (trail: AuditTrail | undefined) => Promise<void>,
+    onEnd: (callback: () => void) => void,
+  ): Promise<void> {
+    const startedMs = performance.now();
+    const { observe } = this.options;
+    const { info, trail } = this.#begin(request);
+    let status = 200;
+    try {
+      if (trail) await this.#received(trail);
+      await open(trail);
+      trail?.answered(status);
+      void trail?.stage("ResponseStarted");
+      const over = observe?.began?.(info);
+      onEnd(() => {
+        over?.();
+        void trail?.stage("ResponseComplete");
+      });
+    } catch (error) {
+      const known = this.#known(error, trail);
+      status = known.code;
+      void trail?.stage("ResponseComplete");
+      throw known;
+    } finally {
+      observe?.finished(info, "GET", status, startedMs);
+    }
+  }
+
+  #begin(request: RecordedRequest): {
+    info: RequestInfo;
+    trail: AuditTrail | undefined;
+  } {
+    const { auditor, user, component } = this.options;
+    if (!auditor) return { info: infoOf(request), trail: undefined };
+    const path = resourcePath(request);
+    const query = new URLSearchParams(request.query);
+    const info = parseRequest(methodOf[request.verb], path, query);
+    const trail = auditor.begin({
+      exchange: {
+        headers: { "user-agent": component },
+        url: query.size === 0 ? path : `${path}?${query.toString()}`,
+        peer: { remoteAddress: "127.0.0.1", clientCertificate: undefined },
+      },
+      auditId: randomUUID(),
+      info,
+      user,
+    });
+    return { info, trail };
+  }
+
+  /** Throws ApiError 500 for a request that may not go on unrecorded. */
+  async #received(trail: AuditTrail): Promise<void> {
+    if (await trail.stage("RequestReceived")) return;
+    this.options.auditor!.counts.rejected++;
+    throw errors.internal("failed to store audit event");
+  }
+
+  #known(error: unknown, trail: AuditTrail | undefined): ApiError {
+    if (error instanceof ApiError) {
+      trail?.answered(error.code, encode(error.status), json);
+      return error;
+    }
+    this.options.logger.error(
+      { err: error },
+      "a request of this process failed unexpectedly",
+    );
+    const text = error instanceof Error ? error.message : String(error);
+    trail?.panicked(text);
+    return errors.internal(text);
+  }
+}
+
+const json = "application/json";
+
+const encode = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** What the metrics need. */
+function infoOf(request: RecordedRequest): RequestInfo {
+  const { verb, resource, namespace = "", name = "" } = request;
+  return {
+    path: "",
+    resourceRequest: true,
+    verb,
+    group: resource.group,
+    version: resource.version,
+    resource: resource.resource,
+    namespace,
+    name,
+    objectName: name,
+    subresource: request.subresource ?? "",
+    rest: "",
+    alias: false,
+    watchPath: false,
+  };
+}

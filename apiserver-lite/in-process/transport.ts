@@ -1,0 +1,267 @@
+// The client's Transport on the registry itself: no encoding, no sockets. Requests pass the dispatch as those over HTTP
+// do, so rules, refusals and answers are the same; what is answered is shared and frozen. Informers read the watch cache.
+// Requests are those of one user and pass admission, not authorization: who composes the server decides whom to hand
+// one to. They are counted, and audited where there is a policy; what informers read of the cache is no request.
+import { builtinGroupVersions } from "../../api/catalogue.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import { ApiError } from "../../api/errors.ts";
+import type {
+  GroupVersionResource,
+  KubeList,
+  KubeObject,
+} from "../../api/object.ts";
+import type { WatchOptions, WatchStream } from "../../client/client.ts";
+import { checkRequest } from "../../client/http-paths.ts";
+import { watchQuery } from "../../client/http-watch.ts";
+import type { ResourceHandler } from "../../client/informer.ts";
+import type {
+  ApiRequest,
+  ObjectCache,
+  Transport,
+} from "../../client/transport.ts";
+import type { AuditTrail } from "../audit/auditor.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import { deepFreeze } from "../cache/deep-freeze.ts";
+import { perform } from "../dispatch/perform.ts";
+import { checkVerb, pathNotFound } from "../dispatch/places.ts";
+import {
+  callOf,
+  type Outcome,
+  type ResourceRequest,
+} from "../dispatch/request.ts";
+import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
+import { mediaTypeOfPatch, patchTypeOf } from "../http/patch-types.ts";
+import { pageNotFound } from "../http/route.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
+import type { Listed } from "../registry/list.ts";
+import type { Registry } from "../registry/registry.ts";
+import { objectBody } from "./object-body.ts";
+import {
+  RequestRecorder,
+  type RecordedRequest,
+  type RecorderOptions,
+} from "./request-recorder.ts";
+import { served, WatchQueue } from "./watch-queue.ts";
+
+export type RawRequest = (
+  user: UserInfo,
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<{ status: number; body: unknown }>;
+
+export interface InProcessOptions extends RecorderOptions {
+  readonly registry: Registry;
+  readonly rawRequest: RawRequest;
+  readonly bookmarkIntervalMs: number;
+}
+
+/** Nobody changes the query of a request. */
+const noQuery = new URLSearchParams();
+const nothing: ObjectCache<never> = {
+  lister: { get: () => undefined, list: () => [] },
+  subscribe: () => () => undefined,
+};
+
+export class InProcessTransport implements Transport {
+  readonly #stops = new Set<() => void>();
+  readonly #recorder: RequestRecorder;
+
+  constructor(private readonly options: InProcessOptions) {
+    this.#recorder = new RequestRecorder(options);
+  }
+
+  /** Watches and informers that are open. */
+  get openStreams(): number {
+    return this.#stops.size;
+  }
+
+  request(request: ApiRequest): Promise<KubeObject | KubeList<KubeObject>> {
+    return this.#recorder.record(request, async (trail) => {
+      const endpoint = this.#placed(request);
+      const { patch } = request;
+      if (request.verb === "patch" && !patch) patchTypeOf(undefined, false);
+      const performing = perform({
+        ...this.#common(request, endpoint, trail),
+        body: objectBody(
+          request.body,
+          patch,
+          trail &&
+            ((text, type) => trail.receivedPatch(text, mediaTypeOfPatch(type))),
+        ),
+      });
+      const outcome =
+        performing instanceof Promise ? await performing : performing;
+      return { status: outcome.status, answer: shown(endpoint, outcome) };
+    });
+  }
+
+  watch(
+    resource: GroupVersionResource,
+    options: WatchOptions,
+  ): WatchStream<KubeObject> {
+    const { registry, bookmarkIntervalMs } = this.options;
+    const { namespace = "" } = options;
+    const query = watchQuery(options);
+    const request = { verb: "watch", resource, namespace, query } as const;
+    const queue = new WatchQueue();
+    const open = async (trail: AuditTrail | undefined): Promise<void> => {
+      const endpoint = this.#placed(request);
+      const call = callOf({
+        ...this.#common(request, endpoint, trail),
+        body: objectBody(undefined, undefined),
+      });
+      const timeoutMs = watchTimeoutMs(call.query) ?? Infinity;
+      const live = await openWatch(call, queue.sink(endpoint));
+      const close = keepWatch(live, {
+        clock: registry.clock,
+        timeoutMs,
+        bookmarkIntervalMs,
+        finish: () => queue.end(),
+      });
+      queue.onEnd(close);
+    };
+    this.#recorder
+      .recordWatch(request, open, (callback) => queue.onEnd(callback))
+      .catch((error: unknown) => queue.fail(error));
+    const stop = (): void => queue.close();
+    this.#stops.add(stop);
+    queue.onEnd(() => this.#stops.delete(stop));
+    return queue;
+  }
+
+  raw(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown }> {
+    const { rawRequest, user } = this.options;
+    return rawRequest(user, method, path, body);
+  }
+
+  cache<T extends KubeObject>(resource: GroupVersionResource): ObjectCache<T> {
+    if (this.#isSwitchedOff(resource)) return nothing;
+    const endpoint = this.#endpoint(resource);
+    const cache = endpoint.stored?.cache;
+    const show = (entry: CacheEntry): T =>
+      served(endpoint, entry) as unknown as T;
+    return {
+      lister: {
+        get: (name, namespace = "") => {
+          const entry = cache?.get(endpoint.stored!.keyOf(namespace, name));
+          return entry && show(entry);
+        },
+        list: (namespace = "") =>
+          cache ? cache.entries(namespace).map(show) : [],
+      },
+      subscribe: (handler: ResourceHandler<T>) => {
+        if (!cache) return () => undefined;
+        const stop = cache.listen(({ entry, previous }) => {
+          if (entry && previous)
+            handler.onUpdate?.(show(previous), show(entry));
+          else if (entry) handler.onAdd?.(show(entry));
+          else if (previous) handler.onDelete?.(show(previous));
+        });
+        for (const entry of cache.entries()) handler.onAdd?.(show(entry));
+        this.#stops.add(stop);
+        return () => {
+          this.#stops.delete(stop);
+          stop();
+        };
+      },
+    };
+  }
+
+  close(): Promise<void> {
+    for (const stop of this.#stops) stop();
+    this.#stops.clear();
+    return Promise.resolve();
+  }
+
+  /** A built-in resource that --runtime-config took away: parts of the process that follow it see no objects. */
+  #isSwitchedOff({ group, version, resource }: GroupVersionResource): boolean {
+    return (
+      !this.options.registry.catalogue.resource(group, version, resource) &&
+      builtinGroupVersions.some(
+        (one) =>
+          one.group === group &&
+          one.version === version &&
+          one.resources.includes(resource),
+      )
+    );
+  }
+
+  /** Throws ApiError 404. */
+  #endpoint({ group, version, resource }: GroupVersionResource): Endpoint {
+    const { registry } = this.options;
+    const endpoint = registry.endpoint(group, version, resource);
+    if (endpoint) return endpoint;
+    throw registry.servesGroup(group)
+      ? pathNotFound()
+      : new ApiError({
+          code: 404,
+          reason: "NotFound",
+          message: pageNotFound().text.trim(),
+        });
+  }
+
+  /** Throws ApiError 400, 404, 405. */
+  #placed(request: RecordedRequest): Endpoint {
+    checkRequest(request);
+    const endpoint = this.#endpoint(request.resource);
+    const { verb, namespace = "", name = "", subresource = "" } = request;
+    checkVerb(endpoint, { namespace, name, subresource }, verb);
+    return endpoint;
+  }
+
+  #common(
+    {
+      verb,
+      namespace = "",
+      name = "",
+      subresource = "",
+      query,
+    }: RecordedRequest,
+    endpoint: Endpoint,
+    trail: AuditTrail | undefined,
+  ): Omit<ResourceRequest, "body"> {
+    const { registry, user, component } = this.options;
+    return {
+      registry,
+      verb,
+      endpoint,
+      namespace: endpoint.info.namespaced ? namespace : "",
+      name,
+      subresource,
+      query: query ? new URLSearchParams(query) : noQuery,
+      user,
+      userAgent: component,
+      authorizer: undefined,
+      trail,
+      warnings: [],
+    };
+  }
+}
+
+function shown(
+  endpoint: Endpoint,
+  outcome: Outcome,
+): KubeObject | KubeList<KubeObject> {
+  if ("entry" in outcome) return served(endpoint, outcome.entry);
+  if ("value" in outcome) return deepFreeze(outcome.value) as KubeObject;
+  return listOf(endpoint, outcome.listed);
+}
+
+function listOf(endpoint: Endpoint, listed: Listed): KubeList<KubeObject> {
+  const { revision, remainingItemCount } = listed;
+  return {
+    apiVersion: endpoint.apiVersion,
+    kind: `${endpoint.info.kind}List`,
+    metadata: {
+      ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
+      ...(listed.continue ? { continue: listed.continue } : {}),
+      ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+    },
+    items: listed.entries.map((entry) => served(endpoint, entry)),
+  };
+}
