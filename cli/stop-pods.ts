@@ -2,15 +2,23 @@
 // older, by the next start of the server. orbit-pods.service calls it when the machine halts, with the server's own
 // options, by which it finds the runtime and the agent's directory. The server must not run, else it starts them again.
 import * as path from "node:path";
+import { resolveAgentConfig } from "../agent/config.ts";
+import { within } from "../agent/deadline.ts";
+import { endPodProcesses } from "../agent/pods/pod-processes.ts";
+import { systemClock } from "../api/clock.ts";
 import { group, option } from "./options/build-table.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions } from "./options/parse.ts";
 import { agentOptions } from "./options/agent.ts";
 import { serverOptions } from "./options/server.ts";
 import { UsageError } from "./options/table.ts";
+import { agentConfig } from "./parts/agent-config.ts";
 import { agentValues, partArguments } from "./parts/agent-values.ts";
 import { endPodsOf } from "./parts/end-pods.ts";
 import { readEndpoint } from "./parts/runtime-endpoint.ts";
+
+/** What stopping and tearing down takes beside the grace. */
+const slackMs = 1500;
 
 /** Named as in the reference's KubeletConfiguration; a halt stays below ten seconds. */
 const own = [
@@ -53,17 +61,43 @@ export async function runStopPods(argv: readonly string[]): Promise<number> {
   const endpoint = await readEndpoint(dataDirectory);
   // No pod was ever started.
   if (endpoint === undefined) return 0;
-  return endPodsOf({
-    endpoint,
-    rootDirectory: agentValues(
-      values,
-      partArguments(values, "agent-arg", agentOptions),
-      dataDirectory,
-    ).text("root-dir"),
-    graceLimitSeconds: {
-      ordinary: (totalMs - criticalMs) / 1000,
-      critical: criticalMs / 1000,
-    },
-    remove: false,
-  });
+  const startedMs = systemClock.monotonic();
+  const remainingMs = (): number =>
+    Math.max(0, startedMs + totalMs - systemClock.monotonic());
+  const agent = agentValues(
+    values,
+    partArguments(values, "agent-arg", agentOptions),
+    dataDirectory,
+  );
+  const rootDirectory = agent.text("root-dir");
+  // The clock's timers do not keep the process alive.
+  const alive = setInterval(() => undefined, 1000);
+  try {
+    return await within(
+      systemClock,
+      totalMs + slackMs,
+      endPodsOf({
+        endpoint,
+        rootDirectory,
+        graceLimitSeconds: {
+          ordinary: (totalMs - criticalMs) / 1000,
+          critical: criticalMs / 1000,
+        },
+        remove: false,
+      }),
+    );
+  } catch (error) {
+    process.stderr.write(
+      `${(error as Error).message}: ending the pods' processes without their runtime\n`,
+    );
+    const { cgroupMount, cgroupRoot } = resolveAgentConfig(agentConfig(agent));
+    await endPodProcesses({
+      ...{ cgroupMount, cgroupRoot, rootDirectory },
+      graceMs: remainingMs(),
+      clock: systemClock,
+    });
+    return 2;
+  } finally {
+    clearInterval(alive);
+  }
 }

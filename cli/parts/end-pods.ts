@@ -1,10 +1,14 @@
 // Ends pods in a runtime from the command line: connects, ends, says what was done. See agent/pods/end-pods.ts.
 import { systemClock } from "../../api/clock.ts";
+import { within } from "../../agent/deadline.ts";
 import type { EndPodsOptions } from "../../agent/pods/end-pods.ts";
 import { DependencyError } from "../options/table.ts";
 import { socketAnswers } from "./runtime-endpoint.ts";
 
-/** Resolves to the exit code: 0, or 2 when a pod could not be ended. */
+/** A runtime that takes longer to say how it is hangs. */
+const answerTimeoutMs = 3000;
+
+/** Resolves to the exit code: 0, or 2 when a pod could not be ended; rejects when the runtime does not answer. */
 export async function endPodsOf(
   options: { endpoint: string } & Pick<
     EndPodsOptions,
@@ -26,8 +30,9 @@ export async function endPodsOf(
     logger,
     ensureSandboxImage: false,
   });
-  await runtime.start();
+  await within(systemClock, answerTimeoutMs, runtime.start());
   try {
+    await within(systemClock, answerTimeoutMs, runtime.status());
     const { failed } = await endPods({
       ...ending,
       runtime,

@@ -1,0 +1,125 @@
+// What ends the pods when the machine halts: within their grace through the runtime, and without it when it is gone or
+// hangs. What was stopped comes back with the next start of the server.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { busyboxImageTar } from "../support/busybox-image.ts";
+import { eventually } from "../support/eventually.ts";
+import { startOrbit, type RunningOrbit } from "../support/start-orbit.ts";
+
+let orbit: RunningOrbit;
+const node = fs.readFileSync("/etc/hostname", "utf8").trim().toLowerCase();
+/** So that it is found among all processes. */
+const seconds = 70_000 + Math.floor(Math.random() * 10_000);
+
+beforeAll(async () => {
+  const tar = await busyboxImageTar();
+  orbit = await startOrbit();
+  await orbit.orbit([
+    "image",
+    "load",
+    `--data-dir=${orbit.directory}/data`,
+    tar,
+  ]);
+  fs.writeFileSync(
+    path.join(orbit.manifests, "pod.json"),
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "stubborn" },
+      spec: {
+        containers: [
+          {
+            name: "main",
+            image: "busybox",
+            imagePullPolicy: "IfNotPresent",
+            command: ["sleep", String(seconds)],
+          },
+        ],
+      },
+    }),
+  );
+  await runs(0);
+}, 60_000);
+afterAll(() => orbit?.clean(), 60_000);
+
+function containers(): string[] {
+  return fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return (
+          fs.readFileSync(`/proc/${pid}/cmdline`, "utf8") ===
+          `sleep\0${seconds}\0`
+        );
+      } catch {
+        return false;
+      }
+    });
+}
+
+async function runs(restarts: number): Promise<void> {
+  await eventually(
+    async () => {
+      const { stdout } = await orbit.kubectl([
+        ...["get", "pod", `stubborn-${node}`, "-o"],
+        "jsonpath={.status.containerStatuses[0].ready} {.status.containerStatuses[0].restartCount}",
+      ]);
+      return stdout === `true ${restarts}`;
+    },
+    { timeoutMs: 20_000, intervalMs: 100, what: `restart ${restarts}` },
+  );
+  expect(containers()).toHaveLength(1);
+}
+
+function stopPods(): ReturnType<RunningOrbit["orbit"]> {
+  return orbit.orbit([
+    "stop-pods",
+    `--data-dir=${orbit.directory}/data`,
+    `--cgroup-root=/${path.basename(orbit.directory)}`,
+    "--shutdown-grace-period=2s",
+    "--shutdown-grace-period-critical-pods=1s",
+  ]);
+}
+
+test("a pod that ignores TERM is ended after the grace, and comes back", async () => {
+  await orbit.stop();
+  expect(containers()).toHaveLength(1);
+  const { code, stdout } = await stopPods();
+  expect(stdout).toBe(`stopped default/stubborn-${node}\n`);
+  expect(code).toBe(0);
+  expect(containers()).toEqual([]);
+  orbit = await orbit.restart();
+  await runs(1);
+}, 60_000);
+
+test.each<[string, NodeJS.Signals]>([
+  ["hangs", "SIGSTOP"],
+  ["is gone", "SIGKILL"],
+])(
+  "also when the runtime %s",
+  async (_what, signal) => {
+    const restarts = signal === "SIGSTOP" ? 1 : 2;
+    await runs(restarts);
+    await orbit.stop();
+    const { pid } = JSON.parse(
+      fs.readFileSync(
+        path.join(orbit.directory, "data/containerd/containerd.json"),
+        "utf8",
+      ),
+    ) as { pid: number };
+    process.kill(pid, signal);
+    const { code, stderr } = await stopPods();
+    expect(stderr).toContain(
+      "ending the pods' processes without their runtime",
+    );
+    expect(code).toBe(2);
+    await eventually(() => containers().length === 0, {
+      what: "the pod to end",
+    });
+    if (signal === "SIGSTOP") process.kill(pid, "SIGCONT");
+    orbit = await orbit.restart();
+    await runs(restarts + 1);
+  },
+  60_000,
+);
