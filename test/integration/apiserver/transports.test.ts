@@ -5,7 +5,10 @@ import * as fs from "node:fs";
 import pino from "pino";
 import { ApiError } from "../../../api/errors.ts";
 import type { GroupVersionResource } from "../../../api/object.ts";
-import { loadClusterPki } from "../../../apiserver-lite/bootstrap/cluster-pki.ts";
+import {
+  loadClusterPki,
+  type ClusterPki,
+} from "../../../apiserver-lite/bootstrap/cluster-pki.ts";
 import type { InProcessTransport } from "../../../apiserver-lite/in-process/transport.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { serverOptions } from "../../../cli/options/server.ts";
@@ -30,15 +33,13 @@ let http: Side;
 let inProcess: Side;
 
 /** An API server as `orbit server` has it, without the parts that would write by themselves. */
-async function start(overHttp: boolean, startMs: number): Promise<Side> {
+async function start(
+  overHttp: boolean,
+  startMs: number,
+  pki: ClusterPki,
+): Promise<Side> {
   const clock = new FakeClock(startMs);
   const logger = pino({ level: "silent" });
-  const pki = loadClusterPki({
-    directory: fs.mkdtempSync(`${directory()}/`),
-    hosts: [],
-    serviceAddresses: [],
-    nowMs: startMs,
-  });
   const api = await startApiPart({
     values: parseOptions(serverOptions, []),
     store: createMemoryStore({ clock }),
@@ -80,8 +81,15 @@ async function start(overHttp: boolean, startMs: number): Promise<Side> {
 
 beforeAll(async () => {
   const startMs = Date.now();
-  http = await start(true, startMs);
-  inProcess = await start(false, startMs);
+  // One set of certificates: they are published as objects.
+  const pki = loadClusterPki({
+    directory: fs.mkdtempSync(`${directory()}/`),
+    hosts: [],
+    serviceAddresses: [],
+    nowMs: startMs,
+  });
+  http = await start(true, startMs, pki);
+  inProcess = await start(false, startMs, pki);
 }, 60_000);
 afterAll(async () => {
   await http.stop();
