@@ -22,6 +22,8 @@ export interface LoopDelay {
 }
 
 const defaultLimitMs = 50;
+/** Of a path in the log: paths are the client's. */
+const maxPathLength = 256;
 /** How often the delay is sampled: by a timer below JavaScript, too cheap to be seen in an idle process. */
 const resolutionMs = 20;
 
@@ -97,7 +99,11 @@ export class LoopWatch {
     this.held++;
     const { method, url } = this.#who;
     this.logger.warn(
-      { method, path: url.split("?", 1)[0], heldMs: Math.round(heldMs) },
+      {
+        method,
+        path: url.slice(0, maxPathLength).split("?", 1)[0],
+        heldMs: Math.round(heldMs),
+      },
       "a request held the event loop",
     );
   }

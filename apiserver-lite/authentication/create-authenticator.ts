@@ -100,14 +100,16 @@ function authenticated(result: AuthenticationResult): AuthenticationResult {
   return { ...result, user: withAuthenticatedGroup(result.user) };
 }
 
+/** A token is among them; the longest has a few kilobytes. */
+const maxSubprotocolsLength = 32 * 1024;
+
 /** From the Authorization header, or from a WebSocket subprotocol, as browsers have to send it. */
 function bearerToken({ headers }: AuthenticationRequest): string | undefined {
   const match = BEARER.exec(headers.authorization?.trim() ?? "");
   if (match) return match[1];
-  const offered =
-    headers["sec-websocket-protocol"]
-      ?.split(",")
-      .map((protocol) => protocol.trim()) ?? [];
+  const protocols = headers["sec-websocket-protocol"];
+  if (!protocols || protocols.length > maxSubprotocolsLength) return undefined;
+  const offered = protocols.split(",").map((protocol) => protocol.trim());
   const carrier = offered.find((protocol) =>
     protocol.startsWith(BEARER_SUBPROTOCOL),
   );

@@ -25,6 +25,7 @@ import type { Negotiator } from "./negotiation.ts";
 import type { LoopWatch } from "../loop-watch.ts";
 import type { AllowedOrigins } from "./origins.ts";
 import { parseRequest, type RequestInfo } from "./request-info.ts";
+import { parseTarget } from "./request-target.ts";
 import { wantsPretty, type Asked } from "./answers.ts";
 import { type ResourceHandler } from "./resource-handler.ts";
 import {
@@ -290,10 +291,7 @@ export class Front {
     as?: UserInfo,
   ): Promise<Identified> {
     const { method, url } = exchange;
-    const mark = url.indexOf("?");
-    const path = mark < 0 ? url : url.slice(0, mark);
-    const rawQuery = mark < 0 ? "" : url.slice(mark + 1);
-    const query = parseQuery(rawQuery);
+    const { path, rawQuery, query } = parseTarget(url);
     let info: RequestInfo;
     try {
       info = parseRequest(method, path, query);
@@ -487,15 +485,11 @@ export class Front {
         });
         format = formatNamed(negotiated.format, formats);
         ({ contentType, pretty } = negotiated);
+        pretty ||= wantsPretty(exchange, parseTarget(exchange.url).query);
       } catch {
         // Not acceptable: the Status comes as JSON, for people.
         pretty = true;
       }
-      const mark = exchange.url.indexOf("?");
-      pretty ||= wantsPretty(
-        exchange,
-        parseQuery(mark < 0 ? "" : exchange.url.slice(mark + 1)),
-      );
       Object.assign(headers, extra, { "content-type": contentType });
       if (exchange.http2) delete headers["connection"];
       exchange.respond(
@@ -565,11 +559,3 @@ const anonymousUser: UserInfo = Object.freeze({
   groups: Object.freeze(["system:unauthenticated"]),
   extra: Object.freeze({}),
 });
-
-/** Pairs that are not well-formed are left out, as the reference does. */
-function parseQuery(text: string): URLSearchParams {
-  if (!/[%;]/.test(text)) return new URLSearchParams(text);
-  const wellFormed = (pair: string): boolean =>
-    !pair.includes(";") && !/%(?![\da-fA-F]{2})/.test(pair);
-  return new URLSearchParams(text.split("&").filter(wellFormed).join("&"));
-}

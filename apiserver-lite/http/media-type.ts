@@ -4,6 +4,16 @@
 /** Longer ones are malformed. The longest of a known client is under 100. */
 const maxHeaderLength = 1024;
 
+/** Of an Accept header: browsers send some 200. */
+const maxAcceptLength = 8192;
+
+/** The clauses of an Accept header that are looked at: those that begin it, when it is longer than anybody's. */
+export function leadingClauses(accept: string): string {
+  return accept.length <= maxAcceptLength
+    ? accept
+    : accept.slice(0, accept.lastIndexOf(",", maxAcceptLength) + 1);
+}
+
 /** In lower case; "" without a header, "malformed" for one that cannot be read. */
 export function mediaType(header: string | undefined): string {
   if (!header) return "";

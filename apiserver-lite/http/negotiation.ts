@@ -3,6 +3,7 @@
 // The order of clauses is the reference's own: a plain type goes before a wildcard even when its quality is lower, and
 // q=0 does not exclude.
 import { errors } from "../../api/errors.ts";
+import { leadingClauses } from "./media-type.ts";
 
 export type FormatName = "json" | "yaml" | "protobuf" | "cbor";
 
@@ -169,7 +170,7 @@ function answerTo(
 
 function parseAccept(text: string): Clause[] {
   const clauses: Clause[] = [];
-  for (const part of text.split(",").slice(0, 256)) {
+  for (const part of leadingClauses(text).split(",").slice(0, 256)) {
     const clause = parseClause(part);
     if (clause) insert(clauses, clause);
   }

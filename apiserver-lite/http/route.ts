@@ -4,6 +4,7 @@
 import { ApiError } from "../../api/errors.ts";
 import { methodNotAllowed } from "../dispatch/places.ts";
 import type { Exchange } from "./exchange.ts";
+import { leadingClauses } from "./media-type.ts";
 
 export interface Route {
   /** Undefined: any. */
@@ -46,15 +47,17 @@ function accepts(
 
 /** Is one of the types in the header, parameters left out? */
 function names(header: string, types: readonly string[]): boolean {
-  return header.split(",").some((part) => {
-    const semicolon = part.indexOf(";");
-    const type = (semicolon < 0 ? part : part.slice(0, semicolon)).trim();
-    return types.includes(
-      type === "application/vnd.orbit.protobuf"
-        ? "application/vnd.kubernetes.protobuf"
-        : type,
-    );
-  });
+  return leadingClauses(header)
+    .split(",")
+    .some((part) => {
+      const semicolon = part.indexOf(";");
+      const type = (semicolon < 0 ? part : part.slice(0, semicolon)).trim();
+      return types.includes(
+        type === "application/vnd.orbit.protobuf"
+          ? "application/vnd.kubernetes.protobuf"
+          : type,
+      );
+    });
 }
 
 function refusal(code: number, reason: string, text: string): ApiError {

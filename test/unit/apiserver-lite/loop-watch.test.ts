@@ -45,6 +45,15 @@ test("the one that worked too long is logged, without its query", async () => {
   expect(watch.held).toBe(1);
 });
 
+test("a path of any length is logged by its beginning", async () => {
+  const { watch, logged } = watched();
+  watch.enter(get(`/${"x".repeat(100_000)}`));
+  spin(longMs);
+  await turn();
+  await turn();
+  expect(logged.map(({ path }) => path.length)).toEqual([256]);
+});
+
 test("the last of a turn as well", async () => {
   const { watch, logged } = watched();
   watch.enter(get("/last"));

@@ -1,3 +1,4 @@
+import { cpuMsOf } from "../../../support/cpu-time.ts";
 import {
   Negotiator,
   type Offer,
@@ -33,7 +34,7 @@ test("long Accept headers are answered, and leave nothing behind", () => {
     for (let at = 0; at < 250; at++)
       expect(
         negotiator.negotiate(
-          `application/yaml;x=${String(at).padStart(200_000, "y")}`,
+          `application/yaml,x/${String(at).padStart(200_000, "y")}`,
           offer,
         ).format,
       ).toBe("yaml");
@@ -56,4 +57,21 @@ test("short ones are remembered, refused ones too", () => {
 test("clauses beyond the first 256 are not read", () => {
   const clauses = Array.from({ length: 100_000 }, () => "a/b").join();
   expect(() => new Negotiator().negotiate(`${clauses},*/*`, offer)).toThrow();
+});
+
+test("a header of a megabyte costs no more than one of a few kilobytes", () => {
+  const negotiator = new Negotiator();
+  const cpuMs = cpuMsOf(() => {
+    for (const accept of [
+      `a/b${";q=1".repeat(250_000)}`,
+      `${"a/b,".repeat(250_000)}*/*`,
+      `application/yaml,${";".repeat(1_000_000)}`,
+    ])
+      try {
+        negotiator.negotiate(accept, offer);
+      } catch {
+        // Not acceptable.
+      }
+  });
+  expect(cpuMs).toBeLessThan(60);
 });
