@@ -1,5 +1,6 @@
 // create: a stored object, a review (answered, never stored), or what a subresource makes of the body. A Binding of the
 // resource of its own is one of the pod it names.
+import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { Call } from "../registry/call.ts";
 import { create } from "../registry/create.ts";
@@ -17,7 +18,7 @@ export async function performCreate(
   const body = await bodyOf(call, request.body);
   const { virtual } = endpoint.strategy;
   if (virtual) {
-    if (endpoint.info.namespaced) body.metadata.namespace ||= call.namespace;
+    if (endpoint.info.namespaced) place(body, call.namespace);
     return { status: 201, value: await virtual.create(body, call) };
   }
   const binding = endpoint.info.kind === "Binding";
@@ -30,6 +31,15 @@ export async function performCreate(
   }
   if (!endpoint.stored) throw methodNotAllowed();
   return { status: 201, entry: await create(call, body) };
+}
+
+/** What was authorized is the path's namespace. Throws ApiError 400. */
+function place({ metadata }: AnyObject, namespace: string): void {
+  metadata.namespace ||= namespace;
+  if (metadata.namespace !== namespace)
+    throw errors.badRequest(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
 }
 
 function ofPod({ registry, options }: Call, body: AnyObject): Call {
