@@ -36,6 +36,7 @@ async function phase(name: string, wanted: string): Promise<Pod> {
 async function logs(
   name: string,
   options: Partial<Parameters<Agent["logs"]>[2]> = {},
+  onText: (text: string) => void = () => undefined,
 ): Promise<string> {
   const stream = await agent.logs("default", `${name}-test-node`, {
     container: "main",
@@ -45,7 +46,7 @@ async function logs(
     ...options,
   });
   let text = "";
-  stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  stream.on("data", (chunk: Buffer) => onText((text += chunk.toString())));
   if (!stream.readableEnded) await once(stream, "end");
   return text;
 }
@@ -268,11 +269,19 @@ test("logs follow, tail and previous", async () => {
     "chatty.json",
     busyboxPod(
       "chatty",
-      "for i in 1 2 3 4 5; do echo line $i; done; sleep 0.7; echo end",
+      "for i in 1 2 3 4 5; do echo line $i; done; until [ -e /go ]; do sleep 0.05; done; echo end",
     ),
   );
   await phase("chatty", "Running");
-  const followed = logs("chatty", { follow: true, tailLines: 2 });
+  await eventually(async () => (await logs("chatty")).endsWith("line 5\n"));
+  let seen = "";
+  const followed = logs("chatty", { follow: true, tailLines: 2 }, (text) => {
+    seen = text;
+  });
+  await eventually(() => seen === "line 4\nline 5\n");
+  const [status] = podOf(agent, "chatty-test-node")!.status!.containerStatuses!;
+  const id = status!.containerID!.slice("containerd://".length);
+  await node.runtime.execSync(id, ["touch", "/go"], 5000);
   expect(await followed).toBe("line 4\nline 5\nend\n");
   await eventually(
     () =>
