@@ -84,11 +84,8 @@ export class Runner {
         return startersRound(seed, directory, await this.#starter());
       case "server":
         return serverRound(seed, directory, {
-          program: this.#server(),
-          preload: path.join(
-            this.#root,
-            "test/robustness/processes/kill-at.cjs",
-          ),
+          program: this.server(),
+          preload: this.preload,
         });
     }
   }
@@ -110,7 +107,13 @@ export class Runner {
     return program;
   }
 
-  #server(): string {
+  /** What ends a process at a crash point. */
+  get preload(): string {
+    return path.join(this.#root, "test/robustness/processes/kill-at.cjs");
+  }
+
+  /** The program, built with its crash points. */
+  server(): string {
     const out = path.join(this.#directory, "server");
     const program = path.join(out, "orbit.js");
     if (!fs.existsSync(program)) {

@@ -17,6 +17,9 @@ export const orbitProgram = path.join(root, "bin/orbit");
 export interface OrbitOptions {
   /** Further options of `orbit server`. */
   args?: readonly string[];
+  /** How node is called: options and another build of the program; default: bin/orbit. */
+  program?: readonly string[];
+  env?: Record<string, string>;
   /** Of an earlier instance, to start it again. */
   directory?: string;
   ports?: OrbitPorts;
@@ -163,10 +166,15 @@ export async function startOrbit(
     ...(options.args ?? []),
   ];
   let output = "";
-  const child: ChildProcess = spawn(process.execPath, [orbitProgram, ...args], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [...(options.program ?? [orbitProgram]), ...args],
+    {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...options.env },
+    },
+  );
   const exited = new Promise<number | null>((resolve) =>
     child.once("exit", resolve),
   );
