@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "pino";
-import type { Clock } from "../api/clock.ts";
+import type { Clock, Timer } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
 import { createLeaderElection } from "../client/leader-election.ts";
@@ -79,6 +79,7 @@ class Manager implements ControllerManager {
   readonly #controllers = new Map<string, Controller>();
   #election: LeaderElection | undefined;
   #stopped = false;
+  #nextStart: Timer | undefined;
 
   constructor(
     private readonly given: ControllerManagerOptions,
@@ -119,6 +120,7 @@ class Manager implements ControllerManager {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#nextStart?.cancel();
     const stopping = [...this.#controllers.values()].map((controller) =>
       controller.stop(),
     );
@@ -146,11 +148,27 @@ class Manager implements ControllerManager {
       },
     };
     const discovery = new Discovery(client, clock);
-    for (const initializer of this.chosen) {
+    const startOne = (initializer: Initializer): void => {
       const controller = initializer.create(context, discovery);
-      if (!controller) continue;
+      if (!controller) return;
       this.#controllers.set(initializer.name, controller);
       controller.start();
-    }
+    };
+    const intervalMs = this.options.controllerStartIntervalMs;
+    if (intervalMs > 0) return this.#startEach(intervalMs, startOne, 0);
+    for (const initializer of this.chosen) startOne(initializer);
+  }
+
+  #startEach(
+    intervalMs: number,
+    startOne: (initializer: Initializer) => void,
+    at: number,
+  ): void {
+    const initializer = this.chosen[at];
+    if (!initializer || this.#stopped) return;
+    startOne(initializer);
+    this.#nextStart = this.given.clock.after(intervalMs, () =>
+      this.#startEach(intervalMs, startOne, at + 1),
+    );
   }
 }

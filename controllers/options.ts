@@ -30,6 +30,14 @@ export interface ControllerOptions {
   largeClusterSizeThreshold: number;
   unhealthyZoneThreshold: number;
   terminatedPodGcThreshold: number;
+  endpointUpdatesBatchPeriodMs: number;
+  endpointsliceUpdatesBatchPeriodMs: number;
+  mirroringEndpointsliceUpdatesBatchPeriodMs: number;
+  controllerStartIntervalMs: number;
+  resourceQuotaSyncPeriodMs: number;
+  /** Between looks at all of them beside those that events cause; 0: none. */
+  namespaceSyncPeriodMs: number;
+  pvclaimbinderSyncPeriodMs: number;
   /** PEM bundle published as kube-root-ca.crt; without it nothing is published. */
   rootCa?: string;
   /** PEM pair the built-in signers sign with; without it no request is signed. */
@@ -74,6 +82,13 @@ export const defaultControllerOptions: ControllerOptions = {
   largeClusterSizeThreshold: 50,
   unhealthyZoneThreshold: 0.55,
   terminatedPodGcThreshold: 12_500,
+  endpointUpdatesBatchPeriodMs: 0,
+  endpointsliceUpdatesBatchPeriodMs: 0,
+  mirroringEndpointsliceUpdatesBatchPeriodMs: 0,
+  controllerStartIntervalMs: 0,
+  resourceQuotaSyncPeriodMs: 300_000,
+  namespaceSyncPeriodMs: 0,
+  pvclaimbinderSyncPeriodMs: 0,
   clusterSigningDurationMs: 8760 * 3_600_000,
   leaderElect: false,
   leaderElectLeaseDurationMs: 15_000,

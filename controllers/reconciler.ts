@@ -5,6 +5,7 @@
 // Owns its handlers and its queue: stop() removes the ones and drains the other. Workers start when all watched
 // informers have synced.
 import type { Logger } from "pino";
+import type { Clock, Timer } from "../api/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../api/errors.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { Informer, ResourceHandler } from "../client/informer.ts";
@@ -34,11 +35,13 @@ export class Reconciler implements Controller {
   readonly queue: WorkQueue;
   readonly logger: Logger;
   readonly #watched: Watched[] = [];
+  readonly #clock: Clock;
   readonly #cleanups: (() => void)[] = [];
   #stopped = false;
 
   constructor(options: ReconcilerOptions) {
     const { name, context, concurrency = 1, reconcile, maxBackoffMs } = options;
+    this.#clock = context.clock;
     this.logger = context.logger.child({ controller: name });
     const metrics = context.metrics?.queue(name, {
       get length() {
@@ -87,6 +90,19 @@ export class Reconciler implements Controller {
       onUpdate: (_, object) => handle(object),
       onDelete: handle,
     });
+  }
+
+  /** Adds the keys again each period, whatever events there were; 0: never. */
+  resync(periodMs: number, keys: () => Iterable<string>): this {
+    if (periodMs <= 0) return this;
+    const again = (): Timer =>
+      this.#clock.after(periodMs, () => {
+        for (const key of keys()) this.queue.add(key);
+        timer = again();
+      });
+    let timer = again();
+    this.#cleanups.push(() => timer.cancel());
+    return this;
   }
 
   start(): void {

@@ -113,11 +113,17 @@ const table: OptionTable = [
       min: 0,
       file: "maxOpenFiles",
     }),
-    option("oom-score-adj", "int", "-999", "oom_score_adj of the agent.", {
-      min: -1000,
-      max: 1000,
-      file: "oomScoreAdj",
-    }),
+    option(
+      "oom-score-adj",
+      "int",
+      "-999",
+      "oom_score_adj of the agent; of `orbit server` when given.",
+      {
+        min: -1000,
+        max: 1000,
+        file: "oomScoreAdj",
+      },
+    ),
     option(
       "pod-cidr",
       "string",
@@ -414,12 +420,24 @@ const table: OptionTable = [
       "RuntimeDefault as the default seccomp profile.",
       { file: "seccompDefault" },
     ),
-    option("fail-swap-on", "bool", "true", "Refuse to start with swap on.", {
-      file: "failSwapOn",
-    }),
-    option("fail-cgroupv1", "bool", "true", "Refuse to start on cgroup v1.", {
-      file: "failCgroupV1",
-    }),
+    option(
+      "fail-swap-on",
+      "bool",
+      "true",
+      "Refuse to start with swap on; `orbit server` only when given.",
+      {
+        file: "failSwapOn",
+      },
+    ),
+    option(
+      "fail-cgroupv1",
+      "bool",
+      "true",
+      "Refuse to start on cgroup v1 when given; else warn.",
+      {
+        file: "failCgroupV1",
+      },
+    ),
     option("container-log-max-files", "int", "5", "Log files a container.", {
       min: 2,
       file: "containerLogMaxFiles",
@@ -700,6 +718,9 @@ export const usedAgentOptions: readonly string[] = [
   "registry-burst",
   "serialize-image-pulls",
   "runtime-request-timeout",
+  "oom-score-adj",
+  "fail-swap-on",
+  "fail-cgroupv1",
   "cgroup-root",
   "cgroups-per-qos",
   "seccomp-default",

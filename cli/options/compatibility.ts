@@ -394,6 +394,12 @@ const exceptions: Readonly<Record<string, string>> = {
     "partly: only the gates of what is built are looked at",
   "orbit apiserver enable-admission-plugins":
     "partly: plugins that are not built are refused by name",
+  "orbit agent fail-swap-on":
+    "works; cgroup v1 is refused only when `--fail-cgroupv1` is given; `orbit server` asks for neither by itself",
+  "orbit controller-manager namespace-sync-period":
+    "works when given; events cause the other looks",
+  "orbit controller-manager pvclaimbinder-sync-period":
+    "works when given; events cause the other looks",
   "orbit apiserver allow-privileged": "works; on in `orbit server`",
   "orbit apiserver watch-cache":
     "works; `--watch-cache-sizes` and `--default-watch-cache-size` too",

@@ -109,15 +109,8 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "cloud-provider",
     "cloud-config",
     "external-cloud-volume-plugin",
-    // Everything is event-driven; these only add looks.
-    "namespace-sync-period",
-    "resource-quota-sync-period",
-    "pvclaimbinder-sync-period",
+    // Informers are event-driven; it only adds looks.
     "min-resync-period",
-    "endpoint-updates-batch-period",
-    "endpointslice-updates-batch-period",
-    "mirroring-endpointslice-updates-batch-period",
-    "controller-start-interval",
     "cluster-name",
     // The port speaks HTTP/1.1 only and serves no profiles.
     "disable-http2-serving",
@@ -151,7 +144,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "config-dir": "",
     // A node of a cloud takes no pods before its controller has seen it.
     "cloud-provider": "",
-    "oom-score-adj": "",
     "rotate-server-certificates": "false",
     "image-credential-provider-bin-dir": "",
     "image-credential-provider-config": "",
@@ -159,8 +151,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.
     "make-iptables-util-chains": "false",
-    "fail-swap-on": "false",
-    "fail-cgroupv1": "false",
     "cpu-manager-policy": "none",
     "cpu-manager-policy-options": "",
     "memory-manager-policy": "None",

@@ -25,6 +25,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { Client } from "../../client/client.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
+import { checkHost } from "./host-checks.ts";
 import { chooseRuntime } from "./runtime.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 
@@ -210,6 +211,7 @@ export async function startAgentPart(
 ): Promise<AgentPart> {
   const { values, clock, client, dataDirectory, podCidr } = options;
   checkAgentOptions(values);
+  checkHost(values, options.logger, options.cluster === undefined);
   const logger = options.logger.child({ part: "agent" });
   const config = {
     ...agentConfig(values),

@@ -164,17 +164,19 @@ export function createEndpointSliceController(
       if (isOurs(slice)) for (const key of serviceIndex(slice)) queue.add(key);
     },
   });
-  return watchServicePods(reconciler, serviceInformer, podInformer).watch(
-    nodeInformer,
-    {
-      onUpdate: (old, node) => {
-        const zone = node.metadata.labels?.[zoneLabel];
-        if (old.metadata.labels?.[zoneLabel] !== zone)
-          for (const service of serviceInformer.lister.list())
-            queue.add(objectKey(service));
-      },
+  return watchServicePods(
+    reconciler,
+    serviceInformer,
+    podInformer,
+    context.options.endpointsliceUpdatesBatchPeriodMs,
+  ).watch(nodeInformer, {
+    onUpdate: (old, node) => {
+      const zone = node.metadata.labels?.[zoneLabel];
+      if (old.metadata.labels?.[zoneLabel] !== zone)
+        for (const service of serviceInformer.lister.list())
+          queue.add(objectKey(service));
     },
-  );
+  });
 }
 
 function labelsFor(service: Service): Record<string, string> {

@@ -117,7 +117,12 @@ export function createEndpointSliceMirroringController(
       for (const key of serviceIndex(slice)) queue.add(key);
   };
   return reconciler
-    .watchAll(endpointsInformer, (object) => queue.add(objectKey(object)))
+    .watchAll(endpointsInformer, (object) =>
+      queue.addAfter(
+        objectKey(object),
+        options.mirroringEndpointsliceUpdatesBatchPeriodMs,
+      ),
+    )
     .watch(serviceInformer, {
       onAdd: (service) => queue.add(objectKey(service)),
       onUpdate: (old, service) => {

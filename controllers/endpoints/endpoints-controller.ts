@@ -112,7 +112,12 @@ export function createEndpointsController(
     onDelete: ({ metadata }) =>
       reconciler.queue.add(`${metadata.namespace}/${metadata.name}`),
   });
-  return watchServicePods(reconciler, serviceInformer, podInformer);
+  return watchServicePods(
+    reconciler,
+    serviceInformer,
+    podInformer,
+    context.options.endpointUpdatesBatchPeriodMs,
+  );
 }
 
 function subsetsOf(

@@ -11,12 +11,14 @@ export function watchServicePods(
   reconciler: Reconciler,
   services: Informer<Service>,
   pods: Informer<Pod>,
+  /** How long pods' changes are gathered; services' are not. */
+  batchMs: number,
 ): Reconciler {
   const { queue } = reconciler;
   const enqueueFor = (pod: Pod): void => {
     const labels = pod.metadata.labels ?? {};
     for (const service of services.lister.list(pod.metadata.namespace))
-      if (selects(service, labels)) queue.add(objectKey(service));
+      if (selects(service, labels)) queue.addAfter(objectKey(service), batchMs);
   };
   return reconciler
     .watchAll(services, (service) => queue.add(objectKey(service)))

@@ -103,6 +103,9 @@ export function createNamespaceController(
       queue.add(namespace.metadata.name);
   };
   return reconciler
+    .resync(context.options.namespaceSyncPeriodMs, () =>
+      informer.lister.list().map(({ metadata }) => metadata.name),
+    )
     .watch(informer, {
       onAdd: enqueue,
       onUpdate: (old, namespace) => {

@@ -21,7 +21,6 @@ import { countedResource } from "./counted-resource.ts";
 
 /** Events within this become one count. */
 const GATHER_MS = 20;
-const RESYNC_MS = 300_000;
 
 interface Monitor {
   readonly resource: DiscoveredResource;
@@ -59,7 +58,7 @@ export function createResourceQuotaController(
     const status = { hard, used: told };
     if (!sameAmounts(quota.status, status))
       await client.resource(resourceQuotas).updateStatus({ ...quota, status });
-    return { requeueAfterMs: RESYNC_MS };
+    return { requeueAfterMs: context.options.resourceQuotaSyncPeriodMs };
   }
 
   /** Synced informers of all that these names count; names nobody counts are left out. */

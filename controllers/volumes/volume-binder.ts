@@ -228,6 +228,10 @@ export function createVolumeBinder(context: ControllerContext): Controller {
     for (const key of claimKeysOf(pod)) queue.add(key);
   };
   return reconciler
+    .resync(context.options.pvclaimbinderSyncPeriodMs, () => [
+      ...claims.lister.list().map(objectKey),
+      ...volumes.lister.list().map(({ metadata }) => volumeKey + metadata.name),
+    ])
     .watchAll(claims, (claim) => {
       queue.add(objectKey(claim));
       if (claim.spec?.volumeName) queue.add(volumeKey + claim.spec.volumeName);

@@ -1,0 +1,64 @@
+// What the node agent wants of its machine before it starts: no swap, cgroup v2, and its own place when memory runs out.
+// `orbit server` asks for it only where the options are given: it is to start on any machine.
+import { readFileSync, statfsSync, writeFileSync } from "node:fs";
+import type { Logger } from "pino";
+import type { OptionValues } from "../options/parse.ts";
+import { UsageError } from "../options/table.ts";
+
+/** statfs' type of the one hierarchy of cgroup v2. */
+const CGROUP2_SUPER_MAGIC = 0x63677270;
+
+/** Names of what is swapped to. */
+function swaps(): string[] {
+  let text: string;
+  try {
+    text = readFileSync("/proc/swaps", "utf8");
+  } catch {
+    // A kernel without swap has no such file.
+    return [];
+  }
+  return text
+    .split("\n")
+    .slice(1)
+    .filter((line) => line.trim() !== "")
+    .map((line) => line.split(/[\t ]/)[0]!);
+}
+
+function isCgroupV2(): boolean {
+  try {
+    return statfsSync("/sys/fs/cgroup").type === CGROUP2_SUPER_MAGIC;
+  } catch {
+    return false;
+  }
+}
+
+/** @param defaults whether the options' defaults count, or only what was given */
+export function checkHost(
+  values: OptionValues,
+  logger: Logger,
+  defaults: boolean,
+): void {
+  const asked = (name: string): boolean => defaults || values.isSet(name);
+  if (asked("fail-swap-on") && values.flag("fail-swap-on")) {
+    const on = swaps();
+    if (on.length > 0)
+      throw new UsageError(
+        `running with swap on is not supported, please disable swap or set --fail-swap-on to false: ${on.join(", ")}`,
+      );
+  }
+  if (values.flag("fail-cgroupv1") && !isCgroupV2()) {
+    if (values.isSet("fail-cgroupv1"))
+      throw new UsageError(
+        "--fail-cgroupv1: cgroup v1 is not supported: this machine has no /sys/fs/cgroup of cgroup v2",
+      );
+    logger.warn("cgroup v1 is in maintenance mode: migrate to cgroup v2");
+  }
+  if (asked("oom-score-adj")) {
+    const score = values.number("oom-score-adj");
+    try {
+      writeFileSync("/proc/self/oom_score_adj", String(score));
+    } catch (error) {
+      logger.warn({ err: error, score }, "oom_score_adj can't be set");
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// What the node agent wants of its machine: --fail-swap-on, --fail-cgroupv1, --oom-score-adj. The programs run in mount
+// namespaces of their own, in which the machine is another.
+import { spawn, type ChildProcess } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { eventually } from "../../support/eventually.ts";
+import { freePorts } from "../../support/free-port.ts";
+import {
+  startPrivateRuntime,
+  type PrivateRuntime,
+} from "../../support/private-runtime.ts";
+import { orbitProgram } from "../../support/start-orbit.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const directories = useTempDirectories();
+let runtime: PrivateRuntime;
+let child: ChildProcess | undefined;
+
+beforeAll(async () => {
+  runtime = await startPrivateRuntime({ image: false });
+}, 60_000);
+afterAll(() => runtime.dispose(), 60_000);
+afterEach(async () => {
+  if (child?.exitCode === null) {
+    const ended = new Promise((resolve) => child!.once("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+  }
+}, 30_000);
+
+/** Runs it after `prepare` until it is ready or has ended; the text is all it wrote. */
+async function run(
+  prepare: string,
+  program: "agent" | "server",
+  ...argv: string[]
+): Promise<{ code: number | null; text: string; pid: number }> {
+  const directory = directories();
+  const [port, secure, healthz] = await freePorts(3);
+  const places =
+    program === "agent"
+      ? [`--root-dir=${directory}`, "--read-only-port=0"]
+      : [
+          `--data-dir=${directory}/data`,
+          `--manifests=${directory}/manifests`,
+          "--write-kubeconfig=",
+          "--store=memory",
+          "--controllers-port=0",
+          `--secure-port=${secure}`,
+        ];
+  const started = (child = spawn(
+    "unshare",
+    [
+      "--mount",
+      "sh",
+      "-c",
+      `${prepare} exec "$@"`,
+      "sh",
+      process.execPath,
+      orbitProgram,
+      program,
+      ...places,
+      `--port=${port}`,
+      `--healthz-port=${healthz}`,
+      `--container-runtime-endpoint=${runtime.containerd.endpoint}`,
+      `--cgroup-root=${runtime.cgroupParent}`,
+      ...argv,
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  ));
+  let text = "";
+  for (const stream of [started.stdout!, started.stderr!])
+    stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  await eventually(
+    () => /ready in [\d.]+s/.test(text) || started.exitCode !== null,
+    { timeoutMs: 30_000, what: `orbit ${program}` },
+  );
+  return { code: started.exitCode, text, pid: started.pid! };
+}
+
+const withSwap = (): string => {
+  const file = path.join(directories(), "swaps");
+  fs.writeFileSync(
+    file,
+    "Filename\tType\tSize\tUsed\tPriority\n/dev/some-swap partition 1000 0 -2\n",
+  );
+  return `mount --bind ${file} /proc/swaps &&`;
+};
+const refusal =
+  /running with swap on .*--fail-swap-on to false: \/dev\/some-swap/;
+
+test("orbit agent refuses a machine with swap, unless it may have it", async () => {
+  const refused = await run(withSwap(), "agent");
+  expect(refused.text).toMatch(refusal);
+  expect(refused.code).toBe(1);
+  const accepted = await run(withSwap(), "agent", "--fail-swap-on=false");
+  expect(accepted.code).toBeNull();
+}, 60_000);
+
+test("orbit server starts on it, unless it is asked not to", async () => {
+  const accepted = await run(withSwap(), "server");
+  expect(accepted.code).toBeNull();
+  child!.kill("SIGTERM");
+  const refused = await run(withSwap(), "server", "--fail-swap-on");
+  expect(refused.text).toMatch(refusal);
+  expect(refused.code).toBe(1);
+}, 60_000);
+
+test("--fail-cgroupv1, as flag and as field: no cgroup v2, no start", async () => {
+  const oldCgroups = "mount -t tmpfs none /sys/fs/cgroup &&";
+  const config = path.join(directories(), "k.yaml");
+  fs.writeFileSync(
+    config,
+    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfailCgroupV1: true\n",
+  );
+  for (const option of ["--fail-cgroupv1", `--config=${config}`]) {
+    const { code, text } = await run(oldCgroups, "agent", option);
+    expect(text).toMatch(/--fail-cgroupv1: cgroup v1 is not supported/);
+    expect(code).toBe(1);
+  }
+}, 60_000);
+
+test("--oom-score-adj: the agent's own, -999 by default", async () => {
+  const score = (pid: number): string =>
+    fs.readFileSync(`/proc/${pid}/oom_score_adj`, "utf8").trim();
+  const plain = await run("", "agent");
+  // Lowering it takes a capability (SYS_RESOURCE) that not every machine gives to root.
+  if (mayLower()) expect(score(plain.pid)).toBe("-999");
+  else expect(plain.text).toMatch(/oom_score_adj can't be set.*-999/s);
+  child!.kill("SIGTERM");
+  const raised = await run("", "agent", "--oom-score-adj=300");
+  expect(score(raised.pid)).toBe("300");
+}, 60_000);
+
+function mayLower(): boolean {
+  const status = fs.readFileSync("/proc/self/status", "utf8");
+  const effective = BigInt(`0x${/^CapEff:\s*(\w+)/m.exec(status)![1]}`);
+  return (effective & (1n << 24n)) !== 0n;
+}
