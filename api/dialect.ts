@@ -26,10 +26,6 @@ export function aliasGroup(group: string): string {
     : group;
 }
 
-export function dialectOfGroup(group: string): Dialect {
-  return group.endsWith(ALIAS_SUFFIX) ? "specification" : "ecosystem";
-}
-
 function mapVersion(
   apiVersion: string,
   map: (group: string) => string,

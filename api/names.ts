@@ -12,7 +12,6 @@ const labelValueFormat = `(${qualifiedFormat})?`;
 const dataKeyFormat = "[-._a-zA-Z0-9]+";
 const percentFormat = "[0-9]+%";
 const headerFormat = "[-A-Za-z0-9]+";
-const cIdentifierFormat = "[A-Za-z_][A-Za-z0-9_]*";
 
 const whole = (format: string): RegExp => new RegExp(`^(?:${format})$`);
 const labelPattern = whole(labelFormat);
@@ -24,7 +23,6 @@ const labelValuePattern = whole(labelValueFormat);
 const dataKeyPattern = whole(dataKeyFormat);
 const percentPattern = whole(percentFormat);
 const headerPattern = whole(headerFormat);
-const cIdentifierPattern = whole(cIdentifierFormat);
 
 /** `msg (e.g. 'a',  or 'b', regex used for validation is '…')`, the two spaces included. */
 export function regexProblem(
@@ -235,19 +233,6 @@ export function percentProblems(text: string): string[] {
       percentFormat,
       "1%",
       "93%",
-    ),
-  ];
-}
-
-export function cIdentifierProblems(text: string): string[] {
-  if (cIdentifierPattern.test(text)) return [];
-  return [
-    regexProblem(
-      "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
-      cIdentifierFormat,
-      "my_name",
-      "MY_NAME",
-      "MyName",
     ),
   ];
 }

@@ -195,11 +195,6 @@ export function quantityMilliValue(quantity: QuantityLike): number {
   return roundedAwayFromZero(toQuantity(quantity).nano, 1_000_000n);
 }
 
-/** The exact value where a double can hold it. */
-export function quantityFloat(quantity: QuantityLike): number {
-  return Number(toQuantity(quantity).nano) / 1e9;
-}
-
 /** A sum keeps the format of the first operand that is not zero. */
 export function addQuantities(left: QuantityLike, right: QuantityLike): string {
   const [a, b] = [toQuantity(left), toQuantity(right)];

@@ -79,7 +79,7 @@ export async function sandboxConfig(
         value,
       ]),
     ),
-    security: sandboxSecurity(pod, config.seccompDefault),
+    security: sandboxSecurity(pod),
     resources: {
       cpuShares: cpuShares(resources.cpuRequestMillis),
       ...(quota === undefined

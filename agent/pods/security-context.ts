@@ -29,10 +29,7 @@ export function namespaceModes(pod: Pod): {
   };
 }
 
-export function sandboxSecurity(
-  pod: Pod,
-  seccompDefault: boolean,
-): SandboxConfig["security"] {
+export function sandboxSecurity(pod: Pod): SandboxConfig["security"] {
   const context = pod.spec.securityContext ?? {};
   const security: SandboxConfig["security"] = {
     ...namespaceModes(pod),
@@ -49,7 +46,6 @@ export function sandboxSecurity(
   if (context.runAsGroup !== undefined && context.runAsUser !== undefined)
     security.runAsGroup = context.runAsGroup;
   if (context.seLinuxOptions) security.selinux = context.seLinuxOptions;
-  void seccompDefault;
   return security;
 }
 

@@ -126,13 +126,10 @@ export class FileSource {
       : found
         ? [path]
         : [];
-    let changed = false;
-    for (const file of names.sort())
-      changed = (await this.#readFile(file, false)) || changed;
+    for (const file of names.sort()) await this.#readFile(file, false);
     for (const file of [...this.#files.keys()])
-      if (!names.includes(file)) changed = this.#drop(file) || changed;
+      if (!names.includes(file)) this.#drop(file);
     this.#publish();
-    void changed;
   }
 
   async #readOne(file: string): Promise<void> {

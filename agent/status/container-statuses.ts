@@ -157,7 +157,6 @@ function withoutContainer(
   status.state = {
     waiting: why ? { ...why } : { reason: defaultWaiting(inputs.pod) },
   };
-  void container;
 }
 
 function defaultWaiting(pod: Pod): string {

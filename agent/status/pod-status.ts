@@ -50,7 +50,7 @@ export const ownConditions = new Set([
 ]);
 
 export function podStatus(inputs: PodStatusInputs): PodStatus {
-  const { pod, runtimePod, previous, nowMs, ended, failure } = inputs;
+  const { pod, previous, ended, failure } = inputs;
   const all = podContainers(pod);
   const ofKind = (...kinds: string[]): typeof all =>
     all.filter(({ kind }) => kinds.includes(kind));
@@ -104,8 +104,6 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     status.nominatedNodeName = previous.nominatedNodeName;
   if (previous?.resourceClaimStatuses)
     status.resourceClaimStatuses = previous.resourceClaimStatuses;
-  void nowMs;
-  void runtimePod;
   return status;
 }
 

@@ -17,9 +17,6 @@ import {
 } from "./json.ts";
 import { joinPath, setOwn } from "./json-text.ts";
 
-export const CBOR_MEDIA_TYPE = "application/cbor";
-export const CBOR_SEQUENCE_MEDIA_TYPE = "application/cbor-seq";
-
 const SELF_DESCRIBED = Buffer.from([0xd9, 0xd9, 0xf7]);
 const MAX_DEPTH = 200;
 const TWO_TO_32 = 2 ** 32;

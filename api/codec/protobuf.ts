@@ -11,7 +11,6 @@ import { decodeEnvelope, decoderOf, MAGIC } from "./protobuf-decode.ts";
 import { encoderOf } from "./protobuf-encode.ts";
 import { WireError, WireReader } from "./wire-reader.ts";
 
-export const PROTOBUF_MEDIA_TYPE = "application/vnd.kubernetes.protobuf";
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
 type Json = Record<string, unknown>;

@@ -1,6 +1,5 @@
 // Private keys: EC P-256 for everything made here, PKCS #8 in PEM. Reading takes what node:crypto takes.
 import {
-  createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
   type KeyObject,
@@ -22,8 +21,4 @@ export function publicKeyPem(privateKeyPem: string): string {
 
 export function publicKeyDer(key: KeyObject | string): Buffer {
   return createPublicKey(key as string).export({ format: "der", type: "spki" });
-}
-
-export function readPrivateKey(pem: string): KeyObject {
-  return createPrivateKey(pem);
 }

@@ -165,23 +165,6 @@ export const fileOptions: readonly OptionSpec[] = [
   ),
 ];
 
-export const outputFormats = [
-  "json",
-  "yaml",
-  "name",
-  "wide",
-  "go-template",
-  "go-template-file",
-  "template",
-  "templatefile",
-  "jsonpath",
-  "jsonpath-as-json",
-  "jsonpath-file",
-  "custom-columns",
-  "protobuf",
-  "cbor",
-];
-
 export const outputOptions: readonly OptionSpec[] = [
   option(
     "output",

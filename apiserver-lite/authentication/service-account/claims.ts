@@ -34,14 +34,6 @@ export function serviceAccountUserName(
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** `system:serviceaccount:ns:name` → its parts. */
-export function splitServiceAccountUserName(
-  user: string,
-): { namespace: string; name: string } | undefined {
-  const match = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user);
-  return match ? { namespace: match[1]!, name: match[2]! } : undefined;
-}
-
 export function serviceAccountGroups(namespace: string): string[] {
   return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
 }

@@ -47,15 +47,6 @@ function podSecurityLabels(
 const asNamespace = (object: Readonly<AnyObject>): Namespace =>
   object as unknown as Namespace;
 
-/** Does anything still hold the namespace? The registry removes a deleted one only when this is false. */
-export function namespaceHeld(object: Readonly<AnyObject>): boolean {
-  const namespace = asNamespace(object);
-  return (
-    (namespace.spec?.finalizers?.length ?? 0) > 0 ||
-    (namespace.metadata.finalizers?.length ?? 0) > 0
-  );
-}
-
 /** `fieldOf`: what each of them is called in problems. */
 function validateFinalizers(
   object: Readonly<AnyObject>,

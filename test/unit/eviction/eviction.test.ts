@@ -1,5 +1,4 @@
 import pino from "pino";
-import { surplusContainers } from "../../../eviction/container-garbage.ts";
 import {
   ImageGarbage,
   type ImageStore,
@@ -119,34 +118,4 @@ test("unused images go when the disk is full, the rest stays", async () => {
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "b"]);
   expect(await garbage.collect(true)).toBe(10);
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned"]);
-});
-
-test("dead containers beyond the limits are surplus, oldest first", () => {
-  const dead = [1, 2, 3].flatMap((at) =>
-    ["a", "b"].map((name) => ({
-      id: `${name}${at}`,
-      podUid: "u",
-      name,
-      createdAtMs: at,
-      finishedAtMs: at,
-    })),
-  );
-  const ids = (
-    limits: Partial<Parameters<typeof surplusContainers>[1]>,
-  ): string[] =>
-    surplusContainers(
-      dead,
-      {
-        maximumDead: -1,
-        maximumDeadPerContainer: 1,
-        minimumAgeMs: 0,
-        ...limits,
-      },
-      10,
-    )
-      .map(({ id }) => id)
-      .sort();
-  expect(ids({})).toEqual(["a1", "a2", "b1", "b2"]);
-  expect(ids({ maximumDeadPerContainer: -1, maximumDead: 5 })).toHaveLength(1);
-  expect(ids({ minimumAgeMs: 9 })).toEqual([]);
 });
