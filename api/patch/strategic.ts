@@ -14,6 +14,7 @@ import {
   setOwn,
   type JsonObject,
 } from "./json-value.ts";
+import { ElementIndex } from "./element-index.ts";
 import { asText, mapNotation, valueType } from "./map-notation.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
 
@@ -169,10 +170,11 @@ function deletePrimitives(
   const old = getOwn(result, field);
   if (!Array.isArray(old) || !Array.isArray(values)) return;
   requireOneType([old, values]);
+  const gone = new ElementIndex(values, "");
   setOwn(
     result,
     field,
-    old.filter((item) => !values.some((gone) => equalJson(gone, item))),
+    old.filter((item) => !gone.has(item)),
   );
 }
 
@@ -260,12 +262,6 @@ function sameElement(left: unknown, right: unknown, mergeKey: string): boolean {
   return key !== undefined && equalJson(key, keyOf(right, mergeKey));
 }
 
-const indexIn = (
-  list: readonly unknown[],
-  item: unknown,
-  mergeKey: string,
-): number => list.findIndex((other) => sameElement(item, other, mergeKey));
-
 /** Throws 400, and 422 when the first element is a list. */
 function requireOneType(lists: unknown[][]): void {
   const items = lists.flat(1);
@@ -306,11 +302,14 @@ function mergeList(
     mergeKey,
   );
   const merged: unknown[] = [...kept];
+  const present = new ElementIndex(merged, mergeKey);
   for (const change of changes) {
     if (!Object.hasOwn(change, mergeKey)) throw noMergeKey(change, mergeKey);
-    const index = indexIn(merged, change, mergeKey);
-    if (index < 0) merged.push(copyJson(change));
-    else
+    const index = present.indexOf(change);
+    if (index < 0) {
+      merged.push(copyJson(change));
+      present.add(change);
+    } else
       merged[index] = mergeMap(
         merged[index] as JsonObject,
         change,
@@ -332,7 +331,7 @@ function applyElementDirectives(
   patch: JsonObject[],
   mergeKey: string,
 ): { kept: JsonObject[]; changes: JsonObject[] } {
-  let kept = original;
+  const deleted: JsonObject[] = [];
   let replaced = false;
   const changes: JsonObject[] = [];
   for (const item of patch) {
@@ -343,13 +342,16 @@ function applyElementDirectives(
     const directive = item[patchDirective];
     if (directive === "delete") {
       if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
-      kept = kept.filter((other) => !sameElement(item, other, mergeKey));
+      deleted.push(item);
     } else if (directive === "replace") replaced = true;
     else if (directive === "merge")
       throw failed("merging lists cannot yet be specified in the patch");
     else throw badDirective(directive, item);
   }
-  return replaced ? { kept: changes, changes: [] } : { kept, changes };
+  if (replaced) return { kept: changes, changes: [] };
+  if (deleted.length === 0) return { kept: original, changes };
+  const gone = new ElementIndex(deleted, mergeKey);
+  return { kept: original.filter((item) => !gone.has(item)), changes };
 }
 
 function partition(
@@ -357,10 +359,10 @@ function partition(
   named: unknown[],
   mergeKey: string,
 ): [unknown[], unknown[]] {
+  const index = new ElementIndex(named, mergeKey);
   const inside: unknown[] = [];
   const outside: unknown[] = [];
-  for (const item of items)
-    (indexIn(named, item, mergeKey) >= 0 ? inside : outside).push(item);
+  for (const item of items) (index.has(item) ? inside : outside).push(item);
   return [inside, outside];
 }
 
@@ -369,9 +371,8 @@ function inOrderOf(
   order: unknown[],
   mergeKey: string,
 ): unknown[] {
-  const position = new Map(
-    items.map((item) => [item, indexIn(order, item, mergeKey)]),
-  );
+  const index = new ElementIndex(order, mergeKey);
+  const position = new Map(items.map((item) => [item, index.indexOf(item)]));
   return [...items].sort((a, b) => position.get(a)! - position.get(b)!);
 }
 
@@ -382,12 +383,13 @@ function interleave(
   old: unknown[],
   mergeKey: string,
 ): unknown[] {
+  const before = new ElementIndex(old, mergeKey);
   const result: unknown[] = [];
   let left = 0;
   let right = 0;
   while (left < serverOnly.length && right < named.length) {
-    const leftIndex = indexIn(old, serverOnly[left], mergeKey);
-    const rightIndex = indexIn(old, named[right], mergeKey);
+    const leftIndex = before.indexOf(serverOnly[left]);
+    const rightIndex = before.indexOf(named[right]);
     if (leftIndex >= 0 && rightIndex >= 0 && leftIndex < rightIndex)
       result.push(serverOnly[left++]);
     else result.push(named[right++]);

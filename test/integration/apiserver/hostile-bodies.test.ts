@@ -521,6 +521,55 @@ describe("names of JavaScript's own", () => {
   );
 });
 
+test("a strategic patch of many elements costs no more than their number", async () => {
+  const named = (count: number, image: string): Json =>
+    Array.from({ length: count }, (_, at) => ({ name: `c${at}`, image }));
+  const made = await server.call("POST", pods, {
+    metadata: { name: "many" },
+    spec: { containers: named(300, "i") },
+  });
+  expect(made.status).toBe(201);
+  for (const spec of [
+    { containers: named(10_000, "j") },
+    {
+      "$setElementOrder/containers": named(30_000, "").map(
+        ({ name }: Json) => ({ name }),
+      ),
+      containers: named(10_000, "j"),
+    },
+    {
+      containers: named(10_000, "").map(({ name }: Json) => ({
+        name,
+        $patch: "delete",
+      })),
+    },
+    {
+      containers: named(5_000, "").map(({ name }: Json) => ({
+        name: { name },
+      })),
+    },
+  ]) {
+    const answer = await timed("PATCH", `${pods}/many`, { spec }, strategic);
+    expect([400, 422]).toContain(answer.status);
+    expect(answer.cpuMs).toBeLessThan(2000);
+  }
+  const finalizers = Array.from({ length: 30_000 }, (_, at) => `a.b/c${at}`);
+  const removed = await timed(
+    "PATCH",
+    `${pods}/many?dryRun=All`,
+    {
+      metadata: {
+        "$deleteFromPrimitiveList/finalizers": finalizers,
+        "$setElementOrder/finalizers": finalizers.map((one) => `${one}x`),
+        finalizers: finalizers.map((one) => `${one}x`),
+      },
+    },
+    strategic,
+  );
+  expect(removed.status).toBeLessThan(500);
+  expect(removed.cpuMs).toBeLessThan(2000);
+});
+
 describe("protobuf", () => {
   const envelope = encodeProtobuf({
     apiVersion: "v1",
