@@ -41,14 +41,15 @@ export class ResourceCache {
     /** Without the trailing slash: /registry/pods */
     readonly prefix: string,
     readonly namespaced: boolean,
-    revision: number,
+    /** The revision of `entries`. */
+    readonly loadedAt: number,
     budget: HistoryBudget,
     entries: readonly CacheEntry[],
     /** By key: these exist, but nobody can read them. Kept by the watch cache. */
     readonly unreadable: ReadonlyMap<string, Unreadable> = new Map(),
     private readonly onFailure: ListenerFailure = () => undefined,
   ) {
-    this.history = new History(revision, budget);
+    this.history = new History(loadedAt, budget);
     for (const entry of entries) this.#byKey.set(entry.key, entry);
     this.#ordered.load(inOrder(entries));
   }

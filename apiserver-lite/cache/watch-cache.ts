@@ -62,6 +62,11 @@ const maxReloadMs = 5_000;
 export class WatchCache {
   readonly #resources = new Map<string, ResourceCache>();
   readonly #kinds = new Map<string, CachedResource>();
+  /** Resources being read, with the events that came meanwhile. */
+  readonly #registering = new Map<
+    string,
+    { readonly events: StoreEvent[]; readonly done: Promise<ResourceCache> }
+  >();
   /** By prefix, then key. */
   readonly #unreadable = new Map<string, Map<string, Unreadable>>();
   /** The names of the kind's selectable fields, as its first value has them; undefined: its stored forms are not trusted. */
@@ -145,21 +150,46 @@ export class WatchCache {
     for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
-  /** Adds a resource while running: a custom resource definition became served. */
+  /**
+   * Adds a resource while running: a custom resource definition became served. What is written meanwhile is neither lost
+   * nor seen twice.
+   */
   async register(kind: CachedResource): Promise<ResourceCache> {
-    const known = this.#resources.get(kind.prefix);
-    if (known) {
-      this.#kinds.set(kind.prefix, kind);
-      return known;
+    const { prefix } = kind;
+    const known = this.#resources.get(prefix);
+    const begun = this.#registering.get(prefix);
+    if (!known && begun) return begun.done;
+    this.#kinds.set(prefix, kind);
+    if (known) return known;
+    const events: StoreEvent[] = [];
+    const done = this.#readNew(kind, events).finally(() =>
+      this.#registering.delete(prefix),
+    );
+    this.#registering.set(prefix, { events, done });
+    return done;
+  }
+
+  /** @param events of the resource that come while it is read */
+  async #readNew(
+    kind: CachedResource,
+    events: readonly StoreEvent[],
+  ): Promise<ResourceCache> {
+    const { store, clock } = this.options;
+    let read: Awaited<ReturnType<Store["list"]>>;
+    try {
+      read = await store.list(`${kind.prefix}/`);
+    } catch (error) {
+      this.#kinds.delete(kind.prefix);
+      throw error;
     }
-    const { values } = await this.options.store.list(`${kind.prefix}/`);
     const entries: CacheEntry[] = [];
-    for (const value of values) {
+    for (const value of read.values) {
       const entry = this.#load(kind, value);
       if (entry) entries.push(entry);
     }
-    this.#kinds.set(kind.prefix, kind);
-    return this.#resources.get(kind.prefix) ?? this.#install(kind, entries);
+    const cache = this.#install(kind, entries, read.revision);
+    for (const event of events) this.#applyTo(kind, cache, event, clock.now());
+    return cache;
   }
 
   resource(prefix: string): ResourceCache | undefined {
@@ -262,11 +292,12 @@ export class WatchCache {
   #install(
     kind: CachedResource,
     entries: readonly CacheEntry[],
+    revision = this.#revision,
   ): ResourceCache {
     const cache = new ResourceCache(
       kind.prefix,
       kind.namespaced,
-      this.#revision,
+      revision,
       this.#budget,
       entries,
       this.#unreadableOf(kind),
@@ -345,30 +376,9 @@ export class WatchCache {
     for (const event of events) {
       const kind = this.#kindOf(event.key);
       const cache = kind && this.#resources.get(kind.prefix);
-      if (kind && cache) {
-        const key = event.key.slice(kind.prefix.length + 1);
-        const previous = cache.get(key);
-        let entry: CacheEntry | undefined;
-        if (event.type === "put") {
-          entry =
-            this.#pending(kind, key, event) ??
-            this.#load(kind, event as StoredValue);
-        }
-        if (event.type === "delete" || event.attachment)
-          this.#unreadable.get(kind.prefix)?.delete(key);
-        this.#revision = event.revision;
-        if (entry || previous)
-          cache.apply({
-            type: entry ? "put" : "delete",
-            revision: event.revision,
-            key,
-            entry,
-            previous,
-            atMs: nowMs,
-          });
-      } else {
-        this.#revision = event.revision;
-      }
+      this.#revision = event.revision;
+      if (kind && cache) this.#applyTo(kind, cache, event, nowMs);
+      else if (kind) this.#registering.get(kind.prefix)?.events.push(event);
     }
     if (upTo > this.#revision) this.#revision = upTo;
     if (this.#waiting.length > 0) {
@@ -378,6 +388,34 @@ export class WatchCache {
         waiter.resolve();
       }
     }
+  }
+
+  #applyTo(
+    kind: CachedResource,
+    cache: ResourceCache,
+    event: StoreEvent,
+    nowMs: number,
+  ): void {
+    // Read with the rest when the resource was registered.
+    if (event.revision <= cache.loadedAt) return;
+    const key = event.key.slice(kind.prefix.length + 1);
+    const previous = cache.get(key);
+    const entry =
+      event.type === "put"
+        ? (this.#pending(kind, key, event) ??
+          this.#load(kind, event as StoredValue))
+        : undefined;
+    if (event.type === "delete" || event.attachment)
+      this.#unreadable.get(kind.prefix)?.delete(key);
+    if (entry || previous)
+      cache.apply({
+        type: entry ? "put" : "delete",
+        revision: event.revision,
+        key,
+        entry,
+        previous,
+        atMs: nowMs,
+      });
   }
 
   /** The entry its writer in this process made; with the right revision, when the engine learnt that only now. */
