@@ -66,6 +66,8 @@ async function startPrivate({
     directory: privateRuntimeDirectory(dataDirectory),
     cgroup: `${cgroupRoot}-runtime`,
     logger,
+  }).catch((error: Error) => {
+    throw new DependencyError(`the container runtime: ${error.message}`);
   });
 }
 

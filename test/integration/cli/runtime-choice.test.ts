@@ -8,6 +8,7 @@ import {
   chooseRuntime,
   type ChosenRuntime,
 } from "../../../cli/parts/runtime.ts";
+import { DependencyError } from "../../../cli/options/table.ts";
 import { endpointFile } from "../../../cli/parts/runtime-endpoint.ts";
 import {
   startPrivateContainerd,
@@ -151,6 +152,12 @@ test("a private containerd is kept when the machine gets one of its own", async 
   expect(
     fs.readFileSync(`/proc/${part.containerd.pid}/cgroup`, "utf8"),
   ).toContain(`${cgroupRoot}-runtime`);
+});
+
+test("a private containerd that can't be started is a missing dependency", async () => {
+  const data = directories();
+  fs.writeFileSync(path.join(data, "containerd"), "in the way");
+  await expect(choose("private", data)).rejects.toThrow(DependencyError);
 });
 
 test("a change by option ends this node's pods in the old runtime first, and no others", async () => {
