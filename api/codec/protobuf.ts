@@ -44,13 +44,28 @@ export function encodeMessage(object: object): Buffer {
 /** The envelope with the object in it; `object` has apiVersion and kind. Throws ApiError 406. */
 export function encodeProtobuf(object: object): Buffer {
   const { apiVersion = "", kind } = object as Json;
-  const message = encodeMessage(object);
-  return Buffer.concat([
-    ...envelopeHead(apiVersion as string, kind as string, message.length),
-    message,
-    envelopeEnd,
-  ]);
+  const encode = encoderOf(messageOf(apiVersion, kind));
+  // What an encoding that threw has left.
+  scratch.reset();
+  scratch.raw(MAGIC);
+  scratch
+    .uint32(10)
+    .fork()
+    .uint32(10)
+    .string(apiVersion as string)
+    .uint32(18)
+    .string(kind as string)
+    .ldelim();
+  scratch.uint32(18).fork();
+  encode(scratch, object);
+  const envelope = scratch.ldelim().raw(envelopeEnd).finish();
+  if (scratch.capacity > maxScratchBytes) scratch = Writer.create();
+  return envelope;
 }
+
+/** Used again for each object: encoding never waits and never begins another. */
+let scratch = Writer.create();
+const maxScratchBytes = 256 * 1024;
 
 /** Of an envelope, and of an item in a list: what their writers have room for at first. */
 const headBytes = 128;

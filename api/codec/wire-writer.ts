@@ -97,9 +97,31 @@ export class WireWriter {
     return this;
   }
 
-  /** A copy of what was written. */
+  /** As it stands: without tag, length or conversion. */
+  raw(bytes: Uint8Array): this {
+    this.#room(bytes.length);
+    this.#bytes.set(bytes, this.#at);
+    this.#at += bytes.length;
+    return this;
+  }
+
+  /** A copy of what was written. The writer begins anew, with the same room. */
   finish(): Buffer {
-    return Buffer.from(this.#bytes.subarray(0, this.#at));
+    const written = Buffer.from(this.#bytes.subarray(0, this.#at));
+    this.#at = 0;
+    this.#open.length = 0;
+    return written;
+  }
+
+  /** Begins anew after what could not be completed. */
+  reset(): void {
+    this.#at = 0;
+    this.#open.length = 0;
+  }
+
+  /** What it has room for. */
+  get capacity(): number {
+    return this.#bytes.length;
   }
 
   #encode(value: string): this {
