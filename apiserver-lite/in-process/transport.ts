@@ -56,6 +56,8 @@ export interface InProcessOptions extends RecorderOptions {
   readonly bookmarkIntervalMs: number;
 }
 
+/** Objects that are parsed between two looks at the clock. */
+const itemsPerLook = 8;
 /** Nobody changes the query of a request. */
 const noQuery = new URLSearchParams();
 const nothing: ObjectCache<never> = {
@@ -92,7 +94,11 @@ export class InProcessTransport implements Transport {
       });
       const outcome =
         performing instanceof Promise ? await performing : performing;
-      return { status: outcome.status, answer: shown(endpoint, outcome) };
+      const answer =
+        "listed" in outcome
+          ? await this.#listOf(endpoint, outcome.listed)
+          : shown(endpoint, outcome);
+      return { status: outcome.status, answer };
     });
   }
 
@@ -214,6 +220,30 @@ export class InProcessTransport implements Transport {
     return endpoint;
   }
 
+  /** The objects of a long list are parsed in slices of time. */
+  async #listOf(
+    endpoint: Endpoint,
+    listed: Listed,
+  ): Promise<KubeList<KubeObject>> {
+    const { slices } = this.options.registry;
+    const { revision, remainingItemCount } = listed;
+    const items: KubeObject[] = [];
+    for (const [index, entry] of listed.entries.entries()) {
+      items.push(served(endpoint, entry));
+      if (index % itemsPerLook === 0 && slices.over) await slices.next();
+    }
+    return {
+      apiVersion: endpoint.apiVersion,
+      kind: `${endpoint.info.kind}List`,
+      metadata: {
+        ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
+        ...(listed.continue ? { continue: listed.continue } : {}),
+        ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+      },
+      items,
+    };
+  }
+
   #common(
     {
       verb,
@@ -245,23 +275,8 @@ export class InProcessTransport implements Transport {
 
 function shown(
   endpoint: Endpoint,
-  outcome: Outcome,
-): KubeObject | KubeList<KubeObject> {
+  outcome: Exclude<Outcome, { listed: Listed }>,
+): KubeObject {
   if ("entry" in outcome) return served(endpoint, outcome.entry);
-  if ("value" in outcome) return deepFreeze(outcome.value) as KubeObject;
-  return listOf(endpoint, outcome.listed);
-}
-
-function listOf(endpoint: Endpoint, listed: Listed): KubeList<KubeObject> {
-  const { revision, remainingItemCount } = listed;
-  return {
-    apiVersion: endpoint.apiVersion,
-    kind: `${endpoint.info.kind}List`,
-    metadata: {
-      ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
-      ...(listed.continue ? { continue: listed.continue } : {}),
-      ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
-    },
-    items: listed.entries.map((entry) => served(endpoint, entry)),
-  };
+  return deepFreeze(outcome.value) as KubeObject;
 }

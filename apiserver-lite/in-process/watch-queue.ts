@@ -39,7 +39,13 @@ export class WatchQueue implements WatchStream<KubeObject> {
       initial: (entries, selected) => {
         for (const entry of entries)
           if (selected(entry))
-            this.#push({ type: "ADDED", object: served(endpoint, entry) });
+            this.#push({
+              type: "ADDED",
+              // Parsed when it is its turn: all at once would hold the event loop.
+              get object() {
+                return served(endpoint, entry);
+              },
+            });
       },
       past: (events, typeOf) => {
         for (const event of events) {
