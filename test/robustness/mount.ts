@@ -165,8 +165,12 @@ export class Mount implements FileSystem {
       if (node instanceof DiskFile) return node;
       throw systemError("EISDIR", file);
     };
+    /** A first part of the bytes, not synced; often all of them. */
     const some = (bytes: Buffer, position: number): number => {
-      const length = this.#options.random.integer(bytes.length + 1);
+      const { random } = this.#options;
+      const length = random.chance(0.4)
+        ? bytes.length
+        : random.integer(bytes.length + 1);
       if (length > 0) content().write(position, bytes.subarray(0, length));
       return length;
     };

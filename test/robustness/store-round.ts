@@ -38,6 +38,9 @@ class Plan {
   readonly #faults: Faults;
   readonly #endsAt: number;
   readonly #failing = new Map<number, string>();
+  /** The calls of this name fail from one visit up to another. */
+  readonly #target: { name: string; from: number; to: number } | undefined;
+  #visits = 0;
   readonly #full: readonly [from: number, to: number];
   #calls = 0;
   /** No more faults: the store must be well again. */
@@ -67,11 +70,31 @@ class Plan {
       this.ending === "kill at a call" || this.ending === "power loss"
         ? random.integer(random.pick([20, 400]))
         : Infinity;
-    if (random.chance(0.4))
-      for (let index = 0; index < 1 + random.integer(3); index++)
-        this.#failing.set(random.integer(random.pick([8, 40, 150])), "EIO");
+    // Single calls, and a few one after the other: what is tried after a failure fails too.
+    if (random.chance(0.5))
+      for (let index = 0; index < 1 + random.integer(3); index++) {
+        const at = random.integer(random.pick([8, 40, 150]));
+        const count = random.chance(0.5) ? 1 : 2 + random.integer(5);
+        for (let next = at; next < at + count; next++)
+          this.#failing.set(next, "EIO");
+      }
+    const visit = 1 + random.integer(4);
+    this.#target = random.chance(0.25)
+      ? {
+          name: random.pick(["sync", "sync", "datasync", "rename", "truncate"]),
+          from: visit,
+          to: visit + random.integer(3),
+        }
+      : undefined;
     const from = random.chance(0.3) ? random.integer(100) : Infinity;
     this.#full = [from, from + 1 + random.integer(60)];
+  }
+
+  #targeted(name: string): string | undefined {
+    const target = this.#target;
+    if (name !== target?.name) return undefined;
+    const visit = ++this.#visits;
+    return visit >= target.from && visit <= target.to ? "EIO" : undefined;
   }
 
   fate(call: MountCall): Fate {
@@ -82,7 +105,7 @@ class Plan {
         effect: this.#random.pick(["none", "part", "whole"]),
       };
     if (this.calm) return works;
-    const code = this.#failing.get(index);
+    const code = this.#failing.get(index) ?? this.#targeted(call.name);
     if (code) {
       this.#faults.add(`${code} of ${call.name}`);
       return { kind: "fails", code };
@@ -193,7 +216,7 @@ class StoreRound {
       const steps = 20 + this.#random.integer(150);
       for (let step = 0; step < steps && !ended(); step++) await clients.step();
       await clients.settle();
-      if (!ended()) await mount.whileAlive(this.#recovers(store, plan));
+      if (!ended()) await mount.whileAlive(this.#recovers(store, plan, ended));
       clients.checkWatchers(!ended());
       this.#resume = clients.positions;
       if (!ended() && plan.ending === "stop")
@@ -250,8 +273,12 @@ class StoreRound {
     return true;
   }
 
-  /** When nothing fails any more the store writes again, or says that it is not healthy. */
-  async #recovers(store: Store, plan: Plan): Promise<void> {
+  /** When nothing fails any more the store writes again, and says that it is healthy. */
+  async #recovers(
+    store: Store,
+    plan: Plan,
+    ended: () => boolean,
+  ): Promise<void> {
     plan.calm = true;
     const probe = async (): Promise<boolean> => {
       const key = `${expiringPrefix}probe`;
@@ -272,13 +299,10 @@ class StoreRound {
         return false;
       }
     };
-    if ((await probe()) || (await probe())) return;
-    const healthy = await store.healthy().then(
-      () => true,
-      () => false,
-    );
-    if (healthy)
-      this.model.breaks("the store rejects every write and says it is healthy");
+    for (let tries = 0; tries < 3; tries++)
+      if (await probe()) return store.healthy();
+    if (!ended())
+      this.model.breaks("the store rejects every write though nothing fails");
   }
 
   /** Opens without faults and compares. */
