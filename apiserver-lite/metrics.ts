@@ -13,6 +13,7 @@ import {
   RequestMetrics,
   type MetricHead,
 } from "./request-metrics.ts";
+import type { MetricsFilter } from "../api/metrics-filter.ts";
 
 export interface MetricsSources {
   readonly registry: Registry;
@@ -26,6 +27,8 @@ export interface MetricsSources {
   readonly loopWatch: LoopWatch;
   /** Prometheus text of what else belongs to the process. */
   readonly more: () => string;
+  /** What of it is shown. */
+  readonly filter?: MetricsFilter | undefined;
 }
 
 export class Metrics implements Observer {
@@ -55,13 +58,14 @@ export class Metrics implements Observer {
           const { process } = await (this.#prom ??= load());
           const body =
             this.#own() + this.sources.more() + (await process.metrics());
+          const { filter } = this.sources;
           exchange.respond(
             200,
             {
               ...asked.headers,
               "content-type": metricsType,
             },
-            body,
+            filter ? filter(body) : body,
           );
         },
       },

@@ -10,6 +10,7 @@ import type { Logger } from "pino";
 import { builtinCatalogue, type Catalogue } from "../api/catalogue.ts";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type { Authorizer, UserInfo } from "../api/contracts.ts";
+import type { MetricsFilter } from "../api/metrics-filter.ts";
 import type { ServingTls } from "../api/pki/serving-tls.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Store } from "../storage/store.ts";
@@ -137,6 +138,8 @@ export interface ApiServerOptions {
   readonly livezGraceMs?: number;
   /** apiserver_storage_objects among the metrics; default true. */
   readonly countStoredObjects?: boolean;
+  /** What of the metrics is shown; default: all. */
+  readonly metricsFilter?: MetricsFilter;
   /** Prometheus text of what else belongs to the process, for /metrics. */
   readonly moreMetrics?: () => string;
   /** What componentstatuses tell. */
@@ -314,6 +317,7 @@ class Server implements ApiServer {
     );
     const healthResults = new HealthResults();
     const metrics = new Metrics({
+      filter: options.metricsFilter,
       registry: this.registry,
       inFlight: () => ({
         readOnly: this.#limiter.readOnlyInFlight,

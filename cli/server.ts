@@ -57,6 +57,7 @@ import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
 import { scheduledSnapshots } from "./parts/snapshots.ts";
+import { metricsFilter } from "./parts/metrics-options.ts";
 import { servingTlsOf } from "./parts/serving-tls.ts";
 import { chooseStore } from "./parts/store.ts";
 
@@ -316,27 +317,35 @@ export async function startServer(
     ): Promise<void> => {
       const number = values.number(optionName);
       if (number === 0) return;
+      // What holds for all ports of the server, below the part's own options.
+      const portOptions = values
+        .pick(controllerManagerOptions, [
+          "tls-min-version",
+          "tls-cipher-suites",
+          "disabled-metrics",
+          "allow-metric-labels",
+          "allow-metric-labels-manifest",
+        ])
+        .under(partOptions);
+      const filter = await metricsFilter(portOptions);
       const health = await startHealthPort({
         // On loopback unless the part's own option says otherwise.
         address: partOptions.isSet("bind-address")
           ? partOptions.text("bind-address")
           : "127.0.0.1",
         port: number,
-        servingTls: servingTlsOf(
-          values
-            .pick(controllerManagerOptions, [
-              "tls-min-version",
-              "tls-cipher-suites",
-            ])
-            .under(partOptions),
-          (message) => logger.warn(message),
+        servingTls: servingTlsOf(portOptions, (message) =>
+          logger.warn(message),
         ),
         tls: { ...pki.serving, clientCa: pki.clusterCa.certificate },
         alwaysAllow: partOptions.list("authorization-always-allow-paths"),
         tokens: api.security.tokens,
         authorizer: api.security.authorizer,
         healthy: () => Promise.resolve(),
-        metrics: () => metrics.text(),
+        metrics: async () => {
+          const text = await metrics.text();
+          return filter ? filter(text) : text;
+        },
         what,
       });
       ports.push(health);

@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type { Authorizer, NodeAgentView } from "../api/contracts.ts";
 import { ApiError } from "../api/errors.ts";
+import type { MetricsFilter } from "../api/metrics-filter.ts";
 import {
   contextsByName,
   secureContextOptions,
@@ -66,6 +67,8 @@ export interface AgentServerOptions extends Omit<
   /** Default undefined: none. 0 picks a free one. */
   healthzPort?: number;
   healthzAddress?: string;
+  /** What of /metrics is shown; default: all. */
+  metricsFilter?: MetricsFilter;
   /** Default 4 h. */
   streamingIdleTimeoutMs?: number;
 }
@@ -109,7 +112,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...options,
     serving,
     // The agent's own families go after the port's.
-    metrics: async () => counters.text() + ((await options.metrics?.()) ?? ""),
+    metrics: async () => {
+      const text = counters.text() + ((await options.metrics?.()) ?? "");
+      return options.metricsFilter ? options.metricsFilter(text) : text;
+    },
   });
   const sockets = new Set<Socket>();
   const servers: http.Server[] = [];

@@ -628,6 +628,9 @@ export const usedPortOptions: readonly string[] = [
 
 export const usedControllerManagerOptions: readonly string[] = [
   ...usedPortOptions,
+  "disabled-metrics",
+  "allow-metric-labels",
+  "allow-metric-labels-manifest",
   "requestheader-client-ca-file",
   "requestheader-allowed-names",
   "requestheader-username-headers",

@@ -126,8 +126,18 @@ export const loggingOptions: OptionGroup = group(
 
 export const metricsOptions: OptionGroup = group(
   "Metrics",
-  option("allow-metric-labels", "map", "", "Allowed values of metric labels."),
-  option("allow-metric-labels-manifest", "string", "", "File with the same."),
+  option(
+    "allow-metric-labels",
+    "repeated",
+    "",
+    "METRIC,LABEL=VALUE,…: other values of the label are shown as unexpected; repeatable.",
+  ),
+  option(
+    "allow-metric-labels-manifest",
+    "string",
+    "",
+    "YAML map with the same: METRIC,LABEL: VALUE,…",
+  ),
   option("disabled-metrics", "strings", "", "Metrics that are not shown."),
   option(
     "show-hidden-metrics-for-version",

@@ -12,20 +12,12 @@ export interface UnbuiltOptions {
 
 /** The serving options' part that every program has. */
 const sharing = ["permit-address-sharing", "permit-port-sharing"];
-const metrics: UnbuiltOptions = {
-  restricts: {
-    "allow-metric-labels": "",
-    "allow-metric-labels-manifest": "",
-    "disabled-metrics": "",
-  },
-  harmless: ["show-hidden-metrics-for-version"],
-};
+const metrics = ["show-hidden-metrics-for-version"];
 /** Which APIs and gates there are is limited by it. */
 const emulation = { "emulated-version": "1.32" };
 
 export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
-    ...metrics.restricts,
     ...emulation,
     "peer-ca-file": "",
     "egress-selector-config-file": "",
@@ -40,7 +32,7 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "encryption-provider-config-automatic-reload": "false",
   },
   harmless: [
-    ...metrics.harmless,
+    ...metrics,
     ...sharing,
     // The limits in flight hold without it.
     "enable-priority-and-fairness",
@@ -59,7 +51,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
 
 export const unbuiltControllerManagerOptions: UnbuiltOptions = {
   restricts: {
-    ...metrics.restricts,
     ...emulation,
     // The controllers keep to one identity, which may more than each alone needs.
     "use-service-account-credentials": "false",
@@ -70,7 +61,7 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "leader-migration-config": "",
   },
   harmless: [
-    ...metrics.harmless,
+    ...metrics,
     ...sharing,
     "kube-api-content-type",
     // Controllers that are not there.
@@ -139,7 +130,6 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 
 export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
-    ...metrics.restricts,
     ...emulation,
     "config-dir": "",
     // A node of a cloud takes no pods before its controller has seen it.
@@ -169,7 +159,7 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "eviction-minimum-reclaim": "",
   },
   harmless: [
-    ...metrics.harmless,
+    ...metrics,
     "kube-api-content-type",
     "max-open-files",
     "image-service-endpoint",

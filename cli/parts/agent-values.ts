@@ -40,6 +40,9 @@ export function agentValues(
     "v",
     "tls-min-version",
     "tls-cipher-suites",
+    "disabled-metrics",
+    "allow-metric-labels",
+    "allow-metric-labels-manifest",
   ]);
   const notTheAgents = new Set(
     allOptions(apiServerOptions)

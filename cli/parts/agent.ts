@@ -25,6 +25,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { Client } from "../../client/client.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
+import { metricsFilter } from "./metrics-options.ts";
 import { checkHost } from "./host-checks.ts";
 import { chooseRuntime } from "./runtime.ts";
 import { servingTlsOf } from "./serving-tls.ts";
@@ -174,6 +175,7 @@ export async function openAgentPorts(
   if (!values.flag("enable-server")) return undefined;
   const authorizer = await chooseAuthorizer(options);
   const tokens = await chooseTokens(options);
+  const filter = await metricsFilter(values);
   const readOnlyPort = values.number("read-only-port");
   const healthzPort = values.number("healthz-port");
   const open = isOpen(options, authorizer);
@@ -197,6 +199,7 @@ export async function openAgentPorts(
     streamingIdleTimeoutMs: values.number("streaming-connection-idle-timeout"),
     ...(authorizer ? { authorizer } : {}),
     ...(tokens ? { tokens } : {}),
+    ...(filter ? { metricsFilter: filter } : {}),
     ...(readOnlyPort > 0 ? { readOnlyPort } : {}),
     ...(healthzPort > 0 ? { healthzPort } : {}),
   });

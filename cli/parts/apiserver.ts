@@ -43,6 +43,7 @@ import { addressInRange, advertisedAddress, urlHost } from "./addresses.ts";
 import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
 import { readAuthorityFile, readPair } from "./option-files.ts";
+import { metricsFilter } from "./metrics-options.ts";
 import { remoteAccess } from "./remote-access.ts";
 import { chosenCatalogue } from "./runtime-config.ts";
 import { servingTlsOf } from "./serving-tls.ts";
@@ -199,6 +200,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const origins = await allowedOrigins(values);
   const audit = await createAudit(values, clock, logger);
   const remote = await remoteAccess(values, clock, logger);
+  const filter = await metricsFilter(values);
   const server: ApiServer = createApiServer({
     ...(audit ? { auditor: audit } : {}),
     store,
@@ -232,6 +234,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     maxObjectBytes: values.number("max-object-bytes"),
     storedEncoding,
     ...(uncached ? { uncached } : {}),
+    ...(filter ? { metricsFilter: filter } : {}),
     garbageCollection: values.flag("enable-garbage-collector"),
     countStoredObjects: values.number("etcd-count-metric-poll-period") > 0,
     goawayChance: values.number("goaway-chance"),

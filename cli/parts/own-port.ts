@@ -13,6 +13,7 @@ import {
   type HealthPort,
   type PortTls,
 } from "./health-port.ts";
+import { metricsFilter } from "./metrics-options.ts";
 import type { PartMetrics } from "./part-metrics.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 
@@ -47,6 +48,9 @@ export async function openOwnPort(
   const port = values.number("secure-port");
   let health: HealthPort | undefined;
   try {
+    const filter = values.has("disabled-metrics")
+      ? await metricsFilter(values)
+      : undefined;
     const clients = await clientAuthentication(values, access.reviewer, logger);
     if (port > 0)
       health = await startHealthPort({
@@ -58,7 +62,10 @@ export async function openOwnPort(
         ...access,
         ...(clients.frontProxy ? { frontProxy: clients.frontProxy } : {}),
         healthy: () => Promise.resolve(),
-        metrics: () => part.metrics.text(),
+        metrics: async () => {
+          const text = await part.metrics.text();
+          return filter ? filter(text) : text;
+        },
         what: part.what,
       });
   } catch (error) {

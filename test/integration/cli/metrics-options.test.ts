@@ -1,0 +1,166 @@
+// --disabled-metrics, --allow-metric-labels and its manifest, on /metrics of every program that takes them.
+import * as fs from "node:fs";
+import * as https from "node:https";
+import * as path from "node:path";
+import { createMetricsFilter } from "../../../api/metrics-filter.ts";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  YEAR_MS,
+} from "../../../api/pki/certificate.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+import { openPort, type OpenPort, type PortProgram } from "./part-ports.ts";
+
+const directories = useTempDirectories();
+const open: OpenPort[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.stop();
+});
+
+const nowMs = Date.now();
+const authority = createCertificateAuthority({
+  subject: { commonName: "clients" },
+  nowMs,
+});
+const admin = issueCertificate(authority, {
+  subject: { commonName: "admin", organizations: ["system:masters"] },
+  usages: ["client auth"],
+  validityMs: YEAR_MS,
+  nowMs,
+});
+const file = (text: string): string => {
+  const name = path.join(directories(), "file");
+  fs.writeFileSync(name, text);
+  return name;
+};
+
+/** The text of /metrics, for an administrator. */
+async function metrics(
+  program: PortProgram,
+  ...argv: string[]
+): Promise<string> {
+  const port = await openPort(program, directories(), [
+    `--client-ca-file=${file(authority.certificate)}`,
+    ...argv,
+  ]);
+  open.push(port);
+  return new Promise((resolve, reject) => {
+    const sent = https.get(
+      {
+        host: "127.0.0.1",
+        port: port.port,
+        path: "/metrics",
+        rejectUnauthorized: false,
+        agent: false,
+        cert: admin.certificate,
+        key: admin.key,
+      },
+      (response) => {
+        let text = "";
+        response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+        response.on("end", () => resolve(text));
+      },
+    );
+    sent.on("error", reject);
+  });
+}
+
+const families = (text: string): string[] =>
+  [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!);
+
+describe.each(["apiserver", "controller-manager", "agent"] as const)(
+  "orbit %s",
+  (program) => {
+    test("--disabled-metrics leaves families out", async () => {
+      const all = families(await metrics(program));
+      expect(all.length).toBeGreaterThan(2);
+      const [first, second] = all as [string, string];
+      const text = await metrics(
+        program,
+        `--disabled-metrics=${first},${second}`,
+      );
+      expect(families(text)).toEqual(
+        all.filter((name) => name !== first && name !== second),
+      );
+      for (const gone of [first, second])
+        expect(text).not.toMatch(new RegExp(`^${gone}(_|\\{| |$)`, "m"));
+    });
+
+    test("labels have only the values of the list, by option and manifest", async () => {
+      // A family with a label, whatever this program has.
+      const text = await metrics(program);
+      const [, family, label] =
+        /^(\w+?)(?:_bucket|_sum|_count)?\{(\w+)="/m.exec(text)!;
+      const limited = await metrics(
+        program,
+        `--allow-metric-labels=${family},${label}=nothing-else`,
+      );
+      const manifest = await metrics(
+        program,
+        `--allow-metric-labels-manifest=${file(`"${family},${label}": nothing-else\n`)}`,
+      );
+      for (const each of [limited, manifest]) {
+        const values = [
+          ...each.matchAll(
+            new RegExp(
+              `^${family}(?:_\\w+)?\\{[^}]*?\\b${label}="([^"]*)"`,
+              "gm",
+            ),
+          ),
+        ].map(([, value]) => value);
+        expect(values.length).toBeGreaterThan(0);
+        expect(new Set(values)).toEqual(new Set(["unexpected"]));
+      }
+    });
+
+    test("what can't be read stops the start", async () => {
+      for (const argv of [
+        "--allow-metric-labels=requests",
+        "--allow-metric-labels=a,b=",
+        "--allow-metric-labels=a,b,c=d",
+        "--allow-metric-labels-manifest=/absent",
+        `--allow-metric-labels-manifest=${file("- a\n")}`,
+        `--allow-metric-labels-manifest=${file("a: [\n")}`,
+      ])
+        await expect(metrics(program, argv)).rejects.toThrow(
+          argv.split("=")[0],
+        );
+    });
+  },
+);
+
+test("series that become the same are added up, escaped values are read right", () => {
+  const filter = createMetricsFilter({
+    disabled: new Set(["gone"]),
+    labels: new Map([["seen_total", new Map([["verb", new Set(["GET"])]])]]),
+  })!;
+  expect(
+    filter(
+      [
+        "# HELP seen_total what",
+        "# TYPE seen_total counter",
+        'seen_total{verb="GET",code="200"} 1',
+        'seen_total{verb="odd\\"}",code="200"} 2',
+        'seen_total{verb="other",code="200"} 3.5',
+        'seen_total{verb="other",code="500"} 4',
+        "# HELP gone what",
+        "# TYPE gone gauge",
+        "gone 1",
+        "# TYPE left gauge",
+        'left{verb="odd"} NaN',
+        "",
+      ].join("\n"),
+    ),
+  ).toBe(
+    [
+      "# HELP seen_total what",
+      "# TYPE seen_total counter",
+      'seen_total{verb="GET",code="200"} 1',
+      'seen_total{verb="unexpected",code="200"} 5.5',
+      'seen_total{verb="unexpected",code="500"} 4',
+      "# TYPE left gauge",
+      'left{verb="odd"} NaN',
+      "",
+    ].join("\n"),
+  );
+});
