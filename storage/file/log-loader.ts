@@ -1,5 +1,6 @@
 // Reads a log into the state: first every frame (checksums, keys, and where values lie), then only the values that are
 // still live, packed. So garbage in the log costs no memory, and no more than one window of the file is held.
+import { LiveVersion } from "../local/live-version.ts";
 import type { StoredVersion } from "../local/local-store.ts";
 import type { OpenFile } from "./file-system.ts";
 import { FileWindow, WINDOW_BYTES } from "./file-window.ts";
@@ -42,7 +43,7 @@ export async function loadLog(
     const value = packer.pack(
       window.held(at, bytes) ?? (await window.read(at, bytes)),
     );
-    state.set(key, { key, value, revision, expiresAtMs });
+    state.set(key, new LiveVersion(key, value, revision, expiresAtMs));
   }
   return content;
 }

@@ -19,6 +19,7 @@ import {
   type WriteResult,
 } from "../store.ts";
 import { EventHistory, type ListenerFailure } from "./event-history.ts";
+import { LiveVersion } from "./live-version.ts";
 import { ExpiryQueue } from "./expiry-queue.ts";
 
 /** A live value. The bytes are shared with whoever wrote or reads them: nobody changes them. */
@@ -292,8 +293,10 @@ export class LocalStore implements Store {
     const events: StoreEvent[] = [];
     for (const { key, revision, value, expiresAtMs, ask } of batch) {
       if (value) {
-        const version = { key, value, revision, expiresAtMs };
-        this.#state.set(key, version);
+        this.#state.set(
+          key,
+          new LiveVersion(key, value, revision, expiresAtMs),
+        );
         if (ask.op.ttlSeconds)
           this.#expiries.add({
             key,
