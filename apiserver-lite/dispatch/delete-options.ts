@@ -19,18 +19,19 @@ export async function deleteOptionsOf({
   const given = await decode(body);
   if (given)
     return dryRun.includes("All") ? { ...given, dryRun: ["All"] } : given;
+  const options: DeleteOptions = {};
+  if (query.size === 0) return options;
+  if (dryRun.length > 0) options.dryRun = dryRun;
   const grace = query.get("gracePeriodSeconds");
+  if (grace !== null) options.gracePeriodSeconds = integer(grace);
   const policy = query.get("propagationPolicy");
+  if (policy !== null) options.propagationPolicy = policy;
   const orphans = query.get("orphanDependents");
+  if (orphans !== null) options.orphanDependents = isTrue(orphans);
   const uid = query.get("uid");
-  return {
-    ...(dryRun.length > 0 ? { dryRun } : {}),
-    ...(grace === null ? {} : { gracePeriodSeconds: integer(grace) }),
-    ...(policy === null ? {} : { propagationPolicy: policy }),
-    ...(orphans === null ? {} : { orphanDependents: isTrue(orphans) }),
-    ...(uid ? { preconditions: { uid } } : {}),
-    ...(isTrue(query.get(ignoreReadError)) ? { [ignoreReadError]: true } : {}),
-  };
+  if (uid) options.preconditions = { uid };
+  if (isTrue(query.get(ignoreReadError))) options[ignoreReadError] = true;
+  return options;
 }
 
 /** Throws ApiError 400 with the reference's words, which it says with a 500. */
