@@ -24,7 +24,7 @@ function messageOf(apiVersion: unknown, kind: unknown): string {
   // Discovery leaves out the version of some of its kinds.
   const name =
     typeof kind === "string"
-      ? messageNameOfKind((apiVersion as string | undefined) ?? "v1", kind)
+      ? messageNameOfKind((apiVersion as string | undefined) || "v1", kind)
       : undefined;
   if (name === undefined)
     throw errors.notAcceptable(

@@ -255,3 +255,10 @@ describe("bad input is refused quickly", () => {
     expect(Date.now() - started).toBeLessThan(3000);
   });
 });
+
+test("discovery's lists of the core group have a wire form without a version", () => {
+  const list = { kind: "APIResourceList", groupVersion: "v1", resources: [] };
+  const envelope = encodeProtobuf(list);
+  expect(envelope.toString("latin1")).toContain("APIResourceList");
+  expect(envelope.toString("latin1")).toContain("v1");
+});
