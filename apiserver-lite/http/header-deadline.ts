@@ -6,6 +6,8 @@ import type { Socket } from "node:net";
 interface Connection {
   /** When its headers were begun, at the latest. */
   sinceMs: number;
+  /** When its last request was answered, or it was opened. */
+  idleSinceMs: number;
   /** What had been received by then; -1: a first request is waited for. */
   bytes: number;
   /** Requests being answered. */
@@ -25,7 +27,13 @@ export class HeaderDeadline {
   }
 
   add(socket: Socket): void {
-    this.#connections.set(socket, { sinceMs: this.now(), bytes: -1, busy: 0 });
+    const sinceMs = this.now();
+    this.#connections.set(socket, {
+      sinceMs,
+      idleSinceMs: sinceMs,
+      bytes: -1,
+      busy: 0,
+    });
     socket.once("close", () => this.#connections.delete(socket));
   }
 
@@ -36,11 +44,8 @@ export class HeaderDeadline {
     connection.busy++;
     return () => {
       connection.busy--;
-      connection.sinceMs = this.now();
+      connection.sinceMs = connection.idleSinceMs = this.now();
       connection.bytes = socket.bytesRead;
-      // The longest idle are the first of the map.
-      if (connection.busy === 0 && this.#connections.delete(socket))
-        this.#connections.set(socket, connection);
     };
   }
 
@@ -60,13 +65,17 @@ export class HeaderDeadline {
 
   /** Ends the connection that has been idle the longest. False: there is none. */
   endIdle(): boolean {
-    for (const [socket, { busy }] of this.#connections)
-      if (busy === 0) {
-        this.#connections.delete(socket);
-        socket.destroy();
-        return true;
+    let longest: Socket | undefined;
+    let longestSinceMs = Infinity;
+    for (const [socket, { busy, idleSinceMs }] of this.#connections)
+      if (busy === 0 && idleSinceMs < longestSinceMs) {
+        longest = socket;
+        longestSinceMs = idleSinceMs;
       }
-    return false;
+    if (!longest) return false;
+    this.#connections.delete(longest);
+    longest.destroy();
+    return true;
   }
 
   closeIdle(): void {

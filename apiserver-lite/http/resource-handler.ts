@@ -105,36 +105,43 @@ export class ResourceHandler {
     return this.#watches.serveSocket(exchange, call, shown, socket, head);
   }
 
-  async handle(exchange: Exchange, asked: Asked): Promise<void> {
+  /** Answers at once, also with what it throws, where nothing is waited for: then the front needs no time limit. */
+  handle(exchange: Exchange, asked: Asked): void | Promise<void> {
     const { info } = asked;
     const endpoint = this.#endpointOf(exchange, info);
     if (connectSubresources.has(info.subresource))
       return this.#connect.serve(exchange, asked, endpoint);
     const request = this.#requestOf(exchange, asked, endpoint);
-    const { warnings } = request;
-    try {
-      const shown = this.#representation(
-        exchange,
-        asked,
-        endpoint,
-        request.verb === "watch",
-      );
-      if (request.verb === "watch")
-        return await this.#watches.serve(
-          exchange,
-          asked,
-          callOf(request),
-          shown,
-        );
-      const performing = perform(request);
-      const outcome =
-        performing instanceof Promise ? await performing : performing;
-      addWarnings(asked, warnings);
-      return await this.#send(exchange, asked, shown, outcome);
-    } catch (error) {
-      addWarnings(asked, warnings);
+    const failed = (error: unknown): never => {
+      addWarnings(asked, request.warnings);
       throw error;
+    };
+    try {
+      const running = this.#serve(exchange, asked, endpoint, request);
+      return running?.catch(failed);
+    } catch (error) {
+      return failed(error);
     }
+  }
+
+  #serve(
+    exchange: Exchange,
+    asked: Asked,
+    endpoint: Endpoint,
+    request: ResourceRequest,
+  ): void | Promise<void> {
+    const watches = request.verb === "watch";
+    const shown = this.#representation(exchange, asked, endpoint, watches);
+    if (watches)
+      return this.#watches.serve(exchange, asked, callOf(request), shown);
+    const answer = (outcome: Outcome): void | Promise<void> => {
+      addWarnings(asked, request.warnings);
+      return this.#send(exchange, asked, shown, outcome);
+    };
+    const performing = perform(request);
+    return performing instanceof Promise
+      ? performing.then(answer)
+      : answer(performing);
   }
 
   #requestOf(
