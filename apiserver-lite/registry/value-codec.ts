@@ -1,6 +1,7 @@
-// The form of values in the store. Local engines keep the JSON that readers get (indexed-json.ts). On etcd the bytes are the reference's:
-// an envelope (or JSON, or YAML) of the storage version without resourceVersion and selfLink, so that a stock API server
-// on the same etcd reads and writes the same objects. Kinds without a wire form (custom resources) are JSON there too.
+// The form of values in the store. Local engines keep the JSON that readers get (indexed-json.ts). On etcd the bytes are
+// the reference's: an envelope (or JSON, or YAML) of the storage version without resourceVersion and selfLink, so that a
+// stock API server on the same etcd reads and writes the same objects. Kinds without a wire form (custom resources) are
+// JSON there too.
 // Reading goes by content, whatever this process writes: stores are moved, and servers on one etcd may differ.
 import { decodeCbor } from "../../api/codec/cbor.ts";
 import { decodeJson, type DecodeOptions } from "../../api/codec/json.ts";
