@@ -9,7 +9,7 @@ import type { Client, ResourceRef } from "../client/client.ts";
 import {
   controllerOf,
   controllerReference,
-} from "../client/owner-references.ts";
+} from "../api/objects/owner-references.ts";
 
 export interface ClaimOptions<T extends KubeObject> {
   client: Client;

@@ -10,10 +10,10 @@ import type {
   PodDisruptionBudgetStatus,
 } from "../api/types/policy-v1.ts";
 import type { ResourceRef } from "../client/client.ts";
-import { setCondition } from "../client/conditions.ts";
-import { sameJson } from "../client/json-equality.ts";
-import { controllerOf } from "../client/owner-references.ts";
-import { isPodActive, isPodReady } from "../client/pod-status.ts";
+import { setCondition } from "../api/objects/conditions.ts";
+import { sameJson } from "../api/objects/json-equality.ts";
+import { controllerOf } from "../api/objects/owner-references.ts";
+import { isPodActive, isPodReady } from "../api/objects/pod-state.ts";
 import {
   deployments,
   podDisruptionBudgets,

@@ -4,7 +4,7 @@ import { formatTime } from "../api/clock.ts";
 import { isNotFound } from "../api/errors.ts";
 import { objectKey, splitKey } from "../api/object.ts";
 import type { Pod } from "../api/types/core-v1.ts";
-import { isPodTerminal } from "../client/pod-status.ts";
+import { isPodTerminal } from "../api/objects/pod-state.ts";
 import { nodes, pods } from "../client/resources.ts";
 import type { Controller, ControllerContext } from "./context.ts";
 import { nodeNameIndex } from "./indexes.ts";

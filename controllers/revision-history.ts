@@ -7,10 +7,10 @@ import type { ControllerRevision } from "../api/types/apps-v1.ts";
 import type { PodTemplateSpec } from "../api/types/core-v1.ts";
 import type { Client, ResourceRef } from "../client/client.ts";
 import type { Informer } from "../client/informer.ts";
-import { sameJson } from "../client/json-equality.ts";
-import { controllerReference } from "../client/owner-references.ts";
+import { sameJson } from "../api/objects/json-equality.ts";
+import { controllerReference } from "../api/objects/owner-references.ts";
 import { controllerRevisions } from "../client/resources.ts";
-import { stableHash } from "../client/stable-hash.ts";
+import { stableHash } from "../api/objects/stable-hash.ts";
 import { claimObjects } from "./claims.ts";
 import { orphansOf } from "./indexes.ts";
 

@@ -12,10 +12,10 @@ import { isNotFound } from "../api/errors.ts";
 import { objectKey } from "../api/object.ts";
 import type { Node, Pod, PodStatus } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
-import { findCondition, setCondition } from "../client/conditions.ts";
+import { findCondition, setCondition } from "../api/objects/conditions.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
-import { sameJson } from "../client/json-equality.ts";
-import { isPodTerminal } from "../client/pod-status.ts";
+import { sameJson } from "../api/objects/json-equality.ts";
+import { isPodTerminal } from "../api/objects/pod-state.ts";
 import {
   namespaces,
   nodes,

@@ -3,13 +3,13 @@
 // about once, before anything of it is made; what the runtime already runs counts as admitted; static pods and those of
 // the highest priorities are not refused for resources or pressure.
 import type { Node, Pod } from "../../api/types/core-v1.ts";
-import { matchesNodeAffinity } from "../../client/node-affinity.ts";
+import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
 import {
   podRequests,
   toResources,
   type Resources,
 } from "../../api/objects/pod-resources.ts";
-import { tolerates, untoleratedTaint } from "../../client/taints.ts";
+import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
 import type { NodePressure } from "../../eviction/pressure-monitor.ts";
 import { isMirrorPod, isStaticPod } from "../pods/labels.ts";
 import { qosClass } from "../pods/pod-shape.ts";

@@ -13,9 +13,9 @@ import {
   readFileIfAny,
   writePrivateFile,
 } from "../../apiserver-lite/bootstrap/private-files.ts";
-import { Backoff, sleep } from "../../client/backoff.ts";
+import { Backoff, sleep } from "../../api/timing/backoff.ts";
 import type { Client } from "../../client/client.ts";
-import { findCondition } from "../../client/conditions.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 import { createClient } from "../../client/create-client.ts";
 import {
   createHttpTransport,

@@ -3,7 +3,7 @@
 import { formatTime } from "../../api/clock.ts";
 import { parseCsr } from "../../api/pki/signing-request.ts";
 import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
-import { findCondition } from "../../client/conditions.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 import {
   certificateSigningRequests,
   subjectAccessReviews,

@@ -1,7 +1,7 @@
 // Removes old CertificateSigningRequests: issued, denied and failed ones after an hour, pending ones after a day.
 import { isNotFound } from "../../api/errors.ts";
 import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
-import { findCondition } from "../../client/conditions.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 import { certificateSigningRequests } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";

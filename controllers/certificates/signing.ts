@@ -9,7 +9,7 @@ import type {
 } from "../../api/pki/certificate.ts";
 import { parseCsr } from "../../api/pki/signing-request.ts";
 import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
-import { findCondition } from "../../client/conditions.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 import { certificateSigningRequests } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { errorText } from "../pod-control.ts";

@@ -4,13 +4,13 @@ import { formatTime } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { CronJob, CronJobStatus, Job } from "../../api/types/batch-v1.ts";
-import { mutableCopy } from "../../client/deep-freeze.ts";
+import { mutableCopy } from "../../api/objects/deep-freeze.ts";
 import { objectReference } from "../../client/event-recorder.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import {
   controllerOf,
   controllerReference,
-} from "../../client/owner-references.ts";
+} from "../../api/objects/owner-references.ts";
 import { cronJobs, jobs } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { controllerIndex } from "../indexes.ts";

@@ -8,13 +8,13 @@ import type {
   DaemonSetStatus,
 } from "../../api/types/apps-v1.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
-import { Backoff } from "../../client/backoff.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { Backoff } from "../../api/timing/backoff.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import {
   controllerOf,
   controllerReference,
-} from "../../client/owner-references.ts";
-import { isPodAvailable, isPodReady } from "../../client/pod-status.ts";
+} from "../../api/objects/owner-references.ts";
+import { isPodAvailable, isPodReady } from "../../api/objects/pod-state.ts";
 import {
   controllerRevisions,
   daemonSets,

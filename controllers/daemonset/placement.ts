@@ -5,9 +5,9 @@ import type {
   PodTemplateSpec,
   Toleration,
 } from "../../api/types/core-v1.ts";
-import { matchesNodeAffinity } from "../../client/node-affinity.ts";
-import { mutableCopy } from "../../client/deep-freeze.ts";
-import { untoleratedTaint } from "../../client/taints.ts";
+import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
+import { mutableCopy } from "../../api/objects/deep-freeze.ts";
+import { untoleratedTaint } from "../../api/objects/taints.ts";
 
 /** Daemons run on nodes nobody else may be sent to. */
 const ownTolerations: readonly Toleration[] = [

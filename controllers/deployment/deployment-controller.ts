@@ -11,10 +11,10 @@ import type {
   ReplicaSet,
 } from "../../api/types/apps-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
-import { findCondition } from "../../client/conditions.ts";
-import { sameJson } from "../../client/json-equality.ts";
-import { controllerOf } from "../../client/owner-references.ts";
-import { isPodTerminal } from "../../client/pod-status.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
+import { controllerOf } from "../../api/objects/owner-references.ts";
+import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { deployments, pods, replicaSets } from "../../client/resources.ts";
 import { claimObjects } from "../claims.ts";
 import type { Controller, ControllerContext } from "../context.ts";

@@ -7,7 +7,7 @@ import type {
   DeploymentStatus,
   ReplicaSet,
 } from "../../api/types/apps-v1.ts";
-import { findCondition } from "../../client/conditions.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 import {
   maxUnavailable,
   replicasOf,

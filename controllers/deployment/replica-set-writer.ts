@@ -3,13 +3,13 @@ import { isAlreadyExists } from "../../api/errors.ts";
 import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import {
   controllerReference,
   isControlledBy,
-} from "../../client/owner-references.ts";
+} from "../../api/objects/owner-references.ts";
 import { deployments, replicaSets } from "../../client/resources.ts";
-import { stableHash } from "../../client/stable-hash.ts";
+import { stableHash } from "../../api/objects/stable-hash.ts";
 import {
   hashLabel,
   newSetAnnotations,

@@ -1,7 +1,7 @@
 // Which ReplicaSet carries which revision of a Deployment: template equality, revision annotations and their history.
 import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
 import type { PodTemplateSpec } from "../../api/types/core-v1.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import {
   desiredReplicasAnnotation,
   maxReplicasAnnotation,

@@ -5,8 +5,8 @@ import { objectKey, splitKey } from "../../api/object.ts";
 import { selectorFromMap } from "../../api/selectors.ts";
 import type { Pod, Service } from "../../api/types/core-v1.ts";
 import type { Endpoint, EndpointSlice } from "../../api/types/discovery-v1.ts";
-import { sameJson } from "../../client/json-equality.ts";
-import { controllerReference } from "../../client/owner-references.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
+import { controllerReference } from "../../api/objects/owner-references.ts";
 import {
   endpointSlices,
   nodes,

@@ -10,7 +10,7 @@ import type {
   Pod,
   Service,
 } from "../../api/types/core-v1.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import { endpoints, pods, services } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { isNamespaceTerminating } from "../pod-control.ts";

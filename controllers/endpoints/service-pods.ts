@@ -1,7 +1,7 @@
 // What a Service's pods mean for its endpoints: which count, in which state, on which ports.
 import type { Pod, Service, ServicePort } from "../../api/types/core-v1.ts";
 import type { EndpointPort } from "../../api/types/discovery-v1.ts";
-import { isPodReady, isPodTerminal } from "../../client/pod-status.ts";
+import { isPodReady, isPodTerminal } from "../../api/objects/pod-state.ts";
 
 /** Pods that have an address and may still serve: also those that are ending. */
 export function mayServe(pod: Pod): boolean {

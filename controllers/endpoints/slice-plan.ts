@@ -1,7 +1,7 @@
 // Packs endpoints into EndpointSlices with as few writes as possible: an endpoint stays in the slice it is in, changed
 // slices take up new ones first, then those with room, then a new slice is made. Slices are kept apart by address type
 // and ports.
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import type {
   Endpoint,
   EndpointPort,

@@ -2,9 +2,9 @@
 import { objectKey } from "../../api/object.ts";
 import type { Pod, Service } from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import { mayServe } from "./service-pods.ts";
-import { isPodReady } from "../../client/pod-status.ts";
+import { isPodReady } from "../../api/objects/pod-state.ts";
 import type { Reconciler } from "../reconciler.ts";
 
 export function watchServicePods(

@@ -2,7 +2,7 @@
 // label, name, hostname and environment.
 import type { Job } from "../../api/types/batch-v1.ts";
 import type { Container, Pod } from "../../api/types/core-v1.ts";
-import { controllerReference } from "../../client/owner-references.ts";
+import { controllerReference } from "../../api/objects/owner-references.ts";
 import { jobs } from "../../client/resources.ts";
 import { podFromTemplate } from "../pod-control.ts";
 import { indexAnnotation } from "./indexes.ts";

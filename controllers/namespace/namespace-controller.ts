@@ -4,7 +4,7 @@
 import { formatTime } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";
 import type { Namespace, NamespaceCondition } from "../../api/types/core-v1.ts";
-import { setCondition } from "../../client/conditions.ts";
+import { setCondition } from "../../api/objects/conditions.ts";
 import { namespaces, pods } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { Discovery } from "../discovery.ts";

@@ -1,7 +1,7 @@
 // From a node's conditions to its taints, and what its conditions become when it falls silent.
 import { formatTime } from "../../api/clock.ts";
 import type { Node, NodeCondition, Taint } from "../../api/types/core-v1.ts";
-import { findCondition } from "../../client/conditions.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 
 export const notReadyTaint = "node.kubernetes.io/not-ready";
 export const unreachableTaint = "node.kubernetes.io/unreachable";

@@ -6,12 +6,16 @@
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 import { compareQuantities } from "../../api/quantity.ts";
-import { isInQuotaScope } from "../../api/quota/scope.ts";
-import { addUsage, isFinished, usageOf } from "../../api/quota/usage.ts";
-import type { Usage } from "../../api/quota/usage.ts";
+import { isInQuotaScope } from "../../api/objects/quota-scope.ts";
+import {
+  addUsage,
+  isFinished,
+  usageOf,
+} from "../../api/objects/quota-usage.ts";
+import type { Usage } from "../../api/objects/quota-usage.ts";
 import type { ResourceQuota } from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import { resourceQuotas } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { DiscoveredResource, Discovery } from "../discovery.ts";

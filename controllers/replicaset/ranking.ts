@@ -2,7 +2,7 @@
 // not ready, lower deletion cost, more siblings on the node, ready for a shorter time, more restarts, younger. Times are
 // compared by powers of two of their age, so that among pods of about one age the choice is spread by uid.
 import type { Pod } from "../../api/types/core-v1.ts";
-import { isPodReady, podReadyCondition } from "../../client/pod-status.ts";
+import { isPodReady, podReadyCondition } from "../../api/objects/pod-state.ts";
 
 const phaseRank: Record<string, number> = {
   Pending: 0,

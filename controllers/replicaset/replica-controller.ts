@@ -10,13 +10,13 @@ import type { ReplicaSetStatus } from "../../api/types/apps-v1.ts";
 import type { Pod, PodTemplateSpec } from "../../api/types/core-v1.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { ResourceRef } from "../../client/client.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import type { Informer } from "../../client/informer.ts";
 import {
   controllerOf,
   controllerReference,
-} from "../../client/owner-references.ts";
-import { isPodActive, isPodReady } from "../../client/pod-status.ts";
+} from "../../api/objects/owner-references.ts";
+import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
 import { pods } from "../../client/resources.ts";
 import { claimObjects } from "../claims.ts";
 import type { Controller, ControllerContext } from "../context.ts";

@@ -7,8 +7,8 @@ import {
   findCondition,
   setCondition,
   withoutCondition,
-} from "../../client/conditions.ts";
-import { isPodAvailable, isPodReady } from "../../client/pod-status.ts";
+} from "../../api/objects/conditions.ts";
+import { isPodAvailable, isPodReady } from "../../api/objects/pod-state.ts";
 import { errorText } from "../pod-control.ts";
 
 export interface ReplicaStatusInput {

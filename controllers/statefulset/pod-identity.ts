@@ -8,7 +8,7 @@ import type {
   Pod,
   PodTemplateSpec,
 } from "../../api/types/core-v1.ts";
-import { controllerReference } from "../../client/owner-references.ts";
+import { controllerReference } from "../../api/objects/owner-references.ts";
 import { statefulSets } from "../../client/resources.ts";
 import { podFromTemplate } from "../pod-control.ts";
 import { revisionHashLabel } from "../revision-history.ts";

@@ -9,13 +9,13 @@ import type {
   StatefulSetStatus,
 } from "../../api/types/apps-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
-import { sameJson } from "../../client/json-equality.ts";
-import { controllerOf } from "../../client/owner-references.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
+import { controllerOf } from "../../api/objects/owner-references.ts";
 import {
   isPodAvailable,
   isPodReady,
   isPodTerminal,
-} from "../../client/pod-status.ts";
+} from "../../api/objects/pod-state.ts";
 import {
   controllerRevisions,
   persistentVolumeClaims,

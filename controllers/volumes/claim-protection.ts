@@ -17,7 +17,7 @@ import {
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
-import { claimIndex, claimKeysOf } from "../../client/pod-claims.ts";
+import { claimIndex, claimKeysOf } from "../../api/objects/pod-claims.ts";
 
 const CLAIM_FINALIZER = "kubernetes.io/pvc-protection";
 const VOLUME_FINALIZER = "kubernetes.io/pv-protection";

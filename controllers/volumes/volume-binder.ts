@@ -11,7 +11,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
 } from "../../api/types/core-v1.ts";
-import { sameJson } from "../../client/json-equality.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import {
   nodes,
   persistentVolumeClaims,
@@ -21,12 +21,12 @@ import {
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
-import { claimIndex, claimKeysOf } from "../../client/pod-claims.ts";
+import { claimIndex, claimKeysOf } from "../../api/objects/pod-claims.ts";
 import {
   bestVolume,
   classOf,
   isReservedFor,
-} from "../../client/volume-match.ts";
+} from "../../api/objects/volume-match.ts";
 
 const boundByController = "pv.kubernetes.io/bound-by-controller";
 const bindCompleted = "pv.kubernetes.io/bind-completed";

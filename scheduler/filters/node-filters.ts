@@ -1,6 +1,6 @@
 // Filters that look at the node and what is on it: name, cordon, taints, affinity, ports, resources.
-import { matchesNodeAffinity } from "../../client/node-affinity.ts";
-import { tolerates, untoleratedTaint } from "../../client/taints.ts";
+import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
+import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
 import type { FilterPlugin, Rejection } from "../plugin.ts";
 
 const blockingEffects = ["NoSchedule", "NoExecute"];

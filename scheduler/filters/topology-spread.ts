@@ -2,8 +2,8 @@
 // the least filled one. nodeAffinityPolicy (default Honor) and nodeTaintsPolicy (default Ignore) say which nodes count.
 import type { Selector } from "../../api/selectors.ts";
 import type { TopologySpreadConstraint } from "../../api/types/core-v1.ts";
-import { matchesNodeAffinity } from "../../client/node-affinity.ts";
-import { untoleratedTaint } from "../../client/taints.ts";
+import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
+import { untoleratedTaint } from "../../api/objects/taints.ts";
 import type { NodeInfo } from "../node-info.ts";
 import type { ClusterView, FilterPlugin, NodeFilter } from "../plugin.ts";
 import { mergedSelector } from "../pod-view.ts";

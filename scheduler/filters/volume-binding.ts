@@ -3,14 +3,18 @@
 // controllers' once the pod has its node.
 import type { PersistentVolumeClaim } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
-import { claimKeysOf } from "../../client/pod-claims.ts";
+import { claimKeysOf } from "../../api/objects/pod-claims.ts";
 import {
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
 } from "../../client/resources.ts";
 import { splitKey } from "../../api/object.ts";
-import { bestVolume, classOf, isReachable } from "../../client/volume-match.ts";
+import {
+  bestVolume,
+  classOf,
+  isReachable,
+} from "../../api/objects/volume-match.ts";
 import type { FilterPlugin, NodeFilter, Rejection } from "../plugin.ts";
 
 const plugin = "VolumeBinding";

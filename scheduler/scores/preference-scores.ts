@@ -1,6 +1,6 @@
 // Scores by preference: taints that only prefer, preferred node affinity, preferred pod affinity, soft topology spread.
-import { matchesTerm } from "../../client/node-affinity.ts";
-import { tolerates } from "../../client/taints.ts";
+import { matchesTerm } from "../../api/objects/node-affinity.ts";
+import { tolerates } from "../../api/objects/taints.ts";
 import { place } from "../filters/inter-pod-affinity.ts";
 import {
   countsFor,

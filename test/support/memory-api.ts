@@ -15,7 +15,7 @@ import type {
 import { applyMergePatch } from "../../api/patch/merge-patch.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
 import { schemaFor } from "../../api/schema.ts";
-import { deepFreeze, mutableCopy } from "../../client/deep-freeze.ts";
+import { deepFreeze, mutableCopy } from "../../api/objects/deep-freeze.ts";
 import type { WatchStream } from "../../client/client.ts";
 import type { ResourceHandler } from "../../client/informer.ts";
 import { objectFilter } from "../../client/object-filter.ts";

@@ -13,8 +13,8 @@ import {
   isFinished,
   usageOf,
   type Usage,
-} from "../../../api/quota/usage.ts";
-import { isInQuotaScope } from "../../../api/quota/scope.ts";
+} from "../../../api/objects/quota-usage.ts";
+import { isInQuotaScope } from "../../../api/objects/quota-scope.ts";
 
 /** An admitted create is in the cache, or has failed, well within this. */
 const RESERVATION_MS = 2_000;

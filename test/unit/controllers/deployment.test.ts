@@ -6,7 +6,7 @@ import {
   pods,
   replicaSets,
 } from "../../../client/resources.ts";
-import { findCondition } from "../../../client/conditions.ts";
+import { findCondition } from "../../../api/objects/conditions.ts";
 import { passes, startControlPlane } from "../../support/control-plane.ts";
 import type { ControlPlane } from "../../support/control-plane.ts";
 

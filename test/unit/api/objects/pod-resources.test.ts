@@ -6,7 +6,7 @@ import {
   podRequests,
   resourceAmount,
 } from "../../../../api/objects/pod-resources.ts";
-import { usageOf } from "../../../../api/quota/usage.ts";
+import { usageOf } from "../../../../api/objects/quota-usage.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import { podResources } from "../../../../agent/pods/linux-resources.ts";
 import { limitRanger } from "../../../../apiserver-lite/admission/limit-ranger.ts";

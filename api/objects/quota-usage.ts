@@ -1,5 +1,5 @@
 // What one object takes of the resources a quota can count.
-import { podQuantities } from "../objects/pod-resources.ts";
+import { podQuantities } from "./pod-resources.ts";
 import { addQuantities } from "../quantity.ts";
 import type { AnyObject } from "../object.ts";
 import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";

@@ -1,8 +1,7 @@
 // Who owns an object: ownerReferences and the one among them that is its controller.
-import { apiVersionOf } from "../api/object.ts";
-import type { KubeObject } from "../api/object.ts";
-import type { OwnerReference } from "../api/types/meta-v1.ts";
-import type { ResourceRef } from "./client.ts";
+import { apiVersionOf } from "../object.ts";
+import type { GroupVersionKind, KubeObject } from "../object.ts";
+import type { OwnerReference } from "../types/meta-v1.ts";
 
 /** The owner reference with controller: true, of which an object has at most one. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
@@ -15,7 +14,7 @@ export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
 
 /** A controller reference that holds up foreground deletion of the owner, as the reference's controllers make them. */
 export function controllerReference(
-  ref: ResourceRef,
+  ref: GroupVersionKind,
   owner: KubeObject,
 ): OwnerReference {
   return {

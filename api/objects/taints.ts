@@ -1,5 +1,5 @@
 // Taints of nodes and the tolerations of pods for them.
-import type { Taint, Toleration } from "../api/types/core-v1.ts";
+import type { Taint, Toleration } from "../types/core-v1.ts";
 
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;

@@ -1,5 +1,5 @@
 // A token bucket: `burst` at once, then `perSecond`.
-import type { Clock } from "../api/clock.ts";
+import type { Clock } from "../clock.ts";
 
 export class TokenBucket {
   #tokens: number;

@@ -1,5 +1,5 @@
 // What a pod's status says: active, ready, available.
-import type { Pod, PodCondition } from "../api/types/core-v1.ts";
+import type { Pod, PodCondition } from "../types/core-v1.ts";
 import { findCondition } from "./conditions.ts";
 
 export function isPodTerminal(pod: Pod): boolean {

@@ -1,5 +1,5 @@
 // Exponential back-off with jitter, as every retry of the client uses it.
-import type { Clock } from "../api/clock.ts";
+import type { Clock } from "../clock.ts";
 
 export interface BackoffOptions {
   baseMs: number;

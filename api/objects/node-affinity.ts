@@ -5,7 +5,7 @@ import type {
   NodeSelectorRequirement,
   NodeSelectorTerm,
   PodSpec,
-} from "../api/types/core-v1.ts";
+} from "../types/core-v1.ts";
 
 function meets(
   { operator, values = [] }: NodeSelectorRequirement,
