@@ -3,13 +3,13 @@
 import { createCertificateApprover } from "./certificates/approving.ts";
 import { createCertificateCleaner } from "./certificates/cleaner.ts";
 import { createCertificateSigner } from "./certificates/signing.ts";
-import { createClusterRoleAggregationController } from "./cluster-role-aggregation.ts";
+import { createClusterRoleAggregationController } from "./access/cluster-role-aggregation.ts";
 import type { Controller, ControllerContext } from "./context.ts";
 import { createCronJobController } from "./cronjob/cronjob-controller.ts";
 import { createDaemonSetController } from "./daemonset/daemonset-controller.ts";
 import { createDeploymentController } from "./deployment/deployment-controller.ts";
-import type { Discovery } from "./discovery.ts";
-import { createDisruptionController } from "./disruption.ts";
+import type { Discovery } from "./discovery/resource-discovery.ts";
+import { createDisruptionController } from "./disruption/disruption-controller.ts";
 import { createEndpointSliceController } from "./endpoints/endpoint-slice-controller.ts";
 import { createEndpointSliceMirroringController } from "./endpoints/endpoint-slice-mirroring.ts";
 import { createEndpointsController } from "./endpoints/endpoints-controller.ts";
@@ -18,16 +18,16 @@ import { createJobController } from "./job/job-controller.ts";
 import { createNamespaceController } from "./namespace/namespace-controller.ts";
 import { createNodeLifecycleController } from "./node/node-lifecycle.ts";
 import { createTaintEvictionController } from "./node/taint-eviction.ts";
-import { createPodGarbageCollector } from "./pod-garbage-collector.ts";
+import { createPodGarbageCollector } from "./garbage-collector/pod-garbage-collector.ts";
 import {
   createReplicaSetController,
   createReplicationControllerController,
 } from "./replicaset/replica-kinds.ts";
 import { createResourceQuotaController } from "./quota/quota-controller.ts";
-import { createRootCaPublisher } from "./root-ca-publisher.ts";
-import { createServiceAccountController } from "./service-account.ts";
+import { createRootCaPublisher } from "./certificates/root-ca-publisher.ts";
+import { createServiceAccountController } from "./access/service-account-controller.ts";
 import { createStatefulSetController } from "./statefulset/statefulset-controller.ts";
-import { createTtlAfterFinishedController } from "./ttl-after-finished.ts";
+import { createTtlAfterFinishedController } from "./job/ttl-after-finished.ts";
 import {
   createClaimProtectionController,
   createVolumeProtectionController,

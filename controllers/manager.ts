@@ -15,7 +15,7 @@ import type {
   ControllerContext,
   ControllerMetrics,
 } from "./context.ts";
-import { Discovery } from "./discovery.ts";
+import { Discovery } from "./discovery/resource-discovery.ts";
 import { initializers } from "./initializers.ts";
 import type { Initializer } from "./initializers.ts";
 import { defaultControllerOptions } from "./options.ts";

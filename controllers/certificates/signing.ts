@@ -12,7 +12,7 @@ import type { CertificateSigningRequest } from "../../api/types/certificates-v1.
 import { findCondition } from "../../api/objects/conditions.ts";
 import { certificateSigningRequests } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { errorText } from "../pod-control.ts";
+import { errorText } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import { signerProblem, signers } from "./signers.ts";
 

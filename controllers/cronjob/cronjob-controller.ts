@@ -13,9 +13,9 @@ import {
 } from "../../api/objects/owner-references.ts";
 import { cronJobs, jobs } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { controllerIndex } from "../indexes.ts";
-import { hasCondition, isFinished } from "../job/status.ts";
-import { errorText, isNamespaceTerminating } from "../pod-control.ts";
+import { controllerIndex } from "../workloads/informer-indexes.ts";
+import { hasCondition, isFinished } from "../job/job-conditions.ts";
+import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { parseSchedule } from "./schedule.ts";

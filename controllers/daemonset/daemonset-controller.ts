@@ -21,17 +21,17 @@ import {
   nodes,
   pods,
 } from "../../client/resources.ts";
-import { claimObjects } from "../claims.ts";
+import { claimObjects } from "../workloads/adoption.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { Expectations } from "../expectations.ts";
-import { controllerIndex, orphansOf } from "../indexes.ts";
-import { scaledValue } from "../int-or-string.ts";
+import { Expectations } from "../workloads/expectations.ts";
+import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
+import { scaledValue } from "../../api/objects/int-or-string.ts";
 import {
   createPodControl,
   isNamespaceTerminating,
   podFromTemplate,
   slowStartBatch,
-} from "../pod-control.ts";
+} from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import {
@@ -40,8 +40,12 @@ import {
   revisionHash,
   revisionHashLabel,
   trimRevisions,
-} from "../revision-history.ts";
-import { daemonPlacement, intendedNode, templateForNode } from "./placement.ts";
+} from "../workloads/revision-history.ts";
+import {
+  daemonPlacement,
+  intendedNode,
+  templateForNode,
+} from "./daemon-placement.ts";
 
 const burst = 250;
 

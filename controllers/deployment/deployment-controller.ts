@@ -16,10 +16,10 @@ import { sameJson } from "../../api/objects/json-equality.ts";
 import { controllerOf } from "../../api/objects/owner-references.ts";
 import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { deployments, pods, replicaSets } from "../../client/resources.ts";
-import { claimObjects } from "../claims.ts";
+import { claimObjects } from "../workloads/adoption.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { controllerIndex, orphansOf } from "../indexes.ts";
-import { errorText, isNamespaceTerminating } from "../pod-control.ts";
+import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
+import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import {

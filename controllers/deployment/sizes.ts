@@ -1,6 +1,6 @@
 // The arithmetic of a rollout: how many pods more or fewer than wanted there may be, and how sizes are shared out.
 import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
-import { scaledValue } from "../int-or-string.ts";
+import { scaledValue } from "../../api/objects/int-or-string.ts";
 
 export const desiredReplicasAnnotation =
   "deployment.kubernetes.io/desired-replicas";

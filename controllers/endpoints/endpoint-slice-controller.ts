@@ -14,7 +14,7 @@ import {
   services,
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { isNamespaceTerminating } from "../pod-control.ts";
+import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import {
   addressOf,

@@ -8,7 +8,7 @@ import { sameJson } from "../../api/objects/json-equality.ts";
 import { controllerReference } from "../../api/objects/owner-references.ts";
 import { endpoints, endpointSlices, services } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { isNamespaceTerminating } from "../pod-control.ts";
+import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import {
   managedByLabel,

@@ -13,7 +13,7 @@ import type {
 import { sameJson } from "../../api/objects/json-equality.ts";
 import { endpoints, pods, services } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { isNamespaceTerminating } from "../pod-control.ts";
+import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import { headlessLabel } from "./endpoint-slice-controller.ts";
 import {

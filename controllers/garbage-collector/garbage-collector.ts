@@ -14,7 +14,7 @@ import {
 } from "../../client/resources.ts";
 import { LRUCache } from "lru-cache";
 import type { Controller, ControllerContext } from "../context.ts";
-import type { Discovery } from "../discovery.ts";
+import type { Discovery } from "../discovery/resource-discovery.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { foregroundFinalizer, orphanFinalizer, OwnerGraph } from "./graph.ts";

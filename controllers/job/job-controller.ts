@@ -14,18 +14,22 @@ import { controllerOf } from "../../api/objects/owner-references.ts";
 import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
 import { jobs, pods } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { Expectations } from "../expectations.ts";
-import { claimObjects } from "../claims.ts";
-import { controllerIndex, orphansOf } from "../indexes.ts";
+import { Expectations } from "../workloads/expectations.ts";
+import { claimObjects } from "../workloads/adoption.ts";
+import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
 import {
   createPodControl,
   isNamespaceTerminating,
   slowStartBatch,
-} from "../pod-control.ts";
+} from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { failureVerdict } from "./failure-policy.ts";
-import { completionIndex, formatIndexes, parseIndexes } from "./indexes.ts";
+import {
+  completionIndex,
+  formatIndexes,
+  parseIndexes,
+} from "./completion-indexes.ts";
 import { jobPod, trackingFinalizer } from "./job-pod.ts";
 import {
   hasCondition,
@@ -33,7 +37,7 @@ import {
   verdictOf,
   withJobCondition,
   type Verdict,
-} from "./status.ts";
+} from "./job-conditions.ts";
 import { metSuccessPolicy } from "./success-policy.ts";
 
 const burst = 500;

@@ -4,8 +4,8 @@ import type { Job } from "../../api/types/batch-v1.ts";
 import type { Container, Pod } from "../../api/types/core-v1.ts";
 import { controllerReference } from "../../api/objects/owner-references.ts";
 import { jobs } from "../../client/resources.ts";
-import { podFromTemplate } from "../pod-control.ts";
-import { indexAnnotation } from "./indexes.ts";
+import { podFromTemplate } from "../workloads/pod-control.ts";
+import { indexAnnotation } from "./completion-indexes.ts";
 
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking";
 const indexVariable = "JOB_COMPLETION_INDEX";

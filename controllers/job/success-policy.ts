@@ -1,7 +1,7 @@
 // When an Indexed Job has succeeded before all of its indexes have: the first rule that is met decides.
 import type { Job } from "../../api/types/batch-v1.ts";
-import { parseIndexes } from "./indexes.ts";
-import type { Verdict } from "./status.ts";
+import { parseIndexes } from "./completion-indexes.ts";
+import type { Verdict } from "./job-conditions.ts";
 
 /** What the conditions say; undefined while no rule is met. */
 export function metSuccessPolicy(

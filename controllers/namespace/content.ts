@@ -1,10 +1,13 @@
 // Deletes all that is in a namespace, resource by resource as discovery lists them, and says what is left.
 import { ApiError, isForbidden, isNotFound } from "../../api/errors.ts";
-import { qualifiedName } from "../resource-name.ts";
+import { qualifiedName } from "../discovery/resource-name.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
-import type { DiscoveredResource, Discovery } from "../discovery.ts";
+import type {
+  DiscoveredResource,
+  Discovery,
+} from "../discovery/resource-discovery.ts";
 
 export interface ContentReport {
   discoveryFailures: readonly string[];

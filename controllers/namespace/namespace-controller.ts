@@ -7,7 +7,7 @@ import type { Namespace, NamespaceCondition } from "../../api/types/core-v1.ts";
 import { setCondition } from "../../api/objects/conditions.ts";
 import { namespaces, pods } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import type { Discovery } from "../discovery.ts";
+import type { Discovery } from "../discovery/resource-discovery.ts";
 import { Reconciler, RetryLater } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { deleteContent } from "./content.ts";

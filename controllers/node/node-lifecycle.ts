@@ -11,7 +11,7 @@ import { isPodReady } from "../../api/objects/pod-state.ts";
 import { leases, nodes, pods } from "../../client/resources.ts";
 import { TokenBucket } from "../../api/timing/token-bucket.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { nodeNameIndex } from "../indexes.ts";
+import { nodeNameIndex } from "../workloads/informer-indexes.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import {

@@ -8,7 +8,7 @@ import { sameJson } from "../../api/objects/json-equality.ts";
 import { nodes, pods } from "../../client/resources.ts";
 import { tolerates } from "../../api/objects/taints.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { nodeNameIndex } from "../indexes.ts";
+import { nodeNameIndex } from "../workloads/informer-indexes.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 

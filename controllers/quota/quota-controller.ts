@@ -18,7 +18,10 @@ import type { Informer } from "../../client/informer.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import { resourceQuotas } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import type { DiscoveredResource, Discovery } from "../discovery.ts";
+import type {
+  DiscoveredResource,
+  Discovery,
+} from "../discovery/resource-discovery.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { countedResource } from "./counted-resource.ts";

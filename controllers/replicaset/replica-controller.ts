@@ -18,20 +18,20 @@ import {
 } from "../../api/objects/owner-references.ts";
 import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
 import { pods } from "../../client/resources.ts";
-import { claimObjects } from "../claims.ts";
+import { claimObjects } from "../workloads/adoption.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { Expectations } from "../expectations.ts";
-import { controllerIndex, orphansOf } from "../indexes.ts";
+import { Expectations } from "../workloads/expectations.ts";
+import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
 import {
   createPodControl,
   isNamespaceTerminating,
   podFromTemplate,
   slowStartBatch,
-} from "../pod-control.ts";
+} from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
-import { deletionOrder } from "./ranking.ts";
-import { replicaStatus, withoutZeros } from "./status.ts";
+import { deletionOrder } from "./removal-order.ts";
+import { replicaStatus, withoutZeros } from "./replica-status.ts";
 
 const burstReplicas = 500;
 

@@ -10,8 +10,8 @@ import type {
 } from "../../api/types/core-v1.ts";
 import { controllerReference } from "../../api/objects/owner-references.ts";
 import { statefulSets } from "../../client/resources.ts";
-import { podFromTemplate } from "../pod-control.ts";
-import { revisionHashLabel } from "../revision-history.ts";
+import { podFromTemplate } from "../workloads/pod-control.ts";
+import { revisionHashLabel } from "../workloads/revision-history.ts";
 
 const podNameLabel = "statefulset.kubernetes.io/pod-name";
 const podIndexLabel = "apps.kubernetes.io/pod-index";

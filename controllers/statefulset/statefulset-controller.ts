@@ -22,10 +22,10 @@ import {
   pods,
   statefulSets,
 } from "../../client/resources.ts";
-import { claimObjects } from "../claims.ts";
+import { claimObjects } from "../workloads/adoption.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { controllerIndex, orphansOf } from "../indexes.ts";
-import { errorText, isNamespaceTerminating } from "../pod-control.ts";
+import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
+import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import {
@@ -33,7 +33,7 @@ import {
   listRevisions,
   trimRevisions,
   revisionHash,
-} from "../revision-history.ts";
+} from "../workloads/revision-history.ts";
 import {
   claimsOf,
   firstOrdinal,

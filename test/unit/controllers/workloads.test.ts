@@ -15,7 +15,7 @@ import {
 import {
   formatIndexes,
   parseIndexes,
-} from "../../../controllers/job/indexes.ts";
+} from "../../../controllers/job/completion-indexes.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import {
   passes,

@@ -9,7 +9,7 @@ import {
   withoutCondition,
 } from "../../api/objects/conditions.ts";
 import { isPodAvailable, isPodReady } from "../../api/objects/pod-state.ts";
-import { errorText } from "../pod-control.ts";
+import { errorText } from "../workloads/pod-control.ts";
 
 export interface ReplicaStatusInput {
   /** Active, claimed pods. */

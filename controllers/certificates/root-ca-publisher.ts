@@ -1,10 +1,10 @@
 // Publishes the CA that signs the API server's certificate as ConfigMap kube-root-ca.crt in every active namespace, and
 // repairs it when it is changed or deleted. Pods mount it beside their token.
-import { isAlreadyExists, isNotFound } from "../api/errors.ts";
-import { configMaps, namespaces } from "../client/resources.ts";
-import type { Controller, ControllerContext } from "./context.ts";
-import { isNamespaceTerminating } from "./pod-control.ts";
-import { Reconciler } from "./reconciler.ts";
+import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import { configMaps, namespaces } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { isNamespaceTerminating } from "../workloads/pod-control.ts";
+import { Reconciler } from "../reconciler.ts";
 
 export const rootCaName = "kube-root-ca.crt";
 const description =

@@ -1,9 +1,9 @@
 // Which resources a server has, by its discovery documents: the preferred version of each, with its verbs. The answer is
 // kept until invalidate() or for half a minute. A group that can't be read (an aggregated API that is down) is reported,
 // and does not hide the others.
-import type { Clock } from "../api/clock.ts";
-import { parseApiVersion } from "../api/object.ts";
-import type { Client, ResourceRef } from "../client/client.ts";
+import type { Clock } from "../../api/clock.ts";
+import { parseApiVersion } from "../../api/object.ts";
+import type { Client, ResourceRef } from "../../client/client.ts";
 
 export interface DiscoveredResource extends ResourceRef {
   readonly verbs: readonly string[];

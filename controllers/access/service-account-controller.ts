@@ -1,9 +1,9 @@
 // Every active namespace has the service account "default".
-import { isAlreadyExists, isNotFound } from "../api/errors.ts";
-import { namespaces, serviceAccounts } from "../client/resources.ts";
-import type { Controller, ControllerContext } from "./context.ts";
-import { isNamespaceTerminating } from "./pod-control.ts";
-import { Reconciler } from "./reconciler.ts";
+import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import { namespaces, serviceAccounts } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { isNamespaceTerminating } from "../workloads/pod-control.ts";
+import { Reconciler } from "../reconciler.ts";
 
 export function createServiceAccountController(
   context: ControllerContext,

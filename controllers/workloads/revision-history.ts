@@ -1,18 +1,18 @@
 // ControllerRevisions: the past and present templates of DaemonSets and StatefulSets, numbered; equal templates share a
 // revision, whose number goes up when it becomes the newest again (a rollback).
-import { isAlreadyExists, isNotFound } from "../api/errors.ts";
-import type { KubeObject } from "../api/object.ts";
-import type { Selector } from "../api/selectors.ts";
-import type { ControllerRevision } from "../api/types/apps-v1.ts";
-import type { PodTemplateSpec } from "../api/types/core-v1.ts";
-import type { Client, ResourceRef } from "../client/client.ts";
-import type { Informer } from "../client/informer.ts";
-import { sameJson } from "../api/objects/json-equality.ts";
-import { controllerReference } from "../api/objects/owner-references.ts";
-import { controllerRevisions } from "../client/resources.ts";
-import { stableHash } from "../api/objects/stable-hash.ts";
-import { claimObjects } from "./claims.ts";
-import { orphansOf } from "./indexes.ts";
+import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import type { KubeObject } from "../../api/object.ts";
+import type { Selector } from "../../api/selectors.ts";
+import type { ControllerRevision } from "../../api/types/apps-v1.ts";
+import type { PodTemplateSpec } from "../../api/types/core-v1.ts";
+import type { Client, ResourceRef } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
+import { controllerReference } from "../../api/objects/owner-references.ts";
+import { controllerRevisions } from "../../client/resources.ts";
+import { stableHash } from "../../api/objects/stable-hash.ts";
+import { claimObjects } from "./adoption.ts";
+import { orphansOf } from "./informer-indexes.ts";
 
 export const revisionHashLabel = "controller-revision-hash";
 

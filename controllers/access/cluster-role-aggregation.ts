@@ -1,10 +1,10 @@
 // Fills ClusterRoles that have an aggregationRule with the rules of all that match it.
-import { selectorFromObject } from "../api/selectors.ts";
-import type { PolicyRule } from "../api/types/rbac-v1.ts";
-import { sameJson } from "../api/objects/json-equality.ts";
-import { clusterRoles } from "../client/resources.ts";
-import type { Controller, ControllerContext } from "./context.ts";
-import { Reconciler } from "./reconciler.ts";
+import { selectorFromObject } from "../../api/selectors.ts";
+import type { PolicyRule } from "../../api/types/rbac-v1.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
+import { clusterRoles } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { Reconciler } from "../reconciler.ts";
 
 export function createClusterRoleAggregationController(
   context: ControllerContext,

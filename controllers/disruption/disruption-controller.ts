@@ -1,19 +1,19 @@
 // The status of PodDisruptionBudgets: how many pods are expected, must be and are healthy, and so how many may be
 // disrupted now. Expected are the replicas of the pods' controllers where a percentage or maxUnavailable needs them.
-import { formatTime } from "../api/clock.ts";
-import { objectKey, splitKey } from "../api/object.ts";
-import type { KubeObject } from "../api/object.ts";
-import { selectorFromObject } from "../api/selectors.ts";
-import type { Pod } from "../api/types/core-v1.ts";
+import { formatTime } from "../../api/clock.ts";
+import { objectKey, splitKey } from "../../api/object.ts";
+import type { KubeObject } from "../../api/object.ts";
+import { selectorFromObject } from "../../api/selectors.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
 import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
-} from "../api/types/policy-v1.ts";
-import type { ResourceRef } from "../client/client.ts";
-import { setCondition } from "../api/objects/conditions.ts";
-import { sameJson } from "../api/objects/json-equality.ts";
-import { controllerOf } from "../api/objects/owner-references.ts";
-import { isPodActive, isPodReady } from "../api/objects/pod-state.ts";
+} from "../../api/types/policy-v1.ts";
+import type { ResourceRef } from "../../client/client.ts";
+import { setCondition } from "../../api/objects/conditions.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
+import { controllerOf } from "../../api/objects/owner-references.ts";
+import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
 import {
   deployments,
   podDisruptionBudgets,
@@ -21,11 +21,11 @@ import {
   replicaSets,
   replicationControllers,
   statefulSets,
-} from "../client/resources.ts";
-import type { Controller, ControllerContext } from "./context.ts";
-import { scaledValue } from "./int-or-string.ts";
-import { Reconciler } from "./reconciler.ts";
-import type { ReconcileResult } from "./reconciler.ts";
+} from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { scaledValue } from "../../api/objects/int-or-string.ts";
+import { Reconciler } from "../reconciler.ts";
+import type { ReconcileResult } from "../reconciler.ts";
 
 /** A pod the eviction API let go counts as disrupted until it is seen ending, at most this long. */
 const disruptionTimeoutMs = 120_000;

@@ -1,7 +1,7 @@
 // Index functions that several controllers share: one function, one table.
-import type { KubeObject } from "../api/object.ts";
-import type { Pod } from "../api/types/core-v1.ts";
-import { controllerOf } from "../api/objects/owner-references.ts";
+import type { KubeObject } from "../../api/object.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import { controllerOf } from "../../api/objects/owner-references.ts";
 
 /** Under the controller's uid, or under `orphans/<namespace>`. */
 export function controllerIndex(object: KubeObject): readonly string[] {

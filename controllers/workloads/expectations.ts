@@ -1,7 +1,7 @@
 // What a controller has written but not yet seen in its informer: until then it must not count, or it would write again.
 // Example: three pods created → expectCreations(key, 3); each onAdd → creationObserved(key); satisfied(key) after the
 // third. An expectation not met within five minutes is given up, as a write may have been lost.
-import type { Clock } from "../api/clock.ts";
+import type { Clock } from "../../api/clock.ts";
 
 const timeoutMs = 300_000;
 

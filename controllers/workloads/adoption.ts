@@ -2,14 +2,14 @@
 // Orphans that match are adopted, own ones that no longer match are released, as the reference does; both by patch with
 // a uid precondition, so that a namesake is never touched. A terminating owner adopts nothing, and adoption first reads
 // the owner itself, as the informer's state may be old.
-import { isInvalid, isNotFound } from "../api/errors.ts";
-import type { KubeObject } from "../api/object.ts";
-import type { Selector } from "../api/selectors.ts";
-import type { Client, ResourceRef } from "../client/client.ts";
+import { isInvalid, isNotFound } from "../../api/errors.ts";
+import type { KubeObject } from "../../api/object.ts";
+import type { Selector } from "../../api/selectors.ts";
+import type { Client, ResourceRef } from "../../client/client.ts";
 import {
   controllerOf,
   controllerReference,
-} from "../api/objects/owner-references.ts";
+} from "../../api/objects/owner-references.ts";
 
 export interface ClaimOptions<T extends KubeObject> {
   client: Client;

@@ -1,12 +1,12 @@
 // Makes and deletes the pods of a controller, with the events the reference records on the owner.
-import { ApiError, isNotFound } from "../api/errors.ts";
-import type { KubeObject } from "../api/object.ts";
-import type { Pod, PodTemplateSpec } from "../api/types/core-v1.ts";
-import type { OwnerReference } from "../api/types/meta-v1.ts";
-import type { Client } from "../client/client.ts";
-import { mutableCopy } from "../api/objects/deep-freeze.ts";
-import type { EventRecorder } from "../client/event-recorder.ts";
-import { pods } from "../client/resources.ts";
+import { ApiError, isNotFound } from "../../api/errors.ts";
+import type { KubeObject } from "../../api/object.ts";
+import type { Pod, PodTemplateSpec } from "../../api/types/core-v1.ts";
+import type { OwnerReference } from "../../api/types/meta-v1.ts";
+import type { Client } from "../../client/client.ts";
+import { mutableCopy } from "../../api/objects/deep-freeze.ts";
+import type { EventRecorder } from "../../client/event-recorder.ts";
+import { pods } from "../../client/resources.ts";
 
 export interface PodControl {
   create(pod: Pod, owner: KubeObject): Promise<Pod>;

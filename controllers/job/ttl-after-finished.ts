@@ -1,11 +1,11 @@
 // Deletes finished Jobs when their ttlSecondsAfterFinished is over.
-import { isNotFound } from "../api/errors.ts";
-import { objectKey, splitKey } from "../api/object.ts";
-import type { Job } from "../api/types/batch-v1.ts";
-import { jobs } from "../client/resources.ts";
-import type { Controller, ControllerContext } from "./context.ts";
-import { Reconciler } from "./reconciler.ts";
-import type { ReconcileResult } from "./reconciler.ts";
+import { isNotFound } from "../../api/errors.ts";
+import { objectKey, splitKey } from "../../api/object.ts";
+import type { Job } from "../../api/types/batch-v1.ts";
+import { jobs } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { Reconciler } from "../reconciler.ts";
+import type { ReconcileResult } from "../reconciler.ts";
 
 /** When a Job ended, epoch ms; undefined while it runs. */
 function finishedMs(job: Job): number | undefined {

@@ -1,15 +1,15 @@
 // Removes pods nobody will: ended ones beyond the threshold (oldest first), those of nodes that are gone (after 40 s, so
 // that a node may come back), and terminating ones that never had a node.
-import { formatTime } from "../api/clock.ts";
-import { isNotFound } from "../api/errors.ts";
-import { objectKey, splitKey } from "../api/object.ts";
-import type { Pod } from "../api/types/core-v1.ts";
-import { isPodTerminal } from "../api/objects/pod-state.ts";
-import { nodes, pods } from "../client/resources.ts";
-import type { Controller, ControllerContext } from "./context.ts";
-import { nodeNameIndex } from "./indexes.ts";
-import { Reconciler } from "./reconciler.ts";
-import type { ReconcileResult } from "./reconciler.ts";
+import { formatTime } from "../../api/clock.ts";
+import { isNotFound } from "../../api/errors.ts";
+import { objectKey, splitKey } from "../../api/object.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import { isPodTerminal } from "../../api/objects/pod-state.ts";
+import { nodes, pods } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { nodeNameIndex } from "../workloads/informer-indexes.ts";
+import { Reconciler } from "../reconciler.ts";
+import type { ReconcileResult } from "../reconciler.ts";
 
 const nodeQuarantineMs = 40_000;
 const terminatedKey = "terminated";
