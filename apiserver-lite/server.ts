@@ -62,7 +62,7 @@ import { rawInProcess } from "./http/in-process-exchange.ts";
 import { InProcessTransport } from "./in-process/transport.ts";
 import { Metrics } from "./metrics.ts";
 import { Registry, type RegistryOptions } from "./registry/registry.ts";
-import type { ResourceStrategy } from "./registry/strategy.ts";
+import type { ResourceStrategy } from "./resources/strategy.ts";
 import {
   createValueCodec,
   jsonValueCodec,

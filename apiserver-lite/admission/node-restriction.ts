@@ -9,7 +9,7 @@ import { parseCsr } from "../../api/pki/signing-request.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
 import { nodeOfUser } from "../authorization/node-authorizer.ts";
 import { referencesOf } from "../authorization/pod-references.ts";
-import type { StrategyContext } from "../registry/strategy.ts";
+import type { StrategyContext } from "../resources/strategy.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
 import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "./requests.ts";

@@ -5,7 +5,7 @@ import type {
   GroupVersionKind,
   GroupVersionResource,
 } from "../../api/object.ts";
-import type { StrategyContext } from "../registry/strategy.ts";
+import type { StrategyContext } from "../resources/strategy.ts";
 
 export interface AdmissionAttributes {
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";

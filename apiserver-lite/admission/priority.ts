@@ -3,7 +3,7 @@ import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { PriorityClass } from "../../api/types/scheduling-v1.ts";
-import type { StrategyContext } from "../registry/strategy.ts";
+import type { StrategyContext } from "../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
 import { createdPod, nameOf } from "./requests.ts";
 

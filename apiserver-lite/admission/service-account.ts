@@ -8,7 +8,7 @@ import type {
   ServiceAccount,
   Volume,
 } from "../../api/types/core-v1.ts";
-import type { StrategyContext } from "../registry/strategy.ts";
+import type { StrategyContext } from "../resources/strategy.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { createdPod, isMirrorPod, nameOf } from "./requests.ts";
 

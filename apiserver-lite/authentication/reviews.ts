@@ -3,7 +3,7 @@ import { formatTime } from "../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
-import type { VirtualResource } from "../registry/strategy.ts";
+import type { VirtualResource } from "../resources/strategy.ts";
 import {
   authenticateToken,
   withAuthenticatedGroup,

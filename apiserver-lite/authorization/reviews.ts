@@ -11,7 +11,7 @@ import { labelKeyProblems } from "../../api/names.ts";
 import { escapeFieldValue } from "../../api/selectors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { PolicyRule } from "../../api/types/rbac-v1.ts";
-import type { VirtualResource } from "../registry/strategy.ts";
+import type { VirtualResource } from "../resources/strategy.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import { SUPERUSER_GROUP } from "./union-authorizer.ts";
 

@@ -3,8 +3,8 @@
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { Call } from "../registry/call.ts";
-import { create } from "../registry/create.ts";
-import { runSubresource } from "../registry/subresource.ts";
+import { create } from "../registry/verbs/create.ts";
+import { runSubresource } from "../registry/verbs/subresource.ts";
 import { bodyOf } from "./body.ts";
 import { methodNotAllowed } from "./places.ts";
 import { callOf, type Outcome, type ResourceRequest } from "./request.ts";

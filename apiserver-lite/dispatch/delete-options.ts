@@ -3,8 +3,8 @@ import { UndecodableBody } from "../../api/codec/conform.ts";
 import { errors } from "../../api/errors.ts";
 import { schemaFor } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
-import { integer } from "../registry/list.ts";
-import { isTrue } from "../registry/watch.ts";
+import { integer } from "../registry/verbs/list.ts";
+import { isTrue } from "../registry/verbs/watch.ts";
 import type { RequestBody, ResourceRequest } from "./request.ts";
 
 const ignoreReadError = "ignoreStoreReadErrorWithClusterBreakingPotential";

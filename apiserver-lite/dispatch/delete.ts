@@ -1,12 +1,12 @@
 // delete: marks or removes an object, or, where the gate and the options say so, a value that can't be read. What is gone
 // is answered with a Status, or for some kinds with the object's last state.
 import type { Call } from "../registry/call.ts";
-import { remove } from "../registry/delete.ts";
+import { remove } from "../registry/verbs/delete.ts";
 import {
   asksForced,
   removeUnreadable,
   unsafeDeleteVerb,
-} from "../registry/unreadable.ts";
+} from "../registry/verbs/unreadable.ts";
 import { deleteOptionsOf } from "./delete-options.ts";
 import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
 

@@ -1,7 +1,7 @@
 // get: an object, or what a subresource with code of its own answers.
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import { get } from "../registry/get.ts";
-import { runSubresource } from "../registry/subresource.ts";
+import { get } from "../registry/verbs/get.ts";
+import { runSubresource } from "../registry/verbs/subresource.ts";
 import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
 
 export function performGet(

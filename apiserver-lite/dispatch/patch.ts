@@ -3,9 +3,9 @@
 import { errors } from "../../api/errors.ts";
 import { plainNumbers } from "../../api/exact-number.ts";
 import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
-import { patch } from "../registry/patch.ts";
-import type { PatchText, PatchType } from "../registry/patch-text.ts";
-import { patchSubresource } from "../registry/subresource.ts";
+import { patch } from "../registry/verbs/patch.ts";
+import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
+import { patchSubresource } from "../registry/verbs/subresource.ts";
 import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
 import { writeOptionsOf } from "./write-options.ts";
 

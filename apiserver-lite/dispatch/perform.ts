@@ -5,8 +5,8 @@
 //
 // Watches go through watchOf (watch.ts): their outcome is a stream of the transport's own.
 import { errors } from "../../api/errors.ts";
-import { list } from "../registry/list.ts";
-import { removeCollection } from "../registry/delete-collection.ts";
+import { list } from "../registry/verbs/list.ts";
+import { removeCollection } from "../registry/verbs/delete-collection.ts";
 import { performCreate } from "./create.ts";
 import { performDelete } from "./delete.ts";
 import { deleteOptionsOf } from "./delete-options.ts";

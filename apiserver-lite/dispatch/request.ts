@@ -7,8 +7,8 @@ import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import { Call, type CallOptions } from "../registry/call.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
-import type { Listed } from "../registry/list.ts";
-import type { PatchText, PatchType } from "../registry/patch-text.ts";
+import type { Listed } from "../registry/verbs/list.ts";
+import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import type { Registry } from "../registry/registry.ts";
 
 export type Verb =

@@ -1,7 +1,7 @@
 // update: the whole object, a part of it (status), or a subresource's own kind.
 import { errors } from "../../api/errors.ts";
-import { runSubresource } from "../registry/subresource.ts";
-import { update } from "../registry/update.ts";
+import { runSubresource } from "../registry/verbs/subresource.ts";
+import { update } from "../registry/verbs/update.ts";
 import { bodyOf } from "./body.ts";
 import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
 import { writeOptionsOf } from "./write-options.ts";

@@ -4,14 +4,14 @@ import type { Clock, Timer } from "../../api/clock.ts";
 import { errors } from "../../api/errors.ts";
 import { parseFieldSelector } from "../../api/selectors.ts";
 import type { Call } from "../registry/call.ts";
-import { integer } from "../registry/list.ts";
+import { integer } from "../registry/verbs/list.ts";
 import {
   watch,
   watchQueryOf,
   type OpenWatch,
   type WatchQuery,
   type WatchSink,
-} from "../registry/watch.ts";
+} from "../registry/verbs/watch.ts";
 
 /** Throws ApiError 400, 410, 422, 504 before the first call of the sink. */
 export function openWatch(call: Call, sink: WatchSink): Promise<OpenWatch> {

@@ -4,8 +4,8 @@ import type { FieldValidation } from "../../api/codec/json.ts";
 import { errors, type FieldError } from "../../api/errors.ts";
 import { managerProblems } from "../../api/patch/managed-fields.ts";
 import { fieldErrors } from "../../api/field-errors.ts";
-import { dryRunProblems } from "../registry/delete.ts";
-import { isTrue } from "../registry/watch.ts";
+import { dryRunProblems } from "../registry/verbs/delete.ts";
+import { isTrue } from "../registry/verbs/watch.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;

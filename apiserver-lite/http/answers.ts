@@ -6,7 +6,7 @@ import { gzip } from "node:zlib";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { Listed } from "../registry/list.ts";
+import type { Listed } from "../registry/verbs/list.ts";
 import type { TimeSlices } from "../time-slices.ts";
 import { writeTo } from "./back-pressure.ts";
 import { Compressor } from "./compression.ts";

@@ -12,7 +12,7 @@ import { errors } from "../../api/errors.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
-import type { PatchText, PatchType } from "../registry/patch-text.ts";
+import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import { readBody } from "./body.ts";
 import type { LoopWatch } from "../loop-watch.ts";
 import type { Exchange } from "./exchange.ts";

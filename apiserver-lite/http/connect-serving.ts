@@ -8,7 +8,7 @@ import {
   admissionAttributes,
   admit,
   validateAdmission,
-} from "../registry/write.ts";
+} from "../registry/verbs/write.ts";
 import type { Asked } from "./answers.ts";
 import type { ConnectHandler, ConnectRequest } from "./connect-handler.ts";
 import type { Exchange } from "./exchange.ts";

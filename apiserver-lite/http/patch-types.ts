@@ -1,7 +1,7 @@
 // Which patch a PATCH's content type asks for, refused in two ways as by the reference: its router looks at each type of
 // the header without parameters, its handler at the header up to the first semicolon as it is.
 import { ApiError, errors } from "../../api/errors.ts";
-import type { PatchType } from "../registry/patch-text.ts";
+import type { PatchType } from "../registry/verbs/patch-text.ts";
 
 const patchTypes: ReadonlyMap<string, PatchType> = new Map([
   ["application/json-patch+json", "json"],

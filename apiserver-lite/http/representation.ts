@@ -10,8 +10,8 @@ import type { DerivedBytes } from "../cache/derived-bytes.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import { encodeObject } from "../cache/watch-cache.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
-import type { Listed } from "../registry/list.ts";
-import type { WatchType } from "../registry/watch.ts";
+import type { Listed } from "../registry/verbs/list.ts";
+import type { WatchType } from "../registry/verbs/watch.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import { chunkOf } from "./exchange.ts";
 import {

@@ -17,7 +17,7 @@ import {
 } from "../dispatch/request.ts";
 import { Call } from "../registry/call.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
-import type { Listed } from "../registry/list.ts";
+import type { Listed } from "../registry/verbs/list.ts";
 import type { Registry } from "../registry/registry.ts";
 import { addWarnings, Answers, wantsPretty, type Asked } from "./answers.ts";
 import { Bodies, type BodyDecoders } from "./bodies.ts";

@@ -5,7 +5,7 @@ import { ApiError } from "../../api/errors.ts";
 import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
 import type { Call } from "../registry/call.ts";
 import type { Registry } from "../registry/registry.ts";
-import type { OpenWatch } from "../registry/watch.ts";
+import type { OpenWatch } from "../registry/verbs/watch.ts";
 import type { Asked } from "./answers.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { Exchange, Http1Exchange } from "./exchange.ts";

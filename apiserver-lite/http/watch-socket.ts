@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { LoopWork } from "../loop-watch.ts";
-import type { WatchSink, WatchType } from "../registry/watch.ts";
+import type { WatchSink, WatchType } from "../registry/verbs/watch.ts";
 import type { TimeSlices } from "../time-slices.ts";
 import type { Representation } from "./representation.ts";
 

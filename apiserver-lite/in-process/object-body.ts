@@ -13,7 +13,7 @@ import { canonicaliseDocument, namesAlias } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
 import type { Patch } from "../../client/client.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
-import type { PatchText } from "../registry/patch-text.ts";
+import type { PatchText } from "../registry/verbs/patch-text.ts";
 
 /** @param received is given a patch's text, for the audit */
 export function objectBody(

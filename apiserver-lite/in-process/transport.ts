@@ -33,7 +33,7 @@ import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
 import { mediaTypeOfPatch, patchTypeOf } from "../http/patch-types.ts";
 import { pageNotFound } from "../http/route.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
-import type { Listed } from "../registry/list.ts";
+import type { Listed } from "../registry/verbs/list.ts";
 import type { Registry } from "../registry/registry.ts";
 import { objectBody } from "./object-body.ts";
 import {

@@ -7,7 +7,7 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import { deepFreeze } from "../cache/deep-freeze.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
-import type { WatchSink, WatchType } from "../registry/watch.ts";
+import type { WatchSink, WatchType } from "../registry/verbs/watch.ts";
 
 const maxQueued = 100_000;
 

@@ -6,7 +6,7 @@
 // Invariant: a filled template is no longer than the template.
 import { humanDuration } from "../../api/duration.ts";
 import type { AnyObject } from "../../api/object.ts";
-import type { ResourceStrategy } from "../registry/strategy.ts";
+import type { ResourceStrategy } from "../resources/strategy.ts";
 import { agePlaces } from "./age.ts";
 import { cellsOf } from "./table.ts";
 

@@ -1,6 +1,6 @@
 // A Scale's row: it is not stored, so no strategy has it.
 import type { AnyObject } from "../../api/object.ts";
-import type { ResourceStrategy } from "../registry/strategy.ts";
+import type { ResourceStrategy } from "../resources/strategy.ts";
 import { formatAge } from "./age.ts";
 
 export const scaleRows: Pick<ResourceStrategy, "printRow"> = {

@@ -2,7 +2,7 @@
 // the rows of their strategy; all others show name and creation time. Objects are read as they are, parsed and frozen.
 import columnFacts from "../../api/facts/table-columns.json";
 import type { AnyObject } from "../../api/object.ts";
-import type { ResourceStrategy } from "../registry/strategy.ts";
+import type { ResourceStrategy } from "../resources/strategy.ts";
 
 export interface ColumnDefinition {
   readonly name: string;

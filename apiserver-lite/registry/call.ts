@@ -8,7 +8,7 @@ import { forbiddenError } from "../authorization/union-authorizer.ts";
 import type { LoopWork } from "../loop-watch.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Registry } from "./registry.ts";
-import type { StrategyContext } from "./strategy.ts";
+import type { StrategyContext } from "../resources/strategy.ts";
 
 export interface CallOptions {
   readonly user: UserInfo;

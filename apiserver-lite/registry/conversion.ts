@@ -2,8 +2,11 @@
 // the two that differ are autoscaling's HorizontalPodAutoscaler (v1, v2) and Event (core, events.k8s.io).
 // A conversion never changes its argument; what a version can't express goes into the reference's annotations.
 import type { AnyObject } from "../../api/object.ts";
-import { eventFromCore, eventToCore } from "./convert-event.ts";
-import { hpaFromV1, hpaToV1 } from "./convert-autoscaler.ts";
+import { eventFromCore, eventToCore } from "../resources/core/convert-event.ts";
+import {
+  hpaFromV1,
+  hpaToV1,
+} from "../resources/autoscaling/convert-autoscaler.ts";
 
 export function convertObject(
   object: AnyObject,

@@ -15,7 +15,7 @@ import {
 } from "../cache/watch-cache.ts";
 import type { CacheEntry, Fields } from "../cache/cache-entry.ts";
 import type { ResourceCache } from "../cache/resource-cache.ts";
-import type { PartStrategy, ResourceStrategy } from "./strategy.ts";
+import type { PartStrategy, ResourceStrategy } from "../resources/strategy.ts";
 import { upgradeLegacy } from "./legacy-versions.ts";
 import { convertObject } from "./conversion.ts";
 import { decodeIndexed, encodeIndexed, withoutIndex } from "./indexed-json.ts";

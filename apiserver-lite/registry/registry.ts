@@ -16,7 +16,7 @@ import type { LoopWatch } from "../loop-watch.ts";
 import { TimeSlices } from "../time-slices.ts";
 import { Endpoint, StoredKind } from "./endpoint.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
-import type { ResourceStrategy } from "./strategy.ts";
+import type { ResourceStrategy } from "../resources/strategy.ts";
 
 export interface RegistryOptions {
   readonly store: Store;

@@ -1,6 +1,6 @@
 // Which strategy a resource has: one file a kind, registered here by group and plural name. A resource that is not here
 // gets the registry's plain behaviour. Nothing is shared between two calls of `createStrategies`.
-import type { ResourceStrategy } from "../registry/strategy.ts";
+import type { ResourceStrategy } from "./strategy.ts";
 import {
   admissionPolicyBindingStrategy,
   admissionPolicyStrategy,

@@ -48,7 +48,7 @@ import {
 } from "../../apiserver-lite/authorization/union-authorizer.ts";
 import type { PublishedAuthentication } from "../../apiserver-lite/bootstrap/authentication-config.ts";
 import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
-import type { ResourceStrategy } from "../../apiserver-lite/registry/strategy.ts";
+import type { ResourceStrategy } from "../../apiserver-lite/resources/strategy.ts";
 import type { Transport } from "../../client/transport.ts";
 import { apiAudiences, type RemoteAccess } from "./remote-access.ts";
 import type { OptionValues } from "../options/parse.ts";

@@ -5,7 +5,7 @@ import { errors } from "../../../api/errors.ts";
 import { compareQuantities } from "../../../api/quantity.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
-import type { StrategyContext } from "../../registry/strategy.ts";
+import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { nameOf } from "../requests.ts";
 import {

@@ -6,7 +6,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import type {
   StrategyContext,
   SubresourceHandler,
-} from "../../registry/strategy.ts";
+} from "../../resources/strategy.ts";
 import {
   serviceAccountUserName,
   type ObjectReference,

@@ -7,7 +7,7 @@ import type {
   ValidatingWebhookConfiguration,
 } from "../../../api/types/admissionregistration-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { validateWebhook } from "./webhook-validation.ts";
 
 const asConfiguration = (

@@ -5,7 +5,7 @@ import { fieldErrors } from "../../../api/field-errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
 import type { APIService } from "../../../api/types/apiregistration-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 
 const asService = (object: Readonly<AnyObject>): APIService =>
   object as unknown as APIService;

@@ -5,7 +5,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { dns1035Problems, dnsSubdomainProblems } from "../../../api/names.ts";
 import type { CustomResourceDefinition } from "../../../api/types/apiextensions-v1.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { immutable, oneOf } from "../field-checks.ts";
 
 const asDefinition = (object: Readonly<AnyObject>): CustomResourceDefinition =>

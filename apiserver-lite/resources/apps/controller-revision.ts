@@ -2,7 +2,7 @@
 import type { AnyObject } from "../../../api/object.ts";
 import type { ControllerRevision } from "../../../api/types/apps-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 

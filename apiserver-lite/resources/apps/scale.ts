@@ -5,10 +5,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import { selectorFromMap, selectorFromObject } from "../../../api/selectors.ts";
 import type { Scale } from "../../../api/types/autoscaling-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
-import type {
-  SubresourceHandler,
-  SubresourceRequest,
-} from "../../registry/strategy.ts";
+import type { SubresourceHandler, SubresourceRequest } from "../strategy.ts";
 
 interface Scalable {
   metadata: AnyObject["metadata"];

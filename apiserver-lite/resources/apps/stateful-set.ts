@@ -6,7 +6,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems, nameRule } from "../../../api/names.ts";
 import type { StatefulSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { agreeBut, labels, nonNegative, oneOf } from "../field-checks.ts";
 import { validateAnnotations } from "../object-meta.ts";
 import { scaleSubresource } from "./scale.ts";

@@ -7,7 +7,7 @@ import type {
   MetricStatus,
 } from "../../../api/types/autoscaling-v2.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { nonNegative } from "../field-checks.ts";
 import { validateScalerSpec } from "./scaler-validation.ts";
 

@@ -6,7 +6,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import { tooLongProblem } from "../../../api/names.ts";
 import type { CronJob, JobSpec } from "../../../api/types/batch-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   containerColumns,
   selectorColumn,

@@ -7,7 +7,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import { isDnsLabel } from "../../../api/names.ts";
 import type { Job, JobSpec } from "../../../api/types/batch-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   containerColumns,
   selectorColumn,

@@ -4,7 +4,7 @@ import { humanDuration } from "../../../api/duration.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { sameValue } from "../field-checks.ts";
 import {
   validateConditions,

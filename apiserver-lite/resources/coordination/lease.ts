@@ -2,7 +2,7 @@
 import type { AnyObject } from "../../../api/object.ts";
 import type { Lease } from "../../../api/types/coordination-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { nonNegative, positive } from "../field-checks.ts";
 
 const asLease = (object: Readonly<AnyObject>): Lease =>

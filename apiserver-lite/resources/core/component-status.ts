@@ -1,6 +1,6 @@
 // componentstatuses: computed from checks when somebody asks. Deprecated, but still what `kubectl get cs` shows.
 import type { AnyObject } from "../../../api/object.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 
 export interface ComponentCheck {
   /** scheduler, controller-manager, etcd-0 */

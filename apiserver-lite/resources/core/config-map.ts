@@ -5,7 +5,7 @@ import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { dataKeyProblems } from "../../../api/names.ts";
 import type { ConfigMap } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { sameValue } from "../field-checks.ts";
 
 export const maxDataBytes = 1024 * 1024;

@@ -11,7 +11,7 @@ import {
 } from "../../../api/names.ts";
 import type { EndpointAddress, Endpoints } from "../../../api/types/core-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { oneOf } from "../field-checks.ts";
 import { specialIpProblems } from "./ip-address.ts";
 

@@ -11,7 +11,7 @@ import type {
 } from "../../../api/types/core-v1.ts";
 import type { Event as NewEvent } from "../../../api/types/events-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 
 /** What both shapes say, under the old names. */
 function facts(object: Readonly<AnyObject>) {

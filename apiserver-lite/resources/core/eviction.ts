@@ -6,7 +6,7 @@ import { selectorFromObject } from "../../../api/selectors.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import type { PodDisruptionBudget } from "../../../api/types/policy-v1.ts";
-import type { SubresourceHandler } from "../../registry/strategy.ts";
+import type { SubresourceHandler } from "../strategy.ts";
 
 /** What a create through a subresource answers. */
 export function createdStatus(): AnyObject {

@@ -9,7 +9,7 @@ import {
   quantityMilliValue,
 } from "../../../api/quantity.ts";
 import type { LimitRange, LimitRangeItem } from "../../../api/types/core-v1.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   goQuantity,
   validateContainerResourceName,

@@ -11,7 +11,7 @@ import {
 } from "../../../api/names.ts";
 import type { Namespace } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 
 const nameLabel = "kubernetes.io/metadata.name";
 

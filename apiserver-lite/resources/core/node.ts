@@ -10,7 +10,7 @@ import {
 } from "../../../api/names.ts";
 import type { Node, Taint } from "../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { validateResourceQuantity } from "./resource-validation.ts";
 import { sameValue } from "../field-checks.ts";
 

@@ -14,7 +14,7 @@ import type {
 } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import { goDifference } from "./pod-update-validation.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   agreeBut,
   immutable,

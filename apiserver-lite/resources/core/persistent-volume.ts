@@ -15,7 +15,7 @@ import type {
   PersistentVolumeSpec,
 } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { goDifference } from "./pod-update-validation.ts";
 import { validateNodeSelector } from "./scheduling-validation.ts";
 import {

@@ -1,7 +1,7 @@
 // PodTemplates: a template on its own.
 import type { PodTemplate } from "../../../api/types/core-v1.ts";
 import { formatLabels } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { containerColumns } from "../apps/workload-validation.ts";
 import { validatePodTemplate } from "./pod-spec-validation.ts";
 

@@ -11,7 +11,7 @@ import type {
   ResourceRequirements,
 } from "../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   appArmorAnnotation,
   appArmorPrefix,

@@ -4,10 +4,7 @@ import { errors, type FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { PodSpec } from "../../../api/types/core-v1.ts";
-import type {
-  ResourceStrategy,
-  SubresourceHandler,
-} from "../../registry/strategy.ts";
+import type { ResourceStrategy, SubresourceHandler } from "../strategy.ts";
 
 /** Where a resource holds a pod's spec. */
 const specPaths: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { ReplicationController } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { scaleSubresource } from "../apps/scale.ts";
 import { validateReplicaStatus } from "../apps/workload-status.ts";
 import {

@@ -7,7 +7,7 @@ import { parseJsonSlowly } from "../../../api/codec/json-text.ts";
 import { dataKeyProblems } from "../../../api/names.ts";
 import type { Secret } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { immutable, sameValue } from "../field-checks.ts";
 import { decodedBytes, immutableText, maxDataBytes } from "./config-map.ts";
 

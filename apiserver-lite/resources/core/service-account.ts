@@ -1,7 +1,7 @@
 // ServiceAccounts: nothing to check beyond metadata; the token subresource lives with the token issuer.
 import type { ServiceAccount } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 
 export const serviceAccountStrategy: ResourceStrategy = {
   countsGeneration: false,

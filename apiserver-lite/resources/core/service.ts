@@ -5,10 +5,7 @@ import { dns1035Problems, nameRule } from "../../../api/names.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Service } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels, orNone } from "../../printing/age.ts";
-import type {
-  ResourceStrategy,
-  StrategyContext,
-} from "../../registry/strategy.ts";
+import type { ResourceStrategy, StrategyContext } from "../strategy.ts";
 import { storeFailure } from "../../registry/store-failure.ts";
 import {
   assign,

@@ -11,7 +11,7 @@ import {
 } from "../../../api/names.ts";
 import type { EndpointSlice } from "../../../api/types/discovery-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { exactlyOneOf, immutable, labels, oneOf } from "../field-checks.ts";
 import { endpointIpProblems } from "../core/endpoints.ts";
 

@@ -8,7 +8,7 @@ import type {
   PriorityLevelConfiguration,
 } from "../../../api/types/flowcontrol-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { validateFlowRule } from "./flow-rule-validation.ts";
 import { validatePriorityLevel } from "./priority-level-validation.ts";
 

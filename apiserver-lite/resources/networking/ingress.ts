@@ -19,7 +19,7 @@ import type {
   IngressClass,
 } from "../../../api/types/networking-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   domainPrefixedPath,
   exactlyOneOf,

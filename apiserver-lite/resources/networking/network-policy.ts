@@ -15,7 +15,7 @@ import type {
   NetworkPolicyPort,
 } from "../../../api/types/networking-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { selectorColumn } from "../apps/workload-validation.ts";
 import { labelSelector, oneOf } from "../field-checks.ts";
 

@@ -8,7 +8,7 @@ import { validateTolerations } from "../core/scheduling-validation.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   immutable,
   labels,

@@ -9,7 +9,7 @@ import {
 } from "../../../api/names.ts";
 import type { RoleBinding, Subject } from "../../../api/types/rbac-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { sameValue } from "../field-checks.ts";
 
 const group = "rbac.authorization.k8s.io";

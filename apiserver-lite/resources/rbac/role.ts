@@ -4,7 +4,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
 import type { ClusterRole, PolicyRule } from "../../../api/types/rbac-v1.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { labelSelector } from "../field-checks.ts";
 
 function ruleProblems(

@@ -4,7 +4,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { PriorityClass } from "../../../api/types/scheduling-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { immutable, oneOf } from "../field-checks.ts";
 
 const asClass = (object: Readonly<AnyObject>): PriorityClass =>

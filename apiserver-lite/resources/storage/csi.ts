@@ -12,7 +12,7 @@ import type {
   VolumeAttachment,
 } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import {
   exactlyOneOf,
   immutable,

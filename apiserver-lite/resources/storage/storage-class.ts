@@ -5,7 +5,7 @@ import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { labelKeyProblems, qualifiedNameProblems } from "../../../api/names.ts";
 import type { StorageClass } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../../registry/strategy.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { exactlyOneOf, oneOf, sameValue } from "../field-checks.ts";
 
 const asClass = (object: Readonly<AnyObject>): StorageClass =>

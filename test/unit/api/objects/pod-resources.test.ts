@@ -10,7 +10,7 @@ import { usageOf } from "../../../../api/objects/quota-usage.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import { podResources } from "../../../../agent/pods/linux-resources.ts";
 import { limitRanger } from "../../../../apiserver-lite/admission/limit-ranger.ts";
-import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";
 import { PodViews } from "../../../../scheduler/pod-view.ts";
 import { podShapes, shownAmounts } from "../../../support/pod-shapes.ts";

@@ -8,7 +8,7 @@ import {
   alwaysAllow,
   alwaysDeny,
 } from "../../../../apiserver-lite/authorization/union-authorizer.ts";
-import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeState } from "../fake-state.ts";
 

@@ -11,7 +11,7 @@ import {
   podViolations,
   type SecurityLevel,
 } from "../../../../apiserver-lite/admission/pod-security/standards.ts";
-import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 
 type Context = NonNullable<PodSpec["containers"][0]["securityContext"]>;
 const hardened: Context = {

@@ -30,7 +30,7 @@ import {
   parseTokenFile,
   StaticTokenAuthenticator,
 } from "../../../../apiserver-lite/authentication/static-tokens.ts";
-import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeState } from "../fake-state.ts";
 

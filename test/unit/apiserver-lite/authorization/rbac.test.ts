@@ -15,7 +15,7 @@ import {
   superuserAuthorizer,
   UnionAuthorizer,
 } from "../../../../apiserver-lite/authorization/union-authorizer.ts";
-import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { FakeState } from "../fake-state.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

@@ -1,7 +1,7 @@
 // A StrategyContext over a plain list of objects.
 import { applyDefaults } from "../../../../api/defaults.ts";
 import { parseApiVersion, type AnyObject } from "../../../../api/object.ts";
-import type { StrategyContext } from "../../../../apiserver-lite/registry/strategy.ts";
+import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 export function strategyContext(

@@ -4,15 +4,15 @@
 // Invariant: the sink is called synchronously, in revision order, with no gap and nothing twice between the initial
 // state and the events after it. What there is to begin with is handed over as it is; the sink selects and sends it in
 // slices of time, and what comes meanwhile behind it.
-import { errors, type FieldError } from "../../api/errors.ts";
-import { fieldErrors } from "../../api/field-errors.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { CacheEvent } from "../cache/history.ts";
-import type { Call } from "./call.ts";
+import { errors, type FieldError } from "../../../api/errors.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
+import type { CacheEvent } from "../../cache/history.ts";
+import type { Call } from "../call.ts";
 import { integer } from "./list.ts";
 import { selectionOf } from "./selection.ts";
 import { refuseUnreadable } from "./unreadable.ts";
-import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
+import { mostRecent, notOlderThan, parseVersion } from "../versions.ts";
 
 export type WatchType = "ADDED" | "MODIFIED" | "DELETED";
 

@@ -1,19 +1,19 @@
 // patch: JSON, merge, strategic merge and apply. The patch is applied to the live object in the served version, decoded
 // like a body (unknown fields), and goes on as an update; after a conflict it is applied again to the newer state.
-import { conform, TypeMismatch } from "../../api/codec/conform.ts";
-import { warningsOf } from "../../api/codec/json.ts";
-import { errors } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
+import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
+import { warningsOf } from "../../../api/codec/json.ts";
+import { errors } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
 import {
   applyPatch,
   requireTyped,
   shownIdentity,
   shownKind,
-} from "../../api/patch/apply.ts";
-import { copyJson } from "../../api/patch/json-value.ts";
-import type { PatchSchema } from "../../api/patch/patch-schema.ts";
-import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
-import type { Call } from "./call.ts";
+} from "../../../api/patch/apply.ts";
+import { copyJson } from "../../../api/patch/json-value.ts";
+import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import { schemaFor, type ObjectSchema } from "../../../api/schema.ts";
+import type { Call } from "../call.ts";
 import { create, storedOf } from "./create.ts";
 import {
   changeOf,
@@ -24,7 +24,7 @@ import {
 } from "./patch-text.ts";
 import { conformPatched, wordsForMaps } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
-import { mostRecent } from "./versions.ts";
+import { mostRecent } from "../versions.ts";
 import { managementOf } from "./write.ts";
 
 /** `read` gives the patch; what it gives is not changed. Throws ApiError 400, 404, 409, 413, 415, 422. */

@@ -1,16 +1,16 @@
 // delete: two phases. What has finalizers, or a grace period, is only marked (deletionTimestamp); it leaves the store
 // when the last of them goes (update.ts) or when it is deleted again with no grace left.
-import { formatTime } from "../../api/clock.ts";
-import { errors, type FieldError } from "../../api/errors.ts";
-import { fieldErrors } from "../../api/field-errors.ts";
-import type { AnyObject } from "../../api/object.ts";
-import type { DeleteOptions } from "../../api/types/meta-v1.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { Call } from "./call.ts";
+import { formatTime } from "../../../api/clock.ts";
+import { errors, type FieldError } from "../../../api/errors.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
+import type { Call } from "../call.ts";
 import { storedOf } from "./create.ts";
-import type { StoredKind } from "./endpoint.ts";
+import type { StoredKind } from "../endpoint.ts";
 import { missing } from "./unreadable.ts";
-import { afterConflict, mostRecent } from "./versions.ts";
+import { afterConflict, mostRecent } from "../versions.ts";
 import {
   admissionAttributes,
   admit,

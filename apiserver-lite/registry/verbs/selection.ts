@@ -1,15 +1,15 @@
 // Which objects a list, watch or deletecollection is about: namespace, label and field selectors, on what was extracted
 // at write time. A selector for metadata.name narrows the read to one key.
-import { errors, type ApiError } from "../../api/errors.ts";
+import { errors, type ApiError } from "../../../api/errors.ts";
 import {
   parseFieldSelector,
   parseLabelSelector,
   type FieldRequirement,
   type FieldSelector,
   type Selector,
-} from "../../api/selectors.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { Endpoint } from "./endpoint.ts";
+} from "../../../api/selectors.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
+import type { Endpoint } from "../endpoint.ts";
 
 export interface Selection {
   readonly namespace: string;

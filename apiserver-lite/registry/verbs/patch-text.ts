@@ -1,20 +1,20 @@
 // What a patch says and what strict reading has against its text: read only when there is an object to change, as the
 // reference tells a missing object before a bad patch.
-import { errors } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
+import { errors } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
 import {
   applyJsonPatch,
   parseJsonPatch,
   type JsonPatch,
-} from "../../api/patch/json-patch.ts";
+} from "../../../api/patch/json-patch.ts";
 import {
   isJsonObject,
   jsonKind,
   type JsonObject,
-} from "../../api/patch/json-value.ts";
-import { applyMergePatch } from "../../api/patch/merge-patch.ts";
-import type { PatchSchema } from "../../api/patch/patch-schema.ts";
-import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
+} from "../../../api/patch/json-value.ts";
+import { applyMergePatch } from "../../../api/patch/merge-patch.ts";
+import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import { applyStrategicMergePatch } from "../../../api/patch/strategic.ts";
 
 export type PatchType = "json" | "merge" | "strategic" | "apply";
 

@@ -1,6 +1,6 @@
 // Owners named twice are told once: the repetition goes, with a warning.
-import type { AnyObject } from "../../api/object.ts";
-import type { Call } from "./call.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { Call } from "../call.ts";
 
 /** `when`: "" for what the request says, " after mutating admission happens" for what became of it. */
 export function dedupeOwners(

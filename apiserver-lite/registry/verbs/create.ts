@@ -1,14 +1,14 @@
 // create: names (generateName with retries on collision), system fields, preparation, admission, validation, store.
 import { randomBytes, randomUUID } from "node:crypto";
-import { formatTime } from "../../api/clock.ts";
-import { ApiError, errors, isAlreadyExists } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
-import { validateObjectMeta } from "../resources/object-meta.ts";
-import type { Call } from "./call.ts";
-import type { StoredKind } from "./endpoint.ts";
+import { formatTime } from "../../../api/clock.ts";
+import { ApiError, errors, isAlreadyExists } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
+import { validateObjectMeta } from "../../resources/object-meta.ts";
+import type { Call } from "../call.ts";
+import type { StoredKind } from "../endpoint.ts";
 import { dedupeOwners } from "./owner-references.ts";
-import { mostRecent } from "./versions.ts";
+import { mostRecent } from "../versions.ts";
 import {
   admissionAttributes,
   admit,

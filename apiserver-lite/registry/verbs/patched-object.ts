@@ -5,22 +5,22 @@ import {
   conform,
   TypeMismatch,
   type Conformed,
-} from "../../api/codec/conform.ts";
+} from "../../../api/codec/conform.ts";
 import {
   strictDecodingError,
   type FieldValidation,
-} from "../../api/codec/json.ts";
-import { internalTypeName } from "../../api/codec/value-type-names.ts";
-import { errors, type ApiError } from "../../api/errors.ts";
-import { plainNumbers } from "../../api/exact-number.ts";
-import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+} from "../../../api/codec/json.ts";
+import { internalTypeName } from "../../../api/codec/value-type-names.ts";
+import { errors, type ApiError } from "../../../api/errors.ts";
+import { plainNumbers } from "../../../api/exact-number.ts";
+import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
 import {
   isJsonObject,
   jsonKind,
   type JsonObject,
-} from "../../api/patch/json-value.ts";
-import { mapNotation, valueType } from "../../api/patch/map-notation.ts";
-import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
+} from "../../../api/patch/json-value.ts";
+import { mapNotation, valueType } from "../../../api/patch/map-notation.ts";
+import { schemaFor, type ObjectSchema } from "../../../api/schema.ts";
 import type { Change } from "./patch-text.ts";
 
 /** What the object must be. */

@@ -1,9 +1,12 @@
 // Tokens of paged lists, the same as the reference's on one etcd: base64url of {"v":"meta.k8s.io/v1","rv":N,"start":"key"}.
 // `start` counts from the list's directory (a namespace, or the resource) and is the last key sent with a NUL behind it.
 // A negative rv continues on the newest state (the inconsistent token of an expired list). Forged tokens are a 400.
-import { JsonSyntaxError, parseJsonSlowly } from "../../api/codec/json-text.ts";
-import { ExactNumber } from "../../api/exact-number.ts";
-import { errors, type ApiError } from "../../api/errors.ts";
+import {
+  JsonSyntaxError,
+  parseJsonSlowly,
+} from "../../../api/codec/json-text.ts";
+import { ExactNumber } from "../../../api/exact-number.ts";
+import { errors, type ApiError } from "../../../api/errors.ts";
 
 export interface ContinueToken {
   /** Negative: the newest state. */

@@ -2,14 +2,14 @@
 // collection version, and past versions from the undo log.
 // Invariant: a list is of one revision. What is there is noted in one go (references to entries, which never change); what
 // is selected of it, and what a past version differs by, is found out in slices of time.
-import { ApiError, errors, type FieldError } from "../../api/errors.ts";
-import { fieldErrors } from "../../api/field-errors.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
-import { pastEntries } from "../cache/past-view.ts";
-import type { Call } from "./call.ts";
+import { ApiError, errors, type FieldError } from "../../../api/errors.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
+import { pastEntries } from "../../cache/past-view.ts";
+import type { Call } from "../call.ts";
 import { listComputed } from "./computed.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
-import type { StoredKind } from "./endpoint.ts";
+import type { StoredKind } from "../endpoint.ts";
 import { selectionOf, type Selection } from "./selection.ts";
 import { refuseUnreadable } from "./unreadable.ts";
 import {
@@ -17,7 +17,7 @@ import {
   notOlderThan,
   parseVersion,
   tooLarge,
-} from "./versions.ts";
+} from "../versions.ts";
 
 export interface Listed {
   readonly entries: readonly CacheEntry[];

@@ -2,19 +2,19 @@
 //
 // `produce` makes the new object (a private copy, stored version) from the live entry. When another write comes between,
 // it is asked again, unless the new object named a resourceVersion: then the caller gets 409.
-import type { ApiError } from "../../api/errors.ts";
-import { errors, otherUidText } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
-import { copyJson, equalJson } from "../../api/patch/json-value.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
-import { validateReplacedMeta } from "../resources/object-meta.ts";
-import type { Call } from "./call.ts";
+import type { ApiError } from "../../../api/errors.ts";
+import { errors, otherUidText } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { copyJson, equalJson } from "../../../api/patch/json-value.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
+import { validateReplacedMeta } from "../../resources/object-meta.ts";
+import type { Call } from "../call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
-import type { StoredKind } from "./endpoint.ts";
+import type { StoredKind } from "../endpoint.ts";
 import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
-import { afterConflict, mostRecent } from "./versions.ts";
+import { afterConflict, mostRecent } from "../versions.ts";
 import {
   admissionAttributes,
   admit,

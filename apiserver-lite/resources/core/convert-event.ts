@@ -1,5 +1,5 @@
 // Event: core/v1 (stored) and events.k8s.io/v1 hold the same under other names.
-import type { AnyObject } from "../../api/object.ts";
+import type { AnyObject } from "../../../api/object.ts";
 
 const renamed: readonly (readonly [core: string, events: string])[] = [
   ["involvedObject", "regarding"],

@@ -1,29 +1,29 @@
 // The last steps every write shares: defaults, admission, validation, ownership of fields, and the guarded write into
 // the store that makes the entry's bytes with the revision inside.
-import { errors, type FieldError } from "../../api/errors.ts";
-import { applyDefaults } from "../../api/defaults.ts";
-import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import { errors, type FieldError } from "../../../api/errors.ts";
+import { applyDefaults } from "../../../api/defaults.ts";
+import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
 import {
   updateManagedFields,
   type FieldManagement,
-} from "../../api/patch/apply.ts";
-import { copyJson } from "../../api/patch/json-value.ts";
-import type { PatchSchema } from "../../api/patch/patch-schema.ts";
-import { schemaFor } from "../../api/schema.ts";
-import { StoreError, type WriteResult } from "../../storage/store.ts";
+} from "../../../api/patch/apply.ts";
+import { copyJson } from "../../../api/patch/json-value.ts";
+import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import { schemaFor } from "../../../api/schema.ts";
+import { StoreError, type WriteResult } from "../../../storage/store.ts";
 import type {
   AdmissionAttributes,
   AdmissionPlugin,
-} from "../admission/plugin.ts";
-import { CacheEntry } from "../cache/cache-entry.ts";
+} from "../../admission/plugin.ts";
+import { CacheEntry } from "../../cache/cache-entry.ts";
 import {
   encodeObject,
   entryOf,
   type PendingEntry,
-} from "../cache/watch-cache.ts";
-import type { Call } from "./call.ts";
-import { storeFailure } from "./store-failure.ts";
-import type { StoredKind } from "./endpoint.ts";
+} from "../../cache/watch-cache.ts";
+import type { Call } from "../call.ts";
+import { storeFailure } from "../store-failure.ts";
+import type { StoredKind } from "../endpoint.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */
 export function setDefaults(call: Call, object: AnyObject): void {

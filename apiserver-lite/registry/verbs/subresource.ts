@@ -1,23 +1,26 @@
 // Subresources with their own code (scale, binding, eviction, token, finalize …): the strategy's handler, with guarded
 // access to the parent. A PATCH reads through the handler, patches, and updates through it.
-import { errors, isConflict, isNotFound } from "../../api/errors.ts";
+import { errors, isConflict, isNotFound } from "../../../api/errors.ts";
 import {
   parseApiVersion,
   type AnyObject,
   type GroupVersionResource,
-} from "../../api/object.ts";
-import { copyJson } from "../../api/patch/json-value.ts";
-import type { PatchSchema } from "../../api/patch/patch-schema.ts";
-import { schemaFor } from "../../api/schema.ts";
-import type { DeleteOptions } from "../../api/types/meta-v1.ts";
-import { Call } from "./call.ts";
+} from "../../../api/object.ts";
+import { copyJson } from "../../../api/patch/json-value.ts";
+import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import { schemaFor } from "../../../api/schema.ts";
+import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
+import { Call } from "../call.ts";
 import { remove } from "./delete.ts";
 import { applied, applyScale, checkIdentity } from "./patch.ts";
 import { changeOf, type PatchText, type PatchType } from "./patch-text.ts";
 import { conformPatched } from "./patched-object.ts";
-import type { SubresourceHandler, SubresourceRequest } from "./strategy.ts";
+import type {
+  SubresourceHandler,
+  SubresourceRequest,
+} from "../../resources/strategy.ts";
 import { replace } from "./update.ts";
-import { afterConflict, mostRecent } from "./versions.ts";
+import { afterConflict, mostRecent } from "../versions.ts";
 import { admissionAttributes, admit, validateAdmission } from "./write.ts";
 
 const maxAttempts = 64;

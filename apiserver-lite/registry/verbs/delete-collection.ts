@@ -1,7 +1,7 @@
 // deletecollection: what a list selects, each deleted as by itself, some at a time, in slices of time.
-import { isNotFound } from "../../api/errors.ts";
-import type { DeleteOptions } from "../../api/types/meta-v1.ts";
-import { Call } from "./call.ts";
+import { isNotFound } from "../../../api/errors.ts";
+import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
+import { Call } from "../call.ts";
 import { remove } from "./delete.ts";
 import { refuseForcedCollection } from "./unreadable.ts";
 import { list, listQueryOf, type Listed } from "./list.ts";

@@ -1,8 +1,8 @@
 // get and list of resources that are made when they are read: nothing is stored, so there is no version.
-import { errors } from "../../api/errors.ts";
-import { CacheEntry } from "../cache/cache-entry.ts";
-import { encodeObject } from "../cache/watch-cache.ts";
-import type { Call } from "./call.ts";
+import { errors } from "../../../api/errors.ts";
+import { CacheEntry } from "../../cache/cache-entry.ts";
+import { encodeObject } from "../../cache/watch-cache.ts";
+import type { Call } from "../call.ts";
 import type { Listed, ListQuery } from "./list.ts";
 import { selectionOf } from "./selection.ts";
 

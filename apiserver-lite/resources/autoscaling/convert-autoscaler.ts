@@ -1,5 +1,5 @@
 // HorizontalPodAutoscaler: v1 knows one CPU target; everything else of v2 travels in annotations.
-import type { AnyObject } from "../../api/object.ts";
+import type { AnyObject } from "../../../api/object.ts";
 import {
   behaviorFromV1,
   behaviorToV1,

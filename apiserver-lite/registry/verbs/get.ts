@@ -1,9 +1,9 @@
 // get: Most Recent (unset), Any ("0") and Not older than; all from the watch cache.
-import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { Call } from "./call.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
+import type { Call } from "../call.ts";
 import { getComputed } from "./computed.ts";
 import { missing } from "./unreadable.ts";
-import { mostRecent, notOlderThan, parseVersion } from "./versions.ts";
+import { mostRecent, notOlderThan, parseVersion } from "../versions.ts";
 
 /** Throws ApiError 404, 504 (version in the future). Synchronous when nothing has to be waited for. */
 export function get(call: Call): CacheEntry | Promise<CacheEntry> {

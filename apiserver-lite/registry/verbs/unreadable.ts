@@ -1,14 +1,14 @@
 // Stored values that are no objects: reads answer 500 with the reference's texts, which tell more behind the gate, and a
 // delete that says so, behind the same gate, removes them without looking at finalizers or preconditions.
-import { ApiError, errors } from "../../api/errors.ts";
-import { fieldErrors } from "../../api/field-errors.ts";
-import type { DeleteOptions } from "../../api/types/meta-v1.ts";
-import type { Unreadable } from "../cache/resource-cache.ts";
-import type { Call } from "./call.ts";
+import { ApiError, errors } from "../../../api/errors.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
+import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
+import type { Unreadable } from "../../cache/resource-cache.ts";
+import type { Call } from "../call.ts";
 import { storedOf } from "./create.ts";
-import type { StoredKind } from "./endpoint.ts";
+import type { StoredKind } from "../endpoint.ts";
 import type { Selection } from "./selection.ts";
-import { mostRecent } from "./versions.ts";
+import { mostRecent } from "../versions.ts";
 import { removeObject } from "./write.ts";
 
 export const unsafeDeleteGate = "AllowUnsafeMalformedObjectDeletion";
