@@ -4,8 +4,8 @@ import type { Registry as MetricsRegistry } from "prom-client";
 import type { AuditCounts } from "./audit/auditor.ts";
 import { versionInfo } from "./discovery/version.ts";
 import { metricsType } from "./health/health.ts";
-import type { Observer, PathHandler } from "./http/front.ts";
-import type { RequestInfo } from "./http/request-info.ts";
+import type { Observer, PathHandler } from "./front/front.ts";
+import type { RequestInfo } from "./request/request-info.ts";
 import type { LoopWatch } from "./loop-watch.ts";
 import type { Registry } from "./registry/registry.ts";
 import {

@@ -35,30 +35,30 @@ import {
   type HealthCheck,
 } from "./health/health.ts";
 import { serverChecks } from "./health/server-checks.ts";
-import type { ConnectHandler } from "./http/connect-handler.ts";
-import type { Exchange } from "./http/exchange.ts";
-import { FlowClassifier } from "./http/flow-classifier.ts";
-import { formatNamed } from "./http/formats.ts";
-import { Front, type Observer, type PathHandler } from "./http/front.ts";
-import { Limiter } from "./http/limiter.ts";
-import { Listener, type ServingCertificate } from "./http/listener.ts";
+import type { ConnectHandler } from "./proxy/connect-handler.ts";
+import type { Exchange } from "./request/exchange.ts";
+import { FlowClassifier } from "./flow-control/flow-classifier.ts";
+import { formatNamed } from "./serving/formats.ts";
+import { Front, type Observer, type PathHandler } from "./front/front.ts";
+import { Limiter } from "./flow-control/limiter.ts";
+import { Listener, type ServingCertificate } from "./front/listener.ts";
 import {
   acceptedTypes,
   jsonAnswer,
   Negotiator,
   type FormatName,
-} from "./http/negotiation.ts";
-import type { AllowedOrigins } from "./http/origins.ts";
+} from "./serving/negotiation.ts";
+import type { AllowedOrigins } from "./front/origins.ts";
 import {
   bodyDecoders,
   cborDecoders,
   cborFormats,
   otherFormats,
-} from "./http/other-formats.ts";
+} from "./serving/other-formats.ts";
 import { LoopWatch } from "./loop-watch.ts";
-import { wantsPretty, type Asked } from "./http/answers.ts";
-import { ResourceHandler } from "./http/resource-handler.ts";
-import { rawInProcess } from "./http/in-process-exchange.ts";
+import { wantsPretty, type Asked } from "./serving/answers.ts";
+import { ResourceHandler } from "./serving/resource-handler.ts";
+import { rawInProcess } from "./in-process/in-process-exchange.ts";
 import { InProcessTransport } from "./in-process/transport.ts";
 import { Metrics } from "./metrics.ts";
 import { Registry, type RegistryOptions } from "./registry/registry.ts";

@@ -4,9 +4,9 @@
 import { formatMicroTime, type Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
-import type { Exchange } from "../http/exchange.ts";
-import { isLongRunning } from "../http/deadline.ts";
-import type { RequestInfo } from "../http/request-info.ts";
+import type { Exchange } from "../request/exchange.ts";
+import { isLongRunning } from "../request/deadline.ts";
+import type { RequestInfo } from "../request/request-info.ts";
 import {
   answerOf,
   isStatus,

@@ -1,7 +1,7 @@
 // The audit policy (audit.k8s.io/v1 Policy): the first rule that matches a request says how much of it is recorded.
 import { dnsSubdomainProblems } from "../../api/names.ts";
 import type { UserInfo } from "../../api/contracts.ts";
-import type { RequestInfo } from "../http/request-info.ts";
+import type { RequestInfo } from "../request/request-info.ts";
 
 const stages = [
   "RequestReceived",

@@ -5,8 +5,8 @@
 import type { Session } from "node:inspector";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { errors } from "../../api/errors.ts";
-import type { Exchange } from "../http/exchange.ts";
-import type { PathHandler } from "../http/front.ts";
+import type { Exchange } from "../request/exchange.ts";
+import type { PathHandler } from "../front/front.ts";
 
 const defaultSeconds = 30;
 const maxSeconds = 600;

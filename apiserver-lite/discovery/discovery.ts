@@ -7,12 +7,12 @@ import type {
   ResourceInfo,
 } from "../../api/catalogue.ts";
 import { apiVersionOf } from "../../api/object.ts";
-import type { Exchange } from "../http/exchange.ts";
-import type { Asked } from "../http/answers.ts";
+import type { Exchange } from "../request/exchange.ts";
+import type { Asked } from "../serving/answers.ts";
 import { pathNotFound } from "../dispatch/places.ts";
-import { checkRoute, pageNotFound, type Route } from "../http/route.ts";
-import type { PathHandler } from "../http/front.ts";
-import type { FormatName } from "../http/negotiation.ts";
+import { checkRoute, pageNotFound, type Route } from "../request/route.ts";
+import type { PathHandler } from "../front/front.ts";
+import type { FormatName } from "../serving/negotiation.ts";
 
 export interface DiscoveryOptions {
   readonly catalogue: Catalogue;

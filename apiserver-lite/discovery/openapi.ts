@@ -1,8 +1,8 @@
 // /openapi/v2 and /openapi/v3: documents of api/openapi, which load with the first request for one.
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { OpenApiService } from "../../api/openapi/service.ts";
-import { acceptsGzip } from "../http/answers.ts";
-import type { PathHandler } from "../http/front.ts";
+import { acceptsGzip } from "../serving/answers.ts";
+import type { PathHandler } from "../front/front.ts";
 import type { TimeSlices } from "../time-slices.ts";
 
 /** For whom documents are made. */

@@ -1,9 +1,9 @@
 // /healthz, /livez, /readyz with named checks: ?verbose, ?exclude=, and each check under its own path.
 import type { OutgoingHttpHeaders } from "node:http";
-import type { Exchange } from "../http/exchange.ts";
-import type { Asked } from "../http/answers.ts";
-import { pageNotFound } from "../http/route.ts";
-import type { PathHandler } from "../http/front.ts";
+import type { Exchange } from "../request/exchange.ts";
+import type { Asked } from "../serving/answers.ts";
+import { pageNotFound } from "../request/route.ts";
+import type { PathHandler } from "../front/front.ts";
 
 export interface HealthCheck {
   readonly name: string;

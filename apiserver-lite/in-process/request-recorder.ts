@@ -10,8 +10,8 @@ import type { ApiRequest } from "../../client/transport.ts";
 import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import { methodOf } from "../dispatch/places.ts";
 import type { Verb } from "../dispatch/request.ts";
-import type { Observer } from "../http/front.ts";
-import { parseRequest, type RequestInfo } from "../http/request-info.ts";
+import type { Observer } from "../front/front.ts";
+import { parseRequest, type RequestInfo } from "../request/request-info.ts";
 
 export interface RecorderOptions {
   readonly user: UserInfo;

@@ -30,8 +30,8 @@ import {
   type ResourceRequest,
 } from "../dispatch/request.ts";
 import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
-import { mediaTypeOfPatch, patchTypeOf } from "../http/patch-types.ts";
-import { pageNotFound } from "../http/route.ts";
+import { mediaTypeOfPatch, patchTypeOf } from "../dispatch/patch-types.ts";
+import { pageNotFound } from "../request/route.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/verbs/list.ts";
 import type { Registry } from "../registry/registry.ts";

@@ -15,7 +15,7 @@ import type {
   ConnectHandler,
   ConnectRequest,
   ConnectResponse,
-} from "../http/connect-handler.ts";
+} from "./connect-handler.ts";
 import { dialError, Dialer, type DialerOptions } from "./dialer.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import type { ProxyPlace } from "./links.ts";

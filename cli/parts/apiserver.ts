@@ -7,11 +7,11 @@ import {
   issuerDiscoveryPaths,
   jwksPath,
 } from "../../apiserver-lite/authentication/service-account/discovery.ts";
-import type { ServingCertificate } from "../../apiserver-lite/http/listener.ts";
+import type { ServingCertificate } from "../../apiserver-lite/front/listener.ts";
 import {
   compileOrigins,
   type AllowedOrigins,
-} from "../../apiserver-lite/http/origins.ts";
+} from "../../apiserver-lite/front/origins.ts";
 import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";

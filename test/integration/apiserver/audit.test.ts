@@ -25,7 +25,7 @@ import {
   checkAuditPolicy,
   type AuditRule,
 } from "../../../apiserver-lite/audit/policy.ts";
-import { parseRequest } from "../../../apiserver-lite/http/request-info.ts";
+import { parseRequest } from "../../../apiserver-lite/request/request-info.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import {

@@ -12,7 +12,7 @@ import {
   YEAR_MS,
 } from "../../../../api/pki/certificate.ts";
 import type { AnyObject } from "../../../../api/object.ts";
-import type { ConnectRequest } from "../../../../apiserver-lite/http/connect-handler.ts";
+import type { ConnectRequest } from "../../../../apiserver-lite/proxy/connect-handler.ts";
 import { ProxyHandler } from "../../../../apiserver-lite/proxy/proxy-handler.ts";
 import { FakeState } from "../fake-state.ts";
 

@@ -1,0 +1,392 @@
+// The one port: HTTP/1.1 and HTTP/2 over TLS (ALPN), upgrades on HTTP/1.1. Without a certificate it speaks plain
+// HTTP/1.1, for tests and sockets on this machine.
+import { maxIntermediates } from "../../api/pki/chain.ts";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  constants,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { createServer as createTlsServer } from "node:https";
+import type { SecureContext, SecureContextOptions, TLSSocket } from "node:tls";
+import type { Logger } from "pino";
+import {
+  contextsByName,
+  secureContextOptions,
+  serverNameCallback,
+  type ServingTls,
+} from "../../api/pki/serving-tls.ts";
+import { HeaderDeadline } from "./header-deadline.ts";
+import { SessionDeadline } from "./session-deadline.ts";
+import { DeclinedUpgrade, takesUpgrade } from "./declined-upgrade.ts";
+import {
+  Http1Exchange,
+  Http2Exchange,
+  type Exchange,
+  type Peer,
+} from "../request/exchange.ts";
+
+export interface ServingCertificate {
+  /** PEM, chain allowed. */
+  readonly cert: string;
+  readonly key: string;
+  /** PEM: whose certificates clients are asked for. Whether one is good is found out later, for each request. */
+  readonly clientCa?: string;
+}
+
+export interface ListenerOptions {
+  readonly address: string;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly tls: ServingCertificate | undefined;
+  /** Lowest version, cipher suites, and certificates by server name. */
+  readonly servingTls?: ServingTls;
+  /** HTTP/1.1 only; default false. */
+  readonly http1Only?: boolean;
+  readonly maxStreamsPerConnection: number;
+  /** Default 10,000. Beyond it the connection that has been idle the longest is ended, or the new one refused. */
+  readonly maxConnections?: number;
+  /** Probability that an HTTP/2 answer asks the client to connect anew; 0 to 0.02. */
+  readonly goawayChance: number;
+  readonly handle: (exchange: Exchange) => void;
+  readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => void;
+  readonly logger: Logger;
+}
+
+const headersTimeoutMs = 32_000;
+/** Without a request, as at the reference. */
+const idleTimeoutMs = 90_000;
+/** A cluster of 5,000 nodes keeps two or three for each. */
+const defaultMaxConnections = 10_000;
+/** How often refused connections are logged, at most. */
+const refusalLogMs = 60_000;
+/** More than anyone sends; Node's own limit is 128. */
+const maxHeaderFields = 8192;
+/** So that clients who heed it send long headers in one frame: continuations are limited to eight. */
+const maxFrameBytes = 1024 * 1024;
+
+/** The reference's: selectors and impersonated groups may be long. */
+const maxHeaderBytes = 1024 * 1024;
+
+export class Listener {
+  readonly #server: Server | Http2SecureServer;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sockets = new Set<Socket>();
+  readonly #peers = new WeakMap<object, Peer>();
+  #slow: HeaderDeadline | undefined;
+  #idle: SessionDeadline | undefined;
+  #open = 0;
+  #refused = { count: 0, loggedMs: -refusalLogMs };
+  #contextOf: (name: string) => SecureContext | undefined = () => undefined;
+
+  constructor(private readonly options: ListenerOptions) {
+    const { tls } = options;
+    if (tls) {
+      const common = {
+        ...this.#loadCertificates(tls),
+        requestCert: true,
+        rejectUnauthorized: false,
+        handshakeTimeout: headersTimeoutMs,
+        SNICallback: serverNameCallback(() => this.#contextOf),
+      };
+      this.#server = options.http1Only
+        ? createTlsServer(common)
+        : createSecureServer({
+            ...common,
+            allowHTTP1: true,
+            settings: {
+              maxConcurrentStreams: options.maxStreamsPerConnection,
+              initialWindowSize: 256 * 1024,
+              maxHeaderListSize: maxHeaderBytes,
+              maxFrameSize: maxFrameBytes,
+            },
+            maxHeaderListPairs: maxHeaderFields,
+          });
+      this.#server.on(
+        "stream",
+        (
+          stream: ServerHttp2Stream,
+          headers: IncomingHttpHeaders,
+          _flags: number,
+          rawHeaders: readonly string[],
+        ) => this.#onStream(stream, headers, rawHeaders),
+      );
+      const idle = (this.#idle = new SessionDeadline(
+        idleTimeoutMs,
+        headersTimeoutMs,
+      ));
+      this.#server.on("session", (session: ServerHttp2Session) => {
+        this.#sessions.add(session);
+        idle.add(session);
+        session.once("close", () => this.#sessions.delete(session));
+        session.on("error", () => undefined);
+      });
+      const slow = (this.#slow = new HeaderDeadline(headersTimeoutMs));
+      this.#server.on("secureConnection", (socket: TLSSocket) => {
+        this.#track(socket);
+        if (socket.alpnProtocol !== "h2") slow.add(socket);
+      });
+      this.#server.on("tlsClientError", () => undefined);
+      this.#server.on("sessionError", () => undefined);
+    } else {
+      this.#server = createServer();
+      this.#server.on("connection", (socket: Socket) => this.#track(socket));
+    }
+    this.#server.on("connection", (socket: Socket) => this.#admit(socket));
+    const http1 = this.#server as Server;
+    http1.on(
+      "request",
+      (request: IncomingMessage, response: ServerResponse) => {
+        if (request.httpVersionMajor !== 2)
+          this.#onRequest(request, response, false);
+      },
+    );
+    http1.on(
+      "checkContinue",
+      (request: IncomingMessage, response: ServerResponse) => {
+        if (request.httpVersionMajor !== 2)
+          this.#onRequest(request, response, true);
+      },
+    );
+    http1.on(
+      "upgrade",
+      (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        socket.on("error", () => socket.destroy());
+        this.#slow?.forget(socket as Socket);
+        const peer = this.#peerOf(socket as Socket);
+        if (takesUpgrade(request))
+          options.upgrade(
+            new UpgradeExchange(request, socket, peer),
+            socket,
+            head,
+          );
+        else options.handle(new DeclinedUpgrade(request, socket, head, peer));
+      },
+    );
+    http1.on(
+      "clientError",
+      ({ code }: NodeJS.ErrnoException, socket: Duplex) => {
+        // What follows a last request takes nothing from its answer.
+        if (code === "HPE_CLOSED_CONNECTION") return;
+        const status =
+          code === "HPE_HEADER_OVERFLOW"
+            ? "431 Request Header Fields Too Large"
+            : "400 Bad Request";
+        if (socket.writable)
+          socket.end(
+            `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
+          );
+        else socket.destroy();
+      },
+    );
+    // Read by the parser of each HTTP/1 connection, also where HTTP/2's server accepts them.
+    (http1 as Server & { maxHeaderSize: number }).maxHeaderSize =
+      maxHeaderBytes;
+    // Watches last; a slow header is the only thing to time out.
+    http1.requestTimeout = 0;
+    http1.headersTimeout = headersTimeoutMs;
+    http1.keepAliveTimeout = idleTimeoutMs;
+    http1.timeout = 0;
+  }
+
+  listen(): Promise<void> {
+    const { address, port } = this.options;
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host: address, port, backlog: 1024 }, () => {
+        this.#server.off("error", reject);
+        this.#server.on("error", (error) =>
+          this.options.logger.error({ err: error }, "listener"),
+        );
+        resolve();
+      });
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  /** New certificates for connections from now on. */
+  reload(tls: ServingCertificate): void {
+    if ("setSecureContext" in this.#server)
+      this.#server.setSecureContext(this.#loadCertificates(tls));
+  }
+
+  /** No new connections; the present ones end when their requests have. */
+  drain(): void {
+    this.#server.close();
+    for (const session of this.#sessions)
+      session.goaway(constants.NGHTTP2_NO_ERROR);
+    if ("closeIdleConnections" in this.#server)
+      (this.#server as Server).closeIdleConnections();
+    this.#slow?.closeIdle();
+  }
+
+  destroy(): void {
+    this.#server.close();
+    this.#slow?.stop();
+    this.#idle?.stop();
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  #onStream(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+  ): void {
+    stream.on("error", () => undefined);
+    const { session } = stream;
+    const exchange = new Http2Exchange(
+      stream,
+      headers,
+      rawHeaders,
+      this.#peerOf(session?.socket as Socket | undefined, session),
+    );
+    if (session)
+      stream.once(
+        "close",
+        this.#idle!.begin(session as ServerHttp2Session, exchange),
+      );
+    const { goawayChance } = this.options;
+    if (goawayChance > 0 && session && Math.random() < goawayChance) {
+      // The client connects anew at once; what is under way on this connection is finished.
+      session.goaway(constants.NGHTTP2_NO_ERROR);
+      stream.once("close", () => session.close());
+    }
+    this.options.handle(exchange);
+  }
+
+  #onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    waiting: boolean,
+  ): void {
+    const answered = this.#slow?.begin(request.socket);
+    if (answered) response.once("close", answered);
+    if (request.httpVersionMinor > 0 && request.headers.host === undefined) {
+      const problem = "Bad Request: missing required Host header";
+      response.writeHead(400, problem, {
+        "content-type": "text/plain; charset=utf-8",
+        connection: "close",
+      });
+      response.end(`400 ${problem}`);
+      return;
+    }
+    const peer = this.#peerOf(request.socket);
+    this.options.handle(new Http1Exchange(request, response, peer, waiting));
+  }
+
+  /** Counts the new connection, or ends it when there are too many that are in use. */
+  #admit(socket: Socket): void {
+    const { maxConnections = defaultMaxConnections, logger } = this.options;
+    if (
+      this.#open >= maxConnections &&
+      !this.#slow?.endIdle() &&
+      !this.#idle?.endIdle()
+    ) {
+      socket.destroy();
+      const refused = this.#refused;
+      refused.count++;
+      const nowMs = performance.now();
+      if (nowMs - refused.loggedMs < refusalLogMs) return;
+      refused.loggedMs = nowMs;
+      logger.warn(
+        { connections: this.#open, refused: refused.count },
+        "too many connections: new ones are refused",
+      );
+      return;
+    }
+    this.#open++;
+    socket.once("close", () => this.#open--);
+  }
+
+  #track(socket: Socket): void {
+    socket.setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    socket.on("error", () => undefined);
+  }
+
+  #peerOf(socket: Socket | undefined, key: object | undefined = socket): Peer {
+    if (!socket || !key)
+      return { remoteAddress: "", clientCertificate: undefined };
+    let peer = this.#peers.get(key);
+    if (!peer) {
+      peer = {
+        remoteAddress: socket.remoteAddress ?? "",
+        ...clientCertificates(socket as TLSSocket),
+      };
+      this.#peers.set(key, peer);
+    }
+    return peer;
+  }
+
+  #loadCertificates({
+    cert,
+    key,
+    clientCa,
+  }: ServingCertificate): SecureContextOptions {
+    const { servingTls = {} } = this.options;
+    this.#contextOf = contextsByName(servingTls, clientCa);
+    return secureContextOptions(
+      { certificate: cert, key, clientCa },
+      servingTls,
+    );
+  }
+}
+
+/** The part of an exchange that the filters need before an upgrade is handed over. */
+class UpgradeExchange extends Http1Exchange {
+  constructor(
+    request: IncomingMessage,
+    private readonly socket: Duplex,
+    peer: Peer,
+  ) {
+    super(request, undefined as unknown as ServerResponse, peer);
+  }
+  override get started(): boolean {
+    return false;
+  }
+  override get closed(): boolean {
+    return this.socket.destroyed;
+  }
+  override onClose(callback: () => void): void {
+    this.socket.once("close", callback);
+  }
+}
+
+/** The leaf and its issuers. The last issuer, when it is trusted, comes from the server's own bundle. */
+function clientCertificates(
+  socket: TLSSocket,
+): Pick<Peer, "clientCertificate" | "clientChain"> {
+  let certificate = socket.getPeerCertificate?.(true);
+  if (!certificate?.raw) return { clientCertificate: undefined };
+  const leaf = certificate.raw;
+  const clientChain: Buffer[] = [];
+  // One that issued itself is linked to itself.
+  while (
+    clientChain.length < maxIntermediates &&
+    certificate.issuerCertificate &&
+    certificate.issuerCertificate !== certificate
+  ) {
+    certificate = certificate.issuerCertificate;
+    clientChain.push(certificate.raw);
+  }
+  return { clientCertificate: leaf, clientChain };
+}

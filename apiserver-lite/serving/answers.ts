@@ -1,0 +1,344 @@
+// How answers leave: one object; a list in parts, in slices of time and as fast as its client reads; gzip beyond the
+// threshold; Warning headers.
+import type { OutgoingHttpHeaders } from "node:http";
+import type { Writable } from "node:stream";
+import { gzip } from "node:zlib";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { AuditTrail } from "../audit/auditor.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { Listed } from "../registry/verbs/list.ts";
+import type { TimeSlices } from "../time-slices.ts";
+import { writeTo } from "../request/back-pressure.ts";
+import { Compressor } from "./compression.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
+import type { Exchange, FrameStream } from "../request/exchange.ts";
+import type { ListParts } from "./formats.ts";
+import { KeptLists, type KeptList } from "./kept-lists.ts";
+import { warningHeaders } from "./warnings.ts";
+import type { Representation } from "./representation.ts";
+import type { RequestInfo } from "../request/request-info.ts";
+
+/** What the filters know of a request. */
+export interface Asked {
+  readonly info: RequestInfo;
+  readonly query: URLSearchParams;
+  readonly rawQuery: string;
+  readonly user: UserInfo;
+  /** Who impersonates `user`; the same without impersonation. */
+  readonly original: UserInfo;
+  /** Headers every answer has: audit id, flow control. */
+  readonly headers: OutgoingHttpHeaders;
+  readonly signal: () => AbortSignal;
+  /** Undefined when the request is not audited. */
+  readonly trail?: AuditTrail | undefined;
+}
+
+const gzipThresholdBytes = 128 * 1024;
+/** Shorter lists leave in one piece. */
+const wholeBytes = 64 * 1024;
+/** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
+const maxKept = 8;
+const maxKeptBytes = 2 * 1024 * 1024;
+
+/** What is said beside an answer or an error. */
+export function addWarnings(
+  { headers }: Asked,
+  warnings: readonly string[],
+): void {
+  if (warnings.length > 0)
+    (headers as Record<string, unknown>)["warning"] = warningHeaders(warnings);
+}
+
+export class Answers {
+  readonly #compressed = new Map<string, Buffer>();
+  readonly #lists = new KeptLists();
+  readonly #compressor = new Compressor();
+
+  constructor(
+    private readonly compress: boolean,
+    private readonly slices: TimeSlices,
+    private readonly pool: ChunkPool,
+  ) {}
+
+  sendEntry(
+    exchange: Exchange,
+    asked: Asked,
+    shown: Representation,
+    status: number,
+    entry: CacheEntry,
+  ): void | Promise<void> {
+    return this.#send(
+      exchange,
+      asked,
+      status,
+      shown.contentType,
+      shown.entry(entry),
+    );
+  }
+
+  sendValue(
+    exchange: Exchange,
+    asked: Asked,
+    shown: Representation,
+    status: number,
+    value: object,
+  ): void | Promise<void> {
+    return this.#send(
+      exchange,
+      asked,
+      status,
+      shown.contentType,
+      shown.value(value),
+    );
+  }
+
+  #send(
+    exchange: Exchange,
+    asked: Asked,
+    status: number,
+    contentType: string,
+    body: Buffer,
+  ): void | Promise<void> {
+    const { headers } = asked;
+    headers["content-type"] = contentType;
+    headers["cache-control"] = "no-cache, private";
+    if (body.length > gzipThresholdBytes && this.#compresses(exchange))
+      return this.#sendGzip(exchange, asked, status, body);
+    exchange.respond(status, headers, body);
+  }
+
+  /** @param key names the list's bytes for ever: they are kept for the next who asks; undefined: they are new each time */
+  async sendList(
+    exchange: Exchange,
+    asked: Asked,
+    shown: Representation,
+    listed: Listed,
+    key?: string,
+  ): Promise<void> {
+    const { headers } = asked;
+    const compresses = this.#compresses(exchange);
+    if (key !== undefined) {
+      headers["content-type"] = shown.contentType;
+      headers["cache-control"] = "no-cache, private";
+      const list = compresses ? undefined : this.#lists.get(key);
+      if (list) return this.#sendKept(exchange, headers, list);
+      const body = compresses ? this.#compressed.get(key) : undefined;
+      if (body) {
+        setGzip(headers);
+        return exchange.respond(200, headers, body);
+      }
+    }
+    const { bytes, parts } = shown.list(listed);
+    headers["content-type"] = shown.contentType;
+    headers["cache-control"] = "no-cache, private";
+    const first: Buffer[] = [];
+    let firstBytes = 0;
+    const limit = compresses ? gzipThresholdBytes : wholeBytes;
+    for (;;) {
+      const { done, value } = parts.next();
+      if (done) {
+        headers["content-length"] = firstBytes;
+        exchange.respond(200, headers, Buffer.concat(first));
+        for (const part of first) this.pool.give(part);
+        return;
+      }
+      if (value) {
+        first.push(value);
+        firstBytes += value.length;
+        if (firstBytes > limit) break;
+      }
+      if (this.slices.over) await this.slices.next(exchange);
+    }
+    function* all(): ListParts {
+      yield* first;
+      yield* parts;
+    }
+    if (compresses) return this.#sendGzipped(exchange, headers, all(), key);
+    const collects = key !== undefined && this.#lists.asked(key);
+    const collected = new Collected(
+      collects ? this.#lists.maxListBytes : 0,
+      bytes,
+    );
+    const answer = new ListAnswer(exchange, headers, this.pool, bytes);
+    for (const part of all()) {
+      if (part) {
+        collected.add(part);
+        const full = answer.write(part);
+        if (full) await full;
+      }
+      if (this.slices.over) await this.slices.next(exchange);
+      if (answer.closed) return;
+    }
+    answer.end();
+    const list = collected.list;
+    if (collects && list) this.#lists.keep(key, list);
+  }
+
+  async #sendKept(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    list: KeptList,
+  ): Promise<void> {
+    const answer = new ListAnswer(exchange, headers, this.pool, list.bytes);
+    for (const part of list.parts) {
+      const full = answer.write(part);
+      if (full) await full;
+      if (this.slices.over) await this.slices.next(exchange);
+      if (answer.closed) return;
+    }
+    answer.end();
+  }
+
+  async #sendGzipped(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    parts: ListParts,
+    key: string | undefined,
+  ): Promise<void> {
+    setGzip(headers);
+    const answer = new ListAnswer(exchange, headers, this.pool, undefined);
+    const stream = this.#compressor.begin();
+    const collected = new Collected(key === undefined ? 0 : maxKeptBytes);
+    const write = async (made: readonly Buffer[]): Promise<void> => {
+      for (const bytes of made) {
+        collected.add(bytes);
+        await answer.write(bytes);
+      }
+    };
+    try {
+      for (const part of parts) {
+        if (part) {
+          await write(await stream.add(part));
+          this.pool.give(part);
+        }
+        if (this.slices.over) await this.slices.next(exchange);
+        if (answer.closed) return;
+      }
+      await write(await stream.end());
+    } finally {
+      stream.close();
+    }
+    answer.end();
+    const { list } = collected;
+    if (key !== undefined && list)
+      this.#keepCompressed(key, Buffer.concat(list.parts, list.bytes));
+  }
+
+  #keepCompressed(key: string, body: Buffer): void {
+    if (this.#compressed.size >= maxKept) {
+      const [oldest] = this.#compressed.keys();
+      this.#compressed.delete(oldest!);
+    }
+    this.#compressed.set(key, body);
+  }
+
+  #compresses(exchange: Exchange): boolean {
+    return this.compress && exchange.method === "GET" && acceptsGzip(exchange);
+  }
+
+  async #sendGzip(
+    exchange: Exchange,
+    { headers }: Asked,
+    status: number,
+    body: Buffer,
+  ): Promise<void> {
+    const compressed = await compress(body);
+    setGzip(headers);
+    exchange.respond(status, headers, compressed);
+  }
+}
+
+/** An answer that goes out in parts, each with one write: chunks of HTTP/1.1 are framed here where their length is unknown. */
+class ListAnswer {
+  readonly #out: Writable;
+  readonly #stream: FrameStream | undefined;
+  readonly #frames: boolean;
+
+  constructor(
+    exchange: Exchange,
+    headers: OutgoingHttpHeaders,
+    private readonly pool: ChunkPool,
+    bytes: number | undefined,
+  ) {
+    if (bytes !== undefined) {
+      headers["content-length"] = bytes;
+      this.#out = exchange.open(200, headers);
+      this.#frames = false;
+    } else {
+      this.#stream = exchange.stream(200, headers);
+      this.#out = this.#stream.out;
+      this.#frames = exchange.chunks && !this.#stream.framed;
+    }
+  }
+
+  /** Nobody reads any more. */
+  get closed(): boolean {
+    return this.#out.destroyed;
+  }
+
+  write(part: Uint8Array): Promise<void> | undefined {
+    const { pool } = this;
+    // An empty chunk would end the answer.
+    if (part.length === 0) return undefined;
+    const bytes = this.#frames ? pool.framed(part) : part;
+    return writeTo(this.#out, bytes, () => pool.give(part));
+  }
+
+  end(): void {
+    if (this.#stream) this.#stream.end();
+    else this.#out.end();
+  }
+}
+
+/** The parts of a list that is kept, as long as they are few enough. */
+class Collected {
+  #parts: Uint8Array[] | undefined;
+  #bytes = 0;
+
+  constructor(
+    private readonly maxBytes: number,
+    expectedBytes = 0,
+  ) {
+    if (maxBytes > 0 && expectedBytes <= maxBytes) this.#parts = [];
+  }
+
+  add(part: Uint8Array): void {
+    this.#bytes += part.byteLength;
+    if (this.#bytes > this.maxBytes) this.#parts = undefined;
+    // Its buffer will be used again.
+    this.#parts?.push(Buffer.from(part));
+  }
+
+  get list(): KeptList | undefined {
+    return this.#parts && { parts: this.#parts, bytes: this.#bytes };
+  }
+}
+
+function setGzip(headers: OutgoingHttpHeaders): void {
+  headers["content-encoding"] = "gzip";
+  headers["vary"] = "Accept-Encoding";
+}
+
+function compress(body: Buffer): Promise<Buffer> {
+  return new Promise<Buffer>((resolve, reject) =>
+    gzip(body, { level: 1, memLevel: 9 }, (error, result) =>
+      error ? reject(error) : resolve(result),
+    ),
+  );
+}
+
+export function acceptsGzip({ headers }: Exchange): boolean {
+  return /\bgzip\b(?!;q=0(?:[,;\s]|$))/.test(
+    String(headers["accept-encoding"] ?? ""),
+  );
+}
+
+export function wantsPretty(
+  exchange: Exchange,
+  query: URLSearchParams,
+): boolean {
+  const asked = query.get("pretty");
+  if (asked) return /^(1|t|T|true|TRUE|True)$/.test(asked);
+  const agent = exchange.headers["user-agent"];
+  return agent !== undefined && /^(curl|Wget|Mozilla\/5\.0)/.test(agent);
+}

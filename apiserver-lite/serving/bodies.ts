@@ -1,0 +1,205 @@
+// From the bytes of a body to an object or a patch, in every encoding. What they must be is the dispatch's to say.
+import {
+  decodeJson,
+  parseJson,
+  type Decoded,
+  type DecodeOptions,
+  type FieldValidation,
+} from "../../api/codec/json.ts";
+import { JsonSyntaxError } from "../../api/codec/json-text.ts";
+import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
+import { errors } from "../../api/errors.ts";
+import type { ObjectSchema } from "../../api/schema.ts";
+import type { AuditTrail } from "../audit/auditor.ts";
+import type { RequestBody, WantedBody } from "../dispatch/request.ts";
+import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
+import { readBody } from "../request/body.ts";
+import type { LoopWatch } from "../loop-watch.ts";
+import type { Exchange } from "../request/exchange.ts";
+import { mediaType } from "../request/media-type.ts";
+import { acceptedTypes } from "./negotiation.ts";
+import type { AskedPatch } from "../dispatch/patch-types.ts";
+
+/** Decoders of the encodings beside JSON. */
+export interface BodyDecoders {
+  yaml?: (
+    bytes: Buffer,
+    schema: ObjectSchema | undefined,
+    options: DecodeOptions,
+  ) => Decoded;
+  /** Any YAML document, for apply patches. */
+  yamlValue?: (bytes: Buffer) => { value: unknown; problems: string[] };
+  protobuf?: (
+    bytes: Buffer,
+    fallback?: { apiVersion: string; kind: string },
+  ) => Record<string, unknown>;
+  cbor?: (
+    bytes: Buffer,
+    schema: ObjectSchema | undefined,
+    options: DecodeOptions,
+  ) => Decoded;
+  cborValue?: (bytes: Buffer) => unknown;
+}
+
+export class Bodies {
+  constructor(
+    private readonly decoders: BodyDecoders,
+    private readonly loopWatch?: LoopWatch,
+  ) {}
+
+  /** Is apply in CBOR possible? */
+  get cbor(): boolean {
+    return this.decoders.cbor !== undefined;
+  }
+
+  /** Nothing is read before it is asked for. */
+  of(
+    exchange: Exchange,
+    patch: AskedPatch | undefined,
+    trail: AuditTrail | undefined,
+  ): RequestBody {
+    return {
+      ...(patch ? { patchType: patch.type } : {}),
+      decode: async (wanted) => {
+        const bytes = await this.#read(exchange);
+        return wanted.optional && bytes.length === 0
+          ? undefined
+          : this.#decode(exchange, bytes, wanted);
+      },
+      patch: async (fieldValidation) => {
+        const { type, mediaType } = patch!;
+        const bytes = await this.#read(exchange);
+        trail?.receivedPatch(bytes, mediaType);
+        return () => this.#patchText(type, mediaType, bytes, fieldValidation);
+      },
+    };
+  }
+
+  async #read(exchange: Exchange): Promise<Buffer> {
+    const { body, headers, gate } = exchange;
+    const bytes = await readBody(body, headers["content-length"], {
+      gate,
+      onClose: (callback) => exchange.onClose(callback),
+    });
+    this.loopWatch?.enter(exchange);
+    return bytes;
+  }
+
+  /** Throws ApiError 400. */
+  #patchText(
+    type: PatchType,
+    contentType: string,
+    bytes: Buffer,
+    fieldValidation: FieldValidation,
+  ): PatchText {
+    const text =
+      type === "apply"
+        ? this.#applyText(contentType, bytes)
+        : jsonPatchText(type, bytes, fieldValidation !== "Ignore");
+    if (mentionsAlias(bytes)) canonicaliseDocument(text.value);
+    return text;
+  }
+
+  /** YAML, of which JSON is a part; null stands for an empty document. */
+  #applyText(mediaType: string, bytes: Buffer): PatchText {
+    const { decoders } = this;
+    if (mediaType === "application/apply-patch+cbor")
+      return { value: decoders.cborValue!(bytes), problems: [] };
+    if (looksLikeJson(bytes) || !decoders.yamlValue) {
+      try {
+        const { value, duplicates } = parseJson(bytes);
+        if (duplicates.length === 0) return { value, problems: [] };
+      } catch (error) {
+        if (!(error instanceof JsonSyntaxError)) throw error;
+      }
+    }
+    return decoders.yamlValue!(bytes);
+  }
+
+  #decode(exchange: Exchange, bytes: Buffer, wanted: WantedBody): Decoded {
+    const decoded = this.#decodeAs(
+      mediaType(exchange.headers["content-type"]),
+      bytes,
+      wanted,
+    );
+    if (mentionsAlias(bytes)) canonicaliseDocument(decoded.object);
+    return decoded;
+  }
+
+  #decodeAs(type: string, bytes: Buffer, wanted: WantedBody): Decoded {
+    const { decoders } = this;
+    const { schema, apiVersion, kind, fieldValidation } = wanted;
+    const options = { fieldValidation, apiVersion };
+    if (type === "" || type === "application/json")
+      return decodeJson(bytes, schema, options);
+    if (type === "application/yaml" && decoders.yaml)
+      return decoders.yaml(bytes, schema, options);
+    if (
+      (type === "application/vnd.kubernetes.protobuf" ||
+        type === "application/vnd.orbit.protobuf") &&
+      decoders.protobuf &&
+      schema
+    )
+      return {
+        object: decoders.protobuf(bytes, {
+          apiVersion: apiVersion || "v1",
+          kind,
+        }),
+        problems: [],
+      };
+    if (type === "application/cbor" && decoders.cbor)
+      return decoders.cbor(bytes, schema, options);
+    const accepted = acceptedTypes({
+      protobuf: decoders.protobuf !== undefined && schema !== undefined,
+      cbor: decoders.cbor !== undefined,
+      table: true,
+      partial: true,
+    });
+    throw errors.unsupportedMediaType(
+      `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
+    );
+  }
+}
+
+function looksLikeJson(bytes: Buffer): boolean {
+  for (const byte of bytes.subarray(0, 64)) {
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)
+      continue;
+    return byte === 0x7b;
+  }
+  return false;
+}
+
+type JsonPatchType = Exclude<PatchType, "apply">;
+
+/** What the reference says before a syntax error; a merge patch that nobody wants checked has no word of its own. */
+const syntaxPrefixes: Readonly<Record<JsonPatchType, string>> = {
+  json: "error decoding patch: ",
+  merge: "error decoding patch: ",
+  strategic: "",
+};
+
+function jsonPatchText(
+  type: JsonPatchType,
+  bytes: Buffer,
+  strict: boolean,
+): PatchText {
+  try {
+    const { value, duplicates } = parseJson(bytes);
+    return {
+      value,
+      problems: strict
+        ? duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`)
+        : [],
+    };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw errors.badRequest(
+      strict
+        ? `${syntaxPrefixes[type]}${error.message}`
+        : type === "merge"
+          ? "Invalid JSON Patch"
+          : error.message,
+    );
+  }
+}

@@ -1,0 +1,511 @@
+// From what the registry gives to the bytes of an answer: an entry, a list, a watch event, in the negotiated format and
+// shape. Bytes of an entry are made once per representation and kept as long as there is room; only ages in a Table's
+// cells are made anew.
+import { internalTypeName } from "../../api/codec/value-type-names.ts";
+import { aliasApiVersion, aliasDocument } from "../../api/dialect.ts";
+import { errors } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { DerivedBytes } from "../cache/derived-bytes.ts";
+import type { CacheEvent } from "../cache/history.ts";
+import { encodeObject } from "../cache/watch-cache.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
+import type { Listed } from "../registry/verbs/list.ts";
+import type { WatchType } from "../registry/verbs/watch.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
+import { chunkOf } from "../request/exchange.ts";
+import {
+  joined,
+  jsonListParts,
+  prettyListParts,
+  type Format,
+  type JsonPiece,
+  type JsonPieces,
+  type ListItems,
+  type ListParts,
+} from "./formats.ts";
+import type { Negotiated } from "./negotiation.ts";
+import { partialMetadata, TableMaker } from "./table.ts";
+
+export type IncludeObject = "None" | "Metadata" | "Object";
+
+export interface RepresentationOptions {
+  readonly negotiated: Negotiated;
+  readonly format: Format;
+  readonly endpoint: Endpoint;
+  readonly pretty: boolean;
+  readonly includeObject: IncludeObject;
+  readonly nowMs: () => number;
+  readonly derived: DerivedBytes;
+  readonly pool: ChunkPool;
+  /** Asked for under an alias of the group: documents speak the specification's dialect. */
+  readonly alias?: boolean;
+}
+
+/** A list that is made while it is sent. */
+export interface EncodedList {
+  /** Of all parts, when it is known before they are made. */
+  readonly bytes: number | undefined;
+  readonly parts: ListParts;
+}
+
+/** Of longer lists it is not said how many bytes they have: adding these up takes its time as well. */
+const maxCounted = 2048;
+/** Entries that are not selected between two looks at the clock. */
+const entriesPerLook = 64;
+const brace = Buffer.from("{");
+const closingBrace = Buffer.from("}");
+const nothing = Buffer.alloc(0);
+
+export class Representation {
+  readonly contentType: string;
+  readonly #format: Format;
+  readonly #endpoint: Endpoint;
+  readonly #as: Negotiated["as"];
+  readonly #metaVersion: string;
+  readonly #pretty: boolean;
+  readonly #id: string;
+  readonly #frameIds: FrameIds;
+  readonly #alias: boolean;
+  #table: TableMaker | undefined;
+  /** Of a watch: its columns have not been sent. */
+  #firstTable: boolean;
+
+  constructor(private readonly options: RepresentationOptions) {
+    const { negotiated, format, endpoint, pretty } = options;
+    this.contentType = negotiated.contentType;
+    this.#format = format;
+    this.#endpoint = endpoint;
+    this.#as = negotiated.as;
+    this.#firstTable = this.#as === "Table";
+    this.#metaVersion = `${negotiated.alias ? "meta.orbit.io" : "meta.k8s.io"}/${negotiated.asVersion}`;
+    this.#pretty = pretty && format.name === "json";
+    this.#alias = options.alias ?? false;
+    this.#id = `${format.name}|${this.#apiVersion}|${this.#as}|${this.#metaVersion}`;
+    this.#frameIds = frameIdsOf(`${this.#id}|${options.includeObject}`);
+  }
+
+  /** Does the same state always give the same bytes? A Table holds ages. */
+  get cacheable(): boolean {
+    return this.#as !== "Table" && !this.#pretty;
+  }
+
+  /** Does what a frame holds depend on those before it? The first table of a watch has the columns. */
+  get ordered(): boolean {
+    return this.#as === "Table";
+  }
+
+  get streamType(): string {
+    return this.#format.streamType(this.contentType);
+  }
+
+  get #apiVersion(): string {
+    const { apiVersion } = this.#endpoint;
+    return this.#alias ? aliasApiVersion(apiVersion) : apiVersion;
+  }
+
+  /** One object. Throws ApiError 406 where a list was asked for. */
+  entry(entry: CacheEntry): Buffer {
+    this.#checkList(false);
+    if (this.#as === "Table")
+      return this.#finish(
+        this.#tables().table([entry], {
+          resourceVersion: String(entry.revision),
+        }),
+      );
+    const bytes = this.#single(entry);
+    return this.#pretty
+      ? this.#finish(JSON.parse(bytes.toString()) as object)
+      : bytes;
+  }
+
+  /** Any other object: a Status, which has no other shape, or a subresource's. Throws ApiError 406. */
+  value(object: object): Buffer {
+    const shown = (this.#alias ? aliasDocument(object) : object) as AnyObject;
+    if (this.#as === "" || shown.kind === "Status") return this.#finish(shown);
+    this.#checkList(false);
+    return this.#finish(
+      this.#as === "Table"
+        ? this.#tables().valueTable(shown)
+        : partialMetadata(shown, this.#metaVersion),
+    );
+  }
+
+  /** Throws ApiError 406 where one object was asked for. */
+  list(listed: Listed): EncodedList {
+    this.#checkList(true);
+    const metadata = {
+      ...(listed.revision > 0
+        ? { resourceVersion: String(listed.revision) }
+        : {}),
+      ...(listed.continue ? { continue: listed.continue } : {}),
+      ...(listed.remainingItemCount === undefined
+        ? {}
+        : { remainingItemCount: listed.remainingItemCount }),
+    };
+    const { entries } = listed;
+    if (this.#as === "Table") {
+      const tables = this.#tables();
+      const head = tables.head(metadata);
+      if (this.#format.name === "json" && !this.#pretty)
+        return {
+          bytes: undefined,
+          parts: tables.jsonParts(entries, head, this.options.pool),
+        };
+      const row = (index: number): object =>
+        tables.row(entries[index]!.transient as AnyObject);
+      return {
+        bytes: undefined,
+        parts: this.#listParts(head, "rows", {
+          count: entries.length,
+          object: row,
+          bytes: (index) => this.#format.encode(row(index)),
+          length: () => undefined,
+        }),
+      };
+    }
+    const kind = this.#partial
+      ? "PartialObjectMetadataList"
+      : `${this.#endpoint.info.kind}List`;
+    const apiVersion = this.#partial ? this.#metaVersion : this.#apiVersion;
+    const head = { kind, apiVersion, metadata };
+    if (this.#format.name !== "json" || this.#pretty)
+      return {
+        bytes: undefined,
+        parts: this.#listParts(head, "items", this.#items(entries)),
+      };
+    const parts = jsonListParts(head, this.#pieces(entries), this.options.pool);
+    return {
+      bytes:
+        this.#ready && entries.length <= maxCounted
+          ? this.#listBytes(head, entries)
+          : undefined,
+      parts,
+    };
+  }
+
+  get #partial(): boolean {
+    return this.#as !== "" && this.#as !== "Table";
+  }
+
+  /** The entry's own bytes are those of the answer. */
+  get #ready(): boolean {
+    return (
+      this.#as === "" &&
+      this.#format.name === "json" &&
+      this.#endpoint.native &&
+      !this.#alias
+    );
+  }
+
+  #listBytes(head: object, entries: readonly CacheEntry[]): number {
+    // Of the brace, the comma and the newline of each item's bytes, the first two stay; the first item has no comma.
+    let bytes = Buffer.byteLength(JSON.stringify({ ...head, items: [] })) + 1;
+    const less = this.#endpoint.itemSkip - 1;
+    for (const { json } of entries) bytes += json.length - less;
+    return entries.length === 0 ? bytes : bytes - 1;
+  }
+
+  #listParts(
+    head: { kind: string; apiVersion: string; metadata: object },
+    field: "items" | "rows",
+    items: ListItems,
+  ): ListParts {
+    const { pool } = this.options;
+    return this.#pretty
+      ? prettyListParts(head, field, items.count, items.object, pool)
+      : this.#format.list(head, field, items, pool);
+  }
+
+  #items(entries: readonly CacheEntry[]): ListItems {
+    return {
+      count: entries.length,
+      bytes: (index) => this.#single(entries[index]!),
+      length: (index) => entries[index]!.encodedLength(this.#id),
+      object: (index) => {
+        const shown = this.#shown(entries[index]!.transient as AnyObject);
+        if (this.#partial) return shown;
+        const { kind: _, apiVersion: __, ...rest } = shown;
+        return rest;
+      },
+    };
+  }
+
+  /** What of each entry's bytes a JSON list shows. */
+  #pieces(entries: readonly CacheEntry[]): JsonPieces {
+    const { itemSkip, apiVersion } = this.#endpoint;
+    const piece: JsonPiece = { bytes: nothing, start: 0, end: 0 };
+    const count = entries.length;
+    if (!this.#partial) {
+      // Each item is a brace, then what follows its kind and apiVersion, without the final newline.
+      const start = itemSkip + this.#apiVersion.length - apiVersion.length;
+      return {
+        count,
+        before: brace,
+        behind: nothing,
+        ready: this.#ready,
+        piece: (index) => {
+          piece.bytes = this.#single(entries[index]!);
+          piece.start = start;
+          piece.end = piece.bytes.length - 1;
+          return piece;
+        },
+      };
+    }
+    // Items of a partial list keep their kind, as in the reference; their metadata stand in the entry's own bytes.
+    const before = Buffer.from(
+      `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: this.#metaVersion }).slice(0, -1)},`,
+    );
+    const cut = this.#endpoint.native && !this.#alias;
+    return {
+      count,
+      before,
+      behind: closingBrace,
+      ready: false,
+      piece: (index) => {
+        const entry = entries[index]!;
+        const end = cut ? entry.metadataEnd(itemSkip) : -1;
+        piece.bytes = end < 0 ? this.#single(entry) : entry.json;
+        piece.start = end < 0 ? before.length : itemSkip;
+        piece.end = end < 0 ? piece.bytes.length - "}\n".length : end;
+        return piece;
+      },
+    };
+  }
+
+  /** The same as a chunk of HTTP/1.1. */
+  chunk(type: WatchType, event: CacheEvent): Buffer {
+    if (this.#firstTable) return chunkOf(this.event(type, event));
+    const id = this.#frameIds.chunk[type];
+    const frames = (event.frames ??= new Map<string, Buffer>());
+    let chunk = frames.get(id);
+    if (!chunk) {
+      chunk = chunkOf(this.event(type, event));
+      frames.set(id, chunk);
+    }
+    return chunk;
+  }
+
+  /** The watch event; shared by all watchers of this representation. */
+  event(type: WatchType, event: CacheEvent): Buffer {
+    if (this.#firstTable) return this.pastFrame(type, event);
+    const id = this.#frameIds.event[type];
+    const frames = (event.frames ??= new Map<string, Buffer>());
+    let frame = frames.get(id);
+    if (!frame) {
+      frame = this.pastFrame(type, event);
+      frames.set(id, frame);
+    }
+    return frame;
+  }
+
+  frame(type: string, entry: CacheEntry): Buffer {
+    if (this.#as === "Table")
+      return this.#tableFrame(
+        type,
+        entry.transient as AnyObject,
+        entry.revision,
+      );
+    return this.#format.frame(type, this.#single(entry));
+  }
+
+  /** The state a watch begins with, as ADDED events joined to chunks. */
+  initialFrames(
+    entries: readonly CacheEntry[],
+    selected: (entry: CacheEntry) => boolean,
+  ): ListParts {
+    const frame = (entry: CacheEntry): Buffer => this.frame("ADDED", entry);
+    function* frames(): Iterable<Buffer | undefined> {
+      let looked = 0;
+      for (const entry of entries) {
+        if (selected(entry)) yield frame(entry);
+        else if (++looked % entriesPerLook === 0) yield undefined;
+      }
+    }
+    return joined(frames(), this.options.pool);
+  }
+
+  /** An event for one watcher that comes later: not kept for others. */
+  pastFrame(type: WatchType, event: CacheEvent): Buffer {
+    return type === "DELETED"
+      ? this.#deleted(event)
+      : this.frame(type, event.entry!);
+  }
+
+  /** The events a watch begins with, joined to chunks. */
+  pastFrames(
+    events: readonly CacheEvent[],
+    typeOf: (event: CacheEvent) => WatchType | undefined,
+  ): ListParts {
+    const frame = (type: WatchType, event: CacheEvent): Buffer =>
+      this.pastFrame(type, event);
+    function* frames(): Iterable<Buffer | undefined> {
+      let looked = 0;
+      for (const event of events) {
+        const type = typeOf(event);
+        if (type) yield frame(type, event);
+        else if (++looked % entriesPerLook === 0) yield undefined;
+      }
+    }
+    return joined(frames(), this.options.pool);
+  }
+
+  bookmark(revision: number, initialEnd: boolean): Buffer {
+    const metadata = {
+      resourceVersion: String(revision),
+      creationTimestamp: null,
+      ...(initialEnd
+        ? {
+            annotations: {
+              "k8s.io/initial-events-end": "true",
+              "kubernetes.io/initial-events-list-blueprint":
+                this.#emptyList().toString("base64"),
+            },
+          }
+        : {}),
+    };
+    let object: object;
+    if (this.#as === "Table")
+      object = {
+        ...this.#tables().tableOf(
+          [],
+          { resourceVersion: String(revision) },
+          this.#firstTable,
+        ),
+        rows: [
+          {
+            cells: [],
+            object: {
+              kind: "PartialObjectMetadata",
+              apiVersion: this.#metaVersion,
+              metadata,
+            },
+          },
+        ],
+      };
+    else if (this.#as !== "")
+      object = {
+        kind: "PartialObjectMetadata",
+        apiVersion: this.#metaVersion,
+        metadata,
+      };
+    else
+      object = {
+        kind: this.#endpoint.info.kind,
+        apiVersion: this.#apiVersion,
+        metadata,
+      };
+    this.#firstTable = false;
+    return this.#format.frame("BOOKMARK", this.#format.encode(object));
+  }
+
+  /** What clients that stream a list decode first, so that the list they put together has the right kind. */
+  #emptyList(): Buffer {
+    const parts = [...this.list({ entries: [], revision: 0 }).parts];
+    return Buffer.concat(parts.filter((part) => part !== undefined));
+  }
+
+  error(status: object): Buffer {
+    return this.#format.frame("ERROR", this.#format.encode(status));
+  }
+
+  #deleted(event: CacheEvent): Buffer {
+    const last = event.previous!.copy();
+    last.metadata.resourceVersion = String(event.revision);
+    if (this.#as === "Table")
+      return this.#tableFrame("DELETED", last, event.revision);
+    return this.#format.frame("DELETED", this.#encodeOne(last));
+  }
+
+  /** Only the first table of a watch has columns. */
+  #tableFrame(type: string, object: AnyObject, revision: number): Buffer {
+    const columns = this.#firstTable;
+    this.#firstTable = false;
+    const table = this.#tables().tableOf(
+      [object],
+      { resourceVersion: String(revision) },
+      columns,
+    );
+    return this.#format.frame(type, this.#format.encode(table));
+  }
+
+  #single(entry: CacheEntry): Buffer {
+    if (this.#ready) return entry.json;
+    return entry.encoding(this.options.derived, this.#id, (one) =>
+      this.#encodeOne(this.#readable(one)),
+    );
+  }
+
+  /** What can be left unparsed of it depends on the format; the stored form's metadata stand where the native form's do. */
+  #readable(entry: CacheEntry): AnyObject {
+    const lean =
+      this.#format.name === "protobuf" && this.#endpoint.native && !this.#alias;
+    return (
+      lean ? entry.lean(this.#endpoint.itemSkip) : entry.transient
+    ) as AnyObject;
+  }
+
+  /** @param object in the stored version */
+  #encodeOne(object: AnyObject): Buffer {
+    const shown = this.#shown(object);
+    return this.#format.name === "json"
+      ? encodeObject(shown)
+      : this.#format.encode(shown);
+  }
+
+  #shown(object: AnyObject): AnyObject {
+    const served = this.#served(object);
+    return this.#as === ""
+      ? served
+      : partialMetadata(served, this.#metaVersion);
+  }
+
+  #served(object: Readonly<AnyObject>): AnyObject {
+    const served = this.#endpoint.toServed(object as AnyObject);
+    return this.#alias ? aliasDocument(served) : served;
+  }
+
+  #checkList(list: boolean): void {
+    const problem =
+      this.#as === "PartialObjectMetadata" && list
+        ? "is a list"
+        : this.#as === "PartialObjectMetadataList" && !list
+          ? "is not a list"
+          : undefined;
+    const { group, kind } = this.#endpoint.info;
+    if (problem)
+      throw errors.notAcceptable(
+        `you requested ${this.#as}, but the requested object ${problem} (*${internalTypeName(group, kind)}${list ? "List" : ""})`,
+      );
+  }
+
+  #finish(object: object): Buffer {
+    return this.#pretty
+      ? Buffer.from(JSON.stringify(object, null, 2))
+      : this.#format.encode(object);
+  }
+
+  #tables(): TableMaker {
+    return (this.#table ??= new TableMaker(
+      this.#endpoint,
+      this.options.includeObject,
+      this.#metaVersion,
+      this.options.nowMs,
+      this.options.derived,
+    ));
+  }
+}
+
+interface FrameIds {
+  readonly event: Readonly<Record<WatchType, string>>;
+  readonly chunk: Readonly<Record<WatchType, string>>;
+}
+
+function frameIdsOf(id: string): FrameIds {
+  const named = (prefix: string) => ({
+    ADDED: `${prefix}ADDED|${id}`,
+    MODIFIED: `${prefix}MODIFIED|${id}`,
+    DELETED: `${prefix}DELETED|${id}`,
+  });
+  return { event: named(""), chunk: named("chunk|") };
+}

@@ -1,0 +1,154 @@
+// Watches over HTTP: opens the stream, bookmarks and ends it in time, and ends all when the server stops.
+import type { OutgoingHttpHeaders } from "node:http";
+import type { Duplex } from "node:stream";
+import { ApiError } from "../../api/errors.ts";
+import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
+import type { Call } from "../registry/call.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { OpenWatch } from "../registry/verbs/watch.ts";
+import type { Asked } from "./answers.ts";
+import type { ChunkPool } from "./chunk-pool.ts";
+import type { Exchange, Http1Exchange } from "../request/exchange.ts";
+import type { Representation } from "./representation.ts";
+import { WatchSocket } from "./watch-socket.ts";
+import { WatchFlusher, WatchResponse } from "./watch-response.ts";
+
+export interface WatchServingOptions {
+  readonly registry: Registry;
+  /** Streams without timeoutSeconds end after one to two times this. */
+  readonly minRequestTimeoutMs: number;
+  readonly bookmarkIntervalMs: number;
+  readonly pool: ChunkPool;
+}
+
+/** What history has lost, or has not reached, is told inside the stream, as the reference does. */
+function toldInside(error: unknown): error is ApiError {
+  return (
+    error instanceof ApiError && (error.code === 410 || error.code === 504)
+  );
+}
+
+export class WatchServing {
+  readonly #flusher = new WatchFlusher();
+  readonly #watches = new Set<() => void>();
+
+  constructor(private readonly options: WatchServingOptions) {}
+
+  /** Spread over `overMs`, so that the clients do not all come back at once. */
+  endAll(overMs = 0): void {
+    const ends = [...this.#watches];
+    const { clock } = this.options.registry;
+    for (const [index, end] of ends.entries()) {
+      if (overMs <= 0) end();
+      else clock.after((overMs * index) / ends.length, end);
+    }
+  }
+
+  get size(): number {
+    return this.#watches.size;
+  }
+
+  async serve(
+    exchange: Exchange,
+    asked: Asked,
+    call: Call,
+    shown: Representation,
+  ): Promise<void> {
+    const response = new WatchResponse(
+      shown,
+      this.#flusher,
+      exchange.chunks,
+      () => exchange.destroy(),
+      this.options.registry.slices,
+      this.options.pool,
+      exchange,
+    );
+    const timeoutMs = this.#timeoutMs(call);
+    let live: OpenWatch;
+    try {
+      live = await openWatch(call, response);
+    } catch (error) {
+      if (!toldInside(error)) throw error;
+      const out = exchange.open(200, this.#streamHeaders(asked, shown));
+      out.end(shown.error(error.status));
+      return;
+    }
+    if (exchange.closed) return live.close();
+    if (timeoutMs === 0) {
+      live.close();
+      exchange.open(200, this.#streamHeaders(asked, shown)).end();
+      return;
+    }
+    const stream = exchange.stream(200, this.#streamHeaders(asked, shown));
+    const close = this.#keep(timeoutMs, live, response);
+    exchange.onClose(close);
+    stream.out.on("error", close);
+    response.attach(stream);
+  }
+
+  /** The same over WebSocket; the handshake is done once the watch is open. */
+  async serveSocket(
+    exchange: Http1Exchange,
+    call: Call,
+    shown: Representation,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> {
+    const sink = new WatchSocket(shown, this.options.registry.slices, exchange);
+    const timeoutMs = this.#timeoutMs(call);
+    let live: OpenWatch;
+    try {
+      live = await openWatch(call, sink);
+    } catch (error) {
+      if (!toldInside(error)) throw error;
+      sink.error(error.status);
+      await sink.attach(exchange.request, socket, head, () => undefined);
+      return sink.end();
+    }
+    const close = this.#keep(timeoutMs, live, sink);
+    socket.once("close", close);
+    await sink.attach(exchange.request, socket, head, close);
+  }
+
+  /** Throws ApiError 400. */
+  #timeoutMs({ query }: Call): number {
+    return (
+      watchTimeoutMs(query) ??
+      this.options.minRequestTimeoutMs * (1 + Math.random())
+    );
+  }
+
+  /** Keeps the watch for its time; returns what closes it before. */
+  #keep(
+    timeoutMs: number,
+    live: OpenWatch,
+    sink: { end(): void; close?(): void },
+  ): () => void {
+    const { registry, bookmarkIntervalMs } = this.options;
+    const finish = (): void => {
+      sink.end();
+      close();
+    };
+    const stop = keepWatch(live, {
+      clock: registry.clock,
+      timeoutMs,
+      bookmarkIntervalMs,
+      finish,
+    });
+    const close = (): void => {
+      stop();
+      sink.close?.();
+      this.#watches.delete(finish);
+    };
+    this.#watches.add(finish);
+    return close;
+  }
+
+  #streamHeaders(asked: Asked, shown: Representation): OutgoingHttpHeaders {
+    return {
+      ...asked.headers,
+      "content-type": shown.streamType,
+      "cache-control": "no-cache, private",
+    };
+  }
+}

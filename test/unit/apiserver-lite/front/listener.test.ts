@@ -1,0 +1,115 @@
+// How many connections a port takes, and which one goes for a new one.
+import type * as net from "node:net";
+import * as tls from "node:tls";
+import { once } from "node:events";
+import pino from "pino";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  YEAR_MS,
+} from "../../../../api/pki/certificate.ts";
+import type { Exchange } from "../../../../apiserver-lite/request/exchange.ts";
+import { Listener } from "../../../../apiserver-lite/front/listener.ts";
+import { eventually } from "../../../support/eventually.ts";
+
+const nowMs = Date.now();
+const ca = createCertificateAuthority({ subject: { commonName: "ca" }, nowMs });
+const pair = issueCertificate(ca, {
+  subject: { commonName: "server" },
+  usages: ["server auth"],
+  ipAddresses: ["127.0.0.1"],
+  validityMs: YEAR_MS,
+  nowMs,
+});
+
+let listener: Listener;
+let held: Exchange[];
+let warnings: string[];
+const sockets: net.Socket[] = [];
+
+beforeEach(async () => {
+  held = [];
+  warnings = [];
+  listener = new Listener({
+    address: "127.0.0.1",
+    port: 0,
+    tls: { cert: pair.certificate, key: pair.key },
+    maxStreamsPerConnection: 100,
+    maxConnections: 3,
+    goawayChance: 0,
+    logger: pino({}, { write: (line: string) => void warnings.push(line) }),
+    handle: (exchange) => {
+      if (exchange.url === "/held") held.push(exchange);
+      else exchange.respond(200, {}, "ok");
+    },
+    upgrade: (_exchange, socket) => socket.destroy(),
+  });
+  await listener.listen();
+});
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  listener.destroy();
+});
+
+/** A connection that has asked for a path, when given. */
+async function connect(path?: string): Promise<tls.TLSSocket> {
+  const socket = tls.connect({
+    port: listener.port,
+    host: "127.0.0.1",
+    ca: ca.certificate,
+  });
+  sockets.push(socket);
+  socket.on("error", () => undefined);
+  socket.resume();
+  await new Promise<void>((resolve) => {
+    socket.once("secureConnect", resolve);
+    socket.once("close", () => resolve());
+  });
+  if (path) socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  return socket;
+}
+
+test("the connection that has been idle the longest makes room", async () => {
+  const before = held.length;
+  const busy = await connect("/held");
+  await eventually(() => held.length === before + 1);
+  const idle = await connect();
+  const asking = await connect("/");
+  await once(asking, "data");
+  const closed = once(idle, "close");
+  const next = await connect();
+  await closed;
+  expect([busy, asking, next].map(({ destroyed }) => destroyed)).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect(warnings).toEqual([]);
+});
+
+test("when all are in use new ones are refused, and that is logged once", async () => {
+  for (let at = 0; at < 3; at++) await connect("/held");
+  await eventually(() => held.length === 3);
+  for (let at = 0; at < 3; at++) expect((await connect()).destroyed).toBe(true);
+  expect(warnings).toHaveLength(1);
+  expect(JSON.parse(warnings[0]!)).toMatchObject({
+    msg: "too many connections: new ones are refused",
+    connections: 3,
+  });
+  held[0]!.respond(200, {}, "done");
+  const answered = await eventually(async () => {
+    const socket = await connect();
+    return !socket.destroyed;
+  });
+  expect(answered).toBe(true);
+});
+
+test("connections that have ended leave their places", async () => {
+  for (let at = 0; at < 10; at++) {
+    const socket = await connect("/held");
+    await eventually(() => held.length === at + 1);
+    socket.destroy();
+    await eventually(() => listener.connections === 0);
+  }
+  expect(warnings).toEqual([]);
+});
