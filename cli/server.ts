@@ -51,7 +51,7 @@ import { startApiPart } from "./parts/apiserver.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { startHealthPort, type HealthPort } from "./parts/health-port.ts";
 import { makeDirectory } from "./parts/directories.ts";
-import { validatePodSpec } from "../apiserver-lite/resources/core/pod-spec-validation.ts";
+import { validatePodSpec } from "../apiserver-lite/resources/core/pod/pod-spec-validation.ts";
 import { ManifestObjects } from "./parts/manifest-objects.ts";
 import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";

@@ -14,7 +14,7 @@ import type {
   PersistentVolumeClaim,
 } from "../../api/types/core-v1.ts";
 import type { StrategyContext } from "../resources/strategy.ts";
-import { qosClassOf } from "../resources/core/pod.ts";
+import { qosClassOf } from "../resources/core/pod/pod.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
 import { createdObject, createdPod, nameOf } from "./requests.ts";
 

@@ -29,11 +29,11 @@ import {
   createServiceAllocators,
   followService,
   type ServiceAllocators,
-} from "../../apiserver-lite/resources/core/service-ip-allocator.ts";
+} from "../../apiserver-lite/resources/core/service/service-ip-allocator.ts";
 import {
   shareAllocators,
   type ServiceRangesOptions,
-} from "../../apiserver-lite/resources/core/service-ranges.ts";
+} from "../../apiserver-lite/resources/core/service/service-ranges.ts";
 import { storedEncodingOf } from "../../apiserver-lite/registry/value-codec.ts";
 import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";

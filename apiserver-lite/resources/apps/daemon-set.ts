@@ -6,7 +6,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import type { DaemonSet } from "../../../api/types/apps-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { validatePodTemplate } from "../core/pod-spec-validation.ts";
+import { validatePodTemplate } from "../core/pod/pod-spec-validation.ts";
 import {
   immutable,
   intOrPercent,

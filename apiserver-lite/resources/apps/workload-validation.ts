@@ -9,7 +9,7 @@ import { selectorFromObject } from "../../../api/selectors.ts";
 import type { PodTemplateSpec } from "../../../api/types/core-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
 import { intOrPercent, labelSelector, percentOf } from "../field-checks.ts";
-import { validatePodTemplate } from "../core/pod-spec-validation.ts";
+import { validatePodTemplate } from "../core/pod/pod-spec-validation.ts";
 
 /** Selector present, not empty, valid, and matched by the template. `emptyText`: what to say of an empty one. */
 export function validateSelectorAndTemplate(

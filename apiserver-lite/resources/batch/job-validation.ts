@@ -7,7 +7,7 @@ import type {
   JobSpec,
   PodFailurePolicyRule,
 } from "../../../api/types/batch-v1.ts";
-import { validatePodTemplate } from "../core/pod-spec-validation.ts";
+import { validatePodTemplate } from "../core/pod/pod-spec-validation.ts";
 import { domainPrefixedPath, nonNegative, oneOf } from "../field-checks.ts";
 import { countIndexes, IndexError, parseIndexes } from "./job-indexes.ts";
 

@@ -14,7 +14,7 @@ import {
   goQuantity,
   validateContainerResourceName,
   validateResourceName,
-} from "./resource-validation.ts";
+} from "./container/resource-validation.ts";
 
 type Part =
   "max" | "min" | "default" | "defaultRequest" | "maxLimitRequestRatio";

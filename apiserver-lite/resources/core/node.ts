@@ -11,7 +11,7 @@ import {
 import type { Node, Taint } from "../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { validateResourceQuantity } from "./resource-validation.ts";
+import { validateResourceQuantity } from "./container/resource-validation.ts";
 import { sameValue } from "../field-checks.ts";
 
 const asNode = (object: Readonly<AnyObject>): Node => object as unknown as Node;

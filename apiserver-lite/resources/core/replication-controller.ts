@@ -14,9 +14,9 @@ import {
   containerColumns,
 } from "../apps/workload-validation.ts";
 import { nonNegative } from "../field-checks.ts";
-import { dropDisabledFields } from "./pod-disabled-fields.ts";
-import { podWarnings } from "./pod-warnings.ts";
-import { validatePodTemplate } from "./pod-spec-validation.ts";
+import { dropDisabledFields } from "./pod/pod-disabled-fields.ts";
+import { podWarnings } from "./pod/pod-warnings.ts";
+import { validatePodTemplate } from "./pod/pod-spec-validation.ts";
 
 const asController = (object: Readonly<AnyObject>): ReplicationController =>
   object as unknown as ReplicationController;

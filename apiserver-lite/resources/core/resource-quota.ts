@@ -11,7 +11,7 @@ import {
   isQuotaResource,
   validateQuotaResourceName,
   validateResourceQuantity,
-} from "./resource-validation.ts";
+} from "./container/resource-validation.ts";
 
 const asQuota = (object: Readonly<AnyObject>): ResourceQuota =>
   object as unknown as ResourceQuota;

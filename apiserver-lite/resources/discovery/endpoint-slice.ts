@@ -13,7 +13,7 @@ import type { EndpointSlice } from "../../../api/types/discovery-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { exactlyOneOf, immutable, labels, oneOf } from "../field-checks.ts";
-import { endpointIpProblems } from "../core/endpoints.ts";
+import { endpointIpProblems } from "../core/service/endpoints.ts";
 
 const asSlice = (object: Readonly<AnyObject>): EndpointSlice =>
   object as unknown as EndpointSlice;

@@ -4,7 +4,7 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type { Toleration } from "../../../api/types/core-v1.ts";
-import { validateTolerations } from "../core/scheduling-validation.ts";
+import { validateTolerations } from "../core/pod/scheduling-validation.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import { formatAge } from "../../printing/age.ts";

@@ -9,8 +9,8 @@ import {
   adoptServices,
   createServiceAllocators,
   followService,
-} from "../../../apiserver-lite/resources/core/service-ip-allocator.ts";
-import { shareAllocators } from "../../../apiserver-lite/resources/core/service-ranges.ts";
+} from "../../../apiserver-lite/resources/core/service/service-ip-allocator.ts";
+import { shareAllocators } from "../../../apiserver-lite/resources/core/service/service-ranges.ts";
 import { createStrategies } from "../../../apiserver-lite/resources/index.ts";
 import { createEtcdStore } from "../../../storage/etcd/etcd-store.ts";
 import { startEtcd, type TestEtcd } from "../../support/etcd.ts";

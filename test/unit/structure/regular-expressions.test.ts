@@ -30,11 +30,11 @@ const trusted: Readonly<Record<string, string>> = {
 const made: Readonly<Record<string, { from: string; places: number }>> = {
   "agent/stats/summary.ts": { from: "field names of /proc/meminfo", places: 1 },
   "api/names.ts": { from: "its own formats, checked below", places: 1 },
-  "apiserver-lite/resources/core/container-security.ts": {
+  "apiserver-lite/resources/core/container/container-security.ts": {
     from: "its own formats, checked below",
     places: 1,
   },
-  "apiserver-lite/resources/core/pod-security-validation.ts": {
+  "apiserver-lite/resources/core/pod/pod-security-validation.ts": {
     from: "its own formats, checked below",
     places: 1,
   },
@@ -132,8 +132,8 @@ test("expressions made while modules load are linear", async () => {
   try {
     jest.resetModules();
     await import("../../../api/names.ts");
-    await import("../../../apiserver-lite/resources/core/container-security.ts");
-    await import("../../../apiserver-lite/resources/core/pod-security-validation.ts");
+    await import("../../../apiserver-lite/resources/core/container/container-security.ts");
+    await import("../../../apiserver-lite/resources/core/pod/pod-security-validation.ts");
   } finally {
     globalThis.RegExp = original;
   }

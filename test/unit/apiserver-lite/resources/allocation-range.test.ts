@@ -1,4 +1,4 @@
-import { AllocationRange } from "../../../../apiserver-lite/resources/core/allocation-range.ts";
+import { AllocationRange } from "../../../../apiserver-lite/resources/core/service/allocation-range.ts";
 import {
   decodeStored,
   type StoredEncoding,

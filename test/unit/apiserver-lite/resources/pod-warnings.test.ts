@@ -1,6 +1,6 @@
 // Warnings about pods: found in time whatever the size of what is looked through.
 import type { PodSpec } from "../../../../api/types/core-v1.ts";
-import { podWarnings } from "../../../../apiserver-lite/resources/core/pod-warnings.ts";
+import { podWarnings } from "../../../../apiserver-lite/resources/core/pod/pod-warnings.ts";
 
 const many = 30_000;
 const list = <T>(make: (index: number) => T): T[] =>

@@ -5,8 +5,8 @@ import { withDefaults } from "./strategy-context.ts";
 import {
   podStrategy,
   qosClassOf,
-} from "../../../../apiserver-lite/resources/core/pod.ts";
-import { podSubresources } from "../../../../apiserver-lite/resources/core/pod-subresources.ts";
+} from "../../../../apiserver-lite/resources/core/pod/pod.ts";
+import { podSubresources } from "../../../../apiserver-lite/resources/core/pod/pod-subresources.ts";
 import { strategyContext } from "./strategy-context.ts";
 
 function pod(change: (pod: Pod) => void = () => undefined): AnyObject {

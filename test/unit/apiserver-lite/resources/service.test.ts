@@ -6,8 +6,8 @@ import {
   createServiceAllocators,
   IpAllocator,
   PortAllocator,
-} from "../../../../apiserver-lite/resources/core/service-ip-allocator.ts";
-import { createServiceStrategy } from "../../../../apiserver-lite/resources/core/service.ts";
+} from "../../../../apiserver-lite/resources/core/service/service-ip-allocator.ts";
+import { createServiceStrategy } from "../../../../apiserver-lite/resources/core/service/service.ts";
 import { strategyContext, withDefaults } from "./strategy-context.ts";
 
 const allocators = () =>

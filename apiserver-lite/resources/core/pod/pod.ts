@@ -1,0 +1,246 @@
+// Pods: QoS class and Pending at creation, the few fields of a spec that may change, graceful deletion, the fields that
+// selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts.
+import type { AnyObject } from "../../../../api/object.ts";
+import { formatTime } from "../../../../api/clock.ts";
+import { fieldErrors } from "../../../../api/field-errors.ts";
+import { quantityMilliValue, QuantityError } from "../../../../api/quantity.ts";
+import type {
+  Container,
+  Pod,
+  PodSpec,
+  ResourceRequirements,
+} from "../../../../api/types/core-v1.ts";
+import type { DeleteOptions } from "../../../../api/types/meta-v1.ts";
+import type { ResourceStrategy } from "../../strategy.ts";
+import {
+  appArmorAnnotation,
+  appArmorPrefix,
+  appArmorProfileOf,
+} from "./pod-annotations.ts";
+import { dropDisabledFields } from "./pod-disabled-fields.ts";
+import { containersOf } from "./pod-security-validation.ts";
+import {
+  validatePodStatus,
+  validatePodUpdate,
+} from "./pod-update-validation.ts";
+import { validatePod } from "./pod-validation.ts";
+import { podRow } from "./pod-status-text.ts";
+import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
+import { podSubresources } from "./pod-subresources.ts";
+
+const asPod = (object: Readonly<AnyObject>): Pod => object as unknown as Pod;
+
+function positive(text: string | undefined): boolean {
+  try {
+    return text !== undefined && quantityMilliValue(text) > 0;
+  } catch (error) {
+    if (error instanceof QuantityError) return false;
+    throw error;
+  }
+}
+
+function guaranteed({
+  limits = {},
+  requests = {},
+}: ResourceRequirements): boolean {
+  return ["cpu", "memory"].every((name) => {
+    if (!positive(limits[name])) return false;
+    const request = requests[name] ?? limits[name]!;
+    return (
+      positive(request) &&
+      quantityMilliValue(request) === quantityMilliValue(limits[name]!)
+    );
+  });
+}
+
+/** Guaranteed, Burstable or BestEffort, by the CPU and memory of all containers. */
+export function qosClassOf(
+  spec: PodSpec,
+): "Guaranteed" | "Burstable" | "BestEffort" {
+  const containers: Container[] = [
+    ...spec.containers,
+    ...(spec.initContainers ?? []),
+  ];
+  const resources = containers.map((container) => container.resources ?? {});
+  const asks = resources.some(({ limits, requests }) =>
+    ["cpu", "memory"].some(
+      (name) => positive(limits?.[name]) || positive(requests?.[name]),
+    ),
+  );
+  if (!asks) return "BestEffort";
+  return resources.every(guaranteed) ? "Guaranteed" : "Burstable";
+}
+
+/** The old annotations of AppArmor become the fields they stand for, with a warning, and the fields annotations. */
+function joinAppArmor(pod: Pod, warn: (text: string) => void): void {
+  for (const [, container] of containersOf("spec", pod.spec)) {
+    const key = `${appArmorPrefix}${container.name}`;
+    const value = pod.metadata.annotations?.[key];
+    const context = container.securityContext;
+    const own = context?.appArmorProfile;
+    if (value !== undefined) {
+      if (own) continue;
+      warn(appArmorWarning("", container.name));
+      const profile = appArmorProfileOf(value);
+      if (profile)
+        container.securityContext = { ...context, appArmorProfile: profile };
+      continue;
+    }
+    const profile = own ?? pod.spec.securityContext?.appArmorProfile;
+    const shown = profile && appArmorAnnotation(profile);
+    if (shown)
+      pod.metadata.annotations = { ...pod.metadata.annotations, [key]: shown };
+  }
+}
+
+/** Terms that ask for the pod's own values of some labels: the values are written into their selectors. */
+function selectByOwnLabels(pod: Pod): void {
+  const own = pod.metadata.labels ?? {};
+  const terms = (["podAffinity", "podAntiAffinity"] as const).flatMap(
+    (kind) => {
+      const affinity = pod.spec.affinity?.[kind];
+      return [
+        ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+        ...(
+          affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
+        ).map(({ podAffinityTerm }) => podAffinityTerm),
+      ];
+    },
+  );
+  for (const term of terms) {
+    const selector = term?.labelSelector;
+    if (!selector) continue;
+    const keys = [
+      ["In", term.matchLabelKeys],
+      ["NotIn", term.mismatchLabelKeys],
+    ] as const;
+    for (const [operator, list] of keys)
+      for (const key of list ?? [])
+        if (own[key] !== undefined)
+          (selector.matchExpressions ??= []).push({
+            key,
+            operator,
+            values: [own[key]],
+          });
+  }
+}
+
+/** The reference writes a time that was never set as null. */
+const noProbe = { lastProbeTime: null as unknown as string };
+
+const isTerminal = (pod: Pod): boolean =>
+  pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+
+function graceSeconds(
+  object: Readonly<AnyObject>,
+  options: DeleteOptions,
+): number {
+  const pod = asPod(object);
+  const asked =
+    options.gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+  if (!pod.spec.nodeName || isTerminal(pod)) return 0;
+  const seconds = asked < 0 ? 1 : asked;
+  const set = pod.metadata.deletionTimestamp
+    ? pod.metadata.deletionGracePeriodSeconds
+    : undefined;
+  return set === undefined || set === null ? seconds : Math.min(seconds, set);
+}
+
+export const podStrategy: ResourceStrategy = {
+  // Pods of this version have no generation.
+  countsGeneration: false,
+  setDefaults(object) {
+    const pod = asPod(object);
+    pod.spec ??= { containers: [] };
+    pod.spec.containers ??= [];
+    // Each pair is one value under an old and a new name; the new one wins, for the address the old one.
+    const account = pod.spec.serviceAccountName || pod.spec.serviceAccount;
+    if (account)
+      pod.spec.serviceAccountName = pod.spec.serviceAccount = account;
+    if (!pod.status) return;
+    if (pod.status.podIP && pod.status.podIPs?.[0]?.ip !== pod.status.podIP) {
+      pod.status.podIPs = [{ ip: pod.status.podIP }];
+    } else if (!pod.status.podIP && pod.status.podIPs?.[0])
+      pod.status.podIP = pod.status.podIPs[0].ip;
+  },
+  prepareForCreate(object, context) {
+    const pod = asPod(object);
+    dropDisabledFields(pod.spec);
+    if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0)
+      pod.spec.terminationGracePeriodSeconds = 1;
+    joinAppArmor(pod, (text) => context.warn(text));
+    selectByOwnLabels(pod);
+    pod.status = { phase: "Pending", qosClass: qosClassOf(pod.spec) };
+    if (pod.spec.schedulingGates?.length) {
+      pod.status.conditions = [
+        {
+          type: "PodScheduled",
+          status: "False",
+          reason: "SchedulingGated",
+          message: "Scheduling is blocked due to non-empty scheduling gates",
+          ...noProbe,
+          lastTransitionTime: formatTime(context.clock.now()),
+        },
+      ];
+    }
+  },
+  prepareForUpdate(object, old) {
+    asPod(object).status = { ...asPod(old).status };
+    dropDisabledFields(asPod(object).spec, asPod(old).spec);
+  },
+  validate: (object) => validatePod(asPod(object)),
+  warnings: (object) =>
+    podWarnings("", asPod(object).spec, object.metadata as Pod["metadata"]),
+  validateCreate(object) {
+    const { spec } = asPod(object);
+    return [
+      ...(spec.ephemeralContainers?.length
+        ? [
+            fieldErrors.forbidden(
+              "spec.ephemeralContainers",
+              "cannot be set on create",
+            ),
+          ]
+        : []),
+      ...(spec.schedulingGates?.length && spec.nodeName
+        ? [
+            fieldErrors.forbidden(
+              "spec.nodeName",
+              "cannot be set until all schedulingGates have been cleared",
+            ),
+          ]
+        : []),
+    ];
+  },
+  validateUpdate: (object, old) => validatePodUpdate(asPod(object), asPod(old)),
+  status: {
+    prepareForUpdate(object, old) {
+      const [pod, was] = [asPod(object), asPod(old)];
+      pod.spec = { ...was.spec };
+      if (was.metadata.ownerReferences)
+        pod.metadata.ownerReferences = [...was.metadata.ownerReferences];
+      else delete pod.metadata.ownerReferences;
+      pod.status = { ...pod.status };
+      pod.status.qosClass ??= was.status?.qosClass;
+    },
+    validateUpdate: (object, old) =>
+      validatePodStatus(asPod(object), asPod(old)),
+  },
+  graceSeconds,
+  selectableFields(object) {
+    const { spec, status } = asPod(object);
+    return {
+      "spec.nodeName": spec.nodeName ?? "",
+      "spec.restartPolicy": spec.restartPolicy ?? "",
+      "spec.schedulerName": spec.schedulerName ?? "",
+      "spec.serviceAccountName": spec.serviceAccountName ?? "",
+      "spec.hostNetwork": spec.hostNetwork ? "true" : "false",
+      "status.phase": status?.phase ?? "",
+      "status.podIP": status?.podIP ?? "",
+      "status.podIPs": (status?.podIPs ?? []).map(({ ip }) => ip).join(","),
+      "status.nominatedNodeName": status?.nominatedNodeName ?? "",
+    };
+  },
+  printRow: (object, now) => podRow(asPod(object), now),
+  subresources: podSubresources,
+};

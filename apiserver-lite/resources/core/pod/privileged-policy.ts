@@ -1,0 +1,89 @@
+// --allow-privileged=false: no pod, template or ephemeral container with securityContext.privileged is accepted, in the
+// reference's words. What is stored already stays; an update of it is refused too, as there.
+import { errors, type FieldError } from "../../../../api/errors.ts";
+import { fieldErrors } from "../../../../api/field-errors.ts";
+import type { AnyObject } from "../../../../api/object.ts";
+import type { PodSpec } from "../../../../api/types/core-v1.ts";
+import type { ResourceStrategy, SubresourceHandler } from "../../strategy.ts";
+
+/** Where a resource holds a pod's spec. */
+const specPaths: Readonly<Record<string, string>> = {
+  "/pods": "spec",
+  "/podtemplates": "template.spec",
+  "/replicationcontrollers": "spec.template.spec",
+  "apps/daemonsets": "spec.template.spec",
+  "apps/deployments": "spec.template.spec",
+  "apps/replicasets": "spec.template.spec",
+  "apps/statefulsets": "spec.template.spec",
+  "batch/jobs": "spec.template.spec",
+  "batch/cronjobs": "spec.jobTemplate.spec.template.spec",
+};
+
+function privilegedContainers(
+  object: Readonly<AnyObject>,
+  path: string,
+): FieldError[] {
+  let spec: unknown = object;
+  for (const part of path.split("."))
+    spec = (spec as Record<string, unknown> | undefined)?.[part];
+  if (!spec) return [];
+  return (
+    ["containers", "initContainers", "ephemeralContainers"] as const
+  ).flatMap((list) =>
+    ((spec as PodSpec)[list] ?? []).flatMap(({ securityContext }, index) =>
+      securityContext?.privileged
+        ? [
+            fieldErrors.forbidden(
+              `${path}.${list}[${index}].securityContext.privileged`,
+              "disallowed by cluster policy",
+            ),
+          ]
+        : [],
+    ),
+  );
+}
+
+function refusing(handler: SubresourceHandler): SubresourceHandler {
+  return {
+    ...handler,
+    handle(request, context) {
+      const problems =
+        request.verb !== "get" && request.body
+          ? privilegedContainers(request.body, "spec")
+          : [];
+      if (problems.length > 0)
+        throw errors.invalid(
+          { group: "", kind: "Pod" },
+          request.name,
+          problems,
+        );
+      return handler.handle(request, context);
+    },
+  };
+}
+
+/** The strategy of a resource, which refuses privileged containers too. */
+export function withoutPrivileged(
+  group: string,
+  resource: string,
+  strategy: ResourceStrategy,
+): ResourceStrategy {
+  const path = specPaths[`${group}/${resource}`];
+  if (!path) return strategy;
+  const ephemeral = strategy.subresources?.["ephemeralcontainers"];
+  return {
+    ...strategy,
+    validate: (object, context) => [
+      ...privilegedContainers(object, path),
+      ...(strategy.validate?.(object, context) ?? []),
+    ],
+    ...(ephemeral
+      ? {
+          subresources: {
+            ...strategy.subresources,
+            ephemeralcontainers: refusing(ephemeral),
+          },
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,329 @@
+// PersistentVolumes: capacity, access modes, one source; the source never changes.
+import type { FieldError } from "../../../../api/errors.ts";
+import type { AnyObject } from "../../../../api/object.ts";
+import { formatTime } from "../../../../api/clock.ts";
+import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";
+import { asGo } from "../../../../api/go-syntax.ts";
+import { dnsSubdomainProblems } from "../../../../api/names.ts";
+import {
+  canonicalQuantity,
+  parseQuantity,
+  quantityValue,
+} from "../../../../api/quantity.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeSpec,
+} from "../../../../api/types/core-v1.ts";
+import { formatAge } from "../../../printing/age.ts";
+import type { ResourceStrategy } from "../../strategy.ts";
+import { goDifference } from "../pod/pod-update-validation.ts";
+import { validateNodeSelector } from "../pod/scheduling-validation.ts";
+import {
+  notSources,
+  validateSource,
+  type SourceKind,
+} from "./volume-sources.ts";
+import { immutable, oneOf, sameValue } from "../../field-checks.ts";
+
+const asVolume = (object: Readonly<AnyObject>): PersistentVolume =>
+  object as unknown as PersistentVolume;
+
+export const accessModes = [
+  "ReadOnlyMany",
+  "ReadWriteMany",
+  "ReadWriteOnce",
+  "ReadWriteOncePod",
+];
+export const volumeModes = ["Block", "Filesystem"];
+
+/** Modes there are, and ReadWriteOncePod only alone. */
+export function accessModeProblems(
+  field: string,
+  modes: readonly string[],
+): FieldError[] {
+  const problems = modes.flatMap((mode) =>
+    accessModes.includes(mode)
+      ? []
+      : [fieldErrors.notSupported(field, mode, accessModes)],
+  );
+  const shared = modes.some(
+    (mode) => mode !== "ReadWriteOncePod" && accessModes.includes(mode),
+  );
+  if (modes.includes("ReadWriteOncePod") && shared)
+    problems.push(
+      fieldErrors.forbidden(
+        field,
+        "may not use ReadWriteOncePod with other access modes",
+      ),
+    );
+  return problems;
+}
+
+const shortModes: Readonly<Record<string, string>> = {
+  ReadWriteOnce: "RWO",
+  ReadOnlyMany: "ROX",
+  ReadWriteMany: "RWX",
+  ReadWriteOncePod: "RWOP",
+};
+
+/** "RWO,ROX", in the reference's order. */
+export function accessModesText(modes: readonly string[] | undefined): string {
+  const order = [
+    "ReadWriteOnce",
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOncePod",
+  ];
+  return order
+    .filter((mode) => modes?.includes(mode))
+    .map((mode) => shortModes[mode])
+    .join(",");
+}
+
+function sourceOf(volume: PersistentVolume): [string, unknown][] {
+  return Object.entries(volume.spec ?? {}).filter(
+    ([name, value]) =>
+      !(notSources as readonly string[]).includes(name) && value !== undefined,
+  );
+}
+
+/** In the order in which the reference looks at them: all but the first found are one too many. */
+const sourceOrder = [
+  "hostPath",
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "glusterfs",
+  "flocker",
+  "nfs",
+  "rbd",
+  "quobyte",
+  "cephfs",
+  "iscsi",
+  "cinder",
+  "fc",
+  "flexVolume",
+  "azureFile",
+  "vsphereVolume",
+  "photonPersistentDisk",
+  "portworxVolume",
+  "azureDisk",
+  "scaleIO",
+  "local",
+  "storageos",
+  "csi",
+] as const satisfies SourceKind[];
+
+function validateCapacity(
+  field: string,
+  capacity: Readonly<Record<string, string>> | undefined,
+): FieldError[] {
+  const names = Object.keys(capacity ?? {});
+  const problems: FieldError[] = [];
+  if (names.length === 0) problems.push(fieldErrors.required(field));
+  if (names.length !== 1 || names[0] !== "storage")
+    problems.push(
+      fieldErrors.notSupported(field, asGo("core.ResourceList", capacity), [
+        "storage",
+      ]),
+    );
+  for (const [name, value] of Object.entries(capacity ?? {})) {
+    const path = `${field}[${name}]`;
+    problems.push(...validateAmount(path, value));
+    if (parseQuantity(value).nano <= 0n)
+      problems.push(
+        fieldErrors.invalid(
+          path,
+          canonicalQuantity(value),
+          "must be greater than zero",
+        ),
+      );
+  }
+  return problems;
+}
+
+/** An amount there can be: not negative. */
+export function validateAmount(field: string, value: string): FieldError[] {
+  return parseQuantity(value).nano < 0n
+    ? [
+        fieldErrors.invalid(
+          field,
+          quantityValue(value),
+          "must be a valid resource quantity",
+        ),
+      ]
+    : [];
+}
+
+function validateSources(spec: PersistentVolumeSpec): FieldError[] {
+  const [first, ...surplus] = sourceOrder.filter((kind) => spec[kind]);
+  if (!first)
+    return [fieldErrors.required("spec", "must specify a volume type")];
+  const reported = first === "gcePersistentDisk" ? "persistentDisk" : first;
+  return [
+    ...validateSource(`spec.${reported}`, first, spec[first]!, true),
+    ...(first === "local" && !spec.nodeAffinity
+      ? [
+          fieldErrors.required(
+            "spec.nodeAffinity",
+            "Local volume requires node affinity",
+          ),
+        ]
+      : []),
+    ...surplus.map((kind) =>
+      fieldErrors.forbidden(
+        `spec.${kind}`,
+        "may not specify more than 1 volume type",
+      ),
+    ),
+  ];
+}
+
+function validateVolume(spec: PersistentVolumeSpec): FieldError[] {
+  const { nodeAffinity, hostPath, storageClassName: className } = spec;
+  const policy = spec.persistentVolumeReclaimPolicy;
+  const policyField = "spec.persistentVolumeReclaimPolicy";
+  const modes = spec.accessModes ?? [];
+  return [
+    ...(modes.length > 0 ? [] : [fieldErrors.required("spec.accessModes")]),
+    ...accessModeProblems("spec.accessModes", modes),
+    ...validateCapacity("spec.capacity", spec.capacity),
+    ...oneOf(policyField, policy, ["Delete", "Recycle", "Retain"]),
+    ...(!nodeAffinity
+      ? []
+      : nodeAffinity.required
+        ? validateNodeSelector(
+            "spec.nodeAffinity.required",
+            nodeAffinity.required,
+          )
+        : [
+            fieldErrors.required(
+              "spec.nodeAffinity.required",
+              "must specify required node constraints",
+            ),
+          ]),
+    ...validateSources(spec),
+    ...(policy === "Recycle" && hostPath && /^\/+$/.test(hostPath.path)
+      ? [
+          fieldErrors.forbidden(
+            policyField,
+            "may not be 'recycle' for a hostPath mount of '/'",
+          ),
+        ]
+      : []),
+    ...(className
+      ? invalidEach(
+          "spec.storageClassName",
+          className,
+          dnsSubdomainProblems(className),
+        )
+      : []),
+    ...oneOf("spec.volumeMode", spec.volumeMode, volumeModes),
+  ];
+}
+
+const deprecatedSources: readonly [SourceKind, string, string?][] = [
+  ["cephfs", "deprecated in v1.28, non-functional in v1.31+"],
+  ["photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
+  ["scaleIO", "deprecated in v1.16, non-functional in v1.22+"],
+  ["storageos", "deprecated in v1.22, non-functional in v1.25+", "storageOS"],
+  ["glusterfs", "deprecated in v1.25, non-functional in v1.26+"],
+  ["rbd", "deprecated in v1.28, non-functional in v1.31+"],
+];
+
+export const classAnnotation = "volume.beta.kubernetes.io/storage-class";
+export const classAnnotationWarning = `metadata.annotations[${classAnnotation}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+
+function* volumeWarnings({
+  metadata,
+  spec = {},
+}: PersistentVolume): Iterable<string> {
+  if (classAnnotation in (metadata.annotations ?? {}))
+    yield classAnnotationWarning;
+  if (spec.persistentVolumeReclaimPolicy === "Recycle")
+    yield "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
+  for (const [kind, since, name = kind] of deprecatedSources)
+    if ((spec as Record<string, unknown>)[kind]) yield `spec.${name}: ${since}`;
+}
+
+export const persistentVolumeStrategy: ResourceStrategy = {
+  countsGeneration: false,
+  prepareForCreate(object, context) {
+    const volume = asVolume(object);
+    delete volume.spec?.volumeAttributesClassName;
+    volume.status = {
+      phase: "Pending",
+      lastPhaseTransitionTime: formatTime(context.clock.now()),
+    };
+  },
+  prepareForUpdate(object, old) {
+    const [volume, was] = [asVolume(object), asVolume(old)];
+    volume.status = { ...was.status };
+    if (was.spec?.volumeAttributesClassName === undefined)
+      delete volume.spec?.volumeAttributesClassName;
+  },
+  validate: (object) => validateVolume(asVolume(object).spec ?? {}),
+  warnings: (object) => volumeWarnings(asVolume(object)),
+  validateUpdate(object, old) {
+    const [volume, was] = [asVolume(object), asVolume(old)];
+    const [sources, before] = [sourceOf(volume), sourceOf(was)].map((list) =>
+      Object.fromEntries(list),
+    ) as [object, object];
+    const [now, earlier] = [volume.spec?.nodeAffinity, was.spec?.nodeAffinity];
+    return [
+      ...(sameValue(sources, before)
+        ? []
+        : [
+            fieldErrors.forbidden(
+              "spec.persistentvolumesource",
+              `spec.persistentvolumesource is immutable after creation\n${goDifference("core.PersistentVolumeSource", sources, before)}`,
+            ),
+          ]),
+      ...immutable("volumeMode", volume.spec?.volumeMode, was.spec?.volumeMode),
+      ...(earlier && !sameValue(now, earlier)
+        ? [
+            fieldErrors.invalid(
+              "nodeAffinity",
+              asGo("*core.VolumeNodeAffinity", now),
+              "field is immutable, except for updating from beta label to GA",
+            ),
+          ]
+        : []),
+    ];
+  },
+  status: {
+    prepareForUpdate(object, old, context) {
+      const [volume, was] = [asVolume(object), asVolume(old)];
+      volume.spec = { ...was.spec };
+      const { status } = volume;
+      if (!status) return;
+      if (status.phase !== was.status?.phase)
+        status.lastPhaseTransitionTime = formatTime(context.clock.now());
+      else if (was.status?.lastPhaseTransitionTime)
+        status.lastPhaseTransitionTime ??= was.status.lastPhaseTransitionTime;
+    },
+  },
+  printRow: (object, now) => {
+    const { metadata, spec = {}, status } = asVolume(object);
+    const phase = metadata.deletionTimestamp
+      ? "Terminating"
+      : (status?.phase ?? "");
+    const claim = spec.claimRef
+      ? `${spec.claimRef.namespace ?? ""}/${spec.claimRef.name ?? ""}`
+      : "";
+    return [
+      metadata.name,
+      spec.capacity?.["storage"] ?? "",
+      accessModesText(spec.accessModes),
+      spec.persistentVolumeReclaimPolicy ?? "",
+      phase,
+      claim,
+      metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ??
+        spec.storageClassName ??
+        "",
+      spec.volumeAttributesClassName || "<unset>",
+      status?.reason ?? "",
+      formatAge(metadata.creationTimestamp, now),
+      spec.volumeMode ?? "<unset>",
+    ];
+  },
+};

@@ -1,0 +1,365 @@
+// Validation of a pod's volumes: each has a name of its own and exactly one source. What PersistentVolumes have too is in
+// volume-sources.ts; here are the sources made of files.
+import type { FieldError } from "../../../../api/errors.ts";
+import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";
+import {
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+} from "../../../../api/names.ts";
+import { parseQuantity } from "../../../../api/quantity.ts";
+import type {
+  DownwardAPIVolumeFile,
+  KeyToPath,
+  PersistentVolumeClaimTemplate,
+  ProjectedVolumeSource,
+  ServiceAccountTokenProjection,
+  Volume,
+} from "../../../../api/types/core-v1.ts";
+import { labels } from "../../field-checks.ts";
+import { validateAnnotations } from "../../object-meta.ts";
+import {
+  validateFilePath,
+  type Volumes,
+} from "../container/container-environment.ts";
+import {
+  validateFieldRef,
+  validateResourceFieldRef,
+} from "../container/downward-fields.ts";
+import { validateClaimSpec } from "./persistent-volume-claim.ts";
+import { validateSource, type SourceKind } from "./volume-sources.ts";
+
+type Problems = FieldError[];
+
+/** All kinds, in the order in which the reference looks at them: all but the first one found are one too many. */
+const kinds = [
+  "emptyDir",
+  "hostPath",
+  "gitRepo",
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "secret",
+  "nfs",
+  "iscsi",
+  "glusterfs",
+  "flocker",
+  "persistentVolumeClaim",
+  "rbd",
+  "cinder",
+  "cephfs",
+  "quobyte",
+  "downwardAPI",
+  "fc",
+  "flexVolume",
+  "configMap",
+  "azureFile",
+  "vsphereVolume",
+  "photonPersistentDisk",
+  "portworxVolume",
+  "azureDisk",
+  "storageos",
+  "projected",
+  "scaleIO",
+  "csi",
+  "ephemeral",
+  "image",
+] as const satisfies SourceKind[];
+
+/** Kinds whose problems the reference reports under another name than the field's. */
+const reportedAs: Readonly<Record<string, string>> = {
+  gcePersistentDisk: "persistentDisk",
+};
+const surplusReportedAs: Readonly<Record<string, string>> = {
+  cephfs: "cephFS",
+  downwardAPI: "downwarAPI",
+};
+
+function validateMode(field: string, mode: number | undefined): Problems {
+  return mode !== undefined && (mode < 0 || mode > 0o777)
+    ? [
+        fieldErrors.invalid(
+          field,
+          mode,
+          "must be a number between 0 and 0777 (octal), both inclusive",
+        ),
+      ]
+    : [];
+}
+
+function validateItem(field: string, item: KeyToPath): Problems {
+  return [
+    ...(item.key ? [] : [fieldErrors.required(`${field}.key`)]),
+    ...(item.path ? [] : [fieldErrors.required(`${field}.path`)]),
+    ...validateFilePath(`${field}.path`, item.path ?? ""),
+    ...validateMode(`${field}.mode`, item.mode),
+  ];
+}
+
+const validateItems = (
+  field: string,
+  items: readonly KeyToPath[] | undefined,
+): Problems =>
+  (items ?? []).flatMap((item, index) =>
+    validateItem(`${field}[${index}]`, item),
+  );
+
+/** The reference names the volume, not the file. */
+function validateDownwardFile(
+  field: string,
+  file: DownwardAPIVolumeFile,
+): Problems {
+  const { path = "", fieldRef, resourceFieldRef } = file;
+  const problems = [
+    ...(path ? [] : [fieldErrors.required(`${field}.path`)]),
+    ...validateFilePath(`${field}.path`, path),
+  ];
+  if (fieldRef) {
+    problems.push(...validateFieldRef(`${field}.fieldRef`, fieldRef, "file"));
+    if (resourceFieldRef)
+      problems.push(
+        fieldErrors.invalid(
+          field,
+          "resource",
+          "fieldRef and resourceFieldRef can not be specified simultaneously",
+        ),
+      );
+  } else if (resourceFieldRef)
+    problems.push(
+      ...validateResourceFieldRef(
+        `${field}.resourceFieldRef`,
+        resourceFieldRef,
+        "file",
+      ),
+    );
+  else
+    problems.push(
+      fieldErrors.required(
+        field,
+        "one of fieldRef and resourceFieldRef is required",
+      ),
+    );
+  return [...problems, ...validateMode(`${field}.mode`, file.mode)];
+}
+
+function validateToken(
+  field: string,
+  volumeField: string,
+  { expirationSeconds = 3600, path }: ServiceAccountTokenProjection,
+): Problems {
+  const duration = (why: string): FieldError =>
+    fieldErrors.invalid(
+      `${field}.expirationSeconds`,
+      expirationSeconds,
+      `may not specify a duration ${why}`,
+    );
+  return [
+    ...(expirationSeconds < 600 ? [duration("less than 10 minutes")] : []),
+    ...(expirationSeconds > 2 ** 32
+      ? [duration("larger than 2^32 seconds")]
+      : []),
+    ...(path
+      ? validateFilePath(`${volumeField}.path`, path)
+      : [fieldErrors.required(`${volumeField}.path`)]),
+  ];
+}
+
+function validateProjected(
+  field: string,
+  { defaultMode, sources }: ProjectedVolumeSource,
+): Problems {
+  const problems = validateMode(`${field}.defaultMode`, defaultMode);
+  const taken = new Set<string>();
+  const take = (path: string | undefined, shown: string): void => {
+    if (!path) return;
+    if (taken.has(path))
+      problems.push(
+        fieldErrors.invalid(field, shown, "conflicting duplicate paths"),
+      );
+    taken.add(path);
+  };
+  for (const [index, source] of (sources ?? []).entries()) {
+    const path = `${field}.sources[${index}]`;
+    for (const kind of ["secret", "configMap"] as const) {
+      const from = source[kind];
+      if (!from) continue;
+      const { name = "", items } = from;
+      if (!name) problems.push(fieldErrors.required(`${path}.${kind}.name`));
+      for (const [at, item] of (items ?? []).entries()) {
+        problems.push(...validateItem(`${path}.${kind}.items[${at}]`, item));
+        take(item.path, name);
+      }
+    }
+    for (const file of source.downwardAPI?.items ?? []) {
+      problems.push(...validateDownwardFile(`${path}.downwardAPI`, file));
+      take(file.path, file.path);
+    }
+    if (source.serviceAccountToken)
+      problems.push(
+        ...validateToken(
+          `${path}.serviceAccountToken`,
+          field,
+          source.serviceAccountToken,
+        ),
+      );
+    if (Object.values(source).filter(Boolean).length > 1)
+      problems.push(
+        fieldErrors.forbidden(
+          path,
+          "may not specify more than 1 volume type per source",
+        ),
+      );
+  }
+  return problems;
+}
+
+/** Of a template's metadata only labels and annotations reach the claim. */
+function validateClaimTemplate(
+  field: string,
+  { metadata, spec }: PersistentVolumeClaimTemplate,
+): Problems {
+  const { annotations, labels: own, ...rest } = metadata ?? {};
+  return [
+    ...validateAnnotations(annotations, `${field}.metadata.annotations`),
+    ...labels(`${field}.metadata.labels`, own),
+    ...["name", "generateName", "namespace", "ownerReferences", "finalizers"]
+      .filter((name) => name in rest)
+      .map((name) =>
+        fieldErrors.forbidden(`${field}.metadata.${name}`, "cannot be set"),
+      ),
+    ...validateClaimSpec(`${field}.spec`, spec ?? {}),
+  ];
+}
+
+type FileSources = Pick<
+  Volume,
+  | "emptyDir"
+  | "secret"
+  | "configMap"
+  | "downwardAPI"
+  | "projected"
+  | "ephemeral"
+>;
+
+const fileSources: {
+  [Kind in keyof FileSources]-?: (
+    field: string,
+    source: NonNullable<FileSources[Kind]>,
+  ) => Problems;
+} = {
+  emptyDir: (field, { sizeLimit }) =>
+    sizeLimit !== undefined && parseQuantity(sizeLimit).nano < 0n
+      ? [
+          fieldErrors.forbidden(
+            `${field}.sizeLimit`,
+            "SizeLimit field must be a valid resource quantity",
+          ),
+        ]
+      : [],
+  secret: (field, { secretName, defaultMode, items }) => [
+    ...(secretName ? [] : [fieldErrors.required(`${field}.secretName`)]),
+    ...validateMode(`${field}.defaultMode`, defaultMode),
+    ...validateItems(`${field}.items`, items),
+  ],
+  configMap: (field, { name, defaultMode, items }) => [
+    ...(name ? [] : [fieldErrors.required(`${field}.name`)]),
+    ...validateMode(`${field}.defaultMode`, defaultMode),
+    ...validateItems(`${field}.items`, items),
+  ],
+  downwardAPI: (field, { defaultMode, items }) => [
+    ...validateMode(`${field}.defaultMode`, defaultMode),
+    ...(items ?? []).flatMap((file) => validateDownwardFile(field, file)),
+  ],
+  projected: validateProjected,
+  ephemeral: (field, { volumeClaimTemplate: template }) =>
+    template
+      ? validateClaimTemplate(`${field}.volumeClaimTemplate`, template)
+      : [fieldErrors.required(`${field}.volumeClaimTemplate`)],
+};
+
+function validateOne(field: string, volume: Volume, podName: string): Problems {
+  const found = kinds.filter((kind) => volume[kind]);
+  const [first, ...surplus] = found;
+  if (!first)
+    return [fieldErrors.required(field, "must specify a volume type")];
+  const path = `${field}.${reportedAs[first] ?? first}`;
+  const problems =
+    first in fileSources
+      ? (
+          fileSources[first as keyof FileSources] as (
+            field: string,
+            source: unknown,
+          ) => Problems
+        )(path, volume[first])
+      : validateSource(path, first, volume[first]!, false);
+  const { iscsi } = volume;
+  if (
+    first === "iscsi" &&
+    iscsi?.initiatorName !== undefined &&
+    `${volume.name}:${iscsi.targetPortal}`.length > 64
+  )
+    problems.push(
+      fieldErrors.invalid(
+        `${field}.name`,
+        volume.name,
+        "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.",
+      ),
+    );
+  if (first === "ephemeral" && podName && volume.name) {
+    const claim = `${podName}-${volume.name}`;
+    problems.push(
+      ...invalidEach(
+        `${field}.name`,
+        volume.name,
+        dnsSubdomainProblems(claim).map(
+          (text) => `PVC name ${JSON.stringify(claim)}: ${text}`,
+        ),
+      ),
+    );
+  }
+  return [
+    ...problems,
+    ...surplus.map((kind) =>
+      fieldErrors.forbidden(
+        `${field}.${surplusReportedAs[kind] ?? kind}`,
+        "may not specify more than 1 volume type",
+      ),
+    ),
+  ];
+}
+
+/** Problems, and the volumes mounts may refer to: those without any. `podName` is empty for templates. */
+export function validateVolumes(
+  field: string,
+  volumes: readonly Volume[] | undefined,
+  podName: string,
+): { problems: Problems; byName: Volumes } {
+  const problems: Problems = [];
+  const byName = new Map<string, Volume>();
+  const ephemeralClaims = new Set(
+    (volumes ?? [])
+      .filter(({ ephemeral }) => ephemeral && podName)
+      .map(({ name }) => `${podName}-${name}`),
+  );
+  for (const [index, volume] of (volumes ?? []).entries()) {
+    const path = `${field}[${index}]`;
+    const name = volume.name ?? "";
+    const own = validateOne(path, volume, podName);
+    own.push(
+      ...(name
+        ? invalidEach(`${path}.name`, name, dnsLabelProblems(name))
+        : [fieldErrors.required(`${path}.name`)]),
+    );
+    if (byName.has(name)) own.push(fieldErrors.duplicate(`${path}.name`, name));
+    if (own.length === 0) byName.set(name, volume);
+    problems.push(...own);
+    const claim = volume.persistentVolumeClaim?.claimName;
+    if (claim && ephemeralClaims.has(claim))
+      problems.push(
+        fieldErrors.invalid(
+          `${path}.persistentVolumeClaim.claimName`,
+          claim,
+          "must not reference a PVC that gets created for an ephemeral volume",
+        ),
+      );
+  }
+  return { problems, byName };
+}
