@@ -4,27 +4,27 @@ import {
   certificateSubjectRestriction,
   createCertificateApproval,
   createCertificateSigning,
-} from "./certificates.ts";
-import { limitRanger } from "./limit-ranger.ts";
-import { namespaceLifecycle } from "./namespace-lifecycle.ts";
-import { nodeRestriction } from "./node-restriction.ts";
+} from "./plugins/certificates.ts";
+import { limitRanger } from "./plugins/limit-ranger.ts";
+import { namespaceLifecycle } from "./plugins/namespace-lifecycle.ts";
+import { nodeRestriction } from "./plugins/node-restriction.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import {
   createDefaultTolerationSeconds,
   runtimeClass,
   taintNodesByCondition,
   type TolerationSeconds,
-} from "./pod-defaults.ts";
-import { createPodSecurity } from "./pod-security/pod-security.ts";
-import { priority } from "./priority.ts";
-import { createResourceQuota } from "./resource-quota/resource-quota.ts";
-import { serviceAccount } from "./service-account.ts";
+} from "./plugins/pod-defaults.ts";
+import { createPodSecurity } from "./plugins/pod-security/pod-security.ts";
+import { priority } from "./plugins/priority.ts";
+import { createResourceQuota } from "./plugins/resource-quota.ts";
+import { serviceAccount } from "./plugins/service-account.ts";
 import {
   defaultIngressClass,
   defaultStorageClass,
   persistentVolumeClaimResize,
   storageObjectInUseProtection,
-} from "./storage-defaults.ts";
+} from "./plugins/storage-defaults.ts";
 
 /** Plugins that only run when they are asked for. */
 export const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(["NodeRestriction"]);

@@ -1,7 +1,7 @@
 // The API server as a part: made from its options, the store and the cluster's PKI.
 import type { Logger } from "pino";
 import { isAlreadyExists } from "../../api/errors.ts";
-import { systemPriorityClasses } from "../../apiserver-lite/admission/priority.ts";
+import { systemPriorityClasses } from "../../apiserver-lite/admission/plugins/priority.ts";
 import type { DialerOptions } from "../../apiserver-lite/proxy/dialer.ts";
 import {
   issuerDiscoveryPaths,

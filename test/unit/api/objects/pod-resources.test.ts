@@ -9,7 +9,7 @@ import {
 import { usageOf } from "../../../../api/objects/quota-usage.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import { podResources } from "../../../../agent/pods/linux-resources.ts";
-import { limitRanger } from "../../../../apiserver-lite/admission/limit-ranger.ts";
+import { limitRanger } from "../../../../apiserver-lite/admission/plugins/limit-ranger.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";
 import { PodViews } from "../../../../scheduler/pod-view.ts";

@@ -1,16 +1,16 @@
 // The Pod Security Standards by level and version, which policy labels make, and who is exempt.
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod, PodSpec } from "../../../../api/types/core-v1.ts";
-import { createPodSecurity } from "../../../../apiserver-lite/admission/pod-security/pod-security.ts";
+import { createPodSecurity } from "../../../../apiserver-lite/admission/plugins/pod-security/pod-security.ts";
 import {
   policyOf,
   privilegedPolicy,
   shownLevel,
-} from "../../../../apiserver-lite/admission/pod-security/policy.ts";
+} from "../../../../apiserver-lite/admission/plugins/pod-security/policy.ts";
 import {
   podViolations,
   type SecurityLevel,
-} from "../../../../apiserver-lite/admission/pod-security/standards.ts";
+} from "../../../../apiserver-lite/admission/plugins/pod-security/standards.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 
 type Context = NonNullable<PodSpec["containers"][0]["securityContext"]>;

@@ -1,11 +1,11 @@
 // Priority: turns a pod's priorityClassName into its priority; keeps the default class unique.
-import { errors } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
-import type { PriorityClass } from "../../api/types/scheduling-v1.ts";
-import type { StrategyContext } from "../resources/strategy.ts";
-import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
-import { createdPod, nameOf } from "./requests.ts";
+import { errors } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { PriorityClass } from "../../../api/types/scheduling-v1.ts";
+import type { StrategyContext } from "../../resources/strategy.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
+import { createdPod, nameOf } from "../requests.ts";
 
 const GROUP = "scheduling.k8s.io";
 const DEFAULT_POLICY = "PreemptLowerPriority";

@@ -1,5 +1,5 @@
 // The Pod Security Standards as a table: which checks a level makes in which version of the policy.
-import type { Container, Pod } from "../../../api/types/core-v1.ts";
+import type { Container, Pod } from "../../../../api/types/core-v1.ts";
 import * as baseline from "./baseline-checks.ts";
 import type { Check, Named, Violation } from "./check.ts";
 import * as restricted from "./restricted-checks.ts";

@@ -1,22 +1,22 @@
 // LimitRanger: a namespace's LimitRanges give containers default requests and limits, and bound containers, pods and
 // claims.
-import { podQuantities } from "../../api/objects/pod-resources.ts";
-import { errors } from "../../api/errors.ts";
+import { podQuantities } from "../../../api/objects/pod-resources.ts";
+import { errors } from "../../../api/errors.ts";
 import {
   compareQuantities,
   parseQuantity,
   quantityMilliValue,
-} from "../../api/quantity.ts";
+} from "../../../api/quantity.ts";
 import type {
   Container,
   LimitRange,
   LimitRangeItem,
   PersistentVolumeClaim,
-} from "../../api/types/core-v1.ts";
-import type { StrategyContext } from "../resources/strategy.ts";
-import { qosClassOf } from "../resources/core/pod/pod.ts";
-import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
-import { createdObject, createdPod, nameOf } from "./requests.ts";
+} from "../../../api/types/core-v1.ts";
+import type { StrategyContext } from "../../resources/strategy.ts";
+import { qosClassOf } from "../../resources/core/pod/pod.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
+import { createdObject, createdPod, nameOf } from "../requests.ts";
 
 type Quantities = Readonly<Record<string, string>>;
 

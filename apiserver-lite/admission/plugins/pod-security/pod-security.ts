@@ -1,10 +1,10 @@
 // PodSecurity: a namespace's labels say which level of which version its pods must keep to (enforce), and which makes a
 // warning (warn) or is reported to the audit log (audit). Workload resources are only warned about. Default: privileged.
-import { errors } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
-import type { Container, Pod } from "../../../api/types/core-v1.ts";
-import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { nameOf } from "../requests.ts";
+import { errors } from "../../../../api/errors.ts";
+import type { AnyObject } from "../../../../api/object.ts";
+import type { Container, Pod } from "../../../../api/types/core-v1.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../plugin.ts";
+import { nameOf } from "../../requests.ts";
 import type { Violation } from "./check.ts";
 import {
   labelPrefix,

@@ -1,16 +1,16 @@
 // ServiceAccount: gives pods their account, its image pull secrets, and the volume with token, authority and namespace.
 import { randomUUID } from "node:crypto";
-import type { Clock } from "../../api/clock.ts";
-import { errors } from "../../api/errors.ts";
+import type { Clock } from "../../../api/clock.ts";
+import { errors } from "../../../api/errors.ts";
 import type {
   Container,
   Pod,
   ServiceAccount,
   Volume,
-} from "../../api/types/core-v1.ts";
-import type { StrategyContext } from "../resources/strategy.ts";
-import type { AdmissionPlugin } from "./plugin.ts";
-import { createdPod, isMirrorPod, nameOf } from "./requests.ts";
+} from "../../../api/types/core-v1.ts";
+import type { StrategyContext } from "../../resources/strategy.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
+import { createdPod, isMirrorPod, nameOf } from "../requests.ts";
 
 const DEFAULT_ACCOUNT = "default";
 const VOLUME_PREFIX = "kube-api-access-";

@@ -1,5 +1,5 @@
 // What a check of the Pod Security Standards is, and the words all of them share.
-import type { Container, Pod } from "../../../api/types/core-v1.ts";
+import type { Container, Pod } from "../../../../api/types/core-v1.ts";
 
 export interface Violation {
   /** e.g. privileged */

@@ -3,16 +3,16 @@
 // tokens of its pods, its lease, CSINode, device slices, and requests for its own certificates. As in the reference it
 // looks at what agents send; other users pass.
 import { isDeepStrictEqual } from "node:util";
-import { errors } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
-import { parseCsr } from "../../api/pki/signing-request.ts";
-import type { Node, Pod } from "../../api/types/core-v1.ts";
-import { nodeOfUser } from "../authorization/node-authorizer.ts";
-import { referencesOf } from "../authorization/pod-references.ts";
-import type { StrategyContext } from "../resources/strategy.ts";
+import { errors } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { parseCsr } from "../../../api/pki/signing-request.ts";
+import type { Node, Pod } from "../../../api/types/core-v1.ts";
+import { nodeOfUser } from "../../authorization/node-authorizer.ts";
+import { referencesOf } from "../../authorization/pod-references.ts";
+import type { StrategyContext } from "../../resources/strategy.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
-import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
-import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "./requests.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
+import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "../requests.ts";
 
 /** Signers of certificates that say which node their holder is. */
 const nodeSigners = [

@@ -1,9 +1,9 @@
 // CertificateApproval, CertificateSigning, CertificateSubjectRestriction: who may approve, sign and ask for what.
-import type { Authorizer, UserInfo } from "../../api/contracts.ts";
-import { errors } from "../../api/errors.ts";
-import { parseCsr } from "../../api/pki/signing-request.ts";
-import type { AdmissionAttributes, AdmissionPlugin } from "./plugin.ts";
-import { createdObject, nameOf } from "./requests.ts";
+import type { Authorizer, UserInfo } from "../../../api/contracts.ts";
+import { errors } from "../../../api/errors.ts";
+import { parseCsr } from "../../../api/pki/signing-request.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
+import { createdObject, nameOf } from "../requests.ts";
 
 const GROUP = "certificates.k8s.io";
 const API_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";

@@ -1,5 +1,5 @@
 // The checks of the baseline level, in all their versions: what a pod must not do to leave its sandbox.
-import { appArmorPrefix } from "../../resources/core/pod/pod-annotations.ts";
+import { appArmorPrefix } from "../../../resources/core/pod/pod-annotations.ts";
 import {
   listed,
   namesWhere,
