@@ -55,12 +55,12 @@ import {
   cborFormats,
   otherFormats,
 } from "./serving/other-formats.ts";
-import { LoopWatch } from "./loop-watch.ts";
+import { LoopWatch } from "./loop/loop-watch.ts";
 import { wantsPretty, type Asked } from "./serving/answers.ts";
 import { ResourceHandler } from "./serving/resource-handler.ts";
 import { rawInProcess } from "./in-process/in-process-exchange.ts";
 import { InProcessTransport } from "./in-process/transport.ts";
-import { Metrics } from "./metrics.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { Registry, type RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./resources/strategy.ts";
 import {

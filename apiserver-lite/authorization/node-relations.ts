@@ -8,7 +8,7 @@
 // Mirror pods belong to their node, and what they name does not: a node could write one that names anything.
 import type { AnyObject } from "../../api/object.ts";
 import type { PersistentVolume, Pod } from "../../api/types/core-v1.ts";
-import { TimeSlices } from "../time-slices.ts";
+import { TimeSlices } from "../loop/time-slices.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { podReferences } from "./pod-references.ts";
 

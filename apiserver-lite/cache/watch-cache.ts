@@ -11,7 +11,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
-import { TimeSlices } from "../time-slices.ts";
+import { TimeSlices } from "../loop/time-slices.ts";
 import { CacheEntry, type Fields } from "./cache-entry.ts";
 import { DerivedBytes } from "./derived-bytes.ts";
 import { HistoryBudget } from "./history.ts";

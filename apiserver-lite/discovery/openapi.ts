@@ -3,7 +3,7 @@ import type { Catalogue } from "../../api/catalogue.ts";
 import type { OpenApiService } from "../../api/openapi/service.ts";
 import { acceptsGzip } from "../serving/answers.ts";
 import type { PathHandler } from "../front/front.ts";
-import type { TimeSlices } from "../time-slices.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 
 /** For whom documents are made. */
 const documents = { method: "GET", url: "/openapi" };

@@ -26,7 +26,7 @@ import {
 import { asksToImpersonate, impersonate } from "./impersonation.ts";
 import type { Limiter, Place } from "../flow-control/limiter.ts";
 import type { Negotiator } from "../serving/negotiation.ts";
-import type { LoopWatch } from "../loop-watch.ts";
+import type { LoopWatch } from "../loop/loop-watch.ts";
 import type { AllowedOrigins } from "./origins.ts";
 import { parseRequest, type RequestInfo } from "../request/request-info.ts";
 import { parseTarget } from "../request/request-target.ts";

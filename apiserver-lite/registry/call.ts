@@ -5,7 +5,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import { forbiddenError } from "../authorization/union-authorizer.ts";
-import type { LoopWork } from "../loop-watch.ts";
+import type { LoopWork } from "../loop/loop-watch.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Registry } from "./registry.ts";
 import type { StrategyContext } from "../resources/strategy.ts";

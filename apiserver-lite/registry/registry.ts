@@ -12,8 +12,8 @@ import type {
   StateChange,
 } from "../authorization/cluster-state.ts";
 import { WatchCache } from "../cache/watch-cache.ts";
-import type { LoopWatch } from "../loop-watch.ts";
-import { TimeSlices } from "../time-slices.ts";
+import type { LoopWatch } from "../loop/loop-watch.ts";
+import { TimeSlices } from "../loop/time-slices.ts";
 import { Endpoint, StoredKind } from "./endpoint.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
 import type { ResourceStrategy } from "../resources/strategy.ts";

@@ -7,7 +7,7 @@ import type { UserInfo } from "../../api/contracts.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Listed } from "../registry/verbs/list.ts";
-import type { TimeSlices } from "../time-slices.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import { writeTo } from "../request/back-pressure.ts";
 import { Compressor } from "./compression.ts";
 import type { ChunkPool } from "./chunk-pool.ts";

@@ -14,7 +14,7 @@ import type { AuditTrail } from "../audit/auditor.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import { readBody } from "../request/body.ts";
-import type { LoopWatch } from "../loop-watch.ts";
+import type { LoopWatch } from "../loop/loop-watch.ts";
 import type { Exchange } from "../request/exchange.ts";
 import { mediaType } from "../request/media-type.ts";
 import { acceptedTypes } from "./negotiation.ts";

@@ -5,9 +5,9 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
-import type { LoopWork } from "../loop-watch.ts";
+import type { LoopWork } from "../loop/loop-watch.ts";
 import type { WatchSink, WatchType } from "../registry/verbs/watch.ts";
-import type { TimeSlices } from "../time-slices.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import type { Representation } from "./representation.ts";
 
 const maxPendingBytes = 16 * 1024 * 1024;

@@ -8,7 +8,7 @@ import {
   WatchResponse,
 } from "../../../../apiserver-lite/serving/watch-response.ts";
 
-import { TimeSlices } from "../../../../apiserver-lite/time-slices.ts";
+import { TimeSlices } from "../../../../apiserver-lite/loop/time-slices.ts";
 
 const shown = {
   event: (_type: string, { revision }: CacheEvent) =>

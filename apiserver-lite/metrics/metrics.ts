@@ -1,19 +1,19 @@
 // /metrics with the reference's names. prom-client loads with the first scrape; until then requests are only counted in
 // plain maps, so that a server nobody scrapes pays next to nothing.
 import type { Registry as MetricsRegistry } from "prom-client";
-import type { AuditCounts } from "./audit/auditor.ts";
-import { versionInfo } from "./discovery/version.ts";
-import { metricsType } from "./health/health.ts";
-import type { Observer, PathHandler } from "./front/front.ts";
-import type { RequestInfo } from "./request/request-info.ts";
-import type { LoopWatch } from "./loop-watch.ts";
-import type { Registry } from "./registry/registry.ts";
+import type { AuditCounts } from "../audit/auditor.ts";
+import { versionInfo } from "../discovery/version.ts";
+import { metricsType } from "../health/health.ts";
+import type { Observer, PathHandler } from "../front/front.ts";
+import type { RequestInfo } from "../request/request-info.ts";
+import type { LoopWatch } from "../loop/loop-watch.ts";
+import type { Registry } from "../registry/registry.ts";
 import {
   labelText,
   RequestMetrics,
   type MetricHead,
 } from "./request-metrics.ts";
-import type { MetricsFilter } from "../api/metrics-filter.ts";
+import type { MetricsFilter } from "../../api/metrics-filter.ts";
 
 export interface MetricsSources {
   readonly registry: Registry;

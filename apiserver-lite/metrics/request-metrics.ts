@@ -1,7 +1,7 @@
 // What requests leave in /metrics, under the reference's names and labels: how many with which status, how long they
 // took, how long of that counts for the service's objectives, and which long-running ones are open.
 // Kept in plain maps, bounded; text is made when somebody asks.
-import type { RequestInfo } from "./request/request-info.ts";
+import type { RequestInfo } from "../request/request-info.ts";
 
 const bounds = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8,

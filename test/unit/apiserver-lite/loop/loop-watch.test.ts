@@ -1,5 +1,5 @@
 // Who held the event loop is found by the work's own time on it, whatever else waited.
-import { LoopWatch } from "../../../apiserver-lite/loop-watch.ts";
+import { LoopWatch } from "../../../../apiserver-lite/loop/loop-watch.ts";
 
 interface Logged {
   method: string;

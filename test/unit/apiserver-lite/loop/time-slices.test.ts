@@ -1,5 +1,5 @@
 // Long pieces of work take turns, and the loop answers others between two turns.
-import { TimeSlices } from "../../../apiserver-lite/time-slices.ts";
+import { TimeSlices } from "../../../../apiserver-lite/loop/time-slices.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
