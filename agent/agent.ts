@@ -31,23 +31,23 @@ import {
   kubeletConfiguration,
   resolveAgentConfig,
   type AgentConfig,
-} from "./config.ts";
-import { within } from "./deadline.ts";
-import { logSink, recorderSink } from "./event-sinks.ts";
-import { PodEvents } from "./events.ts";
-import { ReferencedObjects } from "./objects/referenced-objects.ts";
-import { BackOff } from "./pods/back-off.ts";
-import type { NodeResources } from "./pods/field-paths.ts";
-import { HostFiles } from "./pods/host-files.ts";
-import { imageCredentials } from "./pods/image-credentials.ts";
-import { ImageManager } from "./pods/image-manager.ts";
-import { isMirrorPod } from "./pods/labels.ts";
-import { createHookRunner } from "./pods/lifecycle-hooks.ts";
-import { hasSysResource } from "./pods/linux-resources.ts";
-import type { PodContext } from "./pods/pod-context.ts";
-import { PodWorkers, runtimePodAsPod } from "./pods/pod-workers.ts";
-import { Turns } from "./pods/turns.ts";
-import { RuntimePods } from "./pods/runtime-pods.ts";
+} from "./config/agent-config.ts";
+import { within } from "../cri/deadline.ts";
+import { logSink, recorderSink } from "./events/event-sinks.ts";
+import { PodEvents } from "./events/pod-events.ts";
+import { ReferencedObjects } from "./sources/referenced-objects.ts";
+import { BackOff } from "./pods/start/back-off.ts";
+import type { NodeResources } from "./pods/shape/field-paths.ts";
+import { HostFiles } from "./pods/start/host-files.ts";
+import { imageCredentials } from "./pods/start/image-credentials.ts";
+import { ImageManager } from "./pods/start/image-manager.ts";
+import { isMirrorPod } from "./pods/shape/labels.ts";
+import { createHookRunner } from "./pods/end/lifecycle-hooks.ts";
+import { hasSysResource } from "./resources/linux-resources.ts";
+import type { PodContext } from "./pods/worker/pod-context.ts";
+import { PodWorkers, runtimePodAsPod } from "./pods/worker/pod-workers.ts";
+import { Turns } from "./pods/start/turns.ts";
+import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import { NodeLease } from "./node/lease.ts";
 import { NodeAdmission } from "./node/node-admission.ts";
 import { PressureControl } from "./node/pressure.ts";
@@ -59,9 +59,9 @@ import { VolumeManager } from "./volumes/volume-manager.ts";
 import { FileSource } from "./sources/file-source.ts";
 import type { PodSpecValidator } from "./sources/static-pod.ts";
 import { UrlSource } from "./sources/url-source.ts";
-import { MirrorPods } from "./status/mirror-pods.ts";
+import { MirrorPods } from "./reporting/mirror-pods.ts";
 import { terminationMessage } from "./status/termination-message.ts";
-import { StatusManager } from "./status/status-manager.ts";
+import { StatusManager } from "./reporting/status-manager.ts";
 
 export interface AgentOptions {
   /** Started by its owner, who also stops it; it need not answer yet. */

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
 import type { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
-import type { HostFiles } from "./pods/host-files.ts";
+import type { HostFiles } from "./pods/start/host-files.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 export interface HousekeepingOptions {

@@ -10,8 +10,8 @@ import {
   type Runtime,
 } from "../cri/runtime.ts";
 import { readLog } from "./logs/log-reader.ts";
-import { findContainer, podFullName } from "./pods/pod-shape.ts";
-import { readySandbox, type RuntimePod } from "./pods/runtime-pods.ts";
+import { findContainer, podFullName } from "./pods/shape/pod-shape.ts";
+import { readySandbox, type RuntimePod } from "./pods/runtime/runtime-pods.ts";
 
 export interface PodAccessOptions {
   runtime: Runtime;

@@ -2,9 +2,9 @@
 // older, by the next start of the server. orbit-pods.service calls it when the machine halts, with the server's own
 // options, by which it finds the runtime and the agent's directory. The server must not run, else it starts them again.
 import * as path from "node:path";
-import { resolveAgentConfig } from "../agent/config.ts";
-import { within } from "../agent/deadline.ts";
-import { endPodProcesses } from "../agent/pods/pod-processes.ts";
+import { resolveAgentConfig } from "../agent/config/agent-config.ts";
+import { within } from "../cri/deadline.ts";
+import { endPodProcesses } from "../agent/pods/end/pod-processes.ts";
 import { systemClock } from "../api/clock.ts";
 import { group, option } from "./options/build-table.ts";
 import { helpText, wantsHelp } from "./options/help.ts";

@@ -1,9 +1,13 @@
 // The cgroups the agent itself makes: one for all pods, one a quality of service, one a pod; containers' own are made by
 // the runtime below them. cgroup v1 and v2 are two drivers of one interface. Paths are relative to the mounted root.
 import type { Pod } from "../../api/types/core-v1.ts";
-import type { AgentConfig } from "../config.ts";
-import { cpuQuota, cpuShares, podResources } from "../pods/linux-resources.ts";
-import { qosClass, type QosClass } from "../pods/pod-shape.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import {
+  cpuQuota,
+  cpuShares,
+  podResources,
+} from "../resources/linux-resources.ts";
+import { qosClass, type QosClass } from "../pods/shape/pod-shape.ts";
 
 export interface CgroupLimits {
   cpuShares?: number;

@@ -11,8 +11,8 @@ import {
 } from "../../api/objects/pod-resources.ts";
 import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
 import type { NodePressure } from "../../eviction/pressure-monitor.ts";
-import { isMirrorPod, isStaticPod } from "../pods/labels.ts";
-import { qosClass } from "../pods/pod-shape.ts";
+import { isMirrorPod, isStaticPod } from "../pods/shape/labels.ts";
+import { qosClass } from "../pods/shape/pod-shape.ts";
 import { sysctlRefusal } from "./sysctl-policy.ts";
 
 export interface Refusal {

@@ -13,7 +13,7 @@ import type {
   NodeSystemInfo,
 } from "../../api/types/core-v1.ts";
 import type { ImageSummary } from "../../cri/runtime.ts";
-import type { AgentConfig } from "../config.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
 import { machineArchitecture, type MachineCapacity } from "./machine.ts";
 
 export interface Pressure {

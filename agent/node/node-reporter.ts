@@ -12,9 +12,9 @@ import {
   type ImageSummary,
   type Runtime,
 } from "../../cri/runtime.ts";
-import type { AgentConfig } from "../config.ts";
-import { within } from "../deadline.ts";
-import type { PodEvents } from "../events.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { within } from "../../cri/deadline.ts";
+import type { PodEvents } from "../events/pod-events.ts";
 import {
   machineArchitecture,
   machineCapacity,

@@ -15,7 +15,7 @@ import {
   type SignalPaths,
   type Signals,
 } from "../../eviction/signals.ts";
-import type { AgentConfig } from "../config.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
 import { podUsage } from "../stats/pod-usage.ts";
 import { isCriticalPod } from "./node-admission.ts";
 

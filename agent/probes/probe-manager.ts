@@ -10,10 +10,10 @@ import type {
   Probe,
 } from "../../api/types/core-v1.ts";
 import type { ContainerStatus, Runtime } from "../../cri/runtime.ts";
-import type { PodEvents } from "../events.ts";
-import type { PodProbes } from "../pods/pod-context.ts";
-import { podContainers } from "../pods/pod-shape.ts";
-import { readySandbox, type RuntimePod } from "../pods/runtime-pods.ts";
+import type { PodEvents } from "../events/pod-events.ts";
+import type { PodProbes } from "../pods/worker/pod-context.ts";
+import { podContainers } from "../pods/shape/pod-shape.ts";
+import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
 import { runProbe, type ProbeOutcome } from "./run-probe.ts";
 
 export type ProbeType = "startup" | "liveness" | "readiness";

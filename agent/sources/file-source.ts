@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
-import { podFullName } from "../pods/pod-shape.ts";
+import { podFullName } from "../pods/shape/pod-shape.ts";
 import {
   FieldProblems,
   fileStamp,

@@ -10,7 +10,7 @@ import {
   configHashAnnotation,
   configSeenAnnotation,
   configSourceAnnotation,
-} from "../pods/labels.ts";
+} from "../pods/shape/labels.ts";
 
 export interface StaticPodOptions {
   nodeName: string;

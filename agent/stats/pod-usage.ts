@@ -5,9 +5,9 @@ import { join } from "node:path";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import type { ContainerUsage, PodUsage } from "../../eviction/pod-usage.ts";
-import type { AgentConfig } from "../config.ts";
-import { containerNameLabel, podUidLabel } from "../pods/labels.ts";
-import { podLogDirectory } from "../pods/sandbox-config.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
+import { podLogDirectory } from "../pods/start/sandbox-config.ts";
 import { emptyDirPath } from "../volumes/volume-manager.ts";
 
 const blockBytes = 512;

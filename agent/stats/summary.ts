@@ -4,8 +4,8 @@ import { readFile, statfs } from "node:fs/promises";
 import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { ContainerStats, Runtime } from "../../cri/runtime.ts";
-import { within } from "../deadline.ts";
-import { containerNameLabel, podUidLabel } from "../pods/labels.ts";
+import { within } from "../../cri/deadline.ts";
+import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
 
 export interface SummaryOptions {
   runtime: Runtime;

@@ -9,8 +9,8 @@ import type {
   VolumeMountStatus,
 } from "../../api/types/core-v1.ts";
 import type { ContainerStatus as RuntimeContainer } from "../../cri/runtime.ts";
-import { containerRecord, type ContainerKind } from "../pods/labels.ts";
-import type { RuntimePod } from "../pods/runtime-pods.ts";
+import { containerRecord, type ContainerKind } from "../pods/shape/labels.ts";
+import type { RuntimePod } from "../pods/runtime/runtime-pods.ts";
 
 export interface WaitingReason {
   reason: string;

@@ -1,6 +1,6 @@
 // A pod's phase from its containers' statuses, as the reference derives it.
 import type { ContainerStatus, Pod } from "../../api/types/core-v1.ts";
-import { isSidecar } from "../pods/pod-shape.ts";
+import { isSidecar } from "../pods/shape/pod-shape.ts";
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed";
 

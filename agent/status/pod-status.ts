@@ -7,8 +7,8 @@ import type {
   PodCondition,
   PodStatus,
 } from "../../api/types/core-v1.ts";
-import { podContainers, isSidecar, qosClass } from "../pods/pod-shape.ts";
-import { readySandbox, type RuntimePod } from "../pods/runtime-pods.ts";
+import { podContainers, isSidecar, qosClass } from "../pods/shape/pod-shape.ts";
+import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
 import {
   containerStatuses,
   type ContainerReadiness,

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { parseLogLine } from "../logs/log-line.ts";
 import { tailPosition } from "../logs/log-reader.ts";
-import { containerRecord } from "../pods/labels.ts";
+import { containerRecord } from "../pods/shape/labels.ts";
 import type { ContainerStatus } from "../../cri/runtime.ts";
 
 const maxFileBytes = 4096;

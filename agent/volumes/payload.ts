@@ -12,8 +12,8 @@ import {
   podFieldValue,
   resourceFieldValue,
   type NodeResources,
-} from "../pods/field-paths.ts";
-import type { PayloadFile } from "./atomic-writer.ts";
+} from "../pods/shape/field-paths.ts";
+import type { PayloadFile } from "./files/atomic-writer.ts";
 
 export interface PayloadSource {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;

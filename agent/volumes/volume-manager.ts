@@ -18,21 +18,26 @@ import {
   persistentVolumes,
 } from "../../client/resources.ts";
 import type { Mount } from "../../cri/runtime.ts";
-import type { AgentConfig } from "../config.ts";
-import { mountPropagation } from "../pods/container-config.ts";
-import { expandStrictly } from "../pods/expansion.ts";
-import { podResources } from "../pods/linux-resources.ts";
-import type { PodVolumes } from "../pods/pod-context.ts";
-import { isWritten, writePayload } from "./atomic-writer.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { mountPropagation } from "../pods/start/container-config.ts";
+import { expandStrictly } from "../pods/shape/expansion.ts";
+import { podResources } from "../resources/linux-resources.ts";
+import type { PodVolumes } from "../pods/worker/pod-context.ts";
+import { isWritten, writePayload } from "./files/atomic-writer.ts";
 import { checkHostPath } from "./host-path.ts";
-import { isMountPoint, mountsBelow, mountTmpfs, unmount } from "./mounts.ts";
-import { setGroup } from "./ownership.ts";
+import {
+  isMountPoint,
+  mountsBelow,
+  mountTmpfs,
+  unmount,
+} from "./files/mounts.ts";
+import { setGroup } from "./files/ownership.ts";
 import {
   ensureMemoryDirectory,
   ensurePrivateDirectory,
-} from "./private-directories.ts";
+} from "./files/private-directories.ts";
 import { volumePayload, type PayloadSource } from "./payload.ts";
-import { mountSubPath } from "./sub-path.ts";
+import { mountSubPath } from "./files/sub-path.ts";
 
 export interface VolumeManagerOptions {
   config: AgentConfig;

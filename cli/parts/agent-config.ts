@@ -1,6 +1,6 @@
 // From the agent's options to its settings.
 import { hostname } from "node:os";
-import type { AgentConfig } from "../../agent/config.ts";
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import { kubernetesVersion } from "../version.ts";

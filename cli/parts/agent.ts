@@ -5,7 +5,10 @@ import {
   type Agent,
   type AgentOptions,
 } from "../../agent/agent.ts";
-import { resolveAgentConfig, type AgentConfig } from "../../agent/config.ts";
+import {
+  resolveAgentConfig,
+  type AgentConfig,
+} from "../../agent/config/agent-config.ts";
 import type {
   Authorizer,
   NodeAgentView,

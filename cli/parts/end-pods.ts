@@ -1,7 +1,7 @@
-// Ends pods in a runtime from the command line: connects, ends, says what was done. See agent/pods/end-pods.ts.
+// Ends pods in a runtime from the command line: connects, ends, says what was done. See agent/pods/end/end-pods.ts.
 import { systemClock } from "../../api/clock.ts";
-import { within } from "../../agent/deadline.ts";
-import type { EndPodsOptions } from "../../agent/pods/end-pods.ts";
+import { within } from "../../cri/deadline.ts";
+import type { EndPodsOptions } from "../../agent/pods/end/end-pods.ts";
 import { DependencyError } from "../options/table.ts";
 import { socketAnswers } from "./runtime-endpoint.ts";
 
@@ -21,7 +21,7 @@ export async function endPodsOf(
   const [{ createContainerdRuntime }, { endPods }, { createLogger }] =
     await Promise.all([
       import("../../cri/containerd/containerd-runtime.ts"),
-      import("../../agent/pods/end-pods.ts"),
+      import("../../agent/pods/end/end-pods.ts"),
       import("../logging.ts"),
     ]);
   const logger = createLogger({ format: "text", verbosity: -1 });

@@ -5,7 +5,7 @@
 // removes this node's pods in the old runtime, and fails as long as the old one can't be asked.
 import * as path from "node:path";
 import type { Logger } from "pino";
-import { endPods } from "../../agent/pods/end-pods.ts";
+import { endPods } from "../../agent/pods/end/end-pods.ts";
 import { systemClock, type Clock } from "../../api/clock.ts";
 import { cniFileName } from "../../cri/cni/configuration.ts";
 import { createContainerdRuntime } from "../../cri/containerd/containerd-runtime.ts";

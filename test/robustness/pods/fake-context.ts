@@ -1,14 +1,14 @@
-// What pod workers share (agent/pods/pod-context.ts) over a fake runtime: runtime state, workers, back-off and starting and
+// What pod workers share (agent/pods/worker/pod-context.ts) over a fake runtime: runtime state, workers, back-off and starting and
 // ending of containers are the agent's own; files, cgroups, images and volumes do nothing.
 import pino from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
-import { resolveAgentConfig } from "../../../agent/config.ts";
-import { PodEvents } from "../../../agent/events.ts";
-import { BackOff } from "../../../agent/pods/back-off.ts";
-import type { PodContext } from "../../../agent/pods/pod-context.ts";
-import { RuntimePods } from "../../../agent/pods/runtime-pods.ts";
-import { Turns } from "../../../agent/pods/turns.ts";
+import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
+import { PodEvents } from "../../../agent/events/pod-events.ts";
+import { BackOff } from "../../../agent/pods/start/back-off.ts";
+import type { PodContext } from "../../../agent/pods/worker/pod-context.ts";
+import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
+import { Turns } from "../../../agent/pods/start/turns.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 
 const logger = pino({ level: process.env["ORBIT_ROBUSTNESS_LOG"] ?? "silent" });

@@ -3,7 +3,7 @@
 // time, is not ended by an agent that finds it running, and is started as often as its restart policy says; in the end
 // every wanted pod is what it should be, and nothing is left of the others.
 import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
-import { PodWorkers } from "../../../agent/pods/pod-workers.ts";
+import { PodWorkers } from "../../../agent/pods/worker/pod-workers.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { ignoreCrashPoints, watchCrashPoints } from "../crash-points.ts";
 import { turns, type Fate } from "../mount.ts";

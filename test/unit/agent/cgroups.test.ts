@@ -3,7 +3,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { CgroupManager } from "../../../agent/cgroups/cgroup-manager.ts";
 import { CgroupV2 } from "../../../agent/cgroups/v2.ts";
-import { resolveAgentConfig } from "../../../agent/config.ts";
+import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { testPod } from "./runtime-objects.ts";
 

@@ -1,4 +1,4 @@
-import { expand, expandStrictly } from "../../../agent/pods/expansion.ts";
+import { expand, expandStrictly } from "../../../agent/pods/shape/expansion.ts";
 
 const values: Record<string, string> = { A: "1", B: "$(A)", EMPTY: "" };
 const lookup = (name: string): string | undefined => values[name];

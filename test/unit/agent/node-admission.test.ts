@@ -1,6 +1,6 @@
 // The node agent's last word on pods bound to it: reasons and messages, and what counts as used.
 import { NodeAdmission } from "../../../agent/node/node-admission.ts";
-import { configSourceAnnotation } from "../../../agent/pods/labels.ts";
+import { configSourceAnnotation } from "../../../agent/pods/shape/labels.ts";
 import type { Node, Pod, PodSpec } from "../../../api/types/core-v1.ts";
 import type { NodePressure } from "../../../eviction/pressure-monitor.ts";
 

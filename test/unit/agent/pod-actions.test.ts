@@ -1,11 +1,11 @@
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus, SandboxStatus } from "../../../cri/runtime.ts";
-import { BackOff } from "../../../agent/pods/back-off.ts";
+import { BackOff } from "../../../agent/pods/start/back-off.ts";
 import {
   backOffKey,
   computePodActions,
   type ProbeResults,
-} from "../../../agent/pods/pod-actions.ts";
+} from "../../../agent/pods/worker/pod-actions.ts";
 import {
   containerOf,
   exited,

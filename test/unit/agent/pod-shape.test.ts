@@ -5,8 +5,8 @@ import {
   hasSysResource,
   oomScoreAdj,
   podResources,
-} from "../../../agent/pods/linux-resources.ts";
-import { graceSeconds, qosClass } from "../../../agent/pods/pod-shape.ts";
+} from "../../../agent/resources/linux-resources.ts";
+import { graceSeconds, qosClass } from "../../../agent/pods/shape/pod-shape.ts";
 import { cpuWeight } from "../../../agent/cgroups/v2.ts";
 
 function pod(

@@ -9,7 +9,7 @@ import {
   podStatus,
   type PodStatusInputs,
 } from "../../../agent/status/pod-status.ts";
-import { statusPatch } from "../../../agent/status/status-patch.ts";
+import { statusPatch } from "../../../agent/reporting/status-patch.ts";
 import {
   containerOf,
   exited,

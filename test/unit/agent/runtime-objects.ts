@@ -6,9 +6,9 @@ import {
   containerLabels,
   podSandboxAnnotations,
   podSandboxLabels,
-} from "../../../agent/pods/labels.ts";
-import { podContainers } from "../../../agent/pods/pod-shape.ts";
-import type { RuntimePod } from "../../../agent/pods/runtime-pods.ts";
+} from "../../../agent/pods/shape/labels.ts";
+import { podContainers } from "../../../agent/pods/shape/pod-shape.ts";
+import type { RuntimePod } from "../../../agent/pods/runtime/runtime-pods.ts";
 
 export function testPod(spec: Partial<Pod["spec"]> = {}): Pod {
   return {

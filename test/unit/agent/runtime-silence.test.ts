@@ -1,8 +1,8 @@
 // A runtime that hangs instead of refusing: put up with for 30 s, as a busy one may be slow, and not longer.
 import pino from "pino";
-import { resolveAgentConfig } from "../../../agent/config.ts";
-import { logSink } from "../../../agent/event-sinks.ts";
-import { PodEvents } from "../../../agent/events.ts";
+import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
+import { logSink } from "../../../agent/events/event-sinks.ts";
+import { PodEvents } from "../../../agent/events/pod-events.ts";
 import { NodeReporter } from "../../../agent/node/node-reporter.ts";
 import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
 import { FakeClock } from "../../support/fake-clock.ts";

@@ -1,4 +1,4 @@
-import { StartFailures } from "../../../agent/pods/start-failures.ts";
+import { StartFailures } from "../../../agent/pods/start/start-failures.ts";
 
 test("delays double up to 15 s and begin anew after a start that worked, for each container alone", () => {
   const failures = new StartFailures();

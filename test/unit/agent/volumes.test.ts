@@ -4,13 +4,13 @@ import type { Pod, Volume } from "../../../api/types/core-v1.ts";
 import {
   checkPayloadPath,
   writePayload,
-} from "../../../agent/volumes/atomic-writer.ts";
+} from "../../../agent/volumes/files/atomic-writer.ts";
 import { checkHostPath } from "../../../agent/volumes/host-path.ts";
 import {
   volumePayload,
   type PayloadSource,
 } from "../../../agent/volumes/payload.ts";
-import { mountSubPath } from "../../../agent/volumes/sub-path.ts";
+import { mountSubPath } from "../../../agent/volumes/files/sub-path.ts";
 import { ServiceAccountTokens } from "../../../agent/volumes/service-account-tokens.ts";
 import type { Client } from "../../../client/client.ts";
 import { FakeClock } from "../../support/fake-clock.ts";

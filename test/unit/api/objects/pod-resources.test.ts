@@ -8,7 +8,7 @@ import {
 } from "../../../../api/objects/pod-resources.ts";
 import { usageOf } from "../../../../api/objects/quota-usage.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
-import { podResources } from "../../../../agent/pods/linux-resources.ts";
+import { podResources } from "../../../../agent/resources/linux-resources.ts";
 import { limitRanger } from "../../../../apiserver-lite/admission/plugins/limit-ranger.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";

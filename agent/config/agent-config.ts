@@ -1,0 +1,217 @@
+// The node agent's settings, resolved once: everything below agent/ reads only AgentConfig, never options or flags.
+// Defaults are those of the specification's node-agent tables; times are milliseconds, sizes bytes.
+import { formatDuration } from "../../api/duration.ts";
+import type { Taint } from "../../api/types/core-v1.ts";
+
+export interface AgentConfig {
+  nodeName: string;
+  /** Addresses of this node, the first is the primary one; empty: found from the interfaces. */
+  nodeIPs: readonly string[];
+  /** Ranges of pods' addresses: none of them is one of the node. */
+  podRanges: readonly string[];
+  /** Content of the Hostname address; defaults to nodeName. */
+  hostname: string;
+
+  // Where things live.
+  /** pods/<uid>/… below it: volumes, etc-hosts, termination logs. */
+  rootDirectory: string;
+  /** Secrets, tokens and their like, on a tmpfs; undefined: memory/ below rootDirectory. */
+  memoryDirectory: string | undefined;
+  podLogsDirectory: string;
+  containerLogsDirectory: string;
+  resolvConf: string;
+
+  // Pod sources.
+  manifestsDirectory: string | undefined;
+  manifestUrl: string | undefined;
+  manifestUrlHeaders: Readonly<Record<string, string>>;
+  fileCheckFrequencyMs: number;
+  httpCheckFrequencyMs: number;
+  syncFrequencyMs: number;
+
+  // The node object.
+  registerNode: boolean;
+  registerSchedulable: boolean;
+  registerWithTaints: readonly Taint[];
+  nodeLabels: Readonly<Record<string, string>>;
+  providerId: string;
+  cloudProvider: string;
+  nodeStatusUpdateFrequencyMs: number;
+  nodeStatusReportFrequencyMs: number;
+  nodeStatusMaxImages: number;
+  nodeLeaseDurationSeconds: number;
+  maxPods: number;
+  podsPerCore: number;
+  /** Of the serving port, for daemonEndpoints. */
+  port: number;
+  version: string;
+
+  // Pods.
+  clusterDns: readonly string[];
+  clusterDomain: string;
+  serializeImagePulls: boolean;
+  maxParallelImagePulls: number;
+  registryQps: number;
+  registryBurst: number;
+  eventQps: number;
+  eventBurst: number;
+  podMaxPids: number;
+  cpuCfsQuota: boolean;
+  cpuCfsQuotaPeriodMs: number;
+  seccompDefault: boolean;
+  allowedUnsafeSysctls: readonly string[];
+  enableServiceLinksByDefault: boolean;
+  runtimeRequestTimeoutMs: number;
+
+  // Cgroups.
+  cgroupsPerQos: boolean;
+  /** The cgroup above all pods, e.g. /kubepods. */
+  cgroupRoot: string;
+  /** Where the cgroup file systems are mounted. */
+  cgroupMount: string;
+  cgroupDriver: string;
+  systemReserved: Readonly<Record<string, string>>;
+  kubeReserved: Readonly<Record<string, string>>;
+
+  // Housekeeping.
+  imageGcHighThresholdPercent: number;
+  imageGcLowThresholdPercent: number;
+  minimumImageTtlMs: number;
+  maximumDeadContainers: number;
+  maximumDeadContainersPerContainer: number;
+  minimumContainerTtlMs: number;
+  containerLogMaxFiles: number;
+  containerLogMaxSizeBytes: number;
+  containerLogMonitorIntervalMs: number;
+  evictionHard: Readonly<Record<string, string>>;
+  evictionPressureTransitionPeriodMs: number;
+}
+
+const defaults: Omit<AgentConfig, "nodeName"> = {
+  nodeIPs: [],
+  podRanges: [],
+  hostname: "",
+  rootDirectory: "/var/lib/orbitlet",
+  memoryDirectory: undefined,
+  podLogsDirectory: "/var/log/pods",
+  containerLogsDirectory: "/var/log/containers",
+  resolvConf: "/etc/resolv.conf",
+  manifestsDirectory: undefined,
+  manifestUrl: undefined,
+  manifestUrlHeaders: {},
+  fileCheckFrequencyMs: 20_000,
+  httpCheckFrequencyMs: 20_000,
+  syncFrequencyMs: 60_000,
+  registerNode: true,
+  registerSchedulable: true,
+  registerWithTaints: [],
+  nodeLabels: {},
+  providerId: "",
+  cloudProvider: "",
+  nodeStatusUpdateFrequencyMs: 10_000,
+  nodeStatusReportFrequencyMs: 300_000,
+  nodeStatusMaxImages: 50,
+  nodeLeaseDurationSeconds: 40,
+  maxPods: 110,
+  podsPerCore: 0,
+  port: 10250,
+  version: "v1.32.0",
+  clusterDns: [],
+  clusterDomain: "",
+  serializeImagePulls: true,
+  maxParallelImagePulls: 0,
+  registryQps: 5,
+  registryBurst: 10,
+  eventQps: 50,
+  eventBurst: 100,
+  podMaxPids: -1,
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodMs: 100,
+  seccompDefault: false,
+  allowedUnsafeSysctls: [],
+  enableServiceLinksByDefault: true,
+  runtimeRequestTimeoutMs: 120_000,
+  cgroupsPerQos: true,
+  cgroupRoot: "/kubepods",
+  cgroupMount: "/sys/fs/cgroup",
+  cgroupDriver: "cgroupfs",
+  systemReserved: {},
+  kubeReserved: {},
+  imageGcHighThresholdPercent: 85,
+  imageGcLowThresholdPercent: 80,
+  minimumImageTtlMs: 120_000,
+  maximumDeadContainers: -1,
+  maximumDeadContainersPerContainer: 1,
+  minimumContainerTtlMs: 0,
+  containerLogMaxFiles: 5,
+  containerLogMaxSizeBytes: 10 * 1024 * 1024,
+  containerLogMonitorIntervalMs: 10_000,
+  evictionHard: {
+    "imagefs.available": "15%",
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+  },
+  evictionPressureTransitionPeriodMs: 300_000,
+};
+
+/** Fills in the defaults. Values are taken as they are: option parsing checks them before. */
+export function resolveAgentConfig(
+  input: Partial<AgentConfig> & { nodeName: string },
+): AgentConfig {
+  const given = Object.fromEntries(
+    Object.entries(input).filter(([, value]) => value !== undefined),
+  );
+  const config = { ...defaults, ...given } as AgentConfig;
+  return { ...config, hostname: config.hostname || config.nodeName };
+}
+
+/** The settings as the ecosystem's KubeletConfiguration, for /configz. */
+export function kubeletConfiguration(config: AgentConfig): object {
+  const duration = (ms: number): string => formatDuration(ms);
+  return {
+    kind: "KubeletConfiguration",
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    staticPodPath: config.manifestsDirectory ?? "",
+    staticPodURL: config.manifestUrl ?? "",
+    syncFrequency: duration(config.syncFrequencyMs),
+    fileCheckFrequency: duration(config.fileCheckFrequencyMs),
+    httpCheckFrequency: duration(config.httpCheckFrequencyMs),
+    port: config.port,
+    registryPullQPS: config.registryQps,
+    registryBurst: config.registryBurst,
+    eventRecordQPS: config.eventQps,
+    eventBurst: config.eventBurst,
+    clusterDomain: config.clusterDomain,
+    clusterDNS: config.clusterDns,
+    nodeStatusUpdateFrequency: duration(config.nodeStatusUpdateFrequencyMs),
+    nodeStatusReportFrequency: duration(config.nodeStatusReportFrequencyMs),
+    nodeLeaseDurationSeconds: config.nodeLeaseDurationSeconds,
+    nodeStatusMaxImages: config.nodeStatusMaxImages,
+    imageMinimumGCAge: duration(config.minimumImageTtlMs),
+    imageGCHighThresholdPercent: config.imageGcHighThresholdPercent,
+    imageGCLowThresholdPercent: config.imageGcLowThresholdPercent,
+    cgroupRoot: config.cgroupRoot,
+    cgroupsPerQOS: config.cgroupsPerQos,
+    cgroupDriver: config.cgroupDriver,
+    runtimeRequestTimeout: duration(config.runtimeRequestTimeoutMs),
+    maxPods: config.maxPods,
+    podsPerCore: config.podsPerCore,
+    podPidsLimit: config.podMaxPids,
+    resolvConf: config.resolvConf,
+    cpuCFSQuota: config.cpuCfsQuota,
+    cpuCFSQuotaPeriod: duration(config.cpuCfsQuotaPeriodMs),
+    serializeImagePulls: config.serializeImagePulls,
+    evictionHard: config.evictionHard,
+    evictionPressureTransitionPeriod: duration(
+      config.evictionPressureTransitionPeriodMs,
+    ),
+    containerLogMaxSize: String(config.containerLogMaxSizeBytes),
+    containerLogMaxFiles: config.containerLogMaxFiles,
+    systemReserved: config.systemReserved,
+    kubeReserved: config.kubeReserved,
+    registerNode: config.registerNode,
+    registerWithTaints: config.registerWithTaints,
+    seccompDefault: config.seccompDefault,
+  };
+}

@@ -1,0 +1,199 @@
+// Ends containers: Killing event, preStop within the grace, then the runtime's stop with what is left of it. App
+// containers end together, sidecars after them one by one in reverse order. One PodEnding is one ending of a pod; its
+// deadline can only move forward in time (a second delete with less grace).
+import { RuntimeError, type ContainerStatus } from "../../../cri/runtime.ts";
+import type {
+  Container,
+  LifecycleHandler,
+  Pod,
+} from "../../../api/types/core-v1.ts";
+import { containerRecord } from "../shape/labels.ts";
+import { findContainer } from "../shape/pod-shape.ts";
+import type { PodContext } from "../worker/pod-context.ts";
+import { readySandbox, type RuntimePod } from "../runtime/runtime-pods.ts";
+
+/** After a preStop that used up the grace, a container still gets this long. */
+const minimumGraceSeconds = 2;
+
+/** What ending needs of the agent's services. */
+export type EndingContext = Pick<
+  PodContext,
+  "runtime" | "runtimePods" | "clock" | "hooks" | "events" | "nodeIPs"
+>;
+
+export class PodEnding {
+  readonly #context: EndingContext;
+  readonly #pod: Pod;
+  #deadlineMs: number;
+  readonly #shortened = new Set<() => void>();
+
+  constructor(context: EndingContext, pod: Pod, graceSeconds: number) {
+    this.#context = context;
+    this.#pod = pod;
+    this.#deadlineMs = context.clock.monotonic() + graceSeconds * 1000;
+  }
+
+  shorten(graceSeconds: number): void {
+    const deadlineMs = this.#context.clock.monotonic() + graceSeconds * 1000;
+    if (deadlineMs >= this.#deadlineMs) return;
+    this.#deadlineMs = deadlineMs;
+    for (const notify of this.#shortened) notify();
+  }
+
+  /** Ends every running container; rejects when the runtime could not end one. */
+  async run(runtimePod: RuntimePod): Promise<void> {
+    const alive = runtimePod.containers.filter(
+      ({ state }) =>
+        state === "running" || state === "created" || state === "unknown",
+    );
+    const sidecars = alive.filter((status) => this.#kind(status) === "sidecar");
+    const others = alive.filter((status) => this.#kind(status) !== "sidecar");
+    await all(others.map((status) => this.#end(status, runtimePod)));
+    const order = (this.#pod.spec.initContainers ?? []).map(({ name }) => name);
+    sidecars.sort((a, b) => order.indexOf(b.name) - order.indexOf(a.name));
+    for (const status of sidecars) await this.#end(status, runtimePod);
+  }
+
+  #kind(status: ContainerStatus): string {
+    return (
+      findContainer(this.#pod, status.name)?.kind ??
+      containerRecord(status.annotations).kind
+    );
+  }
+
+  async #end(status: ContainerStatus, runtimePod: RuntimePod): Promise<void> {
+    const { clock } = this.#context;
+    const remainingSeconds = (): number =>
+      Math.max(0, (this.#deadlineMs - clock.monotonic()) / 1000);
+    const ending = endContainer(this.#context, this.#pod, status, runtimePod, {
+      remainingSeconds,
+      message: `Stopping container ${status.name}`,
+      onShorten: (notify) => {
+        this.#shortened.add(notify);
+        return () => this.#shortened.delete(notify);
+      },
+    });
+    await ending;
+  }
+}
+
+export interface ContainerEnding {
+  remainingSeconds: () => number;
+  message: string;
+  /** Registers what to do when the deadline moved; returns the way to take it back. */
+  onShorten?: (notify: () => void) => () => void;
+}
+
+/** Ends one container; a container that is gone already is fine. */
+export async function endContainer(
+  context: EndingContext,
+  pod: Pod,
+  status: ContainerStatus,
+  runtimePod: RuntimePod,
+  ending: ContainerEnding,
+): Promise<void> {
+  const { runtime, events } = context;
+  const container: Container = findContainer(pod, status.name)?.container ?? {
+    name: status.name,
+  };
+  events.container(pod, status.name, "Normal", "Killing", ending.message);
+  const preStop = container.lifecycle?.preStop ?? recordedPreStop(status);
+  let usedHook = false;
+  if (preStop && status.state === "running" && ending.remainingSeconds() > 0) {
+    usedHook = true;
+    await runPreStop(
+      context,
+      pod,
+      container,
+      status,
+      preStop,
+      runtimePod,
+      ending,
+    );
+  }
+  const graceSeconds = (): number => {
+    const whole = Math.max(0, Math.ceil(ending.remainingSeconds() - 0.05));
+    return usedHook ? Math.max(whole, minimumGraceSeconds) : whole;
+  };
+  let shorter: Promise<void> | undefined;
+  const unregister = ending.onShorten?.(() => {
+    shorter = runtime
+      .stopContainer(status.id, graceSeconds())
+      .catch(ignoreGone);
+  });
+  try {
+    await runtime.stopContainer(status.id, graceSeconds()).catch(ignoreGone);
+    await shorter;
+  } finally {
+    unregister?.();
+    context.runtimePods.markDirty(pod.metadata.uid ?? "");
+  }
+}
+
+async function runPreStop(
+  context: EndingContext,
+  pod: Pod,
+  container: Container,
+  status: ContainerStatus,
+  handler: LifecycleHandler,
+  runtimePod: RuntimePod,
+  ending: ContainerEnding,
+): Promise<void> {
+  const abort = new AbortController();
+  let timer = context.clock.after(ending.remainingSeconds() * 1000, () =>
+    abort.abort(),
+  );
+  const unregister = ending.onShorten?.(() => {
+    timer.cancel();
+    timer = context.clock.after(ending.remainingSeconds() * 1000, () =>
+      abort.abort(),
+    );
+  });
+  const podIP =
+    readySandbox(runtimePod)?.ips[0] ?? context.nodeIPs()[0] ?? "127.0.0.1";
+  try {
+    await context.hooks.run(
+      pod,
+      container,
+      status.id,
+      handler,
+      podIP,
+      abort.signal,
+    );
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    context.events.container(
+      pod,
+      container.name,
+      "Warning",
+      "FailedPreStopHook",
+      `PreStopHook failed: ${text}`,
+    );
+  } finally {
+    timer.cancel();
+    unregister?.();
+  }
+}
+
+function recordedPreStop(
+  status: ContainerStatus,
+): LifecycleHandler | undefined {
+  const text = containerRecord(status.annotations).preStop;
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as LifecycleHandler;
+  } catch {
+    return undefined;
+  }
+}
+
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof RuntimeError && error.code === "not-found"))
+    throw error;
+}
+
+/** Waits for all, then rejects with the first failure. */
+async function all(works: Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(works))
+    if (result.status === "rejected") throw result.reason;
+}

@@ -1,0 +1,132 @@
+// Ends all pods of one agent in a container runtime while no agent runs: when the machine halts (what is stopped stays,
+// to be started again after the boot) and when the agent is to use another runtime (what is stopped is removed). Pods
+// are known from the runtime alone. As with a kubelet's graceful shutdown ordinary pods end first, critical ones (system
+// priority) after them; within a pod preStop hooks and grace as always, the grace bounded by what the caller gives.
+import type { Logger } from "pino";
+import type { Clock } from "../../../api/clock.ts";
+import type { Runtime } from "../../../cri/runtime.ts";
+import { logSink } from "../../events/event-sinks.ts";
+import { PodEvents } from "../../events/pod-events.ts";
+import { terminationMessage } from "../../status/termination-message.ts";
+import { PodEnding } from "./container-end.ts";
+import { isOwn, sandboxPriority } from "../shape/labels.ts";
+import { createHookRunner } from "./lifecycle-hooks.ts";
+import { graceSeconds } from "../shape/pod-shape.ts";
+import { runtimePodAsPod } from "../worker/pod-workers.ts";
+import { RuntimePods, type RuntimePod } from "../runtime/runtime-pods.ts";
+
+export interface EndPodsOptions {
+  /** Started. */
+  runtime: Runtime;
+  /** The agent whose pods are meant: its root directory. Absent: pods of every agent. */
+  rootDirectory?: string;
+  /** The most a pod may take, in seconds; absent: its own grace. */
+  graceLimitSeconds?: { ordinary: number; critical: number };
+  /** Containers and sandboxes are removed as well, with all that the runtime knows of them. */
+  remove: boolean;
+  clock: Clock;
+  logger: Logger;
+  onEnded?: (pod: { name: string; namespace: string }) => void;
+}
+
+/** From here on a pod's priority is the system's own. */
+const criticalPriority = 2_000_000_000;
+
+/** Resolves to how many pods ended and how many could not be ended; rejects when the runtime can't be asked. */
+export async function endPods(
+  options: EndPodsOptions,
+): Promise<{ ended: number; failed: number }> {
+  const { runtime, rootDirectory, clock, logger, graceLimitSeconds } = options;
+  const runtimePods = new RuntimePods({
+    runtime,
+    clock,
+    logger,
+    lastWords: terminationMessage,
+    onChange: () => undefined,
+  });
+  const context = {
+    runtime,
+    runtimePods,
+    clock,
+    hooks: createHookRunner(runtime, clock),
+    events: new PodEvents(logSink(logger), () => {
+      throw new Error("pods are ended without a node");
+    }),
+    nodeIPs: (): readonly string[] => [],
+  };
+  await runtimePods.start();
+  try {
+    const known = await Promise.all(
+      runtimePods.list().map((pod) => runtimePods.refresh(pod.uid, pod)),
+    );
+    const own = known.filter(
+      ({ sandboxes, containers }) =>
+        rootDirectory === undefined ||
+        [...sandboxes, ...containers].some((made) =>
+          isOwn(made, rootDirectory),
+        ),
+    );
+    let failed = 0;
+    const endOne = async (
+      found: RuntimePod,
+      limitSeconds: number,
+    ): Promise<void> => {
+      try {
+        const pod = runtimePodAsPod(found);
+        if (pod)
+          await new PodEnding(
+            context,
+            pod,
+            Math.min(graceSeconds(pod), limitSeconds),
+          ).run(found);
+        await stopSandboxes(runtime, found);
+        if (options.remove) await removeAll(runtime, found);
+        options.onEnded?.(found);
+      } catch (err) {
+        failed++;
+        logger.error(
+          { err },
+          `pod ${found.namespace}/${found.name} could not be ended`,
+        );
+      }
+    };
+    const isCritical = (found: RuntimePod): boolean =>
+      found.sandboxes.some(
+        ({ annotations }) => sandboxPriority(annotations) >= criticalPriority,
+      );
+    for (const critical of [false, true])
+      await Promise.all(
+        own
+          .filter((found) => isCritical(found) === critical)
+          .map((found) =>
+            endOne(
+              found,
+              graceLimitSeconds?.[critical ? "critical" : "ordinary"] ??
+                Infinity,
+            ),
+          ),
+      );
+    return { ended: own.length - failed, failed };
+  } finally {
+    runtimePods.stop();
+  }
+}
+
+async function stopSandboxes(
+  runtime: Runtime,
+  { sandboxes }: RuntimePod,
+): Promise<void> {
+  await Promise.all(
+    sandboxes
+      .filter(({ ready }) => ready)
+      .map(({ id }) => runtime.stopPodSandbox(id)),
+  );
+}
+
+async function removeAll(
+  runtime: Runtime,
+  { sandboxes, containers }: RuntimePod,
+): Promise<void> {
+  await Promise.all(containers.map(({ id }) => runtime.removeContainer(id)));
+  await Promise.all(sandboxes.map(({ id }) => runtime.removePodSandbox(id)));
+}

@@ -1,0 +1,365 @@
+// What the runtime runs, by pod uid: sandboxes and containers with their statuses. Filled by one list at start and then
+// by events: an event makes its pod dirty and wakes its listener, the next refresh of a dirty pod asks the runtime for
+// that pod alone. Invariants: an entry is replaced, never changed in place; both lists are newest first; a container
+// that exited keeps the status first read.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../../api/clock.ts";
+import {
+  RuntimeError,
+  type ContainerStatus,
+  type ContainerSummary,
+  type Runtime,
+  type RuntimeEvent,
+  type SandboxStatus,
+} from "../../../cri/runtime.ts";
+import {
+  containerNameLabel,
+  containerRecord,
+  podNameLabel,
+  podNamespaceLabel,
+  podUidLabel,
+} from "../shape/labels.ts";
+
+export interface RuntimePod {
+  uid: string;
+  name: string;
+  namespace: string;
+  sandboxes: readonly SandboxStatus[];
+  containers: readonly ContainerStatus[];
+}
+
+interface Entry {
+  pod: RuntimePod;
+  /** Raised by each event; a refresh is current when it began at this version. */
+  version: number;
+  readVersion: number;
+}
+
+export interface RuntimePodsOptions {
+  runtime: Runtime;
+  clock: Clock;
+  logger: Logger;
+  /** Last words of a container that ended; asked once. */
+  lastWords: (status: ContainerStatus) => Promise<string>;
+  /** A pod's containers changed. */
+  onChange: (uid: string, event: RuntimeEvent | undefined) => void;
+}
+
+const relistDebounceMs = 100;
+
+export class RuntimePods {
+  readonly #options: RuntimePodsOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #owners = new Map<string, string>();
+  #unsubscribe: (() => void) | undefined;
+  #relistTimer: Timer | undefined;
+  #listed = false;
+  #oomKilled = new Set<string>();
+
+  constructor(options: RuntimePodsOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects when the runtime does not answer; may be called again. */
+  async start(): Promise<void> {
+    this.#unsubscribe ??= this.#options.runtime.subscribe((event) =>
+      this.#onEvent(event),
+    );
+    await this.relist();
+  }
+
+  stop(): void {
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+    this.#relistTimer?.cancel();
+  }
+
+  uids(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  get(uid: string): RuntimePod | undefined {
+    return this.#entries.get(uid)?.pod;
+  }
+
+  list(): RuntimePod[] {
+    return [...this.#entries.values()].map(({ pod }) => pod);
+  }
+
+  /** A sandbox this agent just made: known without another list. */
+  async addSandbox(uid: string, id: string): Promise<SandboxStatus> {
+    this.#owners.set(id, uid);
+    const status = await this.#options.runtime.podSandboxStatus(id);
+    const entry = this.#entries.get(uid);
+    if (entry)
+      entry.pod = {
+        ...entry.pod,
+        sandboxes: [
+          status,
+          ...entry.pod.sandboxes.filter((sandbox) => sandbox.id !== id),
+        ],
+      };
+    return status;
+  }
+
+  /** A container this agent just started. */
+  async addContainer(uid: string, id: string): Promise<void> {
+    const status = await this.#options.runtime.containerStatus(id);
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    // It may have ended already: then its last words are still to be read.
+    if (status.state !== "running") entry.version++;
+    entry.pod = {
+      ...entry.pod,
+      containers: [
+        status,
+        ...entry.pod.containers.filter((container) => container.id !== id),
+      ].sort(newestContainerFirst),
+    };
+  }
+
+  /** The pod's id belongs to this uid from now on, so that its events find their way before the next refresh. */
+  adopt(uid: string, id: string): void {
+    this.#owners.set(id, uid);
+  }
+
+  markDirty(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry) entry.version++;
+  }
+
+  ownerOf(id: string): string | undefined {
+    return this.#owners.get(id);
+  }
+
+  /** The pod's present state; asks the runtime only when something happened since the last time. */
+  async refresh(
+    uid: string,
+    identity: { name: string; namespace: string },
+  ): Promise<RuntimePod> {
+    let entry = this.#entries.get(uid);
+    if (!entry) {
+      // After the first list nothing comes up that this agent did not make.
+      entry = {
+        pod: { uid, ...identity, sandboxes: [], containers: [] },
+        version: 1,
+        readVersion: this.#listed ? 1 : 0,
+      };
+      this.#entries.set(uid, entry);
+    }
+    if (entry.readVersion === entry.version) return entry.pod;
+    const version = entry.version;
+    const labels = { [podUidLabel]: uid };
+    const { runtime } = this.#options;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandboxes(labels),
+      runtime.listContainers({ labels }),
+    ]);
+    const previous = entry.pod;
+    const [sandboxStatuses, containerStatuses] = await Promise.all([
+      Promise.all(
+        sandboxes.map(async (summary): Promise<SandboxStatus | undefined> => {
+          const known = previous.sandboxes.find(({ id }) => id === summary.id);
+          if (!summary.ready) return { ...summary, ips: known?.ips ?? [] };
+          return known?.ready
+            ? known
+            : await orNotFound(runtime.podSandboxStatus(summary.id));
+        }),
+      ),
+      Promise.all(
+        containers.map((summary) => this.#containerStatus(summary, previous)),
+      ),
+    ]);
+    const pod: RuntimePod = {
+      uid,
+      ...identity,
+      sandboxes: sandboxStatuses.filter(isPresent).sort(newestFirst),
+      containers: containerStatuses
+        .filter(isPresent)
+        .sort(newestContainerFirst),
+    };
+    for (const { id } of pod.sandboxes) this.#owners.set(id, uid);
+    for (const { id } of pod.containers) this.#owners.set(id, uid);
+    this.#forgetGone(previous, pod);
+    entry.pod = pod;
+    entry.readVersion = version;
+    return pod;
+  }
+
+  async #containerStatus(
+    summary: ContainerSummary,
+    previous: RuntimePod,
+  ): Promise<ContainerStatus | undefined> {
+    const known = previous.containers.find(({ id }) => id === summary.id);
+    if (
+      known &&
+      known.state === summary.state &&
+      (known.state === "exited" || known.state === "running")
+    )
+      return known;
+    const status = await orNotFound(
+      this.#options.runtime.containerStatus(summary.id),
+    );
+    if (status?.state !== "exited") return status;
+    const message = await this.#options.lastWords(status);
+    const killed = this.#oomKilled.has(status.id) && status.exitCode !== 0;
+    return {
+      ...status,
+      message: message || status.message,
+      ...(killed ? { reason: "OOMKilled" } : {}),
+    };
+  }
+
+  /** Drops what is known of a pod of which nothing is left. */
+  forget(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    for (const { id } of [...entry.pod.sandboxes, ...entry.pod.containers])
+      this.#dropId(id);
+    this.#entries.delete(uid);
+  }
+
+  /** Reads everything anew; every pod whose state may have changed is reported. */
+  async relist(): Promise<void> {
+    const { runtime } = this.#options;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandboxes(),
+      runtime.listContainers(),
+    ]);
+    this.#listed = true;
+    const found = new Map<
+      string,
+      { name: string; namespace: string; ids: string[] }
+    >();
+    for (const { labels, id, ready } of sandboxes)
+      note(found, labels, `${id}:${ready}`);
+    for (const { labels, id, state } of containers)
+      if (labels[containerNameLabel] !== undefined)
+        note(found, labels, `${id}:${state}`);
+    for (const [uid, { name, namespace, ids }] of found) {
+      for (const id of ids)
+        this.#owners.set(id.slice(0, id.lastIndexOf(":")), uid);
+      if (!this.#entries.has(uid))
+        this.#entries.set(uid, {
+          pod: { uid, name, namespace, sandboxes: [], containers: [] },
+          version: 1,
+          readVersion: 0,
+        });
+      const known = this.#entries.get(uid)!;
+      const before = new Set([
+        ...known.pod.sandboxes.map(({ id, ready }) => `${id}:${ready}`),
+        ...known.pod.containers.map(({ id, state }) => `${id}:${state}`),
+      ]);
+      if (before.size !== ids.length || ids.some((id) => !before.has(id)))
+        this.#changed(uid, undefined);
+    }
+    for (const [uid, { pod }] of this.#entries)
+      if (!found.has(uid) && pod.sandboxes.length + pod.containers.length > 0)
+        this.#changed(uid, undefined);
+  }
+
+  /** Exited containers that only the runtime's events know to be out of memory. */
+  #onEvent(event: RuntimeEvent): void {
+    // What this agent starts it adds itself.
+    if (["image", "created", "started"].includes(event.type)) return;
+    if (event.type === "lost") {
+      this.#relistSoon();
+      return;
+    }
+    const uid = this.#owners.get(event.id);
+    if (event.type === "oom") {
+      if (this.#oomKilled.size < 10_000) this.#oomKilled.add(event.id);
+      return;
+    }
+    if (uid !== undefined) this.#changed(uid, event);
+    else if (event.type === "exited") this.#relistSoon();
+  }
+
+  #relistSoon(): void {
+    this.#relistTimer ??= this.#options.clock.after(relistDebounceMs, () => {
+      this.#relistTimer = undefined;
+      this.relist().catch((error: unknown) =>
+        this.#options.logger.warn(
+          { err: error },
+          "can't list the runtime's pods",
+        ),
+      );
+    });
+  }
+
+  #changed(uid: string, event: RuntimeEvent | undefined): void {
+    this.markDirty(uid);
+    this.#options.onChange(uid, event);
+  }
+
+  #forgetGone(before: RuntimePod, after: RuntimePod): void {
+    const present = new Set(
+      [...after.sandboxes, ...after.containers].map(({ id }) => id),
+    );
+    for (const { id } of [...before.sandboxes, ...before.containers])
+      if (!present.has(id)) this.#dropId(id);
+  }
+
+  #dropId(id: string): void {
+    this.#owners.delete(id);
+    this.#oomKilled.delete(id);
+  }
+}
+
+/** The newest container of that name in the pod, of any sandbox. */
+export function latestContainer(
+  pod: RuntimePod,
+  name: string,
+): ContainerStatus | undefined {
+  return pod.containers.find((container) => container.name === name);
+}
+
+export function readySandbox(pod: RuntimePod): SandboxStatus | undefined {
+  return pod.sandboxes.find(({ ready }) => ready);
+}
+
+function note(
+  found: Map<string, { name: string; namespace: string; ids: string[] }>,
+  labels: Record<string, string>,
+  id: string,
+): void {
+  const uid = labels[podUidLabel];
+  if (uid === undefined) return;
+  const entry = found.get(uid);
+  if (entry) entry.ids.push(id);
+  else
+    found.set(uid, {
+      name: labels[podNameLabel] ?? "",
+      namespace: labels[podNamespaceLabel] ?? "",
+      ids: [id],
+    });
+}
+
+async function orNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof RuntimeError && error.code === "not-found")
+      return undefined;
+    throw error;
+  }
+}
+
+function isPresent<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+function newestFirst(a: SandboxStatus, b: SandboxStatus): number {
+  return (
+    b.metadata.attempt - a.metadata.attempt || b.createdAtMs - a.createdAtMs
+  );
+}
+
+function newestContainerFirst(a: ContainerStatus, b: ContainerStatus): number {
+  const attempts =
+    containerRecord(b.annotations).restartCount -
+    containerRecord(a.annotations).restartCount;
+  return a.name === b.name
+    ? attempts || b.createdAtMs - a.createdAtMs
+    : b.createdAtMs - a.createdAtMs;
+}

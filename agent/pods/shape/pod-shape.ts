@@ -1,0 +1,101 @@
+// Questions about a Pod's specification that many rooms ask: its containers by kind, quality of service, grace periods.
+import {
+  parseQuantity,
+  quantityMilliValue,
+  quantityValue,
+} from "../../../api/quantity.ts";
+import type { Container, Pod } from "../../../api/types/core-v1.ts";
+import type { ContainerKind } from "./labels.ts";
+
+export interface PodContainer {
+  container: Container;
+  kind: ContainerKind;
+}
+
+export function isSidecar(container: Container): boolean {
+  return container.restartPolicy === "Always";
+}
+
+/** Init containers (with sidecars among them) in order, then app containers, then ephemeral ones. */
+export function podContainers(pod: Pod): PodContainer[] {
+  return [
+    ...(pod.spec.initContainers ?? []).map((container): PodContainer => ({
+      container,
+      kind: isSidecar(container) ? "sidecar" : "init",
+    })),
+    ...pod.spec.containers.map((container): PodContainer => ({
+      container,
+      kind: "app",
+    })),
+    ...(pod.spec.ephemeralContainers ?? []).map((container): PodContainer => ({
+      container: container as Container,
+      kind: "ephemeral",
+    })),
+  ];
+}
+
+export function findContainer(
+  pod: Pod,
+  name: string,
+): PodContainer | undefined {
+  return podContainers(pod).find(({ container }) => container.name === name);
+}
+
+export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
+
+/** Guaranteed: every container has cpu and memory limits equal to its requests; BestEffort: none has any. */
+export function qosClass(pod: Pod): QosClass {
+  let any = false;
+  let guaranteed = true;
+  for (const container of [
+    ...(pod.spec.initContainers ?? []),
+    ...pod.spec.containers,
+  ]) {
+    const limits = container.resources?.limits ?? {};
+    const requests = { ...limits, ...container.resources?.requests };
+    for (const name of ["cpu", "memory"]) {
+      const limit = positive(limits[name]);
+      const request = positive(requests[name]);
+      if (limit !== undefined || request !== undefined) any = true;
+      if (limit === undefined || request !== limit) guaranteed = false;
+    }
+  }
+  if (!any) return "BestEffort";
+  return guaranteed ? "Guaranteed" : "Burstable";
+}
+
+function positive(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const milli = quantityMilliValue(parseQuantity(text));
+  return milli > 0 ? milli : undefined;
+}
+
+export function cpuMillis(
+  quantities: Readonly<Record<string, string>> | undefined,
+): number {
+  const text = quantities?.cpu;
+  return text === undefined ? 0 : quantityMilliValue(parseQuantity(text));
+}
+
+export function memoryBytes(
+  quantities: Readonly<Record<string, string>> | undefined,
+  name = "memory",
+): number {
+  const text = quantities?.[name];
+  return text === undefined ? 0 : quantityValue(parseQuantity(text));
+}
+
+/** How long the pod has to end: the deletion's grace, else the specification's; at least one second. */
+export function graceSeconds(pod: Pod): number {
+  const grace =
+    pod.metadata.deletionGracePeriodSeconds ??
+    pod.spec.terminationGracePeriodSeconds ??
+    30;
+  return Math.max(1, grace);
+}
+
+export function podFullName(pod: {
+  metadata: { name: string; namespace?: string };
+}): string {
+  return `${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`;
+}

@@ -1,0 +1,110 @@
+// A container's ContainerConfig from the pod, its resolved image, its environment and its mounts.
+import type {
+  Container,
+  Pod,
+  VolumeMount,
+} from "../../../api/types/core-v1.ts";
+import type {
+  ContainerConfig,
+  ImageSummary,
+  LinuxResources,
+  Mount,
+} from "../../../cri/runtime.ts";
+import { expand } from "../shape/expansion.ts";
+import {
+  containerAnnotations,
+  containerLabels,
+  type ContainerKind,
+} from "../shape/labels.ts";
+import { containerSecurity } from "./security-context.ts";
+
+export interface ContainerInputs {
+  pod: Pod;
+  container: Container;
+  kind: ContainerKind;
+  restartCount: number;
+  image: ImageSummary;
+  environment: { name: string; value: string }[];
+  /** Volume mounts with their host paths resolved, subPaths too. */
+  mounts: Mount[];
+  hostsFile: string | undefined;
+  terminationLog: string;
+  resources: LinuxResources;
+  seccompDefault: boolean;
+  /** Recorded as whose container it is. */
+  owner: string;
+  /** Container whose PID namespace an ephemeral container joins. */
+  targetId?: string;
+}
+
+/** Throws with the text for CreateContainerConfigError. */
+export function containerConfig(inputs: ContainerInputs): ContainerConfig {
+  const { pod, container, kind, restartCount, image, environment, hostsFile } =
+    inputs;
+  const values = new Map(environment.map(({ name, value }) => [name, value]));
+  const lookup = (name: string): string | undefined => values.get(name);
+  const mounts = [...inputs.mounts];
+  const mounted = new Set(mounts.map(({ containerPath }) => containerPath));
+  if (hostsFile && !mounted.has("/etc/hosts"))
+    mounts.push({
+      containerPath: "/etc/hosts",
+      hostPath: hostsFile,
+      readonly: false,
+      propagation: "private",
+      selinuxRelabel: true,
+    });
+  mounts.push({
+    containerPath: container.terminationMessagePath ?? "/dev/termination-log",
+    hostPath: inputs.terminationLog,
+    readonly: false,
+    propagation: "private",
+    selinuxRelabel: true,
+  });
+  const security = containerSecurity(
+    pod,
+    container,
+    image,
+    inputs.seccompDefault,
+  );
+  if (inputs.targetId !== undefined && security.pid === "container") {
+    security.pid = "target";
+    security.targetId = inputs.targetId;
+  }
+  return {
+    name: container.name,
+    attempt: restartCount,
+    image: container.image ?? "",
+    imageRef: image.id,
+    command: (container.command ?? []).map((text) => expand(text, lookup)),
+    args: (container.args ?? []).map((text) => expand(text, lookup)),
+    workingDir: container.workingDir ?? "",
+    env: environment,
+    mounts,
+    devices: [],
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(
+      pod,
+      container,
+      kind,
+      restartCount,
+      inputs.owner,
+    ),
+    logPath: `${container.name}/${restartCount}.log`,
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    resources: inputs.resources,
+    security,
+  };
+}
+
+export function mountPropagation(mount: VolumeMount): Mount["propagation"] {
+  switch (mount.mountPropagation) {
+    case "HostToContainer":
+      return "host-to-container";
+    case "Bidirectional":
+      return "bidirectional";
+    default:
+      return "private";
+  }
+}

@@ -1,0 +1,221 @@
+// Makes a container's image present by its pull policy, with back-off after failures and pulls in turn when they are
+// serialised. Errors carry the reason that the container's waiting state shows.
+import type { Clock } from "../../../api/clock.ts";
+import type { Container, Pod } from "../../../api/types/core-v1.ts";
+import {
+  runtimeErrorText,
+  type ImageAuth,
+  type ImageSummary,
+  type Runtime,
+  type SandboxConfig,
+} from "../../../cri/runtime.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
+import { BackOff } from "./back-off.ts";
+import { Turns } from "./turns.ts";
+
+export class WaitingError extends Error {
+  constructor(
+    /** The reason of the container's waiting state. */
+    readonly reason: string,
+    message: string,
+    /** Try again then; undefined: with the pod's own back-off. */
+    readonly retryAfterMs?: number,
+  ) {
+    super(message);
+    this.name = "WaitingError";
+  }
+}
+
+export interface ImageManagerOptions {
+  runtime: Runtime;
+  clock: Clock;
+  events: PodEvents;
+  /** Pulls one after another. */
+  serialized: boolean;
+  /** 0: no bound. */
+  maxParallel: number;
+  /** Credentials for an image, from the pod's and its service account's imagePullSecrets. */
+  credentials: (pod: Pod, image: string) => Promise<ImageAuth[]>;
+}
+
+export class ImageManager {
+  readonly #options: ImageManagerOptions;
+  readonly #backOff = new BackOff();
+  readonly #failures = new Map<string, { atMs: number; message: string }>();
+  readonly #asked = new Map<string, Promise<ImageSummary | undefined>>();
+  readonly #pulling = new Map<string, Promise<string>>();
+  readonly #turns: Turns;
+
+  constructor(options: ImageManagerOptions) {
+    this.#options = options;
+    this.#turns = new Turns(
+      options.serialized ? 1 : options.maxParallel || Infinity,
+    );
+  }
+
+  /** Pods of one image that start together ask once. */
+  #status(image: string): Promise<ImageSummary | undefined> {
+    const asked = this.#asked.get(image);
+    if (asked) return asked;
+    const answer = this.#options.runtime
+      .imageStatus(image)
+      .finally(() => this.#asked.delete(image));
+    this.#asked.set(image, answer);
+    return answer;
+  }
+
+  /** Resolves to the image to run; rejects with a WaitingError. */
+  async ensure(
+    pod: Pod,
+    container: Container,
+    sandbox: SandboxConfig,
+  ): Promise<ImageSummary> {
+    const { runtime, clock, events } = this.#options;
+    const reference = container.image ?? "";
+    const image = normalizeReference(reference);
+    if (image === undefined) {
+      const message = `Failed to apply default image tag "${reference}": couldn't parse image name "${reference}": invalid reference format`;
+      events.container(
+        pod,
+        container.name,
+        "Warning",
+        "InspectFailed",
+        message,
+      );
+      throw new WaitingError("InvalidImageName", message);
+    }
+    const policy =
+      container.imagePullPolicy ??
+      (/:latest$/.test(image) ? "Always" : "IfNotPresent");
+    const present = await this.#status(image);
+    if (present && (policy === "IfNotPresent" || policy === "Never")) {
+      events.container(
+        pod,
+        container.name,
+        "Normal",
+        "Pulled",
+        `Container image "${reference}" already present on machine`,
+      );
+      return present;
+    }
+    if (policy === "Never") {
+      const message = `Container image "${reference}" is not present with pull policy of Never`;
+      events.container(
+        pod,
+        container.name,
+        "Warning",
+        "ErrImageNeverPull",
+        message,
+      );
+      throw new WaitingError("ErrImageNeverPull", message);
+    }
+    const key = `${pod.metadata.uid ?? ""}_${image}`;
+    const failure = this.#failures.get(key);
+    const remainingMs = failure
+      ? this.#backOff.remainingMs(key, failure.atMs, clock.now())
+      : 0;
+    if (failure && remainingMs > 0) {
+      const message = `Back-off pulling image "${reference}"`;
+      events.container(pod, container.name, "Normal", "BackOff", message);
+      throw new WaitingError(
+        "ImagePullBackOff",
+        `${message}: ${failure.message}`,
+        remainingMs,
+      );
+    }
+    events.container(
+      pod,
+      container.name,
+      "Normal",
+      "Pulling",
+      `Pulling image "${reference}"`,
+    );
+    const startedMs = clock.monotonic();
+    try {
+      const resolved = await this.#pull(image, pod, sandbox);
+      this.#failures.delete(key);
+      this.#backOff.reset(key);
+      const summary = await runtime.imageStatus(resolved);
+      const took = `${((clock.monotonic() - startedMs) / 1000).toFixed(3)}s`;
+      events.container(
+        pod,
+        container.name,
+        "Normal",
+        "Pulled",
+        `Successfully pulled image "${reference}" in ${took} (${took} including waiting). Image size: ${summary?.sizeBytes ?? 0} bytes.`,
+      );
+      return (
+        summary ?? {
+          id: resolved,
+          repoTags: [],
+          repoDigests: [],
+          sizeBytes: 0,
+          pinned: false,
+        }
+      );
+    } catch (error) {
+      const message = runtimeErrorText(error);
+      if (this.#failures.size > 4096) this.#failures.clear();
+      this.#backOff.next(key, clock.now(), clock.now());
+      this.#failures.set(key, {
+        atMs: clock.now(),
+        message: `ErrImagePull: ${message}`,
+      });
+      events.container(
+        pod,
+        container.name,
+        "Warning",
+        "Failed",
+        `Failed to pull image "${reference}": ${message}`,
+      );
+      throw new WaitingError(
+        "ErrImagePull",
+        message,
+        this.#backOff.delayMs(key),
+      );
+    }
+  }
+
+  forgetPod(uid: string): void {
+    this.#backOff.resetPrefix(`${uid}_`);
+    for (const key of this.#failures.keys())
+      if (key.startsWith(`${uid}_`)) this.#failures.delete(key);
+  }
+
+  /** Pulls of the same image at the same time are one. */
+  async #pull(
+    image: string,
+    pod: Pod,
+    sandbox: SandboxConfig,
+  ): Promise<string> {
+    const secrets = await this.#options.credentials(pod, image);
+    const key =
+      secrets.length > 0 ? `${pod.metadata.namespace ?? ""} ${image}` : image;
+    const running = this.#pulling.get(key);
+    if (running) return await running;
+    const pull = this.#turns
+      .run(async () => {
+        let lastError: unknown;
+        for (const auth of secrets.length > 0 ? secrets : [undefined]) {
+          try {
+            return await this.#options.runtime.pullImage(image, auth, sandbox);
+          } catch (error) {
+            lastError = error;
+          }
+        }
+        throw lastError;
+      })
+      .finally(() => this.#pulling.delete(key));
+    this.#pulling.set(key, pull);
+    return await pull;
+  }
+}
+
+/** Adds `:latest` where there is neither tag nor digest; undefined for what is no reference. */
+export function normalizeReference(reference: string): string | undefined {
+  const form =
+    /^(?:[a-zA-Z0-9.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+|\/)[a-z0-9]+)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
+  if (!form.test(reference)) return undefined;
+  if (reference.includes("@")) return reference;
+  return /:[^/]+$/.test(reference) ? reference : `${reference}:latest`;
+}

@@ -1,0 +1,172 @@
+// Pod and container security contexts joined (the container's wins) and turned into what the runtime wants, with the
+// reference's rules: runAsNonRoot against the image's user, AllowPrivilegeEscalation, namespaces shared in the pod.
+import type {
+  Container,
+  Pod,
+  SeccompProfile,
+  AppArmorProfile,
+} from "../../../api/types/core-v1.ts";
+import type {
+  ContainerConfig,
+  ImageSummary,
+  NamespaceMode,
+  SandboxConfig,
+  SecurityProfile,
+} from "../../../cri/runtime.ts";
+
+const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/";
+
+export function namespaceModes(pod: Pod): {
+  network: NamespaceMode;
+  pid: NamespaceMode;
+  ipc: NamespaceMode;
+} {
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec;
+  return {
+    network: hostNetwork ? "node" : "pod",
+    pid: hostPID ? "node" : shareProcessNamespace ? "pod" : "container",
+    ipc: hostIPC ? "node" : "pod",
+  };
+}
+
+export function sandboxSecurity(pod: Pod): SandboxConfig["security"] {
+  const context = pod.spec.securityContext ?? {};
+  const security: SandboxConfig["security"] = {
+    ...namespaceModes(pod),
+    privileged: [
+      ...(pod.spec.initContainers ?? []),
+      ...pod.spec.containers,
+    ].some((container) => container.securityContext?.privileged === true),
+    readonlyRootfs: false,
+    supplementalGroups: supplementalGroups(pod),
+    // The sandbox process does nothing: it always gets the default profile, as the reference does.
+    seccomp: { type: "runtime-default" },
+  };
+  if (context.runAsUser !== undefined) security.runAsUser = context.runAsUser;
+  if (context.runAsGroup !== undefined && context.runAsUser !== undefined)
+    security.runAsGroup = context.runAsGroup;
+  if (context.seLinuxOptions) security.selinux = context.seLinuxOptions;
+  return security;
+}
+
+function supplementalGroups(pod: Pod): number[] {
+  const context = pod.spec.securityContext;
+  const groups = [...(context?.supplementalGroups ?? [])];
+  if (context?.fsGroup !== undefined) groups.push(context.fsGroup);
+  return groups;
+}
+
+/** Throws with the text for CreateContainerConfigError when the image's user breaks runAsNonRoot. */
+export function containerSecurity(
+  pod: Pod,
+  container: Container,
+  image: Pick<ImageSummary, "uid" | "username"> | undefined,
+  seccompDefault: boolean,
+): ContainerConfig["security"] {
+  const own = container.securityContext ?? {};
+  const shared = pod.spec.securityContext ?? {};
+  const runAsUser = own.runAsUser ?? shared.runAsUser;
+  const runAsGroup = own.runAsGroup ?? shared.runAsGroup;
+  verifyNonRoot(
+    pod,
+    container,
+    own.runAsNonRoot ?? shared.runAsNonRoot,
+    runAsUser,
+    image,
+  );
+  const privileged = own.privileged === true;
+  const security: ContainerConfig["security"] = {
+    ...namespaceModes(pod),
+    privileged,
+    capabilitiesAdd: own.capabilities?.add ?? [],
+    capabilitiesDrop: own.capabilities?.drop ?? [],
+    supplementalGroups: supplementalGroups(pod),
+    readonlyRootfs: own.readOnlyRootFilesystem === true,
+    noNewPrivs: own.allowPrivilegeEscalation === false,
+    unmaskedProc: own.procMount === "Unmasked",
+    seccomp: seccompProfile(
+      own.seccompProfile ?? shared.seccompProfile,
+      privileged,
+      seccompDefault,
+    ),
+  };
+  if (runAsUser !== undefined) security.runAsUser = runAsUser;
+  else if (image?.uid !== undefined) security.runAsUser = image.uid;
+  else if (image?.username) security.runAsUsername = image.username;
+  if (runAsGroup !== undefined) security.runAsGroup = runAsGroup;
+  const appArmor = own.appArmorProfile ?? shared.appArmorProfile;
+  const apparmor = appArmorProfile(
+    appArmor,
+    pod.metadata.annotations?.[appArmorAnnotation + container.name],
+  );
+  if (apparmor) security.apparmor = apparmor;
+  const selinux = own.seLinuxOptions ?? shared.seLinuxOptions;
+  if (selinux) security.selinux = selinux;
+  return security;
+}
+
+function verifyNonRoot(
+  pod: Pod,
+  container: Container,
+  runAsNonRoot: boolean | undefined,
+  runAsUser: number | undefined,
+  image: Pick<ImageSummary, "uid" | "username"> | undefined,
+): void {
+  if (!runAsNonRoot) return;
+  const where = `(pod: "${pod.metadata.name}_${pod.metadata.namespace ?? "default"}(${pod.metadata.uid ?? ""})", container: ${container.name})`;
+  if (runAsUser !== undefined) {
+    if (runAsUser === 0)
+      throw new Error(`container's runAsUser breaks non-root policy ${where}`);
+    return;
+  }
+  if (image?.username && image.uid === undefined)
+    throw new Error(
+      `container has runAsNonRoot and image has non-numeric user (${image.username}), cannot verify user is non-root ${where}`,
+    );
+  if (image?.uid === undefined || image.uid === 0)
+    throw new Error(
+      `container has runAsNonRoot and image will run as root ${where}`,
+    );
+}
+
+function seccompProfile(
+  profile: SeccompProfile | undefined,
+  privileged: boolean,
+  byDefault: boolean,
+): SecurityProfile {
+  if (privileged) return { type: "unconfined" };
+  if (!profile) return { type: byDefault ? "runtime-default" : "unconfined" };
+  switch (profile.type) {
+    case "RuntimeDefault":
+      return { type: "runtime-default" };
+    case "Localhost":
+      return {
+        type: "localhost",
+        localhostRef: `/var/lib/kubelet/seccomp/${profile.localhostProfile ?? ""}`,
+      };
+    default:
+      return { type: "unconfined" };
+  }
+}
+
+function appArmorProfile(
+  profile: AppArmorProfile | undefined,
+  annotation: string | undefined,
+): SecurityProfile | undefined {
+  if (profile) {
+    if (profile.type === "Localhost")
+      return {
+        type: "localhost",
+        localhostRef: profile.localhostProfile ?? "",
+      };
+    return {
+      type: profile.type === "Unconfined" ? "unconfined" : "runtime-default",
+    };
+  }
+  if (annotation === undefined) return undefined;
+  if (annotation.startsWith("localhost/"))
+    return { type: "localhost", localhostRef: annotation.slice(10) };
+  return {
+    type: annotation === "unconfined" ? "unconfined" : "runtime-default",
+  };
+}

@@ -1,0 +1,204 @@
+// Mirror pods: the API objects by which static pods are seen. Made when the node exists in the API, made anew when
+// somebody deletes one or when the static pod changed, deleted when the static pod is gone.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { OwnerReference } from "../../api/types/meta-v1.ts";
+import type { Client } from "../../client/client.ts";
+import { pods } from "../../client/resources.ts";
+import {
+  configHashAnnotation,
+  configMirrorAnnotation,
+} from "../pods/shape/labels.ts";
+import { podFullName } from "../pods/shape/pod-shape.ts";
+
+export interface MirrorPodsOptions {
+  client: Client;
+  clock: Clock;
+  logger: Logger;
+  /** The Node as owner; undefined while it is not registered. */
+  owner: () => OwnerReference | undefined;
+  /** The static pod's mirror is there (again). */
+  onMirror: (staticPodUid: string) => void;
+}
+
+const retryMs = 1000;
+const retryMaximumMs = 15_000;
+
+export class MirrorPods {
+  readonly #options: MirrorPodsOptions;
+  readonly #static = new Map<string, Pod>();
+  readonly #mirrors = new Map<string, Pod>();
+  readonly #busy = new Set<string>();
+  readonly #retries = new Map<string, { timer: Timer; delayMs: number }>();
+  /** Until the API's pods are listed, nothing is known to be missing. */
+  #synced = false;
+  /** Until every static source was read, nothing is known to be too much. */
+  #staticComplete = false;
+  #stopped = false;
+
+  constructor(options: MirrorPodsOptions) {
+    this.#options = options;
+  }
+
+  mirrorOf(staticPod: Pod): Pod | undefined {
+    const mirror = this.#mirrors.get(podFullName(staticPod));
+    return mirror && matches(mirror, staticPod) ? mirror : undefined;
+  }
+
+  /** The static pods that there are now; `complete`: of all sources, so that any other mirror is left over. */
+  setStatic(all: readonly Pod[], complete = true): void {
+    const completed = complete && !this.#staticComplete;
+    this.#staticComplete ||= complete;
+    const names = new Set(all.map(podFullName));
+    const gone = [...this.#static.keys()].filter((name) => !names.has(name));
+    for (const name of gone) this.#static.delete(name);
+    for (const pod of all) this.#static.set(podFullName(pod), pod);
+    if (completed) this.reconcile();
+    else for (const name of [...names, ...gone]) this.#reconcile(name);
+  }
+
+  /** From the API informer. */
+  onMirror(mirror: Pod): void {
+    const name = podFullName(mirror);
+    const before = this.#mirrors.get(name);
+    this.#mirrors.set(name, mirror);
+    const own = this.#static.get(name);
+    if (
+      own &&
+      matches(mirror, own) &&
+      before?.metadata.uid !== mirror.metadata.uid
+    )
+      this.#options.onMirror(own.metadata.uid ?? "");
+    this.#reconcile(name);
+  }
+
+  onMirrorDeleted(mirror: Pod): void {
+    const name = podFullName(mirror);
+    if (this.#mirrors.get(name)?.metadata.uid === mirror.metadata.uid)
+      this.#mirrors.delete(name);
+    this.#reconcile(name);
+  }
+
+  /** The API's pods are listed. */
+  ready(): void {
+    this.#synced = true;
+    this.reconcile();
+  }
+
+  /** Something that mirrors wait for has come, e.g. the node's registration. */
+  reconcile(): void {
+    for (const name of new Set([
+      ...this.#static.keys(),
+      ...this.#mirrors.keys(),
+    ]))
+      this.#reconcile(name);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const { timer } of this.#retries.values()) timer.cancel();
+  }
+
+  #reconcile(name: string): void {
+    if (this.#stopped || !this.#synced || this.#busy.has(name)) return;
+    const own = this.#static.get(name);
+    const mirror = this.#mirrors.get(name);
+    const good =
+      own &&
+      mirror &&
+      matches(mirror, own) &&
+      !mirror.metadata.deletionTimestamp;
+    if (good || (!own && !mirror)) return;
+    if (own && !mirror && !this.#options.owner()) return;
+    if (!own && !this.#staticComplete) return;
+    this.#busy.add(name);
+    const work = mirror ? this.#delete(mirror) : this.#create(own!);
+    work.then(
+      () => {
+        this.#busy.delete(name);
+        this.#retries.delete(name);
+        this.#reconcile(name);
+      },
+      (error: unknown) => {
+        this.#busy.delete(name);
+        if (this.#stopped) return;
+        const delayMs = Math.min(
+          retryMaximumMs,
+          (this.#retries.get(name)?.delayMs ?? retryMs / 2) * 2,
+        );
+        this.#options.logger.warn(
+          { err: error, pod: name, delayMs },
+          "can't bring the mirror pod in line",
+        );
+        this.#retries.get(name)?.timer.cancel();
+        this.#retries.set(name, {
+          delayMs,
+          timer: this.#options.clock.after(delayMs, () =>
+            this.#reconcile(name),
+          ),
+        });
+      },
+    );
+  }
+
+  async #create(own: Pod): Promise<void> {
+    const owner = this.#options.owner();
+    const { name, namespace, labels, annotations } = own.metadata;
+    const mirror: Pod = {
+      ...own,
+      metadata: {
+        name,
+        namespace: namespace ?? "default",
+        ...(labels ? { labels } : {}),
+        annotations: {
+          ...annotations,
+          [configMirrorAnnotation]: annotations?.[configHashAnnotation] ?? "",
+        },
+        ...(owner ? { ownerReferences: [{ ...owner, controller: true }] } : {}),
+      },
+    };
+    delete (mirror as { status?: unknown }).status;
+    try {
+      const created = await this.#options.client.resource(pods).create(mirror);
+      if (!this.#mirrors.has(podFullName(own))) this.onMirror(created);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const existing = await this.#options.client
+        .resource(pods)
+        .get(name, namespace ?? "default");
+      this.#mirrors.set(podFullName(own), existing);
+      if (existing.metadata.annotations?.[configMirrorAnnotation] === undefined)
+        throw new Error(
+          `a pod of that name that is no mirror exists in the API`,
+          { cause: error },
+        );
+    }
+  }
+
+  async #delete(mirror: Pod): Promise<void> {
+    // What is no mirror is not ours to delete.
+    if (mirror.metadata.annotations?.[configMirrorAnnotation] === undefined)
+      return;
+    const { name, namespace = "default", uid } = mirror.metadata;
+    await this.#options.client
+      .resource(pods)
+      .delete(name, namespace, {
+        gracePeriodSeconds: 0,
+        ...(uid ? { preconditions: { uid } } : {}),
+      })
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    const key = podFullName(mirror);
+    if (this.#mirrors.get(key)?.metadata.uid === uid) this.#mirrors.delete(key);
+  }
+}
+
+function matches(mirror: Pod, own: Pod): boolean {
+  return (
+    mirror.metadata.annotations?.[configMirrorAnnotation] ===
+    own.metadata.annotations?.[configHashAnnotation]
+  );
+}

@@ -1,0 +1,195 @@
+// Brings pod statuses to the API server: one write in flight a pod, the newest wins, failures are retried with back-off.
+// A status that did not change is not written. When a pod being deleted is torn down, its object is removed (grace 0).
+// A static pod's status goes to its mirror pod. Without an API server the statuses are only kept.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import { isConflict, isNotFound } from "../../api/errors.ts";
+import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
+import type { Client } from "../../client/client.ts";
+import { pods } from "../../client/resources.ts";
+import { isStaticPod } from "../pods/shape/labels.ts";
+import type { StatusSink } from "../pods/worker/pod-context.ts";
+import { statusPatch } from "./status-patch.ts";
+
+interface Entry {
+  pod: Pod;
+  status: PodStatus | undefined;
+  /** What the API server is known to have. */
+  sent: PodStatus | undefined;
+  finished: boolean;
+  writing: boolean;
+  again: boolean;
+  retryMs: number;
+  timer: Timer | undefined;
+}
+
+export interface StatusManagerOptions {
+  client: Client | undefined;
+  clock: Clock;
+  logger: Logger;
+  /** The mirror of a static pod as the API server has it. */
+  mirrorOf: (pod: Pod) => Pod | undefined;
+}
+
+const retryInitialMs = 200;
+const retryMaximumMs = 10_000;
+
+export class StatusManager implements StatusSink {
+  readonly #options: StatusManagerOptions;
+  readonly #entries = new Map<string, Entry>();
+  #stopped = false;
+
+  constructor(options: StatusManagerOptions) {
+    this.#options = options;
+  }
+
+  get(pod: Pod): PodStatus | undefined {
+    const own = this.#entries.get(pod.metadata.uid ?? "")?.status;
+    if (!own)
+      return (
+        (isStaticPod(pod) ? this.#options.mirrorOf(pod)?.status : pod.status) ??
+        undefined
+      );
+    // What others wrote since (readiness gates and the like) is theirs to change.
+    const foreign =
+      (isStaticPod(pod) ? undefined : pod.status?.conditions) ?? [];
+    const known = new Set((own.conditions ?? []).map(({ type }) => type));
+    const gates = new Set(
+      (pod.spec.readinessGates ?? []).map(({ conditionType }) => conditionType),
+    );
+    const merged = (own.conditions ?? []).map((condition) =>
+      gates.has(condition.type)
+        ? (foreign.find(({ type }) => type === condition.type) ?? condition)
+        : condition,
+    );
+    const added = foreign.filter(({ type }) => !known.has(type));
+    return { ...own, conditions: [...merged, ...added] };
+  }
+
+  set(pod: Pod, status: PodStatus): void {
+    const entry = this.#entry(pod);
+    entry.pod = pod;
+    if (entry.status && JSON.stringify(entry.status) === JSON.stringify(status))
+      return;
+    entry.status = status;
+    this.#kick(entry);
+  }
+
+  finish(pod: Pod): void {
+    const entry = this.#entry(pod);
+    entry.pod = pod;
+    entry.finished = true;
+    this.#kick(entry);
+  }
+
+  forget(uid: string): void {
+    this.#entries.get(uid)?.timer?.cancel();
+    this.#entries.delete(uid);
+  }
+
+  /** The mirror pod appeared or was made anew: it gets the status. */
+  resend(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    entry.sent = undefined;
+    this.#kick(entry);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const { timer } of this.#entries.values()) timer?.cancel();
+  }
+
+  #entry(pod: Pod): Entry {
+    const uid = pod.metadata.uid ?? "";
+    let entry = this.#entries.get(uid);
+    if (!entry) {
+      entry = {
+        pod,
+        status: undefined,
+        sent: undefined,
+        finished: false,
+        writing: false,
+        again: false,
+        retryMs: 0,
+        timer: undefined,
+      };
+      this.#entries.set(uid, entry);
+    }
+    return entry;
+  }
+
+  #kick(entry: Entry): void {
+    if (!this.#options.client || this.#stopped) return;
+    if (entry.writing) {
+      entry.again = true;
+      return;
+    }
+    entry.timer?.cancel();
+    entry.writing = true;
+    this.#write(entry, this.#options.client).then(
+      () => {
+        entry.retryMs = 0;
+        this.#wrote(entry);
+      },
+      (error: unknown) => {
+        entry.writing = false;
+        if (this.#stopped || !this.#entries.has(entry.pod.metadata.uid ?? ""))
+          return;
+        entry.retryMs = Math.min(
+          retryMaximumMs,
+          entry.retryMs === 0 ? retryInitialMs : entry.retryMs * 2,
+        );
+        this.#options.logger.debug(
+          { err: error, pod: entry.pod.metadata.name, retryMs: entry.retryMs },
+          "can't write the pod's status",
+        );
+        entry.timer = this.#options.clock.after(entry.retryMs, () =>
+          this.#kick(entry),
+        );
+      },
+    );
+  }
+
+  #wrote(entry: Entry): void {
+    entry.writing = false;
+    if (!entry.again) return;
+    entry.again = false;
+    this.#kick(entry);
+  }
+
+  async #write(entry: Entry, client: Client): Promise<void> {
+    const { pod, status } = entry;
+    const object = isStaticPod(pod) ? this.#options.mirrorOf(pod) : pod;
+    if (!object) return;
+    const { name, namespace = "default", uid } = object.metadata;
+    const api = client.resource(pods);
+    try {
+      if (status && status !== entry.sent) {
+        const patch = statusPatch(entry.sent ?? object.status ?? {}, status);
+        if (patch)
+          await api.patch(
+            name,
+            namespace,
+            { type: "strategic", body: { metadata: { uid }, status: patch } },
+            { subresource: "status" },
+          );
+        entry.sent = status;
+      }
+      if (
+        entry.finished &&
+        entry.status === entry.sent &&
+        !isStaticPod(pod) &&
+        entry.pod.metadata.deletionTimestamp
+      )
+        await api.delete(name, namespace, {
+          gracePeriodSeconds: 0,
+          ...(uid ? { preconditions: { uid } } : {}),
+        });
+    } catch (error) {
+      // Gone, or another pod of the same name: nothing to report to.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+      entry.sent = status;
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// The strategic merge patch that turns one PodStatus into another. Lists that merge by key (conditions, addresses) are
+// handled so that what others own survives: only our conditions are sent, addresses are replaced as a whole.
+import type { PodCondition, PodStatus } from "../../api/types/core-v1.ts";
+import { kubeletDisruption, ownConditions } from "../status/pod-status.ts";
+
+/** undefined: nothing differs. */
+export function statusPatch(
+  before: PodStatus,
+  after: PodStatus,
+): Record<string, unknown> | undefined {
+  const patch: Record<string, unknown> = {};
+  const old = before as Record<string, unknown>;
+  const wanted = after as Record<string, unknown>;
+  for (const key of new Set([...Object.keys(old), ...Object.keys(wanted)])) {
+    if (key === "conditions" || key === "resize") continue;
+    if (JSON.stringify(old[key]) === JSON.stringify(wanted[key])) continue;
+    const value = wanted[key];
+    if (
+      (key === "podIPs" || key === "hostIPs") &&
+      Array.isArray(value) &&
+      Array.isArray(old[key])
+    )
+      patch[key] = [...(value as unknown[]), { $patch: "replace" }];
+    else patch[key] = value ?? null;
+  }
+  const changed = changedConditions(
+    before.conditions ?? [],
+    after.conditions ?? [],
+  );
+  if (changed.length > 0) patch.conditions = changed;
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+function changedConditions(
+  before: PodCondition[],
+  after: PodCondition[],
+): unknown[] {
+  const same = (a: PodCondition, b: PodCondition | undefined): boolean =>
+    b !== undefined &&
+    a.status === b.status &&
+    a.reason === b.reason &&
+    a.message === b.message &&
+    a.lastTransitionTime === b.lastTransitionTime;
+  return after
+    .filter(
+      ({ type, reason }) =>
+        ownConditions.has(type) ||
+        // Others set it too, with reasons of their own.
+        (type === "DisruptionTarget" && reason === kubeletDisruption),
+    )
+    .filter(
+      (condition) =>
+        !same(
+          condition,
+          before.find(({ type }) => type === condition.type),
+        ),
+    )
+    .map((condition) => ({
+      ...condition,
+      reason: condition.reason ?? null,
+      message: condition.message ?? null,
+    }));
+}

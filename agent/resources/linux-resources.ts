@@ -1,0 +1,148 @@
+// From requests and limits to cgroup values, as the reference maps them: shares from the request, quota from the limit,
+// oom_score_adj from the quality of service.
+import {
+  podLimits,
+  podRequests,
+  resourceAmount,
+} from "../../api/objects/pod-resources.ts";
+import { parseQuantity, quantityValue } from "../../api/quantity.ts";
+import type {
+  Container,
+  Pod,
+  ResourceRequirements,
+} from "../../api/types/core-v1.ts";
+import type { LinuxResources } from "../../cri/runtime.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { cpuMillis, memoryBytes, qosClass } from "../pods/shape/pod-shape.ts";
+
+const minShares = 2;
+const maxShares = 262_144;
+const minQuotaMicroseconds = 1000;
+
+export function cpuShares(milliCpu: number): number {
+  return Math.min(
+    maxShares,
+    Math.max(minShares, Math.floor((milliCpu * 1024) / 1000)),
+  );
+}
+
+/** Microseconds of each period; undefined: no limit. */
+export function cpuQuota(
+  milliCpu: number,
+  periodMicroseconds: number,
+): number | undefined {
+  if (milliCpu <= 0) return undefined;
+  return Math.max(
+    minQuotaMicroseconds,
+    Math.floor((milliCpu * periodMicroseconds) / 1000),
+  );
+}
+
+export interface ResourceLimits {
+  config: Pick<AgentConfig, "cpuCfsQuota" | "cpuCfsQuotaPeriodMs">;
+  machineMemoryBytes: number;
+  /** No process may go below it where CAP_SYS_RESOURCE is missing; undefined: no bound. */
+  lowestOomScoreAdj: number | undefined;
+}
+
+export function containerResources(
+  pod: Pod,
+  container: Container,
+  limits: ResourceLimits,
+): LinuxResources {
+  const resources = container.resources;
+  const requests = { ...resources?.limits, ...resources?.requests };
+  const periodMicroseconds = limits.config.cpuCfsQuotaPeriodMs * 1000;
+  const result: LinuxResources = {
+    cpuShares: cpuShares(cpuMillis(requests)),
+    oomScoreAdj: clamp(
+      oomScoreAdj(pod, container, limits.machineMemoryBytes),
+      limits.lowestOomScoreAdj,
+    ),
+  };
+  const memoryLimitBytes = memoryBytes(resources?.limits);
+  if (memoryLimitBytes > 0) result.memoryLimitBytes = memoryLimitBytes;
+  if (limits.config.cpuCfsQuota) {
+    const quota = cpuQuota(cpuMillis(resources?.limits), periodMicroseconds);
+    if (quota !== undefined) {
+      result.cpuQuota = quota;
+      result.cpuPeriod = periodMicroseconds;
+    }
+  }
+  const hugepageLimits = hugepages(resources);
+  if (hugepageLimits.length > 0) result.hugepageLimits = hugepageLimits;
+  return result;
+}
+
+function hugepages(
+  resources: ResourceRequirements | undefined,
+): { pageSize: string; limitBytes: number }[] {
+  return Object.entries(resources?.limits ?? {})
+    .filter(([name]) => name.startsWith("hugepages-"))
+    .map(([name, text]) => ({
+      pageSize: name.slice("hugepages-".length).replace(/i$/, "B"),
+      limitBytes: quantityValue(parseQuantity(text)),
+    }));
+}
+
+export function oomScoreAdj(
+  pod: Pod,
+  container: Container,
+  machineMemoryBytes: number,
+): number {
+  if (
+    (pod.spec.priority ?? 0) >= 2_000_000_000 ||
+    pod.spec.priorityClassName === "system-node-critical"
+  )
+    return -997;
+  const qos = qosClass(pod);
+  if (qos === "Guaranteed") return -997;
+  if (qos === "BestEffort") return 1000;
+  const requested = memoryBytes({
+    ...container.resources?.limits,
+    ...container.resources?.requests,
+  });
+  const adjustment =
+    1000 - Math.floor((1000 * requested) / Math.max(1, machineMemoryBytes));
+  if (adjustment < 3) return 3;
+  return adjustment === 1000 ? 999 : adjustment;
+}
+
+function clamp(value: number, lowest: number | undefined): number {
+  return lowest === undefined ? value : Math.max(value, lowest);
+}
+
+export interface PodResources {
+  cpuRequestMillis: number;
+  cpuLimitMillis: number;
+  memoryRequestBytes: number;
+  memoryLimitBytes: number;
+  /** Every container has a limit, so that the sum is one too. */
+  cpuLimited: boolean;
+  memoryLimited: boolean;
+}
+
+/** What the pod's cgroup gets. */
+export function podResources({ spec }: Pod): PodResources {
+  const requests = podRequests(spec, { fromLimits: true });
+  const limits = podLimits(spec);
+  const isLimited = (name: string): boolean =>
+    [...(spec.initContainers ?? []), ...spec.containers].every(
+      ({ resources }) =>
+        resourceAmount(name, resources?.limits?.[name] ?? "0") > 0,
+    );
+  return {
+    cpuRequestMillis: requests.get("cpu") ?? 0,
+    cpuLimitMillis: limits.get("cpu") ?? 0,
+    memoryRequestBytes: requests.get("memory") ?? 0,
+    memoryLimitBytes: limits.get("memory") ?? 0,
+    cpuLimited: isLimited("cpu"),
+    memoryLimited: isLimited("memory"),
+  };
+}
+
+/** CAP_SYS_RESOURCE is bit 24 of the effective set; `status` is the text of /proc/self/status. */
+export function hasSysResource(status: string): boolean {
+  const match = /^CapEff:\s*([0-9a-f]+)/m.exec(status);
+  return match !== null && (BigInt(`0x${match[1]!}`) & (1n << 24n)) !== 0n;
+}
