@@ -7,7 +7,7 @@ import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import type { HostFiles } from "./pods/start/host-files.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
-export interface HousekeepingOptions {
+interface HousekeepingOptions {
   images: ImageGarbage;
   cgroups: CgroupManager;
   hostFiles: HostFiles;

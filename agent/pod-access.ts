@@ -13,7 +13,7 @@ import { readLog } from "./logs/log-reader.ts";
 import { findContainer, podFullName } from "./pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "./pods/runtime/runtime-pods.ts";
 
-export interface PodAccessOptions {
+interface PodAccessOptions {
   runtime: Runtime;
   /** With status. */
   pods: () => readonly Pod[];

@@ -3,7 +3,7 @@
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { KubeObject } from "../../api/object.ts";
 
-export type EventType = "Normal" | "Warning";
+type EventType = "Normal" | "Warning";
 
 export interface EventSink {
   /** fieldPath narrows the object, e.g. `spec.containers{app}`. */

@@ -1,6 +1,6 @@
 // The CRI log format: `2026-11-21T00:00:00.123456789Z stdout F text`. Tag P marks a piece of a longer line, F its end.
 
-export interface LogLine {
+interface LogLine {
   /** Position of the text inside the line's bytes. */
   text: Buffer;
   timestamp: string;

@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 
-export interface LogRotationOptions {
+interface LogRotationOptions {
   runtime: Pick<Runtime, "reopenContainerLog">;
   /** Running containers with a log. */
   containers: () => readonly { id: string; logPath: string }[];

@@ -8,7 +8,7 @@ import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { leases } from "../../client/resources.ts";
 
-export interface NodeLeaseOptions {
+interface NodeLeaseOptions {
   client: Client;
   nodeName: string;
   durationSeconds: number;

@@ -15,12 +15,12 @@ import { isMirrorPod, isStaticPod } from "../pods/shape/labels.ts";
 import { qosClass } from "../pods/shape/pod-shape.ts";
 import { sysctlRefusal } from "./sysctl-policy.ts";
 
-export interface Refusal {
+interface Refusal {
   reason: string;
   message: string;
 }
 
-export interface NodeAdmissionOptions {
+interface NodeAdmissionOptions {
   nodeName: string;
   /** As the API has it; undefined before it is registered and without an API. */
   node: () => Node | undefined;

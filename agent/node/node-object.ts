@@ -22,7 +22,7 @@ export interface Pressure {
   pid: boolean;
 }
 
-export interface NodeFacts {
+interface NodeFacts {
   config: AgentConfig;
   capacity: MachineCapacity;
   info: NodeSystemInfo;
@@ -150,10 +150,7 @@ function allocatable(
   return list;
 }
 
-export function thresholdBytes(
-  threshold: string | undefined,
-  total: number,
-): number {
+function thresholdBytes(threshold: string | undefined, total: number): number {
   if (threshold === undefined) return 0;
   return threshold.endsWith("%")
     ? (total * Number.parseFloat(threshold)) / 100

@@ -29,7 +29,7 @@ import {
   type Pressure,
 } from "./node-object.ts";
 
-export interface NodeReporterOptions {
+interface NodeReporterOptions {
   client: Client | undefined;
   runtime: Runtime;
   config: AgentConfig;

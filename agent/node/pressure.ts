@@ -19,7 +19,7 @@ import type { AgentConfig } from "../config/agent-config.ts";
 import { podUsage } from "../stats/pod-usage.ts";
 import { isCriticalPod } from "./node-admission.ts";
 
-export interface PressureControlOptions {
+interface PressureControlOptions {
   config: AgentConfig;
   runtime: Runtime;
   images: ImageGarbage;

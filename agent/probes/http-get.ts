@@ -7,7 +7,7 @@ import type { Container, HTTPGetAction } from "../../api/types/core-v1.ts";
 const maxBodyBytes = 10 * 1024;
 const maxRedirects = 10;
 
-export interface HttpAnswer {
+interface HttpAnswer {
   statusCode: number;
   body: string;
   /** Redirected to another host: counts as success, with a warning. */

@@ -16,9 +16,9 @@ import { podContainers } from "../pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
 import { runProbe, type ProbeOutcome } from "./run-probe.ts";
 
-export type ProbeType = "startup" | "liveness" | "readiness";
+type ProbeType = "startup" | "liveness" | "readiness";
 
-export interface ProbeManagerOptions {
+interface ProbeManagerOptions {
   runtime: Runtime;
   clock: Clock;
   logger: Logger;

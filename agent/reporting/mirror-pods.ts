@@ -13,7 +13,7 @@ import {
 } from "../pods/shape/labels.ts";
 import { podFullName } from "../pods/shape/pod-shape.ts";
 
-export interface MirrorPodsOptions {
+interface MirrorPodsOptions {
   client: Client;
   clock: Clock;
   logger: Logger;

@@ -23,7 +23,7 @@ interface Entry {
   timer: Timer | undefined;
 }
 
-export interface StatusManagerOptions {
+interface StatusManagerOptions {
   client: Client | undefined;
   clock: Clock;
   logger: Logger;

@@ -112,7 +112,7 @@ function clamp(value: number, lowest: number | undefined): number {
   return lowest === undefined ? value : Math.max(value, lowest);
 }
 
-export interface PodResources {
+interface PodResources {
   cpuRequestMillis: number;
   cpuLimitMillis: number;
   memoryRequestBytes: number;

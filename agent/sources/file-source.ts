@@ -16,7 +16,7 @@ import {
 } from "./manifest-reader.ts";
 import { staticPod, type PodSpecValidator } from "./static-pod.ts";
 
-export interface FileSourceOptions {
+interface FileSourceOptions {
   path: string;
   nodeName: string;
   checkFrequencyMs: number;
@@ -273,7 +273,7 @@ export class FileSource {
 }
 
 /** Hidden files and what editors leave while they write. */
-export function isTemporary(path: string): boolean {
+function isTemporary(path: string): boolean {
   const name = basename(path);
   return (
     name.startsWith(".") ||

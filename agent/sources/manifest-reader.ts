@@ -9,7 +9,7 @@ import { schemaFor } from "../../api/schema.ts";
 export const maxManifestBytes = 10 * 1024 * 1024;
 
 /** The text names file, line where it is known, and field. */
-export class BadManifest extends Error {
+class BadManifest extends Error {
   constructor(file: string, line: number | undefined, detail: string) {
     super(`${file}${line === undefined ? "" : `:${line}`}: ${detail}`);
     this.name = "BadManifest";
@@ -28,13 +28,13 @@ export class FieldProblems extends Error {
   }
 }
 
-export interface ManifestObject {
+interface ManifestObject {
   object: AnyObject;
   /** Turns FieldProblems thrown by `work` into a BadManifest. */
   located<T>(work: () => T): T;
 }
 
-export interface ManifestFile {
+interface ManifestFile {
   objects: ManifestObject[];
   /** Of file and content; the same stamp means nothing changed. */
   stamp: string;

@@ -12,7 +12,7 @@ import {
   configSourceAnnotation,
 } from "../pods/shape/labels.ts";
 
-export interface StaticPodOptions {
+interface StaticPodOptions {
   nodeName: string;
   source: "file" | "http";
   /** The file or URL it came from; part of the uid. */

@@ -9,7 +9,7 @@ import {
 } from "./manifest-reader.ts";
 import { staticPod, type PodSpecValidator } from "./static-pod.ts";
 
-export interface UrlSourceOptions {
+interface UrlSourceOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
   nodeName: string;

@@ -13,7 +13,7 @@ import { emptyDirPath } from "../volumes/volume-manager.ts";
 const blockBytes = 512;
 
 /** Bytes on the disk of all files below, each inode once; what vanishes meanwhile counts nothing. */
-export async function directoryBytes(path: string): Promise<number> {
+async function directoryBytes(path: string): Promise<number> {
   const seen = new Set<number>();
   const pending = [path];
   let bytes = 0;

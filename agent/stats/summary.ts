@@ -7,7 +7,7 @@ import type { ContainerStats, Runtime } from "../../cri/runtime.ts";
 import { within } from "../../cri/deadline.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
 
-export interface SummaryOptions {
+interface SummaryOptions {
   runtime: Runtime;
   nodeName: string;
   rootDirectory: string;

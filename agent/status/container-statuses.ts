@@ -24,7 +24,7 @@ export interface ContainerReadiness {
   ready(container: Container, containerId: string): boolean;
 }
 
-export interface ContainerStatusInputs {
+interface ContainerStatusInputs {
   pod: Pod;
   runtimePod: RuntimePod;
   runtimeName: string;
@@ -165,7 +165,7 @@ function defaultWaiting(pod: Pod): string {
     : "ContainerCreating";
 }
 
-export function terminated(
+function terminated(
   container: RuntimeContainer,
   runtimeName: string,
 ): ContainerState {

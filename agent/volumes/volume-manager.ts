@@ -39,7 +39,7 @@ import {
 import { volumePayload, type PayloadSource } from "./payload.ts";
 import { mountSubPath } from "./files/sub-path.ts";
 
-export interface VolumeManagerOptions {
+interface VolumeManagerOptions {
   config: AgentConfig;
   client: Client | undefined;
   source: PayloadSource;

@@ -16,7 +16,7 @@ import { readySandbox, type RuntimePod } from "../runtime/runtime-pods.ts";
 const minimumGraceSeconds = 2;
 
 /** What ending needs of the agent's services. */
-export type EndingContext = Pick<
+type EndingContext = Pick<
   PodContext,
   "runtime" | "runtimePods" | "clock" | "hooks" | "events" | "nodeIPs"
 >;
@@ -77,7 +77,7 @@ export class PodEnding {
   }
 }
 
-export interface ContainerEnding {
+interface ContainerEnding {
   remainingSeconds: () => number;
   message: string;
   /** Registers what to do when the deadline moved; returns the way to take it back. */

@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../api/clock.ts";
 
-export interface PodProcessesOptions {
+interface PodProcessesOptions {
   /** Where the cgroup file systems are mounted. */
   cgroupMount: string;
   /** The cgroup above all pods of the agent. */

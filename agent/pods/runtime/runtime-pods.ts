@@ -35,7 +35,7 @@ interface Entry {
   readVersion: number;
 }
 
-export interface RuntimePodsOptions {
+interface RuntimePodsOptions {
   runtime: Runtime;
   clock: Clock;
   logger: Logger;

@@ -110,7 +110,7 @@ export function containerHash(container: Container): string {
     .slice(0, 8);
 }
 
-export interface ContainerRecord {
+interface ContainerRecord {
   hash: string;
   restartCount: number;
   terminationMessagePath: string;

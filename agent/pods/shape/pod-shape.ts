@@ -7,7 +7,7 @@ import {
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerKind } from "./labels.ts";
 
-export interface PodContainer {
+interface PodContainer {
   container: Container;
   kind: ContainerKind;
 }

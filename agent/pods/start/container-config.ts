@@ -18,7 +18,7 @@ import {
 } from "../shape/labels.ts";
 import { containerSecurity } from "./security-context.ts";
 
-export interface ContainerInputs {
+interface ContainerInputs {
   pod: Pod;
   container: Container;
   kind: ContainerKind;

@@ -22,7 +22,7 @@ import { backOffKey } from "../worker/pod-actions.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
 import { latestContainer, type RuntimePod } from "../runtime/runtime-pods.ts";
 
-export interface StartInputs {
+interface StartInputs {
   /** With the addresses in its status. */
   pod: Pod;
   container: Container;

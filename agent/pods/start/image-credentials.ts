@@ -71,7 +71,7 @@ function imageAuth(serverAddress: string, entry: DockerEntry): ImageAuth {
 }
 
 /** `registry` as docker writes it: a host, host and path, or `https://index.docker.io/v1/`. */
-export function matchesRegistry(registry: string, image: string): boolean {
+function matchesRegistry(registry: string, image: string): boolean {
   const [host = "", ...path] = registry
     .replace(/^https?:\/\//, "")
     .replace(/\/v[12]\/?$/, "")

@@ -26,7 +26,7 @@ export class WaitingError extends Error {
   }
 }
 
-export interface ImageManagerOptions {
+interface ImageManagerOptions {
   runtime: Runtime;
   clock: Clock;
   events: PodEvents;
@@ -212,7 +212,7 @@ export class ImageManager {
 }
 
 /** Adds `:latest` where there is neither tag nor digest; undefined for what is no reference. */
-export function normalizeReference(reference: string): string | undefined {
+function normalizeReference(reference: string): string | undefined {
   const form =
     /^(?:[a-zA-Z0-9.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+|\/)[a-z0-9]+)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
   if (!form.test(reference)) return undefined;

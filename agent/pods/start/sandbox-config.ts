@@ -24,7 +24,7 @@ export function podLogDirectory(
   return join(config.podLogsDirectory, `${namespace}_${name}_${uid}`);
 }
 
-export interface PodNames {
+interface PodNames {
   hostname: string;
   /** "" or `subdomain.namespace.svc.<cluster domain>`. */
   domain: string;
@@ -161,7 +161,7 @@ async function podDns(pod: Pod, config: AgentConfig): Promise<Dns | undefined> {
   };
 }
 
-export function parseResolvConf(text: string): Dns {
+function parseResolvConf(text: string): Dns {
   const dns: Dns = { servers: [], searches: [], options: [] };
   for (const line of text.split("\n")) {
     const [keyword, ...values] = line

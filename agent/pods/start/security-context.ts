@@ -16,7 +16,7 @@ import type {
 
 const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/";
 
-export function namespaceModes(pod: Pod): {
+function namespaceModes(pod: Pod): {
   network: NamespaceMode;
   pid: NamespaceMode;
   ipc: NamespaceMode;

@@ -16,7 +16,7 @@ import {
   type RuntimePod,
 } from "../runtime/runtime-pods.ts";
 
-export type KillReason = "liveness" | "startup" | "changed" | "sandbox";
+type KillReason = "liveness" | "startup" | "changed" | "sandbox";
 
 export interface PodActions {
   /** Stop every container and the sandboxes first: the sandbox is gone or wrong. */
@@ -47,7 +47,7 @@ export interface ProbeResults {
   startup(containerId: string): "success" | "failure" | undefined;
 }
 
-export interface ActionInputs {
+interface ActionInputs {
   pod: Pod;
   runtimePod: RuntimePod;
   probes: ProbeResults;

@@ -48,7 +48,7 @@ export interface StatusSink {
   forget(uid: string): void;
 }
 
-export interface PodAdmission {
+interface PodAdmission {
   /** Why the pod may not run here; once it may, it counts until it is released. */
   admit(pod: Pod): { reason: string; message: string } | undefined;
   release(uid: string): void;

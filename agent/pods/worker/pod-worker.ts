@@ -32,7 +32,7 @@ import { findContainer, graceSeconds, qosClass } from "../shape/pod-shape.ts";
 import { sandboxConfig } from "../start/sandbox-config.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 
-export type WorkerState = "syncing" | "terminating" | "terminated" | "gone";
+type WorkerState = "syncing" | "terminating" | "terminated" | "gone";
 
 export interface EndRequest {
   /** Overrides the pod's own grace. */

@@ -31,7 +31,7 @@ export interface PayloadFile {
 }
 
 /** By path relative to the volume. */
-export type Payload = ReadonlyMap<string, PayloadFile>;
+type Payload = ReadonlyMap<string, PayloadFile>;
 
 const dataLink = "..data";
 
