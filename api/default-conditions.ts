@@ -9,7 +9,7 @@ export type Plain = Record<string, unknown>;
  * (the list element for rules inside lists), `value` the field's present value.
  */
 export type Condition = (root: Plain, base: Plain, value: unknown) => boolean;
-export type Source = (root: Plain, base: Plain) => unknown;
+type Source = (root: Plain, base: Plain) => unknown;
 
 export const isEmptyValue = (value: unknown): boolean =>
   value === undefined ||
@@ -31,7 +31,7 @@ export function read(object: unknown, path: string): unknown {
 }
 
 /** An image without tag and digest, or with the tag latest, is pulled always. */
-export function isLatestImage(image: unknown): boolean {
+function isLatestImage(image: unknown): boolean {
   if (isEmptyValue(image)) return false;
   const text = typeof image === "string" ? image : "";
   const digest = text.indexOf("@");

@@ -5,7 +5,7 @@
 // Example: `GET /apis/rbac.authorization.orbit.io/v1/clusterroles` is served from rbac.authorization.k8s.io, and the
 // documents of the answer say apiVersion rbac.authorization.orbit.io/v1.
 
-export type Dialect = "ecosystem" | "specification";
+type Dialect = "ecosystem" | "specification";
 
 const CANONICAL_SUFFIX = ".k8s.io";
 const ALIAS_SUFFIX = ".orbit.io";
@@ -20,7 +20,7 @@ export function normaliseGroup(group: string): string {
 }
 
 /** The specification's name of a canonical group; groups without one come back as they are. */
-export function aliasGroup(group: string): string {
+function aliasGroup(group: string): string {
   return group.endsWith(CANONICAL_SUFFIX)
     ? group.slice(0, -CANONICAL_SUFFIX.length) + ALIAS_SUFFIX
     : group;

@@ -18,7 +18,7 @@ export class ExactNumber {
 }
 
 /** Integers of 64 bits are kept as doubles: never one that a reader of 64 bits could not hold. */
-export const maxInt64 = 2 ** 63 - 1024;
+const maxInt64 = 2 ** 63 - 1024;
 
 /** The integer that a JSON number is, undefined for fractions, exponents and what does not fit into that many bits. */
 export function integerOf(value: unknown, bits: 32 | 64): number | undefined {

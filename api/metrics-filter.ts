@@ -3,7 +3,7 @@
 // Worked example: `requests_total{verb="GET"} 2` and `requests_total{verb="odd"} 3` with requests_total,verb=GET become
 // `requests_total{verb="GET"} 2` and `requests_total{verb="unexpected"} 3`.
 
-export interface MetricsLimits {
+interface MetricsLimits {
   /** Families by their names. */
   readonly disabled: ReadonlySet<string>;
   /** Family → label → allowed values. */

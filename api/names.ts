@@ -25,7 +25,7 @@ const percentPattern = whole(percentFormat);
 const headerPattern = whole(headerFormat);
 
 /** `msg (e.g. 'a',  or 'b', regex used for validation is '…')`, the two spaces included. */
-export function regexProblem(
+function regexProblem(
   message: string,
   format: string,
   ...examples: string[]
@@ -84,7 +84,7 @@ export function dnsSubdomainProblems(text: string): string[] {
   return check(text, 253, subdomainPattern, subdomainProblem);
 }
 
-export const isDnsSubdomain = (text: string): boolean =>
+const isDnsSubdomain = (text: string): boolean =>
   dnsSubdomainProblems(text).length === 0;
 
 const label1035Problem = regexProblem(
@@ -279,7 +279,7 @@ export function cidrProblems(text: string): string[] {
 }
 
 /** `maskTrailingDash`: a generateName prefix may end in '-', since a suffix follows. */
-export function maskTrailingDash(name: string): string {
+function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
 }
 

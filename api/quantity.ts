@@ -4,16 +4,16 @@
 // Canonical: no fractional digits, the largest suffix that keeps the number whole, no sign unless negative; binary
 // quantities under 1024 or with a fraction are printed in decimal.
 
-export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent";
+type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent";
 
-export interface Quantity {
+interface Quantity {
   /** The value times 10^9. */
   readonly nano: bigint;
   readonly format: QuantityFormat;
 }
 
 /** What every function here takes: a parsed quantity, its text, or a bare JSON number. */
-export type QuantityLike = Quantity | string | number;
+type QuantityLike = Quantity | string | number;
 
 export class QuantityError extends Error {
   constructor(message: string) {
@@ -146,7 +146,7 @@ function toQuantity(value: QuantityLike): Quantity {
 }
 
 /** The canonical text. */
-export function formatQuantity({ nano, format }: Quantity): string {
+function formatQuantity({ nano, format }: Quantity): string {
   if (nano === 0n) return "0";
   const sign = nano < 0n ? "-" : "";
   const magnitude = nano < 0n ? -nano : nano;

@@ -11,7 +11,7 @@ import {
 } from "./type-table.ts";
 
 /** Scalars, and the types with a JSON form of their own. */
-export type ScalarKind =
+type ScalarKind =
   | "string"
   | "boolean"
   | "int32"
@@ -33,19 +33,19 @@ export type ScalarKind =
   /** Any JSON value. */
   | "json";
 
-export interface ScalarSchema {
+interface ScalarSchema {
   readonly type: ScalarKind;
   /** Set where the type has a name in the reference: `io.k8s.apimachinery.pkg.apis.meta.v1.Time`. */
   readonly name?: string;
 }
 
-export interface ListSchema {
+interface ListSchema {
   readonly type: "list";
   readonly items: TypeSchema;
   readonly name?: string;
 }
 
-export interface MapSchema {
+interface MapSchema {
   readonly type: "map";
   readonly values: TypeSchema;
 }
@@ -67,7 +67,7 @@ export interface ObjectSchema {
 }
 
 /** The three unions of JSON Schema: an object, or `true`/`false`, or a list of objects, or a list of strings. */
-export interface UnionSchema {
+interface UnionSchema {
   readonly type: "object-or-boolean" | "object-or-list" | "object-or-strings";
   readonly object: ObjectSchema;
   readonly name: string;

@@ -8,7 +8,7 @@ import type { LabelSelector } from "./types/meta-v1.ts";
 type Operator =
   "in" | "notin" | "=" | "==" | "!=" | "exists" | "!" | "gt" | "lt";
 
-export interface LabelRequirement {
+interface LabelRequirement {
   readonly key: string;
   readonly operator: Operator;
   /** Sorted, unique. */

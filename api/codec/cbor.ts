@@ -263,7 +263,7 @@ function halfBits(value: number): number | undefined {
   );
 }
 
-export class CborError extends Error {}
+class CborError extends Error {}
 /** The item goes on beyond the bytes that are there. */
 class CborEnd extends CborError {}
 

@@ -509,10 +509,7 @@ const microTimeParts = timeParts.flatMap((part) =>
 );
 
 /** RFC 3339 in UTC, whole seconds (or six digits for micro times); undefined for anything else. */
-export function normaliseTime(
-  text: string,
-  micro: boolean,
-): string | undefined {
+function normaliseTime(text: string, micro: boolean): string | undefined {
   const match =
     /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/.exec(
       text,

@@ -13,7 +13,7 @@ const SAFE_DIGITS = 15;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-export interface TextScan {
+interface TextScan {
   readonly keys: number;
   /** What JSON.parse would lose: numbers with fractions, exponents or many digits, and half surrogates. */
   readonly special: boolean;
@@ -110,7 +110,7 @@ export function joinPath(path: string, step: string | number): string {
   return path === "" ? step : `${path}.${step}`;
 }
 
-export interface SlowParse {
+interface SlowParse {
   value: unknown;
   /** Paths of keys that appear again, in order, each once. */
   duplicates: string[];

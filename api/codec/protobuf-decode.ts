@@ -374,7 +374,7 @@ function rawValue(reader: WireReader, mayBeEnvelope: boolean): unknown {
 
 export const MAGIC = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
-export interface Envelope {
+interface Envelope {
   apiVersion: string;
   kind: string;
   raw: Buffer;
@@ -382,7 +382,7 @@ export interface Envelope {
 }
 
 /** The outermost layer of an object: what it is, and its message as a view. Throws WireError. */
-export function readEnvelope(bytes: Uint8Array): Envelope {
+function readEnvelope(bytes: Uint8Array): Envelope {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.length === 0) throw new WireError("empty data");
   if (buffer.length === 4 && buffer.equals(MAGIC))

@@ -196,7 +196,7 @@ function keysOf(map: object): string[] {
 }
 
 /** Letters after digits and signs, numbers inside keys by value: a2 before a10. */
-export function naturalOrder(left: string, right: string): number {
+function naturalOrder(left: string, right: string): number {
   // Letters alone compare as they are.
   if (/^[A-Za-z]*$/.test(left) && /^[A-Za-z]*$/.test(right))
     return left < right ? -1 : left > right ? 1 : 0;

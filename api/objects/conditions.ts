@@ -1,6 +1,6 @@
 // Lists of status conditions, as all kinds have them: one of a type, transition times that only change with the status.
 
-export interface Condition {
+interface Condition {
   type: string;
   status: string;
   reason?: string;

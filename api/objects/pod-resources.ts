@@ -71,9 +71,9 @@ const texts: Arithmetic<string> = {
   isZero: (a) => compareQuantities(a, "0") === 0,
 };
 
-export type Part = "requests" | "limits";
+type Part = "requests" | "limits";
 
-export interface SumOptions {
+interface SumOptions {
   /** Default true. Limit ranges leave it out. */
   readonly overhead?: boolean;
 }
@@ -147,7 +147,7 @@ const defaultedRequestsOf = (container: Container): Resources =>
     ...container.resources?.requests,
   });
 
-export interface RequestOptions extends SumOptions {
+interface RequestOptions extends SumOptions {
   /** For scoring: containers that ask for nothing are counted with a little. */
   readonly nonZero?: boolean;
   /** A container that has only a limit asks for that. */

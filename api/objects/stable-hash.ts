@@ -15,7 +15,7 @@ export function stableHash(tree: unknown, salt?: number): string {
 }
 
 /** Letter by letter into an alphabet that makes no words. */
-export function safeEncode(text: string): string {
+function safeEncode(text: string): string {
   let encoded = "";
   for (let index = 0; index < text.length; index++)
     encoded += alphabet[text.charCodeAt(index) % alphabet.length];

@@ -18,7 +18,7 @@ const enums: Readonly<
 > = enumFacts;
 
 export type JsonObject = Record<string, unknown>;
-export type OpenApiVersion = 2 | 3;
+type OpenApiVersion = 2 | 3;
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions";
@@ -89,7 +89,7 @@ export function reference(name: string, version: OpenApiVersion): JsonObject {
 }
 
 /** The group, version and kind entries of a definition; empty for types that are no kind. */
-export function kindsOf(message: Message): GroupVersionKind[] {
+function kindsOf(message: Message): GroupVersionKind[] {
   const { name, fullName } = message;
   if (
     fullName === `${META}.WatchEvent` ||

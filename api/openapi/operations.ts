@@ -17,8 +17,7 @@ export interface Parameter {
   readonly type: "string" | "integer" | "boolean";
 }
 
-export type Method =
-  "get" | "put" | "post" | "delete" | "options" | "head" | "patch";
+type Method = "get" | "put" | "post" | "delete" | "options" | "head" | "patch";
 
 export interface Operation {
   readonly method: Method;
@@ -169,7 +168,7 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-export function pathOf({
+function pathOf({
   group,
   version,
 }: {
@@ -180,7 +179,7 @@ export function pathOf({
 }
 
 /** Name of the type that stands for a kind in definitions; kinds outside the table get one made of their group. */
-export function typeNameOf({ group, version, kind }: GroupVersionKind): string {
+function typeNameOf({ group, version, kind }: GroupVersionKind): string {
   return (
     messageNameOfKind(apiVersionOf({ group, version }), kind) ??
     `${group.split(".").reverse().join(".")}.${version}.${kind}`
@@ -268,7 +267,7 @@ export function rootPaths(catalogue: Catalogue): PathItem[] {
   return items;
 }
 
-export function versionPath(): PathItem {
+function versionPath(): PathItem {
   const item = discovery(
     "/version/",
     "getCodeVersion",

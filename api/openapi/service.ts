@@ -14,10 +14,10 @@ import { documentName, openApiV3, rootDocuments } from "./v3.ts";
 export const OPENAPI_V2_PROTOBUF =
   "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 /** The same as a well-formed media type ("@" is not allowed in one): clients may ask with it, answers carry it. */
-export const OPENAPI_V2_PROTOBUF_ANSWER =
+const OPENAPI_V2_PROTOBUF_ANSWER =
   "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-export interface CachedDocument {
+interface CachedDocument {
   readonly bytes: Buffer;
   readonly contentType: string;
   /** Upper-case hexadecimal SHA-512; the ETag header has it in double quotes. */
@@ -27,14 +27,14 @@ export interface CachedDocument {
   gzipped?: Promise<Buffer>;
 }
 
-export interface OpenApiRequest {
+interface OpenApiRequest {
   readonly accept?: string;
   readonly hash?: string;
   readonly ifNoneMatch?: string;
   readonly acceptsGzip?: boolean;
 }
 
-export interface OpenApiAnswer {
+interface OpenApiAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
@@ -57,7 +57,7 @@ export interface OpenApiService {
   invalidate(): void;
 }
 
-export interface CustomOpenApi {
+interface CustomOpenApi {
   /** Those that are on. */
   gates?: FeatureGates;
   v2?: CustomSchemas;

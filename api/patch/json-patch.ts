@@ -19,7 +19,7 @@ export const maxJsonPatchOperations = 10_000;
 /** How much all copy operations of one patch may add. */
 const maxCopyBytes = 3 * 1024 * 1024;
 
-export interface JsonPatchOperation {
+interface JsonPatchOperation {
   /** One of the six; anything else fits nothing. */
   readonly op: string;
   readonly path: string | undefined;

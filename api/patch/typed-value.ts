@@ -158,7 +158,7 @@ export function fieldsOf(
 }
 
 /** A list whose items can't be told apart; the message is its path. */
-export class AmbiguousList extends Error {}
+class AmbiguousList extends Error {}
 
 export interface Comparison {
   readonly added: FieldSet;

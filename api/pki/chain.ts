@@ -45,7 +45,7 @@ const alternativeNameTags: ReadonlySet<number> = new Set([
   0x81, 0x82, 0x86, 0x87,
 ]);
 
-export interface ChainOptions {
+interface ChainOptions {
   readonly authorities: readonly X509Certificate[];
   /** As they were sent, in any order; only the first few count. */
   readonly intermediates?: readonly X509Certificate[];
@@ -55,7 +55,7 @@ export interface ChainOptions {
 }
 
 /** When every certificate of the path is valid. Epoch milliseconds. */
-export interface VerifiedChain {
+interface VerifiedChain {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }

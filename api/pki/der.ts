@@ -79,7 +79,7 @@ export function time(epochMs: number): Buffer {
     : tlv(Tag.generalizedTime, Buffer.from(`${digits}Z`));
 }
 
-export interface DerValue {
+interface DerValue {
   readonly tag: number;
   readonly content: Buffer;
   /** Tag, length and content. */

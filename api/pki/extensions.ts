@@ -2,7 +2,7 @@
 // Everything here may come from a stranger: what is not sound throws a RangeError.
 import { DerReader, readOid, Tag } from "./der.ts";
 
-export interface Extension {
+interface Extension {
   readonly critical: boolean;
   /** DER of the extension's own type. */
   readonly value: Buffer;

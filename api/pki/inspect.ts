@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { DerReader, Tag } from "./der.ts";
 import { decodeSubject, type Subject } from "./names.ts";
 
-export interface CertificateInfo {
+interface CertificateInfo {
   readonly subject: Required<Subject>;
   readonly issuer: string;
   readonly notBeforeMs: number;

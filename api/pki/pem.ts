@@ -1,6 +1,6 @@
 // PEM in and out. Text outside of blocks is ignored, as everywhere.
 
-export interface PemBlock {
+interface PemBlock {
   /** e.g. CERTIFICATE */
   readonly label: string;
   readonly der: Buffer;

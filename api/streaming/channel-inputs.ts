@@ -3,7 +3,7 @@
 import { Readable } from "node:stream";
 import type { MessageSocket } from "./message-socket.ts";
 
-export interface ChannelInputs {
+interface ChannelInputs {
   readonly streams: readonly Readable[];
   push(index: number, data: Buffer): void;
   end(index: number): void;

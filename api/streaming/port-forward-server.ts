@@ -42,7 +42,7 @@ function failureText(
 }
 
 /** Both directions until both ended; either breaking ends both. */
-export async function join(client: Duplex, target: Duplex): Promise<void> {
+async function join(client: Duplex, target: Duplex): Promise<void> {
   await Promise.all([
     pipeline(client, target, { end: true }),
     pipeline(target, client, { end: true }),

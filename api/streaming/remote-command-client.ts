@@ -6,7 +6,7 @@ import { formatTerminalSize } from "./channel-protocol.ts";
 import { decodeStatus } from "./exit-status.ts";
 import type { SpdySession, SpdyStream } from "./spdy-session.ts";
 
-export interface RemoteCommandStreams {
+interface RemoteCommandStreams {
   stdin: boolean;
   stdout: boolean;
   stderr: boolean;

@@ -25,7 +25,7 @@ const version = 3;
 const headerBytes = 8;
 /** Far above what header blocks of stream headers need. */
 const maxControlBytes = 64 * 1024;
-export const maxDataBytes = 0xffffff;
+const maxDataBytes = 0xffffff;
 
 export type Frame =
   | { kind: "control"; type: number; flags: number; payload: Buffer }

@@ -21,7 +21,7 @@ import {
   type SpdyHeaders,
 } from "./spdy-headers.ts";
 
-export interface SpdySessionOptions {
+interface SpdySessionOptions {
   side: "client" | "server";
   /** A stream of the peer; true accepts it (SYN_REPLY), false refuses it. Without it all are refused. */
   onStream?: (stream: SpdyStream) => boolean;

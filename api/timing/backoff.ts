@@ -1,7 +1,7 @@
 // Exponential back-off with jitter, as every retry of the client uses it.
 import type { Clock } from "../clock.ts";
 
-export interface BackoffOptions {
+interface BackoffOptions {
   baseMs: number;
   maxMs: number;
   /** Each step multiplies by this; default 2. */
