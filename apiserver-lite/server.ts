@@ -75,7 +75,7 @@ import {
 import { createStrategies } from "./resources/index.ts";
 
 /** What is made from the state the server holds: security, admission, rules with state. */
-export interface ServerParts {
+interface ServerParts {
   readonly authenticators?: readonly RequestAuthenticator[];
   readonly authorizer?: Authorizer;
   readonly admission?: readonly AdmissionPlugin[];

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { AuditEvent, AuditSink } from "./audit-event.ts";
 
-export interface AuditBatchOptions {
+interface AuditBatchOptions {
   readonly bufferSize: number;
   readonly maxBatchSize: number;
   /** 0: no longer than till the next turn. */

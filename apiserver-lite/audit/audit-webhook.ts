@@ -8,7 +8,7 @@ import {
 } from "../../client/json-webhook.ts";
 import type { AuditEvent, AuditSink } from "./audit-event.ts";
 
-export interface AuditWebhookOptions {
+interface AuditWebhookOptions {
   readonly connection: WebhookConnection;
   readonly initialBackoffMs: number;
   readonly clock: Clock;

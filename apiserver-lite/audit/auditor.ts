@@ -24,7 +24,7 @@ import {
   type AuditStage,
 } from "./policy.ts";
 
-export interface AuditedRequest {
+interface AuditedRequest {
   readonly exchange: Pick<Exchange, "headers" | "url" | "peer">;
   readonly auditId: string;
   readonly info: RequestInfo;

@@ -13,7 +13,7 @@ export type AuditStage = (typeof stages)[number];
 
 /** Each records what those before it do. */
 const levels = ["None", "Metadata", "Request", "RequestResponse"] as const;
-export type AuditLevel = (typeof levels)[number];
+type AuditLevel = (typeof levels)[number];
 
 export interface AuditRule {
   readonly level: AuditLevel;

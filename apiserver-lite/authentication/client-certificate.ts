@@ -21,7 +21,7 @@ const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 /** Leaves below intermediates that are remembered for resumed sessions. */
 const maxRemembered = 4096;
 
-export interface VerifiedCertificate {
+interface VerifiedCertificate {
   readonly user: UserInfo;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;

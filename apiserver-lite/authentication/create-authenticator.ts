@@ -8,11 +8,11 @@ import type {
   RequestAuthenticator,
 } from "./authenticator.ts";
 
-export const ANONYMOUS_USER = "system:anonymous";
-export const UNAUTHENTICATED_GROUP = "system:unauthenticated";
-export const AUTHENTICATED_GROUP = "system:authenticated";
+const ANONYMOUS_USER = "system:anonymous";
+const UNAUTHENTICATED_GROUP = "system:unauthenticated";
+const AUTHENTICATED_GROUP = "system:authenticated";
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly requestHeader?: RequestAuthenticator;
   readonly clientCertificate?: RequestAuthenticator;
   /** In order. Further kinds (OIDC, webhooks) are just more of these. */

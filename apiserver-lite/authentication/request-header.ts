@@ -9,7 +9,7 @@ import type {
 } from "./authenticator.ts";
 import type { ClientCertificateVerifier } from "./client-certificate.ts";
 
-export interface RequestHeaderOptions {
+interface RequestHeaderOptions {
   readonly verifier: ClientCertificateVerifier;
   /** Common names that may; empty: any that verifies. */
   readonly allowedNames: readonly string[];

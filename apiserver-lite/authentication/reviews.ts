@@ -9,7 +9,7 @@ import {
   withAuthenticatedGroup,
 } from "./create-authenticator.ts";
 
-export interface TokenReviewOptions {
+interface TokenReviewOptions {
   readonly tokens: readonly TokenAuthenticator[];
   /** The server's own audiences. */
   readonly audiences: readonly string[];

@@ -131,7 +131,7 @@ function subjectOf(text: string): Subject {
   return { kind: "ServiceAccount", name: account, namespace };
 }
 
-export interface BootstrapPolicyOptions {
+interface BootstrapPolicyOptions {
   readonly state: StateReader;
   /** Of a superuser. */
   readonly transport: Pick<Transport, "request">;

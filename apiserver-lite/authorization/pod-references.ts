@@ -3,7 +3,7 @@ import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
 
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
-export interface PodReference {
+interface PodReference {
   /** With its group, where it has one. */
   readonly resource:
     | "secrets"

@@ -41,7 +41,7 @@ interface ReviewSpec {
   extra?: Record<string, string[]>;
 }
 
-export type ReviewKind =
+type ReviewKind =
   | "SubjectAccessReview"
   | "SelfSubjectAccessReview"
   | "LocalSubjectAccessReview";

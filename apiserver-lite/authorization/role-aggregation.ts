@@ -15,7 +15,7 @@ const GROUP = "rbac.authorization.k8s.io";
 const GATHER_MS = 20;
 const MAX_RETRY_MS = 60_000;
 
-export interface RoleAggregatorOptions {
+interface RoleAggregatorOptions {
   readonly state: ClusterState;
   /** Of a superuser. */
   readonly transport: Pick<Transport, "request">;

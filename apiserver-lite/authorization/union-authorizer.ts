@@ -64,7 +64,7 @@ function settled(decision: AccessDecision, reasons: string[]): boolean {
 }
 
 /** `User "x" cannot list resource "pods" in API group "" in the namespace "default"` */
-export function denialText(attributes: AccessAttributes): string {
+function denialText(attributes: AccessAttributes): string {
   const { user, verb, path, group, namespace } = attributes;
   const who = `User ${JSON.stringify(user.name)} cannot`;
   if (!attributes.resourceRequest)

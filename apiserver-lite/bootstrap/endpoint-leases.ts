@@ -9,7 +9,7 @@ import {
   type StoredEncoding,
 } from "../registry/value-codec.ts";
 
-export interface EndpointLeasesOptions {
+interface EndpointLeasesOptions {
   readonly store: Pick<Store, "get" | "list" | "write">;
   readonly encoding: StoredEncoding;
   /** Of this server. */

@@ -2,7 +2,7 @@
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import { readFileIfAny, writePrivateFile } from "./private-files.ts";
 
-export interface KubeconfigContent {
+interface KubeconfigContent {
   /** e.g. https://127.0.0.1:6443 */
   readonly server: string;
   /** PEM */

@@ -12,10 +12,7 @@ import {
 const LOOK_MS = 10_000;
 const RETRY_MS = 60_000;
 
-export interface PkiKeeperOptions extends Omit<
-  ClusterPkiOptions,
-  "nowMs" | "hosts"
-> {
+interface PkiKeeperOptions extends Omit<ClusterPkiOptions, "nowMs" | "hosts"> {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The names and addresses of the moment. */

@@ -8,7 +8,7 @@ import { errors, isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { Transport } from "../../client/transport.ts";
 
-export interface SystemObjectsOptions {
+interface SystemObjectsOptions {
   readonly transport: Pick<Transport, "request">;
   readonly logger: Logger;
   /** Where pods reach the API servers. */
@@ -23,7 +23,7 @@ const core = (resource: string): GroupVersionResource => ({
   resource,
 });
 
-export const systemNamespaces = [
+const systemNamespaces = [
   "kube-system",
   "kube-public",
   "kube-node-lease",

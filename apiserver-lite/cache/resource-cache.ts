@@ -14,10 +14,10 @@ export interface Unreadable {
 }
 
 /** Must not block. What it throws is logged and counted; see `listen`. */
-export type CacheListener = (event: CacheEvent) => void;
+type CacheListener = (event: CacheEvent) => void;
 
 /** Of a resource; both are logged and counted by the watch cache. */
-export type ListenerFailure = (prefix: string, error: unknown) => void;
+type ListenerFailure = (prefix: string, error: unknown) => void;
 
 /** Objects just written stay parsed: what is written is likely to be written again soon. */
 const maxWarm = 128;

@@ -41,7 +41,7 @@ export interface PendingEntry {
   entry: CacheEntry | undefined;
 }
 
-export interface WatchCacheOptions {
+interface WatchCacheOptions {
   store: Store;
   clock: Clock;
   logger: Logger;

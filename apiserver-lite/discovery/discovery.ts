@@ -14,7 +14,7 @@ import { checkRoute, pageNotFound, type Route } from "../request/route.ts";
 import type { PathHandler } from "../front/front.ts";
 import type { FormatName } from "../serving/negotiation.ts";
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   readonly catalogue: Catalogue;
   /** host:port of /api's serverAddressByClientCIDRs. */
   readonly serverAddress: () => string;

@@ -4,7 +4,7 @@ import { ApiError } from "../../api/errors.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Verb } from "./request.ts";
 
-export interface Target {
+interface Target {
   /** Of a namespace itself it may be the name. */
   readonly namespace: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Target {
 }
 
 /** "object", "collection", "everywhere" (a collection across namespaces), or "/" and the name of a subresource. */
-export type Place = string;
+type Place = string;
 
 export const methodOf: Readonly<Record<Verb, string>> = {
   get: "GET",

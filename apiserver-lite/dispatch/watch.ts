@@ -31,7 +31,7 @@ export function watchTimeoutMs(query: URLSearchParams): number | undefined {
     : Math.min(Math.max(seconds * 1000, 0), maxTimeoutMs);
 }
 
-export interface WatchTimes {
+interface WatchTimes {
   readonly clock: Clock;
   /** Infinity: it has no end of its own. */
   readonly timeoutMs: number;

@@ -7,7 +7,7 @@ import { fieldErrors } from "../../api/field-errors.ts";
 import { dryRunProblems } from "../registry/verbs/delete.ts";
 import { isTrue } from "../registry/verbs/watch.ts";
 
-export interface WriteOptions {
+interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;

@@ -14,7 +14,7 @@ const maxKept = 4096;
 /** Paths and names are the client's: longer keys are not kept. */
 const maxKeyLength = 512;
 
-export interface FlowHeaders {
+interface FlowHeaders {
   readonly "x-kubernetes-pf-flowschema-uid": string;
   readonly "x-kubernetes-pf-prioritylevel-uid": string;
 }

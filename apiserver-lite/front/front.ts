@@ -51,7 +51,7 @@ export interface PathHandler {
   handle(exchange: Exchange, asked: Asked): void | Promise<void>;
 }
 
-export interface FrontOptions {
+interface FrontOptions {
   readonly authenticators: readonly RequestAuthenticator[];
   readonly anonymous: boolean;
   readonly authorizer: Authorizer | undefined;

@@ -44,7 +44,7 @@ export interface ServingCertificate {
   readonly clientCa?: string;
 }
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly address: string;
   /** 0: a free one. */
   readonly port: number;

@@ -9,7 +9,7 @@
 import type { ServerHttp2Session } from "node:http2";
 
 /** A stream as it is seen here. */
-export interface TimedStream {
+interface TimedStream {
   /** All of the answer has been handed over; `unsentBytes` of it are not on the wire. */
   readonly answered: boolean;
   readonly unsentBytes: number;

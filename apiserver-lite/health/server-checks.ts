@@ -2,7 +2,7 @@
 import type { Store } from "../../storage/store.ts";
 import type { HealthCheck } from "./health.ts";
 
-export interface ServerCondition {
+interface ServerCondition {
   readonly store: Pick<Store, "healthy">;
   readonly storeCheckTimeoutMs:
     { health: number; readiness: number } | undefined;

@@ -102,7 +102,7 @@ interface Copied {
 }
 
 /** What `JSON.parse(JSON.stringify(value))` gives. Throws JsonSyntaxError for what is nested too deeply, or in itself. */
-export function copyAsJson(value: unknown): Copied {
+function copyAsJson(value: unknown): Copied {
   const copying = new Copying();
   const copy = copying.value(value, 0);
   return { value: copy, aliased: copying.aliased };

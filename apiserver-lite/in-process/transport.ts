@@ -43,14 +43,14 @@ import {
 } from "./request-recorder.ts";
 import { served, WatchQueue } from "./watch-queue.ts";
 
-export type RawRequest = (
+type RawRequest = (
   user: UserInfo,
   method: string,
   path: string,
   body?: unknown,
 ) => Promise<{ status: number; body: unknown }>;
 
-export interface InProcessOptions extends RecorderOptions {
+interface InProcessOptions extends RecorderOptions {
   readonly registry: Registry;
   readonly rawRequest: RawRequest;
   readonly bookmarkIntervalMs: number;

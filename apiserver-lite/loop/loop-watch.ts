@@ -13,7 +13,7 @@ export interface LoopWork {
   readonly url: string;
 }
 
-export interface LoopDelay {
+interface LoopDelay {
   readonly quantiles: readonly (readonly [quantile: number, seconds: number])[];
   readonly maxSeconds: number;
   /** Of all samples since the start. */

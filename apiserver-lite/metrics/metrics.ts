@@ -15,7 +15,7 @@ import {
 } from "./request-metrics.ts";
 import type { MetricsFilter } from "../../api/metrics-filter.ts";
 
-export interface MetricsSources {
+interface MetricsSources {
   readonly registry: Registry;
   readonly inFlight: () => { readOnly: number; mutating: number };
   /** Of the store; undefined when it is not known. */

@@ -4,7 +4,7 @@ import columnFacts from "../../api/facts/table-columns.json";
 import type { AnyObject } from "../../api/object.ts";
 import type { ResourceStrategy } from "../resources/strategy.ts";
 
-export interface ColumnDefinition {
+interface ColumnDefinition {
   readonly name: string;
   readonly type: string;
   readonly format: string;

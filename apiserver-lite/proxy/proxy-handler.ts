@@ -24,7 +24,7 @@ import { throughProxy } from "./page-transform.ts";
 import { createThrottle } from "./throttle.ts";
 import { proxyTarget, readPod, type ProxyTarget } from "./target.ts";
 
-export interface ProxyHandlerOptions extends DialerOptions {
+interface ProxyHandlerOptions extends DialerOptions {
   readonly state: StateReader;
   readonly logger: Logger;
   /** Which of a node's addresses to use, best first. */

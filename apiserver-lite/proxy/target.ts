@@ -17,7 +17,7 @@ export interface ProxyTarget {
   readonly agent: boolean;
 }
 
-export interface TargetOptions {
+interface TargetOptions {
   readonly state: StateReader;
   /** In order of preference. */
   readonly addressTypes: readonly string[];
@@ -199,7 +199,7 @@ function agentAddress(
   return { scheme: "https", host, port, agent: true };
 }
 
-export interface ProxyName {
+interface ProxyName {
   readonly scheme: "http" | "https" | "";
   readonly name: string;
   readonly port: string;

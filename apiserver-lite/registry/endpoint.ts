@@ -160,7 +160,7 @@ export class StoredKind implements CachedResource {
 }
 
 /** Of one object, as etcd has it by default. */
-export const DEFAULT_MAX_OBJECT_BYTES = 1.5 * 1024 * 1024;
+const DEFAULT_MAX_OBJECT_BYTES = 1.5 * 1024 * 1024;
 /** JSON escapes a byte with six; no object is encoded to measure it whose JSON is longer than this many times the limit. */
 const MAX_JSON_FACTOR = 8;
 

@@ -10,7 +10,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { Fields } from "../cache/cache-entry.ts";
 import { jsonText } from "../cache/watch-cache.ts";
 
-export interface IndexedJson {
+interface IndexedJson {
   /** For readers: with its newline, without the index. Shares its memory with the value. */
   readonly json: Buffer;
   readonly labels: Fields;

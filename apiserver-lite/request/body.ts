@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 import { errors } from "../../api/errors.ts";
 
-export const maxBodyBytes = 3 * 1024 * 1024;
+const maxBodyBytes = 3 * 1024 * 1024;
 
 /** Asked while a body comes in. */
 export interface BodyGate {
@@ -12,7 +12,7 @@ export interface BodyGate {
   take(): void | Promise<void>;
 }
 
-export interface ReadBodyOptions {
+interface ReadBodyOptions {
   readonly maxBytes?: number;
   readonly gate?: BodyGate | undefined;
   /** Calls back when the request has been answered or its client has gone: an answered body tells nothing any more. */

@@ -7,7 +7,7 @@ const maxPathLength = 64 * 1024;
 const maxParameters = 4096;
 
 /** Both as sent. */
-export interface RequestTarget {
+interface RequestTarget {
   readonly path: string;
   readonly rawQuery: string;
   readonly query: URLSearchParams;

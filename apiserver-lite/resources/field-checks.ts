@@ -14,7 +14,7 @@ import { parseQuantity, QuantityError } from "../../api/quantity.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type { Condition, LabelSelector } from "../../api/types/meta-v1.ts";
 
-export type Problems = FieldError[];
+type Problems = FieldError[];
 
 export function nonNegative(
   field: string,

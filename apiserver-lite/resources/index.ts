@@ -59,7 +59,7 @@ import {
 } from "./storage/csi.ts";
 import { storageClassStrategy } from "./storage/storage-class.ts";
 
-export interface StrategyOptions {
+interface StrategyOptions {
   /**
    * Cluster IPs and node ports: `createServiceAllocators({ serviceCidrs })`, then `adoptServices(allocators, stored)`
    * before the first request. Without it services get no addresses.
@@ -69,7 +69,7 @@ export interface StrategyOptions {
   readonly allowPrivileged?: boolean;
 }
 
-export type StrategyLookup = (
+type StrategyLookup = (
   group: string,
   resource: string,
 ) => ResourceStrategy | undefined;

@@ -26,7 +26,7 @@ const standardFinalizers = new Set([
   "foregroundDeletion",
 ]);
 
-export interface MetaRules {
+interface MetaRules {
   readonly namespaced: boolean;
   /** Default: a DNS subdomain. */
   readonly validateName?: (name: string, prefix: boolean) => string[];

@@ -36,7 +36,7 @@ export class Compressor {
   }
 }
 
-export class CompressedStream {
+class CompressedStream {
   readonly #gzip: Gzip;
   #made: Buffer[] = [];
   #failure: Error | undefined;

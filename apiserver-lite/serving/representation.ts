@@ -29,7 +29,7 @@ import { partialMetadata, TableMaker } from "./table.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
-export interface RepresentationOptions {
+interface RepresentationOptions {
   readonly negotiated: Negotiated;
   readonly format: Format;
   readonly endpoint: Endpoint;
@@ -43,7 +43,7 @@ export interface RepresentationOptions {
 }
 
 /** A list that is made while it is sent. */
-export interface EncodedList {
+interface EncodedList {
   /** Of all parts, when it is known before they are made. */
   readonly bytes: number | undefined;
   readonly parts: ListParts;

@@ -34,7 +34,7 @@ import { ResourceRoutes } from "./resource-route.ts";
 import { checkRoute, pageNotFound } from "../request/route.ts";
 import { WatchServing } from "./watch-serving.ts";
 
-export interface ResourceHandlerOptions {
+interface ResourceHandlerOptions {
   readonly registry: Registry;
   readonly negotiator: Negotiator;
   readonly formats: OtherFormats;

@@ -8,7 +8,7 @@ import type { RequestInfo } from "../request/request-info.ts";
 import type { Route } from "../request/route.ts";
 
 /** By method. */
-export type Place = Readonly<Record<string, Route>>;
+type Place = Readonly<Record<string, Route>>;
 
 const anyMethods = "GET PUT PATCH POST DELETE HEAD OPTIONS".split(" ");
 const patchTypes = [

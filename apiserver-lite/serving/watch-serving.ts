@@ -13,7 +13,7 @@ import type { Representation } from "./representation.ts";
 import { WatchSocket } from "./watch-socket.ts";
 import { WatchFlusher, WatchResponse } from "./watch-response.ts";
 
-export interface WatchServingOptions {
+interface WatchServingOptions {
   readonly registry: Registry;
   /** Streams without timeoutSeconds end after one to two times this. */
   readonly minRequestTimeoutMs: number;

@@ -10,7 +10,7 @@ import {
   type PublishedKey,
 } from "./signed-token.ts";
 
-export interface IssuerOptions {
+interface IssuerOptions {
   /** https://… */
   readonly url: string;
   /** PEM; the machine's roots without it. */

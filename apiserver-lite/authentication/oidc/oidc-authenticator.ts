@@ -6,7 +6,7 @@ import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
 import type { Issuer } from "./issuer.ts";
 import { isSignedBy, peekToken, type PeekedToken } from "./signed-token.ts";
 
-export interface OidcOptions {
+interface OidcOptions {
   readonly issuer: Issuer;
   readonly clientId: string;
   readonly algorithms: readonly string[];

@@ -3,7 +3,7 @@
 import type { PathHandler } from "../../front/front.ts";
 import type { VerificationKey } from "./jwt.ts";
 
-export interface IssuerDiscoveryOptions {
+interface IssuerDiscoveryOptions {
   readonly issuer: string;
   readonly keys: readonly VerificationKey[];
   /** Where the document says that the keys are. */

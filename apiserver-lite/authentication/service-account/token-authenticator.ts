@@ -14,7 +14,7 @@ import {
 } from "./claims.ts";
 import { peekClaims, verifyJwt, type VerificationKey } from "./jwt.ts";
 
-export interface ServiceAccountAuthenticatorOptions {
+interface ServiceAccountAuthenticatorOptions {
   readonly issuers: readonly string[];
   readonly keys: readonly VerificationKey[];
   /** Audiences this server answers to; the default of requests that name none. */

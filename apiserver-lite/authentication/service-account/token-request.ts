@@ -14,7 +14,7 @@ import {
 } from "./claims.ts";
 import type { JwtSigner } from "./jwt.ts";
 
-export interface TokenRequestOptions {
+interface TokenRequestOptions {
   readonly issuer: string;
   readonly signer: JwtSigner;
   /** What tokens are for when the request names no audience. */

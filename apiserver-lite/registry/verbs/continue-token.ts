@@ -8,7 +8,7 @@ import {
 import { ExactNumber } from "../../../api/exact-number.ts";
 import { errors, type ApiError } from "../../../api/errors.ts";
 
-export interface ContinueToken {
+interface ContinueToken {
   /** Negative: the newest state. */
   readonly revision: number;
   /** The least key of the next page, within the resource. */

@@ -27,7 +27,7 @@ const maxGeneratedPrefix = 63 - suffixLength;
 const maxNameAttempts = 8;
 
 /** A generated name's random end; without vowels, so that it spells nothing. */
-export function randomSuffix(): string {
+function randomSuffix(): string {
   let text = "";
   while (text.length < suffixLength) {
     for (const byte of randomBytes(16)) {
@@ -40,7 +40,7 @@ export function randomSuffix(): string {
 }
 
 /** How an object comes to be created. */
-export interface Creation {
+interface Creation {
   /** The body has managedFields from an apply. */
   readonly applied?: boolean;
   /** By an update or an apply: the caller is asked for the right to create only now. */

@@ -20,7 +20,7 @@ import {
   writeObject,
 } from "./write.ts";
 
-export interface Deleted {
+interface Deleted {
   /** The last state. */
   readonly entry: CacheEntry;
   /** False: only marked. */

@@ -24,7 +24,7 @@ import { schemaFor, type ObjectSchema } from "../../../api/schema.ts";
 import type { Change } from "./patch-text.ts";
 
 /** What the object must be. */
-export interface PatchTarget {
+interface PatchTarget {
   readonly apiVersion: string;
   readonly info: { group: string; version: string; kind: string };
   readonly schema: ObjectSchema | undefined;

@@ -25,7 +25,7 @@ import { admissionAttributes, admit, validateAdmission } from "./write.ts";
 
 const maxAttempts = 64;
 
-export function subresourceHandler(call: Call): SubresourceHandler {
+function subresourceHandler(call: Call): SubresourceHandler {
   const handler = call.endpoint.strategy.subresources?.[call.subresource];
   if (!handler)
     throw errors.methodNotAllowed(call.endpoint.info, call.subresource);

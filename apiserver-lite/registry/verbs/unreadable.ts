@@ -11,7 +11,7 @@ import type { Selection } from "./selection.ts";
 import { mostRecent } from "../versions.ts";
 import { removeObject } from "./write.ts";
 
-export const unsafeDeleteGate = "AllowUnsafeMalformedObjectDeletion";
+const unsafeDeleteGate = "AllowUnsafeMalformedObjectDeletion";
 /** Asked of the authorizer beside `delete`. */
 export const unsafeDeleteVerb = "unsafe-delete-ignore-read-errors";
 

@@ -33,7 +33,7 @@ export interface Replaced {
   readonly created: boolean;
 }
 
-export interface Replacement {
+interface Replacement {
   /** A private copy in the stored version, kept afterwards. */
   readonly object: AnyObject;
   /** The caller named the version it changed: no retry. */
@@ -48,7 +48,7 @@ export interface Replacement {
   readonly trusted?: boolean;
 }
 
-export type Produce = (live: CacheEntry) => Replacement | Promise<Replacement>;
+type Produce = (live: CacheEntry) => Replacement | Promise<Replacement>;
 
 const maxAttempts = 64;
 

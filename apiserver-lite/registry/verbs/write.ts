@@ -147,7 +147,7 @@ function resetPathsOf(call: Call): readonly (readonly string[])[] {
   return part ? (part.resetPaths ?? [["spec"]]) : [["status"]];
 }
 
-export type Written =
+type Written =
   { ok: true; entry: CacheEntry } | { ok: false; revision: number | undefined };
 
 /** Writes `object` (in the stored version; it is kept) when the key's last revision is `expected` (0: none). */

@@ -29,7 +29,7 @@ function selectorText(
 }
 
 /** The Scale of a Deployment, ReplicaSet, StatefulSet or ReplicationController. */
-export function scaleOf(object: Readonly<AnyObject>): Scale {
+function scaleOf(object: Readonly<AnyObject>): Scale {
   const { metadata, spec, status } = object as unknown as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const selector = selectorText(spec?.selector);

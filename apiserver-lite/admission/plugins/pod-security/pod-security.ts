@@ -16,7 +16,7 @@ import {
 } from "./policy.ts";
 import { podViolations } from "./standards.ts";
 
-export interface PodSecurityOptions {
+interface PodSecurityOptions {
   /** Where a namespace's labels say nothing. */
   readonly defaults?: Policy;
   /** Whose pods are not looked at. */

@@ -124,8 +124,7 @@ export function validateEnvFrom(
 }
 
 /** Whether one of the parts of a path leads up. */
-export const hasBacksteps = (path: string): boolean =>
-  path.split("/").includes("..");
+const hasBacksteps = (path: string): boolean => path.split("/").includes("..");
 
 export function validateNoBacksteps(field: string, path: string): Problems {
   return hasBacksteps(path)

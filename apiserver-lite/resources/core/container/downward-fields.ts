@@ -48,7 +48,7 @@ const byteUnits = [
   ...["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((unit) => `1${unit}`),
 ];
 
-export type DownwardPlace = "environment" | "file";
+type DownwardPlace = "environment" | "file";
 
 /** `field` names the reference: `….valueFrom.fieldRef`. */
 export function validateFieldRef(

@@ -101,7 +101,7 @@ export function validateLifecycle(
   });
 }
 
-export type ProbeKind = "livenessProbe" | "readinessProbe" | "startupProbe";
+type ProbeKind = "livenessProbe" | "readinessProbe" | "startupProbe";
 
 /** `field` names the container. Only readiness may ask for several successes, and has no grace of its own. */
 export function validateProbe(

@@ -40,10 +40,10 @@ const hugePages = "hugepages-";
 const nanoInOne = 1_000_000_000n;
 
 const isHugePages = (name: string): boolean => name.startsWith(hugePages);
-export const isNativeResource = (name: string): boolean =>
+const isNativeResource = (name: string): boolean =>
   !name.includes("/") || name.includes("kubernetes.io/");
 /** A vendor's own: counted in whole pieces. */
-export const isExtendedResource = (name: string): boolean =>
+const isExtendedResource = (name: string): boolean =>
   !isNativeResource(name) &&
   !name.startsWith("requests.") &&
   qualifiedNameProblems(`requests.${name}`).length === 0;
@@ -79,7 +79,7 @@ export function goQuantity(value: string, told = false): string {
 }
 
 /** Names of resources are shown without quotes. */
-export const invalidResource = (
+const invalidResource = (
   field: string,
   name: string,
   why: string,

@@ -8,8 +8,7 @@ import type {
 import { containersOf } from "./pod-security-validation.ts";
 
 export const mirrorAnnotation = "kubernetes.io/config.mirror";
-export const deletionCostAnnotation =
-  "controller.kubernetes.io/pod-deletion-cost";
+const deletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost";
 export const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/";
 const tolerationsAnnotation = "scheduler.alpha.kubernetes.io/tolerations";
 const appArmorProfile = /^(|runtime\/default|unconfined|localhost\/.*)$/;

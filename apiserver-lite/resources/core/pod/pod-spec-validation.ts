@@ -196,7 +196,7 @@ function validateName(
   return value ? invalidEach(`${field}.${name}`, value, problemsOf(value)) : [];
 }
 
-export interface PodSpecRules {
+interface PodSpecRules {
   /** The name of the pod; undefined for a template, which is judged more mildly. */
   readonly podName?: string;
 }

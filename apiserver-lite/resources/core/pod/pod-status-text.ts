@@ -55,7 +55,7 @@ function initText(pod: Pod, all: Tally, sidecars: Tally): string | undefined {
 }
 
 /** The text of the STATUS column and the numbers beside it. */
-export function podStatusText(pod: Pod): {
+function podStatusText(pod: Pod): {
   text: string;
   ready: number;
   total: number;

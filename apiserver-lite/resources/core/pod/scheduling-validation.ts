@@ -22,7 +22,7 @@ import { labelSelector, oneOf } from "../../field-checks.ts";
 
 type Problems = FieldError[];
 
-export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 function validateTolerationValue(
   field: string,
@@ -171,7 +171,7 @@ function validateFieldRequirement(
   ];
 }
 
-export function validateNodeSelectorTerm(
+function validateNodeSelectorTerm(
   field: string,
   { matchExpressions, matchFields }: NodeSelectorTerm,
 ): Problems {

@@ -11,7 +11,7 @@ import {
 } from "../../../registry/value-codec.ts";
 import { StoreError } from "../../../../storage/store.ts";
 
-export interface AllocationRangeOptions {
+interface AllocationRangeOptions {
   readonly store: Pick<Store, "get" | "write">;
   /** /registry/ranges/serviceips */
   readonly key: string;

@@ -9,11 +9,7 @@ import { oneOf } from "../../field-checks.ts";
 
 type Problems = FieldError[];
 
-export const familyPolicies = [
-  "PreferDualStack",
-  "RequireDualStack",
-  "SingleStack",
-];
+const familyPolicies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 
 export const isHeadless = ({ clusterIPs }: ServiceSpec): boolean =>
   clusterIPs?.length === 1 && clusterIPs[0] === "None";

@@ -203,7 +203,7 @@ export interface ServiceAllocators {
   readonly ranges?: ServiceRanges;
 }
 
-export interface ServiceAllocatorOptions {
+interface ServiceAllocatorOptions {
   /** One CIDR, or one a family: `["10.96.0.0/12"]`. */
   readonly serviceCidrs: readonly string[];
   readonly nodePorts?: { readonly from: number; readonly to: number };

@@ -28,7 +28,7 @@ import { immutable, oneOf, sameValue } from "../../field-checks.ts";
 const asVolume = (object: Readonly<AnyObject>): PersistentVolume =>
   object as unknown as PersistentVolume;
 
-export const accessModes = [
+const accessModes = [
   "ReadOnlyMany",
   "ReadWriteMany",
   "ReadWriteOnce",

@@ -125,7 +125,7 @@ function secretReference(
     .map((part) => fieldErrors.required(`${field}.${part}`));
 }
 
-export function validateDriverName(field: string, driver: string): Problems {
+function validateDriverName(field: string, driver: string): Problems {
   return [
     ...(driver ? [] : [fieldErrors.required(field)]),
     ...(driver.length > 63 ? [fieldErrors.tooLong(field, 63)] : []),
