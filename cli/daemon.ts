@@ -6,7 +6,7 @@ import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import type { OptionTable } from "./options/table.ts";
 
-export interface DaemonStart {
+interface DaemonStart {
   readonly values: OptionValues;
   readonly logger: Logger;
   readonly failures: FailureCount;
@@ -15,7 +15,7 @@ export interface DaemonStart {
 }
 
 /** Options read from the command line alone, or with those of a file below them. */
-export type OptionReader = (
+type OptionReader = (
   argv: readonly string[],
 ) => Promise<{ values: OptionValues; withoutEffect: readonly string[] }>;
 

@@ -37,7 +37,7 @@ export function notifySystemd(message: string, logger: Logger): void {
   );
 }
 
-export interface WatchdogOptions {
+interface WatchdogOptions {
   readonly clock?: Clock;
   /** For `systemctl status`. */
   readonly status?: () => string;

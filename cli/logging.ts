@@ -2,7 +2,7 @@
 // so that nothing is lost when the process ends. --v: below 0 warnings, 0–3 info, 4–5 debug, 6 and more trace.
 import pino, { type Logger } from "pino";
 
-export interface LoggingOptions {
+interface LoggingOptions {
   format: "text" | "json";
   verbosity: number;
 }
@@ -32,7 +32,7 @@ interface LogError {
 }
 
 /** `2006-01-02T15:04:05.000Z info  agent: pod started pod=default/web` */
-export function textLine(record: string): string {
+function textLine(record: string): string {
   let parsed: Record<string, unknown>;
   try {
     parsed = JSON.parse(record) as Record<string, unknown>;

@@ -6,9 +6,7 @@ import { DependencyError, UsageError } from "./options/table.ts";
 import { kubernetesVersion, orbitVersion } from "./version.ts";
 
 /** Runs one subcommand with its arguments; resolves to the exit code, or undefined while a server goes on running. */
-export type Subcommand = (
-  argv: readonly string[],
-) => Promise<number | undefined>;
+type Subcommand = (argv: readonly string[]) => Promise<number | undefined>;
 
 interface SubcommandEntry {
   readonly name: string;

@@ -119,7 +119,7 @@ function statusLine(pods: readonly Pod[] | undefined): string {
   return `ready; ${running.length} of ${pods.length} pods run`;
 }
 
-export interface RunningServer extends Stoppable {
+interface RunningServer extends Stoppable {
   readonly port: number;
   /** One line for `systemctl status`. */
   status(): string;
@@ -128,7 +128,7 @@ export interface RunningServer extends Stoppable {
 }
 
 /** Starts everything; resolves when it is ready. What was started is stopped again when something fails. */
-export async function startServer(
+async function startServer(
   values: OptionValues,
   logger: Logger,
   failures: FailureCount = { uncaught: 0 },

@@ -9,7 +9,7 @@ import { parseDocuments, readSource } from "./input.ts";
 type Encoding = "json" | "yaml" | "protobuf" | "cbor";
 const encodings: readonly Encoding[] = ["json", "yaml", "protobuf", "cbor"];
 
-export function recogniseEncoding(bytes: Uint8Array): Encoding {
+function recogniseEncoding(bytes: Uint8Array): Encoding {
   const [a, b, c, d] = bytes;
   if (a === 0x6b && b === 0x38 && c === 0x73 && d === 0x00) return "protobuf";
   if (a === 0xd9 && b === 0xd9 && c === 0xf7) return "cbor";

@@ -16,7 +16,7 @@ export interface CtlConnection extends HttpTransportOptions {
   compression?: boolean;
 }
 
-export interface CtlRequest {
+interface CtlRequest {
   method?: string;
   /** With its query. */
   path: string;
@@ -25,7 +25,7 @@ export interface CtlRequest {
   body?: Buffer | string;
 }
 
-export interface CtlAnswer {
+interface CtlAnswer {
   status: number;
   contentType: string;
   body: Buffer;

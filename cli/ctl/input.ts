@@ -5,7 +5,7 @@ import * as path from "node:path";
 import type { AnyObject } from "../../api/object.ts";
 import { UsageError } from "../options/table.ts";
 
-export interface InputObject {
+interface InputObject {
   object: AnyObject;
   /** For messages: the file, and the document's number when there are several. */
   source: string;
@@ -14,7 +14,7 @@ export interface InputObject {
 const maxInputBytes = 64 * 1024 * 1024;
 const extensions = new Set([".json", ".yaml", ".yml"]);
 
-export async function readStandardInput(): Promise<Buffer> {
+async function readStandardInput(): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {

@@ -153,7 +153,7 @@ export function createPrinter(values: OptionValues): Printer | undefined {
 }
 
 /** `pod/web`, `deployment.apps/web` from the object alone. */
-export function nameOf(object: AnyObject): string {
+function nameOf(object: AnyObject): string {
   const apiVersion = object.apiVersion ?? "";
   const group = apiVersion.includes("/") ? `.${apiVersion.split("/")[0]}` : "";
   return `${(object.kind ?? "object").toLowerCase()}${group}/${object.metadata.name}`;

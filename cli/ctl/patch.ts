@@ -59,7 +59,7 @@ async function patchDocument(context: CtlContext): Promise<unknown> {
 }
 
 /** The patched object, made here. Strategic patches need the built-in type's schema. */
-export async function patchLocally(
+async function patchLocally(
   object: AnyObject,
   patch: unknown,
   kind: string,

@@ -659,7 +659,7 @@ const table: OptionTable = [
 ];
 
 /** Those that have an effect; the composition's parts/agent-config.ts reads most of them. */
-export const usedAgentOptions: readonly string[] = [
+const usedAgentOptions: readonly string[] = [
   "container-runtime-endpoint",
   "bootstrap-kubeconfig",
   "rotate-certificates",

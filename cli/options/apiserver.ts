@@ -60,7 +60,7 @@ const secureAddress = (value: OptionValue): string | undefined =>
     ? undefined
     : "must be an https URL";
 
-export const auditOptions = group(
+const auditOptions = group(
   "Audit",
   option("audit-policy-file", "string", "", "Audit policy."),
   option(
@@ -771,7 +771,7 @@ const table: OptionTable = [
 ];
 
 /** Those the composition hands to the parts. */
-export const usedApiServerOptions: readonly string[] = [
+const usedApiServerOptions: readonly string[] = [
   "secure-port",
   "bind-address",
   "storage-backend",

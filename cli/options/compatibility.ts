@@ -441,7 +441,7 @@ function stateOf(program: string, row: string): string {
   return `partly: ${[...dead, ...absent].map(named).join(", ")} not yet`;
 }
 
-export function optionStates(): {
+function optionStates(): {
   title: string;
   program: string;
   rows: { names: string; state: string }[];

@@ -15,7 +15,7 @@ import {
 } from "./table.ts";
 import { parseOptionValue } from "./value.ts";
 
-export interface ConfigurationFile {
+interface ConfigurationFile {
   readonly values: ReadonlyMap<string, OptionValue>;
   /** Known fields without effect that were set. */
   readonly withoutEffect: readonly string[];

@@ -626,7 +626,7 @@ export const usedPortOptions: readonly string[] = [
   "tls-sni-cert-key",
 ];
 
-export const usedControllerManagerOptions: readonly string[] = [
+const usedControllerManagerOptions: readonly string[] = [
   ...usedPortOptions,
   "disabled-metrics",
   "allow-metric-labels",

@@ -7,7 +7,7 @@ import {
   type OptionTable,
 } from "./table.ts";
 
-export function optionLine(spec: OptionSpec): string {
+function optionLine(spec: OptionSpec): string {
   const names = `${spec.short && spec.name !== spec.short ? `-${spec.short}, ` : "    "}--${spec.name}${spec.type === "bool" ? "" : ` ${spec.type}`}`;
   const other = specificationOptionName(spec.name);
   const notes = [

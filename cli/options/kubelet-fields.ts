@@ -2,7 +2,7 @@
 // yet. As with options, one that limits, protects, authenticates, encrypts or audits is refused unless it asks for what
 // the agent does anyway; the others are warned about.
 
-export interface KubeletField {
+interface KubeletField {
   readonly kind: "restricts" | "harmless";
   /** Values that ask for what the agent does anyway; null and an empty list always do. */
   readonly accepted?: readonly unknown[];

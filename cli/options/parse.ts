@@ -154,7 +154,7 @@ export class OptionValues {
   }
 }
 
-export interface ParseOptions {
+interface ParseOptions {
   /** Operands are allowed (kubectl-style commands). Without, one is an error. */
   operands?: boolean;
 }

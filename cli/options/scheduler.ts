@@ -37,7 +37,7 @@ const table: OptionTable = [
   gateOptions,
 ];
 
-export const usedSchedulerOptions: readonly string[] = [
+const usedSchedulerOptions: readonly string[] = [
   ...usedPortOptions,
   "leader-elect",
   "leader-elect-lease-duration",

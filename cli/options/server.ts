@@ -6,7 +6,7 @@ import { group, option } from "./build-table.ts";
 import { snapshotOptions } from "./shared.ts";
 import { allOptions, type OptionGroup, type OptionTable } from "./table.ts";
 
-export const serverParts = [
+const serverParts = [
   "agent",
   "proxy",
   "dns",

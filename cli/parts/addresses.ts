@@ -22,7 +22,7 @@ export function machineAddresses(): string[] {
   ].map(({ address }) => address);
 }
 
-export function isLoopback(address: string): boolean {
+function isLoopback(address: string): boolean {
   return isLoopbackAddress(address) || address === "localhost";
 }
 

@@ -16,7 +16,7 @@ import {
 import { machineAddresses } from "./addresses.ts";
 import { makeDirectory } from "./directories.ts";
 
-export interface AgentCertificateOptions {
+interface AgentCertificateOptions {
   directory: string;
   /** Of the files; default orbitlet. */
   name?: string;

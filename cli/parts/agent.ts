@@ -34,14 +34,14 @@ import { chooseRuntime } from "./runtime.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 
 /** How a cluster in the same process lets the agent's ports be used. */
-export interface AgentCluster {
+interface AgentCluster {
   /** Signs the serving certificate and the clients' certificates. */
   ca: CertificatePair;
   authorizer: Authorizer;
   tokens?: TokenAuthenticator;
 }
 
-export interface AgentPartOptions {
+interface AgentPartOptions {
   values: OptionValues;
   /** "" unless the user asked for one. */
   endpoint: string;
@@ -164,7 +164,7 @@ function isOpen(
 }
 
 /** What the ports need of the options. */
-export type AgentPortOptions = Pick<
+type AgentPortOptions = Pick<
   AgentPartOptions,
   "values" | "cluster" | "client" | "clock" | "logger" | "certificateDirectory"
 >;

@@ -55,7 +55,7 @@ import {
   type Security,
 } from "./security.ts";
 
-export interface ApiPartOptions {
+interface ApiPartOptions {
   values: OptionValues;
   store: Store;
   /** Undefined: plain HTTP (tests). */
@@ -110,7 +110,7 @@ async function createPriorityClasses(
   );
 }
 
-export interface ApiPart {
+interface ApiPart {
   readonly server: ApiServer;
   readonly security: Security;
   /** Uses renewed certificates from now on. */

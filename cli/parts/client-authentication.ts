@@ -27,7 +27,7 @@ export interface FrontProxy {
   userOf(request: IncomingMessage): UserInfo | undefined;
 }
 
-export interface ClientAuthentication {
+interface ClientAuthentication {
   /** PEM. */
   readonly clientCa?: string;
   readonly frontProxy?: FrontProxy;

@@ -29,7 +29,7 @@ import { makeDirectory } from "./directories.ts";
 const signerName = "kubernetes.io/kube-apiserver-client-kubelet";
 const answerTimeoutMs = 15 * 60_000;
 
-export interface ClientCertificateOptions {
+interface ClientCertificateOptions {
   nodeName: string;
   /** Where the certificate and its key are kept, in one file. */
   directory: string;
@@ -37,7 +37,7 @@ export interface ClientCertificateOptions {
   logger: Logger;
 }
 
-export const clientCertificateFile = (directory: string): string =>
+const clientCertificateFile = (directory: string): string =>
   path.join(directory, "orbitlet-client-current.pem");
 
 /** Asks for a certificate and waits until it is signed; rejects when it is refused or nobody signs it in 15 minutes. */

@@ -9,7 +9,7 @@ import { clientOfKubeconfig } from "./connect.ts";
 import { createTokenReviewer, tokenReviewerOf } from "./token-reviewer.ts";
 import { createWebhookAuthorizer, reviewerOf } from "./webhook-authorizer.ts";
 
-export interface DelegatedAccess {
+interface DelegatedAccess {
   readonly tokens?: TokenAuthenticator;
   readonly authorizer?: Authorizer;
   /** Of --authentication-kubeconfig. */

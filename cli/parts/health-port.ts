@@ -28,7 +28,7 @@ export interface PortTls {
   readonly clientCa?: string;
 }
 
-export interface HealthPortOptions {
+interface HealthPortOptions {
   address: string;
   port: number;
   tls: PortTls;

@@ -19,7 +19,7 @@ import {
 } from "../../api/object.ts";
 import type { Client, ResourceRef } from "../../client/client.ts";
 
-export interface ManifestObjectsOptions {
+interface ManifestObjectsOptions {
   client: Client;
   dataDirectory: string;
   clock: Clock;

@@ -38,7 +38,7 @@ export function readAuthorityFile(optionName: string, file: string): string {
 }
 
 /** PEM; the certificate may hold its chain. */
-export interface PairText {
+interface PairText {
   readonly certificate: string;
   readonly key: string;
 }

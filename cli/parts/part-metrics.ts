@@ -69,7 +69,7 @@ const familyText = ([name, type, help, lines]: Family): string =>
   `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("\n")}\n`;
 
 /** Attempts of the scheduler by result. */
-export type AttemptResult = "scheduled" | "unschedulable" | "error";
+type AttemptResult = "scheduled" | "unschedulable" | "error";
 
 export class PartMetrics implements ControllerMetrics {
   readonly #queues = new Map<string, QueueNumbers>();

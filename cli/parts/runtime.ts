@@ -24,7 +24,7 @@ import {
   writeEndpoint,
 } from "./runtime-endpoint.ts";
 
-export interface RuntimeChoice {
+interface RuntimeChoice {
   /** As given: a socket or "private"; empty when none was asked for. */
   endpoint: string;
   dataDirectory: string;

@@ -59,7 +59,7 @@ import {
   readOptionFile,
 } from "./option-files.ts";
 
-export interface SecurityOptions {
+interface SecurityOptions {
   values: OptionValues;
   /** The cluster's own; without it (orbit apiserver) the option files are all there is. */
   pki: ClusterPki | undefined;

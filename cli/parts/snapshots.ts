@@ -9,7 +9,7 @@ import { UsageError } from "../options/table.ts";
 import { makeDirectory } from "./directories.ts";
 import type { SnapshotCounts } from "../../storage/snapshots/snapshot-scheduler.ts";
 
-export interface ScheduledSnapshots {
+interface ScheduledSnapshots {
   start(): void;
   stop(): Promise<void>;
   /** Prometheus text. */

@@ -8,7 +8,7 @@ import type { Store } from "../../storage/store.ts";
 import { UsageError } from "../options/table.ts";
 import { readAuthorityFile, readPair } from "./option-files.ts";
 
-export interface StoreChoice {
+interface StoreChoice {
   kind: string;
   dataDirectory: string;
   clock: Clock;

@@ -7,11 +7,11 @@ import type { TokenReview } from "../../api/types/authentication-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { tokenReviews } from "../../client/resources.ts";
 
-export type TokenReviewer = (
+type TokenReviewer = (
   spec: TokenReview["spec"],
 ) => Promise<TokenReview["status"]>;
 
-export interface TokenReviewerOptions {
+interface TokenReviewerOptions {
   review: TokenReviewer;
   ttlMs: number;
   /** Asked for when the caller names none; none: the reviewer's own. */

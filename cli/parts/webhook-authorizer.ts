@@ -10,11 +10,11 @@ import type { SubjectAccessReview } from "../../api/types/authorization-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { subjectAccessReviews } from "../../client/resources.ts";
 
-export type AccessReviewer = (
+type AccessReviewer = (
   spec: SubjectAccessReview["spec"],
 ) => Promise<SubjectAccessReview["status"]>;
 
-export interface WebhookAuthorizerOptions {
+interface WebhookAuthorizerOptions {
   review: AccessReviewer;
   authorizedTtlMs: number;
   unauthorizedTtlMs: number;
