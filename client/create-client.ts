@@ -20,7 +20,7 @@ import { listInformer } from "./list-reflector.ts";
 import type { SharedInformer } from "./shared-informer.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
 
-export interface ClientEnvironment {
+interface ClientEnvironment {
   clock: Clock;
   logger: Logger;
 }
@@ -206,7 +206,7 @@ function deleteOptions(options: object): object {
 }
 
 /** Options of a list or watch by their query parameter names; the namespace is part of the path instead. */
-export function listQuery(options: ListOptions): Record<string, string> {
+function listQuery(options: ListOptions): Record<string, string> {
   const query: Record<string, string> = {};
   for (const [name, value] of Object.entries(options))
     if (value !== undefined && value !== "" && name !== "namespace")

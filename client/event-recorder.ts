@@ -25,7 +25,7 @@ const spamPerSecond = 1 / 300;
 const queueLimit = 1000;
 const sendAttempts = 5;
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   client: Client;
   clock: Clock;
   logger: Logger;
@@ -36,7 +36,7 @@ export interface EventRecorderOptions {
 }
 
 /** The object itself (with apiVersion and kind set), or a reference when only that is known or a fieldPath is meant. */
-export type EventSubject = KubeObject | ObjectReference;
+type EventSubject = KubeObject | ObjectReference;
 
 interface Similar {
   messages: Set<string>;

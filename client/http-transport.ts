@@ -57,14 +57,14 @@ export interface HttpTransportOptions {
 }
 
 /** Below HTTP: the server could not be reached or the connection broke. */
-export class TransportError extends Error {
+class TransportError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "TransportError";
   }
 }
 
-export interface HttpTransport extends Transport {
+interface HttpTransport extends Transport {
   /** New certificates for connections from now on; running watches are ended, so that their readers connect anew. */
   updateTls(tls: TlsOptions): Promise<void>;
 }

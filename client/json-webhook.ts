@@ -11,7 +11,7 @@ export type WebhookConnection = Pick<
 /** More than any answer needs. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-export class WebhookStatusError extends Error {
+class WebhookStatusError extends Error {
   override readonly name = "WebhookStatusError";
   constructor(readonly statusCode: number) {
     super(`the webhook answered ${statusCode}`);

@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import type { HttpTransportOptions, TlsOptions } from "./http-transport.ts";
 
-export interface KubeconfigChoice {
+interface KubeconfigChoice {
   /** An explicit file; then no other is looked at. */
   path?: string;
   context?: string;
@@ -15,7 +15,7 @@ export interface KubeconfigChoice {
 }
 
 /** What createHttpTransport takes, and the context's namespace. */
-export type KubeconfigConnection = Pick<
+type KubeconfigConnection = Pick<
   HttpTransportOptions,
   | "server"
   | "tls"
@@ -28,7 +28,7 @@ export type KubeconfigConnection = Pick<
   namespace: string;
 };
 
-export class KubeconfigError extends Error {
+class KubeconfigError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "KubeconfigError";

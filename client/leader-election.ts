@@ -11,7 +11,7 @@ import type { Client } from "./client.ts";
 import { sameJson } from "../api/objects/json-equality.ts";
 import { leases } from "./resources.ts";
 
-export interface LeaderElectionOptions {
+interface LeaderElectionOptions {
   client: Client;
   clock: Clock;
   logger: Logger;

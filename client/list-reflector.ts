@@ -24,7 +24,7 @@ const minWatchSeconds = 300;
 const shortWatchMs = 1000;
 const pageSize = 500;
 
-export interface ReflectorOptions {
+interface ReflectorOptions {
   transport: Transport;
   clock: Clock;
   logger: Logger;

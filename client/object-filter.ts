@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/object.ts";
 import { parseFieldSelector, parseLabelSelector } from "../api/selectors.ts";
 
 /** The text of a field of an object by its dotted path, "" when it is absent: the form field selectors compare. */
-export function fieldText(object: object, path: string): string {
+function fieldText(object: object, path: string): string {
   let value: unknown = object;
   for (const part of path.split(".")) {
     if (typeof value !== "object" || value === null) return "";

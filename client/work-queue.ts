@@ -23,7 +23,7 @@ export interface WorkQueueMetrics {
   retried(): void;
 }
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   name: string;
   clock: Clock;
   logger: Logger;
