@@ -21,7 +21,7 @@ import type { Initializer } from "./initializers.ts";
 import { defaultControllerOptions } from "./options.ts";
 import type { ControllerOptions } from "./options.ts";
 
-export interface ControllerManagerOptions {
+interface ControllerManagerOptions {
   client: Client;
   clock: Clock;
   logger: Logger;
@@ -50,7 +50,7 @@ export function createControllerManager(
  * Which controllers a --controllers list means: `*` all on by default, `name` also that one, `-name` not that one; the
  * exact name wins over `*`. Throws on a name nobody has.
  */
-export function chosenControllers(list: readonly string[]): Initializer[] {
+function chosenControllers(list: readonly string[]): Initializer[] {
   for (const entry of list) {
     const name = entry.replace(/^-/, "");
     if (entry !== "*" && !find(name))

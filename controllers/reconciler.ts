@@ -18,7 +18,7 @@ export type ReconcileResult = WorkResult | void;
 /** Thrown by a reconcile that has to wait for something without an event of its own: retried with back-off, quietly. */
 export class RetryLater extends Error {}
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   name: string;
   context: ControllerContext;
   concurrency?: number;

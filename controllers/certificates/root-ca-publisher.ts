@@ -6,7 +6,7 @@ import type { Controller, ControllerContext } from "../context.ts";
 import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 
-export const rootCaName = "kube-root-ca.crt";
+const rootCaName = "kube-root-ca.crt";
 const description =
   "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
 const annotation = "kubernetes.io/description";

@@ -120,7 +120,7 @@ export function createCertificateSigner(
   });
 }
 
-export function isApproved(csr: CertificateSigningRequest): boolean {
+function isApproved(csr: CertificateSigningRequest): boolean {
   const has = (type: string): boolean =>
     findCondition(csr.status?.conditions, type)?.status === "True";
   return has("Approved") && !has("Denied");

@@ -19,7 +19,7 @@ const ownTolerations: readonly Toleration[] = [
   { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" },
 ].map((toleration) => ({ ...toleration, operator: "Exists" }));
 
-export function daemonTolerations(spec: PodSpec): Toleration[] {
+function daemonTolerations(spec: PodSpec): Toleration[] {
   const hostNetwork: Toleration[] = spec.hostNetwork
     ? [
         {

@@ -34,7 +34,7 @@ export function addressOf(pod: Pod, family: string): string | undefined {
 }
 
 /** The number of a service port on one pod; undefined when the pod has no port of that name. */
-export function targetPort(port: ServicePort, pod: Pod): number | undefined {
+function targetPort(port: ServicePort, pod: Pod): number | undefined {
   const { targetPort: target = port.port } = port;
   if (typeof target === "number") return target;
   const sidecars = (pod.spec.initContainers ?? []).filter(

@@ -14,7 +14,7 @@ export interface WantedGroup {
   endpoints: Endpoint[];
 }
 
-export interface SlicePlan {
+interface SlicePlan {
   /** Without names: to be created. */
   create: Pick<EndpointSlice, "addressType" | "ports" | "endpoints">[];
   update: EndpointSlice[];

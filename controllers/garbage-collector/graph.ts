@@ -28,7 +28,7 @@ export interface GraphNode {
   virtual: boolean;
 }
 
-export interface GraphListener {
+interface GraphListener {
   /** Look whether this object has to be deleted, or whether it exists at all. */
   examine(node: GraphNode): void;
   /** It is being deleted and its dependents shall stay. */

@@ -2,7 +2,7 @@
 import type { Job, PodFailurePolicyRule } from "../../api/types/batch-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 
-export type FailureVerdict =
+type FailureVerdict =
   | { action: "Count" | "Ignore" | "FailIndex" }
   | { action: "FailJob"; message: string };
 

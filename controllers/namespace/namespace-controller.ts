@@ -126,7 +126,7 @@ export function createNamespaceController(
 }
 
 /** The five conditions of a terminating namespace; the list given comes back when nothing changed. */
-export function contentConditions(
+function contentConditions(
   old: readonly NamespaceCondition[] | undefined,
   report: ContentReport,
   nowMs: number,

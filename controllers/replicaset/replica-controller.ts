@@ -36,7 +36,7 @@ import { replicaStatus, withoutZeros } from "./replica-status.ts";
 const burstReplicas = 500;
 
 /** How a kind spells what the engine needs. */
-export interface ReplicaKind<T extends KubeObject> {
+interface ReplicaKind<T extends KubeObject> {
   name: string;
   /** The event source. */
   component: string;

@@ -11,7 +11,7 @@ import {
 import { isPodAvailable, isPodReady } from "../../api/objects/pod-state.ts";
 import { errorText } from "../workloads/pod-control.ts";
 
-export interface ReplicaStatusInput {
+interface ReplicaStatusInput {
   /** Active, claimed pods. */
   pods: readonly Pod[];
   replicas: number;

@@ -31,10 +31,8 @@ export function ordinalOf(set: StatefulSet, pod: Pod): number {
     : -1;
 }
 
-export const claimName = (
-  template: PersistentVolumeClaim,
-  pod: string,
-): string => `${template.metadata.name}-${pod}`;
+const claimName = (template: PersistentVolumeClaim, pod: string): string =>
+  `${template.metadata.name}-${pod}`;
 
 export function claimsOf(
   set: StatefulSet,
@@ -57,7 +55,7 @@ export function claimsOf(
 }
 
 /** The template a revision keeps. */
-export function templateOf(
+function templateOf(
   revision: ControllerRevision,
   fallback: PodTemplateSpec,
 ): PodTemplateSpec {

@@ -6,7 +6,7 @@
 // be emptied. The replicas that stay are healthy when this is asked; the caller has waited for them.
 import type { Pod } from "../../api/types/core-v1.ts";
 
-export interface PodHealth {
+interface PodHealth {
   /** Running, ready, and not terminating. */
   isHealthy(pod: Pod): boolean;
   /** Healthy for minReadySeconds. */

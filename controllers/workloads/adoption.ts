@@ -11,7 +11,7 @@ import {
   controllerReference,
 } from "../../api/objects/owner-references.ts";
 
-export interface ClaimOptions<T extends KubeObject> {
+interface ClaimOptions<T extends KubeObject> {
   client: Client;
   ownerRef: ResourceRef;
   owner: KubeObject;

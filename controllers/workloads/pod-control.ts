@@ -8,7 +8,7 @@ import { mutableCopy } from "../../api/objects/deep-freeze.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { pods } from "../../client/resources.ts";
 
-export interface PodControl {
+interface PodControl {
   create(pod: Pod, owner: KubeObject): Promise<Pod>;
   /** A pod that is gone already counts as deleted. */
   delete(pod: Pod, owner: KubeObject): Promise<void>;

@@ -16,7 +16,7 @@ import { orphansOf } from "./informer-indexes.ts";
 
 export const revisionHashLabel = "controller-revision-hash";
 
-export interface RevisionOwner {
+interface RevisionOwner {
   client: Client;
   ref: ResourceRef;
   owner: KubeObject;
