@@ -32,20 +32,20 @@ export function runtimeErrorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-export interface RuntimeVersion {
+interface RuntimeVersion {
   /** "containerd", "docker" */
   runtimeName: string;
   runtimeVersion: string;
   runtimeApiVersion: string;
 }
 
-export interface RuntimeCondition {
+interface RuntimeCondition {
   ready: boolean;
   reason: string;
   message: string;
 }
 
-export interface RuntimeStatus {
+interface RuntimeStatus {
   runtime: RuntimeCondition;
   network: RuntimeCondition;
 }
@@ -64,7 +64,7 @@ export interface SecurityProfile {
   localhostRef?: string;
 }
 
-export interface SeLinuxOptions {
+interface SeLinuxOptions {
   user?: string;
   role?: string;
   type?: string;
@@ -108,7 +108,7 @@ export interface SandboxConfig {
   overhead?: LinuxResources;
 }
 
-export interface IdMapping {
+interface IdMapping {
   hostId: number;
   containerId: number;
   length: number;
@@ -274,7 +274,7 @@ export interface RuntimeEvent {
   id: string;
 }
 
-export interface TerminalSize {
+interface TerminalSize {
   width: number;
   height: number;
 }
@@ -298,7 +298,7 @@ export interface StreamSession {
   close(): void;
 }
 
-export interface ExecResult {
+interface ExecResult {
   stdout: Buffer;
   stderr: Buffer;
   exitCode: number;

@@ -55,13 +55,13 @@ export interface Connection {
   waitForReady(timeoutMs: number): Promise<void>;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   timeoutMs?: number;
   /** containerd lease that protects what the call makes. */
   lease?: string;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** `unix:///run/containerd/containerd.sock`, or a bare path. */
   endpoint: string;
   requestTimeoutMs: number;
@@ -104,7 +104,7 @@ export function toRuntimeError(error: unknown, call: string): RuntimeError {
 }
 
 /** Accepts `unix:///path`, `unix:/path` and `/path`. */
-export function socketPath(endpoint: string): string {
+function socketPath(endpoint: string): string {
   if (endpoint.startsWith("/")) return endpoint;
   const match = /^unix:(?:\/\/)?(\/.+)$/.exec(endpoint);
   if (match === null)

@@ -29,7 +29,7 @@ import { ensureSandboxImage } from "./sandbox-image.ts";
 import { containerdMethods, type StoredImage } from "./services.ts";
 import { openExecStream, openPortForward } from "./streaming.ts";
 
-export interface ContainerdRuntimeOptions {
+interface ContainerdRuntimeOptions {
   /** `unix:///run/containerd/containerd.sock` or a path. */
   endpoint: string;
   logger: Logger;

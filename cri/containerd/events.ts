@@ -60,7 +60,7 @@ const maxSettling = 256;
 const runningContainer = 1;
 const readySandbox = 0;
 
-export interface EventSourceOptions {
+interface EventSourceOptions {
   connection: Connection;
   clock: Clock;
   logger: Logger;

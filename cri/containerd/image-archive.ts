@@ -26,7 +26,7 @@ export interface ArchiveBlob extends ArchiveDescriptor {
   labels: Record<string, string>;
 }
 
-export interface ImageArchive {
+interface ImageArchive {
   file: FileHandle;
   /** Children before parents. */
   blobs: ArchiveBlob[];

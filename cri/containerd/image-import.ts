@@ -15,7 +15,7 @@ import { containerdMethods } from "./services.ts";
 import { RuntimeError } from "../runtime.ts";
 
 /** containerd's label of images that garbage collection leaves alone. */
-export const pinnedLabels: Readonly<Record<string, string>> = {
+const pinnedLabels: Readonly<Record<string, string>> = {
   "io.cri-containerd.pinned": "pinned",
 };
 

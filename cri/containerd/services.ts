@@ -93,7 +93,7 @@ export const containerdMessages: WireTable = {
   ],
 };
 
-export interface Descriptor {
+interface Descriptor {
   media_type: string;
   digest: string;
   size: number;

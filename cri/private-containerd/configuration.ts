@@ -1,7 +1,7 @@
 // The configuration file of a private containerd, in containerd's configuration version 2 (1.6 and 1.7; 2.x reads it
 // too). Everything it keeps or listens on lies under the caller's directory, so it lives beside a system containerd.
 
-export interface ContainerdConfiguration {
+interface ContainerdConfiguration {
   /** Images, snapshots, metadata: survives reboots. */
   root: string;
   /** Run-time state of tasks. */

@@ -17,7 +17,7 @@ export function hostArchitecture(
   );
 }
 
-export interface SandboxImage {
+interface SandboxImage {
   name: string;
   tar: Buffer;
   /** `sha256:…` of the image configuration: the image id. */

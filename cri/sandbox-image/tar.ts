@@ -1,7 +1,7 @@
 // Writes small ustar archives in memory: regular files and directories, fixed owner and time, so that the same
 // content gives the same bytes on every machine.
 
-export interface TarFile {
+interface TarFile {
   /** At most 100 bytes. */
   name: string;
   mode: number;
