@@ -20,7 +20,7 @@ import {
   type Signals,
 } from "./signals.ts";
 
-export interface EvictionManagerOptions {
+interface EvictionManagerOptions {
   thresholds: Readonly<Record<string, string>>;
   /** Those that run, or will; not those that are ending. */
   pods: () => readonly EvictablePod[];

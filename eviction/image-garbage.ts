@@ -22,7 +22,7 @@ export interface ImageStore {
   imageFsInfo(): Promise<readonly { mountpoint: string }[]>;
 }
 
-export interface ImageGarbageOptions {
+interface ImageGarbageOptions {
   runtime: ImageStore;
   clock: Clock;
   logger: Logger;

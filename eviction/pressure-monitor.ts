@@ -17,7 +17,7 @@ export interface NodePressure {
   pid: boolean;
 }
 
-export interface PressureMonitorOptions {
+interface PressureMonitorOptions {
   thresholds: Readonly<Record<string, string>>;
   transitionPeriodMs: number;
   paths: () => SignalPaths;

@@ -2,7 +2,7 @@
 import { readFile, statfs } from "node:fs/promises";
 import { parseQuantity, quantityValue } from "../api/quantity.ts";
 
-export const signalNames = [
+const signalNames = [
   "memory.available",
   "nodefs.available",
   "nodefs.inodesFree",
@@ -12,7 +12,7 @@ export const signalNames = [
 ] as const;
 export type SignalName = (typeof signalNames)[number];
 
-export interface Signal {
+interface Signal {
   available: number;
   capacity: number;
 }
