@@ -51,7 +51,7 @@ export interface GrpcTls {
   readonly key?: Buffer | string;
 }
 
-export interface GrpcChannelOptions {
+interface GrpcChannelOptions {
   /** `unix:///path` or `host:port`. */
   readonly target: string;
   readonly codec: WireCodec;

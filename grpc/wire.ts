@@ -6,14 +6,14 @@
 // Example: table {"M": [["name",1,"string",0]]}: encode("M", {name: "a"}) is 0a 01 61.
 import { Reader, Writer } from "protobufjs/minimal.js";
 
-export type FieldRow = readonly [
+type FieldRow = readonly [
   field: string,
   number: number,
   type: string,
   shape: number,
 ];
 export type WireTable = Readonly<Record<string, readonly FieldRow[]>>;
-export type WireObject = Record<string, unknown>;
+type WireObject = Record<string, unknown>;
 
 export interface WireCodec {
   encode(message: string, value: object): Buffer;
