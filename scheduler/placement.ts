@@ -14,7 +14,7 @@ import type { PodView } from "./pod-view.ts";
 const minFeasibleNodes = 100;
 const minPercentage = 5;
 
-export type Placement =
+type Placement =
   { node: NodeInfo } | { rejections: ReadonlyMap<NodeInfo, Rejection> };
 
 export class Placer {

@@ -14,7 +14,7 @@ export interface Preemption {
   victims: readonly PodView[];
 }
 
-export type PreemptionResult =
+type PreemptionResult =
   | { preemption: Preemption }
   /** The text behind "preemption: ". */
   | { message: string };

@@ -36,7 +36,7 @@ import { defaultFilters, defaultScores } from "./profile.ts";
 import { SchedulingQueue } from "./scheduling-queue.ts";
 import type { QueuedPod } from "./scheduling-queue.ts";
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   client: Client;
   clock: Clock;
   logger: Logger;

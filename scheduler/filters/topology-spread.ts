@@ -11,7 +11,7 @@ import type { PodView } from "../pod-view.ts";
 
 const name = "PodTopologySpread";
 
-export interface SpreadConstraint {
+interface SpreadConstraint {
   constraint: TopologySpreadConstraint;
   selector: Selector;
   /** Does the pod count for its own constraint? */
