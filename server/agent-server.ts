@@ -43,7 +43,7 @@ export interface AgentServerTls {
   clientCa?: string;
 }
 
-export interface AgentServerOptions extends Omit<
+interface AgentServerOptions extends Omit<
   AgentRouteOptions,
   "view" | "serving"
 > {

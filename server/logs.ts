@@ -22,10 +22,7 @@ function integerOf(text: string | null): number | undefined {
   return Number(text);
 }
 
-export function logOptions(
-  query: URLSearchParams,
-  container: string,
-): LogOptions {
+function logOptions(query: URLSearchParams, container: string): LogOptions {
   const sinceSeconds = integerOf(query.get("sinceSeconds"));
   const sinceTime = query.get("sinceTime") || undefined;
   const tailLines = integerOf(query.get("tailLines"));

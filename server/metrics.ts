@@ -38,7 +38,7 @@ interface Container {
   swap?: Swap;
   rootfs?: { usedBytes?: number; inodesUsed?: number };
 }
-export interface Summary {
+interface Summary {
   node?: {
     nodeName?: string;
     startTime?: string;

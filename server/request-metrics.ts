@@ -3,7 +3,7 @@ import { trimEnd } from "../api/trim.ts";
 import type { NodeAgentView } from "../api/contracts.ts";
 import { Family } from "./prometheus-text.ts";
 
-export interface RequestMetrics {
+interface RequestMetrics {
   /** Call at a request's begin; the returned function at its end. */
   begin(method: string, pattern: string, server: string): () => void;
   text(): string;
