@@ -21,7 +21,7 @@ import { loadLog } from "./file/log-loader.ts";
 import type { StoredVersion } from "./local/local-store.ts";
 import { StoreError } from "./store.ts";
 
-export type SnapshotEntry = StoredVersion;
+type SnapshotEntry = StoredVersion;
 
 export interface Snapshot {
   /** The newest revision in it; a store made from it goes on above. */

@@ -51,7 +51,7 @@ export async function readStore(
   return { revision, entries: inKeyOrder(entries) };
 }
 
-export type TtlRule = (key: string) => number | undefined;
+type TtlRule = (key: string) => number | undefined;
 
 /** Events expire an hour after their last write; stores other than the file store do not tell when. */
 export const eventTtl: TtlRule = (key) =>

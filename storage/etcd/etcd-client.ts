@@ -18,7 +18,7 @@ import { etcdMessages, methods, type WatchResponse } from "./messages.ts";
 
 const codec = createWireCodec(etcdMessages);
 
-export interface EtcdClientOptions {
+interface EtcdClientOptions {
   /** e.g. https://10.0.0.1:2379 */
   readonly servers: readonly string[];
   readonly tls?: GrpcTls;
@@ -29,7 +29,7 @@ export interface EtcdClientOptions {
   readonly clock: Clock;
 }
 
-export interface CallOptions {
+interface CallOptions {
   /** May be done twice. */
   readonly repeatable?: boolean;
   readonly patienceMs?: number;

@@ -73,7 +73,7 @@ interface InFlight {
   readonly attachment: unknown;
 }
 
-export class EtcdStore implements Store {
+class EtcdStore implements Store {
   readonly shared = true;
   readonly #client: EtcdClient;
   readonly #leases: LeasePool;

@@ -3,14 +3,14 @@ import * as path from "node:path";
 import { nodeFileSystem, type FileSystem } from "./file-system.ts";
 import { inDanger, scanLog } from "./log-reader.ts";
 
-export interface DamageReport {
+interface DamageReport {
   readonly fromByte: number;
   readonly toByte: number;
   /** Which acknowledged writes may be in it, in words. */
   readonly inDanger: string;
 }
 
-export interface LogReport {
+interface LogReport {
   readonly file: string;
   /** The format's version. */
   readonly format: number;

@@ -20,7 +20,7 @@ import type { LogFile } from "./log-file.ts";
 const FRAME_BYTES = 256 * 1024;
 
 /** Where bytes are appended: a log, or what also hashes them. */
-export interface ByteSink {
+interface ByteSink {
   appendUnsynced(bytes: Buffer): Promise<void>;
 }
 

@@ -34,7 +34,7 @@ import { loadLog } from "./log-loader.ts";
 import type { LogContent } from "./log-reader.ts";
 import { keepTornTail } from "./torn-tail.ts";
 
-export interface FileMediumOptions {
+interface FileMediumOptions {
   readonly directory: string;
   readonly fileSystem: FileSystem;
   readonly lock: AcquireLock;

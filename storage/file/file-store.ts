@@ -7,7 +7,7 @@ import { DirectoryLock, type AcquireLock } from "./directory-lock.ts";
 import { FileMedium } from "./file-medium.ts";
 import { nodeFileSystem, type FileSystem } from "./file-system.ts";
 
-export interface FileStoreOptions {
+interface FileStoreOptions {
   /** Made with mode 0700 when missing. One process at a time: another's start fails with StoreError "locked". */
   directory: string;
   logger?: Logger;

@@ -31,7 +31,7 @@ const REVISION = 3;
 const encoder = new TextEncoder();
 
 /** One record of a frame. */
-export interface LogRecord {
+interface LogRecord {
   /** "" in the record of the store's revision. */
   readonly key: string;
   readonly revision: number;

@@ -18,7 +18,7 @@ import {
 } from "./frame.ts";
 import { format1, formatOf, type FrameFormat } from "./frame-format.ts";
 
-export interface Damage {
+interface Damage {
   readonly fromByte: number;
   readonly toByte: number;
   /** The newest revision before it. */
@@ -42,7 +42,7 @@ export interface LogContent {
 }
 
 /** Called for puts and deletes; `at`: the value's position in the file. */
-export type RecordVisitor = (record: PlacedRecord, at: number) => void;
+type RecordVisitor = (record: PlacedRecord, at: number) => void;
 
 export interface ReadOptions {
   /** Part of the file; default: all of it. */

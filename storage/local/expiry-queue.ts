@@ -1,7 +1,7 @@
 // Which keys expire when: a binary heap by monotonic time, which no change of the wall clock moves, for one timer. Entries are never removed from the middle; whoever
 // takes a due one checks that the key still has the revision it was added with.
 
-export interface Expiry {
+interface Expiry {
   readonly key: string;
   readonly revision: number;
   /** Monotonic. */

@@ -68,7 +68,7 @@ interface PendingWrite extends MediumWrite {
   readonly ask: Ask;
 }
 
-export interface LocalStoreOptions {
+interface LocalStoreOptions {
   readonly clock?: Clock | undefined;
   /** Called for each listener that threw, after it lost its subscription. */
   readonly onListenerFailure?: ListenerFailure | undefined;

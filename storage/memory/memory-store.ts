@@ -10,7 +10,7 @@ const nowhere: Medium = {
   close: () => Promise.resolve(),
 };
 
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   clock?: Clock;
 }
 

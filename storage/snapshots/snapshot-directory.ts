@@ -13,7 +13,7 @@ import * as path from "node:path";
 import { syncDirectory } from "../file/directories.ts";
 import { nodeFileSystem } from "../file/file-system.ts";
 
-export interface StoredSnapshot {
+interface StoredSnapshot {
   /** In the directory. */
   readonly name: string;
   /** When it was taken, epoch milliseconds (whole seconds). */

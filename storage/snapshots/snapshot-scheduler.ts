@@ -18,7 +18,7 @@ export interface TakenSnapshot {
   readonly pruneFailure: string | undefined;
 }
 
-export interface SnapshotSchedulerOptions {
+interface SnapshotSchedulerOptions {
   readonly schedule: CronSchedule;
   /**
    * Writes one snapshot, durably, and removes the surplus. Rejects when it can't write it, or when the signal aborts;
