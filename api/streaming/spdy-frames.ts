@@ -25,7 +25,6 @@ const version = 3;
 const headerBytes = 8;
 /** Far above what header blocks of stream headers need. */
 const maxControlBytes = 64 * 1024;
-const maxDataBytes = 0xffffff;
 
 export type Frame =
   | { kind: "control"; type: number; flags: number; payload: Buffer }
@@ -135,7 +134,7 @@ export function controlFrame(
   return Buffer.concat([header, payload]);
 }
 
-/** The eight bytes before `length` (at most maxDataBytes) bytes of data. */
+/** The eight bytes before `length` (at most 2^24 - 1) bytes of data. */
 export function dataHeader(
   streamId: number,
   length: number,
