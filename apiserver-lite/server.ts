@@ -17,7 +17,7 @@ import type { Store } from "../storage/store.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import type { Auditor } from "./audit/auditor.ts";
 import type { RequestAuthenticator } from "./authentication/authenticator.ts";
-import type { ClusterState } from "./authorization/cluster-state.ts";
+import type { ClusterState } from "./resources/state.ts";
 import { EndpointLeases } from "./bootstrap/endpoint-leases.ts";
 import {
   createSystemObjects,

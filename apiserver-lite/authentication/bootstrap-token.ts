@@ -4,7 +4,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
-import type { StateReader } from "../authorization/cluster-state.ts";
+import type { StateReader } from "../resources/state.ts";
 
 const FORM = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const TYPE = "bootstrap.kubernetes.io/token";

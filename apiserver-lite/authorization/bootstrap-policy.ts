@@ -6,7 +6,7 @@ import facts from "../../api/facts/rbac-bootstrap.json";
 import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { PolicyRule, RoleRef, Subject } from "../../api/types/rbac-v1.ts";
 import type { Transport } from "../../client/transport.ts";
-import type { StateReader } from "./cluster-state.ts";
+import type { StateReader } from "../resources/state.ts";
 import { uncoveredRules } from "./policy-rule.ts";
 
 const GROUP = "rbac.authorization.k8s.io";

@@ -10,7 +10,7 @@ import type {
 import rbacFacts from "../../api/facts/rbac-bootstrap.json";
 import { parseFieldSelector } from "../../api/selectors.ts";
 import type { PolicyRule } from "../../api/types/rbac-v1.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import type { ClusterState } from "../resources/state.ts";
 import { NodeRelations } from "./node-relations.ts";
 import { rulesAllow } from "./policy-rule.ts";
 

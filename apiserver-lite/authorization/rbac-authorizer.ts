@@ -8,7 +8,7 @@ import type {
 } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { PolicyRule, RoleRef, Subject } from "../../api/types/rbac-v1.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import type { ClusterState } from "../resources/state.ts";
 import { rulesAllow } from "./policy-rule.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

@@ -9,7 +9,7 @@ import { selectorFromObject } from "../../api/selectors.ts";
 import type { LabelSelector } from "../../api/types/meta-v1.ts";
 import type { PolicyRule } from "../../api/types/rbac-v1.ts";
 import type { Transport } from "../../client/transport.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import type { ClusterState } from "../resources/state.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 const GATHER_MS = 20;

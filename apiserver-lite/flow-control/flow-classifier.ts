@@ -5,7 +5,7 @@ import type {
   FlowSchema,
   PolicyRulesWithSubjects,
 } from "../../api/types/flowcontrol-v1.ts";
-import type { ClusterState } from "../authorization/cluster-state.ts";
+import type { ClusterState } from "../resources/state.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 
 const group = "flowcontrol.apiserver.k8s.io";

@@ -10,7 +10,7 @@ import { Readable, type Duplex, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
 import { ApiError, errors } from "../../api/errors.ts";
-import type { StateReader } from "../authorization/cluster-state.ts";
+import type { StateReader } from "../resources/state.ts";
 import type {
   ConnectHandler,
   ConnectRequest,

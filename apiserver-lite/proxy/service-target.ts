@@ -2,7 +2,7 @@
 import { ApiError, errors } from "../../api/errors.ts";
 import type { Service } from "../../api/types/core-v1.ts";
 import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
-import type { StateReader } from "../authorization/cluster-state.ts";
+import type { StateReader } from "../resources/state.ts";
 import type { ConnectRequest } from "./connect-handler.ts";
 import {
   pathOf,

@@ -3,7 +3,7 @@
 import { addressKind } from "../../api/address-kind.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type { Container, Node, Pod } from "../../api/types/core-v1.ts";
-import type { StateReader } from "../authorization/cluster-state.ts";
+import type { StateReader } from "../resources/state.ts";
 import type { ConnectRequest } from "./connect-handler.ts";
 import { serviceTarget } from "./service-target.ts";
 

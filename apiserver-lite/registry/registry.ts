@@ -7,10 +7,7 @@ import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
 import type { Store } from "../../storage/store.ts";
 import type { AdmissionPlugin } from "../admission/plugin.ts";
-import type {
-  ClusterState,
-  StateChange,
-} from "../authorization/cluster-state.ts";
+import type { ClusterState, StateChange } from "../resources/state.ts";
 import { WatchCache } from "../cache/watch-cache.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
 import { TimeSlices } from "../loop/time-slices.ts";

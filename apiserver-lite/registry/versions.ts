@@ -1,7 +1,7 @@
 // resourceVersion in requests: parsing, waiting for a version not seen yet, refusing what history has lost.
 import { ApiError, errors } from "../../api/errors.ts";
 import type { Registry } from "./registry.ts";
-import { storeFailure } from "./store-failure.ts";
+import { storeFailure } from "../resources/store-failure.ts";
 
 const freshTimeoutMs = 3000;
 

@@ -5,7 +5,7 @@ import type { AdmissionPlugin } from "../../apiserver-lite/admission/plugin.ts";
 import {
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
-} from "../../apiserver-lite/admission/plugins.ts";
+} from "../../apiserver-lite/admission/plugins/index.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { refusedText } from "../options/refusal.ts";
 import { UsageError } from "../options/table.ts";

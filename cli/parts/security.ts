@@ -31,8 +31,8 @@ import {
   StaticTokenAuthenticator,
 } from "../../apiserver-lite/authentication/static-tokens.ts";
 import { reconcileBootstrapPolicy } from "../../apiserver-lite/authorization/bootstrap-policy.ts";
-import type { ClusterState } from "../../apiserver-lite/authorization/cluster-state.ts";
-import { createEscalationCheck } from "../../apiserver-lite/authorization/escalation-check.ts";
+import type { ClusterState } from "../../apiserver-lite/resources/state.ts";
+import { createEscalationCheck } from "../../apiserver-lite/admission/plugins/escalation-check.ts";
 import { NodeAuthorizer } from "../../apiserver-lite/authorization/node-authorizer.ts";
 import { RbacAuthorizer } from "../../apiserver-lite/authorization/rbac-authorizer.ts";
 import {

@@ -3,7 +3,7 @@ import type { Authorizer, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import { parseCsr } from "../../../api/pki/signing-request.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { createdObject, nameOf } from "../requests.ts";
+import { createdObject, nameOf } from "./requests.ts";
 
 const GROUP = "certificates.k8s.io";
 const API_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";

@@ -16,7 +16,7 @@ import type {
 import type { StrategyContext } from "../../resources/strategy.ts";
 import { qosClassOf } from "../../resources/core/pod/pod.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { createdObject, createdPod, nameOf } from "../requests.ts";
+import { createdObject, createdPod, nameOf } from "./requests.ts";
 
 type Quantities = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 // NamespaceLifecycle: nothing is made in a namespace that is missing or going away, and three namespaces never go.
 import { ApiError, errors } from "../../../api/errors.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { nameOf } from "../requests.ts";
+import { nameOf } from "./requests.ts";
 
 const IMMORTAL = ["default", "kube-system", "kube-public"];
 const namespaces = { group: "", resource: "namespaces" };

@@ -12,7 +12,7 @@ import { referencesOf } from "../../authorization/pod-references.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "../requests.ts";
+import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "./requests.ts";
 
 /** Signers of certificates that say which node their holder is. */
 const nodeSigners = [

@@ -3,7 +3,7 @@ import { errors } from "../../../api/errors.ts";
 import type { Node, Pod, Toleration } from "../../../api/types/core-v1.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { createdObject, createdPod, nameOf } from "../requests.ts";
+import { createdObject, createdPod, nameOf } from "./requests.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";

@@ -5,7 +5,7 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import type { PriorityClass } from "../../../api/types/scheduling-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { createdPod, nameOf } from "../requests.ts";
+import { createdPod, nameOf } from "./requests.ts";
 
 const GROUP = "scheduling.k8s.io";
 const DEFAULT_POLICY = "PreemptLowerPriority";

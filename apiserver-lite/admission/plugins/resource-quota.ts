@@ -7,7 +7,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { nameOf } from "../requests.ts";
+import { nameOf } from "./requests.ts";
 import {
   addUsage,
   isFinished,

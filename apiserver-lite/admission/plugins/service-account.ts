@@ -10,7 +10,7 @@ import type {
 } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { createdPod, isMirrorPod, nameOf } from "../requests.ts";
+import { createdPod, isMirrorPod, nameOf } from "./requests.ts";
 
 const DEFAULT_ACCOUNT = "default";
 const VOLUME_PREFIX = "kube-api-access-";

@@ -2,7 +2,7 @@
 import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { createdObject, nameOf } from "../requests.ts";
+import { createdObject, nameOf } from "./requests.ts";
 
 const DEFAULT_STORAGE = [
   "storageclass.kubernetes.io/is-default-class",

@@ -3,7 +3,7 @@
 import type { Clock } from "../../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
-import type { StateReader } from "../../authorization/cluster-state.ts";
+import type { StateReader } from "../../resources/state.ts";
 import { createTokenMemory } from "../client-certificate.ts";
 import {
   readClaims,

@@ -22,7 +22,7 @@ import {
   type PendingEntry,
 } from "../../cache/watch-cache.ts";
 import type { Call } from "../call.ts";
-import { storeFailure } from "../store-failure.ts";
+import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../endpoint.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */

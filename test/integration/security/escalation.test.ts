@@ -1,6 +1,6 @@
 // Writing roles and bindings gives nobody more than he has, by whatever verb, field and transport.
 import type { UserInfo } from "../../../api/contracts.ts";
-import { createEscalationCheck } from "../../../apiserver-lite/authorization/escalation-check.ts";
+import { createEscalationCheck } from "../../../apiserver-lite/admission/plugins/escalation-check.ts";
 import { RbacAuthorizer } from "../../../apiserver-lite/authorization/rbac-authorizer.ts";
 import {
   superuserAuthorizer,

@@ -3,7 +3,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import type {
   ClusterState,
   StateChange,
-} from "../../../apiserver-lite/authorization/cluster-state.ts";
+} from "../../../apiserver-lite/resources/state.ts";
 
 export class FakeState implements ClusterState {
   readonly #objects = new Map<string, AnyObject>();

@@ -4,7 +4,7 @@ import { errors } from "../../../../api/errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Container, Pod } from "../../../../api/types/core-v1.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../plugin.ts";
-import { nameOf } from "../../requests.ts";
+import { nameOf } from "../requests.ts";
 import type { Violation } from "./check.ts";
 import {
   labelPrefix,

@@ -6,7 +6,7 @@ import type { AnyObject } from "../../../../api/object.ts";
 import type { Service } from "../../../../api/types/core-v1.ts";
 import { formatAge, formatLabels, orNone } from "../../../printing/age.ts";
 import type { ResourceStrategy, StrategyContext } from "../../strategy.ts";
-import { storeFailure } from "../../../registry/store-failure.ts";
+import { storeFailure } from "../../store-failure.ts";
 import {
   assign,
   carryOver,

@@ -2,7 +2,7 @@ import type { UserInfo } from "../../../../api/contracts.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { AdmissionAttributes } from "../../../../apiserver-lite/admission/plugin.ts";
-import { orderedAdmissionPlugins } from "../../../../apiserver-lite/admission/plugins.ts";
+import { orderedAdmissionPlugins } from "../../../../apiserver-lite/admission/plugins/index.ts";
 import { systemPriorityClasses } from "../../../../apiserver-lite/admission/plugins/priority.ts";
 import {
   alwaysAllow,

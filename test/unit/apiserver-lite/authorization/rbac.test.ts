@@ -6,7 +6,7 @@ import {
   bootstrapPolicy,
   reconcileBootstrapPolicy,
 } from "../../../../apiserver-lite/authorization/bootstrap-policy.ts";
-import { createEscalationCheck } from "../../../../apiserver-lite/authorization/escalation-check.ts";
+import { createEscalationCheck } from "../../../../apiserver-lite/admission/plugins/escalation-check.ts";
 import { NodeAuthorizer } from "../../../../apiserver-lite/authorization/node-authorizer.ts";
 import { RbacAuthorizer } from "../../../../apiserver-lite/authorization/rbac-authorizer.ts";
 import { aggregatedRules } from "../../../../apiserver-lite/authorization/role-aggregation.ts";

@@ -4,22 +4,19 @@
 // An update is checked whatever it changes, because labels, too, give rules away (aggregation); only one that touches
 // nothing but finalizers and owner references passes, so that the garbage collector can work.
 import { isDeepStrictEqual } from "node:util";
-import type { Authorizer, UserInfo } from "../../api/contracts.ts";
-import { errors } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
-import type { PolicyRule, RoleRef } from "../../api/types/rbac-v1.ts";
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-} from "../admission/plugin.ts";
+import type { Authorizer, UserInfo } from "../../../api/contracts.ts";
+import { errors } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { PolicyRule, RoleRef } from "../../../api/types/rbac-v1.ts";
+import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import {
   compactRules,
   describeRule,
   TooManyRules,
   uncoveredRules,
-} from "./policy-rule.ts";
-import type { RbacAuthorizer } from "./rbac-authorizer.ts";
-import { SUPERUSER_GROUP } from "./union-authorizer.ts";
+} from "../../authorization/policy-rule.ts";
+import type { RbacAuthorizer } from "../../authorization/rbac-authorizer.ts";
+import { SUPERUSER_GROUP } from "../../authorization/union-authorizer.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 const everything: readonly PolicyRule[] = [

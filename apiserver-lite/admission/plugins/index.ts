@@ -1,30 +1,30 @@
 // All built-in admission plugins in the reference's order.
-import type { Authorizer } from "../../api/contracts.ts";
+import type { Authorizer } from "../../../api/contracts.ts";
 import {
   certificateSubjectRestriction,
   createCertificateApproval,
   createCertificateSigning,
-} from "./plugins/certificates.ts";
-import { limitRanger } from "./plugins/limit-ranger.ts";
-import { namespaceLifecycle } from "./plugins/namespace-lifecycle.ts";
-import { nodeRestriction } from "./plugins/node-restriction.ts";
-import type { AdmissionPlugin } from "./plugin.ts";
+} from "./certificates.ts";
+import { limitRanger } from "./limit-ranger.ts";
+import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { nodeRestriction } from "./node-restriction.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import {
   createDefaultTolerationSeconds,
   runtimeClass,
   taintNodesByCondition,
   type TolerationSeconds,
-} from "./plugins/pod-defaults.ts";
-import { createPodSecurity } from "./plugins/pod-security/pod-security.ts";
-import { priority } from "./plugins/priority.ts";
-import { createResourceQuota } from "./plugins/resource-quota.ts";
-import { serviceAccount } from "./plugins/service-account.ts";
+} from "./pod-defaults.ts";
+import { createPodSecurity } from "./pod-security/pod-security.ts";
+import { priority } from "./priority.ts";
+import { createResourceQuota } from "./resource-quota.ts";
+import { serviceAccount } from "./service-account.ts";
 import {
   defaultIngressClass,
   defaultStorageClass,
   persistentVolumeClaimResize,
   storageObjectInUseProtection,
-} from "./plugins/storage-defaults.ts";
+} from "./storage-defaults.ts";
 
 /** Plugins that only run when they are asked for. */
 export const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(["NodeRestriction"]);

@@ -1,7 +1,7 @@
 // Questions plugins ask about the request before them.
-import type { AnyObject } from "../../api/object.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
-import type { AdmissionAttributes } from "./plugin.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { AdmissionAttributes } from "../plugin.ts";
 
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
