@@ -27,6 +27,7 @@ import {
   type Manager,
   type Managers,
 } from "./managed-fields.ts";
+import { fieldsOfShape } from "./object-shape.ts";
 import type { PatchSchema } from "./patch-schema.ts";
 import {
   compare,
@@ -180,6 +181,8 @@ export function updateManagedFields(
   object: AnyObject,
   management: FieldManagement,
 ): void {
+  if (!live && object.metadata.managedFields === undefined)
+    return manageCreated(object, management);
   const all = managersOf(live, object, management.subresource);
   const managers = knownManagers(all, management);
   const given = object.metadata.managedFields;
@@ -221,6 +224,26 @@ export function updateManagedFields(
     result.set(id, { ...identity, time, set });
   }
   setEntries(object, encodeManagers(result));
+}
+
+/** A create that brings no entries of its own: one manager has all that is set. */
+function manageCreated(object: AnyObject, management: FieldManagement): void {
+  const { schema, resetPaths = [], manager, apiVersion } = management;
+  const fieldsV1 = fieldsOfShape(object, schema, resetPaths, () => {
+    const { added, modified } = compare(undefined, object, schema);
+    return owned(union(added, modified), resetPaths);
+  });
+  if (!fieldsV1) return setEntries(object, []);
+  const entry: ManagedFieldsEntry = {};
+  if (manager) entry.manager = manager;
+  entry.operation = "Update";
+  entry.apiVersion = apiVersion;
+  const time = timeOf(management);
+  if (time) entry.time = time;
+  entry.fieldsType = "FieldsV1";
+  entry.fieldsV1 = fieldsV1;
+  if (management.subresource) entry.subresource = management.subresource;
+  setEntries(object, [entry]);
 }
 
 interface Conflict {

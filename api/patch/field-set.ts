@@ -180,6 +180,17 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
   return document;
 }
 
+const texts = new WeakMap<JsonObject, string>();
+
+/** The JSON of a document that was encoded or decoded here, made once; undefined for any other. */
+export function documentText(document: object): string | undefined {
+  const known = texts.get(document as JsonObject);
+  if (known !== undefined || !sets.has(document as JsonObject)) return known;
+  const text = JSON.stringify(document);
+  texts.set(document as JsonObject, text);
+  return text;
+}
+
 function nodesIn(set: FieldSet): number {
   let nodes = 1;
   for (const child of set.children.values()) nodes += nodesIn(child);

@@ -27,7 +27,8 @@ interface Part {
 
 type Shape = "leaf" | "object" | "list-map" | "list-set";
 
-function shapeOf(value: unknown, field: PatchField | undefined): Shape {
+/** How the value is seen: as one, or by its parts. */
+export function shapeOf(value: unknown, field: PatchField | undefined): Shape {
   if (Array.isArray(value)) {
     if (field?.listType === "map" && field.listMapKeys?.length)
       return "list-map";
@@ -44,7 +45,7 @@ export const rootField = (schema: PatchSchema | undefined): PatchField => ({
   schema: schema ?? { type: "json" },
 });
 
-function fieldNamed(
+export function fieldNamed(
   schema: PatchSchema | undefined,
   name: string,
 ): { field: PatchField | undefined; free: boolean } {

@@ -9,6 +9,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
+import { objectText } from "../../api/codec/object-text.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
@@ -507,12 +508,6 @@ export function newEntry(
 
 const noFields: Fields = Object.freeze({});
 
-/** JSON with kind and apiVersion first, and a newline at the end; no other newline is in it. */
-export function jsonText(object: AnyObject): string {
-  const { kind, apiVersion, metadata, ...rest } = object;
-  return `${JSON.stringify({ kind, apiVersion, metadata, ...rest })}\n`;
-}
-
 export function encodeObject(object: AnyObject): Buffer {
-  return Buffer.from(jsonText(object));
+  return Buffer.from(objectText(object));
 }

@@ -6,9 +6,9 @@
 // The line holds its version, the revision the JSON was made for, the labels, and the selectable fields. The JSON holds no
 // raw newline. Values without such a line, or with that of another revision (restored into another store) or version, are
 // parsed.
+import { objectText } from "../../api/codec/object-text.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Fields } from "../cache/cache-entry.ts";
-import { jsonText } from "../cache/watch-cache.ts";
 
 interface IndexedJson {
   /** For readers: with its newline, without the index. Shares its memory with the value. */
@@ -30,7 +30,7 @@ export function encodeIndexed(
   fields: Fields,
 ): { value: Buffer; json: Buffer } {
   const index = `${JSON.stringify([VERSION, revision, object.metadata.labels ?? {}, fields])}\n`;
-  const value = Buffer.from(jsonText(object) + index);
+  const value = Buffer.from(objectText(object) + index);
   return {
     value,
     json: value.subarray(0, value.length - Buffer.byteLength(index)),
