@@ -4,7 +4,7 @@ import tseslint from "typescript-eslint";
 const floors = [
   ["cli"],
   ["server", "agent", "network", "scheduler", "controllers", "apiserver-lite"],
-  ["eviction", "cri", "client", "storage"],
+  ["eviction", "cri", "client", "storage", "http-kit"],
   ["api", "grpc"],
 ];
 /** Only these rooms may look into `storage`. */

@@ -10,7 +10,8 @@ import type { Logger } from "pino";
 import { builtinCatalogue, type Catalogue } from "../api/catalogue.ts";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type { Authorizer, UserInfo } from "../api/contracts.ts";
-import type { MetricsFilter } from "../api/metrics-filter.ts";
+import type { Family } from "../api/metrics/family.ts";
+import type { MetricsFilter } from "../api/metrics/filter.ts";
 import type { ServingTls } from "../api/pki/serving-tls.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Store } from "../storage/store.ts";
@@ -140,8 +141,8 @@ export interface ApiServerOptions {
   readonly countStoredObjects?: boolean;
   /** What of the metrics is shown; default: all. */
   readonly metricsFilter?: MetricsFilter;
-  /** Prometheus text of what else belongs to the process, for /metrics. */
-  readonly moreMetrics?: () => string;
+  /** What else belongs to the process, for /metrics. */
+  readonly moreMetrics?: () => readonly Family[];
   /** What componentstatuses tell. */
   readonly componentChecks?: readonly ComponentCheck[];
   /** /debug/pprof; default true. */
@@ -329,7 +330,7 @@ class Server implements ApiServer {
         this.registry.cache.listenerFailures + (store.listenerFailures ?? 0),
       audit: options.auditor?.counts,
       loopWatch: this.#loopWatch,
-      more: options.moreMetrics ?? (() => ""),
+      more: options.moreMetrics ?? (() => []),
     });
     this.#observe = options.observer ?? metrics;
     const profiling = new Profiling();

@@ -58,8 +58,10 @@ export async function runApiServer(
   const api = await startApiPart({
     values,
     store,
-    moreMetrics: () =>
-      failureMetrics(start.failures) + (snapshots?.metrics() ?? ""),
+    moreMetrics: () => [
+      failureMetrics(start.failures),
+      ...(snapshots?.metrics() ?? []),
+    ],
     serving: servingPair(values),
     pki: undefined,
     clock: systemClock,

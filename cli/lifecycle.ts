@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../api/clock.ts";
+import { Family } from "../api/metrics/family.ts";
 
 /** Something composed that can be ended. */
 export interface Stoppable {
@@ -77,12 +78,12 @@ export function startWatchdog(
   return () => timer?.cancel();
 }
 
-/** Prometheus text. */
-export function failureMetrics({ uncaught }: FailureCount): string {
-  return (
-    "# HELP orbit_uncaught_errors_total Errors that nobody caught since the start.\n" +
-    `# TYPE orbit_uncaught_errors_total counter\norbit_uncaught_errors_total ${uncaught}\n`
-  );
+export function failureMetrics({ uncaught }: FailureCount): Family {
+  return new Family(
+    "orbit_uncaught_errors_total",
+    "counter",
+    "Errors that nobody caught since the start.",
+  ).add({}, uncaught);
 }
 
 export function guardProcess(logger: Logger): FailureCount {

@@ -272,8 +272,10 @@ async function startServer(
     const api = await startApiPart({
       values,
       store,
-      moreMetrics: () =>
-        failureMetrics(failures) + (snapshots?.metrics() ?? ""),
+      moreMetrics: () => [
+        failureMetrics(failures),
+        ...(snapshots?.metrics() ?? []),
+      ],
       serving: ownServing ?? pki.serving,
       whole: true,
       pki,
@@ -342,10 +344,8 @@ async function startServer(
         tokens: api.security.tokens,
         authorizer: api.security.authorizer,
         healthy: () => Promise.resolve(),
-        metrics: async () => {
-          const text = await metrics.text();
-          return filter ? filter(text) : text;
-        },
+        metrics: () => metrics.families(),
+        ...(filter ? { metricsFilter: filter } : {}),
         what,
       });
       ports.push(health);

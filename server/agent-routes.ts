@@ -1,6 +1,11 @@
 // What the node agent's ports serve, over its view of itself. Static pods can be named with their uid in the path, as the
 // reference does: the uid has to be the pod's (or the mirrored file's).
 import type { NodeAgentView } from "../api/contracts.ts";
+import {
+  metricsContentType,
+  metricsText,
+  type Family,
+} from "../api/metrics/family.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import {
   HttpError,
@@ -24,10 +29,8 @@ import {
 export interface AgentRouteOptions {
   view: NodeAgentView;
   serving: StreamServing;
-  /** Text of /metrics beside the port's own and the process's figures. */
-  metrics?: () => Promise<string> | string;
-  /** Text of /metrics/probes. */
-  probeMetrics?: () => Promise<string> | string;
+  /** Text of /metrics. */
+  metrics(): Promise<string>;
   /** Files of the host's log directory under /logs/; absent: 404. */
   systemLogs?: (exchange: Exchange, path: string) => Promise<void> | void;
   /** /debug/pprof/; absent: 404. */
@@ -37,13 +40,16 @@ export interface AgentRouteOptions {
   debuggingHandlers?: boolean;
 }
 
-const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 /** kubelet's annotation that ties a mirror pod to the static pod's hash, which is its uid there. */
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 const hashAnnotation = "kubernetes.io/config.hash";
 
 function podList(pods: readonly Pod[]): object {
   return { kind: "PodList", apiVersion: "v1", metadata: {}, items: pods };
+}
+
+function answerMetrics(exchange: Exchange, families: readonly Family[]): void {
+  answer(exchange, 200, metricsContentType, metricsText(families));
 }
 
 /** The pod of the path; 404 when the node has none of that name (and uid). */
@@ -207,7 +213,7 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
       pattern: "/metrics",
       readOnly: true,
       serve: async (exchange) =>
-        answer(exchange, 200, metricsType, (await options.metrics?.()) ?? ""),
+        answer(exchange, 200, metricsContentType, await options.metrics()),
     },
     {
       methods: get,
@@ -215,7 +221,7 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
       readOnly: true,
       serve: async (exchange) => {
         const { summary, failed } = await readSummary(view);
-        answer(exchange, 200, metricsType, resourceMetrics(summary, failed));
+        answerMetrics(exchange, resourceMetrics(summary, failed));
       },
     },
     {
@@ -223,10 +229,8 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
       pattern: "/metrics/cadvisor",
       readOnly: true,
       serve: async (exchange) =>
-        answer(
+        answerMetrics(
           exchange,
-          200,
-          metricsType,
           cadvisorMetrics((await readSummary(view)).summary),
         ),
     },
@@ -234,13 +238,7 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
       methods: get,
       pattern: "/metrics/probes",
       readOnly: true,
-      serve: async (exchange) =>
-        answer(
-          exchange,
-          200,
-          metricsType,
-          (await options.probeMetrics?.()) ?? "",
-        ),
+      serve: (exchange) => answerMetrics(exchange, []),
     },
     ...healthRoutes(agentHealthChecks(view, options.extraChecks)),
     {

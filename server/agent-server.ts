@@ -9,7 +9,8 @@ import type { Logger } from "pino";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type { Authorizer, NodeAgentView } from "../api/contracts.ts";
 import { ApiError } from "../api/errors.ts";
-import type { MetricsFilter } from "../api/metrics-filter.ts";
+import { metricsText } from "../api/metrics/family.ts";
+import type { MetricsFilter } from "../api/metrics/filter.ts";
 import {
   contextsByName,
   secureContextOptions,
@@ -31,6 +32,7 @@ import {
   type Exchange,
   type Upgrade,
 } from "./exchange.ts";
+import { processFamilies } from "../http-kit/process-metrics.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { createRouter, type Router } from "./routes.ts";
 import { createWebSocketUpgrader } from "./websocket.ts";
@@ -45,7 +47,7 @@ export interface AgentServerTls {
 
 interface AgentServerOptions extends Omit<
   AgentRouteOptions,
-  "view" | "serving"
+  "view" | "serving" | "metrics"
 > {
   view: NodeAgentView;
   logger: Logger;
@@ -111,10 +113,9 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const routes = agentRoutes({
     ...options,
     serving,
-    // The agent's own families go after the port's.
     metrics: async () => {
-      const text = counters.text() + ((await options.metrics?.()) ?? "");
-      return options.metricsFilter ? options.metricsFilter(text) : text;
+      const families = [...counters.families(), ...(await processFamilies())];
+      return metricsText(options.metricsFilter?.(families) ?? families);
     },
   });
   const sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
-// /metrics/resource and /metrics/cadvisor in the Prometheus text format, made from the stats summary: the names, types
+// The metric families of /metrics/resource and /metrics/cadvisor, made from the stats summary: the names, types
 // and labels of the reference, as far as the summary has the figures.
 import type { NodeAgentView } from "../api/contracts.ts";
-import { Family, type Labels } from "./prometheus-text.ts";
+import { Family, type Labels } from "../api/metrics/family.ts";
 
 /** The parts of the kubelet's stats.Summary that are used here. */
 interface Cpu {
@@ -64,7 +64,7 @@ const seconds = (cpu: Cpu | undefined): number | undefined =>
 const epochSeconds = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time) / 1000;
 
-export function resourceMetrics(summary: Summary, failed: boolean): string {
+export function resourceMetrics(summary: Summary, failed: boolean): Family[] {
   const containerCpu = new Family(
     "container_cpu_usage_seconds_total",
     "counter",
@@ -161,10 +161,10 @@ export function resourceMetrics(summary: Summary, failed: boolean): string {
     podMemory,
     podSwap,
     error,
-  ].join("");
+  ];
 }
 
-export function cadvisorMetrics(summary: Summary): string {
+export function cadvisorMetrics(summary: Summary): Family[] {
   const cpu = new Family(
     "container_cpu_usage_seconds_total",
     "counter",
@@ -299,7 +299,7 @@ export function cadvisorMetrics(summary: Summary): string {
       start.add(labels, epochSeconds(container.startTime));
     }
   }
-  return families.join("");
+  return families;
 }
 
 /** The summary, or an empty one with `failed`. */

@@ -1,12 +1,13 @@
-// /metrics of the agent's port: the requests it served, the pods it knows, and the process, in the reference's names.
+// What /metrics of the agent's port says of the requests it served and of the pods it knows, in the reference's names.
 import { trimEnd } from "../api/trim.ts";
 import type { NodeAgentView } from "../api/contracts.ts";
-import { Family } from "./prometheus-text.ts";
+import { Family } from "../api/metrics/family.ts";
 
 interface RequestMetrics {
   /** Call at a request's begin; the returned function at its end. */
   begin(method: string, pattern: string, server: string): () => void;
-  text(): string;
+  /** Those of the requests and of the node's pods. */
+  families(): Family[];
 }
 
 interface Series {
@@ -61,7 +62,7 @@ export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
       };
     },
 
-    text() {
+    families() {
       const requests = new Family(
         "kubelet_http_requests_total",
         "counter",
@@ -135,38 +136,7 @@ export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
         desired,
         runningPods,
         containers,
-        ...processFamilies(),
-      ].join("");
+      ];
     },
   };
-}
-
-function processFamilies(): Family[] {
-  const cpu = new Family(
-    "process_cpu_seconds_total",
-    "counter",
-    "Total user and system CPU time spent in seconds.",
-  );
-  const { user, system } = process.cpuUsage();
-  cpu.add({}, (user + system) / 1e6);
-  const memory = process.memoryUsage();
-  const resident = new Family(
-    "process_resident_memory_bytes",
-    "gauge",
-    "Resident memory size in bytes.",
-  );
-  resident.add({}, memory.rss);
-  const heap = new Family(
-    "nodejs_heap_size_used_bytes",
-    "gauge",
-    "Process heap size used from Node.js in bytes.",
-  );
-  heap.add({}, memory.heapUsed);
-  const start = new Family(
-    "process_start_time_seconds",
-    "gauge",
-    "Start time of the process since unix epoch in seconds.",
-  );
-  start.add({}, Math.round((Date.now() - process.uptime() * 1000) / 1000));
-  return [cpu, resident, heap, start];
 }

@@ -1,5 +1,10 @@
 // /healthz, /livez, /readyz with named checks: ?verbose, ?exclude=, and each check under its own path.
 import type { OutgoingHttpHeaders } from "node:http";
+import {
+  Family,
+  metricsContentType,
+  metricsText,
+} from "../../api/metrics/family.ts";
 import type { Exchange } from "../request/exchange.ts";
 import type { Asked } from "../serving/answers.ts";
 import { pageNotFound } from "../request/route.ts";
@@ -16,23 +21,29 @@ export interface HealthCheck {
 }
 
 const defaultTimeoutMs = 10_000;
-export const metricsType =
-  "text/plain; version=0.0.4; charset=utf-8; escaping=values";
+export const metricsType = `${metricsContentType}; escaping=values`;
 
-/** Results of checks, as /metrics/slis tells them. */
+interface CheckResults {
+  readonly labels: { readonly name: string; readonly type: string };
+  now: 0 | 1;
+  ok: number;
+  bad: number;
+}
+
+/** Results of checks, for /metrics/slis. */
 export class HealthResults {
-  readonly #results = new Map<
-    string,
-    { now: 0 | 1; ok: number; bad: number }
-  >();
+  readonly #results = new Map<string, CheckResults>();
 
   note(type: string, name: string, passed: boolean): void {
-    const labels = `name=${JSON.stringify(name)},type="${type}"`;
-    const result = this.#results.get(labels) ?? { now: 0, ok: 0, bad: 0 };
+    const key = `${name} ${type}`;
+    let result = this.#results.get(key);
+    if (!result) {
+      result = { labels: { name, type }, now: 0, ok: 0, bad: 0 };
+      this.#results.set(key, result);
+    }
     result.now = passed ? 1 : 0;
     if (passed) result.ok++;
     else result.bad++;
-    this.#results.set(labels, result);
   }
 
   path(): PathHandler {
@@ -42,34 +53,29 @@ export class HealthResults {
         exchange.respond(
           200,
           { ...asked.headers, "content-type": metricsType },
-          this.#text(),
+          metricsText(this.#families()),
         ),
     };
   }
 
-  #text(): string {
-    const gauges: string[] = [];
-    const counters: string[] = [];
-    for (const [labels, { now, ok, bad }] of [...this.#results].sort()) {
-      gauges.push(`kubernetes_healthcheck{${labels}} ${now}`);
-      for (const [status, count] of [
-        ["error", bad],
-        ["success", ok],
-      ])
-        if (count)
-          counters.push(
-            `kubernetes_healthchecks_total{${labels.replace(",type", `,status="${status}",type`)}} ${count}`,
-          );
+  #families(): Family[] {
+    const states = new Family(
+      "kubernetes_healthcheck",
+      "gauge",
+      "Whether a check passed when it was last made.",
+    );
+    const made = new Family(
+      "kubernetes_healthchecks_total",
+      "counter",
+      "Checks made, by their results.",
+    );
+    const inOrder = [...this.#results].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [, { labels, now, ok, bad }] of inOrder) {
+      states.add(labels, now);
+      if (bad) made.add({ ...labels, status: "error" }, bad);
+      if (ok) made.add({ ...labels, status: "success" }, ok);
     }
-    return [
-      "# HELP kubernetes_healthcheck Whether a check passed when it was last made.",
-      "# TYPE kubernetes_healthcheck gauge",
-      ...gauges,
-      "# HELP kubernetes_healthchecks_total Checks made, by their results.",
-      "# TYPE kubernetes_healthchecks_total counter",
-      ...counters,
-      "",
-    ].join("\n");
+    return [states, made];
   }
 }
 

@@ -1,6 +1,8 @@
 // What requests leave in /metrics, under the reference's names and labels: how many with which status, how long they
 // took, how long of that counts for the service's objectives, and which long-running ones are open.
-// Kept in plain maps, bounded; text is made when somebody asks.
+// Kept in plain maps, bounded; families are made when somebody asks.
+import { Family, type Labels } from "../../api/metrics/family.ts";
+import { Histogram } from "../../api/metrics/histogram.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 
 const bounds = [
@@ -10,13 +12,10 @@ const bounds = [
 /** The objectives' histogram has no shorter ones. */
 const minObjectiveSeconds = 0.05;
 
-type Labels = Readonly<Record<string, string>>;
-
 interface Series {
   readonly labels: Labels;
-  count: number;
-  sum: number;
-  readonly buckets: number[];
+  /** Seconds. */
+  readonly took: Histogram;
   readonly byCode: Map<number, number>;
   open: number;
 }
@@ -29,8 +28,6 @@ const verbs: Readonly<Record<string, string>> = {
   update: "PUT",
 };
 
-export type MetricHead = (name: string, type: string, help: string) => void;
-
 export class RequestMetrics {
   readonly #series = new Map<string, Series>();
 
@@ -39,11 +36,7 @@ export class RequestMetrics {
     if (!series) return;
     series.byCode.set(status, (series.byCode.get(status) ?? 0) + 1);
     if (info.verb === "watch") return;
-    const seconds = (performance.now() - startedMs) / 1000;
-    series.count++;
-    series.sum += seconds;
-    const bucket = bounds.findIndex((bound) => seconds <= bound);
-    if (bucket >= 0) series.buckets[bucket]!++;
+    series.took.observe((performance.now() - startedMs) / 1000);
   }
 
   /** A long-running request begins; to be called back when it is over. */
@@ -83,9 +76,7 @@ export class RequestMetrics {
           verb,
           version,
         },
-        count: 0,
-        sum: 0,
-        buckets: bounds.map(() => 0),
+        took: new Histogram(bounds),
         byCode: new Map(),
         open: 0,
       };
@@ -94,75 +85,37 @@ export class RequestMetrics {
     return series;
   }
 
-  write(lines: string[], head: MetricHead): void {
-    const all = [...this.#series.values()];
-    head(
+  families(): Family[] {
+    const requests = new Family(
       "apiserver_request_total",
       "counter",
       "Requests, by what they asked for and their status.",
     );
-    for (const { labels, byCode } of all)
-      for (const [code, count] of byCode)
-        lines.push(
-          `apiserver_request_total${labelText({ code: String(code), ...labels, dry_run: "" })} ${count}`,
-        );
-    const timed = all.filter(({ count }) => count > 0);
-    const durations = "apiserver_request_duration_seconds";
-    head(durations, "histogram", "How long requests took.");
-    for (const series of timed)
-      writeHistogram(
-        lines,
-        durations,
-        { ...series.labels, dry_run: "" },
-        series,
-      );
-    const objectives = "apiserver_request_sli_duration_seconds";
-    head(
-      objectives,
+    const durations = new Family(
+      "apiserver_request_duration_seconds",
+      "histogram",
+      "How long requests took.",
+    );
+    const objectives = new Family(
+      "apiserver_request_sli_duration_seconds",
       "histogram",
       "How long requests took, for the service's objectives.",
     );
-    for (const series of timed)
-      writeHistogram(
-        lines,
-        objectives,
-        series.labels,
-        series,
-        minObjectiveSeconds,
-      );
-    const open = "apiserver_longrunning_requests";
-    head(open, "gauge", "Long-running requests that are open.");
-    for (const series of all)
-      if (series.open > 0)
-        lines.push(`${open}${labelText(series.labels)} ${series.open}`);
+    const longRunning = new Family(
+      "apiserver_longrunning_requests",
+      "gauge",
+      "Long-running requests that are open.",
+    );
+    for (const { labels, byCode, took, open } of this.#series.values()) {
+      const dryRun = { ...labels, dry_run: "" };
+      for (const [code, count] of byCode)
+        requests.add({ code: String(code), ...dryRun }, count);
+      if (took.count > 0) {
+        durations.addHistogram(dryRun, took);
+        objectives.addHistogram(labels, took, minObjectiveSeconds);
+      }
+      if (open > 0) longRunning.add(labels, open);
+    }
+    return [requests, durations, objectives, longRunning];
   }
-}
-
-function writeHistogram(
-  lines: string[],
-  name: string,
-  labels: Labels,
-  { count, sum, buckets }: Series,
-  least = 0,
-): void {
-  let total = 0;
-  for (const [index, bound] of bounds.entries()) {
-    total += buckets[index]!;
-    if (bound >= least)
-      lines.push(
-        `${name}_bucket${labelText({ ...labels, le: String(bound) })} ${total}`,
-      );
-  }
-  lines.push(
-    `${name}_bucket${labelText({ ...labels, le: "+Inf" })} ${count}`,
-    `${name}_sum${labelText(labels)} ${sum}`,
-    `${name}_count${labelText(labels)} ${count}`,
-  );
-}
-
-export function labelText(labels: Labels): string {
-  return `{${Object.entries(labels)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
-    .join(",")}}`;
 }

@@ -16,6 +16,7 @@ import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
 import type { Clock } from "../../api/clock.ts";
+import type { Family } from "../../api/metrics/family.ts";
 import type { Store } from "../../storage/store.ts";
 import { publishAuthentication } from "../../apiserver-lite/bootstrap/authentication-config.ts";
 import { createTokenTracking } from "../../apiserver-lite/bootstrap/system-objects.ts";
@@ -66,8 +67,8 @@ interface ApiPartOptions {
   /** Overrides --bind-address and --secure-port. */
   bindAddress?: string;
   port?: number;
-  /** Prometheus text for /metrics beside the server's own. */
-  moreMetrics?: () => string;
+  /** For /metrics, beside the server's own. */
+  moreMetrics?: () => readonly Family[];
   /** Scheduler and controllers run in this process. */
   whole?: boolean;
 }

@@ -16,6 +16,13 @@ import {
   type ServingTls,
 } from "../../api/pki/serving-tls.ts";
 import { systemClock } from "../../api/clock.ts";
+import {
+  metricsContentType,
+  metricsText,
+  type Family,
+} from "../../api/metrics/family.ts";
+import type { MetricsFilter } from "../../api/metrics/filter.ts";
+import { processFamilies } from "../../http-kit/process-metrics.ts";
 import { authenticate } from "../../server/authentication.ts";
 import { ClientCertificates } from "../../server/client-certificates.ts";
 import type { FrontProxy } from "./client-authentication.ts";
@@ -43,7 +50,9 @@ interface HealthPortOptions {
   authorizer?: Authorizer;
   /** Rejects with the reason when the part does not work. */
   healthy(): Promise<void>;
-  metrics(): Promise<string>;
+  metrics(): readonly Family[];
+  /** What of /metrics is shown, the process's own figures included; default: all. */
+  metricsFilter?: MetricsFilter;
   /** What /configz shows. */
   configuration?(): object;
   /** For messages. */
@@ -167,13 +176,15 @@ async function serve(
       ? respond(response, 200, "ok")
       : respond(response, 500, `${problem}\n`);
   }
-  if (path === "/metrics")
+  if (path === "/metrics") {
+    const families = [...options.metrics(), ...(await processFamilies())];
     return respond(
       response,
       200,
-      await options.metrics(),
-      "text/plain; version=0.0.4; charset=utf-8",
+      metricsText(options.metricsFilter?.(families) ?? families),
+      metricsContentType,
     );
+  }
   if (path === "/configz" && options.configuration)
     return respond(
       response,

@@ -2,7 +2,7 @@
 import {
   createMetricsFilter,
   type MetricsFilter,
-} from "../../api/metrics-filter.ts";
+} from "../../api/metrics/filter.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import { readOptionFile } from "./option-files.ts";

@@ -62,10 +62,8 @@ export async function openOwnPort(
         ...access,
         ...(clients.frontProxy ? { frontProxy: clients.frontProxy } : {}),
         healthy: () => Promise.resolve(),
-        metrics: async () => {
-          const text = await part.metrics.text();
-          return filter ? filter(text) : text;
-        },
+        metrics: () => part.metrics.families(),
+        ...(filter ? { metricsFilter: filter } : {}),
         what: part.what,
       });
   } catch (error) {

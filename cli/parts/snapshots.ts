@@ -4,6 +4,7 @@
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
+import { Family } from "../../api/metrics/family.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import { makeDirectory } from "./directories.ts";
@@ -12,8 +13,7 @@ import type { SnapshotCounts } from "../../storage/snapshots/snapshot-scheduler.
 interface ScheduledSnapshots {
   start(): void;
   stop(): Promise<void>;
-  /** Prometheus text. */
-  metrics(): string;
+  metrics(): Family[];
 }
 
 const refusals: Readonly<Record<string, string>> = {
@@ -97,47 +97,39 @@ export async function scheduledSnapshots(options: {
   return {
     start: () => scheduler.start(),
     stop: () => scheduler.stop(),
-    metrics: () => metricsText(scheduler.counts),
+    metrics: () => familiesOf(scheduler.counts),
   };
 }
 
-function metricsText(counts: SnapshotCounts): string {
-  const family = (name: string, type: string, help: string): string =>
-    `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-  const result = (name: string, count: number): string =>
-    `orbit_store_snapshots_total{result="${name}"} ${count}\n`;
+function familiesOf(counts: SnapshotCounts): Family[] {
   return [
-    family(
+    new Family(
       "orbit_store_snapshots_total",
       "counter",
       "Scheduled snapshots by result; skipped: one was still under way.",
-    ),
-    result("taken", counts.taken),
-    result("failed", counts.failed),
-    result("skipped", counts.skipped),
-    family(
+    )
+      .add({ result: "taken" }, counts.taken)
+      .add({ result: "failed" }, counts.failed)
+      .add({ result: "skipped" }, counts.skipped),
+    new Family(
       "orbit_store_snapshot_prune_failures_total",
       "counter",
       "Snapshots whose surplus could not be removed.",
-    ),
-    `orbit_store_snapshot_prune_failures_total ${counts.pruneFailed}\n`,
-    family(
+    ).add({}, counts.pruneFailed),
+    new Family(
       "orbit_store_snapshot_last_taken_timestamp_seconds",
       "gauge",
       "When the last scheduled snapshot was taken; 0: none since the start.",
-    ),
-    `orbit_store_snapshot_last_taken_timestamp_seconds ${(counts.lastTakenAtMs ?? 0) / 1000}\n`,
-    family(
+    ).add({}, (counts.lastTakenAtMs ?? 0) / 1000),
+    new Family(
       "orbit_store_snapshot_last_duration_seconds",
       "gauge",
       "How long the last scheduled snapshot took.",
-    ),
-    `orbit_store_snapshot_last_duration_seconds ${counts.lastDurationMs / 1000}\n`,
-    family(
+    ).add({}, counts.lastDurationMs / 1000),
+    new Family(
       "orbit_store_snapshot_last_size_bytes",
       "gauge",
       "Size of the last scheduled snapshot.",
-    ),
-    `orbit_store_snapshot_last_size_bytes ${counts.lastBytes}\n`,
-  ].join("");
+    ).add({}, counts.lastBytes),
+  ];
 }

@@ -112,7 +112,6 @@ beforeAll(async () => {
     port: 0,
     readOnlyPort: 0,
     healthzPort: 0,
-    metrics: () => "process_up 1\n",
     tokens: {
       authenticateToken(text) {
         if (text === "broken") return Promise.reject(new Error("bad token"));
@@ -236,7 +235,7 @@ describe("paths", () => {
     expect(own).toContain(
       'kubelet_running_containers{container_state="running"} 1\n',
     );
-    expect(own.endsWith("process_up 1\n")).toBe(true);
+    expect(own).toMatch(/^process_resident_memory_bytes \d+$/m);
     const resource = (await get("/metrics/resource")).body;
     expect(resource).toContain(
       'container_cpu_usage_seconds_total{container="c",namespace="default",pod="p"} 1 1735689601000\n',
@@ -246,7 +245,7 @@ describe("paths", () => {
     );
     expect(resource).toContain("resource_scrape_error 0\n");
     expect((await get("/metrics/cadvisor")).body).toContain(
-      'interface="eth0"} 5\n',
+      'interface="eth0",name="",namespace="default",pod="p"} 5\n',
     );
     expect(JSON.parse((await get("/configz")).body)).toMatchObject({
       kubeletconfig: { kind: "KubeletConfiguration" },

@@ -7,7 +7,7 @@ const root = path.join(__dirname, "../../..");
 const floors = [
   ["cli"],
   ["server", "agent", "network", "scheduler", "controllers", "apiserver-lite"],
-  ["eviction", "cri", "client", "storage"],
+  ["eviction", "cri", "client", "storage", "http-kit"],
   ["api", "grpc"],
 ];
 const rooms = floors.flat();

@@ -1,0 +1,30 @@
+// A histogram of plain numbers: counts by upper bound, their sum and their number. Counting costs one look through the
+// bounds; text is made from it when somebody asks (family.ts).
+
+export class Histogram {
+  count = 0;
+  sum = 0;
+  readonly #counts: number[];
+
+  /** @param bounds upper bounds, each in its bucket, in rising order; a bucket without a bound follows them */
+  constructor(private readonly bounds: readonly number[]) {
+    this.#counts = bounds.map(() => 0);
+  }
+
+  observe(value: number): void {
+    this.count++;
+    this.sum += value;
+    const bucket = this.bounds.findIndex((bound) => value <= bound);
+    if (bucket >= 0) this.#counts[bucket]!++;
+  }
+
+  /** Bounds, from `least` on, with how many values are at or below them; the last bound is Infinity. */
+  *cumulative(least = 0): Generator<readonly [bound: number, count: number]> {
+    let total = 0;
+    for (const [index, bound] of this.bounds.entries()) {
+      total += this.#counts[index]!;
+      if (bound >= least) yield [bound, total];
+    }
+    yield [Infinity, this.count];
+  }
+}
