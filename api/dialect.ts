@@ -1,16 +1,13 @@
 // The two dialects of every name. The ecosystem's names are canonical: stored, advertised, used in code. The
 // specification's names (`orbit` where the ecosystem writes its vendor) are accepted on every input, and an answer
-// speaks the dialect it was asked in. This module is the only place that knows the pairs.
+// speaks the dialect it was asked in. This module is the only place that knows
+// the pairs, but for names of options (cli/options/table.ts).
 //
 // Example: `GET /apis/rbac.authorization.orbit.io/v1/clusterroles` is served from rbac.authorization.k8s.io, and the
 // documents of the answer say apiVersion rbac.authorization.orbit.io/v1.
 
-type Dialect = "ecosystem" | "specification";
-
 const CANONICAL_SUFFIX = ".k8s.io";
 const ALIAS_SUFFIX = ".orbit.io";
-const CANONICAL_MEDIA_TYPE = "application/vnd.kubernetes.protobuf";
-const ALIAS_MEDIA_TYPE = "application/vnd.orbit.protobuf";
 
 /** `apps` → apps, `storage.orbit.io` → storage.k8s.io. */
 export function normaliseGroup(group: string): string {
@@ -47,32 +44,6 @@ export function aliasApiVersion(apiVersion: string): string {
   return apiVersion.includes(CANONICAL_SUFFIX)
     ? mapVersion(apiVersion, aliasGroup)
     : apiVersion;
-}
-
-/**
- * A media type or a whole Accept header in canonical names: the protobuf type and the `g=` parameter of Tables and
- * partial metadata. `dialect` is the one it was written in.
- */
-export function normaliseMediaType(text: string): {
-  mediaType: string;
-  dialect: Dialect;
-} {
-  if (!/orbit/i.test(text)) return { mediaType: text, dialect: "ecosystem" };
-  const mediaType = text
-    .replace(/application\/vnd\.orbit\.protobuf/gi, CANONICAL_MEDIA_TYPE)
-    .replace(/(;\s*g\s*=\s*"?[\w.-]+?)\.orbit\.io/gi, `$1${CANONICAL_SUFFIX}`);
-  return {
-    mediaType,
-    dialect: mediaType === text ? "ecosystem" : "specification",
-  };
-}
-
-/** The Content-Type of an answer in the dialect it was asked in. */
-export function mediaTypeIn(dialect: Dialect, mediaType: string): string {
-  if (dialect === "ecosystem") return mediaType;
-  return mediaType
-    .replace(CANONICAL_MEDIA_TYPE, ALIAS_MEDIA_TYPE)
-    .replace(/(;\s*g=[\w.-]+)\.k8s\.io/g, `$1${ALIAS_SUFFIX}`);
 }
 
 /** Fields whose value names a version, a group, or a list of groups, wherever they stand in a document. */
@@ -164,25 +135,4 @@ function renameGroup(
   const fields = attributes as Record<string, unknown>;
   if (typeof fields["group"] === "string")
     fields["group"] = group(fields["group"]);
-}
-
-/** The ecosystem's name of an option, without dashes in front: `orbit-api-qps` → kube-api-qps, `store-prefix` → etcd-prefix. */
-export function canonicalOption(name: string): string {
-  return name
-    .replaceAll("_", "-")
-    .replace(/^store-(?=.)/, "etcd-")
-    .replaceAll("orbitlet", "kubelet")
-    .replaceAll("orbitconfig", "kubeconfig")
-    .replaceAll("orbit", "kube");
-}
-
-/** All spellings of an option, the ecosystem's first. */
-export function optionAliases(name: string): string[] {
-  const canonical = canonicalOption(name);
-  const other = canonical
-    .replace(/^etcd-/, "store-")
-    .replaceAll("kubelet", "orbitlet")
-    .replaceAll("kubeconfig", "orbitconfig")
-    .replace(/^kube-/, "orbit-");
-  return other === canonical ? [canonical] : [canonical, other];
 }

@@ -204,37 +204,10 @@ export function addQuantities(left: QuantityLike, right: QuantityLike): string {
   });
 }
 
-export function subtractQuantities(
-  left: QuantityLike,
-  right: QuantityLike,
-): string {
-  const [a, b] = [toQuantity(left), toQuantity(right)];
-  return formatQuantity({
-    nano: a.nano - b.nano,
-    format: a.nano === 0n ? b.format : a.format,
-  });
-}
-
 export function compareQuantities(
   left: QuantityLike,
   right: QuantityLike,
 ): -1 | 0 | 1 {
   const [a, b] = [toQuantity(left).nano, toQuantity(right).nano];
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Bytes as a binary quantity: 1048576 → "1Mi". */
-export function formatBytes(bytes: number): string {
-  return formatQuantity({
-    nano: BigInt(Math.ceil(bytes)) * giga,
-    format: "BinarySI",
-  });
-}
-
-/** Millicores as a CPU quantity: 250 → "250m", 2000 → "2". */
-export function formatMilliCpu(milliCores: number): string {
-  return formatQuantity({
-    nano: BigInt(Math.ceil(milliCores)) * 1_000_000n,
-    format: "DecimalSI",
-  });
 }

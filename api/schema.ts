@@ -239,23 +239,3 @@ export function schemaFor(
   const schema = name === undefined ? undefined : typeNamed(name);
   return schema?.type === "object" ? schema : undefined;
 }
-
-/**
- * The schema at a path of field names; list and map levels are passed through, so "spec.template.spec.containers.env"
- * and "metadata.labels" name what one expects.
- */
-export function schemaAt(
-  schema: TypeSchema,
-  path: readonly string[],
-): FieldSchema | undefined {
-  let node: TypeSchema = schema;
-  let field: FieldSchema | undefined;
-  for (const step of path) {
-    while (node.type === "list" || node.type === "map")
-      node = node.type === "list" ? node.items : node.values;
-    field = node.type === "object" ? node.fields.get(step) : undefined;
-    if (!field) return undefined;
-    node = field.schema;
-  }
-  return field;
-}

@@ -2,7 +2,7 @@
 import type { Selector } from "../api/selectors.ts";
 import { selectorFromObject } from "../api/selectors.ts";
 import { objectKey } from "../api/object.ts";
-import type { Namespace, Pod, PodAffinityTerm } from "../api/types/core-v1.ts";
+import type { Pod, PodAffinityTerm } from "../api/types/core-v1.ts";
 import { podRequests } from "../api/objects/pod-resources.ts";
 import type { Resources } from "../api/objects/pod-resources.ts";
 
@@ -17,10 +17,6 @@ export interface AffinityTerm {
 export type NamespaceLabels = (
   namespace: string,
 ) => Readonly<Record<string, string>> | undefined;
-
-export const labelsOf = (
-  namespace: Namespace | undefined,
-): Record<string, string> | undefined => namespace?.metadata.labels ?? {};
 
 export interface PodView {
   readonly pod: Pod;

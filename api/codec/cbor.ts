@@ -352,32 +352,6 @@ function badRequest(error: unknown): unknown {
     : error;
 }
 
-const MAX_ITEM_BYTES = 64 * 1024 * 1024;
-
-/** Cuts a sequence into its items; feed it chunks as they come. Throws ApiError 400 on a malformed item. */
-export class CborSequenceDecoder {
-  #rest: Buffer = Buffer.alloc(0);
-
-  push(chunk: Uint8Array): unknown[] {
-    this.#rest = this.#rest.length
-      ? Buffer.concat([this.#rest, chunk])
-      : Buffer.from(chunk);
-    const items: unknown[] = [];
-    while (this.#rest.length > 0) {
-      const input = new Input(this.#rest);
-      try {
-        items.push(input.item(""));
-      } catch (error) {
-        if (error instanceof CborEnd && this.#rest.length < MAX_ITEM_BYTES)
-          break;
-        throw badRequest(error);
-      }
-      this.#rest = this.#rest.subarray(input.at);
-    }
-    return items;
-  }
-}
-
 const INDEFINITE = -1;
 const BREAK = Symbol("break");
 

@@ -143,10 +143,6 @@ export function strictError(
   );
 }
 
-export function encodeJson(object: unknown): Buffer {
-  return Buffer.from(`${JSON.stringify(object)}\n`);
-}
-
 function problemText({ kind, path }: StrictProblem): string {
   return `${kind} field ${JSON.stringify(path)}`;
 }

@@ -7,9 +7,9 @@ import { parseApiVersion } from "../object.ts";
 import { cannotBeHandled } from "./conform.ts";
 import { unrecognised } from "./json.ts";
 import { messageNameOfKind } from "../type-table.ts";
-import { decodeEnvelope, decoderOf, MAGIC } from "./protobuf-decode.ts";
+import { decodeEnvelope, MAGIC } from "./protobuf-decode.ts";
 import { encoderOf } from "./protobuf-encode.ts";
-import { WireError, WireReader } from "./wire-reader.ts";
+import { WireError } from "./wire-reader.ts";
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
@@ -31,14 +31,6 @@ function messageOf(apiVersion: unknown, kind: unknown): string {
       `object ${String(apiVersion)}, Kind=${String(kind)} has no protobuf encoding`,
     );
   return name;
-}
-
-/** The object's own message, without envelope. Throws ApiError 406 for kinds without a wire form. */
-export function encodeMessage(object: object): Buffer {
-  const { apiVersion, kind } = object as Json;
-  const writer = Writer.create();
-  encoderOf(messageOf(apiVersion, kind))(writer, object);
-  return Buffer.from(writer.finish());
 }
 
 /** The envelope with the object in it; `object` has apiVersion and kind. Throws ApiError 406. */
@@ -175,22 +167,6 @@ export function decodeProtobuf(
   }
 }
 
-/** Decodes a message that has no envelope, as the items of lists have none. */
-export function decodeMessage(
-  bytes: Uint8Array,
-  apiVersion: string,
-  kind: string,
-): Json {
-  try {
-    const decoded = decoderOf(messageOf(apiVersion, kind))(
-      new WireReader(bytes),
-    ) as Json;
-    return { apiVersion, kind, ...decoded };
-  } catch (error) {
-    throw badRequest(error, bytes, kind);
-  }
-}
-
 /** One frame of a watch: `object` is an envelope made by encodeProtobuf. */
 export function encodeWatchFrame(type: string, object: Uint8Array): Buffer {
   const event = Writer.create().uint32(10).string(type);
@@ -200,38 +176,4 @@ export function encodeWatchFrame(type: string, object: Uint8Array): Buffer {
   frame.writeUInt32BE(body.length, 0);
   frame.set(body, 4);
   return frame;
-}
-
-const MAX_FRAME_BYTES = 64 * 1024 * 1024;
-
-/** Cuts a watch stream into events; feed it chunks as they come. Throws ApiError 400 on a malformed frame. */
-export class WatchFrameDecoder {
-  #rest: Buffer = Buffer.alloc(0);
-
-  push(chunk: Uint8Array): { type: string; object: Json }[] {
-    this.#rest = this.#rest.length
-      ? Buffer.concat([this.#rest, chunk])
-      : Buffer.from(chunk);
-    const events: { type: string; object: Json }[] = [];
-    while (this.#rest.length >= 4) {
-      const length = this.#rest.readUInt32BE(0);
-      if (length > MAX_FRAME_BYTES)
-        throw errors.badRequest(`watch frame of ${length} bytes is too large`);
-      if (this.#rest.length < 4 + length) break;
-      events.push(decodeEvent(this.#rest.subarray(4, 4 + length)));
-      this.#rest = this.#rest.subarray(4 + length);
-    }
-    return events;
-  }
-}
-
-function decodeEvent(bytes: Buffer): { type: string; object: Json } {
-  try {
-    const { type, object } = decoderOf(`${META}.WatchEvent`)(
-      new WireReader(bytes),
-    ) as { type?: string; object?: Json };
-    return { type: type ?? "", object: object ?? {} };
-  } catch (error) {
-    throw badRequest(error, bytes, "WatchEvent");
-  }
 }

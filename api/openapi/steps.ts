@@ -6,14 +6,6 @@ export type Steps<T> = Generator<void, T>;
 /** Resolves when the work may go on; undefined: it may at once. */
 export type Pause = () => Promise<void> | undefined;
 
-/** All steps at once. */
-export function finish<T>(steps: Steps<T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 export async function paced<T>(steps: Steps<T>, pause: Pause): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();

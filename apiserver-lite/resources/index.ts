@@ -162,13 +162,3 @@ export function createStrategies(
       : strategy;
   };
 }
-
-const stateless = createStrategies();
-
-/** Without allocators: for printing, validation and tests. */
-export function strategyFor(
-  group: string,
-  resource: string,
-): ResourceStrategy | undefined {
-  return stateless(group, resource);
-}

@@ -6,18 +6,14 @@ import {
   type ApiServer,
 } from "../../../apiserver-lite/server.ts";
 import { createMemoryStore } from "../../../storage/memory/memory-store.ts";
-import {
-  CborSequenceDecoder,
-  encodeCbor,
-  parseCbor,
-} from "../../../api/codec/cbor.ts";
-import {
-  decodeProtobuf,
-  encodeProtobuf,
-  WatchFrameDecoder,
-} from "../../../api/codec/protobuf.ts";
+import { encodeCbor, parseCbor } from "../../../api/codec/cbor.ts";
+import { decodeProtobuf, encodeProtobuf } from "../../../api/codec/protobuf.ts";
 import { encodeYaml } from "../../../api/codec/yaml.ts";
 import { parseYaml } from "../../../api/codec/yaml-text.ts";
+import {
+  CborSequenceDecoder,
+  WatchFrameDecoder,
+} from "../../support/stream-decoders.ts";
 
 const PROTOBUF = "application/vnd.kubernetes.protobuf";
 let server: ApiServer;

@@ -1,11 +1,8 @@
 // The same objects in every encoding: YAML's text, pretty JSON's, protobuf's bytes, and requests in each.
-import {
-  decodeProtobuf,
-  encodeProtobuf,
-  WatchFrameDecoder,
-} from "../../../api/codec/protobuf.ts";
+import { decodeProtobuf, encodeProtobuf } from "../../../api/codec/protobuf.ts";
 import type { Json } from "../normalise.ts";
 import type { Scenario } from "../scenario.ts";
+import { WatchFrameDecoder } from "../../support/stream-decoders.ts";
 
 const protobuf = "application/vnd.kubernetes.protobuf";
 

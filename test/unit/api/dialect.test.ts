@@ -1,13 +1,9 @@
 import {
   aliasDocument,
   canonicaliseDocument,
-  canonicalOption,
-  mediaTypeIn,
   mentionsAlias,
   normaliseApiVersion,
   normaliseGroup,
-  normaliseMediaType,
-  optionAliases,
 } from "../../../api/dialect.ts";
 import { schemaFor } from "../../../api/schema.ts";
 
@@ -19,24 +15,6 @@ test.each([
   ["example.com", "example.com"],
 ])("group %s", (given, expected) => {
   expect(normaliseGroup(given)).toBe(expected);
-});
-
-test.each([
-  [
-    "application/vnd.orbit.protobuf",
-    "application/vnd.kubernetes.protobuf",
-    "specification",
-  ],
-  [
-    "application/json;as=Table;g=meta.orbit.io;v=v1, application/json",
-    "application/json;as=Table;g=meta.k8s.io;v=v1, application/json",
-    "specification",
-  ],
-  ["application/json", "application/json", "ecosystem"],
-])("media type %s", (given, mediaType, dialect) => {
-  expect(normaliseMediaType(given)).toEqual({ mediaType, dialect });
-  if (dialect === "specification")
-    expect(mediaTypeIn("specification", mediaType)).toBe(given);
 });
 
 test("documents in both directions", () => {
@@ -67,17 +45,4 @@ test("documents in both directions", () => {
   expect(schemaFor("storage.orbit.io", "v1", "StorageClass")).toBe(
     schemaFor("storage.k8s.io", "v1", "StorageClass"),
   );
-});
-
-test.each([
-  ["orbit-api-qps", "kube-api-qps"],
-  ["orbitlet-timeout", "kubelet-timeout"],
-  ["orbitconfig", "kubeconfig"],
-  ["bootstrap-kubeconfig", "bootstrap-kubeconfig"],
-  ["store-prefix", "etcd-prefix"],
-  ["orbit-reserved-cgroup", "kube-reserved-cgroup"],
-  ["secure-port", "secure-port"],
-])("option %s", (given, expected) => {
-  expect(canonicalOption(given)).toBe(expected);
-  expect(optionAliases(expected)).toContain(given);
 });

@@ -5,9 +5,17 @@ import {
   createOpenApiService,
   OPENAPI_V2_PROTOBUF,
 } from "../../../api/openapi/service.ts";
-import { finish, jsonChunks } from "../../../api/openapi/steps.ts";
+import { jsonChunks, type Steps } from "../../../api/openapi/steps.ts";
 import { openApiV2 } from "../../../api/openapi/v2.ts";
 import { openApiV3 } from "../../../api/openapi/v3.ts";
+
+/** All steps at once. */
+function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
 
 const catalogue = builtinCatalogue();
 const v2 = finish(openApiV2(catalogue)) as any;

@@ -1,5 +1,4 @@
 import {
-  schemaAt,
   schemaFor,
   typeNamed,
   type FieldSchema,
@@ -9,6 +8,25 @@ import {
 import { builtinCatalogue } from "../../../api/catalogue.ts";
 import { messageNames } from "../../../api/type-table.ts";
 
+/**
+ * The schema at a path of field names; list and map levels are passed through, so "spec.template.spec.containers.env"
+ * and "metadata.labels" name what one expects.
+ */
+function schemaAt(
+  schema: TypeSchema,
+  path: readonly string[],
+): FieldSchema | undefined {
+  let node: TypeSchema = schema;
+  let field: FieldSchema | undefined;
+  for (const step of path) {
+    while (node.type === "list" || node.type === "map")
+      node = node.type === "list" ? node.items : node.values;
+    field = node.type === "object" ? node.fields.get(step) : undefined;
+    if (!field) return undefined;
+    node = field.schema;
+  }
+  return field;
+}
 const pod = schemaFor("", "v1", "Pod")!;
 
 test("every served kind, its list and its subresources' kinds have a schema", () => {

@@ -217,3 +217,16 @@ test("docs/options.md and docs/COMPATIBILITY.md are up to date (node tools/gener
     { cwd: root, stdio: "pipe" },
   );
 });
+
+test.each([
+  ["orbit-api-qps", "kube-api-qps"],
+  ["orbitlet-timeout", "kubelet-timeout"],
+  ["orbitconfig", "kubeconfig"],
+  ["bootstrap-kubeconfig", "bootstrap-kubeconfig"],
+  ["store-prefix", "etcd-prefix"],
+  ["orbit-reserved-cgroup", "kube-reserved-cgroup"],
+  ["secure-port", "secure-port"],
+])("option %s", (given, expected) => {
+  expect(canonicalOptionName(given)).toBe(expected);
+  expect(specificationOptionName(expected) ?? expected).toBe(given);
+});

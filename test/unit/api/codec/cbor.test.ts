@@ -1,6 +1,5 @@
 import {
   cborListParts,
-  CborSequenceDecoder,
   decodeCbor,
   encodeCbor,
   encodeCborEvent,
@@ -8,6 +7,7 @@ import {
 } from "../../../../api/codec/cbor.ts";
 import { ApiError } from "../../../../api/errors.ts";
 import { schemaFor } from "../../../../api/schema.ts";
+import { CborSequenceDecoder } from "../../../support/stream-decoders.ts";
 
 const pod = schemaFor("", "v1", "Pod")!;
 const value = {

@@ -6,7 +6,9 @@ import {
   rowTemplate,
 } from "../../../../apiserver-lite/printing/row-template.ts";
 import { cellsOf } from "../../../../apiserver-lite/printing/table.ts";
-import { strategyFor } from "../../../../apiserver-lite/resources/index.ts";
+import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
+
+const strategyFor = createStrategies();
 
 const created = Date.parse("2025-01-01T00:00:00Z");
 const moments = [

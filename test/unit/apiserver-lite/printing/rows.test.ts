@@ -6,7 +6,9 @@ import {
   cellsOf,
   columnsOf,
 } from "../../../../apiserver-lite/printing/table.ts";
-import { strategyFor } from "../../../../apiserver-lite/resources/index.ts";
+import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
+
+const strategyFor = createStrategies();
 
 const catalogue = builtinCatalogue();
 const infos = catalogue

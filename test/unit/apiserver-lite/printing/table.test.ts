@@ -3,7 +3,9 @@ import {
   cellsOf,
   columnsOf,
 } from "../../../../apiserver-lite/printing/table.ts";
-import { strategyFor } from "../../../../apiserver-lite/resources/index.ts";
+import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
+
+const strategyFor = createStrategies();
 
 const now = Date.parse("2025-01-01T01:00:00Z");
 const created = "2025-01-01T00:55:00Z";

@@ -2,8 +2,10 @@
 import type { AnyObject } from "../../../../api/object.ts";
 import { parseApiVersion } from "../../../../api/object.ts";
 import { builtinCatalogue } from "../../../../api/catalogue.ts";
-import { strategyFor } from "../../../../apiserver-lite/resources/index.ts";
+import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
 import { strategyContext, withDefaults } from "./strategy-context.ts";
+
+const strategyFor = createStrategies();
 
 const catalogue = builtinCatalogue();
 const context = strategyContext();
