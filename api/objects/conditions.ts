@@ -15,9 +15,25 @@ export function findCondition<C extends { type: string }>(
   return conditions?.find((condition) => condition.type === type);
 }
 
+export function isConditionTrue(
+  conditions: readonly Pick<Condition, "type" | "status">[] | undefined,
+  type: string,
+): boolean {
+  return findCondition(conditions, type)?.status === "True";
+}
+
+/** When a condition came to its status: what the old one says while the status is the same, else `time`. */
+export function transitionTime(
+  old: Pick<Condition, "status" | "lastTransitionTime"> | undefined,
+  status: string,
+  time: string,
+): string {
+  return old?.status === status ? (old.lastTransitionTime ?? time) : time;
+}
+
 /**
- * The list with the condition set; lastTransitionTime is `time` when the status changed and what it was otherwise. The
- * list given comes back when nothing but times would change.
+ * The list with the condition set in its place; lastTransitionTime is `time` when the status changed and what it was
+ * otherwise. Returns the list given when nothing but times would change.
  */
 export function setCondition<C extends Condition>(
   conditions: readonly C[] | undefined,
@@ -33,12 +49,21 @@ export function setCondition<C extends Condition>(
     old.message === condition.message
   )
     return list;
-  const lastTransitionTime =
-    old?.status === condition.status ? old.lastTransitionTime : time;
-  const next = { ...condition, lastTransitionTime };
+  const next = {
+    ...condition,
+    lastTransitionTime: transitionTime(old, condition.status, time),
+  };
   return old
     ? list.map((other) => (other === old ? next : other))
     : [...list, next];
+}
+
+/** The list with the condition at its end, in place of the one of its type. */
+export function putCondition<C extends { type: string }>(
+  conditions: readonly C[] | undefined,
+  condition: C,
+): C[] {
+  return [...withoutCondition(conditions, condition.type), condition];
 }
 
 export function withoutCondition<C extends { type: string }>(

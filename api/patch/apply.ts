@@ -16,7 +16,8 @@ import {
   type FieldPath,
   type FieldSet,
 } from "./field-set.ts";
-import { copyJson, equalJson, isJsonObject, sortedKeys } from "./json-value.ts";
+import { copyJson, isJsonObject, sortedKeys } from "./json-value.ts";
+import { sameJson } from "../objects/json-equality.ts";
 import {
   decodeManagers,
   encodeManagers,
@@ -88,7 +89,7 @@ function managersOf(
   const given = object.metadata.managedFields;
   if (isReset(given)) return new Map();
   const known = live?.metadata.managedFields;
-  if (!given || given === known || equalJson(given, known)) return stored;
+  if (!given || given === known || sameJson(given, known)) return stored;
   const managers = decodeManagers(given);
   return managers && managers.size > 0 ? managers : stored;
 }
@@ -200,7 +201,7 @@ export function updateManagedFields(
   if (live && isEmptySet(changed) && isEmptySet(removed)) {
     const own =
       given &&
-      !equalJson(given, live.metadata.managedFields) &&
+      !sameJson(given, live.metadata.managedFields) &&
       !isReset(given) &&
       management.subresource === "";
     return setEntries(

@@ -55,7 +55,7 @@ function isTree(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** The same for equal trees (`equalJson`), and for no others. */
+/** The same for equal trees (`sameJson`), and for no others. */
 function textOf(value: unknown): string {
   if (value instanceof ExactNumber) return `#${value.text}`;
   if (Array.isArray(value)) return `[${value.map(textOf).join()}]`;

@@ -6,7 +6,6 @@
 import { ApiError, errors } from "../errors.ts";
 import {
   copyJson,
-  equalJson,
   getOwn,
   isJsonObject,
   jsonKind,
@@ -14,6 +13,7 @@ import {
   setOwn,
   type JsonObject,
 } from "./json-value.ts";
+import { sameJson } from "../objects/json-equality.ts";
 
 export const maxJsonPatchOperations = 10_000;
 /** How much all copy operations of one patch may add. */
@@ -221,6 +221,6 @@ function remove({ container, key }: Place): void {
 /** A key that is not there equals null, and nothing equals a value that is not given. */
 function test(state: State, { path, value }: JsonPatchOperation): void {
   const actual = path === "" ? state.root : (get(place(state, path)) ?? null);
-  if (value === undefined || !equalJson(actual, value))
+  if (value === undefined || !sameJson(actual, value))
     throw new DoesNotFit(`testing value ${path} failed`);
 }

@@ -1,4 +1,4 @@
-// Plain JSON values as patches handle them: copied, compared and written without ever touching a prototype
+// Plain JSON values as patches handle them: copied and written without ever touching a prototype
 // (`__proto__` is a legal key of a ConfigMap's data), and without recursion deeper than a decoder lets in.
 
 import { ExactNumber } from "../exact-number.ts";
@@ -59,38 +59,6 @@ export function copyJson<T>(value: T): T {
     else if (inner === undefined) delete copy[key];
   }
   return copy as T;
-}
-
-/** Deep equality, keys in any order. */
-export function equalJson(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (
-    typeof left !== "object" ||
-    typeof right !== "object" ||
-    left === null ||
-    right === null
-  )
-    return false;
-  if (Array.isArray(left)) {
-    if (!Array.isArray(right) || left.length !== right.length) return false;
-    for (let at = 0; at < left.length; at++)
-      if (!equalJson(left[at], right[at])) return false;
-    return true;
-  }
-  if (Array.isArray(right)) return false;
-  if (left instanceof ExactNumber)
-    return right instanceof ExactNumber && left.text === right.text;
-  let keys = 0;
-  for (const key in left) {
-    if (
-      !Object.hasOwn(right, key) ||
-      !equalJson((left as JsonObject)[key], (right as JsonObject)[key])
-    )
-      return false;
-    keys++;
-  }
-  for (const _ in right) keys--;
-  return keys === 0;
 }
 
 /** About the bytes the value takes as JSON text. Stops counting above `limit`. */

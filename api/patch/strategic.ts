@@ -7,13 +7,13 @@
 import { ApiError, errors } from "../errors.ts";
 import {
   copyJson,
-  equalJson,
   getOwn,
   isJsonObject,
   jsonKind,
   setOwn,
   type JsonObject,
 } from "./json-value.ts";
+import { sameJson } from "../objects/json-equality.ts";
 import { ElementIndex } from "./element-index.ts";
 import { asText, mapNotation, valueType } from "./map-notation.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
@@ -257,9 +257,9 @@ function keyOf(item: unknown, mergeKey: string): unknown {
 }
 
 function sameElement(left: unknown, right: unknown, mergeKey: string): boolean {
-  if (mergeKey === "") return equalJson(left, right);
+  if (mergeKey === "") return sameJson(left, right);
   const key = keyOf(left, mergeKey);
-  return key !== undefined && equalJson(key, keyOf(right, mergeKey));
+  return key !== undefined && sameJson(key, keyOf(right, mergeKey));
 }
 
 /** Throws 400, and 422 when the first element is a list. */

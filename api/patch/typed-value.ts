@@ -9,12 +9,8 @@ import {
   pathText,
   type FieldSet,
 } from "./field-set.ts";
-import {
-  equalJson,
-  isJsonObject,
-  setOwn,
-  type JsonObject,
-} from "./json-value.ts";
+import { isJsonObject, setOwn, type JsonObject } from "./json-value.ts";
+import { sameJson } from "../objects/json-equality.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
 
 interface Part {
@@ -236,7 +232,7 @@ export function compare(
     if (a === b) return;
     if (shapeOf(a, field) === "object" && shapeOf(b, field) === "object")
       return visitFields(a as JsonObject, b as JsonObject, field?.schema);
-    if (a !== undefined && b !== undefined && equalJson(a, b)) return;
+    if (a !== undefined && b !== undefined && sameJson(a, b)) return;
     if (a === undefined) return added.graft(path, wholeOf(b, field));
     if (b === undefined) return removed.graft(path, wholeOf(a, field));
     const x = a === null ? undefined : partsOrLeaf(a, field);

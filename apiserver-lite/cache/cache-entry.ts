@@ -6,7 +6,7 @@
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
 import type { AnyObject } from "../../api/object.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
-import { deepFreeze } from "./deep-freeze.ts";
+import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";
 import { endOfObject, parseLean } from "./lean-object.ts";
 

@@ -21,7 +21,7 @@ import type {
 } from "../../client/transport.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import { deepFreeze } from "../cache/deep-freeze.ts";
+import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import { perform } from "../dispatch/perform.ts";
 import { checkVerb, pathNotFound } from "../dispatch/places.ts";
 import {

@@ -4,7 +4,7 @@ import { errors } from "../../api/errors.ts";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 import type { WatchEvent, WatchStream } from "../../client/client.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import { deepFreeze } from "../cache/deep-freeze.ts";
+import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { WatchSink, WatchType } from "../registry/verbs/watch.ts";

@@ -11,6 +11,7 @@ import {
   percentProblems,
 } from "../../api/names.ts";
 import { parseQuantity, QuantityError } from "../../api/quantity.ts";
+import { sameValue } from "../../api/objects/json-equality.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type { Condition, LabelSelector } from "../../api/types/meta-v1.ts";
 
@@ -32,42 +33,6 @@ export function positive(
   return value !== undefined && value !== null && value <= 0
     ? [fieldErrors.invalid(field, value, "must be greater than 0")]
     : [];
-}
-
-function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null || value === "") return true;
-  if (typeof value !== "object") return false;
-  if (Array.isArray(value)) return value.length === 0;
-  for (const _ in value) return false;
-  return true;
-}
-
-/** Absent and empty are the same: the reference compares what is left after decoding. */
-export function sameValue(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (
-    typeof left !== "object" ||
-    typeof right !== "object" ||
-    left === null ||
-    right === null ||
-    Array.isArray(left) !== Array.isArray(right)
-  )
-    return isEmpty(left) && isEmpty(right);
-  if (Array.isArray(left)) {
-    const other = right as unknown[];
-    if (left.length !== other.length) return false;
-    for (let at = 0; at < left.length; at++)
-      if (!sameValue(left[at], other[at])) return false;
-    return true;
-  }
-  const [x, y] = [
-    left as Record<string, unknown>,
-    right as Record<string, unknown>,
-  ];
-  for (const key in x) if (!sameValue(x[key], y[key])) return false;
-  for (const key in y)
-    if (x[key] === undefined && !isEmpty(y[key])) return false;
-  return true;
 }
 
 /** `type`: how the reference calls the value's type, for what is neither text nor number. */

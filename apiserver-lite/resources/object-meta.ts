@@ -17,7 +17,8 @@ import {
 import { managedFieldsProblems } from "../../api/patch/managed-fields.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
-import { labels, sameValue } from "./field-checks.ts";
+import { labels } from "./field-checks.ts";
+import { sameValue } from "../../api/objects/json-equality.ts";
 
 const maxAnnotationBytes = 256 * 1024;
 const standardFinalizers = new Set([

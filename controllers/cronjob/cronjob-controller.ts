@@ -4,7 +4,7 @@ import { formatTime } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { CronJob, CronJobStatus, Job } from "../../api/types/batch-v1.ts";
-import { mutableCopy } from "../../api/objects/deep-freeze.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import { objectReference } from "../../client/event-recorder.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import {
@@ -216,7 +216,7 @@ export function createCronJobController(
     name: string,
     dueMs: number,
   ): Promise<Job | undefined> {
-    const { metadata, spec } = mutableCopy(cronJob.spec.jobTemplate);
+    const { metadata, spec } = copyJson(cronJob.spec.jobTemplate);
     const { namespace } = cronJob.metadata;
     try {
       const job = await client.resource(jobs).create({

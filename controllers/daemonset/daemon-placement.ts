@@ -6,7 +6,7 @@ import type {
   Toleration,
 } from "../../api/types/core-v1.ts";
 import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
-import { mutableCopy } from "../../api/objects/deep-freeze.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import { untoleratedTaint } from "../../api/objects/taints.ts";
 
 /** Daemons run on nodes nobody else may be sent to. */
@@ -67,7 +67,7 @@ export function templateForNode(
   template: PodTemplateSpec,
   nodeName: string,
 ): PodTemplateSpec {
-  const copy = mutableCopy(template);
+  const copy = copyJson(template);
   const spec = copy.spec!;
   spec.tolerations = daemonTolerations(spec);
   const nodeAffinity = spec.affinity?.nodeAffinity;

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/object.ts";
 import type { Pod, PodTemplateSpec } from "../../api/types/core-v1.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Client } from "../../client/client.ts";
-import { mutableCopy } from "../../api/objects/deep-freeze.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { pods } from "../../client/resources.ts";
 
@@ -87,7 +87,7 @@ export function podFromTemplate(
     apiVersion: "v1",
     kind: "Pod",
     metadata: metadata as Pod["metadata"],
-    spec: mutableCopy(template.spec!),
+    spec: copyJson(template.spec!),
   };
 }
 

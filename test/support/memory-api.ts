@@ -15,7 +15,8 @@ import type {
 import { applyMergePatch } from "../../api/patch/merge-patch.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic.ts";
 import { schemaFor } from "../../api/schema.ts";
-import { deepFreeze, mutableCopy } from "../../api/objects/deep-freeze.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
+import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { WatchStream } from "../../client/client.ts";
 import type { ResourceHandler } from "../../client/informer.ts";
 import { objectFilter } from "../../client/object-filter.ts";
@@ -92,11 +93,11 @@ export class MemoryApi implements Transport {
         const patched =
           patch!.type === "strategic"
             ? applyStrategicMergePatch(
-                mutableCopy(before),
+                copyJson(before),
                 patch!.body,
                 schemaFor(resource.group, resource.version, kind)!,
               )
-            : applyMergePatch(mutableCopy(before), patch!.body);
+            : applyMergePatch(copyJson(before), patch!.body);
         return this.#update(request, before, patched);
       }
       case "delete":
@@ -203,7 +204,7 @@ export class MemoryApi implements Transport {
 
   #create(request: ApiRequest, table: Table): KubeObject {
     const { resource, namespace } = request;
-    const object = mutableCopy(request.body) as unknown as AnyObject;
+    const object = copyJson(request.body) as unknown as AnyObject;
     const uid = `uid-${++this.#uid}`;
     const name =
       object.metadata.name || `${object.metadata.generateName}${this.#uid}`;
@@ -250,7 +251,7 @@ export class MemoryApi implements Transport {
     const version = given.metadata.resourceVersion;
     if (version && version !== before.metadata.resourceVersion)
       throw errors.stale(resource, before.metadata.name);
-    const object = mutableCopy(given);
+    const object = copyJson(given);
     const { uid, creationTimestamp, deletionTimestamp } = before.metadata;
     object.metadata = {
       ...object.metadata,
@@ -260,7 +261,7 @@ export class MemoryApi implements Transport {
     };
     if (subresource === "status")
       return this.#store(resource, before, {
-        ...mutableCopy(before),
+        ...copyJson(before),
         status: object["status"],
       });
     if (subresource !== "finalize") object["status"] = before["status"];
@@ -284,7 +285,7 @@ export class MemoryApi implements Transport {
     if (options.propagationPolicy === "Foreground")
       finalizers.add("foregroundDeletion");
     if (options.propagationPolicy === "Orphan") finalizers.add("orphan");
-    const next = mutableCopy(object);
+    const next = copyJson(object);
     next.metadata.deletionTimestamp ??= formatTime(this.clock.now());
     if (finalizers.size > 0) next.metadata.finalizers = [...finalizers];
     if (resource.resource === "namespaces")

@@ -5,7 +5,8 @@
 import type { ApiError } from "../../../api/errors.ts";
 import { errors, otherUidText } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import { copyJson, equalJson } from "../../../api/patch/json-value.ts";
+import { copyJson } from "../../../api/patch/json-value.ts";
+import { sameJson } from "../../../api/objects/json-equality.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import { validateReplacedMeta } from "../../resources/object-meta.ts";
 import type { Call } from "../call.ts";
@@ -319,7 +320,7 @@ function countGeneration(
   if (
     !sameSpec(object, old) ||
     (countsMetadata !== undefined &&
-      !equalJson(
+      !sameJson(
         object.metadata[countsMetadata] ?? {},
         old.metadata[countsMetadata] ?? {},
       ))
@@ -330,7 +331,7 @@ function countGeneration(
 /** Equal but for metadata and status? */
 function sameSpec(a: Readonly<AnyObject>, b: Readonly<AnyObject>): boolean {
   for (const key in a)
-    if (!besideSpec.has(key) && !equalJson(a[key], b[key])) return false;
+    if (!besideSpec.has(key) && !sameJson(a[key], b[key])) return false;
   for (const key in b)
     if (!besideSpec.has(key) && a[key] === undefined && b[key] !== undefined)
       return false;
@@ -343,7 +344,7 @@ function unchanged(object: AnyObject, live: CacheEntry): boolean {
   const old = live.raw;
   const version = object.metadata.resourceVersion;
   object.metadata.resourceVersion = String(live.revision);
-  const same = equalJson(object, old);
+  const same = sameJson(object, old);
   if (version === undefined) delete object.metadata.resourceVersion;
   else object.metadata.resourceVersion = version;
   return same;

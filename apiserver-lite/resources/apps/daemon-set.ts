@@ -12,8 +12,8 @@ import {
   intOrPercent,
   nonNegative,
   percentOf,
-  sameValue,
 } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 import { validateCollisions, validateCounters } from "./workload-status.ts";
 import {
   alwaysRestarts,

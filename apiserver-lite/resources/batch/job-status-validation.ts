@@ -4,7 +4,8 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type { Job, JobStatus } from "../../../api/types/batch-v1.ts";
-import { nonNegative, sameValue } from "../field-checks.ts";
+import { nonNegative } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 import {
   IndexError,
   indexesProblem,

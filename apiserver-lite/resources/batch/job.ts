@@ -14,12 +14,8 @@ import {
   validateMatch,
   podNameWarnings,
 } from "../apps/workload-validation.ts";
-import {
-  agreeBut,
-  immutable,
-  labelSelector,
-  sameValue,
-} from "../field-checks.ts";
+import { agreeBut, immutable, labelSelector } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 import { validateJobStatus } from "./job-status-validation.ts";
 import { validateJobSpec } from "./job-validation.ts";
 

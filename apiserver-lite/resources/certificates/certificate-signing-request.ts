@@ -5,7 +5,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { sameValue } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 import {
   validateConditions,
   validateIssued,

@@ -6,7 +6,7 @@ import { dataKeyProblems } from "../../../api/names.ts";
 import type { ConfigMap } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { sameValue } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 
 export const maxDataBytes = 1024 * 1024;
 

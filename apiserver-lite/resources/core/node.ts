@@ -12,7 +12,7 @@ import type { Node, Taint } from "../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { validateResourceQuantity } from "./container/resource-validation.ts";
-import { sameValue } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 
 const asNode = (object: Readonly<AnyObject>): Node => object as unknown as Node;
 

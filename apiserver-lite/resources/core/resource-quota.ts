@@ -6,7 +6,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import type { ResourceQuota } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { sameValue } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 import {
   isQuotaResource,
   validateQuotaResourceName,

@@ -8,7 +8,8 @@ import { dataKeyProblems } from "../../../api/names.ts";
 import type { Secret } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { immutable, sameValue } from "../field-checks.ts";
+import { immutable } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 import { decodedBytes, immutableText, maxDataBytes } from "./config-map.ts";
 
 const asSecret = (object: Readonly<AnyObject>): Secret =>

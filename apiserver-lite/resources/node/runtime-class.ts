@@ -9,12 +9,8 @@ import { dnsLabelProblems } from "../../../api/names.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import {
-  immutable,
-  labels,
-  nonNegativeQuantity,
-  sameValue,
-} from "../field-checks.ts";
+import { immutable, labels, nonNegativeQuantity } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 
 const asClass = (object: Readonly<AnyObject>): RuntimeClass =>
   object as unknown as RuntimeClass;

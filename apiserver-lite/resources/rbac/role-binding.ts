@@ -10,7 +10,7 @@ import {
 import type { RoleBinding, Subject } from "../../../api/types/rbac-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { sameValue } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 
 const group = "rbac.authorization.k8s.io";
 const asBinding = (object: Readonly<AnyObject>): RoleBinding =>

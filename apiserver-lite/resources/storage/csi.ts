@@ -19,8 +19,8 @@ import {
   labelSelector,
   nonNegative,
   nonNegativeQuantity,
-  sameValue,
 } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 
 const minTokenSeconds = 600;
 const maxTokenSeconds = 2 ** 32;

@@ -6,7 +6,8 @@ import { labelKeyProblems, qualifiedNameProblems } from "../../../api/names.ts";
 import type { StorageClass } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { exactlyOneOf, oneOf, sameValue } from "../field-checks.ts";
+import { exactlyOneOf, oneOf } from "../field-checks.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 
 const asClass = (object: Readonly<AnyObject>): StorageClass =>
   object as unknown as StorageClass;

@@ -8,7 +8,7 @@ import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Binding, Pod } from "../../../../api/types/core-v1.ts";
 import type { SubresourceHandler } from "../../strategy.ts";
-import { sameValue } from "../../field-checks.ts";
+import { sameValue } from "../../../../api/objects/json-equality.ts";
 import { createdStatus, eviction } from "./eviction.ts";
 import { goDifference } from "./pod-update-validation.ts";
 import { validatePod } from "./pod-validation.ts";

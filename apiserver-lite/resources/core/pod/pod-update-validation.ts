@@ -15,7 +15,7 @@ import type {
   Pod,
   PodSpec,
 } from "../../../../api/types/core-v1.ts";
-import { sameValue } from "../../field-checks.ts";
+import { sameValue } from "../../../../api/objects/json-equality.ts";
 import { validateImagePadding } from "../container/container-validation.ts";
 import { mirrorAnnotation, validatePodAnnotations } from "./pod-annotations.ts";
 

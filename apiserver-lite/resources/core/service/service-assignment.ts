@@ -5,7 +5,7 @@ import type { FieldError } from "../../../../api/errors.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { Service, ServiceSpec } from "../../../../api/types/core-v1.ts";
 import { validateClusterIps } from "./service-address-validation.ts";
-import { sameValue } from "../../field-checks.ts";
+import { sameValue } from "../../../../api/objects/json-equality.ts";
 import {
   nodePortsOf,
   serviceOwner,

@@ -20,8 +20,8 @@ import {
   immutable,
   labelSelector,
   oneOf,
-  sameValue,
 } from "../../field-checks.ts";
+import { sameValue } from "../../../../api/objects/json-equality.ts";
 import {
   accessModeProblems,
   accessModesText,

@@ -23,7 +23,8 @@ import {
   validateSource,
   type SourceKind,
 } from "./volume-sources.ts";
-import { immutable, oneOf, sameValue } from "../../field-checks.ts";
+import { immutable, oneOf } from "../../field-checks.ts";
+import { sameValue } from "../../../../api/objects/json-equality.ts";
 
 const asVolume = (object: Readonly<AnyObject>): PersistentVolume =>
   object as unknown as PersistentVolume;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { ExactNumber } from "../../../../api/exact-number.ts";
 import { ElementIndex } from "../../../../api/patch/element-index.ts";
-import { equalJson } from "../../../../api/patch/json-value.ts";
+import { sameJson } from "../../../../api/objects/json-equality.ts";
 
 /** Few different values, so that many are equal. */
 const scalar = fc.constantFrom<unknown>(
@@ -36,7 +36,7 @@ const tree = fc.letrec<{ value: unknown }>((tie) => ({
 test("finds what a search one by one finds, by value", () => {
   fc.assert(
     fc.property(fc.array(tree, { maxLength: 12 }), tree, (list, item) => {
-      const expected = list.findIndex((other) => equalJson(item, other));
+      const expected = list.findIndex((other) => sameJson(item, other));
       expect(new ElementIndex(list, "").indexOf(item)).toBe(expected);
     }),
     { numRuns: 2000, seed: 1 },
@@ -56,7 +56,7 @@ test("finds what a search one by one finds, by key", () => {
     fc.property(fc.array(element, { maxLength: 12 }), element, (list, item) => {
       const expected = list.findIndex(
         (other) =>
-          keyOf(item) !== undefined && equalJson(keyOf(item), keyOf(other)),
+          keyOf(item) !== undefined && sameJson(keyOf(item), keyOf(other)),
       );
       expect(new ElementIndex(list, "k").indexOf(item)).toBe(expected);
     }),
