@@ -2,6 +2,7 @@
 // they should be, statuses and the node go to the API server. Without a client it runs static pods alone. The runtime may
 // be away at start and later: the agent waits for it, reports the node as not ready, and goes on by itself.
 // stop() leaves the pods running; the next start finds and adopts them.
+import { isPodTerminal } from "../api/objects/pod-state.ts";
 import { readFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import type { Duplex, Readable } from "node:stream";
@@ -242,7 +243,7 @@ class NodeAgent implements Agent {
         .filter(
           ({ state, pod }) =>
             (state === "syncing" || state === "terminating") &&
-            !isTerminal(this.#status.get(pod)),
+            !isPodTerminal({ status: this.#status.get(pod) }),
         )
         .map(({ pod }) => pod);
     this.#pressure = new PressureControl({
@@ -689,10 +690,6 @@ class NodeAgent implements Agent {
       ? Promise.resolve()
       : Promise.reject(new Error(problems.join(", ")));
   }
-}
-
-function isTerminal(status: { phase?: string } | undefined): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 function afterMs(clock: Clock, delayMs: number): Promise<void> {

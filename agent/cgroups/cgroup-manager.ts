@@ -7,7 +7,7 @@ import {
   cpuShares,
   podResources,
 } from "../resources/linux-resources.ts";
-import { qosClass, type QosClass } from "../pods/shape/pod-shape.ts";
+import { qosClass, type QosClass } from "../../api/objects/pod-qos.ts";
 
 export interface CgroupLimits {
   cpuShares?: number;

@@ -12,7 +12,7 @@ import {
 import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
 import type { NodePressure } from "../../eviction/pressure-monitor.ts";
 import { isMirrorPod, isStaticPod } from "../pods/shape/labels.ts";
-import { qosClass } from "../pods/shape/pod-shape.ts";
+import { qosClass } from "../../api/objects/pod-qos.ts";
 import { sysctlRefusal } from "./sysctl-policy.ts";
 
 interface Refusal {

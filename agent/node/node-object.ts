@@ -1,4 +1,5 @@
 // The Node object and its status, as the reference's kubelet writes them. Pure.
+import { transitionTime } from "../../api/objects/conditions.ts";
 import { formatTime } from "../../api/clock.ts";
 import {
   parseQuantity,
@@ -168,15 +169,11 @@ function conditions(facts: NodeFacts): NodeCondition[] {
     const text = status ? "True" : "False";
     const before = facts.previous.find((known) => known.type === type);
     const now = formatTime(facts.nowMs);
-    const since =
-      before?.status === text && before.lastTransitionTime
-        ? before.lastTransitionTime
-        : now;
     return {
       type,
       status: text,
       lastHeartbeatTime: now,
-      lastTransitionTime: since,
+      lastTransitionTime: transitionTime(before, text, now),
       reason,
       message,
     };

@@ -13,7 +13,8 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { LinuxResources } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-import { cpuMillis, memoryBytes, qosClass } from "../pods/shape/pod-shape.ts";
+import { cpuMillis, memoryBytes } from "../pods/shape/pod-shape.ts";
+import { qosClass } from "../../api/objects/pod-qos.ts";
 
 const minShares = 2;
 const maxShares = 262_144;

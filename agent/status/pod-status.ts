@@ -1,5 +1,7 @@
 // The PodStatus the agent reports: phase, conditions, addresses, container statuses. Pure; transition times are kept
 // from the previous status. Conditions that others own (readiness gates among them) are carried over untouched.
+import { transitionTime } from "../../api/objects/conditions.ts";
+import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { formatTime } from "../../api/clock.ts";
 import type {
   ContainerStatus,
@@ -7,7 +9,8 @@ import type {
   PodCondition,
   PodStatus,
 } from "../../api/types/core-v1.ts";
-import { podContainers, isSidecar, qosClass } from "../pods/shape/pod-shape.ts";
+import { podContainers, isSidecar } from "../pods/shape/pod-shape.ts";
+import { qosClass } from "../../api/objects/pod-qos.ts";
 import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
 import {
   containerStatuses,
@@ -73,8 +76,8 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     ({ state }) => !state?.running,
   );
   let phase: Phase = podPhase(pod, initStatuses, statuses, ended && stopped);
-  if (previous?.phase === "Failed" || previous?.phase === "Succeeded")
-    phase = previous.phase;
+  if (previous && isPodTerminal({ status: previous }))
+    phase = previous.phase as Phase;
   // Not before its containers have ended: whoever counts on a failed pod's end may rely on it.
   const failed = stopped ? failure : undefined;
   if (failed || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
@@ -317,14 +320,16 @@ function condition(
   const before = inputs.previous?.conditions?.find(
     (candidate) => candidate.type === type,
   );
-  const kept =
-    before?.status === status ? before.lastTransitionTime : undefined;
   return {
     type,
     status,
     ...(verdict.reason ? { reason: verdict.reason } : {}),
     ...(verdict.message ? { message: verdict.message } : {}),
     lastProbeTime: null as unknown as string,
-    lastTransitionTime: kept ?? formatTime(inputs.nowMs),
+    lastTransitionTime: transitionTime(
+      before,
+      status,
+      formatTime(inputs.nowMs),
+    ),
   };
 }

@@ -28,7 +28,7 @@ export function transitionTime(
   status: string,
   time: string,
 ): string {
-  return old?.status === status ? (old.lastTransitionTime ?? time) : time;
+  return old?.status === status ? old.lastTransitionTime || time : time;
 }
 
 /**

@@ -1,10 +1,10 @@
 // What a pod's status says: active, ready, available.
 import type { Pod, PodCondition } from "../types/core-v1.ts";
-import { findCondition } from "./conditions.ts";
+import { findCondition, isConditionTrue } from "./conditions.ts";
 
-export function isPodTerminal(pod: Pod): boolean {
-  const phase = pod.status?.phase;
-  return phase === "Succeeded" || phase === "Failed";
+/** All its containers have ended for good. */
+export function isPodTerminal({ status }: Pick<Pod, "status">): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 /** Neither ended nor being deleted. */
@@ -17,7 +17,7 @@ export function podReadyCondition(pod: Pod): PodCondition | undefined {
 }
 
 export function isPodReady(pod: Pod): boolean {
-  return podReadyCondition(pod)?.status === "True";
+  return isConditionTrue(pod.status?.conditions, "Ready");
 }
 
 /** Ready for at least minReadySeconds. */

@@ -1,5 +1,6 @@
 // Which objects a ResourceQuota counts: without scopes all, with scopes only the pods that every scope holds for.
 import type { AnyObject } from "../object.ts";
+import { qosClass } from "./pod-qos.ts";
 import type { Pod, ResourceQuota } from "../types/core-v1.ts";
 
 export function isInQuotaScope(
@@ -48,12 +49,8 @@ function isTerminating({ spec }: Pod): boolean {
   );
 }
 
-function isBestEffort({ spec }: Pod): boolean {
-  return [...spec.containers, ...(spec.initContainers ?? [])].every(
-    ({ resources }) =>
-      Object.keys(resources?.requests ?? {}).length === 0 &&
-      Object.keys(resources?.limits ?? {}).length === 0,
-  );
+function isBestEffort(pod: Pod): boolean {
+  return (pod.status?.qosClass ?? qosClass(pod)) === "BestEffort";
 }
 
 function reachesOtherNamespaces({ spec }: Pod): boolean {

@@ -1,5 +1,6 @@
 // What one object takes of the resources a quota can count.
 import { podQuantities } from "./pod-resources.ts";
+import { isPodTerminal } from "./pod-state.ts";
 import { addQuantities } from "../quantity.ts";
 import type { AnyObject } from "../object.ts";
 import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";
@@ -45,8 +46,7 @@ export function isFinished(
   resource: string,
   object: Readonly<AnyObject>,
 ): boolean {
-  const { phase } = (object["status"] ?? {}) as { phase?: string };
-  return resource === "pods" && (phase === "Succeeded" || phase === "Failed");
+  return resource === "pods" && isPodTerminal(object as unknown as Pod);
 }
 
 export function addUsage(total: Usage, more: Usage): void {

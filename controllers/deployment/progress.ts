@@ -7,7 +7,12 @@ import type {
   DeploymentStatus,
   ReplicaSet,
 } from "../../api/types/apps-v1.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
+import {
+  findCondition,
+  putCondition,
+  transitionTime,
+  withoutCondition,
+} from "../../api/objects/conditions.ts";
 import {
   maxUnavailable,
   replicasOf,
@@ -37,26 +42,19 @@ export function withDeploymentCondition(
   nowMs: number,
   always = false,
 ): DeploymentCondition[] {
-  const list = conditions ?? [];
-  const old = findCondition(list, condition.type);
+  const old = findCondition(conditions, condition.type);
   if (
     !always &&
     old?.status === condition.status &&
     old.reason === condition.reason
   )
-    return [...list];
+    return [...(conditions ?? [])];
   const time = formatTime(nowMs);
-  return [
-    ...list.filter((other) => other.type !== condition.type),
-    {
-      ...condition,
-      lastUpdateTime: time,
-      lastTransitionTime:
-        old && old.status === condition.status
-          ? (old.lastTransitionTime ?? time)
-          : time,
-    },
-  ];
+  return putCondition(conditions, {
+    ...condition,
+    lastUpdateTime: time,
+    lastTransitionTime: transitionTime(old, condition.status, time),
+  });
 }
 
 export function deploymentStatus(
@@ -151,10 +149,10 @@ export function rolloutStatus(
   nowMs: number,
 ): DeploymentStatus {
   const status = deploymentStatus(deployment, sets, newSet, nowMs);
-  let conditions = status.conditions ?? [];
+  let conditions: readonly DeploymentCondition[] = status.conditions ?? [];
   const current = findCondition(deployment.status?.conditions, "Progressing");
   if (!hasProgressDeadline(deployment))
-    conditions = conditions.filter(({ type }) => type !== "Progressing");
+    conditions = withoutCondition(conditions, "Progressing");
   const done =
     status.replicas === status.updatedReplicas &&
     current?.reason === "NewReplicaSetAvailable";
@@ -194,8 +192,8 @@ export function rolloutStatus(
   const failure = replicaFailure(sets, newSet);
   conditions = failure
     ? withDeploymentCondition(conditions, failure, nowMs)
-    : conditions.filter(({ type }) => type !== "ReplicaFailure");
-  return { ...status, conditions };
+    : withoutCondition(conditions, "ReplicaFailure");
+  return { ...status, conditions: [...conditions] };
 }
 
 function replicaFailure(

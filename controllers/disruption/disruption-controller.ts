@@ -1,5 +1,6 @@
 // The status of PodDisruptionBudgets: how many pods are expected, must be and are healthy, and so how many may be
 // disrupted now. Expected are the replicas of the pods' controllers where a percentage or maxUnavailable needs them.
+import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { formatTime } from "../../api/clock.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { KubeObject } from "../../api/object.ts";
@@ -59,10 +60,7 @@ export function createDisruptionController(
     const chosen = podInformer.lister
       .list(namespace)
       .filter(
-        (pod) =>
-          selector.matches(pod.metadata.labels) &&
-          pod.status?.phase !== "Succeeded" &&
-          pod.status?.phase !== "Failed",
+        (pod) => selector.matches(pod.metadata.labels) && !isPodTerminal(pod),
       );
     if (chosen.length === 0)
       recorder.event(budget, "Normal", "NoPods", "No matching pods found");

@@ -1,4 +1,9 @@
 // Conditions of Jobs.
+import {
+  findCondition,
+  isConditionTrue,
+  putCondition,
+} from "../../api/objects/conditions.ts";
 import { formatTime } from "../../api/clock.ts";
 import type { Job, JobCondition, JobStatus } from "../../api/types/batch-v1.ts";
 
@@ -6,11 +11,7 @@ export function hasCondition(
   status: JobStatus | undefined,
   type: string,
 ): boolean {
-  return (
-    status?.conditions?.some(
-      (condition) => condition.type === type && condition.status === "True",
-    ) ?? false
-  );
+  return isConditionTrue(status?.conditions, type);
 }
 
 /** How a Job ends, as its conditions say. */
@@ -24,10 +25,9 @@ export function verdictOf(
   status: JobStatus,
   type: "FailureTarget" | "SuccessCriteriaMet",
 ): Verdict | undefined {
-  const found = status.conditions?.find(
-    (condition) => condition.type === type && condition.status === "True",
-  );
-  return found && { reason: found.reason ?? "", message: found.message ?? "" };
+  const found = findCondition(status.conditions, type);
+  if (found?.status !== "True") return undefined;
+  return { reason: found.reason ?? "", message: found.message ?? "" };
 }
 
 export function isFinished(job: Job): boolean {
@@ -43,12 +43,5 @@ export function withJobCondition(
 ): JobStatus {
   const time = formatTime(nowMs);
   const next = { ...condition, lastProbeTime: time, lastTransitionTime: time };
-  const conditions = status.conditions ?? [];
-  return {
-    ...status,
-    conditions: [
-      ...conditions.filter(({ type }) => type !== condition.type),
-      next,
-    ],
-  };
+  return { ...status, conditions: putCondition(status.conditions, next) };
 }

@@ -1,4 +1,5 @@
 // Deletes all that is in a namespace, resource by resource as discovery lists them, and says what is left.
+import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { ApiError, isForbidden, isNotFound } from "../../api/errors.ts";
 import { qualifiedName } from "../discovery/resource-name.ts";
 import type { KubeObject } from "../../api/object.ts";
@@ -98,7 +99,7 @@ function count(
     );
   if (resource.group !== "" || resource.resource !== "pods") return;
   const pod = item as Pod;
-  const ended = ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
   const grace = pod.spec.terminationGracePeriodSeconds ?? 0;
-  if (!ended) report.graceSeconds = Math.max(report.graceSeconds, grace);
+  if (!isPodTerminal(pod))
+    report.graceSeconds = Math.max(report.graceSeconds, grace);
 }

@@ -1,5 +1,6 @@
 // What pods of every shape ask for and may use, by the reference's rules, worked out by hand: the one table that all who
 // count pods are held against. Amounts are cpu/memory, cpu in millicores and memory in MiB; "" says nothing.
+import type { QosClass } from "../../api/objects/pod-qos.ts";
 import type { Container, PodSpec } from "../../api/types/core-v1.ts";
 
 export interface PodShape {
@@ -8,6 +9,7 @@ export interface PodShape {
   /** With overhead. */
   readonly requests: string;
   readonly limits: string;
+  readonly qos: QosClass;
   /** Without overhead, as limit ranges count. Undefined: the same. */
   readonly ranged?: readonly [requests: string, limits: string];
 }
@@ -51,9 +53,16 @@ function shape(
     },
     requests,
     limits,
+    qos: qosByShape[what] ?? "Burstable",
     ...(ranged ? { ranged } : {}),
   };
 }
+
+const qosByShape: Readonly<Record<string, QosClass>> = {
+  nothing: "BestEffort",
+  "overhead of a pod that says nothing": "BestEffort",
+  "sidecars around an init container": "Guaranteed",
+};
 
 const overhead = (amounts: string): Partial<PodSpec> => ({
   overhead: list(amounts),

@@ -1,4 +1,4 @@
-// Questions about a Pod's specification that many rooms ask: its containers by kind, quality of service, grace periods.
+// Questions about a Pod's specification that many rooms ask: its containers by kind, grace periods.
 import {
   parseQuantity,
   quantityMilliValue,
@@ -39,35 +39,6 @@ export function findContainer(
   name: string,
 ): PodContainer | undefined {
   return podContainers(pod).find(({ container }) => container.name === name);
-}
-
-export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
-
-/** Guaranteed: every container has cpu and memory limits equal to its requests; BestEffort: none has any. */
-export function qosClass(pod: Pod): QosClass {
-  let any = false;
-  let guaranteed = true;
-  for (const container of [
-    ...(pod.spec.initContainers ?? []),
-    ...pod.spec.containers,
-  ]) {
-    const limits = container.resources?.limits ?? {};
-    const requests = { ...limits, ...container.resources?.requests };
-    for (const name of ["cpu", "memory"]) {
-      const limit = positive(limits[name]);
-      const request = positive(requests[name]);
-      if (limit !== undefined || request !== undefined) any = true;
-      if (limit === undefined || request !== limit) guaranteed = false;
-    }
-  }
-  if (!any) return "BestEffort";
-  return guaranteed ? "Guaranteed" : "Burstable";
-}
-
-function positive(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const milli = quantityMilliValue(parseQuantity(text));
-  return milli > 0 ? milli : undefined;
 }
 
 export function cpuMillis(

@@ -7,6 +7,7 @@
 // terminated: volumes, cgroup and sandboxes are gone, the last status is reported (and the API object removed when it
 // was being deleted). gone: the sources no longer have the pod; containers, logs and directories are removed.
 // Invariants: one pass at a time; the state only moves right; whatever may take long ends at the abort signal.
+import { isPodTerminal } from "../../../api/objects/pod-state.ts";
 import { formatTime, type Timer } from "../../../api/clock.ts";
 import { crashPoint } from "../../../api/crash-point.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
@@ -28,7 +29,8 @@ import {
 } from "../shape/labels.ts";
 import { computePodActions, type PodActions } from "./pod-actions.ts";
 import type { PodContext } from "./pod-context.ts";
-import { findContainer, graceSeconds, qosClass } from "../shape/pod-shape.ts";
+import { findContainer, graceSeconds } from "../shape/pod-shape.ts";
+import { qosClass } from "../../../api/objects/pod-qos.ts";
 import { sandboxConfig } from "../start/sandbox-config.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 
@@ -203,8 +205,7 @@ export class PodWorker {
   async #sync(): Promise<void> {
     const { probes, restartBackOff, clock, events, status } = this.#context;
     const runtimePod = await this.#refresh();
-    const phase = status.get(this.#pod)?.phase;
-    if (phase === "Succeeded" || phase === "Failed") {
+    if (isPodTerminal({ status: status.get(this.#pod) })) {
       this.#finished = true;
       this.#pending = true;
       return;

@@ -14,7 +14,7 @@ import type {
   PersistentVolumeClaim,
 } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
-import { qosClassOf } from "../../resources/core/pod/pod.ts";
+import { qosClass } from "../../../api/objects/pod-qos.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { createdObject, createdPod, nameOf } from "./requests.ts";
 
@@ -39,7 +39,7 @@ export const limitRanger: AdmissionPlugin = {
       "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${told.join("; ")}`,
     };
     // What was asked for decides on the class.
-    if (pod.status) pod.status.qosClass = qosClassOf(pod.spec);
+    if (pod.status) pod.status.qosClass = qosClass(pod);
   },
 
   validate(attributes, context) {

@@ -1,11 +1,11 @@
 // CertificateSigningRequests: who asked is written by the server; approval and certificate each have a subresource.
+import { transitionTime } from "../../../api/objects/conditions.ts";
 import { formatTime } from "../../../api/clock.ts";
 import { humanDuration } from "../../../api/duration.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
-import { sameValue } from "../../../api/objects/json-equality.ts";
 import {
   validateConditions,
   validateIssued,
@@ -123,14 +123,12 @@ function stamp(
       const before = old?.status?.conditions?.find(
         ({ type }) => type === condition.type,
       );
-      const same = before && sameValue(before.status, condition.status);
       return {
         ...condition,
         lastUpdateTime: condition.lastUpdateTime ?? now,
         lastTransitionTime:
           condition.lastTransitionTime ??
-          (same ? before.lastTransitionTime : undefined) ??
-          now,
+          transitionTime(before, condition.status, now),
       };
     },
   );

@@ -6,7 +6,7 @@ import {
   oomScoreAdj,
   podResources,
 } from "../../../agent/resources/linux-resources.ts";
-import { graceSeconds, qosClass } from "../../../agent/pods/shape/pod-shape.ts";
+import { graceSeconds } from "../../../agent/pods/shape/pod-shape.ts";
 import { cpuWeight } from "../../../agent/cgroups/v2.ts";
 
 function pod(
@@ -28,35 +28,6 @@ function pod(
     },
   };
 }
-
-test.each<[string, (ResourceRequirements | undefined)[], string]>([
-  ["nothing", [undefined], "BestEffort"],
-  ["zero requests", [{ requests: { cpu: "0", memory: "0" } }], "BestEffort"],
-  ["a request", [{ requests: { cpu: "10m" } }], "Burstable"],
-  ["limits only", [{ limits: { cpu: "1", memory: "1Gi" } }], "Guaranteed"],
-  [
-    "equal in other words",
-    [
-      {
-        limits: { cpu: "1", memory: "1Gi" },
-        requests: { cpu: "1000m", memory: "1024Mi" },
-      },
-    ],
-    "Guaranteed",
-  ],
-  [
-    "one container without",
-    [{ limits: { cpu: "1", memory: "1Gi" } }, undefined],
-    "Burstable",
-  ],
-  [
-    "a smaller request",
-    [{ limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "500m" } }],
-    "Burstable",
-  ],
-])("quality of service with %s", (_what, resources, wanted) => {
-  expect(qosClass(pod(resources))).toBe(wanted);
-});
 
 test("a pod's resources are the greater of its moments", () => {
   const resources = podResources(

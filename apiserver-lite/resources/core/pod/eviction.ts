@@ -1,4 +1,5 @@
 // eviction of a pod: deletion that asks the disruption budgets first, takes from them, and marks the pod as disrupted.
+import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
 import { ApiError, errors } from "../../../../api/errors.ts";
 import { formatTime } from "../../../../api/clock.ts";
 import type { AnyObject } from "../../../../api/object.ts";
@@ -147,11 +148,9 @@ export const eviction: SubresourceHandler = {
     const pod = (await context.parent()) as unknown as Pod;
     const options: DeleteOptions = body?.deleteOptions ?? {};
     const dryRun = context.dryRun || (options.dryRun?.length ?? 0) > 0;
-    const phase = pod.status?.phase;
     const unguarded =
-      phase === "Succeeded" ||
-      phase === "Failed" ||
-      phase === "Pending" ||
+      isPodTerminal(pod) ||
+      pod.status?.phase === "Pending" ||
       Boolean(pod.metadata.deletionTimestamp);
     if (!unguarded) {
       const budgets = context.list(
@@ -166,7 +165,7 @@ export const eviction: SubresourceHandler = {
         dryRun,
       );
     }
-    if (!dryRun && phase !== "Succeeded" && phase !== "Failed")
+    if (!dryRun && !isPodTerminal(pod))
       await context.mutate((object) =>
         noteDisruption(object as unknown as Pod, context),
       );

@@ -1,4 +1,5 @@
 // The STATUS, READY and RESTARTS cells of a pod: phase, overridden by what its containers are doing, as kubectl shows.
+import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
 import type { ContainerStatus, Pod } from "../../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../../printing/age.ts";
 
@@ -101,8 +102,7 @@ function podStatusText(pod: Pod): {
   }
   if (metadata.deletionTimestamp) {
     if (status?.reason === "NodeLost") text = "Unknown";
-    else if (status?.phase !== "Succeeded" && status?.phase !== "Failed")
-      text = "Terminating";
+    else if (!isPodTerminal(pod)) text = "Terminating";
   }
   const sidecarCount =
     spec.initContainers?.filter(

@@ -1,15 +1,11 @@
 // Pods: QoS class and Pending at creation, the few fields of a spec that may change, graceful deletion, the fields that
 // selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts.
+import { qosClass } from "../../../../api/objects/pod-qos.ts";
+import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import { formatTime } from "../../../../api/clock.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
-import { quantityMilliValue, QuantityError } from "../../../../api/quantity.ts";
-import type {
-  Container,
-  Pod,
-  PodSpec,
-  ResourceRequirements,
-} from "../../../../api/types/core-v1.ts";
+import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../../api/types/meta-v1.ts";
 import type { ResourceStrategy } from "../../strategy.ts";
 import {
@@ -29,47 +25,6 @@ import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
 import { podSubresources } from "./pod-subresources.ts";
 
 const asPod = (object: Readonly<AnyObject>): Pod => object as unknown as Pod;
-
-function positive(text: string | undefined): boolean {
-  try {
-    return text !== undefined && quantityMilliValue(text) > 0;
-  } catch (error) {
-    if (error instanceof QuantityError) return false;
-    throw error;
-  }
-}
-
-function guaranteed({
-  limits = {},
-  requests = {},
-}: ResourceRequirements): boolean {
-  return ["cpu", "memory"].every((name) => {
-    if (!positive(limits[name])) return false;
-    const request = requests[name] ?? limits[name]!;
-    return (
-      positive(request) &&
-      quantityMilliValue(request) === quantityMilliValue(limits[name]!)
-    );
-  });
-}
-
-/** Guaranteed, Burstable or BestEffort, by the CPU and memory of all containers. */
-export function qosClassOf(
-  spec: PodSpec,
-): "Guaranteed" | "Burstable" | "BestEffort" {
-  const containers: Container[] = [
-    ...spec.containers,
-    ...(spec.initContainers ?? []),
-  ];
-  const resources = containers.map((container) => container.resources ?? {});
-  const asks = resources.some(({ limits, requests }) =>
-    ["cpu", "memory"].some(
-      (name) => positive(limits?.[name]) || positive(requests?.[name]),
-    ),
-  );
-  if (!asks) return "BestEffort";
-  return resources.every(guaranteed) ? "Guaranteed" : "Burstable";
-}
 
 /** The old annotations of AppArmor become the fields they stand for, with a warning, and the fields annotations. */
 function joinAppArmor(pod: Pod, warn: (text: string) => void): void {
@@ -128,9 +83,6 @@ function selectByOwnLabels(pod: Pod): void {
 /** The reference writes a time that was never set as null. */
 const noProbe = { lastProbeTime: null as unknown as string };
 
-const isTerminal = (pod: Pod): boolean =>
-  pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
-
 function graceSeconds(
   object: Readonly<AnyObject>,
   options: DeleteOptions,
@@ -138,7 +90,7 @@ function graceSeconds(
   const pod = asPod(object);
   const asked =
     options.gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
-  if (!pod.spec.nodeName || isTerminal(pod)) return 0;
+  if (!pod.spec.nodeName || isPodTerminal(pod)) return 0;
   const seconds = asked < 0 ? 1 : asked;
   const set = pod.metadata.deletionTimestamp
     ? pod.metadata.deletionGracePeriodSeconds
@@ -170,7 +122,7 @@ export const podStrategy: ResourceStrategy = {
       pod.spec.terminationGracePeriodSeconds = 1;
     joinAppArmor(pod, (text) => context.warn(text));
     selectByOwnLabels(pod);
-    pod.status = { phase: "Pending", qosClass: qosClassOf(pod.spec) };
+    pod.status = { phase: "Pending", qosClass: qosClass(pod) };
     if (pod.spec.schedulingGates?.length) {
       pod.status.conditions = [
         {

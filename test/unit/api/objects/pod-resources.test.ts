@@ -6,11 +6,18 @@ import {
   podRequests,
   resourceAmount,
 } from "../../../../api/objects/pod-resources.ts";
+import { qosClass } from "../../../../api/objects/pod-qos.ts";
+import { isInQuotaScope } from "../../../../api/objects/quota-scope.ts";
 import { usageOf } from "../../../../api/objects/quota-usage.ts";
-import type { Pod } from "../../../../api/types/core-v1.ts";
-import { podResources } from "../../../../agent/resources/linux-resources.ts";
+import type { Pod, ResourceQuota } from "../../../../api/types/core-v1.ts";
+import {
+  oomScoreAdj,
+  podResources,
+} from "../../../../agent/resources/linux-resources.ts";
 import { limitRanger } from "../../../../apiserver-lite/admission/plugins/limit-ranger.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
+import { podStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
+import { strategyContext } from "../../apiserver-lite/resources/strategy-context.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";
 import { PodViews } from "../../../../scheduler/pod-view.ts";
 import { podShapes, shownAmounts } from "../../../support/pod-shapes.ts";
@@ -35,7 +42,7 @@ const shownTexts = (sum: Readonly<Record<string, string>>): string =>
 const orZero = (amounts: string): string =>
   amounts === "" ? "0/0" : amounts.replace(/^\//, "0/").replace(/\/$/, "/0");
 
-describe.each(podShapes)("$what", ({ spec, requests, limits, ranged }) => {
+describe.each(podShapes)("$what", ({ spec, requests, limits, qos, ranged }) => {
   const pod = podOf(spec);
   const [rangedRequests, rangedLimits] = ranged ?? [requests, limits];
 
@@ -135,6 +142,28 @@ describe.each(podShapes)("$what", ({ spec, requests, limits, ranged }) => {
         amount({ max: { memory: "0" } }, "limit"),
       ),
     ).toBe(rangedLimits);
+  });
+
+  test("has its quality of service", async () => {
+    expect(qosClass(pod)).toBe(qos);
+    const created = structuredClone(pod);
+    await podStrategy.prepareForCreate!(
+      created as unknown as AnyObject,
+      strategyContext(),
+    );
+    expect(created.status?.qosClass).toBe(qos);
+    const scoped = { spec: { scopes: ["BestEffort"] } } as ResourceQuota;
+    expect(isInQuotaScope(scoped, "pods", pod as unknown as AnyObject)).toBe(
+      qos === "BestEffort",
+    );
+    const score = oomScoreAdj(pod, spec.containers[0]!, 2 ** 40);
+    expect(
+      score === 1000
+        ? "BestEffort"
+        : score === -997
+          ? "Guaranteed"
+          : "Burstable",
+    ).toBe(qos);
   });
 
   test("by eviction", () => {

@@ -2,10 +2,7 @@ import type { ApiError } from "../../../../api/errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod, PodStatus } from "../../../../api/types/core-v1.ts";
 import { withDefaults } from "./strategy-context.ts";
-import {
-  podStrategy,
-  qosClassOf,
-} from "../../../../apiserver-lite/resources/core/pod/pod.ts";
+import { podStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
 import { podSubresources } from "../../../../apiserver-lite/resources/core/pod/pod-subresources.ts";
 import { strategyContext } from "./strategy-context.ts";
 
@@ -144,30 +141,6 @@ test.each<[string, (pod: Pod) => void, string]>([
 ])("%s", (_, change, expected) =>
   expect(problems(pod(change))).toContain(expected),
 );
-
-test.each<[string, object[], string]>([
-  ["nothing", [{}], "BestEffort"],
-  ["requests only", [{ requests: { cpu: "1" } }], "Burstable"],
-  [
-    "all equal",
-    [
-      {
-        limits: { cpu: "1", memory: "1Gi" },
-        requests: { cpu: "1000m", memory: "1024Mi" },
-      },
-    ],
-    "Guaranteed",
-  ],
-  ["limits only", [{ limits: { cpu: "1", memory: "1Gi" } }], "Guaranteed"],
-  ["one without", [{ limits: { cpu: "1", memory: "1Gi" } }, {}], "Burstable"],
-  ["other resources", [{ requests: { "example.com/x": "1" } }], "BestEffort"],
-])("QoS of %s", (_, resources, expected) => {
-  const containers = resources.map((one, index) => ({
-    name: `c${index}`,
-    resources: one,
-  }));
-  expect(qosClassOf({ containers } as Pod["spec"])).toBe(expected);
-});
 
 test("creation sets status", async () => {
   const object = pod((p) => (p.spec.schedulingGates = [{ name: "a.b/c" }]));
