@@ -18,7 +18,7 @@ import { FileWindow, WINDOW_BYTES } from "./file/file-window.ts";
 import { newSeed } from "./file/frame.ts";
 import { createLog } from "./file/log-file.ts";
 import { loadLog } from "./file/log-loader.ts";
-import type { StoredVersion } from "./local/local-store.ts";
+import type { StoredVersion } from "./local/live-version.ts";
 import { StoreError } from "./store.ts";
 
 type SnapshotEntry = StoredVersion;

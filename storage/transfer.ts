@@ -10,7 +10,7 @@ import { nodeFileSystem, type FileSystem } from "./file/file-system.ts";
 import { newSeed } from "./file/frame.ts";
 import { createLog } from "./file/log-file.ts";
 import { loadLog } from "./file/log-loader.ts";
-import type { StoredVersion } from "./local/local-store.ts";
+import type { StoredVersion } from "./local/live-version.ts";
 import { inKeyOrder, type Snapshot } from "./snapshot.ts";
 import { StoreError, type NewEntry, type Store } from "./store.ts";
 

@@ -5,7 +5,7 @@
 //
 // Example: the log holds a@1 a@2 b@3 when it begins. It writes a@2; then a@4 is committed; it writes b@3, and the frames
 // from the old log's end at the beginning on: a@4. The new log reads as a@4 b@3.
-import type { StoredVersion } from "../local/local-store.ts";
+import type { StoredVersion } from "../local/live-version.ts";
 import { crashPoint } from "../../api/crash-point.ts";
 import { FileWindow } from "./file-window.ts";
 import {

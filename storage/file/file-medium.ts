@@ -9,11 +9,8 @@ import * as path from "node:path";
 import type { Logger } from "pino";
 import { crashPoint } from "../../api/crash-point.ts";
 import type { Clock } from "../../api/clock.ts";
-import type {
-  Medium,
-  MediumWrite,
-  StoredVersion,
-} from "../local/local-store.ts";
+import type { Medium, MediumWrite } from "../local/local-store.ts";
+import type { StoredVersion } from "../local/live-version.ts";
 import { StoreError } from "../store.ts";
 import { copyFrames, writeState } from "./compaction.ts";
 import {

@@ -1,7 +1,7 @@
 // Reads a log into the state: first every frame (checksums, keys, and where values lie), then only the values that are
 // still live, packed. So garbage in the log costs no memory, and no more than one window of the file is held.
 import { LiveVersion } from "../local/live-version.ts";
-import type { StoredVersion } from "../local/local-store.ts";
+import type { StoredVersion } from "../local/live-version.ts";
 import type { OpenFile } from "./file-system.ts";
 import { FileWindow, WINDOW_BYTES } from "./file-window.ts";
 import { readLog, type LogContent, type ReadOptions } from "./log-reader.ts";

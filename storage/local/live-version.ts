@@ -1,6 +1,12 @@
 // A live value as a store keeps many of them: where its bytes are, and the Buffer only when it is asked for, which spares
 // a hundred bytes of heap for each.
-import type { StoredVersion } from "./local-store.ts";
+import type { StoredValue } from "../store.ts";
+
+/** A live value. The bytes are shared with whoever wrote or reads them: nobody changes them. */
+export interface StoredVersion extends StoredValue {
+  /** Epoch milliseconds; 0: never. */
+  readonly expiresAtMs: number;
+}
 
 export class LiveVersion implements StoredVersion {
   readonly #memory: ArrayBufferLike;

@@ -19,14 +19,8 @@ import {
   type WriteResult,
 } from "../store.ts";
 import { EventHistory, type ListenerFailure } from "./event-history.ts";
-import { LiveVersion } from "./live-version.ts";
+import { LiveVersion, type StoredVersion } from "./live-version.ts";
 import { ExpiryQueue } from "./expiry-queue.ts";
-
-/** A live value. The bytes are shared with whoever wrote or reads them: nobody changes them. */
-export interface StoredVersion extends StoredValue {
-  /** Epoch milliseconds; 0: never. */
-  readonly expiresAtMs: number;
-}
 
 export interface MediumWrite {
   readonly key: string;

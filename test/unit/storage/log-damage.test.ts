@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { createFileStore } from "../../../storage/file/file-store.ts";
 import { loadLog } from "../../../storage/file/log-loader.ts";
-import type { StoredVersion } from "../../../storage/local/local-store.ts";
+import type { StoredVersion } from "../../../storage/local/live-version.ts";
 import {
   readStoreDirectory,
   restoreToDirectory,

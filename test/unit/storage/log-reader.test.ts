@@ -6,7 +6,7 @@ import {
 } from "../../../storage/file/frame.ts";
 import { loadLog } from "../../../storage/file/log-loader.ts";
 import { readLog, scanLog } from "../../../storage/file/log-reader.ts";
-import type { StoredVersion } from "../../../storage/local/local-store.ts";
+import type { StoredVersion } from "../../../storage/local/live-version.ts";
 import { fileOf } from "./bytes-file.ts";
 
 const seed = 77;
