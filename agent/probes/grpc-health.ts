@@ -1,5 +1,5 @@
 // grpc.health.v1.Health/Check without generated code: a request of one string field, an answer of one enum field.
-import type { ProbeOutcome } from "./run-probe.ts";
+import type { ProbeOutcome } from "./probe-outcome.ts";
 
 const serving = 1;
 const statusNames = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];

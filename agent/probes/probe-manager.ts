@@ -14,7 +14,8 @@ import type { PodEvents } from "../events/pod-events.ts";
 import type { PodProbes } from "../pods/worker/pod-context.ts";
 import { podContainers } from "../pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
-import { runProbe, type ProbeOutcome } from "./run-probe.ts";
+import type { ProbeOutcome } from "./probe-outcome.ts";
+import { runProbe } from "./run-probe.ts";
 
 type ProbeType = "startup" | "liveness" | "readiness";
 

@@ -3,14 +3,8 @@ import { connect } from "node:net";
 import type { Container, Probe } from "../../api/types/core-v1.ts";
 import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
 import { checkGrpcHealth } from "./grpc-health.ts";
+import type { ProbeOutcome } from "./probe-outcome.ts";
 import { httpGet, resolvePort } from "./http-get.ts";
-
-export interface ProbeOutcome {
-  /** error: the probe itself could not be made; counts neither way. */
-  verdict: "success" | "failure" | "error";
-  output: string;
-  warning?: boolean;
-}
 
 const maxOutput = 10 * 1024;
 
