@@ -40,7 +40,9 @@ import type { ConnectHandler } from "./proxy/connect-handler.ts";
 import type { Exchange } from "./request/exchange.ts";
 import { FlowClassifier } from "./flow-control/flow-classifier.ts";
 import { formatNamed } from "./serving/formats.ts";
-import { Front, type Observer, type PathHandler } from "./front/front.ts";
+import { Front } from "./front/front.ts";
+import type { Observer } from "./request/observer.ts";
+import type { PathHandler } from "./serving/path-handler.ts";
 import { Limiter } from "./flow-control/limiter.ts";
 import { Listener, type ServingCertificate } from "./front/listener.ts";
 import {
@@ -64,11 +66,8 @@ import { InProcessTransport } from "./in-process/transport.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Registry, type RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./resources/strategy.ts";
-import {
-  createValueCodec,
-  jsonValueCodec,
-  type StoredEncoding,
-} from "./registry/value-codec.ts";
+import { type StoredEncoding } from "../api/codec/stored-form.ts";
+import { createValueCodec, jsonValueCodec } from "./registry/value-codec.ts";
 import {
   createComponentStatusStrategy,
   type ComponentCheck,

@@ -27,3 +27,8 @@ function entryText(entry: ManagedFieldsEntry): string {
   const head = JSON.stringify(others);
   return `${head.slice(0, -1)}${head === "{}" ? "" : ","}"fieldsV1":${text}}`;
 }
+
+/** The same as bytes. */
+export function encodeObject(object: AnyObject): Buffer {
+  return Buffer.from(objectText(object));
+}

@@ -1,10 +1,9 @@
-// The ordered modes as one authorizer, with the superusers' group before them, and the text of a refusal.
+// The ordered modes as one authorizer, with the superusers' group before them.
 import type {
   AccessAttributes,
   AccessDecision,
   Authorizer,
 } from "../../api/contracts.ts";
-import { ApiError } from "../../api/errors.ts";
 
 export const SUPERUSER_GROUP = "system:masters";
 
@@ -61,47 +60,4 @@ function settled(decision: AccessDecision, reasons: string[]): boolean {
   if (decision.decision !== "no-opinion") return true;
   if (decision.reason !== "") reasons.push(decision.reason);
   return false;
-}
-
-/** `User "x" cannot list resource "pods" in API group "" in the namespace "default"` */
-function denialText(attributes: AccessAttributes): string {
-  const { user, verb, path, group, namespace } = attributes;
-  const who = `User ${JSON.stringify(user.name)} cannot`;
-  if (!attributes.resourceRequest)
-    return `${who} ${verb} path ${JSON.stringify(path)}`;
-  const resource = attributes.subresource
-    ? `${attributes.resource}/${attributes.subresource}`
-    : attributes.resource;
-  const where =
-    namespace === ""
-      ? "at the cluster scope"
-      : `in the namespace ${JSON.stringify(namespace)}`;
-  return `${who} ${verb} resource ${JSON.stringify(resource)} in API group ${JSON.stringify(group)} ${where}`;
-}
-
-/** The 403 of a request that was not allowed. */
-export function forbiddenError(
-  attributes: AccessAttributes,
-  reason: string,
-): ApiError {
-  const text = denialText(attributes) + (reason === "" ? "" : `: ${reason}`);
-  const { group, resource, name, resourceRequest } = attributes;
-  const qualified = group === "" ? resource : `${resource}.${group}`;
-  const what = !resourceRequest
-    ? "forbidden"
-    : name === ""
-      ? `${qualified} is forbidden`
-      : `${qualified} ${JSON.stringify(name)} is forbidden`;
-  return new ApiError({
-    code: 403,
-    reason: "Forbidden",
-    message: `${what}: ${text}`,
-    details: resourceRequest
-      ? {
-          ...(name ? { name } : {}),
-          ...(group ? { group } : {}),
-          kind: resource,
-        }
-      : {},
-  });
 }

@@ -7,7 +7,7 @@ import {
   decodeStored,
   encodeStored,
   type StoredEncoding,
-} from "../registry/value-codec.ts";
+} from "../../api/codec/stored-form.ts";
 
 interface EndpointLeasesOptions {
   readonly store: Pick<Store, "get" | "list" | "write">;

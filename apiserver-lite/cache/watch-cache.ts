@@ -9,7 +9,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
-import { objectText } from "../../api/codec/object-text.ts";
+import { encodeObject } from "../../api/codec/object-text.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
@@ -507,7 +507,3 @@ export function newEntry(
 }
 
 const noFields: Fields = Object.freeze({});
-
-export function encodeObject(object: AnyObject): Buffer {
-  return Buffer.from(objectText(object));
-}

@@ -6,7 +6,7 @@ import type { Session } from "node:inspector";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { errors } from "../../api/errors.ts";
 import type { Exchange } from "../request/exchange.ts";
-import type { PathHandler } from "../front/front.ts";
+import type { PathHandler } from "../serving/path-handler.ts";
 
 const defaultSeconds = 30;
 const maxSeconds = 600;

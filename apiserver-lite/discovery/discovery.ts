@@ -9,9 +9,9 @@ import type {
 import { apiVersionOf } from "../../api/object.ts";
 import type { Exchange } from "../request/exchange.ts";
 import type { Asked } from "../serving/answers.ts";
-import { pathNotFound } from "../dispatch/places.ts";
+import { pathNotFound } from "../request/refusals.ts";
 import { checkRoute, pageNotFound, type Route } from "../request/route.ts";
-import type { PathHandler } from "../front/front.ts";
+import type { PathHandler } from "../serving/path-handler.ts";
 import type { FormatName } from "../serving/negotiation.ts";
 
 interface DiscoveryOptions {

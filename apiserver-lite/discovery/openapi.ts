@@ -2,7 +2,7 @@
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { OpenApiService } from "../../api/openapi/service.ts";
 import { acceptsGzip } from "../serving/answers.ts";
-import type { PathHandler } from "../front/front.ts";
+import type { PathHandler } from "../serving/path-handler.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
 
 /** For whom documents are made. */

@@ -6,7 +6,7 @@ import { Call } from "../registry/call.ts";
 import { create } from "../registry/verbs/create.ts";
 import { runSubresource } from "../registry/verbs/subresource.ts";
 import { bodyOf } from "./body.ts";
-import { methodNotAllowed } from "./places.ts";
+import { methodNotAllowed } from "../request/refusals.ts";
 import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
 import { writeOptionsOf } from "./write-options.ts";
 

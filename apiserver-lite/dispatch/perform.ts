@@ -12,7 +12,7 @@ import { performDelete } from "./delete.ts";
 import { deleteOptionsOf } from "./delete-options.ts";
 import { performGet } from "./get.ts";
 import { performPatch } from "./patch.ts";
-import { methodNotAllowed } from "./places.ts";
+import { methodNotAllowed } from "../request/refusals.ts";
 import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
 import { performUpdate } from "./update.ts";
 

@@ -1,7 +1,7 @@
 // The places of a resource – its collections, its objects and their subresources – and the verbs each place serves. What
 // a transport asks of any other place is refused here, with 404 and 405 as the reference's router does.
-import { ApiError } from "../../api/errors.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
+import { methodNotAllowed, pathNotFound } from "../request/refusals.ts";
 import type { Verb } from "./request.ts";
 
 interface Target {
@@ -82,23 +82,4 @@ export function checkVerb(
     places.set(place, methods);
   }
   if (!methods.has(methodOf[verb])) throw methodNotAllowed();
-}
-
-/** Below a place that is served: nothing is here. */
-export function pathNotFound(): ApiError {
-  return new ApiError({
-    code: 404,
-    reason: "NotFound",
-    message: "the server could not find the requested resource",
-    details: {},
-  });
-}
-
-export function methodNotAllowed(): ApiError {
-  return new ApiError({
-    code: 405,
-    reason: "MethodNotAllowed",
-    message: "the server does not allow this method on the requested resource",
-    details: {},
-  });
 }

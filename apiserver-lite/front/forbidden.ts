@@ -1,7 +1,7 @@
 // The 403 of the authorization filter and of what asks the authorizer once more.
 import type { AccessAttributes } from "../../api/contracts.ts";
 import { ApiError } from "../../api/errors.ts";
-import { forbiddenError } from "../authorization/union-authorizer.ts";
+import { forbiddenError } from "../authorization/refusal.ts";
 
 /** 403 in the reference's words, with the header of its filter. */
 export function forbidden(

@@ -29,7 +29,9 @@ import type { Negotiator } from "../serving/negotiation.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
 import type { AllowedOrigins } from "./origins.ts";
 import { parseRequest, type RequestInfo } from "../request/request-info.ts";
+import type { Observer } from "../request/observer.ts";
 import { parseTarget } from "../request/request-target.ts";
+import type { PathHandler } from "../serving/path-handler.ts";
 import { wantsPretty, type Asked } from "../serving/answers.ts";
 import { type ResourceHandler } from "../serving/resource-handler.ts";
 import {
@@ -37,19 +39,7 @@ import {
   checkRoute,
   pageNotFound,
   PlainAnswer,
-  type Route,
 } from "../request/route.ts";
-
-/** A path outside the resources: discovery, health, version, metrics. */
-export interface PathHandler {
-  /** The longest matching prefix wins; exact unless it ends with "/". */
-  readonly path: string;
-  /** What is checked before; with one, a slash behind the path does no harm. */
-  readonly route?: Route;
-  /** The paths to tell of, where it is not `path`. */
-  readonly listed?: () => readonly string[];
-  handle(exchange: Exchange, asked: Asked): void | Promise<void>;
-}
 
 interface FrontOptions {
   readonly authenticators: readonly RequestAuthenticator[];
@@ -72,17 +62,6 @@ interface FrontOptions {
   readonly flows: FlowClassifier | undefined;
   /** Set while the server shuts down: new requests are refused. */
   readonly refusing: () => { retryAfterSeconds: number } | undefined;
-}
-
-export interface Observer {
-  /** A long-running request begins; what is given back is called when it is over. */
-  began?(info: RequestInfo): (() => void) | undefined;
-  finished(
-    info: RequestInfo,
-    method: string,
-    status: number,
-    startedMs: number,
-  ): void;
 }
 
 /** Whose bodies are read before anything is done. */

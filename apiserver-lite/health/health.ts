@@ -8,7 +8,7 @@ import {
 import type { Exchange } from "../request/exchange.ts";
 import type { Asked } from "../serving/answers.ts";
 import { pageNotFound } from "../request/route.ts";
-import type { PathHandler } from "../front/front.ts";
+import type { PathHandler } from "../serving/path-handler.ts";
 
 export interface HealthCheck {
   readonly name: string;

@@ -10,7 +10,7 @@ import type { ApiRequest } from "../../client/transport.ts";
 import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import { methodOf } from "../dispatch/places.ts";
 import type { Verb } from "../dispatch/request.ts";
-import type { Observer } from "../front/front.ts";
+import type { Observer } from "../request/observer.ts";
 import { parseRequest, type RequestInfo } from "../request/request-info.ts";
 
 export interface RecorderOptions {

@@ -23,7 +23,8 @@ import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import { perform } from "../dispatch/perform.ts";
-import { checkVerb, pathNotFound } from "../dispatch/places.ts";
+import { pathNotFound } from "../request/refusals.ts";
+import { checkVerb } from "../dispatch/places.ts";
 import {
   callOf,
   type Outcome,

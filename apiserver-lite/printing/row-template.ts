@@ -6,9 +6,8 @@
 // Invariant: a filled template is no longer than the template.
 import { humanDuration } from "../../api/duration.ts";
 import type { AnyObject } from "../../api/object.ts";
-import type { ResourceStrategy } from "../resources/strategy.ts";
 import { agePlaces } from "./age.ts";
-import { cellsOf } from "./table.ts";
+import { cellsOf, type RowPrinter } from "./table.ts";
 
 const mark = 0;
 const zero = 0x30;
@@ -18,7 +17,7 @@ const digits = 13;
 
 /** From the row's brace to what stands before its object, and `behind`. */
 export function rowTemplate(
-  strategy: Pick<ResourceStrategy, "printRow">,
+  strategy: RowPrinter,
   object: Readonly<AnyObject>,
   behind = "",
 ): Buffer {

@@ -1,9 +1,9 @@
 // A Scale's row: it is not stored, so no strategy has it.
 import type { AnyObject } from "../../api/object.ts";
-import type { ResourceStrategy } from "../resources/strategy.ts";
 import { formatAge } from "./age.ts";
+import type { RowPrinter } from "./table.ts";
 
-export const scaleRows: Pick<ResourceStrategy, "printRow"> = {
+export const scaleRows: RowPrinter = {
   printRow(object: Readonly<AnyObject>, now) {
     const { spec, status } = object as unknown as Record<
       "spec" | "status",

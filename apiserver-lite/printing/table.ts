@@ -2,7 +2,6 @@
 // the rows of their strategy; all others show name and creation time. Objects are read as they are, parsed and frozen.
 import columnFacts from "../../api/facts/table-columns.json";
 import type { AnyObject } from "../../api/object.ts";
-import type { ResourceStrategy } from "../resources/strategy.ts";
 
 interface ColumnDefinition {
   readonly name: string;
@@ -14,6 +13,15 @@ interface ColumnDefinition {
 }
 
 export type Cell = string | number | boolean | null;
+
+/** The part of a kind's strategy that makes table rows. */
+export interface RowPrinter {
+  /**
+   * One row of the table in the order of facts' columns; dates and ages are made by `formatAge`. @param now in
+   * milliseconds since the epoch
+   */
+  printRow?(object: Readonly<AnyObject>, now: number): Cell[];
+}
 
 type Column = readonly [
   name: string,
@@ -44,7 +52,7 @@ function descriptionOf(name: string): string {
 /** The default two when the kind has no row of its own. */
 export function columnsOf(
   info: { group: string; kind: string },
-  strategy: Pick<ResourceStrategy, "printRow">,
+  strategy: RowPrinter,
 ): ColumnDefinition[] {
   const columns =
     (strategy.printRow && facts[`${info.kind}.${info.group}`]) ||
@@ -60,7 +68,7 @@ export function columnsOf(
 
 /** One row; `now` in milliseconds since the epoch. As many cells as the kind has columns. */
 export function cellsOf(
-  strategy: Pick<ResourceStrategy, "printRow">,
+  strategy: RowPrinter,
   object: Readonly<AnyObject>,
   now: number,
 ): Cell[] {

@@ -5,7 +5,7 @@ import * as https from "node:https";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import { errors, type ApiError } from "../../api/errors.ts";
-import type { ProxyTarget } from "./target.ts";
+import type { ProxyTarget } from "./proxy-name.ts";
 
 export interface DialerOptions {
   /** With what the API server goes to the agents; undefined: without a certificate. */

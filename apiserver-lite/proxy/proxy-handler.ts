@@ -22,7 +22,8 @@ import type { ProxyPlace } from "./links.ts";
 import { sendLog } from "./log-socket.ts";
 import { throughProxy } from "./page-transform.ts";
 import { createThrottle } from "./throttle.ts";
-import { proxyTarget, readPod, type ProxyTarget } from "./target.ts";
+import type { ProxyTarget } from "./proxy-name.ts";
+import { proxyTarget, readPod } from "./target.ts";
 
 interface ProxyHandlerOptions extends DialerOptions {
   readonly state: StateReader;

@@ -9,7 +9,7 @@ import {
   refuseLocalAddress,
   splitProxyName,
   type ProxyTarget,
-} from "./target.ts";
+} from "./proxy-name.ts";
 
 const SERVICE_LABEL = "kubernetes.io/service-name";
 

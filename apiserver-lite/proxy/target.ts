@@ -1,21 +1,16 @@
 // Where a proxied request goes: the agent of a pod's node (logs, exec, attach, port-forward), or the pod, service or
 // node itself (…/proxy). Answers with the reference's errors when there is no such place.
-import { addressKind } from "../../api/address-kind.ts";
-import { ApiError, errors } from "../../api/errors.ts";
+import { errors } from "../../api/errors.ts";
 import type { Container, Node, Pod } from "../../api/types/core-v1.ts";
 import type { StateReader } from "../resources/state.ts";
 import type { ConnectRequest } from "./connect-handler.ts";
+import {
+  pathOf,
+  refuseLocalAddress,
+  splitProxyName,
+  type ProxyTarget,
+} from "./proxy-name.ts";
 import { serviceTarget } from "./service-target.ts";
-
-export interface ProxyTarget {
-  readonly scheme: "http" | "https";
-  readonly host: string;
-  readonly port: number;
-  /** With the query. */
-  readonly path: string;
-  /** The node's agent: shown the API server's client certificate, and its certificate is checked. */
-  readonly agent: boolean;
-}
 
 interface TargetOptions {
   readonly state: StateReader;
@@ -197,42 +192,6 @@ function agentAddress(
   const port =
     node.status?.daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_AGENT_PORT;
   return { scheme: "https", host, port, agent: true };
-}
-
-interface ProxyName {
-  readonly scheme: "http" | "https" | "";
-  readonly name: string;
-  readonly port: string;
-}
-
-/** `name`, `name:port`, `scheme:name:port`; either of the last two may be empty. */
-export function splitProxyName(text: string): ProxyName | undefined {
-  const parts = text.split(":");
-  if (parts.length === 1) return { scheme: "", name: text, port: "" };
-  if (parts.length === 2)
-    return { scheme: "", name: parts[0]!, port: parts[1]! };
-  const [scheme, name = "", port = ""] = parts;
-  if (
-    parts.length !== 3 ||
-    (scheme !== "http" && scheme !== "https" && scheme !== "")
-  )
-    return undefined;
-  return { scheme, name, port };
-}
-
-export function pathOf({ proxyPath, rawQuery }: ConnectRequest): string {
-  const path = proxyPath.startsWith("/") ? proxyPath : `/${proxyPath}`;
-  return rawQuery === "" ? path : `${path}?${rawQuery}`;
-}
-
-/** Throws ApiError 400 for what is no address, or leads to this machine, its links or to many (the reference's rule). */
-export function refuseLocalAddress(address: string): void {
-  if (addressKind(address) === "outside") return;
-  throw new ApiError({
-    code: 400,
-    reason: "BadRequest",
-    message: "address not allowed",
-  });
 }
 
 function podTarget(request: ConnectRequest): ProxyTarget {

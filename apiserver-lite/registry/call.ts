@@ -4,7 +4,7 @@ import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
-import { forbiddenError } from "../authorization/union-authorizer.ts";
+import { forbiddenError } from "../authorization/refusal.ts";
 import type { LoopWork } from "../loop/loop-watch.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Registry } from "./registry.ts";

@@ -2,7 +2,7 @@
 // place takes and gives, by name alone. The reference does this in its router, so these errors have texts and a form of
 // their own; parameters, qualities and other wildcards are negotiation's (negotiation.ts).
 import { ApiError } from "../../api/errors.ts";
-import { methodNotAllowed } from "../dispatch/places.ts";
+import { methodNotAllowed } from "./refusals.ts";
 import type { Exchange } from "./exchange.ts";
 import { leadingClauses } from "./media-type.ts";
 

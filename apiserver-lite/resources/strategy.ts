@@ -10,31 +10,21 @@ import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { Clock } from "../../api/clock.ts";
+import type { RowPrinter } from "../printing/table.ts";
+import type { StateReader } from "./state.ts";
 
 /** What rules may need to know of the request and the state. */
-export interface StrategyContext {
+export interface StrategyContext extends StateReader {
   readonly user: UserInfo;
   readonly dryRun: boolean;
   readonly clock: Clock;
-  /** Reads the watch cache: the present state of any resource, shared and frozen. */
-  read(
-    group: string,
-    resource: string,
-    namespace: string,
-    name: string,
-  ): Readonly<AnyObject> | undefined;
-  list(
-    group: string,
-    resource: string,
-    namespace?: string,
-  ): readonly Readonly<AnyObject>[];
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
   /** Tells the audit log. */
   annotate(name: string, value: string): void;
 }
 
-export interface ResourceStrategy {
+export interface ResourceStrategy extends RowPrinter {
   /** Defaults the facts' rules don't express. Also run on objects read from older stores. */
   setDefaults?(object: AnyObject): void;
   prepareForCreate?(
@@ -122,11 +112,6 @@ export interface ResourceStrategy {
   readonly countsGeneration?: boolean | "created" | "changed";
   /** What of metadata makes a new generation too. */
   readonly countsMetadata?: "annotations" | "labels";
-  /** One row of the table in the order of facts' columns; dates and ages are made by `formatAge` of printing/. */
-  printRow?(
-    object: Readonly<AnyObject>,
-    now: number,
-  ): (string | number | boolean | null)[];
   /** Named subresources with their own code, beyond status and scale: binding, eviction, token … */
   readonly subresources?: Readonly<Record<string, SubresourceHandler>>;
   /** Resources that are computed and never stored (SubjectAccessReview …). */

@@ -15,7 +15,7 @@ import type {
   ConnectRequest,
 } from "../proxy/connect-handler.ts";
 import type { Exchange } from "../request/exchange.ts";
-import { pathNotFound } from "../dispatch/places.ts";
+import { pathNotFound } from "../request/refusals.ts";
 
 export const connectSubresources = new Set([
   "exec",

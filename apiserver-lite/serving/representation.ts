@@ -8,7 +8,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { DerivedBytes } from "../cache/derived-bytes.ts";
 import type { CacheEvent } from "../cache/history.ts";
-import { encodeObject } from "../cache/watch-cache.ts";
+import { encodeObject } from "../../api/codec/object-text.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/verbs/list.ts";
 import type { WatchType } from "../registry/verbs/watch.ts";
@@ -25,9 +25,7 @@ import {
   type ListParts,
 } from "./formats.ts";
 import type { Negotiated } from "./negotiation.ts";
-import { partialMetadata, TableMaker } from "./table.ts";
-
-export type IncludeObject = "None" | "Metadata" | "Object";
+import { partialMetadata, TableMaker, type IncludeObject } from "./table.ts";
 
 interface RepresentationOptions {
   readonly negotiated: Negotiated;

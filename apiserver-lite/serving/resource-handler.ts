@@ -4,11 +4,8 @@ import type { Duplex } from "node:stream";
 import type { Authorizer } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
 import { perform } from "../dispatch/perform.ts";
-import {
-  methodNotAllowed,
-  methodOf,
-  pathNotFound,
-} from "../dispatch/places.ts";
+import { methodNotAllowed, pathNotFound } from "../request/refusals.ts";
+import { methodOf } from "../dispatch/places.ts";
 import {
   callOf,
   type Outcome,
@@ -28,7 +25,8 @@ import { Http1Exchange, type Exchange } from "../request/exchange.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
 import type { Negotiated, Negotiator } from "./negotiation.ts";
 import { patchTypeOf } from "../dispatch/patch-types.ts";
-import { Representation, type IncludeObject } from "./representation.ts";
+import { Representation } from "./representation.ts";
+import type { IncludeObject } from "./table.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import { ResourceRoutes } from "./resource-route.ts";
 import { checkRoute, pageNotFound } from "../request/route.ts";

@@ -9,7 +9,8 @@ import { cellsOf, columnsOf, type Cell } from "../printing/table.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import { itemsPerLook, type ListParts } from "./formats.ts";
-import type { IncludeObject } from "./representation.ts";
+
+export type IncludeObject = "None" | "Metadata" | "Object";
 
 interface TableHead {
   readonly kind: string;

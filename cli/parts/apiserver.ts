@@ -35,7 +35,7 @@ import {
   shareAllocators,
   type ServiceRangesOptions,
 } from "../../apiserver-lite/resources/core/service/service-ranges.ts";
-import { storedEncodingOf } from "../../apiserver-lite/registry/value-codec.ts";
+import { storedEncodingOf } from "../../api/codec/stored-form.ts";
 import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";
 import type { OptionValues } from "../options/parse.ts";

@@ -1,6 +1,6 @@
 // OpenID discovery of the service account issuer: who verifies tokens without asking this server finds the keys here.
 // An issuer that is no https URL has no document.
-import type { PathHandler } from "../../front/front.ts";
+import type { PathHandler } from "../../serving/path-handler.ts";
 import type { VerificationKey } from "./jwt.ts";
 
 interface IssuerDiscoveryOptions {

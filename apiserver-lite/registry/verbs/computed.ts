@@ -1,9 +1,8 @@
 // get and list of resources that are made when they are read: nothing is stored, so there is no version.
 import { errors } from "../../../api/errors.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
-import { encodeObject } from "../../cache/watch-cache.ts";
+import { encodeObject } from "../../../api/codec/object-text.ts";
 import type { Call } from "../call.ts";
-import type { Listed, ListQuery } from "./list.ts";
 import { selectionOf } from "./selection.ts";
 
 /** Throws ApiError 404. */
@@ -16,8 +15,11 @@ export async function getComputed(call: Call): Promise<CacheEntry> {
 /** Throws ApiError 400 for bad selectors. */
 export async function listComputed(
   call: Call,
-  query: ListQuery,
-): Promise<Listed> {
+  query: {
+    readonly labelSelector: string;
+    readonly fieldSelector: string;
+  },
+): Promise<{ readonly entries: CacheEntry[]; readonly revision: 0 }> {
   const selection = selectionOf(
     call.endpoint,
     "",

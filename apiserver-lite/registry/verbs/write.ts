@@ -16,11 +16,8 @@ import type {
   AdmissionPlugin,
 } from "../../admission/plugin.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
-import {
-  encodeObject,
-  entryOf,
-  type PendingEntry,
-} from "../../cache/watch-cache.ts";
+import { entryOf, type PendingEntry } from "../../cache/watch-cache.ts";
+import { encodeObject } from "../../../api/codec/object-text.ts";
 import type { Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../endpoint.ts";

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import pino from "pino";
 import { systemClock } from "../../../api/clock.ts";
-import { decodeStored } from "../../../apiserver-lite/registry/value-codec.ts";
+import { decodeStored } from "../../../api/codec/stored-form.ts";
 import {
   adoptServices,
   createServiceAllocators,

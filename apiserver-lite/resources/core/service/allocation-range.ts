@@ -8,7 +8,7 @@ import {
   decodeStored,
   encodeStored,
   type StoredEncoding,
-} from "../../../registry/value-codec.ts";
+} from "../../../../api/codec/stored-form.ts";
 import { StoreError } from "../../../../storage/store.ts";
 
 interface AllocationRangeOptions {

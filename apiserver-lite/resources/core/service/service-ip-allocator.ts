@@ -1,13 +1,12 @@
 // Cluster IPs and node ports in use, in memory. The state of the store is the truth: an allocator is filled from the
 // services at start (`adopt`) and only ever holds what a stored or just being written service has. Where other servers
 // write to the store as well, what they have given out is looked up in the range they share (allocation-range.ts), and
-// what is taken here is only ours when `ServiceRanges` has entered it there.
+// what is taken here is only ours when `SharedRanges` has entered it there.
 // Dynamic picks start in the upper band, so that the low band (16 to 256 numbers) stays free for picks by hand; network
 // and broadcast address are never given out. Every number has an owner, and only its owner can give it back.
 import { isIPv6 } from "node:net";
 import type { Service } from "../../../../api/types/core-v1.ts";
 import type { AllocationRange } from "./allocation-range.ts";
-import type { ServiceRanges } from "./service-ranges.ts";
 import { addressValue, addressText, parseCidr } from "./ip-address.ts";
 
 export type IpFamily = "IPv4" | "IPv6";
@@ -195,12 +194,25 @@ export class PortAllocator {
   }
 }
 
+/** What several servers on one store give out together: service-ranges.ts. */
+export interface SharedRanges {
+  /** The first repair; further ones by the clock. Rejects when the ranges can't be read or written. */
+  start(services: () => readonly Readonly<Service>[]): Promise<void>;
+  stop(): void;
+  /** Reads again what all servers together have taken. */
+  refresh(): Promise<void>;
+  /** Enters what `service` has and `old` has not. False: others have some of it; nothing is entered then. */
+  take(service: Readonly<Service>, old?: Readonly<Service>): Promise<boolean>;
+  /** Gives back what `service` has and `keep` has not. */
+  release(service: Readonly<Service>, keep?: Readonly<Service>): Promise<void>;
+}
+
 export interface ServiceAllocators {
   /** The first is the cluster's primary family. */
   readonly ips: readonly IpAllocator[];
   readonly ports: PortAllocator;
   /** Where other servers write to the store as well. */
-  readonly ranges?: ServiceRanges;
+  readonly ranges?: SharedRanges;
 }
 
 interface ServiceAllocatorOptions {

@@ -5,12 +5,13 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../../api/clock.ts";
 import type { Service } from "../../../../api/types/core-v1.ts";
 import type { Store } from "../../../../storage/store.ts";
-import type { StoredEncoding } from "../../../registry/value-codec.ts";
+import type { StoredEncoding } from "../../../../api/codec/stored-form.ts";
 import { AllocationRange } from "./allocation-range.ts";
 import {
   clusterIpsOf,
   nodePortsOf,
   type ServiceAllocators,
+  type SharedRanges,
 } from "./service-ip-allocator.ts";
 
 export interface ServiceRangesOptions {
@@ -31,7 +32,7 @@ const DIRECTORY = "/registry/ranges";
 /** By place among the families: the first is the primary one. */
 const ipKeys = ["serviceips", "secondaryserviceips"];
 
-export class ServiceRanges {
+class ServiceRanges implements SharedRanges {
   readonly #shares: readonly Share[];
   readonly #options: ServiceRangesOptions;
   #timer: Timer | undefined;
@@ -64,7 +65,6 @@ export class ServiceRanges {
     this.#shares = shares;
   }
 
-  /** The first repair; further ones by the clock. Rejects when the ranges can't be read or written. */
   async start(services: () => readonly Readonly<Service>[]): Promise<void> {
     await this.#repair(services);
     const again = (): void => {
@@ -85,12 +85,10 @@ export class ServiceRanges {
     this.#timer?.cancel();
   }
 
-  /** What all servers together have taken is looked up anew. */
   async refresh(): Promise<void> {
     await Promise.all(this.#shares.map(({ range }) => range.refresh()));
   }
 
-  /** Enters what `service` has and `old` has not. False: others have some of it; nothing is entered then. */
   async take(
     service: Readonly<Service>,
     old?: Readonly<Service>,
@@ -108,7 +106,7 @@ export class ServiceRanges {
     return true;
   }
 
-  /** Gives back what `service` has and `keep` has not. What can't be given back now is found by a repair. */
+  /** What can't be given back now is found by a repair. */
   async release(
     service: Readonly<Service>,
     keep?: Readonly<Service>,
@@ -149,7 +147,7 @@ export class ServiceRanges {
 export function shareAllocators(
   allocators: ServiceAllocators,
   options: ServiceRangesOptions,
-): ServiceAllocators & { ranges: ServiceRanges } {
+): ServiceAllocators & { ranges: SharedRanges } {
   return { ...allocators, ranges: new ServiceRanges(allocators, options) };
 }
 

@@ -16,8 +16,8 @@ import {
 import {
   releaseService,
   type ServiceAllocators,
+  type SharedRanges,
 } from "./service-ip-allocator.ts";
-import type { ServiceRanges } from "./service-ranges.ts";
 import {
   serviceWarnings,
   validateService,
@@ -86,7 +86,7 @@ export function createServiceStrategy(
     }
   };
   const entered = async (
-    ranges: ServiceRanges,
+    ranges: SharedRanges,
     service: Service,
     old: Service | undefined,
   ): Promise<boolean> => {

@@ -9,9 +9,9 @@ import {
 import { createEscalationCheck } from "../../../../apiserver-lite/admission/plugins/escalation-check.ts";
 import { NodeAuthorizer } from "../../../../apiserver-lite/authorization/node-authorizer.ts";
 import { RbacAuthorizer } from "../../../../apiserver-lite/authorization/rbac-authorizer.ts";
+import { forbiddenError } from "../../../../apiserver-lite/authorization/refusal.ts";
 import { aggregatedRules } from "../../../../apiserver-lite/authorization/role-aggregation.ts";
 import {
-  forbiddenError,
   superuserAuthorizer,
   UnionAuthorizer,
 } from "../../../../apiserver-lite/authorization/union-authorizer.ts";

@@ -4,10 +4,10 @@ import { builtinCatalogue } from "../../../../api/catalogue.ts";
 import { parseApiVersion, type AnyObject } from "../../../../api/object.ts";
 import { StoredKind } from "../../../../apiserver-lite/registry/endpoint.ts";
 import {
-  createValueCodec,
   decodeStored,
   encodeStored,
-} from "../../../../apiserver-lite/registry/value-codec.ts";
+} from "../../../../api/codec/stored-form.ts";
+import { createValueCodec } from "../../../../apiserver-lite/registry/value-codec.ts";
 import recorded from "./fixtures/etcd-values.json";
 
 interface Recorded {

@@ -2,7 +2,7 @@ import { AllocationRange } from "../../../../apiserver-lite/resources/core/servi
 import {
   decodeStored,
   type StoredEncoding,
-} from "../../../../apiserver-lite/registry/value-codec.ts";
+} from "../../../../api/codec/stored-form.ts";
 import { createMemoryStore } from "../../../../storage/memory/memory-store.ts";
 import type { Store } from "../../../../storage/store.ts";
 

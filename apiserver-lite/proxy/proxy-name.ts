@@ -1,0 +1,50 @@
+// What every kind of target reads of a request: `scheme:name:port`, the path behind it, and which addresses are refused.
+import { addressKind } from "../../api/address-kind.ts";
+import { ApiError } from "../../api/errors.ts";
+import type { ConnectRequest } from "./connect-handler.ts";
+
+export interface ProxyTarget {
+  readonly scheme: "http" | "https";
+  readonly host: string;
+  readonly port: number;
+  /** With the query. */
+  readonly path: string;
+  /** The node's agent: shown the API server's client certificate, and its certificate is checked. */
+  readonly agent: boolean;
+}
+
+interface ProxyName {
+  readonly scheme: "http" | "https" | "";
+  readonly name: string;
+  readonly port: string;
+}
+
+/** `name`, `name:port`, `scheme:name:port`; either of the last two may be empty. */
+export function splitProxyName(text: string): ProxyName | undefined {
+  const parts = text.split(":");
+  if (parts.length === 1) return { scheme: "", name: text, port: "" };
+  if (parts.length === 2)
+    return { scheme: "", name: parts[0]!, port: parts[1]! };
+  const [scheme, name = "", port = ""] = parts;
+  if (
+    parts.length !== 3 ||
+    (scheme !== "http" && scheme !== "https" && scheme !== "")
+  )
+    return undefined;
+  return { scheme, name, port };
+}
+
+export function pathOf({ proxyPath, rawQuery }: ConnectRequest): string {
+  const path = proxyPath.startsWith("/") ? proxyPath : `/${proxyPath}`;
+  return rawQuery === "" ? path : `${path}?${rawQuery}`;
+}
+
+/** Throws ApiError 400 for what is no address, or leads to this machine, its links or to many (the reference's rule). */
+export function refuseLocalAddress(address: string): void {
+  if (addressKind(address) === "outside") return;
+  throw new ApiError({
+    code: 400,
+    reason: "BadRequest",
+    message: "address not allowed",
+  });
+}

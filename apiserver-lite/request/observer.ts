@@ -1,0 +1,13 @@
+// Who is notified of each request: its metrics.
+import type { RequestInfo } from "./request-info.ts";
+
+export interface Observer {
+  /** A long-running request begins; what is given back is called when it is over. */
+  began?(info: RequestInfo): (() => void) | undefined;
+  finished(
+    info: RequestInfo,
+    method: string,
+    status: number,
+    startedMs: number,
+  ): void;
+}
