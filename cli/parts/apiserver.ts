@@ -6,7 +6,7 @@ import type { DialerOptions } from "../../apiserver-lite/proxy/dialer.ts";
 import {
   issuerDiscoveryPaths,
   jwksPath,
-} from "../../apiserver-lite/authentication/service-account/discovery.ts";
+} from "../../apiserver-lite/discovery/issuer-discovery.ts";
 import type { ServingCertificate } from "../../apiserver-lite/front/listener.ts";
 import {
   compileOrigins,

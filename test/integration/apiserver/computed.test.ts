@@ -1,7 +1,7 @@
 // Answers that are made when they are asked for: componentstatuses and the issuer's discovery documents.
 import { generateKeyPairSync } from "node:crypto";
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from "jose";
-import { issuerDiscoveryPaths } from "../../../apiserver-lite/authentication/service-account/discovery.ts";
+import { issuerDiscoveryPaths } from "../../../apiserver-lite/discovery/issuer-discovery.ts";
 import {
   JwtSigner,
   verificationKey,
