@@ -27,7 +27,7 @@ export interface Listed {
   readonly remainingItemCount?: number;
 }
 
-export interface ListQuery {
+interface ListQuery {
   readonly labelSelector: string;
   readonly fieldSelector: string;
   readonly resourceVersion: string;
