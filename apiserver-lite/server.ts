@@ -37,14 +37,14 @@ import {
 } from "./health/health.ts";
 import { serverChecks } from "./health/server-checks.ts";
 import type { ConnectHandler } from "./proxy/connect-handler.ts";
-import type { Exchange } from "./request/exchange.ts";
+import type { Exchange } from "../http-kit/exchange.ts";
 import { FlowClassifier } from "./flow-control/flow-classifier.ts";
 import { formatNamed } from "./serving/formats.ts";
 import { Front } from "./front/front.ts";
 import type { Observer } from "./request/observer.ts";
 import type { PathHandler } from "./serving/path-handler.ts";
 import { Limiter } from "./flow-control/limiter.ts";
-import { Listener, type ServingCertificate } from "./front/listener.ts";
+import { Listener, type ServingCertificate } from "../http-kit/listener.ts";
 import {
   acceptedTypes,
   jsonAnswer,

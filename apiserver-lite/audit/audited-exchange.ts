@@ -1,7 +1,7 @@
 // An exchange that tells an audit trail what is answered. A long-running request's answer is told when its head goes out.
 import type { OutgoingHttpHeaders } from "node:http";
 import { Writable } from "node:stream";
-import type { Exchange, FrameStream } from "../request/exchange.ts";
+import type { Exchange, FrameStream } from "../../http-kit/exchange.ts";
 import type { AuditTrail } from "./auditor.ts";
 
 export class AuditedExchange implements Exchange {

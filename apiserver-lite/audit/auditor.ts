@@ -4,7 +4,7 @@
 import { formatMicroTime, type Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import { isLongRunning } from "../request/deadline.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import {

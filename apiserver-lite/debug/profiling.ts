@@ -5,7 +5,7 @@
 import type { Session } from "node:inspector";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { errors } from "../../api/errors.ts";
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 
 const defaultSeconds = 30;

@@ -7,7 +7,7 @@ import type {
   ResourceInfo,
 } from "../../api/catalogue.ts";
 import { apiVersionOf } from "../../api/object.ts";
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import type { Asked } from "../serving/answers.ts";
 import { pathNotFound } from "../request/refusals.ts";
 import { checkRoute, pageNotFound, type Route } from "../request/route.ts";

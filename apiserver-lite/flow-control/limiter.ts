@@ -3,7 +3,7 @@
 // it takes too long. One user gets at most half of the places. What bodies hold while they are received is bounded in
 // bytes instead. Long-running requests (watch, proxy, log, exec …) have no place; system:masters always has one.
 import type { UserInfo } from "../../api/contracts.ts";
-import type { BodyGate } from "../request/body.ts";
+import type { BodyGate } from "../../http-kit/body.ts";
 import { isLongRunning } from "../request/deadline.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import { PlainAnswer } from "../request/route.ts";

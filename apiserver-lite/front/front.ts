@@ -15,7 +15,7 @@ import { AuditedExchange } from "../audit/audited-exchange.ts";
 import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import type { RequestAuthenticator } from "../authentication/authenticator.ts";
 import { allottedMs, isLongRunning, within } from "../request/deadline.ts";
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import type { FlowClassifier } from "../flow-control/flow-classifier.ts";
 import { forbidden } from "./forbidden.ts";
 import {

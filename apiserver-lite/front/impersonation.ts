@@ -8,7 +8,7 @@ import type {
   UserInfo,
 } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import { forbidden } from "./forbidden.ts";
 
 const userHeader = "impersonate-user";

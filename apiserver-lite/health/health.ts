@@ -5,7 +5,7 @@ import {
   metricsContentType,
   metricsText,
 } from "../../api/metrics/family.ts";
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import type { Asked } from "../serving/answers.ts";
 import { pageNotFound } from "../request/route.ts";
 import type { PathHandler } from "../serving/path-handler.ts";

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { PassThrough, type Readable, Writable } from "node:stream";
 import type { UserInfo } from "../../api/contracts.ts";
-import type { Exchange, FrameStream, Peer } from "../request/exchange.ts";
+import type { Exchange, FrameStream, Peer } from "../../http-kit/exchange.ts";
 import type { Front } from "../front/front.ts";
 
 class InProcessExchange implements Exchange {

@@ -3,7 +3,7 @@
 // their own; parameters, qualities and other wildcards are negotiation's (negotiation.ts).
 import { ApiError } from "../../api/errors.ts";
 import { methodNotAllowed } from "./refusals.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import { leadingClauses } from "./media-type.ts";
 
 export interface Route {

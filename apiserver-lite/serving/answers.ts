@@ -11,7 +11,7 @@ import type { TimeSlices } from "../loop/time-slices.ts";
 import { writeTo } from "../request/back-pressure.ts";
 import { Compressor } from "./compression.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
-import type { Exchange, FrameStream } from "../request/exchange.ts";
+import type { Exchange, FrameStream } from "../../http-kit/exchange.ts";
 import type { ListParts } from "./formats.ts";
 import { KeptLists, type KeptList } from "./kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";

@@ -14,7 +14,7 @@ import type {
   ConnectHandler,
   ConnectRequest,
 } from "../proxy/connect-handler.ts";
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import { pathNotFound } from "../request/refusals.ts";
 
 export const connectSubresources = new Set([

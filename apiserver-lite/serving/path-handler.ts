@@ -1,5 +1,5 @@
 // The contract of paths that are no resources.
-import type { Exchange } from "../request/exchange.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import type { Route } from "../request/route.ts";
 import type { Asked } from "./answers.ts";
 

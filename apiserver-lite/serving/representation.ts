@@ -13,7 +13,7 @@ import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/verbs/list.ts";
 import type { WatchType } from "../registry/verbs/watch.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
-import { chunkOf } from "../request/exchange.ts";
+import { chunkOf } from "../../http-kit/exchange.ts";
 import {
   joined,
   jsonListParts,

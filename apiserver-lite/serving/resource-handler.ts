@@ -21,7 +21,7 @@ import { Bodies, type BodyDecoders } from "./bodies.ts";
 import { ChunkPool } from "./chunk-pool.ts";
 import type { ConnectHandler } from "../proxy/connect-handler.ts";
 import { connectSubresources, ConnectServing } from "./connect-serving.ts";
-import { Http1Exchange, type Exchange } from "../request/exchange.ts";
+import { Http1Exchange, type Exchange } from "../../http-kit/exchange.ts";
 import { formatNamed, type OtherFormats } from "./formats.ts";
 import type { Negotiated, Negotiator } from "./negotiation.ts";
 import { patchTypeOf } from "../dispatch/patch-types.ts";

@@ -9,7 +9,7 @@ import type { LoopWork } from "../loop/loop-watch.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
 import { writeTo } from "../request/back-pressure.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
-import { chunkOf, type FrameStream } from "../request/exchange.ts";
+import { chunkOf, type FrameStream } from "../../http-kit/exchange.ts";
 import type { ListParts } from "./formats.ts";
 import type { Representation } from "./representation.ts";
 

@@ -8,7 +8,7 @@ import type { Registry } from "../registry/registry.ts";
 import type { OpenWatch } from "../registry/verbs/watch.ts";
 import type { Asked } from "./answers.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
-import type { Exchange, Http1Exchange } from "../request/exchange.ts";
+import type { Exchange, Http1Exchange } from "../../http-kit/exchange.ts";
 import type { Representation } from "./representation.ts";
 import { WatchSocket } from "./watch-socket.ts";
 import { WatchFlusher, WatchResponse } from "./watch-response.ts";

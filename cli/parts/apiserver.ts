@@ -7,7 +7,7 @@ import {
   issuerDiscoveryPaths,
   jwksPath,
 } from "../../apiserver-lite/discovery/issuer-discovery.ts";
-import type { ServingCertificate } from "../../apiserver-lite/front/listener.ts";
+import type { ServingCertificate } from "../../http-kit/listener.ts";
 import {
   compileOrigins,
   type AllowedOrigins,

@@ -1,6 +1,6 @@
 // Whom a request speaks for, and what finding out costs.
 import type { AccessAttributes, UserInfo } from "../../../../api/contracts.ts";
-import { Http2Exchange } from "../../../../apiserver-lite/request/exchange.ts";
+import { Http2Exchange } from "../../../../http-kit/exchange.ts";
 import {
   asksToImpersonate,
   impersonate,

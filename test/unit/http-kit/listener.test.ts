@@ -7,10 +7,10 @@ import {
   createCertificateAuthority,
   issueCertificate,
   YEAR_MS,
-} from "../../../../api/pki/certificate.ts";
-import type { Exchange } from "../../../../apiserver-lite/request/exchange.ts";
-import { Listener } from "../../../../apiserver-lite/front/listener.ts";
-import { eventually } from "../../../support/eventually.ts";
+} from "../../../api/pki/certificate.ts";
+import type { Exchange } from "../../../http-kit/exchange.ts";
+import { Listener } from "../../../http-kit/listener.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const nowMs = Date.now();
 const ca = createCertificateAuthority({ subject: { commonName: "ca" }, nowMs });

@@ -1,6 +1,6 @@
 // Reading request bodies: bounded, and given up when the client is too slow or goes away.
 import type { Readable } from "node:stream";
-import { errors } from "../../api/errors.ts";
+import { errors } from "../api/errors.ts";
 
 const maxBodyBytes = 3 * 1024 * 1024;
 

@@ -2,9 +2,9 @@
 import * as http2 from "node:http2";
 import * as net from "node:net";
 import { once } from "node:events";
-import { Http2Exchange } from "../../../../apiserver-lite/request/exchange.ts";
-import { SessionDeadline } from "../../../../apiserver-lite/front/session-deadline.ts";
-import { eventually } from "../../../support/eventually.ts";
+import { Http2Exchange } from "../../../http-kit/exchange.ts";
+import { SessionDeadline } from "../../../http-kit/session-deadline.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const idleMs = 9000;
 const headersMs = 4000;

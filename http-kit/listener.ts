@@ -1,6 +1,6 @@
 // The one port: HTTP/1.1 and HTTP/2 over TLS (ALPN), upgrades on HTTP/1.1. Without a certificate it speaks plain
 // HTTP/1.1, for tests and sockets on this machine.
-import { maxIntermediates } from "../../api/pki/chain.ts";
+import { maxIntermediates } from "../api/pki/chain.ts";
 import {
   createServer,
   type IncomingMessage,
@@ -25,7 +25,7 @@ import {
   secureContextOptions,
   serverNameCallback,
   type ServingTls,
-} from "../../api/pki/serving-tls.ts";
+} from "../api/pki/serving-tls.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
 import { SessionDeadline } from "./session-deadline.ts";
 import { DeclinedUpgrade, takesUpgrade } from "./declined-upgrade.ts";
@@ -34,7 +34,7 @@ import {
   Http2Exchange,
   type Exchange,
   type Peer,
-} from "../request/exchange.ts";
+} from "./exchange.ts";
 
 export interface ServingCertificate {
   /** PEM, chain allowed. */

@@ -4,7 +4,7 @@
 import { ServerResponse, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { PassThrough, type Duplex, type Readable } from "node:stream";
-import { Http1Exchange, type Peer } from "../request/exchange.ts";
+import { Http1Exchange, type Peer } from "./exchange.ts";
 
 const connectPath = /\/(exec|attach|portforward|proxy|log)(\/|\?|$)/;
 const watchPath = /\/watch\/|[?&]watch\b/;
