@@ -1,6 +1,5 @@
 // Encoders from the JSON shape to the wire, made per message from the type table on first use. Byte for byte what the
 // reference writes: fields in ascending order, non-nullable values always, map keys sorted by their bytes.
-import { RawJson } from "./raw-json.ts";
 import type { WireWriter as Writer } from "./wire-writer.ts";
 import { parseDurationMs } from "../duration.ts";
 import {
@@ -136,6 +135,11 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
+/** Is its JSON form something else than an object of its fields? */
+export function hasOwnForm(message: Message): boolean {
+  return specialEncoder(message) !== undefined;
+}
+
 /** Types whose JSON form is not an object of their fields. */
 function specialEncoder({ fullName, name }: Message): Write | undefined {
   switch (fullName) {
@@ -227,13 +231,7 @@ function specialEncoder({ fullName, name }: Message): Write | undefined {
 
 function rawJson(writer: Writer, value: unknown): void {
   if (value === undefined || value === null) return;
-  writer
-    .uint32(10)
-    .bytes(
-      value instanceof RawJson
-        ? value.bytes
-        : Buffer.from(JSON.stringify(value)),
-    );
+  writer.uint32(10).bytes(Buffer.from(JSON.stringify(value)));
 }
 
 function nested(

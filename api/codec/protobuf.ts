@@ -9,6 +9,7 @@ import { unrecognised } from "./json.ts";
 import { messageNameOfKind } from "../type-table.ts";
 import { decodeEnvelope, MAGIC } from "./protobuf-decode.ts";
 import { encoderOf } from "./protobuf-encode.ts";
+import { ProtobufTranscoder } from "./protobuf-transcode.ts";
 import { WireError } from "./wire-reader.ts";
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -37,22 +38,50 @@ function messageOf(apiVersion: unknown, kind: unknown): string {
 export function encodeProtobuf(object: object): Buffer {
   const { apiVersion = "", kind } = object as Json;
   const encode = encoderOf(messageOf(apiVersion, kind));
+  beginEnvelope(apiVersion as string, kind as string);
+  encode(scratch, object);
+  const envelope = scratch.ldelim().raw(envelopeEnd).finish();
+  forgetLargeScratch();
+  return envelope;
+}
+
+/**
+ * The same from the object's JSON, as JSON.stringify writes it, which has this apiVersion and kind. A view that is valid
+ * until the next encoding. Throws ApiError 406.
+ */
+export function transcodeProtobuf(
+  json: Buffer,
+  apiVersion: string,
+  kind: string,
+): Buffer {
+  const messageName = messageOf(apiVersion, kind);
+  forgetLargeScratch();
+  beginEnvelope(apiVersion, kind);
+  if (transcoder.transcode(scratch, messageName, json))
+    return scratch.ldelim().raw(envelopeEnd).view();
+  return encodeProtobuf(JSON.parse(json.toString("utf8")) as object);
+}
+
+const transcoder = new ProtobufTranscoder();
+
+/** Up to where the object's message begins. */
+function beginEnvelope(apiVersion: string, kind: string): void {
   // What an encoding that threw has left.
   scratch.reset();
-  scratch.raw(MAGIC);
   scratch
+    .raw(MAGIC)
     .uint32(10)
     .fork()
     .uint32(10)
-    .string(apiVersion as string)
+    .string(apiVersion)
     .uint32(18)
-    .string(kind as string)
+    .string(kind)
     .ldelim();
   scratch.uint32(18).fork();
-  encode(scratch, object);
-  const envelope = scratch.ldelim().raw(envelopeEnd).finish();
+}
+
+function forgetLargeScratch(): void {
   if (scratch.capacity > maxScratchBytes) scratch = Writer.create();
-  return envelope;
 }
 
 /** Used again for each object: encoding never waits and never begins another. */

@@ -85,6 +85,19 @@ export class WireWriter {
     return this.#encode(value);
   }
 
+  /** The bytes of `source` from `start` to `end`, with their length. */
+  slice(source: Buffer, start: number, end: number): this {
+    const length = end - start;
+    this.#room(5 + length);
+    this.#varint(length);
+    const bytes = this.#bytes;
+    let at = this.#at;
+    this.#at += length;
+    if (length > shortText) source.copy(bytes, at, start, end);
+    else for (let from = start; from < end; from++) bytes[at++] = source[from]!;
+    return this;
+  }
+
   /** Begins a message, which `ldelim` completes. */
   fork(): this {
     this.#room(1);
@@ -110,6 +123,13 @@ export class WireWriter {
     const written = Buffer.from(this.#bytes.subarray(0, this.#at));
     this.#at = 0;
     this.#open.length = 0;
+    return written;
+  }
+
+  /** What was written, valid until the next write. The writer begins anew. */
+  view(): Buffer {
+    const written = this.#bytes.subarray(0, this.#at);
+    this.#at = 0;
     return written;
   }
 

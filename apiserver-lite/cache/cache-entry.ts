@@ -4,11 +4,12 @@
 //
 // Invariants: never changes after it was made; `json` is the object in the storage version with its resourceVersion,
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
+import { endOfObject } from "../../api/codec/json-tape.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";
-import { endOfObject, parseLean } from "./lean-object.ts";
+import { parseLean } from "./lean-object.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
@@ -90,7 +91,7 @@ export class CacheEntry {
   }
 
   /**
-   * The same for those who only read it to encode it: the documents of its managed fields may be RawJson.
+   * The same for those who do not look at the documents of its managed fields, which may be empty.
    * @param start where the metadata begin, see `metadataEnd`
    */
   lean(start: number): Readonly<AnyObject> {
@@ -101,7 +102,7 @@ export class CacheEntry {
     );
   }
 
-  /** Another encoding. @param id of the representation */
+  /** Another encoding. @param id of the representation @param make its result is copied */
   encoding(
     store: DerivedBytes,
     id: string,
@@ -112,8 +113,9 @@ export class CacheEntry {
     if (kept) return kept;
     const bytes = make(this);
     const others = known ? without(this.#derived, known) : this.#derived;
-    this.#derived = store.keep(id, bytes, others);
-    return bytes;
+    const derived = store.keep(id, bytes, others);
+    this.#derived = derived;
+    return store.get(derived)!;
   }
 
   /** Of an encoding made before, also when it is no longer kept. */

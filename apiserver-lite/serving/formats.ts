@@ -26,6 +26,15 @@ export interface Format {
   /** Media type of a watch stream, given that of single answers. */
   streamType(contentType: string): string;
   encode(object: object): Buffer;
+  /**
+   * The same from the object's JSON, as the cache holds it, without parsing it. A view that is valid until the next
+   * encoding. Undefined: the format can't.
+   */
+  readonly transcode?: (
+    json: Buffer,
+    apiVersion: string,
+    kind: string,
+  ) => Buffer;
   /** `head` has kind, apiVersion and metadata; the array of the items is called `field`. */
   list(
     head: { kind: string; apiVersion: string; metadata: object },

@@ -13,6 +13,7 @@ import {
   hasProtobuf,
   protobufListParts,
   rawMessage,
+  transcodeProtobuf,
   withLength,
 } from "../../api/codec/protobuf.ts";
 import { decodeYaml, encodeYaml, parseYamlBody } from "../../api/codec/yaml.ts";
@@ -62,6 +63,7 @@ const protobufFormat: Format = {
   name: "protobuf",
   streamType: (contentType) => `${contentType};stream=watch`,
   encode: (object) => encodeProtobuf(object),
+  transcode: transcodeProtobuf,
   list: function* ({ kind, apiVersion, metadata }, _field, items, pool) {
     // The message begins with its length, so that of each item is needed first. All envelopes have the same head.
     let headBytes: number | undefined;

@@ -429,19 +429,16 @@ export class Representation {
 
   #single(entry: CacheEntry): Buffer {
     if (this.#ready) return entry.json;
-    return entry.encoding(this.options.derived, this.#id, (one) =>
-      this.#encodeOne(this.#readable(one)),
-    );
+    return entry.encoding(this.options.derived, this.#id, this.#encodeEntry);
   }
 
-  /** What can be left unparsed of it depends on the format; the stored form's metadata stand where the native form's do. */
-  #readable(entry: CacheEntry): AnyObject {
-    const lean =
-      this.#format.name === "protobuf" && this.#endpoint.native && !this.#alias;
-    return (
-      lean ? entry.lean(this.#endpoint.itemSkip) : entry.transient
-    ) as AnyObject;
-  }
+  readonly #encodeEntry = (entry: CacheEntry): Buffer => {
+    const { transcode } = this.#format;
+    const { native, apiVersion, info } = this.#endpoint;
+    return transcode && native && this.#as === "" && !this.#alias
+      ? transcode(entry.json, apiVersion, info.kind)
+      : this.#encodeOne(entry.transient as AnyObject);
+  };
 
   /** @param object in the stored version */
   #encodeOne(object: AnyObject): Buffer {

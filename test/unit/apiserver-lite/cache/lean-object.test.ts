@@ -1,10 +1,18 @@
-// What is left unparsed says the same as what is parsed, in every encoding.
-import { encodeProtobuf } from "../../../../api/codec/protobuf.ts";
-import { RawJson } from "../../../../api/codec/raw-json.ts";
-import {
-  endOfObject,
-  parseLean,
-} from "../../../../apiserver-lite/cache/lean-object.ts";
+// What is parsed without the documents of managed fields is the object but for these documents.
+import { endOfObject } from "../../../../api/codec/json-tape.ts";
+import { parseLean } from "../../../../apiserver-lite/cache/lean-object.ts";
+
+/** What is left of an object: its metadata's documents are empty. */
+function withoutDocuments<T extends { metadata: object }>(object: T): T {
+  const { metadata } = object as { metadata: { managedFields?: object[] } };
+  if (!metadata.managedFields) return object;
+  const managedFields = metadata.managedFields.map((entry) =>
+    "fieldsV1" in entry && entry.fieldsV1 !== null
+      ? { ...entry, fieldsV1: {} }
+      : entry,
+  );
+  return { ...object, metadata: { ...metadata, managedFields } };
+}
 
 const fields = { "f:data": { ".": {}, 'f:a"}{': {}, 'k:{"name":"x"}': {} } };
 const managed = (fieldsV1: object) => ({
@@ -39,19 +47,9 @@ test.each(objects)("%s", (_name, metadata) => {
   const json = Buffer.from(`${JSON.stringify(object)}\n`);
   const start = '{"kind":"ConfigMap","apiVersion":"v1","metadata":'.length;
   const lean = parseLean(json, endOfObject(json, start));
-  expect(JSON.stringify(lean)).toBe(JSON.stringify(object));
-  expect(encodeProtobuf(lean).equals(encodeProtobuf(object))).toBe(true);
+  expect(JSON.stringify(lean)).toBe(JSON.stringify(withoutDocuments(object)));
   // An unknown end of the metadata leaves nothing unparsed.
   expect(parseLean(json, -1)).toEqual(object);
-});
-
-test("documents of managed fields are views into the bytes", () => {
-  const object = { metadata: { managedFields: [managed(fields)] } };
-  const json = Buffer.from(JSON.stringify(object));
-  const [entry] = parseLean(json, json.length).metadata.managedFields!;
-  expect(entry!.fieldsV1).toBeInstanceOf(RawJson);
-  const { bytes } = entry!.fieldsV1 as unknown as RawJson;
-  expect(bytes.buffer).toBe(json.buffer);
 });
 
 test("fields named like the key below the metadata", () => {
@@ -61,5 +59,5 @@ test("fields named like the key below the metadata", () => {
   };
   const json = Buffer.from(JSON.stringify(object));
   const lean = parseLean(json, endOfObject(json, '{"metadata":'.length));
-  expect(JSON.stringify(lean)).toBe(JSON.stringify(object));
+  expect(JSON.stringify(lean)).toBe(JSON.stringify(withoutDocuments(object)));
 });
