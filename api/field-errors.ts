@@ -125,5 +125,6 @@ export function invalidEach(
   value: unknown,
   problems: readonly string[],
 ): FieldError[] {
+  if (problems.length === 0) return [];
   return problems.map((problem) => fieldErrors.invalid(field, value, problem));
 }

@@ -39,7 +39,10 @@ export const tooLongProblem = (max: number): string =>
 export const rangeProblem = (low: number, high: number): string =>
   `must be between ${low} and ${high}, inclusive`;
 
-const byteLength = (text: string): number => Buffer.byteLength(text);
+/** A character is at most three bytes of UTF-8 for each of its units. */
+const isLonger = (text: string, maxBytes: number): boolean =>
+  text.length > maxBytes ||
+  (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes);
 
 function check(
   text: string,
@@ -47,7 +50,7 @@ function check(
   pattern: RegExp,
   problem: string,
 ): string[] {
-  const problems = byteLength(text) > max ? [tooLongProblem(max)] : [];
+  const problems = isLonger(text, max) ? [tooLongProblem(max)] : [];
   // A pattern on a text far beyond its limit is work for nothing.
   if (text.length > 4096 || !pattern.test(text)) problems.push(problem);
   return problems;
@@ -64,7 +67,7 @@ const labelProblem = regexProblem(
 export function dnsLabelProblems(text: string): string[] {
   if (text.includes(".") && isDnsSubdomain(text))
     return [
-      ...(byteLength(text) > 63 ? [tooLongProblem(63)] : []),
+      ...(isLonger(text, 63) ? [tooLongProblem(63)] : []),
       "must not contain dots",
     ];
   return check(text, 63, labelPattern, labelProblem);
@@ -120,8 +123,19 @@ const qualifiedProblem = regexProblem(
   "123-abc",
 );
 
+/** Is it good beyond doubt? What nearly all names are, without taking them apart. */
+function isShortQualified(text: string): boolean {
+  if (text.length > 63) return false;
+  const slash = text.indexOf("/");
+  return slash < 0
+    ? qualifiedPattern.test(text)
+    : qualifiedPattern.test(text.slice(slash + 1)) &&
+        subdomainPattern.test(text.slice(0, slash));
+}
+
 /** A qualified name: an optional DNS subdomain prefix and '/', then at most 63 characters. Label and annotation keys. */
 export function qualifiedNameProblems(text: string): string[] {
+  if (isShortQualified(text)) return [];
   const problems: string[] = [];
   const parts = text.split("/");
   if (parts.length > 2) {
@@ -141,8 +155,7 @@ export function qualifiedNameProblems(text: string): string[] {
       );
   }
   if (name === "") problems.push("name part must be non-empty");
-  else if (byteLength(name) > 63)
-    problems.push(`name part ${tooLongProblem(63)}`);
+  else if (isLonger(name, 63)) problems.push(`name part ${tooLongProblem(63)}`);
   if (name.length > 4096 || !qualifiedPattern.test(name))
     problems.push(`name part ${qualifiedProblem}`);
   return problems;
@@ -165,7 +178,7 @@ export function labelValueProblems(text: string): string[] {
 /** IANA service name: at most 15 of a-z, 0-9 and '-', with a letter. */
 export function portNameProblems(text: string): string[] {
   const problems: string[] = [];
-  if (byteLength(text) > 15) problems.push(tooLongProblem(15));
+  if (isLonger(text, 15)) problems.push(tooLongProblem(15));
   if (!/^[-a-z0-9]+$/.test(text))
     problems.push(
       "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",

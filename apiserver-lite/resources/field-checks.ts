@@ -17,6 +17,28 @@ import type { Condition, LabelSelector } from "../../api/types/meta-v1.ts";
 
 type Problems = FieldError[];
 
+/** The problems of several checks, most of which find none. */
+export function joined(...lists: readonly (readonly FieldError[])[]): Problems {
+  const problems: Problems = [];
+  for (const list of lists)
+    if (list.length > 0) for (const problem of list) problems.push(problem);
+  return problems;
+}
+
+/** The problems of a list's items. */
+export function ofEach<Item>(
+  items: readonly Item[] | null | undefined,
+  check: (item: Item, index: number) => readonly FieldError[],
+): Problems {
+  const problems: Problems = [];
+  if (!items) return problems;
+  for (let index = 0; index < items.length; index++) {
+    const found = check(items[index]!, index);
+    if (found.length > 0) for (const problem of found) problems.push(problem);
+  }
+  return problems;
+}
+
 export function nonNegative(
   field: string,
   value: number | null | undefined,
@@ -65,11 +87,16 @@ export function labels(
   map: Readonly<Record<string, string>> | null | undefined,
 ): Problems {
   const problems: Problems = [];
-  for (const [key, value] of Object.entries(map ?? {})) {
-    problems.push(
-      ...invalidEach(field, key, labelKeyProblems(key)),
-      ...invalidEach(field, value, labelValueProblems(value)),
-    );
+  if (!map) return problems;
+  for (const key of Object.keys(map)) {
+    const value = map[key]!;
+    const ofKey = labelKeyProblems(key);
+    const ofValue = labelValueProblems(value);
+    if (ofKey.length > 0 || ofValue.length > 0)
+      problems.push(
+        ...invalidEach(field, key, ofKey),
+        ...invalidEach(field, value, ofValue),
+      );
   }
   return problems;
 }

@@ -15,7 +15,7 @@ import type {
   Volume,
   VolumeMount,
 } from "../../../../api/types/core-v1.ts";
-import { oneOf } from "../../field-checks.ts";
+import { joined, ofEach, oneOf } from "../../field-checks.ts";
 import {
   validateFieldRef,
   validateResourceFieldRef,
@@ -29,12 +29,12 @@ function keyReference(
   field: string,
   { name = "", key }: { name?: string; key: string },
 ): Problems {
-  return [
-    ...invalidEach(`${field}.name`, name, dnsSubdomainProblems(name)),
-    ...(key
+  return joined(
+    invalidEach(`${field}.name`, name, dnsSubdomainProblems(name)),
+    key
       ? invalidEach(`${field}.key`, key, dataKeyProblems(key))
-      : [fieldErrors.required(`${field}.key`)]),
-  ];
+      : [fieldErrors.required(`${field}.key`)],
+  );
 }
 
 function validateSource(field: string, { value, valueFrom }: EnvVar): Problems {
@@ -79,15 +79,15 @@ function validateSource(field: string, { value, valueFrom }: EnvVar): Problems {
 }
 
 export function validateEnv(field: string, env: readonly EnvVar[]): Problems {
-  return env.flatMap((variable, index) => {
+  return ofEach(env, (variable, index) => {
     const path = `${field}[${index}]`;
     const { name } = variable;
-    return [
-      ...(name
+    return joined(
+      name
         ? invalidEach(`${path}.name`, name, envNameProblems(name))
-        : [fieldErrors.required(`${path}.name`)]),
-      ...validateSource(`${path}.valueFrom`, variable),
-    ];
+        : [fieldErrors.required(`${path}.name`)],
+      validateSource(`${path}.valueFrom`, variable),
+    );
   });
 }
 
@@ -95,7 +95,7 @@ export function validateEnvFrom(
   field: string,
   sources: readonly EnvFromSource[],
 ): Problems {
-  return sources.flatMap((source, index) => {
+  return ofEach(sources, (source, index) => {
     const path = `${field}[${index}]`;
     const { prefix } = source;
     const problems = prefix
@@ -134,23 +134,23 @@ export function validateNoBacksteps(field: string, path: string): Problems {
 
 /** A path below another: relative, and never up. */
 export function validateRelativePath(field: string, path: string): Problems {
-  return [
-    ...(path.startsWith("/")
+  return joined(
+    path.startsWith("/")
       ? [fieldErrors.invalid(field, path, "must be a relative path")]
-      : []),
-    ...validateNoBacksteps(field, path),
-  ];
+      : [],
+    validateNoBacksteps(field, path),
+  );
 }
 
 /** The same for what a node agent writes beside files of its own, whose names begin with two dots. */
 export function validateFilePath(field: string, path: string): Problems {
   const reserved = path.startsWith("..") && !path.startsWith("../");
-  return [
-    ...validateRelativePath(field, path),
-    ...(reserved && path !== ".."
+  return joined(
+    validateRelativePath(field, path),
+    reserved && path !== ".."
       ? [fieldErrors.invalid(field, path, "must not start with '..'")]
-      : []),
-  ];
+      : [],
+  );
 }
 
 function validatePropagation(
@@ -189,12 +189,12 @@ function validateRecursion(
     ];
   const only = (when: string): FieldError =>
     fieldErrors.forbidden(field, `may only be specified when ${when}`);
-  return [
-    ...(readOnly ? [] : [only("readOnly is true")]),
-    ...((mountPropagation ?? "None") === "None"
+  return joined(
+    readOnly ? [] : [only("readOnly is true")],
+    (mountPropagation ?? "None") === "None"
       ? []
-      : [only("mountPropagation is None or not specified")]),
-  ];
+      : [only("mountPropagation is None or not specified")],
+  );
 }
 
 /** Volumes by name. */
@@ -207,7 +207,7 @@ export function validateMounts(
 ): Problems {
   const devices = container.volumeDevices ?? [];
   const paths = new Set<string>();
-  return (container.volumeMounts ?? []).flatMap((mount, index) => {
+  return ofEach(container.volumeMounts, (mount, index) => {
     const path = `${field}[${index}]`;
     const { name = "", mountPath = "", subPath, subPathExpr } = mount;
     const problems: Problems = [];
@@ -245,11 +245,11 @@ export function validateMounts(
         ...validateRelativePath(`${field}.subPathExpr`, subPathExpr),
       );
     }
-    return [
-      ...problems,
-      ...validatePropagation(`${field}.mountPropagation`, mount, container),
-      ...validateRecursion(`${field}.recursiveReadOnly`, mount),
-    ];
+    return joined(
+      problems,
+      validatePropagation(`${field}.mountPropagation`, mount, container),
+      validateRecursion(`${field}.recursiveReadOnly`, mount),
+    );
   });
 }
 
@@ -260,38 +260,36 @@ export function validateDevices(
 ): Problems {
   const names = new Set<string>();
   const paths = new Set<string>();
-  return (volumeDevices ?? []).flatMap(
-    ({ name = "", devicePath = "" }, index) => {
-      const problems: Problems = [];
-      const [nameField, pathField] = [
-        `${field}[${index}].name`,
-        `${field}[${index}].devicePath`,
-      ];
-      const refuseName = (why: string): void => {
-        problems.push(fieldErrors.invalid(nameField, name, why));
-      };
-      const refusePath = (why: string): void => {
-        problems.push(fieldErrors.invalid(pathField, devicePath, why));
-      };
-      const volume = volumes.get(name);
-      if (!name) problems.push(fieldErrors.required(nameField));
-      if (names.has(name)) refuseName("must be unique");
-      if (!volume) problems.push(fieldErrors.notFound(nameField, name));
-      else if (!volume.persistentVolumeClaim && !volume.ephemeral)
-        refuseName(
-          "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
-        );
-      if (!devicePath) problems.push(fieldErrors.required(pathField));
-      if (paths.has(devicePath)) refusePath("must be unique");
-      if (hasBacksteps(devicePath))
-        refusePath("can not contain backsteps ('..')");
-      else paths.add(devicePath);
-      if (volumeMounts.some((mount) => mount.name === name))
-        refuseName("must not already exist in volumeMounts");
-      if (volumeMounts.some(({ mountPath }) => mountPath === devicePath))
-        refusePath("must not already exist as a path in volumeMounts");
-      if (name) names.add(name);
-      return problems;
-    },
-  );
+  return ofEach(volumeDevices, ({ name = "", devicePath = "" }, index) => {
+    const problems: Problems = [];
+    const [nameField, pathField] = [
+      `${field}[${index}].name`,
+      `${field}[${index}].devicePath`,
+    ];
+    const refuseName = (why: string): void => {
+      problems.push(fieldErrors.invalid(nameField, name, why));
+    };
+    const refusePath = (why: string): void => {
+      problems.push(fieldErrors.invalid(pathField, devicePath, why));
+    };
+    const volume = volumes.get(name);
+    if (!name) problems.push(fieldErrors.required(nameField));
+    if (names.has(name)) refuseName("must be unique");
+    if (!volume) problems.push(fieldErrors.notFound(nameField, name));
+    else if (!volume.persistentVolumeClaim && !volume.ephemeral)
+      refuseName(
+        "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
+      );
+    if (!devicePath) problems.push(fieldErrors.required(pathField));
+    if (paths.has(devicePath)) refusePath("must be unique");
+    if (hasBacksteps(devicePath))
+      refusePath("can not contain backsteps ('..')");
+    else paths.add(devicePath);
+    if (volumeMounts.some((mount) => mount.name === name))
+      refuseName("must not already exist in volumeMounts");
+    if (volumeMounts.some(({ mountPath }) => mountPath === devicePath))
+      refusePath("must not already exist as a path in volumeMounts");
+    if (name) names.add(name);
+    return problems;
+  });
 }

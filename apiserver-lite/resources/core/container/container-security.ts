@@ -9,7 +9,7 @@ import type {
   SecurityContext,
   WindowsSecurityContextOptions,
 } from "../../../../api/types/core-v1.ts";
-import { oneOf } from "../../field-checks.ts";
+import { joined, oneOf } from "../../field-checks.ts";
 import { validateRelativePath } from "./container-environment.ts";
 
 type Problems = FieldError[];
@@ -211,12 +211,12 @@ export function validateSecurityContext(
   context: SecurityContext | undefined,
 ): Problems {
   if (!context) return [];
-  return [
-    ...idInRange(`${field}.runAsUser`, context.runAsUser),
-    ...idInRange(`${field}.runAsGroup`, context.runAsGroup),
-    ...validateSeccomp(`${field}.seccompProfile`, context.seccompProfile),
-    ...validateEscalation(field, context),
-    ...validateWindows(`${field}.windowsOptions`, context.windowsOptions),
-    ...validateAppArmor(`${field}.appArmorProfile`, context.appArmorProfile),
-  ];
+  return joined(
+    idInRange(`${field}.runAsUser`, context.runAsUser),
+    idInRange(`${field}.runAsGroup`, context.runAsGroup),
+    validateSeccomp(`${field}.seccompProfile`, context.seccompProfile),
+    validateEscalation(field, context),
+    validateWindows(`${field}.windowsOptions`, context.windowsOptions),
+    validateAppArmor(`${field}.appArmorProfile`, context.appArmorProfile),
+  );
 }

@@ -13,7 +13,7 @@ import type {
   EphemeralContainer,
   PodSpec,
 } from "../../../../api/types/core-v1.ts";
-import { oneOf } from "../../field-checks.ts";
+import { joined, ofEach, oneOf } from "../../field-checks.ts";
 import {
   validateDevices,
   validateEnv,
@@ -36,7 +36,7 @@ function validatePorts(
   ports: readonly ContainerPort[],
 ): Problems {
   const names = new Set<string>();
-  return ports.flatMap((port, index) => {
+  return ofEach(ports, (port, index) => {
     const path = `${field}[${index}]`;
     const { name, containerPort, hostPort } = port;
     const problems: Problems = [];
@@ -47,24 +47,24 @@ function validatePorts(
         problems.push(fieldErrors.duplicate(`${path}.name`, name));
       if (bad.length === 0) names.add(name);
     }
-    return [
-      ...problems,
-      ...(containerPort
+    return joined(
+      problems,
+      containerPort
         ? invalidEach(
             `${path}.containerPort`,
             containerPort,
             portNumberProblems(containerPort),
           )
-        : [fieldErrors.required(`${path}.containerPort`)]),
-      ...(hostPort
+        : [fieldErrors.required(`${path}.containerPort`)],
+      hostPort
         ? invalidEach(
             `${path}.hostPort`,
             hostPort,
             portNumberProblems(hostPort),
           )
-        : []),
-      ...oneOf(`${path}.protocol`, port.protocol, protocols, true),
-    ];
+        : [],
+      oneOf(`${path}.protocol`, port.protocol, protocols, true),
+    );
   });
 }
 
@@ -75,34 +75,34 @@ function validateCommon(
   volumes: Volumes,
 ): Problems {
   const { name, image } = container;
-  return [
-    ...(name
+  return joined(
+    name
       ? invalidEach(`${field}.name`, name, dnsLabelProblems(name))
-      : [fieldErrors.required(`${field}.name`)]),
-    ...(image ? [] : [fieldErrors.required(`${field}.image`)]),
-    ...oneOf(
+      : [fieldErrors.required(`${field}.name`)],
+    image ? [] : [fieldErrors.required(`${field}.image`)],
+    oneOf(
       `${field}.terminationMessagePolicy`,
       container.terminationMessagePolicy,
       messagePolicies,
       true,
     ),
-    ...validatePorts(`${field}.ports`, container.ports ?? []),
-    ...validateEnv(`${field}.env`, container.env ?? []),
-    ...validateEnvFrom(`${field}.envFrom`, container.envFrom ?? []),
-    ...validateMounts(`${field}.volumeMounts`, container, volumes),
-    ...validateDevices(`${field}.volumeDevices`, container, volumes),
-    ...oneOf(
+    validatePorts(`${field}.ports`, container.ports ?? []),
+    validateEnv(`${field}.env`, container.env ?? []),
+    validateEnvFrom(`${field}.envFrom`, container.envFrom ?? []),
+    validateMounts(`${field}.volumeMounts`, container, volumes),
+    validateDevices(`${field}.volumeDevices`, container, volumes),
+    oneOf(
       `${field}.imagePullPolicy`,
       container.imagePullPolicy,
       ["Always", "IfNotPresent", "Never"],
       true,
     ),
-    ...validateResources(`${field}.resources`, container.resources),
-    ...validateSecurityContext(
+    validateResources(`${field}.resources`, container.resources),
+    validateSecurityContext(
       `${field}.securityContext`,
       container.securityContext,
     ),
-  ];
+  );
 }
 
 /** Hooks and probes of a container that is kept running. */
@@ -111,16 +111,12 @@ function validateLife(
   container: Container,
   graceSeconds: number,
 ): Problems {
-  return [
-    ...validateLifecycle(
-      `${field}.lifecycle`,
-      container.lifecycle,
-      graceSeconds,
-    ),
-    ...probes.flatMap((kind) =>
+  return joined(
+    validateLifecycle(`${field}.lifecycle`, container.lifecycle, graceSeconds),
+    ofEach(probes, (kind) =>
       validateProbe(field, kind, container[kind], graceSeconds),
     ),
-  ];
+  );
 }
 
 /** Ports of the host are used once among the containers: `Duplicate value: "TCP//8080"`. */
@@ -129,8 +125,8 @@ function duplicateHostPorts(
   fieldOf: (index: number) => string,
 ): Problems {
   const seen = new Set<string>();
-  return containers.flatMap((container, at) =>
-    (container.ports ?? []).flatMap((port, index) => {
+  return ofEach(containers, (container, at) =>
+    ofEach(container.ports, (port, index) => {
       if (!port.hostPort) return [];
       const identity = `${port.protocol ?? "TCP"}/${port.hostIP ?? ""}/${port.hostPort}`;
       if (seen.has(identity))
@@ -154,29 +150,29 @@ function validateApps(
 ): Problems {
   if (!containers?.length) return [fieldErrors.required(field)];
   const names = new Set<string>();
-  const problems = containers.flatMap((container, index) => {
+  const problems = ofEach(containers, (container, index) => {
     const path = `${field}[${index}]`;
     const { name } = container;
     const taken = names.has(name);
     names.add(name);
-    return [
-      ...validateCommon(path, container, volumes),
-      ...(taken ? [fieldErrors.duplicate(`${path}.name`, name)] : []),
-      ...validateLife(path, container, graceSeconds),
-      ...(container.restartPolicy === undefined
+    return joined(
+      validateCommon(path, container, volumes),
+      taken ? [fieldErrors.duplicate(`${path}.name`, name)] : [],
+      validateLife(path, container, graceSeconds),
+      container.restartPolicy === undefined
         ? []
         : [
             fieldErrors.forbidden(
               `${path}.restartPolicy`,
               "may not be set for non-init containers",
             ),
-          ]),
-    ];
+          ],
+    );
   });
-  return [
-    ...problems,
-    ...duplicateHostPorts(containers, (index) => `${field}[${index}]`),
-  ];
+  return joined(
+    problems,
+    duplicateHostPorts(containers, (index) => `${field}[${index}]`),
+  );
 }
 
 /** Init containers run one by one, and stay only with a restart policy of their own. */
@@ -187,23 +183,23 @@ function validateInits(
   graceSeconds: number,
 ): Problems {
   const names = new Set((containers ?? []).map(({ name }) => name));
-  return (initContainers ?? []).flatMap((container, index) => {
+  return ofEach(initContainers, (container, index) => {
     const path = `${field}[${index}]`;
     const { name, restartPolicy } = container;
     const taken = names.has(name);
     if (name) names.add(name);
-    return [
-      ...validateCommon(path, container, volumes),
-      ...(restartPolicy === undefined || restartPolicy === "Always"
+    return joined(
+      validateCommon(path, container, volumes),
+      restartPolicy === undefined || restartPolicy === "Always"
         ? []
         : [
             fieldErrors.notSupported(`${path}.restartPolicy`, restartPolicy, [
               "Always",
             ]),
-          ]),
-      ...(taken ? [fieldErrors.duplicate(`${path}.name`, name)] : []),
-      ...duplicateHostPorts([container], () => `${field}[0]`),
-      ...(restartPolicy === "Always"
+          ],
+      taken ? [fieldErrors.duplicate(`${path}.name`, name)] : [],
+      duplicateHostPorts([container], () => `${field}[0]`),
+      restartPolicy === "Always"
         ? validateLife(path, container, graceSeconds)
         : (["lifecycle", ...probes] as const)
             .filter((part) => container[part])
@@ -212,8 +208,8 @@ function validateInits(
                 `${path}.${part}`,
                 "may not be set for init containers without restartPolicy=Always",
               ),
-            )),
-    ];
+            ),
+    );
   });
 }
 
@@ -249,25 +245,25 @@ function validateEphemeral(
     [...(containers ?? []), ...(initContainers ?? [])].map(({ name }) => name),
   );
   const names = new Set(targets);
-  return (ephemeralContainers ?? []).flatMap((ephemeral, index) => {
+  return ofEach(ephemeralContainers, (ephemeral, index) => {
     const path = `${field}[${index}]`;
     const container = ephemeral as EphemeralContainer & Container;
     const { name, targetContainerName: target } = ephemeral;
     const taken = names.has(name);
     names.add(name);
-    return [
-      ...validateCommon(path, container, volumes),
-      ...validateImagePadding(path, container),
-      ...(taken ? [fieldErrors.duplicate(`${path}.name`, name)] : []),
-      ...(target && !targets.has(target)
+    return joined(
+      validateCommon(path, container, volumes),
+      validateImagePadding(path, container),
+      taken ? [fieldErrors.duplicate(`${path}.name`, name)] : [],
+      target && !targets.has(target)
         ? [fieldErrors.notFound(`${path}.targetContainerName`, target)]
-        : []),
-      ...refusedFields
+        : [],
+      refusedFields
         .filter((part) => isSet(container, part))
         .map((part) =>
           fieldErrors.forbidden(`${path}.${part}`, notForEphemeral),
         ),
-      ...(container.volumeMounts ?? []).flatMap((mount, at) =>
+      ofEach(container.volumeMounts, (mount, at) =>
         (["subPath", "subPathExpr"] as const)
           .filter((part) => mount[part])
           .map((part) =>
@@ -277,7 +273,7 @@ function validateEphemeral(
             ),
           ),
       ),
-    ];
+    );
   });
 }
 
@@ -304,9 +300,9 @@ export function validateContainers(
   volumes: Volumes,
 ): Problems {
   const graceSeconds = spec.terminationGracePeriodSeconds ?? 0;
-  return [
-    ...validateApps(`${field}.containers`, spec, volumes, graceSeconds),
-    ...validateInits(`${field}.initContainers`, spec, volumes, graceSeconds),
-    ...validateEphemeral(`${field}.ephemeralContainers`, spec, volumes),
-  ];
+  return joined(
+    validateApps(`${field}.containers`, spec, volumes, graceSeconds),
+    validateInits(`${field}.initContainers`, spec, volumes, graceSeconds),
+    validateEphemeral(`${field}.ephemeralContainers`, spec, volumes),
+  );
 }

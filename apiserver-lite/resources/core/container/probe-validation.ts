@@ -12,7 +12,13 @@ import type {
   LifecycleHandler,
   Probe,
 } from "../../../../api/types/core-v1.ts";
-import { nonNegative, oneOf, positive } from "../../field-checks.ts";
+import {
+  joined,
+  nonNegative,
+  ofEach,
+  oneOf,
+  positive,
+} from "../../field-checks.ts";
 
 type Problems = FieldError[];
 
@@ -26,14 +32,14 @@ function validatePort(
 }
 
 function validateHttp(field: string, http: HTTPGetAction): Problems {
-  return [
-    ...(http.path ? [] : [fieldErrors.required(`${field}.path`)]),
-    ...validatePort(`${field}.port`, http.port),
-    ...oneOf(`${field}.scheme`, http.scheme, ["HTTP", "HTTPS"]),
-    ...(http.httpHeaders ?? []).flatMap(({ name }) =>
+  return joined(
+    http.path ? [] : [fieldErrors.required(`${field}.path`)],
+    validatePort(`${field}.port`, http.port),
+    oneOf(`${field}.scheme`, http.scheme, ["HTTP", "HTTPS"]),
+    ofEach(http.httpHeaders, ({ name }) =>
       invalidEach(`${field}.httpHeaders`, name, httpHeaderProblems(name)),
     ),
-  ];
+  );
 }
 
 /** A hook sleeps for a while within what its pod has to end. */
@@ -53,30 +59,18 @@ function validateSleep(
       ];
 }
 
+type Handler = LifecycleHandler & Pick<Probe, "grpc">;
+const handlerKinds = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"] as const;
+
 function validateHandler(
   field: string,
-  handler: LifecycleHandler & Pick<Probe, "grpc">,
+  handler: Handler,
   graceSeconds: number,
 ): Problems {
-  const checks = {
-    exec: ({ command }) =>
-      command?.length ? [] : [fieldErrors.required(`${field}.exec.command`)],
-    httpGet: (http) => validateHttp(`${field}.httpGet`, http),
-    tcpSocket: ({ port }) => validatePort(`${field}.tcpSocket.port`, port),
-    grpc: ({ port }) => validatePort(`${field}.grpc.port`, port),
-    sleep: ({ seconds }) =>
-      validateSleep(`${field}.sleep`, seconds, graceSeconds),
-  } satisfies {
-    [Kind in keyof typeof handler]-?: (
-      action: NonNullable<(typeof handler)[Kind]>,
-    ) => Problems;
-  };
-  const kinds = (Object.keys(checks) as (keyof typeof checks)[]).filter(
-    (kind) => handler[kind],
-  );
+  const kinds = handlerKinds.filter((kind) => handler[kind]);
   if (kinds.length === 0)
     return [fieldErrors.required(field, "must specify a handler type")];
-  return kinds.flatMap((kind, index) =>
+  return ofEach(kinds, (kind, index) =>
     index > 0
       ? [
           fieldErrors.forbidden(
@@ -84,8 +78,28 @@ function validateHandler(
             "may not specify more than 1 handler type",
           ),
         ]
-      : (checks[kind] as (action: unknown) => Problems)(handler[kind]),
+      : validateAction(`${field}.${kind}`, kind, handler, graceSeconds),
   );
+}
+
+function validateAction(
+  field: string,
+  kind: (typeof handlerKinds)[number],
+  handler: Handler,
+  graceSeconds: number,
+): Problems {
+  switch (kind) {
+    case "exec":
+      return handler.exec!.command?.length
+        ? []
+        : [fieldErrors.required(`${field}.command`)];
+    case "httpGet":
+      return validateHttp(field, handler.httpGet!);
+    case "sleep":
+      return validateSleep(field, handler.sleep!.seconds, graceSeconds);
+    default:
+      return validatePort(`${field}.port`, handler[kind]!.port);
+  }
 }
 
 export function validateLifecycle(
@@ -93,8 +107,9 @@ export function validateLifecycle(
   lifecycle: Lifecycle | undefined,
   graceSeconds: number,
 ): Problems {
-  return (["postStart", "preStop"] as const).flatMap((hook) => {
-    const handler = lifecycle?.[hook];
+  if (!lifecycle) return [];
+  return ofEach(["postStart", "preStop"] as const, (hook) => {
+    const handler = lifecycle[hook];
     return handler
       ? validateHandler(`${field}.${hook}`, handler, graceSeconds)
       : [];
@@ -120,7 +135,8 @@ export function validateProbe(
     "successThreshold",
     "failureThreshold",
   ] as const)
-    problems.push(...nonNegative(`${path}.${name}`, probe[name]));
+    if ((probe[name] ?? 0) < 0)
+      problems.push(...nonNegative(`${path}.${name}`, probe[name]));
   const ownGrace = probe.terminationGracePeriodSeconds;
   const graceField = `${path}.terminationGracePeriodSeconds`;
   problems.push(...positive(graceField, ownGrace));

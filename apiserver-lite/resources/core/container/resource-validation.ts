@@ -220,18 +220,19 @@ function validateAgainstLimit(
 const sorted = (
   list: Readonly<Record<string, string>> | undefined,
 ): [string, string][] =>
-  Object.entries(list ?? {})
-    .map(([name, value]): [string, string] => [name, String(value)])
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+  Object.keys(list ?? {})
+    .sort()
+    .map((name) => [name, String(list![name])]);
 
 export function validateResources(
   field: string,
   resources: ResourceRequirements | undefined,
 ): Problems {
-  const { limits = {}, requests = {} } = resources ?? {};
   const problems: Problems = [];
+  if (!resources) return problems;
+  const { limits = {}, requests = {} } = resources;
   for (const part of ["limits", "requests"] as const) {
-    for (const [name, value] of sorted(resources?.[part])) {
+    for (const [name, value] of sorted(resources[part])) {
       const path = `${field}.${part}[${name}]`;
       problems.push(
         ...validateContainerResourceName(path, name),

@@ -46,11 +46,15 @@ export function validatePodAnnotations(
       );
     }
   }
+  const profiles = Object.entries(annotations ?? {})
+    .filter(([key]) => key.startsWith(appArmorPrefix))
+    .sort();
   const names = new Set(
-    spec ? containersOf("", spec).map(([, { name }]) => name) : [],
+    spec && profiles.length > 0
+      ? containersOf("", spec).map(([, { name }]) => name)
+      : [],
   );
-  for (const [key, value] of Object.entries(annotations ?? {}).sort()) {
-    if (!key.startsWith(appArmorPrefix)) continue;
+  for (const [key, value] of profiles) {
     const name = key.slice(appArmorPrefix.length);
     if (!names.has(name))
       problems.push(fieldErrors.invalid(of(key), name, "container not found"));

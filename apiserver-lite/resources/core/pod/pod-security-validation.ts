@@ -2,7 +2,7 @@
 import type { FieldError } from "../../../../api/errors.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { Container, PodSpec } from "../../../../api/types/core-v1.ts";
-import { oneOf } from "../../field-checks.ts";
+import { joined, ofEach, oneOf } from "../../field-checks.ts";
 import {
   idInRange,
   validateAppArmor,
@@ -24,7 +24,7 @@ const sysctlsOfNamespaces = [
 
 function validateSysctls(field: string, spec: PodSpec): Problems {
   const seen = new Set<string>();
-  return (spec.securityContext?.sysctls ?? []).flatMap(({ name }, index) => {
+  return ofEach(spec.securityContext?.sysctls, ({ name }, index) => {
     const path = `${field}[${index}].name`;
     if (!name) return [fieldErrors.required(path)];
     if (name.length > maxSysctlLength || !sysctlPattern.test(name))
@@ -53,14 +53,14 @@ function validateSysctls(field: string, spec: PodSpec): Problems {
 export function validatePodSecurity(field: string, spec: PodSpec): Problems {
   const context = spec.securityContext ?? {};
   const path = `${field}.securityContext`;
-  return [
-    ...idInRange(`${path}.fsGroup`, context.fsGroup),
-    ...idInRange(`${path}.runAsUser`, context.runAsUser),
-    ...idInRange(`${path}.runAsGroup`, context.runAsGroup),
-    ...(context.supplementalGroups ?? []).flatMap((group, index) =>
+  return joined(
+    idInRange(`${path}.fsGroup`, context.fsGroup),
+    idInRange(`${path}.runAsUser`, context.runAsUser),
+    idInRange(`${path}.runAsGroup`, context.runAsGroup),
+    ofEach(context.supplementalGroups, (group, index) =>
       idInRange(`${path}.supplementalGroups[${index}]`, group),
     ),
-    ...(spec.shareProcessNamespace && spec.hostPID
+    spec.shareProcessNamespace && spec.hostPID
       ? [
           fieldErrors.invalid(
             `${path}.shareProcessNamespace`,
@@ -68,18 +68,18 @@ export function validatePodSecurity(field: string, spec: PodSpec): Problems {
             "ShareProcessNamespace and HostPID cannot both be enabled",
           ),
         ]
-      : []),
-    ...validateSysctls(`${path}.sysctls`, spec),
-    ...(context.fsGroupChangePolicy === undefined
+      : [],
+    validateSysctls(`${path}.sysctls`, spec),
+    context.fsGroupChangePolicy === undefined
       ? []
       : oneOf(`${path}.fsGroupChangePolicy`, context.fsGroupChangePolicy, [
           "Always",
           "OnRootMismatch",
-        ])),
-    ...validateSeccomp(`${path}.seccompProfile`, context.seccompProfile),
-    ...validateWindows(`${path}.windowsOptions`, context.windowsOptions),
-    ...validateAppArmor(`${path}.appArmorProfile`, context.appArmorProfile),
-  ];
+        ]),
+    validateSeccomp(`${path}.seccompProfile`, context.seccompProfile),
+    validateWindows(`${path}.windowsOptions`, context.windowsOptions),
+    validateAppArmor(`${path}.appArmorProfile`, context.appArmorProfile),
+  );
 }
 
 const containerLists = [
@@ -94,9 +94,11 @@ export function containersOf(
   spec: PodSpec,
 ): [field: string, container: Container][] {
   const all: [string, Container][] = [];
-  for (const list of containerLists)
-    for (const [index, container] of (spec[list] ?? []).entries())
-      all.push([`${field}.${list}[${index}]`, container as Container]);
+  for (const list of containerLists) {
+    const containers = spec[list] ?? [];
+    for (let index = 0; index < containers.length; index++)
+      all.push([`${field}.${list}[${index}]`, containers[index] as Container]);
+  }
   return all;
 }
 
@@ -199,8 +201,8 @@ export function validateOs(field: string, spec: PodSpec): Problems {
     );
   const refuse = (path: string): FieldError =>
     fieldErrors.forbidden(path, "cannot be set for a windows pod");
-  return [
-    ...linuxOnlyOfPod
+  return joined(
+    linuxOnlyOfPod
       .filter((path) => {
         const value = valueAt(spec, path);
         return path === "hostPID" || path === "hostIPC"
@@ -208,12 +210,12 @@ export function validateOs(field: string, spec: PodSpec): Problems {
           : value !== undefined;
       })
       .map((path) => refuse(`${field}.${path}`)),
-    ...containers.flatMap(([path, container]) =>
+    ofEach(containers, ([path, container]) =>
       linuxOnlyOfContainer
         .filter(
           (name) => valueAt(container.securityContext, name) !== undefined,
         )
         .map((name) => refuse(`${path}.securityContext.${name}`)),
     ),
-  ];
+  );
 }

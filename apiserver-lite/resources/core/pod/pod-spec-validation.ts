@@ -11,7 +11,7 @@ import type {
   PodSpec,
   PodTemplateSpec,
 } from "../../../../api/types/core-v1.ts";
-import { labels, oneOf } from "../../field-checks.ts";
+import { joined, labels, ofEach, oneOf } from "../../field-checks.ts";
 import { validateAnnotations } from "../../object-meta.ts";
 import { validatePodAnnotations } from "./pod-annotations.ts";
 import { validateContainers } from "../container/container-validation.ts";
@@ -79,29 +79,29 @@ function validateDnsConfig(field: string, spec: PodSpec): Problems {
             `must not have more than ${what}`,
           ),
         ];
-  return [
-    ...atMost(
+  return joined(
+    atMost(
       "nameservers",
       nameservers,
       nameservers.length <= maxNameservers,
       `${maxNameservers} nameservers`,
     ),
-    ...nameservers.flatMap((server, index) =>
+    ofEach(nameservers, (server, index) =>
       invalidEach(`${field}.nameservers[${index}]`, server, ipProblems(server)),
     ),
-    ...atMost(
+    atMost(
       "searches",
       searches,
       searches.length <= maxSearches,
       `${maxSearches} search paths`,
     ),
-    ...atMost(
+    atMost(
       "searches",
       searches,
       searches.join(" ").length <= maxSearchCharacters,
       `${maxSearchCharacters} characters (including spaces) in the search list`,
     ),
-    ...searches.flatMap((search, index) => {
+    ofEach(searches, (search, index) => {
       const bare = search.replace(/\.$/, "");
       return invalidEach(
         `${field}.searches[${index}]`,
@@ -109,7 +109,7 @@ function validateDnsConfig(field: string, spec: PodSpec): Problems {
         dnsSubdomainProblems(bare),
       );
     }),
-    ...options.flatMap(({ name }, index) =>
+    ofEach(options, ({ name }, index) =>
       name
         ? []
         : [
@@ -119,7 +119,7 @@ function validateDnsConfig(field: string, spec: PodSpec): Problems {
             ),
           ],
     ),
-  ];
+  );
 }
 
 /** On the host's network a port of the host is the container's own; templates may leave it to the pod's defaults. */
@@ -129,8 +129,8 @@ function validateHostNetworkPorts(
   isPod: boolean,
 ): Problems {
   if (!spec.hostNetwork) return [];
-  return (spec.containers ?? []).flatMap(({ ports }, at) =>
-    (ports ?? []).flatMap(({ containerPort, hostPort = 0 }, index) =>
+  return ofEach(spec.containers, ({ ports }, at) =>
+    ofEach(ports, ({ containerPort, hostPort = 0 }, index) =>
       hostPort === containerPort || (!isPod && hostPort === 0)
         ? []
         : [
@@ -146,15 +146,15 @@ function validateHostNetworkPorts(
 
 function validateGates(field: string, spec: PodSpec): Problems {
   const seen = new Set<string>();
-  return [
-    ...(spec.readinessGates ?? []).flatMap(({ conditionType = "" }, index) =>
+  return joined(
+    ofEach(spec.readinessGates, ({ conditionType = "" }, index) =>
       invalidEach(
         `${field}.readinessGates[${index}].conditionType`,
         conditionType,
         qualifiedNameProblems(conditionType),
       ),
     ),
-    ...(spec.schedulingGates ?? []).flatMap(({ name = "" }, index) => {
+    ofEach(spec.schedulingGates, ({ name = "" }, index) => {
       const path = `${field}.schedulingGates[${index}]`;
       const again = seen.has(name);
       seen.add(name);
@@ -163,13 +163,13 @@ function validateGates(field: string, spec: PodSpec): Problems {
         ...(again ? [fieldErrors.duplicate(path, name)] : []),
       ];
     }),
-  ];
+  );
 }
 
 function validateHostAliases(field: string, spec: PodSpec): Problems {
-  return (spec.hostAliases ?? []).flatMap(({ ip = "", hostnames }, index) => [
+  return ofEach(spec.hostAliases, ({ ip = "", hostnames }, index) => [
     ...invalidEach(`${field}[${index}].ip`, ip, ipProblems(ip)),
-    ...(hostnames ?? []).flatMap((host, at) =>
+    ...ofEach(hostnames, (host, at) =>
       invalidEach(
         `${field}[${index}].hostnames[${at}]`,
         host,
@@ -213,29 +213,22 @@ export function validatePodSpec(
     podName ?? "",
   );
   const deadline = spec.activeDeadlineSeconds;
-  return [
-    ...problems,
-    ...validateContainers(field, spec, byName),
-    ...validateHostNetworkPorts(field, spec, podName !== undefined),
-    ...oneOf(
-      `${field}.restartPolicy`,
-      spec.restartPolicy,
-      restartPolicies,
-      true,
-    ),
-    ...oneOf(`${field}.dnsPolicy`, spec.dnsPolicy, dnsPolicies, true),
-    ...labels(`${field}.nodeSelector`, spec.nodeSelector),
-    ...validatePodSecurity(field, spec),
-    ...(spec.affinity
-      ? validateAffinity(`${field}.affinity`, spec.affinity)
-      : []),
-    ...validateDnsConfig(`${field}.dnsConfig`, spec),
-    ...validateGates(field, spec),
-    ...validateSpread(field, spec),
-    ...validateHostProcesses(field, spec),
-    ...validateName(field, spec, "serviceAccountName"),
-    ...validateName(field, spec, "nodeName"),
-    ...(deadline !== undefined && (deadline < 1 || deadline > maxInt32)
+  return joined(
+    problems,
+    validateContainers(field, spec, byName),
+    validateHostNetworkPorts(field, spec, podName !== undefined),
+    oneOf(`${field}.restartPolicy`, spec.restartPolicy, restartPolicies, true),
+    oneOf(`${field}.dnsPolicy`, spec.dnsPolicy, dnsPolicies, true),
+    labels(`${field}.nodeSelector`, spec.nodeSelector),
+    validatePodSecurity(field, spec),
+    spec.affinity ? validateAffinity(`${field}.affinity`, spec.affinity) : [],
+    validateDnsConfig(`${field}.dnsConfig`, spec),
+    validateGates(field, spec),
+    validateSpread(field, spec),
+    validateHostProcesses(field, spec),
+    validateName(field, spec, "serviceAccountName"),
+    validateName(field, spec, "nodeName"),
+    deadline !== undefined && (deadline < 1 || deadline > maxInt32)
       ? [
           fieldErrors.invalid(
             `${field}.activeDeadlineSeconds`,
@@ -243,26 +236,26 @@ export function validatePodSpec(
             `must be between 1 and ${maxInt32}, inclusive`,
           ),
         ]
-      : []),
-    ...validateName(field, spec, "hostname", dnsLabelProblems),
-    ...validateName(field, spec, "subdomain", dnsLabelProblems),
-    ...validateTolerations(`${field}.tolerations`, spec.tolerations ?? []),
-    ...validateHostAliases(`${field}.hostAliases`, spec),
-    ...validateName(field, spec, "priorityClassName"),
-    ...validateName(field, spec, "runtimeClassName"),
-    ...oneOf(`${field}.preemptionPolicy`, spec.preemptionPolicy, [
+      : [],
+    validateName(field, spec, "hostname", dnsLabelProblems),
+    validateName(field, spec, "subdomain", dnsLabelProblems),
+    validateTolerations(`${field}.tolerations`, spec.tolerations ?? []),
+    validateHostAliases(`${field}.hostAliases`, spec),
+    validateName(field, spec, "priorityClassName"),
+    validateName(field, spec, "runtimeClassName"),
+    oneOf(`${field}.preemptionPolicy`, spec.preemptionPolicy, [
       "PreemptLowerPriority",
       "Never",
     ]),
-    ...Object.entries(spec.overhead ?? {}).flatMap(([name, value]) => {
+    Object.entries(spec.overhead ?? {}).flatMap(([name, value]) => {
       const path = `${field}.overhead[${name}]`;
       return [
         ...validateContainerResourceName(path, name),
         ...validateResourceQuantity(path, name, value),
       ];
     }),
-    ...validateOs(field, spec),
-  ];
+    validateOs(field, spec),
+  );
 }
 
 /** A workload's template: its labels must match the workload's selector, which the workload checks. */

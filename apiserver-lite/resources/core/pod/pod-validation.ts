@@ -4,6 +4,8 @@ import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import { validateImagePadding } from "../container/container-validation.ts";
 import { validatePodAnnotations } from "./pod-annotations.ts";
+
+import { ofEach, joined } from "../../field-checks.ts";
 import { validatePodSpec } from "./pod-spec-validation.ts";
 
 /** Metadata is validated by the registry. */
@@ -14,8 +16,8 @@ export function validatePod({ metadata, spec }: Pod): FieldError[] {
   ] as const;
   const tokens = spec.serviceAccountName
     ? []
-    : (spec.volumes ?? []).flatMap(({ projected }, volume) =>
-        (projected?.sources ?? []).flatMap(({ serviceAccountToken }, source) =>
+    : ofEach(spec.volumes, ({ projected }, volume) =>
+        ofEach(projected?.sources, ({ serviceAccountToken }, source) =>
           serviceAccountToken
             ? [
                 fieldErrors.forbidden(
@@ -26,18 +28,14 @@ export function validatePod({ metadata, spec }: Pod): FieldError[] {
             : [],
         ),
       );
-  return [
-    ...validatePodAnnotations(
-      "metadata.annotations",
-      metadata.annotations,
-      spec,
-    ),
-    ...validatePodSpec("spec", spec, { podName: metadata.name ?? "" }),
-    ...tokens,
-    ...containers.flatMap(([part, list]) =>
-      (list ?? []).flatMap((container, index) =>
+  return joined(
+    validatePodAnnotations("metadata.annotations", metadata.annotations, spec),
+    validatePodSpec("spec", spec, { podName: metadata.name ?? "" }),
+    tokens,
+    ofEach(containers, ([part, list]) =>
+      ofEach(list, (container, index) =>
         validateImagePadding(`spec.${part}[${index}]`, container),
       ),
     ),
-  ];
+  );
 }

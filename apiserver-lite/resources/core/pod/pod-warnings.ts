@@ -61,6 +61,10 @@ const deprecatedVolumes: readonly [
   ["rbd", "deprecated in v1.28, non-functional in v1.31+"],
 ];
 
+const deprecatedKinds: ReadonlySet<string> = new Set(
+  deprecatedVolumes.map(([kind]) => kind),
+);
+
 export function appArmorWarning(field: string, container: string): string {
   return `${field}metadata.annotations[${appArmorPrefix}${container}]: deprecated since v1.30; use the "appArmorProfile" field instead`;
 }
@@ -99,88 +103,128 @@ function* ofNodeLabels(field: string, spec: PodSpec): Iterable<string> {
   }
 }
 
+/** A file of a volume. */
 interface Path {
   readonly path: string;
-  /** How the path is shown: what a projected volume takes it from is told too. */
-  readonly shown: string;
-  /** Of one source of a projected volume; its own paths are judged apart from others'. */
-  readonly source: string;
+  /** What lies below begins with this. */
+  readonly below: string;
+  /** As it was written. */
+  readonly raw: string;
+  /** Of one source of a projected volume. */
+  readonly source?: readonly [kind: string, name?: string];
 }
 
-const pathsOf = (
+function addPaths(
+  paths: Path[],
   items: readonly { path: string }[] | undefined,
-  source = "",
-): Path[] =>
-  (items ?? []).map(({ path }) => ({
-    path: trimEnd(path, "/"),
-    shown: source ? `${quoted(path)} (${source})` : quoted(path),
-    source,
-  }));
+  source?: Path["source"],
+): void {
+  for (const { path: raw } of items ?? []) {
+    const path = trimEnd(raw, "/");
+    paths.push({ path, below: `${path}/`, raw, ...(source && { source }) });
+  }
+}
+
+/** `ConfigMap "a"`; some kinds have no name. */
+const shownSource = ([kind, name]: NonNullable<Path["source"]>): string =>
+  name === undefined ? kind : `${kind} ${quoted(name)}`;
+
+/** What a projected volume takes a path from is shown too. */
+const shownPath = ({ raw, source }: Path): string =>
+  source ? `${quoted(raw)} (${shownSource(source)})` : quoted(raw);
 
 function projectedPaths({ projected }: Volume): Path[] {
-  return (projected?.sources ?? []).flatMap((source) => [
-    ...pathsOf(
-      source.configMap?.items,
-      source.configMap && `ConfigMap ${quoted(source.configMap.name ?? "")}`,
-    ),
-    ...pathsOf(
-      source.secret?.items,
-      source.secret && `Secret ${quoted(source.secret.name ?? "")}`,
-    ),
-    ...pathsOf(source.downwardAPI?.items, "DownwardAPI"),
-    ...(source.serviceAccountToken
-      ? pathsOf([source.serviceAccountToken], "ServiceAccountToken")
-      : []),
-  ]);
+  const paths: Path[] = [];
+  for (const source of projected?.sources ?? []) {
+    const { configMap, secret, downwardAPI, serviceAccountToken } = source;
+    if (configMap)
+      addPaths(paths, configMap.items, ["ConfigMap", configMap.name ?? ""]);
+    if (secret) addPaths(paths, secret.items, ["Secret", secret.name ?? ""]);
+    if (downwardAPI) addPaths(paths, downwardAPI.items, ["DownwardAPI"]);
+    if (serviceAccountToken)
+      addPaths(paths, [serviceAccountToken], ["ServiceAccountToken"]);
+  }
+  return paths;
 }
 
 /** Each with each: volumes with more paths are not looked through. */
 const maxPaths = 500;
 
 function* overlaps(paths: readonly Path[]): Iterable<string> {
-  if (paths.length > maxPaths) return;
-  for (const [index, one] of paths.entries())
-    for (let before = 0; before < index; before++) {
+  for (let at = 1; at < paths.length; at++) {
+    const one = paths[at]!;
+    for (let before = 0; before < at; before++) {
       const other = paths[before]!;
       if (
         one.path === other.path ||
-        one.path.startsWith(`${other.path}/`) ||
-        other.path.startsWith(`${one.path}/`)
+        one.path.startsWith(other.below) ||
+        other.path.startsWith(one.below)
       )
-        yield `${one.shown} with ${other.shown}`;
+        yield `${shownPath(one)} with ${shownPath(other)}`;
     }
+  }
+}
+
+function* ofPaths(
+  { name }: Volume,
+  source: NonNullable<Path["source"]>,
+  paths: readonly Path[],
+): Iterable<string> {
+  if (paths.length > maxPaths) return;
+  for (const overlap of overlaps(paths))
+    yield `volume ${quoted(name)} (${shownSource(source)}): overlapping paths: ${overlap}`;
+}
+
+function* ofItems(
+  volume: Volume,
+  items: readonly { path: string }[],
+  ...source: NonNullable<Path["source"]>
+): Iterable<string> {
+  const paths: Path[] = [];
+  addPaths(paths, items);
+  yield* ofPaths(volume, source, paths);
 }
 
 function* ofVolumes(
   field: string,
   volumes: readonly Volume[],
 ): Iterable<string> {
-  for (const [index, volume] of volumes.entries())
+  for (let index = 0; index < volumes.length; index++) {
+    if (!isDeprecated(volumes[index]!)) continue;
     for (const [kind, since, name = kind] of deprecatedVolumes)
-      if (volume[kind]) yield `${field}[${index}].${name}: ${since}`;
+      if (volumes[index]![kind]) yield `${field}[${index}].${name}: ${since}`;
+  }
   for (const volume of volumes) {
     const { configMap, secret, downwardAPI, projected } = volume;
-    const told: [string, Path[]][] = [];
     if (configMap?.items)
-      told.push([
-        `ConfigMap ${quoted(configMap.name ?? "")}`,
-        pathsOf(configMap.items),
-      ]);
+      yield* ofItems(
+        volume,
+        configMap.items,
+        "ConfigMap",
+        configMap.name ?? "",
+      );
     if (secret?.items)
-      told.push([
-        `Secret ${quoted(secret.secretName ?? "")}`,
-        pathsOf(secret.items),
-      ]);
+      yield* ofItems(volume, secret.items, "Secret", secret.secretName ?? "");
     if (downwardAPI?.items)
-      told.push(["DownwardAPI", pathsOf(downwardAPI.items)]);
-    if (projected) told.push(["Projected", projectedPaths(volume)]);
-    for (const [what, paths] of told)
-      for (const overlap of overlaps(paths))
-        yield `volume ${quoted(volume.name)} (${what}): overlapping paths: ${overlap}`;
-    for (const source of projected?.sources ?? [])
-      if (Object.values(source).filter(Boolean).length === 0)
-        yield `volume ${quoted(volume.name)} (Projected) has no sources provided`;
+      yield* ofItems(volume, downwardAPI.items, "DownwardAPI");
+    if (projected) {
+      yield* ofPaths(volume, ["Projected"], projectedPaths(volume));
+      for (const source of projected.sources ?? [])
+        if (saysNothing(source))
+          yield `volume ${quoted(volume.name)} (Projected) has no sources provided`;
+    }
   }
+}
+
+function isDeprecated(volume: Volume): boolean {
+  for (const name in volume) if (deprecatedKinds.has(name)) return true;
+  return false;
+}
+
+function saysNothing(source: object): boolean {
+  for (const kind in source)
+    if (source[kind as keyof typeof source]) return false;
+  return true;
 }
 
 function* ofNamedLists(field: string, spec: PodSpec): Iterable<string> {
@@ -204,27 +248,33 @@ function* ofNamedLists(field: string, spec: PodSpec): Iterable<string> {
 
 const byteResources = ["memory", "ephemeral-storage"] as const;
 
-function* ofBytes(
+function fractionalBytes(
   field: string,
   name: string,
   list: Readonly<Record<string, string>> | undefined,
-): Iterable<string> {
+): string | undefined {
   const value = list?.[name];
-  if (value !== undefined && parseQuantity(value).nano % nanoInOne !== 0n)
-    yield `${field}[${name}]: fractional byte value ${quoted(canonicalQuantity(value))} is invalid, must be an integer`;
+  return value !== undefined && parseQuantity(value).nano % nanoInOne !== 0n
+    ? `${field}[${name}]: fractional byte value ${quoted(canonicalQuantity(value))} is invalid, must be an integer`
+    : undefined;
 }
 
 function* ofContainer(field: string, container: Container): Iterable<string> {
   const { resources, env = [] } = container;
-  for (const name of byteResources) {
-    yield* ofBytes(`${field}.resources.limits`, name, resources?.limits);
-    yield* ofBytes(`${field}.resources.requests`, name, resources?.requests);
-  }
+  for (const name of byteResources)
+    for (const part of ["limits", "requests"] as const) {
+      const list = resources?.[part];
+      const at = `${field}.resources.${part}`;
+      const warning = list && fractionalBytes(at, name, list);
+      if (warning) yield warning;
+    }
   const names = new Set<string>();
-  for (const [index, { name, value = "", valueFrom }] of env.entries()) {
+  for (let index = 0; index < env.length; index++) {
+    const { name, value = "", valueFrom } = env[index]!;
     const before = `$(${name})`;
-    const extends_ = !valueFrom && value !== before && value.includes(before);
-    if (names.has(name) && !extends_)
+    const extendsIt = (): boolean =>
+      !valueFrom && value !== before && value.includes(before);
+    if (names.has(name) && !extendsIt())
       yield `${field}.env[${index}]: hides previous definition of ${quoted(name)}, which may be dropped when using apply`;
     names.add(name);
   }
@@ -244,8 +294,9 @@ const maxSamePorts = 500;
 
 function* ofPorts(field: string, spec: PodSpec): Iterable<string> {
   const seen = new Map<string, [string, ContainerPort][]>();
-  for (const [path, { ports }] of containersOf(field, spec))
-    for (const [index, port] of (ports ?? []).entries()) {
+  for (const [path, { ports = [] }] of containersOf(field, spec))
+    for (let index = 0; index < ports.length; index++) {
+      const port = ports[index]!;
       const at = `${path}.ports[${index}]`;
       const id = `${port.containerPort}/${port.protocol}`;
       const same = seen.get(id);
@@ -293,13 +344,18 @@ export function* podWarnings(
   const path = `${field}spec`;
   const annotations = meta?.annotations ?? {};
   const annotated = `${field}metadata.annotations`;
-  yield* ofNodeLabels(path, spec);
-  for (const [key, why] of Object.entries(deprecatedAnnotations))
-    if (key in annotations) yield `${annotated}[${key}]: ${why}`;
-  yield* ofVolumes(`${path}.volumes`, spec.volumes ?? []);
-  yield* ofNamedLists(path, spec);
-  for (const name of byteResources)
-    yield* ofBytes(`${path}.overhead`, name, spec.overhead);
+  if (spec.nodeSelector || spec.affinity || spec.topologySpreadConstraints)
+    yield* ofNodeLabels(path, spec);
+  for (const key in deprecatedAnnotations)
+    if (key in annotations)
+      yield `${annotated}[${key}]: ${deprecatedAnnotations[key]}`;
+  if (spec.volumes) yield* ofVolumes(`${path}.volumes`, spec.volumes);
+  if (spec.hostAliases || spec.imagePullSecrets)
+    yield* ofNamedLists(path, spec);
+  for (const name of byteResources) {
+    const warning = fractionalBytes(`${path}.overhead`, name, spec.overhead);
+    if (warning) yield warning;
+  }
   const context = spec.securityContext;
   if (podSeccomp in annotations && !context?.seccompProfile)
     yield `${annotated}[${podSeccomp}]: ${seccompGone}`;
@@ -320,5 +376,5 @@ export function* podWarnings(
   yield* ofPorts(path, spec);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
     yield `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
-  yield* ofPodTerms(path, spec);
+  if (spec.affinity) yield* ofPodTerms(path, spec);
 }

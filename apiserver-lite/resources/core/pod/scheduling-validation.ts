@@ -18,7 +18,7 @@ import type {
   TopologySpreadConstraint,
 } from "../../../../api/types/core-v1.ts";
 import type { LabelSelector } from "../../../../api/types/meta-v1.ts";
-import { labelSelector, oneOf } from "../../field-checks.ts";
+import { joined, labelSelector, ofEach, oneOf } from "../../field-checks.ts";
 
 type Problems = FieldError[];
 
@@ -45,7 +45,7 @@ export function validateTolerations(
   field: string,
   tolerations: readonly Toleration[],
 ): Problems {
-  return tolerations.flatMap((toleration, index) => {
+  return ofEach(tolerations, (toleration, index) => {
     const path = `${field}[${index}]`;
     const { key, operator, effect, tolerationSeconds } = toleration;
     const problems: Problems = [];
@@ -67,11 +67,11 @@ export function validateTolerations(
           "effect must be 'NoExecute' when `tolerationSeconds` is set",
         ),
       );
-    return [
-      ...problems,
-      ...validateTolerationValue(`${path}.operator`, toleration),
-      ...oneOf(`${path}.effect`, effect, taintEffects),
-    ];
+    return joined(
+      problems,
+      validateTolerationValue(`${path}.operator`, toleration),
+      oneOf(`${path}.effect`, effect, taintEffects),
+    );
   });
 }
 
@@ -123,10 +123,10 @@ function validateLabelRequirement(
         ),
       );
   }
-  return [
-    ...problems,
-    ...invalidEach(`${field}.key`, key ?? "", labelKeyProblems(key ?? "")),
-  ];
+  return joined(
+    problems,
+    invalidEach(`${field}.key`, key ?? "", labelKeyProblems(key ?? "")),
+  );
 }
 
 /** Of a node's fields only the name can be asked for, one at a time. */
@@ -159,33 +159,33 @@ function validateFieldRequirement(
         "not a valid field selector key",
       ),
     ];
-  return [
-    ...problems,
-    ...values.flatMap((value, index) =>
+  return joined(
+    problems,
+    ofEach(values, (value, index) =>
       invalidEach(
         `${field}.values[${index}]`,
         value,
         dnsSubdomainProblems(value),
       ),
     ),
-  ];
+  );
 }
 
 function validateNodeSelectorTerm(
   field: string,
   { matchExpressions, matchFields }: NodeSelectorTerm,
 ): Problems {
-  return [
-    ...(matchExpressions ?? []).flatMap((requirement, index) =>
+  return joined(
+    ofEach(matchExpressions, (requirement, index) =>
       validateLabelRequirement(
         `${field}.matchExpressions[${index}]`,
         requirement,
       ),
     ),
-    ...(matchFields ?? []).flatMap((requirement, index) =>
+    ofEach(matchFields, (requirement, index) =>
       validateFieldRequirement(`${field}.matchFields[${index}]`, requirement),
     ),
-  ];
+  );
 }
 
 export function validateNodeSelector(
@@ -194,7 +194,7 @@ export function validateNodeSelector(
 ): Problems {
   const path = `${field}.nodeSelectorTerms`;
   return terms?.length
-    ? terms.flatMap((term, index) =>
+    ? ofEach(terms, (term, index) =>
         validateNodeSelectorTerm(`${path}[${index}]`, term),
       )
     : [fieldErrors.required(path, "must have at least one node selector term")];
@@ -215,33 +215,33 @@ function validateLabelKeys(
   selector: LabelSelector | undefined,
 ): Problems {
   if (!keys?.length) return [];
-  return [
-    ...(selector ? [] : [fieldErrors.forbidden(field, withoutSelector)]),
-    ...keys.flatMap((key, index) =>
+  return joined(
+    selector ? [] : [fieldErrors.forbidden(field, withoutSelector)],
+    ofEach(keys, (key, index) =>
       invalidEach(`${field}[${index}]`, key, labelKeyProblems(key)),
     ),
-  ];
+  );
 }
 
 function validateAffinityTerm(field: string, term: PodAffinityTerm): Problems {
   const { matchLabelKeys, mismatchLabelKeys, topologyKey = "" } = term;
-  return [
-    ...labelSelector(`${field}.labelSelector`, term.labelSelector),
-    ...labelSelector(`${field}.namespaceSelector`, term.namespaceSelector),
-    ...(term.namespaces ?? []).flatMap((namespace) =>
+  return joined(
+    labelSelector(`${field}.labelSelector`, term.labelSelector),
+    labelSelector(`${field}.namespaceSelector`, term.namespaceSelector),
+    ofEach(term.namespaces, (namespace) =>
       invalidEach(`${field}.namespace`, namespace, dnsLabelProblems(namespace)),
     ),
-    ...validateLabelKeys(
+    validateLabelKeys(
       `${field}.matchLabelKeys`,
       matchLabelKeys,
       term.labelSelector,
     ),
-    ...validateLabelKeys(
+    validateLabelKeys(
       `${field}.mismatchLabelKeys`,
       mismatchLabelKeys,
       term.labelSelector,
     ),
-    ...(matchLabelKeys ?? []).flatMap((key, index) =>
+    ofEach(matchLabelKeys, (key, index) =>
       mismatchLabelKeys?.includes(key)
         ? [
             fieldErrors.invalid(
@@ -252,15 +252,15 @@ function validateAffinityTerm(field: string, term: PodAffinityTerm): Problems {
           ]
         : [],
     ),
-    ...(topologyKey
+    topologyKey
       ? []
-      : [fieldErrors.required(`${field}.topologyKey`, "can not be empty")]),
-    ...invalidEach(
+      : [fieldErrors.required(`${field}.topologyKey`, "can not be empty")],
+    invalidEach(
       `${field}.topologyKey`,
       topologyKey,
       labelKeyProblems(topologyKey),
     ),
-  ];
+  );
 }
 
 function validateWeight(field: string, weight: number): Problems {
@@ -275,18 +275,18 @@ const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
 export function validateAffinity(field: string, affinity: Affinity): Problems {
   const { nodeAffinity } = affinity;
   const nodes = `${field}.nodeAffinity`;
-  return [
-    ...(nodeAffinity?.[required]
+  return joined(
+    nodeAffinity?.[required]
       ? validateNodeSelector(`${nodes}.${required}`, nodeAffinity[required])
-      : []),
-    ...(nodeAffinity?.[preferred] ?? []).flatMap((term, index) => {
+      : [],
+    (nodeAffinity?.[preferred] ?? []).flatMap((term, index) => {
       const path = `${nodes}.${preferred}[${index}]`;
       return [
         ...validateWeight(`${path}.weight`, term.weight),
         ...validateNodeSelectorTerm(`${path}.preference`, term.preference),
       ];
     }),
-    ...(["podAffinity", "podAntiAffinity"] as const).flatMap((kind) => [
+    (["podAffinity", "podAntiAffinity"] as const).flatMap((kind) => [
       ...(affinity[kind]?.[required] ?? []).flatMap((term, index) =>
         validateAffinityTerm(`${field}.${kind}.${required}[${index}]`, term),
       ),
@@ -301,7 +301,7 @@ export function validateAffinity(field: string, affinity: Affinity): Problems {
         ];
       }),
     ]),
-  ];
+  );
 }
 
 const unsatisfiable = ["DoNotSchedule", "ScheduleAnyway"];
@@ -312,11 +312,11 @@ function validateMinDomains(
   { minDomains, whenUnsatisfiable }: TopologySpreadConstraint,
 ): Problems {
   if (minDomains === undefined) return [];
-  return [
-    ...(minDomains <= 0
+  return joined(
+    minDomains <= 0
       ? [fieldErrors.invalid(field, minDomains, "must be greater than zero")]
-      : []),
-    ...(whenUnsatisfiable === "DoNotSchedule"
+      : [],
+    whenUnsatisfiable === "DoNotSchedule"
       ? []
       : [
           fieldErrors.invalid(
@@ -324,8 +324,8 @@ function validateMinDomains(
             minDomains,
             `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`,
           ),
-        ]),
-  ];
+        ],
+  );
 }
 
 function validateSpreadKeys(
@@ -334,9 +334,9 @@ function validateSpreadKeys(
 ): Problems {
   if (!matchLabelKeys?.length) return [];
   const selected = selectorKeys(selector);
-  return [
-    ...(selector ? [] : [fieldErrors.forbidden(field, withoutSelector)]),
-    ...matchLabelKeys.flatMap((key, index) => [
+  return joined(
+    selector ? [] : [fieldErrors.forbidden(field, withoutSelector)],
+    ofEach(matchLabelKeys, (key, index) => [
       ...invalidEach(`${field}[${index}]`, key, labelKeyProblems(key)),
       ...(selected.has(key)
         ? [
@@ -348,12 +348,12 @@ function validateSpreadKeys(
           ]
         : []),
     ]),
-  ];
+  );
 }
 
 export function validateSpread(field: string, spec: PodSpec): Problems {
   const constraints = spec.topologySpreadConstraints ?? [];
-  return constraints.flatMap((constraint, index) => {
+  return ofEach(constraints, (constraint, index) => {
     const path = `${field}.topologySpreadConstraints[${index}]`;
     const { maxSkew = 0, topologyKey, whenUnsatisfiable = "" } = constraint;
     const again = constraints
@@ -363,8 +363,8 @@ export function validateSpread(field: string, spec: PodSpec): Problems {
           other.topologyKey === topologyKey &&
           (other.whenUnsatisfiable ?? "") === whenUnsatisfiable,
       );
-    return [
-      ...(maxSkew > 0
+    return joined(
+      maxSkew > 0
         ? []
         : [
             fieldErrors.invalid(
@@ -372,11 +372,11 @@ export function validateSpread(field: string, spec: PodSpec): Problems {
               maxSkew,
               "must be greater than zero",
             ),
-          ]),
-      ...(topologyKey
+          ],
+      topologyKey
         ? []
-        : [fieldErrors.required(`${path}.topologyKey`, "can not be empty")]),
-      ...(unsatisfiable.includes(whenUnsatisfiable)
+        : [fieldErrors.required(`${path}.topologyKey`, "can not be empty")],
+      unsatisfiable.includes(whenUnsatisfiable)
         ? []
         : [
             fieldErrors.notSupported(
@@ -384,28 +384,24 @@ export function validateSpread(field: string, spec: PodSpec): Problems {
               whenUnsatisfiable,
               unsatisfiable,
             ),
-          ]),
-      ...(again
+          ],
+      again
         ? [
             fieldErrors.duplicate(
               `${path}.{topologyKey, whenUnsatisfiable}`,
               `{${topologyKey}, ${whenUnsatisfiable}}`,
             ),
           ]
-        : []),
-      ...validateMinDomains(`${path}.minDomains`, constraint),
-      ...oneOf(
+        : [],
+      validateMinDomains(`${path}.minDomains`, constraint),
+      oneOf(
         `${path}.nodeAffinityPolicy`,
         constraint.nodeAffinityPolicy,
         inclusion,
       ),
-      ...oneOf(
-        `${path}.nodeTaintsPolicy`,
-        constraint.nodeTaintsPolicy,
-        inclusion,
-      ),
-      ...validateSpreadKeys(`${path}.matchLabelKeys`, constraint),
-      ...labelSelector(`${path}.labelSelector`, constraint.labelSelector),
-    ];
+      oneOf(`${path}.nodeTaintsPolicy`, constraint.nodeTaintsPolicy, inclusion),
+      validateSpreadKeys(`${path}.matchLabelKeys`, constraint),
+      labelSelector(`${path}.labelSelector`, constraint.labelSelector),
+    );
   });
 }

@@ -15,7 +15,7 @@ import type {
   ServiceAccountTokenProjection,
   Volume,
 } from "../../../../api/types/core-v1.ts";
-import { labels } from "../../field-checks.ts";
+import { joined, labels, ofEach } from "../../field-checks.ts";
 import { validateAnnotations } from "../../object-meta.ts";
 import {
   validateFilePath,
@@ -86,21 +86,19 @@ function validateMode(field: string, mode: number | undefined): Problems {
 }
 
 function validateItem(field: string, item: KeyToPath): Problems {
-  return [
-    ...(item.key ? [] : [fieldErrors.required(`${field}.key`)]),
-    ...(item.path ? [] : [fieldErrors.required(`${field}.path`)]),
-    ...validateFilePath(`${field}.path`, item.path ?? ""),
-    ...validateMode(`${field}.mode`, item.mode),
-  ];
+  return joined(
+    item.key ? [] : [fieldErrors.required(`${field}.key`)],
+    item.path ? [] : [fieldErrors.required(`${field}.path`)],
+    validateFilePath(`${field}.path`, item.path ?? ""),
+    validateMode(`${field}.mode`, item.mode),
+  );
 }
 
 const validateItems = (
   field: string,
   items: readonly KeyToPath[] | undefined,
 ): Problems =>
-  (items ?? []).flatMap((item, index) =>
-    validateItem(`${field}[${index}]`, item),
-  );
+  ofEach(items, (item, index) => validateItem(`${field}[${index}]`, item));
 
 /** The reference names the volume, not the file. */
 function validateDownwardFile(
@@ -151,15 +149,13 @@ function validateToken(
       expirationSeconds,
       `may not specify a duration ${why}`,
     );
-  return [
-    ...(expirationSeconds < 600 ? [duration("less than 10 minutes")] : []),
-    ...(expirationSeconds > 2 ** 32
-      ? [duration("larger than 2^32 seconds")]
-      : []),
-    ...(path
+  return joined(
+    expirationSeconds < 600 ? [duration("less than 10 minutes")] : [],
+    expirationSeconds > 2 ** 32 ? [duration("larger than 2^32 seconds")] : [],
+    path
       ? validateFilePath(`${volumeField}.path`, path)
-      : [fieldErrors.required(`${volumeField}.path`)]),
-  ];
+      : [fieldErrors.required(`${volumeField}.path`)],
+  );
 }
 
 function validateProjected(
@@ -176,18 +172,23 @@ function validateProjected(
       );
     taken.add(path);
   };
-  for (const [index, source] of (sources ?? []).entries()) {
-    const path = `${field}.sources[${index}]`;
-    for (const kind of ["secret", "configMap"] as const) {
-      const from = source[kind];
-      if (!from) continue;
-      const { name = "", items } = from;
-      if (!name) problems.push(fieldErrors.required(`${path}.${kind}.name`));
-      for (const [at, item] of (items ?? []).entries()) {
-        problems.push(...validateItem(`${path}.${kind}.items[${at}]`, item));
-        take(item.path, name);
-      }
+  const takeItems = (
+    path: string,
+    from: { name?: string; items?: KeyToPath[] } | undefined,
+  ): void => {
+    if (!from) return;
+    const { name = "", items } = from;
+    if (!name) problems.push(fieldErrors.required(`${path}.name`));
+    for (let at = 0; items && at < items.length; at++) {
+      problems.push(...validateItem(`${path}.items[${at}]`, items[at]!));
+      take(items[at]!.path, name);
     }
+  };
+  for (let index = 0; sources && index < sources.length; index++) {
+    const source = sources[index]!;
+    const path = `${field}.sources[${index}]`;
+    takeItems(`${path}.secret`, source.secret);
+    takeItems(`${path}.configMap`, source.configMap);
     for (const file of source.downwardAPI?.items ?? []) {
       problems.push(...validateDownwardFile(`${path}.downwardAPI`, file));
       take(file.path, file.path);
@@ -200,7 +201,10 @@ function validateProjected(
           source.serviceAccountToken,
         ),
       );
-    if (Object.values(source).filter(Boolean).length > 1)
+    let kindsOfSource = 0;
+    for (const kind in source)
+      if (source[kind as keyof typeof source]) kindsOfSource++;
+    if (kindsOfSource > 1)
       problems.push(
         fieldErrors.forbidden(
           path,
@@ -217,16 +221,16 @@ function validateClaimTemplate(
   { metadata, spec }: PersistentVolumeClaimTemplate,
 ): Problems {
   const { annotations, labels: own, ...rest } = metadata ?? {};
-  return [
-    ...validateAnnotations(annotations, `${field}.metadata.annotations`),
-    ...labels(`${field}.metadata.labels`, own),
-    ...["name", "generateName", "namespace", "ownerReferences", "finalizers"]
+  return joined(
+    validateAnnotations(annotations, `${field}.metadata.annotations`),
+    labels(`${field}.metadata.labels`, own),
+    ["name", "generateName", "namespace", "ownerReferences", "finalizers"]
       .filter((name) => name in rest)
       .map((name) =>
         fieldErrors.forbidden(`${field}.metadata.${name}`, "cannot be set"),
       ),
-    ...validateClaimSpec(`${field}.spec`, spec ?? {}),
-  ];
+    validateClaimSpec(`${field}.spec`, spec ?? {}),
+  );
 }
 
 type FileSources = Pick<
@@ -266,7 +270,7 @@ const fileSources: {
   ],
   downwardAPI: (field, { defaultMode, items }) => [
     ...validateMode(`${field}.defaultMode`, defaultMode),
-    ...(items ?? []).flatMap((file) => validateDownwardFile(field, file)),
+    ...ofEach(items, (file) => validateDownwardFile(field, file)),
   ],
   projected: validateProjected,
   ephemeral: (field, { volumeClaimTemplate: template }) =>
@@ -275,9 +279,21 @@ const fileSources: {
       : [fieldErrors.required(`${field}.volumeClaimTemplate`)],
 };
 
+const isKind: ReadonlySet<string> = new Set(kinds);
+
+type VolumeKind = (typeof kinds)[number];
+
+/** The sources of a volume, in the order of `kinds`. */
+function sourcesOf(volume: Volume): VolumeKind[] {
+  const found: VolumeKind[] = [];
+  for (const name in volume)
+    if (isKind.has(name) && volume[name as VolumeKind])
+      found.push(name as VolumeKind);
+  return found.length < 2 ? found : kinds.filter((kind) => volume[kind]);
+}
+
 function validateOne(field: string, volume: Volume, podName: string): Problems {
-  const found = kinds.filter((kind) => volume[kind]);
-  const [first, ...surplus] = found;
+  const [first, ...surplus] = sourcesOf(volume);
   if (!first)
     return [fieldErrors.required(field, "must specify a volume type")];
   const path = `${field}.${reportedAs[first] ?? first}`;
@@ -315,15 +331,15 @@ function validateOne(field: string, volume: Volume, podName: string): Problems {
       ),
     );
   }
-  return [
-    ...problems,
-    ...surplus.map((kind) =>
+  return joined(
+    problems,
+    surplus.map((kind) =>
       fieldErrors.forbidden(
         `${field}.${surplusReportedAs[kind] ?? kind}`,
         "may not specify more than 1 volume type",
       ),
     ),
-  ];
+  );
 }
 
 /** Problems, and the volumes mounts may refer to: those without any. `podName` is empty for templates. */
@@ -334,12 +350,14 @@ export function validateVolumes(
 ): { problems: Problems; byName: Volumes } {
   const problems: Problems = [];
   const byName = new Map<string, Volume>();
+  if (!volumes) return { problems, byName };
   const ephemeralClaims = new Set(
-    (volumes ?? [])
+    volumes
       .filter(({ ephemeral }) => ephemeral && podName)
       .map(({ name }) => `${podName}-${name}`),
   );
-  for (const [index, volume] of (volumes ?? []).entries()) {
+  for (let index = 0; index < volumes.length; index++) {
+    const volume = volumes[index]!;
     const path = `${field}[${index}]`;
     const name = volume.name ?? "";
     const own = validateOne(path, volume, podName);
