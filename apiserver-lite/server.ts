@@ -17,7 +17,7 @@ import type { Transport } from "../client/transport.ts";
 import type { Store } from "../storage/store.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import type { Auditor } from "./audit/auditor.ts";
-import type { RequestAuthenticator } from "./authentication/authenticator.ts";
+import type { RequestAuthenticator } from "../http-kit/authentication/authenticator.ts";
 import type { ClusterState } from "./resources/state.ts";
 import { EndpointLeases } from "./bootstrap/endpoint-leases.ts";
 import {
@@ -29,7 +29,7 @@ import { DebugSocket } from "./debug/debug-socket.ts";
 import { Profiling } from "./debug/profiling.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { OpenApiPaths } from "./discovery/openapi.ts";
-import { versionInfo } from "./discovery/version.ts";
+import { versionInfo } from "../api/facts/version.ts";
 import {
   healthPaths,
   HealthResults,

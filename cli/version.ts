@@ -1,5 +1,5 @@
 // What this program calls itself, and which Kubernetes version it behaves like.
-import { versionInfo } from "../apiserver-lite/discovery/version.ts";
+import { versionInfo } from "../api/facts/version.ts";
 
 /** Replaced by the build with package.json's version. */
 declare const ORBIT_VERSION: string | undefined;

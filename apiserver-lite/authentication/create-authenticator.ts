@@ -6,7 +6,7 @@ import type {
   AuthenticationRequest,
   AuthenticationResult,
   RequestAuthenticator,
-} from "./authenticator.ts";
+} from "../../http-kit/authentication/authenticator.ts";
 
 const ANONYMOUS_USER = "system:anonymous";
 const UNAUTHENTICATED_GROUP = "system:unauthenticated";

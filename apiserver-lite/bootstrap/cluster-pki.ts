@@ -14,7 +14,10 @@ import {
 import { inspectCertificate, renewalTimeMs } from "../../api/pki/inspect.ts";
 import { createPrivateKeyPem, publicKeyPem } from "../../api/pki/keys.ts";
 import type { Subject } from "../../api/pki/names.ts";
-import { readFileIfAny, writePrivateFile } from "./private-files.ts";
+import {
+  readFileIfAny,
+  writePrivateFile,
+} from "../../http-kit/certificates/private-files.ts";
 
 export interface ClusterPkiOptions {
   /** Holds the files; made with mode 0700. */

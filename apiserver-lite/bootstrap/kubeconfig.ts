@@ -1,6 +1,9 @@
 // Writes kubeconfig files: one cluster, one user with a client certificate, one context.
 import type { CertificatePair } from "../../api/pki/certificate.ts";
-import { readFileIfAny, writePrivateFile } from "./private-files.ts";
+import {
+  readFileIfAny,
+  writePrivateFile,
+} from "../../http-kit/certificates/private-files.ts";
 
 interface KubeconfigContent {
   /** e.g. https://127.0.0.1:6443 */

@@ -13,7 +13,7 @@ import type {
 import { ApiError, errors } from "../../api/errors.ts";
 import { AuditedExchange } from "../audit/audited-exchange.ts";
 import type { Auditor, AuditTrail } from "../audit/auditor.ts";
-import type { RequestAuthenticator } from "../authentication/authenticator.ts";
+import type { RequestAuthenticator } from "../../http-kit/authentication/authenticator.ts";
 import { allottedMs, isLongRunning, within } from "../request/deadline.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
 import type { FlowClassifier } from "../flow-control/flow-classifier.ts";

@@ -4,7 +4,7 @@ import { Family, metricsParts } from "../../api/metrics/family.ts";
 import type { MetricsFilter } from "../../api/metrics/filter.ts";
 import { processFamilies } from "../../http-kit/process-metrics.ts";
 import type { AuditCounts } from "../audit/auditor.ts";
-import { versionInfo } from "../discovery/version.ts";
+import { versionInfo } from "../../api/facts/version.ts";
 import { metricsType } from "../health/health.ts";
 import type { Observer } from "../request/observer.ts";
 import type { PathHandler } from "../serving/path-handler.ts";

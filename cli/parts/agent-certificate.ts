@@ -12,7 +12,7 @@ import { loadLeaf } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
 import {
   readFileIfAny,
   writePrivateFile,
-} from "../../apiserver-lite/bootstrap/private-files.ts";
+} from "../../http-kit/certificates/private-files.ts";
 import { machineAddresses } from "./addresses.ts";
 import { makeDirectory } from "./directories.ts";
 

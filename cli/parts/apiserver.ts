@@ -18,7 +18,7 @@ import { chooseAdmission } from "./admission.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Family } from "../../api/metrics/family.ts";
 import type { Store } from "../../storage/store.ts";
-import { publishAuthentication } from "../../apiserver-lite/bootstrap/authentication-config.ts";
+import { publishAuthentication } from "../../client/authentication-config.ts";
 import { createTokenTracking } from "../../apiserver-lite/bootstrap/system-objects.ts";
 import {
   createApiServer,

@@ -3,14 +3,14 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Logger } from "pino";
-import { ClientCertificateVerifier } from "../../apiserver-lite/authentication/client-certificate.ts";
+import { ClientCertificateVerifier } from "../../http-kit/authentication/client-certificate.ts";
 import { withAuthenticatedGroup } from "../../apiserver-lite/authentication/create-authenticator.ts";
-import { RequestHeaderAuthenticator } from "../../apiserver-lite/authentication/request-header.ts";
+import { RequestHeaderAuthenticator } from "../../http-kit/authentication/request-header.ts";
 import {
   authenticationConfigName,
   readAuthentication,
   type PublishedAuthentication,
-} from "../../apiserver-lite/bootstrap/authentication-config.ts";
+} from "../../client/authentication-config.ts";
 import { systemClock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { isNotFound } from "../../api/errors.ts";

@@ -12,7 +12,7 @@ import type { CertificateSigningRequest } from "../../api/types/certificates-v1.
 import {
   readFileIfAny,
   writePrivateFile,
-} from "../../apiserver-lite/bootstrap/private-files.ts";
+} from "../../http-kit/certificates/private-files.ts";
 import { Backoff, sleep } from "../../api/timing/backoff.ts";
 import type { Client } from "../../client/client.ts";
 import { findCondition } from "../../api/objects/conditions.ts";

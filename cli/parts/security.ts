@@ -6,14 +6,14 @@ import { pathSegmentProblems } from "../../api/names.ts";
 import { publicKeyPem } from "../../api/pki/keys.ts";
 import type { Logger } from "pino";
 import type { AdmissionPlugin } from "../../apiserver-lite/admission/plugin.ts";
-import type { RequestAuthenticator } from "../../apiserver-lite/authentication/authenticator.ts";
+import type { RequestAuthenticator } from "../../http-kit/authentication/authenticator.ts";
 import { BootstrapTokenAuthenticator } from "../../apiserver-lite/authentication/bootstrap-token.ts";
 import {
   ClientCertificateAuthenticator,
   ClientCertificateVerifier,
-} from "../../apiserver-lite/authentication/client-certificate.ts";
+} from "../../http-kit/authentication/client-certificate.ts";
 import { createAuthenticator } from "../../apiserver-lite/authentication/create-authenticator.ts";
-import { RequestHeaderAuthenticator } from "../../apiserver-lite/authentication/request-header.ts";
+import { RequestHeaderAuthenticator } from "../../http-kit/authentication/request-header.ts";
 import {
   createTokenReview,
   selfSubjectReview,
@@ -46,7 +46,7 @@ import {
   superuserAuthorizer,
   UnionAuthorizer,
 } from "../../apiserver-lite/authorization/union-authorizer.ts";
-import type { PublishedAuthentication } from "../../apiserver-lite/bootstrap/authentication-config.ts";
+import type { PublishedAuthentication } from "../../client/authentication-config.ts";
 import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
 import type { ResourceStrategy } from "../../apiserver-lite/resources/strategy.ts";
 import type { Transport } from "../../client/transport.ts";

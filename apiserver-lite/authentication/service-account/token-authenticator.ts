@@ -4,7 +4,7 @@ import type { Clock } from "../../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import type { StateReader } from "../../resources/state.ts";
-import { createTokenMemory } from "../client-certificate.ts";
+import { createTokenMemory } from "../../../http-kit/authentication/client-certificate.ts";
 import {
   readClaims,
   serviceAccountGroups,

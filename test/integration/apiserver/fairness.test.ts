@@ -2,7 +2,7 @@
 // too long keeps its own until it is done.
 import * as net from "node:net";
 import type { AdmissionPlugin } from "../../../apiserver-lite/admission/plugin.ts";
-import type { RequestAuthenticator } from "../../../apiserver-lite/authentication/authenticator.ts";
+import type { RequestAuthenticator } from "../../../http-kit/authentication/authenticator.ts";
 import { eventually } from "../../support/eventually.ts";
 import {
   configMap,

@@ -9,7 +9,7 @@ import { systemClock } from "../../../api/clock.ts";
 import {
   ClientCertificateAuthenticator,
   ClientCertificateVerifier,
-} from "../../../apiserver-lite/authentication/client-certificate.ts";
+} from "../../../http-kit/authentication/client-certificate.ts";
 import { selfSubjectReview } from "../../../apiserver-lite/authentication/reviews.ts";
 import { startTestServer, type TestServer } from "../apiserver/support.ts";
 import {

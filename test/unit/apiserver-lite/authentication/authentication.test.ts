@@ -15,9 +15,9 @@ import { BootstrapTokenAuthenticator } from "../../../../apiserver-lite/authenti
 import {
   ClientCertificateAuthenticator,
   ClientCertificateVerifier,
-} from "../../../../apiserver-lite/authentication/client-certificate.ts";
+} from "../../../../http-kit/authentication/client-certificate.ts";
 import { createAuthenticator } from "../../../../apiserver-lite/authentication/create-authenticator.ts";
-import { RequestHeaderAuthenticator } from "../../../../apiserver-lite/authentication/request-header.ts";
+import { RequestHeaderAuthenticator } from "../../../../http-kit/authentication/request-header.ts";
 import { createTokenReview } from "../../../../apiserver-lite/authentication/reviews.ts";
 import { DEFAULT_ISSUER } from "../../../../apiserver-lite/authentication/service-account/claims.ts";
 import {
