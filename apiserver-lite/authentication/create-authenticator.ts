@@ -7,10 +7,12 @@ import type {
   AuthenticationResult,
   RequestAuthenticator,
 } from "../../http-kit/authentication/authenticator.ts";
+import {
+  ANONYMOUS_USER,
+  withAuthenticatedGroup,
+} from "../../http-kit/authentication/groups.ts";
 
-const ANONYMOUS_USER = "system:anonymous";
 const UNAUTHENTICATED_GROUP = "system:unauthenticated";
-const AUTHENTICATED_GROUP = "system:authenticated";
 
 interface AuthenticatorOptions {
   readonly requestHeader?: RequestAuthenticator;
@@ -87,13 +89,6 @@ export async function authenticateToken(
   }
   if (failure) throw failure;
   return undefined;
-}
-
-/** Adds the group of everybody who is known. */
-export function withAuthenticatedGroup(user: UserInfo): UserInfo {
-  if (user.groups.includes(AUTHENTICATED_GROUP) || user.name === ANONYMOUS_USER)
-    return user;
-  return { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
 }
 
 function authenticated(result: AuthenticationResult): AuthenticationResult {

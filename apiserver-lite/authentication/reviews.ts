@@ -4,10 +4,8 @@ import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { VirtualResource } from "../resources/strategy.ts";
-import {
-  authenticateToken,
-  withAuthenticatedGroup,
-} from "./create-authenticator.ts";
+import { authenticateToken } from "./create-authenticator.ts";
+import { withAuthenticatedGroup } from "../../http-kit/authentication/groups.ts";
 
 interface TokenReviewOptions {
   readonly tokens: readonly TokenAuthenticator[];

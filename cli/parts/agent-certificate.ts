@@ -8,7 +8,7 @@ import {
   type CertificatePair,
 } from "../../api/pki/certificate.ts";
 import type { Clock } from "../../api/clock.ts";
-import { loadLeaf } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
+import { loadLeaf } from "../../http-kit/certificates/kept-certificate.ts";
 import {
   readFileIfAny,
   writePrivateFile,

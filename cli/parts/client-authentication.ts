@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Logger } from "pino";
 import { ClientCertificateVerifier } from "../../http-kit/authentication/client-certificate.ts";
-import { withAuthenticatedGroup } from "../../apiserver-lite/authentication/create-authenticator.ts";
+import { withAuthenticatedGroup } from "../../http-kit/authentication/groups.ts";
 import { RequestHeaderAuthenticator } from "../../http-kit/authentication/request-header.ts";
 import {
   authenticationConfigName,

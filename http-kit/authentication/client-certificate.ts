@@ -132,10 +132,3 @@ export class ClientCertificateAuthenticator implements RequestAuthenticator {
     return verified;
   }
 }
-
-/** Bounded memory of what tokens turned out to be. */
-export function createTokenMemory<T extends object>(
-  entries = 4096,
-): LRUCache<string, T> {
-  return new LRUCache<string, T>({ max: entries });
-}

@@ -1,10 +1,10 @@
 // Authenticates ServiceAccount tokens: signature (remembered), times, audiences, and on every request that the account
 // and the object the token is bound to are still the same ones.
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import type { StateReader } from "../../resources/state.ts";
-import { createTokenMemory } from "../../../http-kit/authentication/client-certificate.ts";
 import {
   readClaims,
   serviceAccountGroups,
@@ -25,10 +25,14 @@ interface ServiceAccountAuthenticatorOptions {
 
 /** After an object's deletion was asked for, its tokens are good this much longer. */
 const DELETION_GRACE_MS = 60_000;
+/** Tokens whose signature is remembered. */
+const maxRemembered = 4096;
 
 export class ServiceAccountAuthenticator implements TokenAuthenticator {
   readonly #options: ServiceAccountAuthenticatorOptions;
-  readonly #verified = createTokenMemory<ServiceAccountClaims>();
+  readonly #verified = new LRUCache<string, ServiceAccountClaims>({
+    max: maxRemembered,
+  });
 
   constructor(options: ServiceAccountAuthenticatorOptions) {
     this.#options = options;
