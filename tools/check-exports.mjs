@@ -20,6 +20,7 @@ const face = [
 const forTests = new Set(["api/type-table.ts messageNames"]);
 /** Packages that no source file imports, and why they are declared. */
 const withoutImport = {
+  "@prettier/plugin-oxc": "tools/check.mjs names it to the formatter",
   "@swc/core": "under @swc/jest",
   "@swc/jest": "jest.config.mjs names it as the transform",
   "@types/dockerode": "types of dockerode",
@@ -30,6 +31,8 @@ const withoutImport = {
   eslint: "run by its name",
   jest: "run by its name",
   "node-cron": "scheduled jobs are built next",
+  oxlint: "run by its path",
+  "oxlint-tsgolint": "under oxlint",
   prettier: "run by its name",
   systeminformation: "facts on the node are built next",
   typescript: "under typescript-eslint",

@@ -259,6 +259,7 @@ const pods: Record<string, object> = {
   "text for a number": { containers: [container("a")], priority: "1" },
   "a huge number": {
     containers: [container("a")],
+    // eslint-disable-next-line no-loss-of-precision -- one more than a double can count to
     terminationGracePeriodSeconds: 9007199254740993,
   },
   "topology constraints twice": {

@@ -407,10 +407,11 @@ test.each<[string, Change, string]>([
   ],
   [
     "Job",
-    (o) =>
-      (o.spec.completionMode = "Indexed") &&
-      delete o.spec.completions &&
-      (o.spec.parallelism = 1),
+    (o) => {
+      o.spec.completionMode = "Indexed";
+      o.spec.parallelism = 1;
+      delete o.spec.completions;
+    },
     "spec.completions: Required value: when completion mode is Indexed",
   ],
   [
