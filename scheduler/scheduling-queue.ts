@@ -6,14 +6,15 @@
 // back-off until its time is over, then active.
 //
 // Invariant: a pod key is in at most one of the three places; one timer serves back-off and the five minutes.
+import { BinaryHeap } from "../api/binary-heap.ts";
 import type { Clock, Timer } from "../api/clock.ts";
 import { objectKey } from "../api/object.ts";
+import { backoffMs } from "../api/timing/backoff.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { ClusterEvent } from "./plugin.ts";
 
 /** The reference starts at a second; that is long for a node that has just become ready, and events are filtered. */
-const initialBackoffMs = 100;
-const maxBackoffMs = 10_000;
+const tries = { baseMs: 100, maxMs: 10_000 };
 const maxUnschedulableMs = 300_000;
 
 export interface QueuedPod {
@@ -22,6 +23,8 @@ export interface QueuedPod {
   attempts: number;
   /** First added, monotonic ms. */
   readonly addedMs: number;
+  /** Pods added within one millisecond keep their order. */
+  readonly sequence: number;
   /** When the last try ended, monotonic ms. */
   triedMs: number;
   /** Events that make another try worth while; undefined: any. */
@@ -35,9 +38,9 @@ export interface QueuedPod {
 
 export class SchedulingQueue {
   readonly #pods = new Map<string, QueuedPod>();
-  /** A binary heap by `before`. */
-  readonly #active: QueuedPod[] = [];
+  readonly #active = new BinaryHeap<QueuedPod>(before);
   #waiting = 0;
+  #added = 0;
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
 
@@ -52,7 +55,7 @@ export class SchedulingQueue {
   }
 
   get activeSize(): number {
-    return this.#active.length;
+    return this.#active.size;
   }
 
   has(key: string): boolean {
@@ -74,6 +77,7 @@ export class SchedulingQueue {
       pod,
       attempts: 0,
       addedMs: nowMs,
+      sequence: this.#added++,
       triedMs: nowMs,
       hints: undefined,
       gated: isGated(pod),
@@ -101,26 +105,14 @@ export class SchedulingQueue {
     const entry = this.#pods.get(key);
     if (!entry) return;
     this.#pods.delete(key);
-    if (entry.place === "active") {
-      const index = this.#active.indexOf(entry);
-      const last = this.#active.pop()!;
-      if (last !== entry) {
-        this.#active[index] = last;
-        this.#sink(index);
-        this.#rise(index);
-      }
-    } else if (entry.place !== "trying") this.#waiting--;
+    if (entry.place === "active") this.#active.remove(entry);
+    else if (entry.place !== "trying") this.#waiting--;
   }
 
   /** The next pod to try; it has to be given back by failed() or done(). */
   pop(): QueuedPod | undefined {
-    const first = this.#active[0];
+    const first = this.#active.pop();
     if (!first) return undefined;
-    const last = this.#active.pop()!;
-    if (last !== first) {
-      this.#active[0] = last;
-      this.#sink(0);
-    }
     first.place = "trying";
     first.attempts++;
     first.missedEvents.clear();
@@ -147,7 +139,7 @@ export class SchedulingQueue {
 
   /** Something happened that may make waiting pods fit. */
   notify(event: ClusterEvent): void {
-    if (this.#pods.size === this.#active.length) return;
+    if (this.#pods.size === this.#active.size) return;
     for (const entry of this.#pods.values()) {
       if (entry.place === "trying") entry.missedEvents.add(event);
       else if (
@@ -161,7 +153,7 @@ export class SchedulingQueue {
 
   /** From unschedulable to back-off, or to active when its back-off is over. */
   #moveOn(entry: QueuedPod): void {
-    const dueMs = entry.triedMs + backoffMs(entry.attempts);
+    const dueMs = entry.triedMs + waitMs(entry.attempts);
     if (dueMs <= this.clock.monotonic()) {
       this.#waiting--;
       this.#activate(entry);
@@ -174,16 +166,13 @@ export class SchedulingQueue {
   #activate(entry: QueuedPod): void {
     entry.place = "active";
     this.#active.push(entry);
-    this.#rise(this.#active.length - 1);
     this.onActive();
   }
 
   #dueMs(entry: QueuedPod): number {
     return (
       entry.triedMs +
-      (entry.place === "backoff"
-        ? backoffMs(entry.attempts)
-        : maxUnschedulableMs)
+      (entry.place === "backoff" ? waitMs(entry.attempts) : maxUnschedulableMs)
     );
   }
 
@@ -214,42 +203,21 @@ export class SchedulingQueue {
     }
     if (nextMs < Infinity) this.#arm(nextMs);
   }
-
-  #rise(index: number): void {
-    const heap = this.#active;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!before(heap[index]!, heap[parent]!)) return;
-      [heap[index], heap[parent]] = [heap[parent]!, heap[index]!];
-      index = parent;
-    }
-  }
-
-  #sink(index: number): void {
-    const heap = this.#active;
-    for (;;) {
-      let least = index;
-      for (const child of [2 * index + 1, 2 * index + 2])
-        if (child < heap.length && before(heap[child]!, heap[least]!))
-          least = child;
-      if (least === index) return;
-      [heap[index], heap[least]] = [heap[least]!, heap[index]!];
-      index = least;
-    }
-  }
 }
 
 function isGated(pod: Pod): boolean {
   return (pod.spec.schedulingGates?.length ?? 0) > 0;
 }
 
-function backoffMs(attempts: number): number {
-  if (attempts === 0) return 0;
-  return Math.min(maxBackoffMs, initialBackoffMs * 2 ** (attempts - 1));
+function waitMs(attempts: number): number {
+  return attempts === 0 ? 0 : backoffMs(tries, attempts - 1);
 }
 
 function before(a: QueuedPod, b: QueuedPod): boolean {
   const left = a.pod.spec.priority ?? 0;
   const right = b.pod.spec.priority ?? 0;
-  return left !== right ? left > right : a.addedMs < b.addedMs;
+  if (left !== right) return left > right;
+  return a.addedMs !== b.addedMs
+    ? a.addedMs < b.addedMs
+    : a.sequence < b.sequence;
 }

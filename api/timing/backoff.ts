@@ -1,13 +1,21 @@
-// Exponential back-off with jitter, as every retry of the client uses it.
+// Exponential back-off, as every retry of the program waits: as a function of the failures so far, and as an object that
+// counts them. Also the wait itself.
 import type { Clock } from "../clock.ts";
 
-interface BackoffOptions {
+export interface BackoffOptions {
   baseMs: number;
   maxMs: number;
   /** Each step multiplies by this; default 2. */
   factor?: number;
   /** Up to this share is added at random; default 0. */
   jitter?: number;
+}
+
+/** The delay in milliseconds after so many failures in a row before the last one: 0 → baseMs, 1 → twice that … maxMs. */
+export function backoffMs(options: BackoffOptions, failures: number): number {
+  const { baseMs, maxMs, factor = 2, jitter = 0 } = options;
+  const delayMs = Math.min(maxMs, baseMs * factor ** failures);
+  return jitter === 0 ? delayMs : delayMs * (1 + jitter * Math.random());
 }
 
 export class Backoff {
@@ -17,9 +25,7 @@ export class Backoff {
 
   /** The delay before the next try, in milliseconds; grows with each call until reset(). */
   nextMs(): number {
-    const { baseMs, maxMs, factor = 2, jitter = 0 } = this.options;
-    const delayMs = Math.min(maxMs, baseMs * factor ** this.#failures++);
-    return delayMs * (1 + jitter * Math.random());
+    return backoffMs(this.options, this.#failures++);
   }
 
   get failures(): number {

@@ -22,6 +22,12 @@ export class TokenBucket {
     return true;
   }
 
+  /** Takes a token when there is one and returns 0; else the milliseconds until there will be one, at least 1. */
+  takeOrWaitMs(): number {
+    if (this.tryTake()) return 0;
+    return Math.ceil(((1 - this.#tokens) / this.perSecond) * 1000);
+  }
+
   /** Takes a token, now or in the future; returns how long to wait for it, in milliseconds. */
   reserve(): number {
     this.#refill();
