@@ -4,6 +4,7 @@
 // two workers at once; a key added while it is worked on is worked on again afterwards. Delayed keys share one timer;
 // of several delays for one key the soonest holds. A failed key comes back after baseMs · 2^failures, at most maxMs,
 // until a success (or forget) resets it: 5 ms … 1000 s as the reference.
+import { backoffMs } from "../api/timing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
 
@@ -113,8 +114,9 @@ export class WorkQueue {
   addRateLimited(key: string): void {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const { baseBackoffMs = 5, maxBackoffMs = 1_000_000 } = this.options;
-    this.addAfter(key, Math.min(maxBackoffMs, baseBackoffMs * 2 ** failures));
+    const { baseBackoffMs: baseMs = 5, maxBackoffMs: maxMs = 1_000_000 } =
+      this.options;
+    this.addAfter(key, backoffMs({ baseMs, maxMs }, failures));
   }
 
   /** How often the key failed in a row. */

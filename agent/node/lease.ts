@@ -1,5 +1,6 @@
 // The node's heartbeat: a Lease in kube-node-lease, renewed at a quarter of its duration. After a failure it is tried
 // again soon; a Lease that somebody deleted is made anew.
+import { backoffMs } from "../../api/timing/backoff.ts";
 import type { Logger } from "pino";
 import { formatMicroTime, type Clock, type Timer } from "../../api/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../api/errors.ts";
@@ -18,7 +19,7 @@ interface NodeLeaseOptions {
 }
 
 const namespace = "kube-node-lease";
-const retryMs = 1000;
+const retries = { baseMs: 1000, maxMs: 8000 };
 
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
@@ -48,10 +49,7 @@ export class NodeLease {
       this.#failures = 0;
     } catch (error) {
       this.#failures++;
-      delayMs = Math.min(
-        delayMs,
-        retryMs * 2 ** Math.min(this.#failures - 1, 3),
-      );
+      delayMs = Math.min(delayMs, backoffMs(retries, this.#failures - 1));
       if (this.#failures === 1)
         logger.warn({ err: error }, "can't renew the node's lease");
     }

@@ -1,6 +1,7 @@
 // Keeps the Node object: registers it, writes its status when something changed and every five minutes otherwise, and
 // asks the runtime how it is: every ten seconds when all is well, every second while it is not. Works without the API
 // server being there yet and goes on when it comes back.
+import { backoffMs } from "../../api/timing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
@@ -50,8 +51,7 @@ const unwellRetryMs = 1000;
 const statusTimeoutMs = 10_000;
 const silencePatienceMs = 30_000;
 const imagesEveryMs = 60_000;
-const registerRetryMs = 200;
-const registerRetryMaximumMs = 7000;
+const registrations = { baseMs: 200, maxMs: 7000 };
 
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
@@ -98,7 +98,7 @@ export class NodeReporter {
     if (config.nodeIPs.length === 0)
       this.#addresses = await primaryAddresses(this.#podRanges());
     if (client && config.registerNode) {
-      this.#register(client, registerRetryMs);
+      this.#register(client, 0);
       const informer = client.informer(nodes, {
         fieldSelector: `metadata.name=${config.nodeName}`,
       });
@@ -109,7 +109,7 @@ export class NodeReporter {
         onDelete: () => {
           this.#node = undefined;
           this.#sent = "";
-          if (!this.#stopped) this.#register(client, registerRetryMs);
+          if (!this.#stopped) this.#register(client, 0);
         },
       });
     }
@@ -166,17 +166,18 @@ export class NodeReporter {
       });
   }
 
-  #register(client: Client, retryMs: number): void {
+  #register(client: Client, failures: number): void {
     const { config, clock, logger } = this.#options;
     this.#ensureNode(client).catch((error: unknown) => {
       if (this.#stopped) return;
+      const retryMs = backoffMs(registrations, failures);
       logger.warn(
         { err: error, node: config.nodeName, retryMs },
         "can't register the node",
       );
       this.#registerTimer?.cancel();
       this.#registerTimer = clock.after(retryMs, () =>
-        this.#register(client, Math.min(registerRetryMaximumMs, retryMs * 2)),
+        this.#register(client, failures + 1),
       );
     });
   }
@@ -281,7 +282,7 @@ export class NodeReporter {
     } catch (error) {
       if (isNotFound(error)) {
         this.#node = undefined;
-        this.#register(client, registerRetryMs);
+        this.#register(client, 0);
         return;
       }
       throw error;

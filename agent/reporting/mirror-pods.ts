@@ -1,5 +1,6 @@
 // Mirror pods: the API objects by which static pods are seen. Made when the node exists in the API, made anew when
 // somebody deletes one or when the static pod changed, deleted when the static pod is gone.
+import { Backoff } from "../../api/timing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
@@ -23,15 +24,14 @@ interface MirrorPodsOptions {
   onMirror: (staticPodUid: string) => void;
 }
 
-const retryMs = 1000;
-const retryMaximumMs = 15_000;
+const retries = { baseMs: 1000, maxMs: 15_000 };
 
 export class MirrorPods {
   readonly #options: MirrorPodsOptions;
   readonly #static = new Map<string, Pod>();
   readonly #mirrors = new Map<string, Pod>();
   readonly #busy = new Set<string>();
-  readonly #retries = new Map<string, { timer: Timer; delayMs: number }>();
+  readonly #retries = new Map<string, { timer: Timer; backoff: Backoff }>();
   /** Until the API's pods are listed, nothing is known to be missing. */
   #synced = false;
   /** Until every static source was read, nothing is known to be too much. */
@@ -124,17 +124,16 @@ export class MirrorPods {
       (error: unknown) => {
         this.#busy.delete(name);
         if (this.#stopped) return;
-        const delayMs = Math.min(
-          retryMaximumMs,
-          (this.#retries.get(name)?.delayMs ?? retryMs / 2) * 2,
-        );
+        const last = this.#retries.get(name);
+        const backoff = last?.backoff ?? new Backoff(retries);
+        const delayMs = backoff.nextMs();
         this.#options.logger.warn(
           { err: error, pod: name, delayMs },
           "can't bring the mirror pod in line",
         );
-        this.#retries.get(name)?.timer.cancel();
+        last?.timer.cancel();
         this.#retries.set(name, {
-          delayMs,
+          backoff,
           timer: this.#options.clock.after(delayMs, () =>
             this.#reconcile(name),
           ),

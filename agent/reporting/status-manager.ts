@@ -1,6 +1,7 @@
 // Brings pod statuses to the API server: one write in flight a pod, the newest wins, failures are retried with back-off.
 // A status that did not change is not written. When a pod being deleted is torn down, its object is removed (grace 0).
 // A static pod's status goes to its mirror pod. Without an API server the statuses are only kept.
+import { Backoff } from "../../api/timing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";
@@ -19,7 +20,7 @@ interface Entry {
   finished: boolean;
   writing: boolean;
   again: boolean;
-  retryMs: number;
+  readonly retries: Backoff;
   timer: Timer | undefined;
 }
 
@@ -31,8 +32,7 @@ interface StatusManagerOptions {
   mirrorOf: (pod: Pod) => Pod | undefined;
 }
 
-const retryInitialMs = 200;
-const retryMaximumMs = 10_000;
+const retries = { baseMs: 200, maxMs: 10_000 };
 
 export class StatusManager implements StatusSink {
   readonly #options: StatusManagerOptions;
@@ -111,7 +111,7 @@ export class StatusManager implements StatusSink {
         finished: false,
         writing: false,
         again: false,
-        retryMs: 0,
+        retries: new Backoff(retries),
         timer: undefined,
       };
       this.#entries.set(uid, entry);
@@ -129,22 +129,19 @@ export class StatusManager implements StatusSink {
     entry.writing = true;
     this.#write(entry, this.#options.client).then(
       () => {
-        entry.retryMs = 0;
+        entry.retries.reset();
         this.#wrote(entry);
       },
       (error: unknown) => {
         entry.writing = false;
         if (this.#stopped || !this.#entries.has(entry.pod.metadata.uid ?? ""))
           return;
-        entry.retryMs = Math.min(
-          retryMaximumMs,
-          entry.retryMs === 0 ? retryInitialMs : entry.retryMs * 2,
-        );
+        const retryMs = entry.retries.nextMs();
         this.#options.logger.debug(
-          { err: error, pod: entry.pod.metadata.name, retryMs: entry.retryMs },
+          { err: error, pod: entry.pod.metadata.name, retryMs },
           "can't write the pod's status",
         );
-        entry.timer = this.#options.clock.after(entry.retryMs, () =>
+        entry.timer = this.#options.clock.after(retryMs, () =>
           this.#kick(entry),
         );
       },

@@ -1,6 +1,7 @@
 // Events wait here and go on in batches, without the request waiting: when a batch is full, or its first event has
 // waited long enough. What does not fit into the buffer is dropped, counted and logged. Batches may be throttled by a
 // token bucket.
+import { TokenBucket } from "../../api/timing/token-bucket.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { AuditEvent, AuditSink } from "./audit-event.ts";
@@ -26,8 +27,7 @@ export class AuditBatch implements AuditSink {
   #timer: Timer | undefined;
   /** When the timer goes off at once. */
   #urgent = false;
-  #tokens: number;
-  #refilledMs: number;
+  readonly #throttle: TokenBucket | undefined;
   #closing = false;
   dropped = 0;
   #droppedToTell = 0;
@@ -36,8 +36,9 @@ export class AuditBatch implements AuditSink {
     private readonly sink: AuditSink,
     private readonly options: AuditBatchOptions,
   ) {
-    this.#tokens = options.throttle?.burst ?? 0;
-    this.#refilledMs = options.clock.monotonic();
+    const { clock, throttle } = options;
+    this.#throttle =
+      throttle && new TokenBucket(clock, throttle.qps, throttle.burst);
   }
 
   write(events: readonly AuditEvent[]): boolean {
@@ -82,7 +83,7 @@ export class AuditBatch implements AuditSink {
     this.#droppedToTell = 0;
     do {
       if (this.#inFlight.size >= MAX_IN_FLIGHT) return;
-      const waitMs = this.#takeToken();
+      const waitMs = this.#throttle?.takeOrWaitMs() ?? 0;
       if (waitMs > 0) return this.#schedule(waitMs);
       this.#send();
     } while (this.#buffer.length >= maxBatchSize);
@@ -99,21 +100,5 @@ export class AuditBatch implements AuditSink {
       this.#inFlight.delete(sent);
       if (this.#buffer.length > 0) this.#schedule(0);
     });
-  }
-
-  /** Milliseconds until there is one; 0: it has been taken. */
-  #takeToken(): number {
-    const { throttle, clock } = this.options;
-    if (!throttle) return 0;
-    const nowMs = clock.monotonic();
-    this.#tokens = Math.min(
-      throttle.burst,
-      this.#tokens + ((nowMs - this.#refilledMs) / 1000) * throttle.qps,
-    );
-    this.#refilledMs = nowMs;
-    if (this.#tokens < 1)
-      return Math.ceil(((1 - this.#tokens) / throttle.qps) * 1000);
-    this.#tokens--;
-    return 0;
   }
 }

@@ -1,5 +1,6 @@
 // Keeps the rules of ClusterRoles with an aggregationRule: the union of the roles their selectors match. Changes are
 // gathered and worked off one pass at a time; a pass that failed is repeated with back-off.
+import { Backoff } from "../../api/timing/backoff.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -13,7 +14,6 @@ import type { ClusterState } from "../resources/state.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 const GATHER_MS = 20;
-const MAX_RETRY_MS = 60_000;
 
 interface RoleAggregatorOptions {
   readonly state: ClusterState;
@@ -29,6 +29,7 @@ export class RoleAggregator {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #again = false;
+  readonly #retries = new Backoff({ baseMs: 2 * GATHER_MS, maxMs: 60_000 });
   #retryMs = GATHER_MS;
 
   constructor(options: RoleAggregatorOptions) {
@@ -82,10 +83,11 @@ export class RoleAggregator {
           body: { ...role, rules },
         });
       }
+      this.#retries.reset();
       this.#retryMs = GATHER_MS;
     } catch (error) {
       this.#again = true;
-      this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+      this.#retryMs = this.#retries.nextMs();
       if (!isConflict(error) && !isNotFound(error))
         logger.warn({ err: error }, "can't aggregate cluster roles");
     }

@@ -6,6 +6,7 @@
 // attachment (other processes on one etcd, expiry) are decoded from the value.
 // Invariants: `revision` is that of the newest event applied; with a local store it equals store.revision whenever a
 // write's promise has resolved.
+import { backoffMs } from "../../api/timing/backoff.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -57,8 +58,7 @@ interface WatchCacheOptions {
 
 const defaultHistoryMs = 300_000;
 const pruneIntervalMs = 60_000;
-const minReloadMs = 100;
-const maxReloadMs = 5_000;
+const reloads = { baseMs: 100, maxMs: 5_000 };
 
 export class WatchCache {
   readonly #resources = new Map<string, ResourceCache>();
@@ -228,7 +228,7 @@ export class WatchCache {
       (error) => {
         this.#lost = error;
         logger.error({ err: error }, "lost the store's events; reading anew");
-        this.#reload(minReloadMs);
+        this.#reload(0);
       },
     );
   }
@@ -237,7 +237,7 @@ export class WatchCache {
    * Reads the whole state again. What differs becomes events, each key's latest change only; deletes get the revision
    * of the list. Tried until it works.
    */
-  #reload(retryMs: number): void {
+  #reload(failures: number): void {
     const { store, clock, logger, rootPrefix = "/registry" } = this.options;
     store
       .list(`${rootPrefix}/`)
@@ -249,9 +249,10 @@ export class WatchCache {
       })
       .catch((error: unknown) => {
         if (this.#stopped) return;
+        const retryMs = backoffMs(reloads, failures);
         logger.warn({ err: error, retryMs }, "can't read the store anew");
         this.#reloadTimer = clock.after(retryMs, () =>
-          this.#reload(Math.min(retryMs * 2, maxReloadMs)),
+          this.#reload(failures + 1),
         );
       });
   }

@@ -2,6 +2,7 @@
 // orbit-manifests), and pruned when their file, or their place in it, is gone. What was applied is remembered in
 // DATA/manifest-objects.json, so that a file removed while the server was down is pruned too.
 // Works on the newest set only; a failure is retried with back-off and never keeps the other objects from being applied.
+import { Backoff } from "../../api/timing/backoff.ts";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import type { Logger } from "pino";
@@ -37,8 +38,6 @@ interface AppliedObject {
 }
 
 const fieldManager = "orbit-manifests";
-const firstRetryMs = 500;
-const lastRetryMs = 30_000;
 /** Namespaces and definitions before what needs them. */
 const order = [
   "Namespace",
@@ -67,7 +66,7 @@ export class ManifestObjects {
   #again = false;
   #stopped = false;
   #retry: Timer | undefined;
-  #retryMs = firstRetryMs;
+  readonly #retries = new Backoff({ baseMs: 500, maxMs: 30_000 });
   #finished: Promise<void> = Promise.resolve();
 
   constructor(options: ManifestObjectsOptions) {
@@ -80,7 +79,7 @@ export class ManifestObjects {
     this.#wanted = [...byFile].flatMap(([file, objects]) =>
       objects.map((object) => ({ file, object })),
     );
-    this.#retryMs = firstRetryMs;
+    this.#retries.reset();
     this.#start();
   }
 
@@ -185,8 +184,7 @@ export class ManifestObjects {
     this.#problems = problems;
     if (changed) await this.#save();
     if (failed > 0 && !this.#stopped) {
-      this.#retry = clock.after(this.#retryMs, () => this.#start());
-      this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
+      this.#retry = clock.after(this.#retries.nextMs(), () => this.#start());
     }
   }
 

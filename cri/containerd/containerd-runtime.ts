@@ -1,6 +1,7 @@
 // containerd as a Runtime, over CRI v1 gRPC on its socket. Thin: requests.ts and answers.ts translate, connection.ts
 // carries, events.ts watches, image-import.ts loads archives, streaming.ts opens exec, attach and port-forward.
 // While containerd is away every call fails at once with "unavailable"; the connection mends itself.
+import { LRUCache } from "lru-cache";
 import { grpcCodes } from "../../grpc/channel.ts";
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
@@ -56,12 +57,6 @@ const sandboxTimeoutFactor = 2;
 /** The runtime ends an exec at its timeout; ours comes later, so that the two can be told apart. */
 const execSyncSlackMs = 15_000;
 
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > maxRemembered) map.delete(map.keys().next().value!);
-}
-
 async function ignoreNotFound(action: Promise<unknown>): Promise<void> {
   try {
     await action;
@@ -85,7 +80,9 @@ export function createContainerdRuntime(
     requestTimeoutMs,
     maxMessageBytes: options.limits?.messageBytes ?? 64 * 1024 * 1024,
   });
-  const sandboxOfContainer = new Map<string, string>();
+  const sandboxOfContainer = new LRUCache<string, string>({
+    max: maxRemembered,
+  });
   /** Settles when the runtime was tried for the first time. */
   let firstTry: (() => void) | undefined;
   let sandboxImageReady: Promise<void> = Promise.resolve();
@@ -127,7 +124,7 @@ export function createContainerdRuntime(
     const found =
       containers.find((container) => container.id === containerId)
         ?.pod_sandbox_id ?? "";
-    if (found !== "") remember(sandboxOfContainer, containerId, found);
+    if (found !== "") sandboxOfContainer.set(containerId, found);
     return found;
   }
 
@@ -282,7 +279,7 @@ export function createContainerdRuntime(
         },
         requestTimeoutMs * sandboxTimeoutFactor,
       );
-      remember(sandboxOfContainer, container_id, sandboxId);
+      sandboxOfContainer.set(container_id, sandboxId);
       return container_id;
     },
 
@@ -317,7 +314,7 @@ export function createContainerdRuntime(
       const status = containerStatus(response);
       if (status.sandboxId === "")
         status.sandboxId = await sandboxIdOf(containerId);
-      else remember(sandboxOfContainer, containerId, status.sandboxId);
+      else sandboxOfContainer.set(containerId, status.sandboxId);
       if (status.state !== "running") delete status.pid;
       return status;
     },
@@ -335,7 +332,7 @@ export function createContainerdRuntime(
             },
       );
       for (const { id, pod_sandbox_id } of containers)
-        remember(sandboxOfContainer, id, pod_sandbox_id);
+        sandboxOfContainer.set(id, pod_sandbox_id);
       return containers.map(containerSummary);
     },
 

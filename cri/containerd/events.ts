@@ -2,6 +2,7 @@
 // list of sandboxes and containers, diffed, every 15 s (every second where the runtime has no events service).
 // Invariants: an "exited" is given only when a list shows the container stopped (CRI learns of an exit some milliseconds
 // after the event); after every reconnection comes one "lost"; subscribers never see an event twice for one exit.
+import { Backoff } from "../../api/timing/backoff.ts";
 import { grpcCodes } from "../../grpc/channel.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientReadableStream } from "@grpc/grpc-js";
@@ -47,8 +48,6 @@ const relistWithEventsMs = 15_000;
 const relistWithoutEventsMs = 1_000;
 /** A first look soon after the stream opened catches what fell between the two. */
 const relistAfterConnectMs = 200;
-const minReconnectMs = 100;
-const maxReconnectMs = 2_000;
 const statusTimeoutMs = 5_000;
 const initializingTimeoutMs = 30_000;
 const initializingPollMs = 10;
@@ -80,7 +79,7 @@ export function createEventSource(options: EventSourceOptions): EventSource {
   let relisting = false;
   let withEvents = true;
   let connectedBefore = false;
-  let reconnectMs = minReconnectMs;
+  const reconnects = new Backoff({ baseMs: 100, maxMs: 2_000 });
   let running = false;
 
   function emit(event: RuntimeEvent): void {
@@ -239,9 +238,7 @@ export function createEventSource(options: EventSourceOptions): EventSource {
   }
 
   function reconnectLater(): void {
-    const delayMs = reconnectMs;
-    reconnectMs = Math.min(reconnectMs * 2, maxReconnectMs);
-    later(delayMs, () => void connect());
+    later(reconnects.nextMs(), () => void connect());
   }
 
   /**
@@ -272,7 +269,7 @@ export function createEventSource(options: EventSourceOptions): EventSource {
     }
     if (!running) return;
     onConnect(true);
-    reconnectMs = minReconnectMs;
+    reconnects.reset();
     const opened = connection.serverStream(containerdMethods.subscribe, {
       filters,
     });

@@ -1,5 +1,6 @@
 // Keeps a private containerd running: looks once a second whether its process lives (one small read) and starts it anew,
 // with back-off, when it does not. Its pods live through that; the endpoint stays the same, so a Runtime on it reconnects.
+import { backoffMs } from "../../api/timing/backoff.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
 import {
@@ -20,8 +21,8 @@ export interface SupervisedContainerd {
   stop(): Promise<void>;
 }
 
-const lookEveryMs = 1_000;
-const maxBackoffMs = 30_000;
+/** How often to look; longer after each restart in a row. */
+const looks = { baseMs: 1_000, maxMs: 30_000 };
 /** One that lived this long ended by accident, not because it can't run. */
 const settledMs = 60_000;
 
@@ -32,14 +33,14 @@ export async function superviseContainerd(
   let current = await startPrivateContainerd(options);
   const { adopted } = current;
   let startedAtMs = clock.monotonic();
-  let backoffMs = lookEveryMs;
+  let restarts = 0;
   let released = false;
   let timer: Timer | undefined;
   let looking: Promise<void> = Promise.resolve();
 
   async function look(): Promise<void> {
     if (await current.alive()) {
-      if (clock.monotonic() - startedAtMs > settledMs) backoffMs = lookEveryMs;
+      if (clock.monotonic() - startedAtMs > settledMs) restarts = 0;
       return;
     }
     if (released) return;
@@ -53,12 +54,12 @@ export async function superviseContainerd(
       logger.error({ err: error }, "the private containerd can't be started");
     }
     startedAtMs = clock.monotonic();
-    backoffMs = Math.min(backoffMs * 2, maxBackoffMs);
+    restarts++;
   }
 
   function schedule(): void {
     if (released) return;
-    timer = clock.after(backoffMs, () => {
+    timer = clock.after(backoffMs(looks, restarts), () => {
       looking = look().catch((error: unknown) =>
         logger.error({ err: error }, "looking after containerd failed"),
       );

@@ -1,6 +1,7 @@
 // Calls to an etcd cluster over gRPC. One connection to one server at a time; when it is not available the next server
 // takes its place. While none is there calls wait: one that changes nothing is tried again and again, one that changes
 // something only as long as it has certainly not been sent.
+import { backoffMs } from "../../api/timing/backoff.ts";
 import { trimEnd } from "../../api/trim.ts";
 import type { Clock } from "../../api/clock.ts";
 import {
@@ -37,8 +38,8 @@ interface CallOptions {
 
 /** The texts of UNAVAILABLE for what never left this process. */
 const notSent = /^(No connection established|Name resolution failed)/;
-const MIN_PAUSE_MS = 20;
-const MAX_PAUSE_MS = 500;
+/** Between two rounds over the servers. */
+const pause = { baseMs: 20, maxMs: 500 };
 
 export class EtcdClient {
   readonly #options: EtcdClientOptions;
@@ -77,7 +78,7 @@ export class EtcdClient {
   ): Promise<T> {
     const { clock, servers } = this.#options;
     const until = clock.monotonic() + patienceMs;
-    let pauseMs = MIN_PAUSE_MS;
+    let pauses = 0;
     for (let attempt = 1; ; attempt++) {
       const channel = this.#connection();
       try {
@@ -91,11 +92,12 @@ export class EtcdClient {
         if (!repeatable && !notSent.test(grpcText(failure)))
           throw asStoreError(failure);
         const everyServer = attempt > servers.length;
+        const pauseMs = backoffMs(pause, pauses);
         if (everyServer && clock.monotonic() + pauseMs >= until)
           throw asStoreError(failure, patienceMs > 0);
         if (attempt % servers.length === 0) {
           await this.#pause(pauseMs);
-          pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+          pauses++;
         }
       }
     }

@@ -7,6 +7,7 @@
 //
 // The watch reconnects with back-off and goes on after the last revision it saw; when etcd has compacted that away the
 // subscribers are told that they have lost events.
+import { Backoff } from "../../api/timing/backoff.ts";
 import { trimEnd, trimStart } from "../../api/trim.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
@@ -62,8 +63,6 @@ const EVENT_WAIT_MS = 5_000;
 const GRACE_MS = 20;
 /** Below the prefix, no resource's; nobody else sees it. */
 const PROGRESS_KEY = "/orbit.progress";
-const MIN_RETRY_MS = 50;
-const MAX_RETRY_MS = 1_000;
 /** Of one transaction: etcd's own limits are 128 operations and 1.5 MiB. */
 const MAX_NEW_KEYS = 100;
 const MAX_NEW_BYTES = 1024 * 1024;
@@ -90,7 +89,7 @@ class EtcdStore implements Store {
   readonly #waiters = new Set<{ revision: number; resolve: () => void }>();
   readonly #timers = new Set<Timer>();
   #watch: { cancel(): void } | undefined;
-  #retryMs = MIN_RETRY_MS;
+  readonly #retries = new Backoff({ baseMs: 50, maxMs: 1_000 });
   /** The question for the newest revision that is not on its way yet, and the one that is. */
   #nextAnswer: Promise<number> | undefined;
   #answer: Promise<unknown> = Promise.resolve();
@@ -381,12 +380,12 @@ class EtcdStore implements Store {
 
   #reopenWatch(error: Error): void {
     if (this.#state !== "open") return;
+    const retryMs = this.#retries.nextMs();
     this.#logger?.warn(
-      { err: error, retryMs: this.#retryMs },
+      { err: error, retryMs },
       "the watch on etcd ended; opening it again",
     );
-    this.#after(this.#retryMs, () => this.#openWatch());
-    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+    this.#after(retryMs, () => this.#openWatch());
   }
 
   #take(response: WatchResponse): void {
@@ -412,7 +411,7 @@ class EtcdStore implements Store {
       );
       return;
     }
-    this.#retryMs = MIN_RETRY_MS;
+    this.#retries.reset();
     if (response.events.length === 0) {
       // A progress notice: nothing of ours happened up to here.
       if (!response.created) this.#progress(Number(response.header.revision));

@@ -1,7 +1,8 @@
 // How long a pod waits before it tries again to start a container that could not be started: doubling from 2 s to 15 s
 // with each failure in a row, from the beginning after a start that worked. Each container counts for itself.
-const initialMs = 2000;
-const maximumMs = 15_000;
+import { backoffMs } from "../../../api/timing/backoff.ts";
+
+const retries = { baseMs: 2000, maxMs: 15_000 };
 
 export class StartFailures {
   readonly #inARow = new Map<string, number>();
@@ -10,7 +11,7 @@ export class StartFailures {
   failed(container: string): number {
     const before = this.#inARow.get(container) ?? 0;
     this.#inARow.set(container, before + 1);
-    return Math.min(maximumMs, initialMs * 2 ** Math.min(before, 10));
+    return backoffMs(retries, before);
   }
 
   succeeded(container: string): void {
