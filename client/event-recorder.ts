@@ -12,10 +12,10 @@ import type { Clock } from "../api/clock.ts";
 import { ApiError, isNotFound } from "../api/errors.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { Event, ObjectReference } from "../api/types/core-v1.ts";
-import { sleep } from "../api/timing/backoff.ts";
+import { sleep } from "../api/queueing/backoff.ts";
 import type { Client } from "./client.ts";
 import { events } from "./resources.ts";
-import { TokenBucket } from "../api/timing/token-bucket.ts";
+import { TokenBucket } from "../api/queueing/token-bucket.ts";
 
 const cacheSize = 4096;
 const maxSimilar = 10;

@@ -18,12 +18,12 @@ import type {
   KubeObject,
 } from "../api/object.ts";
 import type { Status } from "../api/types/meta-v1.ts";
-import { sleep } from "../api/timing/backoff.ts";
+import { sleep } from "../api/queueing/backoff.ts";
 import type { Patch, WatchOptions, WatchStream } from "./client.ts";
 import { checkRequest, resourcePath } from "./http-paths.ts";
 import { watchQuery, watchStream } from "./http-watch.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
-import { TokenBucket } from "../api/timing/token-bucket.ts";
+import { TokenBucket } from "../api/queueing/token-bucket.ts";
 
 export interface TlsOptions {
   /** PEM; without it the system's roots are trusted. */

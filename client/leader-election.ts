@@ -6,7 +6,7 @@ import { formatMicroTime } from "../api/clock.ts";
 import type { Clock } from "../api/clock.ts";
 import { isNotFound } from "../api/errors.ts";
 import type { Lease, LeaseSpec } from "../api/types/coordination-v1.ts";
-import { sleep } from "../api/timing/backoff.ts";
+import { sleep } from "../api/queueing/backoff.ts";
 import type { Client } from "./client.ts";
 import { sameJson } from "../api/objects/json-equality.ts";
 import { leases } from "./resources.ts";

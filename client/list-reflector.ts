@@ -9,7 +9,7 @@ import type { Clock } from "../api/clock.ts";
 import { ApiError, isExpired } from "../api/errors.ts";
 import { objectKey } from "../api/object.ts";
 import type { KubeList, KubeObject } from "../api/object.ts";
-import { Backoff, sleep } from "../api/timing/backoff.ts";
+import { Backoff, sleep } from "../api/queueing/backoff.ts";
 import type { ResourceRef, WatchStream } from "./client.ts";
 import { deepFreeze } from "../api/objects/deep-freeze.ts";
 import type { InformerOptions } from "./informer.ts";

@@ -4,7 +4,7 @@
 // two workers at once; a key added while it is worked on is worked on again afterwards. Delayed keys share one timer;
 // of several delays for one key the soonest holds. A failed key comes back after baseMs · 2^failures, at most maxMs,
 // until a success (or forget) resets it: 5 ms … 1000 s as the reference.
-import { backoffMs } from "../api/timing/backoff.ts";
+import { backoffMs } from "../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
 

@@ -6,10 +6,10 @@
 // back-off until its time is over, then active.
 //
 // Invariant: a pod key is in at most one of the three places; one timer serves back-off and the five minutes.
-import { BinaryHeap } from "../api/binary-heap.ts";
+import { BinaryHeap } from "../api/queueing/binary-heap.ts";
 import type { Clock, Timer } from "../api/clock.ts";
 import { objectKey } from "../api/object.ts";
-import { backoffMs } from "../api/timing/backoff.ts";
+import { backoffMs } from "../api/queueing/backoff.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { ClusterEvent } from "./plugin.ts";
 

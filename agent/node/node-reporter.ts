@@ -1,7 +1,7 @@
 // Keeps the Node object: registers it, writes its status when something changed and every five minutes otherwise, and
 // asks the runtime how it is: every ten seconds when all is well, every second while it is not. Works without the API
 // server being there yet and goes on when it comes back.
-import { backoffMs } from "../../api/timing/backoff.ts";
+import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";

@@ -1,7 +1,7 @@
 // Brings pod statuses to the API server: one write in flight a pod, the newest wins, failures are retried with back-off.
 // A status that did not change is not written. When a pod being deleted is torn down, its object is removed (grace 0).
 // A static pod's status goes to its mirror pod. Without an API server the statuses are only kept.
-import { Backoff } from "../../api/timing/backoff.ts";
+import { Backoff } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";

@@ -1,7 +1,7 @@
 // Events wait here and go on in batches, without the request waiting: when a batch is full, or its first event has
 // waited long enough. What does not fit into the buffer is dropped, counted and logged. Batches may be throttled by a
 // token bucket.
-import { TokenBucket } from "../../api/timing/token-bucket.ts";
+import { TokenBucket } from "../../api/queueing/token-bucket.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { AuditEvent, AuditSink } from "./audit-event.ts";

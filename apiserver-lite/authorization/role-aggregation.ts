@@ -1,6 +1,6 @@
 // Keeps the rules of ClusterRoles with an aggregationRule: the union of the roles their selectors match. Changes are
 // gathered and worked off one pass at a time; a pass that failed is repeated with back-off.
-import { Backoff } from "../../api/timing/backoff.ts";
+import { Backoff } from "../../api/queueing/backoff.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";

@@ -6,7 +6,7 @@
 // attachment (other processes on one etcd, expiry) are decoded from the value.
 // Invariants: `revision` is that of the newest event applied; with a local store it equals store.revision whenever a
 // write's promise has resolved.
-import { backoffMs } from "../../api/timing/backoff.ts";
+import { backoffMs } from "../../api/queueing/backoff.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";

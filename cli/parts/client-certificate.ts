@@ -13,7 +13,7 @@ import {
   readFileIfAny,
   writePrivateFile,
 } from "../../http-kit/certificates/private-files.ts";
-import { Backoff, sleep } from "../../api/timing/backoff.ts";
+import { Backoff, sleep } from "../../api/queueing/backoff.ts";
 import type { Client } from "../../client/client.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { createClient } from "../../client/create-client.ts";

@@ -2,7 +2,7 @@
 // orbit-manifests), and pruned when their file, or their place in it, is gone. What was applied is remembered in
 // DATA/manifest-objects.json, so that a file removed while the server was down is pruned too.
 // Works on the newest set only; a failure is retried with back-off and never keeps the other objects from being applied.
-import { Backoff } from "../../api/timing/backoff.ts";
+import { Backoff } from "../../api/queueing/backoff.ts";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import type { Logger } from "pino";

@@ -8,7 +8,7 @@ import type {
   DaemonSetStatus,
 } from "../../api/types/apps-v1.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
-import { Backoff } from "../../api/timing/backoff.ts";
+import { Backoff } from "../../api/queueing/backoff.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import {
   controllerOf,

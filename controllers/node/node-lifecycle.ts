@@ -9,7 +9,7 @@ import { splitKey } from "../../api/object.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
 import { isPodReady } from "../../api/objects/pod-state.ts";
 import { leases, nodes, pods } from "../../client/resources.ts";
-import { TokenBucket } from "../../api/timing/token-bucket.ts";
+import { TokenBucket } from "../../api/queueing/token-bucket.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { nodeNameIndex } from "../workloads/informer-indexes.ts";
 import { Reconciler } from "../reconciler.ts";

@@ -2,7 +2,7 @@
 // list of sandboxes and containers, diffed, every 15 s (every second where the runtime has no events service).
 // Invariants: an "exited" is given only when a list shows the container stopped (CRI learns of an exit some milliseconds
 // after the event); after every reconnection comes one "lost"; subscribers never see an event twice for one exit.
-import { Backoff } from "../../api/timing/backoff.ts";
+import { Backoff } from "../../api/queueing/backoff.ts";
 import { grpcCodes } from "../../grpc/channel.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientReadableStream } from "@grpc/grpc-js";

@@ -1,7 +1,7 @@
 // Calls to an etcd cluster over gRPC. One connection to one server at a time; when it is not available the next server
 // takes its place. While none is there calls wait: one that changes nothing is tried again and again, one that changes
 // something only as long as it has certainly not been sent.
-import { backoffMs } from "../../api/timing/backoff.ts";
+import { backoffMs } from "../../api/queueing/backoff.ts";
 import { trimEnd } from "../../api/trim.ts";
 import type { Clock } from "../../api/clock.ts";
 import {

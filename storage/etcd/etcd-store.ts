@@ -7,7 +7,7 @@
 //
 // The watch reconnects with back-off and goes on after the last revision it saw; when etcd has compacted that away the
 // subscribers are told that they have lost events.
-import { Backoff } from "../../api/timing/backoff.ts";
+import { Backoff } from "../../api/queueing/backoff.ts";
 import { trimEnd, trimStart } from "../../api/trim.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";

@@ -1,7 +1,7 @@
 // Which keys expire when, by monotonic time, which no change of the wall clock moves, for one timer. Entries are never
 // removed before they are due: the caller that takes a due one checks that the key still has the revision it was added
 // with.
-import { BinaryHeap } from "../../api/binary-heap.ts";
+import { BinaryHeap } from "../../api/queueing/binary-heap.ts";
 
 interface Expiry {
   readonly key: string;

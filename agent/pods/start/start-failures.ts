@@ -1,6 +1,6 @@
 // How long a pod waits before it tries again to start a container that could not be started: doubling from 2 s to 15 s
 // with each failure in a row, from the beginning after a start that worked. Each container counts for itself.
-import { backoffMs } from "../../../api/timing/backoff.ts";
+import { backoffMs } from "../../../api/queueing/backoff.ts";
 
 const retries = { baseMs: 2000, maxMs: 15_000 };
 

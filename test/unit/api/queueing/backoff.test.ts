@@ -1,4 +1,4 @@
-import { Backoff, backoffMs, sleep } from "../../../../api/timing/backoff.ts";
+import { Backoff, backoffMs, sleep } from "../../../../api/queueing/backoff.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 test.each([

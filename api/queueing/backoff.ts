@@ -2,7 +2,7 @@
 // counts them. Also the wait itself.
 import type { Clock } from "../clock.ts";
 
-export interface BackoffOptions {
+interface BackoffOptions {
   baseMs: number;
   maxMs: number;
   /** Each step multiplies by this; default 2. */

@@ -1,4 +1,4 @@
-import { TokenBucket } from "../../../../api/timing/token-bucket.ts";
+import { TokenBucket } from "../../../../api/queueing/token-bucket.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const bucketOf = (perSecond: number, burst: number) => {

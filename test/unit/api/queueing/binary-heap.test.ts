@@ -1,5 +1,5 @@
-import { BinaryHeap } from "../../../api/binary-heap.ts";
-import { randomNumbers } from "../../support/random-numbers.ts";
+import { BinaryHeap } from "../../../../api/queueing/binary-heap.ts";
+import { randomNumbers } from "../../../support/random-numbers.ts";
 
 const drained = (heap: BinaryHeap<number>): number[] => {
   const out: number[] = [];
