@@ -9,9 +9,11 @@ import * as path from "node:path";
 import { mkdtempSync, rmSync } from "node:fs";
 import { pino, type Logger } from "pino";
 import { systemClock, type Clock } from "./api/clock.ts";
-import { loadClusterPki } from "./apiserver-lite/bootstrap/cluster-pki.ts";
-import { kubeconfigText } from "./apiserver-lite/bootstrap/kubeconfig.ts";
-import { superuser } from "./apiserver-lite/server.ts";
+import {
+  kubeconfigText,
+  loadClusterPki,
+  superuser,
+} from "./apiserver-lite/index.ts";
 import { startApiPart } from "./cli/parts/apiserver.ts";
 import { scheduledSnapshots } from "./cli/parts/snapshots.ts";
 import { parseOptions } from "./cli/options/parse.ts";

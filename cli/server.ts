@@ -7,10 +7,13 @@ import type { Logger } from "pino";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import { createClient } from "../client/create-client.ts";
-import { PkiKeeper } from "../apiserver-lite/bootstrap/pki-keeper.ts";
-import { writeKubeconfig } from "../apiserver-lite/bootstrap/kubeconfig.ts";
-import type { ClusterPki } from "../apiserver-lite/bootstrap/cluster-pki.ts";
-import { superuser } from "../apiserver-lite/server.ts";
+import {
+  type ClusterPki,
+  PkiKeeper,
+  superuser,
+  validatePodSpec,
+  writeKubeconfig,
+} from "../apiserver-lite/index.ts";
 import { beginDaemon } from "./daemon.ts";
 import {
   failureMetrics,
@@ -51,7 +54,6 @@ import { startApiPart } from "./parts/apiserver.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { startHealthPort, type HealthPort } from "./parts/health-port.ts";
 import { makeDirectory } from "./parts/directories.ts";
-import { validatePodSpec } from "../apiserver-lite/resources/core/pod/pod-spec-validation.ts";
 import { ManifestObjects } from "./parts/manifest-objects.ts";
 import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";

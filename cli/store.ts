@@ -257,21 +257,10 @@ async function write(
     );
     return;
   }
-  const { inSharedForm } =
-    await import("../apiserver-lite/registry/value-codec.ts");
+  const { sharedSnapshot } = await import("./shared-snapshot.ts");
   const store = await openEtcd(values);
   try {
-    await restoreToStore(
-      {
-        ...snapshot,
-        entries: snapshot.entries.map((entry) => ({
-          ...entry,
-          value: inSharedForm(entry.value),
-        })),
-      },
-      store,
-      systemClock.now(),
-    );
+    await restoreToStore(sharedSnapshot(snapshot), store, systemClock.now());
   } finally {
     await store.stop();
   }

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { AuditEvent, AuditSink } from "./audit-event.ts";
 
 /** Every event goes to each of them. */
-export function allOf(sinks: readonly AuditSink[]): AuditSink {
+export function allSinks(sinks: readonly AuditSink[]): AuditSink {
   if (sinks.length === 1) return sinks[0]!;
   return {
     write(events) {
@@ -19,7 +19,7 @@ export function allOf(sinks: readonly AuditSink[]): AuditSink {
 }
 
 /** A request goes on although its event could not be recorded. */
-export function lenient(sink: AuditSink): AuditSink {
+export function lenientSink(sink: AuditSink): AuditSink {
   return {
     write(events) {
       const result = sink.write(events);
@@ -33,7 +33,7 @@ export function lenient(sink: AuditSink): AuditSink {
  * An event whose JSON is longer than maxEventBytes loses its bodies; is it still too long, it is not recorded. No batch
  * is longer than maxBatchBytes.
  */
-export function truncating(
+export function truncatingSink(
   sink: AuditSink,
   {
     maxEventBytes,

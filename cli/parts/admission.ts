@@ -1,11 +1,11 @@
 // Which admission plugins an API server runs, in the reference's order: the default ones, those of
 // --enable-admission-plugins, without those of --disable-admission-plugins.
 import type { Authorizer } from "../../api/contracts.ts";
-import type { AdmissionPlugin } from "../../apiserver-lite/admission/plugin.ts";
 import {
+  type AdmissionPlugin,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
-} from "../../apiserver-lite/admission/plugins/index.ts";
+} from "../../apiserver-lite/index.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { refusedText } from "../options/refusal.ts";
 import { UsageError } from "../options/table.ts";

@@ -1,42 +1,34 @@
 // The API server as a part: made from its options, the store and the cluster's PKI.
 import type { Logger } from "pino";
 import { isAlreadyExists } from "../../api/errors.ts";
-import { systemPriorityClasses } from "../../apiserver-lite/admission/plugins/priority.ts";
-import type { DialerOptions } from "../../apiserver-lite/proxy/dialer.ts";
 import {
+  adoptServices,
+  type AllowedOrigins,
+  type ApiServer,
+  type ClusterPki,
+  compileOrigins,
+  createApiServer,
+  createServiceAllocators,
+  createStrategies,
+  createTokenTracking,
+  type DialerOptions,
+  followService,
   issuerDiscoveryPaths,
   jwksPath,
-} from "../../apiserver-lite/discovery/issuer-discovery.ts";
+  ProxyHandler,
+  type ServiceAllocators,
+  type ServiceRangesOptions,
+  shareAllocators,
+  systemPriorityClasses,
+} from "../../apiserver-lite/index.ts";
 import type { ServingCertificate } from "../../http-kit/listener.ts";
-import {
-  compileOrigins,
-  type AllowedOrigins,
-} from "../../apiserver-lite/front/origins.ts";
-import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import type { Transport } from "../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Family } from "../../api/metrics/family.ts";
 import type { Store } from "../../storage/store.ts";
 import { publishAuthentication } from "../../client/authentication-config.ts";
-import { createTokenTracking } from "../../apiserver-lite/bootstrap/system-objects.ts";
-import {
-  createApiServer,
-  type ApiServer,
-} from "../../apiserver-lite/server.ts";
-import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
-import {
-  adoptServices,
-  createServiceAllocators,
-  followService,
-  type ServiceAllocators,
-} from "../../apiserver-lite/resources/core/service/service-ip-allocator.ts";
-import {
-  shareAllocators,
-  type ServiceRangesOptions,
-} from "../../apiserver-lite/resources/core/service/service-ranges.ts";
 import { storedEncodingOf } from "../../api/codec/stored-form.ts";
-import { createStrategies } from "../../apiserver-lite/resources/index.ts";
 import type { Service } from "../../api/types/core-v1.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { DependencyError, UsageError } from "../options/table.ts";

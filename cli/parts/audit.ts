@@ -2,20 +2,18 @@
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
-import { AuditBatch } from "../../apiserver-lite/audit/audit-batch.ts";
-import type { AuditSink } from "../../apiserver-lite/audit/audit-event.ts";
-import { AuditLog } from "../../apiserver-lite/audit/audit-log.ts";
 import {
-  allOf,
-  lenient,
-  truncating,
-} from "../../apiserver-lite/audit/audit-sinks.ts";
-import { AuditWebhook } from "../../apiserver-lite/audit/audit-webhook.ts";
-import { Auditor } from "../../apiserver-lite/audit/auditor.ts";
-import {
-  checkAuditPolicy,
+  allSinks,
+  AuditBatch,
+  AuditLog,
+  Auditor,
   type AuditPolicy,
-} from "../../apiserver-lite/audit/policy.ts";
+  type AuditSink,
+  AuditWebhook,
+  checkAuditPolicy,
+  lenientSink,
+  truncatingSink,
+} from "../../apiserver-lite/index.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import { readOptionFile } from "./option-files.ts";
@@ -48,7 +46,7 @@ export async function createAudit(
   if (file) sinks.push(logSink(file, values, clock, logger));
   if (webhook) sinks.push(await webhookSink(webhook, values, clock, logger));
   return sinks.length > 0
-    ? new Auditor(policy, allOf(sinks), clock)
+    ? new Auditor(policy, allSinks(sinks), clock)
     : undefined;
 }
 
@@ -133,7 +131,7 @@ function inMode(
 ): AuditSink {
   const mode = values.text(`audit-${name}-mode`);
   if (mode === "blocking-strict") return sink;
-  if (mode === "blocking") return lenient(sink);
+  if (mode === "blocking") return lenientSink(sink);
   const of = (option: string): number =>
     values.number(`audit-${name}-batch-${option}`);
   return new AuditBatch(sink, {
@@ -158,7 +156,7 @@ function truncated(
   logger: Logger,
 ): AuditSink {
   if (!values.flag(`audit-${name}-truncate-enabled`)) return sink;
-  return truncating(sink, {
+  return truncatingSink(sink, {
     maxEventBytes: values.number(`audit-${name}-truncate-max-event-size`),
     maxBatchBytes: values.number(`audit-${name}-truncate-max-batch-size`),
     logger,

@@ -1,7 +1,7 @@
 // What componentstatuses tell: the store always; scheduler and controllers by asking their ports, or, where they run in
 // this process, by the fact that they do.
 import { request } from "node:https";
-import type { ComponentCheck } from "../../apiserver-lite/resources/core/component-status.ts";
+import type { ComponentCheck } from "../../apiserver-lite/index.ts";
 import type { Store } from "../../storage/store.ts";
 
 const ports = { scheduler: 10259, "controller-manager": 10257 };

@@ -5,11 +5,11 @@ import * as path from "node:path";
 import type { Logger } from "pino";
 import {
   AbacAuthorizer,
+  DEFAULT_ISSUER,
+  Issuer,
+  OidcAuthenticator,
   parsePolicyFile,
-} from "../../apiserver-lite/authorization/abac.ts";
-import { Issuer } from "../../apiserver-lite/authentication/oidc/issuer.ts";
-import { OidcAuthenticator } from "../../apiserver-lite/authentication/oidc/oidc-authenticator.ts";
-import { DEFAULT_ISSUER } from "../../apiserver-lite/authentication/service-account/claims.ts";
+} from "../../apiserver-lite/index.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
 import type { TokenReview } from "../../api/types/authentication-v1.ts";

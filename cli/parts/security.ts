@@ -5,50 +5,42 @@ import type { Clock } from "../../api/clock.ts";
 import { pathSegmentProblems } from "../../api/names.ts";
 import { publicKeyPem } from "../../api/pki/keys.ts";
 import type { Logger } from "pino";
-import type { AdmissionPlugin } from "../../apiserver-lite/admission/plugin.ts";
+import {
+  type AdmissionPlugin,
+  alwaysAllow,
+  alwaysDeny,
+  BootstrapTokenAuthenticator,
+  type ClusterPki,
+  type ClusterState,
+  createAccessReview,
+  createAuthenticator,
+  createEscalationCheck,
+  createRulesReview,
+  createTokenReview,
+  createTokenSubresource,
+  DEFAULT_ISSUER,
+  JwtSigner,
+  NodeAuthorizer,
+  parseTokenFile,
+  RbacAuthorizer,
+  reconcileBootstrapPolicy,
+  type ResourceStrategy,
+  RoleAggregator,
+  selfSubjectReview,
+  ServiceAccountAuthenticator,
+  StaticTokenAuthenticator,
+  superuserAuthorizer,
+  UnionAuthorizer,
+  type VerificationKey,
+  verificationKey,
+} from "../../apiserver-lite/index.ts";
 import type { RequestAuthenticator } from "../../http-kit/authentication/authenticator.ts";
-import { BootstrapTokenAuthenticator } from "../../apiserver-lite/authentication/bootstrap-token.ts";
 import {
   ClientCertificateAuthenticator,
   ClientCertificateVerifier,
 } from "../../http-kit/authentication/client-certificate.ts";
-import { createAuthenticator } from "../../apiserver-lite/authentication/create-authenticator.ts";
 import { RequestHeaderAuthenticator } from "../../http-kit/authentication/request-header.ts";
-import {
-  createTokenReview,
-  selfSubjectReview,
-} from "../../apiserver-lite/authentication/reviews.ts";
-import { DEFAULT_ISSUER } from "../../apiserver-lite/authentication/service-account/claims.ts";
-import {
-  JwtSigner,
-  verificationKey,
-  type VerificationKey,
-} from "../../apiserver-lite/authentication/service-account/jwt.ts";
-import { ServiceAccountAuthenticator } from "../../apiserver-lite/authentication/service-account/token-authenticator.ts";
-import { createTokenSubresource } from "../../apiserver-lite/authentication/service-account/token-request.ts";
-import {
-  parseTokenFile,
-  StaticTokenAuthenticator,
-} from "../../apiserver-lite/authentication/static-tokens.ts";
-import { reconcileBootstrapPolicy } from "../../apiserver-lite/authorization/bootstrap-policy.ts";
-import type { ClusterState } from "../../apiserver-lite/resources/state.ts";
-import { createEscalationCheck } from "../../apiserver-lite/admission/plugins/escalation-check.ts";
-import { NodeAuthorizer } from "../../apiserver-lite/authorization/node-authorizer.ts";
-import { RbacAuthorizer } from "../../apiserver-lite/authorization/rbac-authorizer.ts";
-import {
-  createAccessReview,
-  createRulesReview,
-} from "../../apiserver-lite/authorization/reviews.ts";
-import { RoleAggregator } from "../../apiserver-lite/authorization/role-aggregation.ts";
-import {
-  alwaysAllow,
-  alwaysDeny,
-  superuserAuthorizer,
-  UnionAuthorizer,
-} from "../../apiserver-lite/authorization/union-authorizer.ts";
 import type { PublishedAuthentication } from "../../client/authentication-config.ts";
-import type { ClusterPki } from "../../apiserver-lite/bootstrap/cluster-pki.ts";
-import type { ResourceStrategy } from "../../apiserver-lite/resources/strategy.ts";
 import type { Transport } from "../../client/transport.ts";
 import { apiAudiences, type RemoteAccess } from "./remote-access.ts";
 import type { OptionValues } from "../options/parse.ts";

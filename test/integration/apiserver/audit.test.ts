@@ -15,8 +15,8 @@ import {
 import { AuditBatch } from "../../../apiserver-lite/audit/audit-batch.ts";
 import type { AuditEvent } from "../../../apiserver-lite/audit/audit-event.ts";
 import {
-  lenient,
-  truncating,
+  lenientSink,
+  truncatingSink,
 } from "../../../apiserver-lite/audit/audit-sinks.ts";
 import { AuditWebhook } from "../../../apiserver-lite/audit/audit-webhook.ts";
 import { Auditor } from "../../../apiserver-lite/audit/auditor.ts";
@@ -404,7 +404,7 @@ it("refuses what can't be recorded in strict mode only", async () => {
   const failing = { write: () => !full, close: () => undefined };
   for (const [sink, status] of [
     [failing, 500],
-    [lenient(failing), 200],
+    [lenientSink(failing), 200],
   ] as const) {
     const auditor = new Auditor(
       policyOf([{ level: "Metadata" }]),
@@ -434,7 +434,7 @@ it("refuses what can't be recorded in strict mode only", async () => {
 
 it("cuts events and batches that are too large", () => {
   const batches: (readonly AuditEvent[])[] = [];
-  const sink = truncating(
+  const sink = truncatingSink(
     { write: (told) => batches.push(told) > 0, close: () => undefined },
     {
       maxEventBytes: 200,

@@ -15,11 +15,15 @@ export const readersOf: Readonly<Record<string, readonly string[]>> = {
   storage: ["index.ts", "cli", "apiserver-lite"],
 };
 
+/** Rooms of which others import index.ts and no other file. */
+export const doors: readonly string[] = ["apiserver-lite"];
+
 /** By room. A place is a file or a folder with all below it; the longest that fits decides. */
 export const innerFloors: Readonly<
   Record<string, readonly (readonly string[])[]>
 > = {
   "apiserver-lite": [
+    ["index.ts"],
     ["server.ts"],
     ["in-process"],
     ["front"],

@@ -1,0 +1,94 @@
+// The only door of the API server: all that the commands and the library may use of it. No other room imports anything from
+// here, and nobody imports another file (test/unit/structure). It loads the whole server, so those who only sometimes need
+// it import it dynamically, or are themselves imported so.
+
+// The server, and what it is composed of.
+export { type ApiServer, createApiServer, superuser } from "./server.ts";
+export type { DialerOptions } from "./proxy/dialer.ts";
+export { ProxyHandler } from "./proxy/proxy-handler.ts";
+export { type AllowedOrigins, compileOrigins } from "./front/origins.ts";
+export {
+  issuerDiscoveryPaths,
+  jwksPath,
+} from "./discovery/issuer-discovery.ts";
+export { inSharedForm } from "./registry/value-codec.ts";
+export { createTokenTracking } from "./bootstrap/system-objects.ts";
+
+// Certificates and kubeconfigs.
+export { type ClusterPki, loadClusterPki } from "./bootstrap/cluster-pki.ts";
+export { kubeconfigText, writeKubeconfig } from "./bootstrap/kubeconfig.ts";
+export { PkiKeeper } from "./bootstrap/pki-keeper.ts";
+
+// Authentication.
+export { BootstrapTokenAuthenticator } from "./authentication/bootstrap-token.ts";
+export { createAuthenticator } from "./authentication/create-authenticator.ts";
+export { Issuer } from "./authentication/oidc/issuer.ts";
+export { OidcAuthenticator } from "./authentication/oidc/oidc-authenticator.ts";
+export {
+  createTokenReview,
+  selfSubjectReview,
+} from "./authentication/reviews.ts";
+export { DEFAULT_ISSUER } from "./authentication/service-account/claims.ts";
+export {
+  JwtSigner,
+  verificationKey,
+  type VerificationKey,
+} from "./authentication/service-account/jwt.ts";
+export { ServiceAccountAuthenticator } from "./authentication/service-account/token-authenticator.ts";
+export { createTokenSubresource } from "./authentication/service-account/token-request.ts";
+export {
+  parseTokenFile,
+  StaticTokenAuthenticator,
+} from "./authentication/static-tokens.ts";
+
+// Authorization.
+export { AbacAuthorizer, parsePolicyFile } from "./authorization/abac.ts";
+export { reconcileBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
+export { NodeAuthorizer } from "./authorization/node-authorizer.ts";
+export { RbacAuthorizer } from "./authorization/rbac-authorizer.ts";
+export {
+  createAccessReview,
+  createRulesReview,
+} from "./authorization/reviews.ts";
+export { RoleAggregator } from "./authorization/role-aggregation.ts";
+export {
+  alwaysAllow,
+  alwaysDeny,
+  superuserAuthorizer,
+  UnionAuthorizer,
+} from "./authorization/union-authorizer.ts";
+
+// Admission.
+export type { AdmissionPlugin } from "./admission/plugin.ts";
+export { createEscalationCheck } from "./admission/plugins/escalation-check.ts";
+export {
+  OFF_BY_DEFAULT,
+  orderedAdmissionPlugins,
+} from "./admission/plugins/index.ts";
+export { systemPriorityClasses } from "./admission/plugins/priority.ts";
+
+// Audit.
+export { AuditBatch } from "./audit/audit-batch.ts";
+export type { AuditSink } from "./audit/audit-event.ts";
+export { AuditLog } from "./audit/audit-log.ts";
+export { allSinks, lenientSink, truncatingSink } from "./audit/audit-sinks.ts";
+export { AuditWebhook } from "./audit/audit-webhook.ts";
+export { Auditor } from "./audit/auditor.ts";
+export { type AuditPolicy, checkAuditPolicy } from "./audit/policy.ts";
+
+// Kinds.
+export type { ComponentCheck } from "./resources/core/component-status.ts";
+export { validatePodSpec } from "./resources/core/pod/pod-spec-validation.ts";
+export {
+  adoptServices,
+  createServiceAllocators,
+  followService,
+  type ServiceAllocators,
+} from "./resources/core/service/service-ip-allocator.ts";
+export {
+  type ServiceRangesOptions,
+  shareAllocators,
+} from "./resources/core/service/service-ranges.ts";
+export { createStrategies } from "./resources/index.ts";
+export type { ClusterState } from "./resources/state.ts";
+export type { ResourceStrategy } from "./resources/strategy.ts";
