@@ -14,8 +14,8 @@ import {
   loadClusterPki,
   superuser,
 } from "./apiserver-lite/index.ts";
-import { startApiPart } from "./cli/parts/apiserver.ts";
-import { scheduledSnapshots } from "./cli/parts/snapshots.ts";
+import { startApiPart } from "./cli/parts/api/apiserver.ts";
+import { scheduledSnapshots } from "./cli/parts/api/snapshots.ts";
 import { parseOptions } from "./cli/options/parse.ts";
 import { serverOptions } from "./cli/options/server.ts";
 import type { Client } from "./client/client.ts";

@@ -10,7 +10,7 @@ import {
 } from "./options/configuration-file.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import { UsageError, type OptionValue } from "./options/table.ts";
-import { agentConfig } from "./parts/agent-config.ts";
+import { agentConfig } from "./parts/agent/agent-config.ts";
 import { clientRateLimit } from "./parts/client-rate-limit.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
@@ -119,7 +119,7 @@ export async function runAgent(
       keeper = made;
     }
   }
-  const { startAgentPart } = await import("./parts/agent.ts");
+  const { startAgentPart } = await import("./parts/agent/agent.ts");
   const part = await startAgentPart({
     values,
     endpoint: values.isSet("container-runtime-endpoint")

@@ -14,9 +14,9 @@ import { apiServerOptions } from "./options/apiserver.ts";
 import type { OptionValues } from "./options/parse.ts";
 import { agentServingPair } from "./parts/agent-certificate.ts";
 import { givenServingPair } from "./parts/option-files.ts";
-import { startApiPart } from "./parts/apiserver.ts";
-import { scheduledSnapshots } from "./parts/snapshots.ts";
-import { chooseStore } from "./parts/store.ts";
+import { startApiPart } from "./parts/api/apiserver.ts";
+import { scheduledSnapshots } from "./parts/api/snapshots.ts";
+import { chooseStore } from "./parts/api/store.ts";
 
 function servingPair(values: OptionValues): {
   certificate: string;

@@ -55,7 +55,7 @@ export async function runImage(argv: readonly string[]): Promise<number> {
   if (verb === "load" && files.length === 0)
     throw new UsageError("image load needs a file: orbit image load FILE…");
   const { defaultEndpoint, readEndpoint, socketAnswers } =
-    await import("./parts/runtime-endpoint.ts");
+    await import("./parts/agent/runtime-endpoint.ts");
   const endpoint =
     values.optionalText("container-runtime-endpoint") ??
     (await readEndpoint(values.text("data-dir"))) ??

@@ -3,8 +3,8 @@
 import { group, option } from "./options/build-table.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions } from "./options/parse.ts";
-import { endPodsOf } from "./parts/end-pods.ts";
-import { defaultEndpoint } from "./parts/runtime-endpoint.ts";
+import { endPodsOf } from "./parts/agent/end-pods.ts";
+import { defaultEndpoint } from "./parts/agent/runtime-endpoint.ts";
 
 const table = [
   group(

@@ -41,27 +41,27 @@ import {
   nodePodCidr,
   urlHost,
 } from "./parts/addresses.ts";
-import { agentConfig } from "./parts/agent-config.ts";
+import { agentConfig } from "./parts/agent/agent-config.ts";
 import {
   agentValues,
   clusterDomain,
   partArguments,
-} from "./parts/agent-values.ts";
+} from "./parts/agent/agent-values.ts";
 import type { Store } from "../storage/store.ts";
-import type { AgentPart } from "./parts/agent.ts";
+import type { AgentPart } from "./parts/agent/agent.ts";
 import { givenServingPair } from "./parts/option-files.ts";
-import { startApiPart } from "./parts/apiserver.ts";
+import { startApiPart } from "./parts/api/apiserver.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { startHealthPort, type HealthPort } from "./parts/health-port.ts";
 import { makeDirectory } from "./parts/directories.ts";
-import { ManifestObjects } from "./parts/manifest-objects.ts";
+import { ManifestObjects } from "../controllers/manifests/manifest-objects.ts";
 import { waitForNodeReady } from "./parts/node-ready.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
-import { scheduledSnapshots } from "./parts/snapshots.ts";
+import { scheduledSnapshots } from "./parts/api/snapshots.ts";
 import { metricsFilter } from "./parts/metrics-options.ts";
 import { servingTlsOf } from "./parts/serving-tls.ts";
-import { chooseStore } from "./parts/store.ts";
+import { chooseStore } from "./parts/api/store.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
 function warnOfPartArguments(
@@ -219,7 +219,7 @@ async function startServer(
       : import("../scheduler/scheduler.ts");
     const agentModule = disabled.has("agent")
       ? undefined
-      : import("./parts/agent.ts");
+      : import("./parts/agent/agent.ts");
 
     const writeAdminKubeconfig = (pki: ClusterPki, port: number): void => {
       if (kubeconfigFile === "") return;

@@ -12,10 +12,10 @@ import { parseOptions } from "./options/parse.ts";
 import { agentOptions } from "./options/agent.ts";
 import { serverOptions } from "./options/server.ts";
 import { UsageError } from "./options/table.ts";
-import { agentConfig } from "./parts/agent-config.ts";
-import { agentValues, partArguments } from "./parts/agent-values.ts";
-import { endPodsOf } from "./parts/end-pods.ts";
-import { readEndpoint } from "./parts/runtime-endpoint.ts";
+import { agentConfig } from "./parts/agent/agent-config.ts";
+import { agentValues, partArguments } from "./parts/agent/agent-values.ts";
+import { endPodsOf } from "./parts/agent/end-pods.ts";
+import { readEndpoint } from "./parts/agent/runtime-endpoint.ts";
 
 /** What stopping and tearing down takes beside the grace. */
 const slackMs = 1500;

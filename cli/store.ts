@@ -15,7 +15,7 @@ import {
   UsageError,
   type OptionTable,
 } from "./options/table.ts";
-import { snapshotDirectory } from "./parts/snapshots.ts";
+import { snapshotDirectory } from "./parts/api/snapshots.ts";
 
 const kinds = ["file", "etcd"];
 
@@ -212,7 +212,7 @@ function storeDirectory(values: OptionValues): string {
 
 async function openEtcd(values: OptionValues) {
   const [{ chooseStore }, { createLogger }] = await Promise.all([
-    import("./parts/store.ts"),
+    import("./parts/api/store.ts"),
     import("./logging.ts"),
   ]);
   const store = await chooseStore({

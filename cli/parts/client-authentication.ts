@@ -10,7 +10,7 @@ import {
   authenticationConfigName,
   readAuthentication,
   type PublishedAuthentication,
-} from "../../client/authentication-config.ts";
+} from "../../client/access/authentication-config.ts";
 import { systemClock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { isNotFound } from "../../api/errors.ts";

@@ -6,8 +6,14 @@ import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
 import type { Client } from "../../client/client.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { clientOfKubeconfig } from "./connect.ts";
-import { createTokenReviewer, tokenReviewerOf } from "./token-reviewer.ts";
-import { createWebhookAuthorizer, reviewerOf } from "./webhook-authorizer.ts";
+import {
+  createTokenReviewer,
+  tokenReviewerOf,
+} from "../../client/access/token-reviewer.ts";
+import {
+  createWebhookAuthorizer,
+  reviewerOf,
+} from "../../client/access/access-reviewer.ts";
 
 interface DelegatedAccess {
   readonly tokens?: TokenAuthenticator;

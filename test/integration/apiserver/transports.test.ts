@@ -12,7 +12,7 @@ import {
 import type { InProcessTransport } from "../../../apiserver-lite/in-process/transport.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { serverOptions } from "../../../cli/options/server.ts";
-import { startApiPart } from "../../../cli/parts/apiserver.ts";
+import { startApiPart } from "../../../cli/parts/api/apiserver.ts";
 import type { WatchOptions } from "../../../client/client.ts";
 import { createHttpTransport } from "../../../client/http-transport.ts";
 import type { ApiRequest, Transport } from "../../../client/transport.ts";

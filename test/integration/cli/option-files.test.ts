@@ -6,7 +6,7 @@ import { systemClock } from "../../../api/clock.ts";
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { UsageError } from "../../../cli/options/table.ts";
-import { chooseStore } from "../../../cli/parts/store.ts";
+import { chooseStore } from "../../../cli/parts/api/store.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort, type OpenPort, type PortProgram } from "./part-ports.ts";
 

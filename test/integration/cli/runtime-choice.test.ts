@@ -7,9 +7,9 @@ import pino from "pino";
 import {
   chooseRuntime,
   type ChosenRuntime,
-} from "../../../cli/parts/runtime.ts";
+} from "../../../cli/parts/agent/runtime.ts";
 import { DependencyError } from "../../../cli/options/table.ts";
-import { endpointFile } from "../../../cli/parts/runtime-endpoint.ts";
+import { endpointFile } from "../../../cli/parts/agent/runtime-endpoint.ts";
 import {
   startPrivateContainerd,
   type PrivateContainerd,

@@ -1,6 +1,6 @@
 // The API server as a part: made from its options, the store and the cluster's PKI.
 import type { Logger } from "pino";
-import { isAlreadyExists } from "../../api/errors.ts";
+import { isAlreadyExists } from "../../../api/errors.ts";
 import {
   adoptServices,
   type AllowedOrigins,
@@ -20,26 +20,26 @@ import {
   type ServiceRangesOptions,
   shareAllocators,
   systemPriorityClasses,
-} from "../../apiserver-lite/index.ts";
-import type { ServingCertificate } from "../../http-kit/listener.ts";
-import type { Transport } from "../../client/transport.ts";
+} from "../../../apiserver-lite/index.ts";
+import type { ServingCertificate } from "../../../http-kit/listener.ts";
+import type { Transport } from "../../../client/transport.ts";
 import { chooseAdmission } from "./admission.ts";
-import type { Clock } from "../../api/clock.ts";
-import type { Family } from "../../api/metrics/family.ts";
-import type { Store } from "../../storage/store.ts";
-import { publishAuthentication } from "../../client/authentication-config.ts";
-import { storedEncodingOf } from "../../api/codec/stored-form.ts";
-import type { Service } from "../../api/types/core-v1.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { DependencyError, UsageError } from "../options/table.ts";
-import { addressInRange, advertisedAddress, urlHost } from "./addresses.ts";
+import type { Clock } from "../../../api/clock.ts";
+import type { Family } from "../../../api/metrics/family.ts";
+import type { Store } from "../../../storage/store.ts";
+import { publishAuthentication } from "../../../client/access/authentication-config.ts";
+import { storedEncodingOf } from "../../../api/codec/stored-form.ts";
+import type { Service } from "../../../api/types/core-v1.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { DependencyError, UsageError } from "../../options/table.ts";
+import { addressInRange, advertisedAddress, urlHost } from "../addresses.ts";
 import { createAudit } from "./audit.ts";
 import { componentChecks } from "./component-checks.ts";
-import { readAuthorityFile, readPair } from "./option-files.ts";
-import { metricsFilter } from "./metrics-options.ts";
+import { readAuthorityFile, readPair } from "../option-files.ts";
+import { metricsFilter } from "../metrics-options.ts";
 import { remoteAccess } from "./remote-access.ts";
 import { chosenCatalogue } from "./runtime-config.ts";
-import { servingTlsOf } from "./serving-tls.ts";
+import { servingTlsOf } from "../serving-tls.ts";
 import { uncachedResources } from "./watch-cache-options.ts";
 import {
   clientAuthorities,

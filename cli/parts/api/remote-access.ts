@@ -9,18 +9,18 @@ import {
   Issuer,
   OidcAuthenticator,
   parsePolicyFile,
-} from "../../apiserver-lite/index.ts";
-import type { Clock } from "../../api/clock.ts";
-import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
-import type { TokenReview } from "../../api/types/authentication-v1.ts";
-import type { SubjectAccessReview } from "../../api/types/authorization-v1.ts";
-import { JsonWebhook } from "../../client/json-webhook.ts";
-import { parseKubeconfig } from "../../client/kubeconfig.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { readAuthorityFile, readOptionFile } from "./option-files.ts";
-import { createTokenReviewer } from "./token-reviewer.ts";
-import { createWebhookAuthorizer } from "./webhook-authorizer.ts";
+} from "../../../apiserver-lite/index.ts";
+import type { Clock } from "../../../api/clock.ts";
+import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
+import type { TokenReview } from "../../../api/types/authentication-v1.ts";
+import type { SubjectAccessReview } from "../../../api/types/authorization-v1.ts";
+import { JsonWebhook } from "../../../client/access/json-webhook.ts";
+import { parseKubeconfig } from "../../../client/kubeconfig.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { readAuthorityFile, readOptionFile } from "../option-files.ts";
+import { createTokenReviewer } from "../../../client/access/token-reviewer.ts";
+import { createWebhookAuthorizer } from "../../../client/access/access-reviewer.ts";
 
 export interface RemoteAccess {
   readonly tokens: readonly TokenAuthenticator[];

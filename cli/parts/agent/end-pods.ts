@@ -1,8 +1,8 @@
 // Ends pods in a runtime from the command line: connects, ends, says what was done. See agent/pods/end/end-pods.ts.
-import { systemClock } from "../../api/clock.ts";
-import { within } from "../../cri/deadline.ts";
-import type { EndPodsOptions } from "../../agent/pods/end/end-pods.ts";
-import { DependencyError } from "../options/table.ts";
+import { systemClock } from "../../../api/clock.ts";
+import { within } from "../../../cri/deadline.ts";
+import type { EndPodsOptions } from "../../../agent/pods/end/end-pods.ts";
+import { DependencyError } from "../../options/table.ts";
 import { socketAnswers } from "./runtime-endpoint.ts";
 
 /** A runtime that takes longer to say how it is hangs. */
@@ -20,9 +20,9 @@ export async function endPodsOf(
     throw new DependencyError(`no container runtime answers at ${endpoint}`);
   const [{ createContainerdRuntime }, { endPods }, { createLogger }] =
     await Promise.all([
-      import("../../cri/containerd/containerd-runtime.ts"),
-      import("../../agent/pods/end/end-pods.ts"),
-      import("../logging.ts"),
+      import("../../../cri/containerd/containerd-runtime.ts"),
+      import("../../../agent/pods/end/end-pods.ts"),
+      import("../../logging.ts"),
     ]);
   const logger = createLogger({ format: "text", verbosity: -1 });
   const runtime = createContainerdRuntime({

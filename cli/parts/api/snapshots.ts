@@ -3,12 +3,12 @@
 // own for the whole of its state (and may hold other prefixes' keys).
 import * as path from "node:path";
 import type { Logger } from "pino";
-import type { Clock } from "../../api/clock.ts";
-import { Family } from "../../api/metrics/family.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { makeDirectory } from "./directories.ts";
-import type { SnapshotCounts } from "../../storage/snapshots/snapshot-scheduler.ts";
+import type { Clock } from "../../../api/clock.ts";
+import { Family } from "../../../api/metrics/family.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { makeDirectory } from "../directories.ts";
+import type { SnapshotCounts } from "../../../storage/snapshots/snapshot-scheduler.ts";
 
 interface ScheduledSnapshots {
   start(): void;
@@ -63,10 +63,10 @@ export async function scheduledSnapshots(options: {
     { snapshotOwner },
     { takeInWorker },
   ] = await Promise.all([
-    import("../../storage/snapshots/cron-schedule.ts"),
-    import("../../storage/snapshots/snapshot-scheduler.ts"),
-    import("../../storage/snapshots/snapshot-directory.ts"),
-    import("../../storage/snapshots/take-in-worker.ts"),
+    import("../../../storage/snapshots/cron-schedule.ts"),
+    import("../../../storage/snapshots/snapshot-scheduler.ts"),
+    import("../../../storage/snapshots/snapshot-directory.ts"),
+    import("../../../storage/snapshots/take-in-worker.ts"),
   ]);
   const schedule = await parseCronSchedule(expression).catch(
     (error: unknown) => {

@@ -1,9 +1,13 @@
 // The options of one part, out of those of `orbit server`: its own names given to the server, and --agent-arg and its like.
 import * as path from "node:path";
-import { agentOptions } from "../options/agent.ts";
-import { apiServerOptions } from "../options/apiserver.ts";
-import { parseOptions, type OptionValues } from "../options/parse.ts";
-import { allOptions, UsageError, type OptionTable } from "../options/table.ts";
+import { agentOptions } from "../../options/agent.ts";
+import { apiServerOptions } from "../../options/apiserver.ts";
+import { parseOptions, type OptionValues } from "../../options/parse.ts";
+import {
+  allOptions,
+  UsageError,
+  type OptionTable,
+} from "../../options/table.ts";
 
 export const clusterDomain = "cluster.local";
 

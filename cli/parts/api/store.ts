@@ -1,12 +1,12 @@
 // Which store keeps the state: memory, the embedded file store, or etcd.
-import { trimEnd, trimStart } from "../../api/trim.ts";
+import { trimEnd, trimStart } from "../../../api/trim.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";
-import type { Clock } from "../../api/clock.ts";
-import type { OptionValues } from "../options/parse.ts";
-import type { Store } from "../../storage/store.ts";
-import { UsageError } from "../options/table.ts";
-import { readAuthorityFile, readPair } from "./option-files.ts";
+import type { Clock } from "../../../api/clock.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import type { Store } from "../../../storage/store.ts";
+import { UsageError } from "../../options/table.ts";
+import { readAuthorityFile, readPair } from "../option-files.ts";
 
 interface StoreChoice {
   kind: string;
@@ -26,16 +26,16 @@ export async function chooseStore({
   switch (kind) {
     case "memory":
       return (
-        await import("../../storage/memory/memory-store.ts")
+        await import("../../../storage/memory/memory-store.ts")
       ).createMemoryStore({ clock });
     case "file":
-      return (await import("../../storage/file/file-store.ts")).createFileStore(
-        {
-          directory: path.join(dataDirectory, "store"),
-          logger: logger.child({ part: "store" }),
-          clock,
-        },
-      );
+      return (
+        await import("../../../storage/file/file-store.ts")
+      ).createFileStore({
+        directory: path.join(dataDirectory, "store"),
+        logger: logger.child({ part: "store" }),
+        clock,
+      });
     case "etcd":
       return etcdStore(values, clock, logger.child({ part: "store" }));
     default:
@@ -62,7 +62,8 @@ async function etcdStore(
   const caFile = values.optionalText("etcd-cafile");
   const ca = caFile && Buffer.from(readAuthorityFile("etcd-cafile", caFile));
   const client = readPair(values, "etcd-certfile", "etcd-keyfile");
-  const { createEtcdStore } = await import("../../storage/etcd/etcd-store.ts");
+  const { createEtcdStore } =
+    await import("../../../storage/etcd/etcd-store.ts");
   return createEtcdStore({
     servers,
     tls: {

@@ -7,8 +7,8 @@ import type {
   Authorizer,
 } from "../../api/contracts.ts";
 import type { SubjectAccessReview } from "../../api/types/authorization-v1.ts";
-import type { Client } from "../../client/client.ts";
-import { subjectAccessReviews } from "../../client/resources.ts";
+import type { Client } from "../client.ts";
+import { subjectAccessReviews } from "../resources.ts";
 
 type AccessReviewer = (
   spec: SubjectAccessReview["spec"],

@@ -6,10 +6,10 @@ import {
   builtinGroupVersions,
   type Catalogue,
   type GroupVersionInfo,
-} from "../../api/catalogue.ts";
-import { apiVersionOf } from "../../api/object.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
+} from "../../../api/catalogue.ts";
+import { apiVersionOf } from "../../../api/object.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
 
 /** In the order they are applied. */
 const sets: Readonly<Record<string, RegExp>> = {

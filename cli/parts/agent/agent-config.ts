@@ -1,9 +1,9 @@
 // From the agent's options to its settings.
 import { hostname } from "node:os";
-import type { AgentConfig } from "../../agent/config/agent-config.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { kubernetesVersion } from "../version.ts";
+import type { AgentConfig } from "../../../agent/config/agent-config.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { kubernetesVersion } from "../../version.ts";
 
 const sizeUnits: Readonly<Record<string, number>> = {
   "": 1,

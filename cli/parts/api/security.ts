@@ -1,9 +1,9 @@
 // Who may come in and what they may do: authentication, authorization, the review resources and ServiceAccount tokens of
 // an API server, made from its options and the cluster's PKI.
-import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
-import type { Clock } from "../../api/clock.ts";
-import { pathSegmentProblems } from "../../api/names.ts";
-import { publicKeyPem } from "../../api/pki/keys.ts";
+import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
+import type { Clock } from "../../../api/clock.ts";
+import { pathSegmentProblems } from "../../../api/names.ts";
+import { publicKeyPem } from "../../../api/pki/keys.ts";
 import type { Logger } from "pino";
 import {
   type AdmissionPlugin,
@@ -33,23 +33,23 @@ import {
   UnionAuthorizer,
   type VerificationKey,
   verificationKey,
-} from "../../apiserver-lite/index.ts";
-import type { RequestAuthenticator } from "../../http-kit/authentication/authenticator.ts";
+} from "../../../apiserver-lite/index.ts";
+import type { RequestAuthenticator } from "../../../http-kit/authentication/authenticator.ts";
 import {
   ClientCertificateAuthenticator,
   ClientCertificateVerifier,
-} from "../../http-kit/authentication/client-certificate.ts";
-import { RequestHeaderAuthenticator } from "../../http-kit/authentication/request-header.ts";
-import type { PublishedAuthentication } from "../../client/authentication-config.ts";
-import type { Transport } from "../../client/transport.ts";
+} from "../../../http-kit/authentication/client-certificate.ts";
+import { RequestHeaderAuthenticator } from "../../../http-kit/authentication/request-header.ts";
+import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
+import type { Transport } from "../../../client/transport.ts";
 import { apiAudiences, type RemoteAccess } from "./remote-access.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
 import {
   readAuthorityFile,
   readKeyFile,
   readOptionFile,
-} from "./option-files.ts";
+} from "../option-files.ts";
 
 interface SecurityOptions {
   values: OptionValues;

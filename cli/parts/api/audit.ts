@@ -1,7 +1,7 @@
 // The audit log and webhook from their options. Without a policy nothing is recorded, as with the reference.
 import * as path from "node:path";
 import type { Logger } from "pino";
-import type { Clock } from "../../api/clock.ts";
+import type { Clock } from "../../../api/clock.ts";
 import {
   allSinks,
   AuditBatch,
@@ -13,10 +13,10 @@ import {
   checkAuditPolicy,
   lenientSink,
   truncatingSink,
-} from "../../apiserver-lite/index.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { readOptionFile } from "./option-files.ts";
+} from "../../../apiserver-lite/index.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { readOptionFile } from "../option-files.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const MEGABYTE = 1024 * 1024;
@@ -56,7 +56,7 @@ async function readPolicy(
   const file = values.optionalText("audit-policy-file");
   if (!file) return undefined;
   const text = readOptionFile("audit-policy-file", file);
-  const { parseYamlBody } = await import("../../api/codec/yaml.ts");
+  const { parseYamlBody } = await import("../../../api/codec/yaml.ts");
   try {
     return checkAuditPolicy(parseYamlBody(Buffer.from(text)).value);
   } catch (error) {
@@ -101,7 +101,7 @@ async function webhookSink(
   clock: Clock,
   logger: Logger,
 ): Promise<AuditSink> {
-  const { parseKubeconfig } = await import("../../client/kubeconfig.ts");
+  const { parseKubeconfig } = await import("../../../client/kubeconfig.ts");
   const text = readOptionFile("audit-webhook-config-file", file);
   let connection;
   try {

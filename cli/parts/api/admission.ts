@@ -1,14 +1,14 @@
 // Which admission plugins an API server runs, in the reference's order: the default ones, those of
 // --enable-admission-plugins, without those of --disable-admission-plugins.
-import type { Authorizer } from "../../api/contracts.ts";
+import type { Authorizer } from "../../../api/contracts.ts";
 import {
   type AdmissionPlugin,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
-} from "../../apiserver-lite/index.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { refusedText } from "../options/refusal.ts";
-import { UsageError } from "../options/table.ts";
+} from "../../../apiserver-lite/index.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { refusedText } from "../../options/refusal.ts";
+import { UsageError } from "../../options/table.ts";
 
 /** Plugins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
 const missing = [

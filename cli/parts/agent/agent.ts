@@ -4,34 +4,34 @@ import {
   createAgent,
   type Agent,
   type AgentOptions,
-} from "../../agent/agent.ts";
+} from "../../../agent/agent.ts";
 import {
   resolveAgentConfig,
   type AgentConfig,
-} from "../../agent/config/agent-config.ts";
+} from "../../../agent/config/agent-config.ts";
 import type {
   Authorizer,
   NodeAgentView,
   TokenAuthenticator,
-} from "../../api/contracts.ts";
-import type { CertificatePair } from "../../api/pki/certificate.ts";
+} from "../../../api/contracts.ts";
+import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import {
   createAgentServer,
   type AgentServer,
   type AgentServerTls,
-} from "../../server/agent-server.ts";
-import { DependencyError, UsageError } from "../options/table.ts";
-import { agentServingPair } from "./agent-certificate.ts";
-import { givenServingPair, readAuthorityFile } from "./option-files.ts";
-import type { Clock } from "../../api/clock.ts";
-import type { AnyObject } from "../../api/object.ts";
-import type { Client } from "../../client/client.ts";
-import type { OptionValues } from "../options/parse.ts";
+} from "../../../server/agent-server.ts";
+import { DependencyError, UsageError } from "../../options/table.ts";
+import { agentServingPair } from "../agent-certificate.ts";
+import { givenServingPair, readAuthorityFile } from "../option-files.ts";
+import type { Clock } from "../../../api/clock.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import type { Client } from "../../../client/client.ts";
+import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
-import { metricsFilter } from "./metrics-options.ts";
+import { metricsFilter } from "../metrics-options.ts";
 import { checkHost } from "./host-checks.ts";
 import { chooseRuntime } from "./runtime.ts";
-import { servingTlsOf } from "./serving-tls.ts";
+import { servingTlsOf } from "../serving-tls.ts";
 
 /** How a cluster in the same process lets the agent's ports be used. */
 interface AgentCluster {
@@ -106,7 +106,7 @@ async function chooseAuthorizer({
       "--authorization-mode=Webhook (authorization.mode) needs --kubeconfig",
     );
   const { createWebhookAuthorizer, reviewerOf } =
-    await import("./webhook-authorizer.ts");
+    await import("../../../client/access/access-reviewer.ts");
   return createWebhookAuthorizer({
     review: reviewerOf(client),
     authorizedTtlMs: values.number(
@@ -130,7 +130,7 @@ async function chooseTokens({
       "--authentication-token-webhook (authentication.webhook.enabled) needs --kubeconfig",
     );
   const { createTokenReviewer, tokenReviewerOf } =
-    await import("./token-reviewer.ts");
+    await import("../../../client/access/token-reviewer.ts");
   return createTokenReviewer({
     review: tokenReviewerOf(client),
     ttlMs: values.number("authentication-token-webhook-cache-ttl"),

@@ -1,7 +1,7 @@
 // A webhook that a kubeconfig names: JSON is posted to the server's URL itself. One connection pool; nothing is tried again
 // here.
 import type { Dispatcher } from "undici";
-import type { HttpTransportOptions } from "./http-transport.ts";
+import type { HttpTransportOptions } from "../http-transport.ts";
 
 export type WebhookConnection = Pick<
   HttpTransportOptions,

@@ -1,8 +1,8 @@
 // What componentstatuses tell: the store always; scheduler and controllers by asking their ports, or, where they run in
 // this process, by the fact that they do.
 import { request } from "node:https";
-import type { ComponentCheck } from "../../apiserver-lite/index.ts";
-import type { Store } from "../../storage/store.ts";
+import type { ComponentCheck } from "../../../apiserver-lite/index.ts";
+import type { Store } from "../../../storage/store.ts";
 
 const ports = { scheduler: 10259, "controller-manager": 10257 };
 

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
 import type { TokenReview } from "../../api/types/authentication-v1.ts";
-import type { Client } from "../../client/client.ts";
-import { tokenReviews } from "../../client/resources.ts";
+import type { Client } from "../client.ts";
+import { tokenReviews } from "../resources.ts";
 
 type TokenReviewer = (
   spec: TokenReview["spec"],

@@ -2,8 +2,8 @@
 // `orbit server` asks for it only where the options are given: it is to start on any machine.
 import { readFileSync, statfsSync, writeFileSync } from "node:fs";
 import type { Logger } from "pino";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
 
 /** statfs' type of the one hierarchy of cgroup v2. */
 const CGROUP2_SUPER_MAGIC = 0x63677270;

@@ -1,8 +1,8 @@
 // The ConfigMap extension-apiserver-authentication of kube-system: by which authorities this server knows clients and front
 // proxies, so that parts and aggregated servers beside it can know them the same way. Authorities are no secret.
-import { isNotFound } from "../api/errors.ts";
-import type { AnyObject } from "../api/object.ts";
-import type { Transport } from "./transport.ts";
+import { isNotFound } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import type { Transport } from "../transport.ts";
 
 export interface PublishedAuthentication {
   /** PEM. */

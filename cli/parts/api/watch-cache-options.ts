@@ -1,7 +1,7 @@
 // --watch-cache, --watch-cache-sizes and --default-watch-cache-size: of which resources reads are not served from memory
 // as they come. Sizes other than 0 have no meaning, as at the reference: the cache holds the whole state.
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
 
 /** `resource[.group]#size` → whether it is cached. */
 function parseSizes(texts: readonly string[]): Map<string, boolean> {

@@ -5,13 +5,13 @@
 // removes this node's pods in the old runtime, and fails as long as the old one can't be asked.
 import * as path from "node:path";
 import type { Logger } from "pino";
-import { endPods } from "../../agent/pods/end/end-pods.ts";
-import { systemClock, type Clock } from "../../api/clock.ts";
-import { cniFileName } from "../../cri/cni/configuration.ts";
-import { createContainerdRuntime } from "../../cri/containerd/containerd-runtime.ts";
-import type { SupervisedContainerd } from "../../cri/private-containerd/supervised-containerd.ts";
-import type { Runtime } from "../../cri/runtime.ts";
-import { DependencyError } from "../options/table.ts";
+import { endPods } from "../../../agent/pods/end/end-pods.ts";
+import { systemClock, type Clock } from "../../../api/clock.ts";
+import { cniFileName } from "../../../cri/cni/configuration.ts";
+import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
+import type { SupervisedContainerd } from "../../../cri/private-containerd/supervised-containerd.ts";
+import type { Runtime } from "../../../cri/runtime.ts";
+import { DependencyError } from "../../options/table.ts";
 import { recordMachineFile } from "./machine-files.ts";
 import {
   defaultEndpoint,
@@ -61,7 +61,7 @@ async function startPrivate({
   logger,
 }: RuntimeChoice): Promise<SupervisedContainerd> {
   const { superviseContainerd } =
-    await import("../../cri/private-containerd/supervised-containerd.ts");
+    await import("../../../cri/private-containerd/supervised-containerd.ts");
   return superviseContainerd({
     directory: privateRuntimeDirectory(dataDirectory),
     cgroup: `${cgroupRoot}-runtime`,
@@ -73,7 +73,7 @@ async function startPrivate({
 
 async function privateEndpoint(dataDirectory: string): Promise<string> {
   const { privateContainerdEndpoint } =
-    await import("../../cri/private-containerd/private-containerd.ts");
+    await import("../../../cri/private-containerd/private-containerd.ts");
   return privateContainerdEndpoint(privateRuntimeDirectory(dataDirectory));
 }
 
