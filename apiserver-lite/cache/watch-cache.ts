@@ -339,7 +339,8 @@ export class WatchCache {
 
   /**
    * With the stored bytes as the entry's own. The first value of a kind is encoded again to compare, and all must have its
-   * field names: what another version of this program wrote may have other bytes or fields than this one would make.
+   * field names: what another version of this program wrote may hold something else than this one would write. The order
+   * of members may differ.
    */
   #fromStored(
     kind: CachedResource,
@@ -355,7 +356,7 @@ export class WatchCache {
     if (known === undefined) {
       const parsed = entryOf(kind, key, kind.decode(value), revision);
       const trusted =
-        parsed.json.equals(json) &&
+        saysTheSame(parsed.json, json) &&
         isDeepStrictEqual(parsed.labels, labels) &&
         isDeepStrictEqual(parsed.fields, fields);
       this.#fieldNames.set(kind, trusted ? names : undefined);
@@ -463,6 +464,13 @@ export class WatchCache {
     for (const cache of this.#resources.values())
       while (cache.prune(nowMs)) if (slices?.over) await slices.next();
   }
+}
+
+function saysTheSame(one: Buffer, other: Buffer): boolean {
+  return (
+    one.equals(other) ||
+    isDeepStrictEqual(JSON.parse(one.toString()), JSON.parse(other.toString()))
+  );
 }
 
 /** Makes the entry of an object that gets `revision`; the object is changed (resourceVersion) and kept. */
