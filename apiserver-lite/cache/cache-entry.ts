@@ -10,13 +10,16 @@ import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";
 import { parseLean } from "./lean-object.ts";
-
-export type Fields = Readonly<Record<string, string>>;
+import type { Fields } from "./shared-fields.ts";
 
 export class CacheEntry {
-  #object: AnyObject | undefined;
-  /** The object once it is cool: whoever still holds it (informers) shares it, else it is parsed again. */
-  #cooled: WeakRef<AnyObject> | undefined;
+  // Where the JSON is, and a Buffer only when it is asked for: of many thousands of entries few are.
+  readonly #memory: ArrayBufferLike;
+  readonly #at: number;
+  /** Of the JSON. */
+  readonly bytes: number;
+  /** Once the object is cool: whoever still holds it (informers) shares it, else it is parsed again. */
+  #held: AnyObject | WeakRef<AnyObject> | undefined;
   #frozen = false;
   #derived: Derived | undefined;
   /** See `metadataEnd`; 0: not looked for yet. */
@@ -25,16 +28,35 @@ export class CacheEntry {
   constructor(
     /** namespace/name or name: the key within the resource. */
     readonly key: string,
-    readonly namespace: string,
-    readonly name: string,
     readonly revision: number,
-    readonly json: Buffer,
+    json: Buffer,
     readonly labels: Fields,
     /** Selectable fields besides metadata.name and metadata.namespace. */
     readonly fields: Fields,
     object?: AnyObject,
   ) {
-    this.#object = object;
+    this.#memory = json.buffer;
+    this.#at = json.byteOffset;
+    this.bytes = json.length;
+    this.#held = object;
+  }
+
+  get json(): Buffer {
+    return Buffer.from(this.#memory, this.#at, this.bytes);
+  }
+
+  /** A part of `json`. */
+  slice(start: number, end: number): Uint8Array {
+    return new Uint8Array(this.#memory, this.#at + start, end - start);
+  }
+
+  get name(): string {
+    return this.key.slice(this.key.indexOf("/") + 1);
+  }
+
+  /** "" for what is in none. */
+  get namespace(): string {
+    return this.key.slice(0, Math.max(0, this.key.indexOf("/")));
   }
 
   /** For readers outside the registry: deep-frozen, shared. */
@@ -49,30 +71,40 @@ export class CacheEntry {
 
   /** The same without the cost of freezing, for code that is known not to write. */
   get raw(): Readonly<AnyObject> {
-    return (this.#object ??= this.#found());
+    const held = this.#held;
+    if (held && !(held instanceof WeakRef)) return held;
+    let object = held?.deref();
+    if (!object) {
+      this.#frozen = false;
+      object = this.#parsed();
+    }
+    this.#held = object;
+    return object;
   }
 
-  #found(): AnyObject {
-    const kept = this.#cooled?.deref();
-    this.#cooled = undefined;
-    if (kept) return kept;
-    this.#frozen = false;
+  #parsed(): AnyObject {
     return JSON.parse(this.json.toString("utf8")) as AnyObject;
+  }
+
+  /** The object where somebody has it. */
+  #found(): AnyObject | undefined {
+    const held = this.#held;
+    return held instanceof WeakRef ? held.deref() : held;
   }
 
   /** Lets go of the object it was written from, which takes several times the bytes' memory. */
   cool(): void {
+    const held = this.#held;
+    if (!held || held instanceof WeakRef) return;
     // Only what was shown outside may still be held. A WeakRef keeps its object through every small collection, so one
     // for each entry would move all objects to the old generation.
-    if (this.#object && this.#frozen) this.#cooled = new WeakRef(this.#object);
-    this.#object = undefined;
+    this.#held = this.#frozen ? new WeakRef(held) : undefined;
   }
 
   /** A private copy to change. */
   copy(): AnyObject {
-    return this.#object
-      ? copyJson(this.#object)
-      : (JSON.parse(this.json.toString("utf8")) as AnyObject);
+    const held = this.#held;
+    return held && !(held instanceof WeakRef) ? copyJson(held) : this.#parsed();
   }
 
   field(name: string): string {
@@ -83,11 +115,7 @@ export class CacheEntry {
 
   /** For one use and not to be changed: it is not kept, so that reading many objects does not fill the heap. */
   get transient(): Readonly<AnyObject> {
-    return (
-      this.#object ??
-      this.#cooled?.deref() ??
-      (JSON.parse(this.json.toString("utf8")) as AnyObject)
-    );
+    return this.#found() ?? this.#parsed();
   }
 
   /**
@@ -95,11 +123,7 @@ export class CacheEntry {
    * @param start where the metadata begin, see `metadataEnd`
    */
   lean(start: number): Readonly<AnyObject> {
-    return (
-      this.#object ??
-      this.#cooled?.deref() ??
-      parseLean(this.json, this.metadataEnd(start))
-    );
+    return this.#found() ?? parseLean(this.json, this.metadataEnd(start));
   }
 
   /** Another encoding. @param id of the representation @param make its result is copied */
@@ -141,8 +165,7 @@ export class CacheEntry {
 
   /** History keeps the bytes only. */
   shrink(): void {
-    this.#object = undefined;
-    this.#cooled = undefined;
+    this.#held = undefined;
     this.#frozen = false;
     this.#derived = undefined;
   }

@@ -98,5 +98,5 @@ export class History {
 }
 
 function sizeOf(event: CacheEvent): number {
-  return perEventBytes + (event.previous?.json.length ?? 0);
+  return perEventBytes + (event.previous?.bytes ?? 0);
 }

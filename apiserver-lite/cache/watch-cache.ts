@@ -14,7 +14,8 @@ import { encodeObject } from "../../api/codec/object-text.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
-import { CacheEntry, type Fields } from "./cache-entry.ts";
+import { CacheEntry } from "./cache-entry.ts";
+import { noFields, type Fields } from "./shared-fields.ts";
 import { DerivedBytes } from "./derived-bytes.ts";
 import { HistoryBudget } from "./history.ts";
 import { ResourceCache, type Unreadable } from "./resource-cache.ts";
@@ -71,7 +72,10 @@ export class WatchCache {
   /** By prefix, then key. */
   readonly #unreadable = new Map<string, Map<string, Unreadable>>();
   /** The names of the kind's selectable fields, as its first value has them; undefined: its stored forms are not trusted. */
-  readonly #fieldNames = new Map<CachedResource, string | undefined>();
+  readonly #fieldNames = new Map<
+    CachedResource,
+    readonly string[] | undefined
+  >();
   readonly #budget: HistoryBudget;
   /** What readers made of the entries' bytes. */
   readonly derived = new DerivedBytes();
@@ -352,17 +356,16 @@ export class WatchCache {
     const stored = kind.readStored?.(value, revision);
     if (!stored) return undefined;
     const { json, labels, fields } = stored;
-    const names = Object.keys(fields).join();
     if (known === undefined) {
       const parsed = entryOf(kind, key, kind.decode(value), revision);
       const trusted =
         saysTheSame(parsed.json, json) &&
         isDeepStrictEqual(parsed.labels, labels) &&
         isDeepStrictEqual(parsed.fields, fields);
-      this.#fieldNames.set(kind, trusted ? names : undefined);
+      this.#fieldNames.set(kind, trusted ? Object.keys(fields) : undefined);
       if (!trusted) return parsed;
-    } else if (names !== known) return undefined;
-    return newEntry(kind, key, revision, json, labels, fields);
+    } else if (!hasNames(fields, known)) return undefined;
+    return new CacheEntry(key, revision, json, labels, fields);
   }
 
   #unreadableOf({ prefix }: CachedResource): Map<string, Unreadable> {
@@ -414,7 +417,8 @@ export class WatchCache {
       cache.apply({
         type: entry ? "put" : "delete",
         revision: event.revision,
-        key,
+        // One string for all who keep it.
+        key: (entry ?? previous)!.key,
         entry,
         previous,
         atMs: nowMs,
@@ -466,6 +470,13 @@ export class WatchCache {
   }
 }
 
+/** All of them and no others, in this order. */
+function hasNames(fields: Fields, names: readonly string[]): boolean {
+  let at = 0;
+  for (const name in fields) if (name !== names[at++]) return false;
+  return at === names.length;
+}
+
 function saysTheSame(one: Buffer, other: Buffer): boolean {
   return (
     one.equals(other) ||
@@ -481,8 +492,7 @@ export function entryOf(
   revision: number,
 ): CacheEntry {
   object.metadata.resourceVersion = String(revision);
-  return newEntry(
-    kind,
+  return new CacheEntry(
     key,
     revision,
     encodeObject(object),
@@ -491,28 +501,3 @@ export function entryOf(
     object,
   );
 }
-
-/** @param object what `json` was made from, when it is at hand */
-export function newEntry(
-  kind: CachedResource,
-  key: string,
-  revision: number,
-  json: Buffer,
-  labels: Fields,
-  fields: Fields,
-  object?: AnyObject,
-): CacheEntry {
-  const slash = key.indexOf("/");
-  return new CacheEntry(
-    key,
-    kind.namespaced ? key.slice(0, slash) : "",
-    kind.namespaced ? key.slice(slash + 1) : key,
-    revision,
-    json,
-    labels,
-    fields,
-    object,
-  );
-}
-
-const noFields: Fields = Object.freeze({});

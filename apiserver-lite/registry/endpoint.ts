@@ -9,11 +9,11 @@ import { parseApiVersion } from "../../api/object.ts";
 import { schemaFor, type ObjectSchema } from "../../api/schema.ts";
 import {
   entryOf,
-  newEntry,
   type CachedResource,
   type StoredForm,
 } from "../cache/watch-cache.ts";
-import type { CacheEntry, Fields } from "../cache/cache-entry.ts";
+import { CacheEntry } from "../cache/cache-entry.ts";
+import { noFields, SharedFields, type Fields } from "../cache/shared-fields.ts";
 import type { ResourceCache } from "../cache/resource-cache.ts";
 import type { PartStrategy, ResourceStrategy } from "../resources/strategy.ts";
 import { upgradeLegacy } from "./legacy-versions.ts";
@@ -27,6 +27,7 @@ export class StoredKind implements CachedResource {
   cache!: ResourceCache;
   /** How the JSON of its stored objects begins. */
   readonly #head: Buffer;
+  readonly #shared = new SharedFields();
 
   constructor(
     readonly prefix: string,
@@ -107,11 +108,14 @@ export class StoredKind implements CachedResource {
       return { entry, value };
     }
     object.metadata.resourceVersion = String(revision);
-    const fields = this.fieldsOf(object);
-    const { value, json } = encodeIndexed(object, revision, fields);
+    const { value, json, labels, fields } = encodeIndexed(
+      object,
+      revision,
+      this.fieldsOf(object),
+      this.#shared,
+    );
     this.#refuseTooLarge(object, json.length);
-    const labels = object.metadata.labels ?? noFields;
-    const entry = newEntry(this, key, revision, json, labels, fields, object);
+    const entry = new CacheEntry(key, revision, json, labels, fields, object);
     return { entry, value };
   }
 
@@ -130,9 +134,11 @@ export class StoredKind implements CachedResource {
     if (this.codec.foreign) return undefined;
     // Written in the stored version of this kind?
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
-    if (!bytes.subarray(0, this.#head.length).equals(this.#head))
-      return undefined;
-    return decodeIndexed(value, revision) ?? this.#readPlain(bytes, revision);
+    if (this.#head.compare(bytes, 0, this.#head.length) !== 0) return undefined;
+    return (
+      decodeIndexed(bytes, revision, this.#shared) ??
+      this.#readPlain(bytes, revision)
+    );
   }
 
   /** Without an index: earlier versions wrote none. */
@@ -173,7 +179,6 @@ function tooLarge(): ApiError {
 }
 
 const noRules: PartStrategy = Object.freeze({});
-const noFields: Fields = Object.freeze({});
 
 /** One served resource. */
 export class Endpoint {

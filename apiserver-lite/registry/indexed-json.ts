@@ -8,7 +8,12 @@
 // parsed.
 import { objectText } from "../../api/codec/object-text.ts";
 import type { AnyObject } from "../../api/object.ts";
-import type { Fields } from "../cache/cache-entry.ts";
+import { endOfObject } from "../../api/codec/json-tape.ts";
+import {
+  noFields,
+  type Fields,
+  type SharedFields,
+} from "../cache/shared-fields.ts";
 
 interface IndexedJson {
   /** For readers: with its newline, without the index. Shares its memory with the value. */
@@ -21,19 +26,29 @@ interface IndexedJson {
 const VERSION = 1;
 const NEWLINE = 0x0a;
 const BRACKET = 0x5b;
+const BRACE = 0x7b;
+const COMMA = 0x2c;
+const END = "]\n";
 /** Longer lines are not looked for: labels and fields are small. */
 const MAX_INDEX_BYTES = 64 * 1024;
 
+/** @param shared what `labels` and `fields` are taken from where it knows them */
 export function encodeIndexed(
   object: AnyObject,
   revision: number,
   fields: Fields,
-): { value: Buffer; json: Buffer } {
-  const index = `${JSON.stringify([VERSION, revision, object.metadata.labels ?? {}, fields])}\n`;
+  shared: SharedFields,
+): { value: Buffer } & IndexedJson {
+  const { labels = noFields } = object.metadata;
+  const labelsText = JSON.stringify(labels);
+  const fieldsText = JSON.stringify(fields);
+  const index = `[${VERSION},${revision},${labelsText},${fieldsText}]\n`;
   const value = Buffer.from(objectText(object) + index);
   return {
     value,
     json: value.subarray(0, value.length - Buffer.byteLength(index)),
+    labels: shared.of(labelsText, labels),
+    fields: shared.of(fieldsText, fields),
   };
 }
 
@@ -48,17 +63,32 @@ export function withoutIndex(value: Uint8Array): Buffer {
 export function decodeIndexed(
   value: Uint8Array,
   revision: number,
+  shared: SharedFields,
 ): IndexedJson | undefined {
   const bytes = asBuffer(value);
   const at = indexAt(bytes);
   if (at < 0) return undefined;
+  const head = `[${VERSION},${revision},`;
+  const labelsAt = at + head.length;
+  const labelsEnd = endOfObject(bytes, labelsAt);
+  const fieldsAt = labelsEnd + 1;
+  const fieldsEnd = endOfObject(bytes, fieldsAt);
+  if (
+    labelsEnd < 0 ||
+    fieldsEnd !== bytes.length - END.length ||
+    bytes[labelsAt] !== BRACE ||
+    bytes[labelsEnd] !== COMMA ||
+    bytes[fieldsAt] !== BRACE ||
+    bytes.toString("latin1", at, labelsAt) !== head ||
+    bytes.toString("latin1", fieldsEnd) !== END
+  )
+    return undefined;
   try {
-    const [version, made, labels, fields] = JSON.parse(
-      bytes.toString("utf8", at),
-    ) as [number, number, Fields, Fields];
-    return version === VERSION && made === revision
-      ? { json: bytes.subarray(0, at), labels, fields }
-      : undefined;
+    return {
+      json: bytes.subarray(0, at),
+      labels: shared.of(bytes.toString("utf8", labelsAt, labelsEnd)),
+      fields: shared.of(bytes.toString("utf8", fieldsAt, fieldsEnd)),
+    };
   } catch {
     return undefined;
   }

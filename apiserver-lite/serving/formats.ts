@@ -57,13 +57,6 @@ const frameHeads = new Map<string, Buffer>(
   ]),
 );
 
-/** The part of an entry's bytes that a list shows. */
-export interface JsonPiece {
-  bytes: Buffer;
-  start: number;
-  end: number;
-}
-
 export interface JsonPieces {
   readonly count: number;
   /** Before and behind each piece. */
@@ -71,8 +64,8 @@ export interface JsonPieces {
   readonly behind: Buffer;
   /** Pieces are cut out of bytes that are there; others take time to be made. */
   readonly ready: boolean;
-  /** The same object each time. */
-  piece(index: number): JsonPiece;
+  /** The part of an entry's bytes that the list shows. */
+  piece(index: number): Uint8Array;
 }
 
 /** A JSON list from pieces of bytes that are there already. */
@@ -86,8 +79,8 @@ export function* jsonListParts(
   let chunk = pool.take();
   let used = chunk.write(JSON.stringify({ ...head, items: [] }).slice(0, -2));
   for (let index = 0; index < count; index++) {
-    const { bytes, start, end } = pieces.piece(index);
-    const length = around + end - start;
+    const piece = pieces.piece(index);
+    const length = around + piece.length;
     if (used + length > chunk.length) {
       yield chunk.subarray(0, used);
       chunk = pool.take(length);
@@ -95,7 +88,8 @@ export function* jsonListParts(
     }
     if (index > 0) chunk[used++] = comma;
     used += before.copy(chunk, used);
-    used += bytes.copy(chunk, used, start, end);
+    chunk.set(piece, used);
+    used += piece.length;
     used += behind.copy(chunk, used);
     if (!ready && index % itemsPerLook === 0) yield undefined;
   }

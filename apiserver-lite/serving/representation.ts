@@ -19,7 +19,6 @@ import {
   jsonListParts,
   prettyListParts,
   type Format,
-  type JsonPiece,
   type JsonPieces,
   type ListItems,
   type ListParts,
@@ -200,7 +199,7 @@ export class Representation {
     // Of the brace, the comma and the newline of each item's bytes, the first two stay; the first item has no comma.
     let bytes = Buffer.byteLength(JSON.stringify({ ...head, items: [] })) + 1;
     const less = this.#endpoint.itemSkip - 1;
-    for (const { json } of entries) bytes += json.length - less;
+    for (const entry of entries) bytes += entry.bytes - less;
     return entries.length === 0 ? bytes : bytes - 1;
   }
 
@@ -232,7 +231,6 @@ export class Representation {
   /** What of each entry's bytes a JSON list shows. */
   #pieces(entries: readonly CacheEntry[]): JsonPieces {
     const { itemSkip, apiVersion } = this.#endpoint;
-    const piece: JsonPiece = { bytes: nothing, start: 0, end: 0 };
     const count = entries.length;
     if (!this.#partial) {
       // Each item is a brace, then what follows its kind and apiVersion, without the final newline.
@@ -243,10 +241,10 @@ export class Representation {
         behind: nothing,
         ready: this.#ready,
         piece: (index) => {
-          piece.bytes = this.#single(entries[index]!);
-          piece.start = start;
-          piece.end = piece.bytes.length - 1;
-          return piece;
+          const entry = entries[index]!;
+          if (this.#ready) return entry.slice(start, entry.bytes - 1);
+          const bytes = this.#single(entry);
+          return bytes.subarray(start, bytes.length - 1);
         },
       };
     }
@@ -263,10 +261,9 @@ export class Representation {
       piece: (index) => {
         const entry = entries[index]!;
         const end = cut ? entry.metadataEnd(itemSkip) : -1;
-        piece.bytes = end < 0 ? this.#single(entry) : entry.json;
-        piece.start = end < 0 ? before.length : itemSkip;
-        piece.end = end < 0 ? piece.bytes.length - "}\n".length : end;
-        return piece;
+        if (end >= 0) return entry.slice(itemSkip, end);
+        const bytes = this.#single(entry);
+        return bytes.subarray(before.length, bytes.length - "}\n".length);
       },
     };
   }

@@ -25,9 +25,7 @@ interface RowObjects {
   readonly before: string;
   readonly behind: string;
   /** What is between: cut out of the entry's own bytes where that can be. */
-  bytes(entry: CacheEntry): Buffer;
-  start(entry: CacheEntry): number;
-  end(entry: CacheEntry): number;
+  bytes(entry: CacheEntry): Uint8Array;
 }
 
 const nothing = Buffer.alloc(0);
@@ -125,9 +123,7 @@ export class TableMaker {
       const entry = entries[index]!;
       const cells = entry.encoding(this.derived, id, template);
       const bytes = objects.bytes(entry);
-      const start = objects.start(entry);
-      const end = objects.end(entry);
-      const most = 1 + cells.length + end - start + behind.length;
+      const most = 1 + cells.length + bytes.length + behind.length;
       if (used + most > chunk.length) {
         yield chunk.subarray(0, used);
         chunk = pool.take(most);
@@ -135,7 +131,8 @@ export class TableMaker {
       }
       if (index > 0) chunk[used++] = comma;
       used = fillTemplate(cells, now, chunk, used);
-      used += bytes.copy(chunk, used, start, end);
+      chunk.set(bytes, used);
+      used += bytes.length;
       for (let brace = 0; brace < behind.length; brace++)
         chunk[used++] = closingBrace;
       if (index % itemsPerLook === 0) yield undefined;
@@ -147,20 +144,12 @@ export class TableMaker {
   #rowObjects(): RowObjects {
     const { endpoint, include, metaVersion, derived } = this;
     if (include === "None")
-      return {
-        before: "null",
-        behind: "}",
-        bytes: () => nothing,
-        start: () => 0,
-        end: () => 0,
-      };
+      return { before: "null", behind: "}", bytes: () => nothing };
     if (endpoint.native && include === "Object")
       return {
         before: "",
         behind: "}",
-        bytes: ({ json }) => json,
-        start: () => 0,
-        end: ({ json }) => json.length - 1,
+        bytes: (entry) => entry.slice(0, entry.bytes - 1),
       };
     const { itemSkip, native } = endpoint;
     const id = `row|${include}|${metaVersion}|${endpoint.apiVersion}`;
@@ -173,24 +162,17 @@ export class TableMaker {
         ),
       );
     if (!native || include === "Object")
-      return {
-        before: "",
-        behind: "}",
-        bytes: encoded,
-        start: () => 0,
-        end: (entry) => encoded(entry).length,
-      };
+      return { before: "", behind: "}", bytes: encoded };
     const before = `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: metaVersion }).slice(0, -1)},`;
-    const cut = (entry: CacheEntry): boolean => entry.metadataEnd(itemSkip) > 0;
     return {
       before,
       behind: "}}",
-      bytes: (entry) => (cut(entry) ? entry.json : encoded(entry)),
-      start: (entry) => (cut(entry) ? itemSkip : before.length),
-      end: (entry) =>
-        cut(entry)
-          ? entry.metadataEnd(itemSkip)
-          : encoded(entry).length - "}".length,
+      bytes: (entry) => {
+        const end = entry.metadataEnd(itemSkip);
+        return end > 0
+          ? entry.slice(itemSkip, end)
+          : encoded(entry).subarray(before.length, -"}".length);
+      },
     };
   }
 

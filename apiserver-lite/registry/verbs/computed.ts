@@ -1,6 +1,7 @@
 // get and list of resources that are made when they are read: nothing is stored, so there is no version.
 import { errors } from "../../../api/errors.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
+import { noFields } from "../../cache/shared-fields.ts";
 import { encodeObject } from "../../../api/codec/object-text.ts";
 import type { Call } from "../call.ts";
 import { selectionOf } from "./selection.ts";
@@ -42,12 +43,10 @@ async function entries(
     (object) =>
       new CacheEntry(
         object.metadata.name,
-        "",
-        object.metadata.name,
         0,
         encodeObject(object),
-        object.metadata.labels ?? {},
-        {},
+        object.metadata.labels ?? noFields,
+        noFields,
         object,
       ),
   );

@@ -16,6 +16,7 @@ import type {
   AdmissionPlugin,
 } from "../../admission/plugin.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
+import { noFields } from "../../cache/shared-fields.ts";
 import { entryOf, type PendingEntry } from "../../cache/watch-cache.ts";
 import { encodeObject } from "../../../api/codec/object-text.ts";
 import type { Call } from "../call.ts";
@@ -218,11 +219,9 @@ export function unstoredEntry(
   else delete object.metadata.resourceVersion;
   return new CacheEntry(
     key,
-    object.metadata.namespace ?? "",
-    object.metadata.name,
     0,
     encodeObject(object),
-    {},
+    noFields,
     kind.fieldsOf(object),
     object,
   );

@@ -4,8 +4,6 @@ import { CacheEntry } from "../../../../apiserver-lite/cache/cache-entry.ts";
 function entryWith(object: object): CacheEntry {
   return new CacheEntry(
     "ns/a",
-    "ns",
-    "a",
     5,
     Buffer.from(`${JSON.stringify(object)}\n`),
     {},
@@ -22,6 +20,17 @@ const document = () => ({
 });
 
 describe("CacheEntry", () => {
+  test("knows its names and its bytes without keeping them", () => {
+    const entry = entryWith(document());
+    expect([entry.namespace, entry.name]).toEqual(["ns", "a"]);
+    const cluster = new CacheEntry("a", 5, entry.json, {}, {});
+    expect([cluster.namespace, cluster.name]).toEqual(["", "a"]);
+    expect(entry.json.toString()).toBe(`${JSON.stringify(document())}\n`);
+    expect(entry.bytes).toBe(entry.json.length);
+    expect(Buffer.from(entry.slice(1, 7)).toString()).toBe('"kind"');
+    expect(entry.json.buffer).toBe(cluster.json.buffer);
+  });
+
   test("says the same after it has cooled", () => {
     const entry = entryWith(document());
     const before = JSON.stringify(entry.raw);

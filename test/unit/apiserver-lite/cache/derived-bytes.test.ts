@@ -66,8 +66,6 @@ describe("encodings of an entry", () => {
   const entryOf = (document: object = object): CacheEntry =>
     new CacheEntry(
       "a",
-      "",
-      "a",
       5,
       Buffer.from(`${JSON.stringify(document)}\n`),
       {},

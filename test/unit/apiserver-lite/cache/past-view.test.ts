@@ -6,7 +6,7 @@ import { ResourceCache } from "../../../../apiserver-lite/cache/resource-cache.t
 
 const none = () => undefined;
 const entryAt = (key: string, revision: number): CacheEntry =>
-  new CacheEntry(key, "", key, revision, Buffer.from("{}\n"), {}, {});
+  new CacheEntry(key, revision, Buffer.from("{}\n"), {}, {});
 
 /** The same numbers every time. */
 function randomOf(seed: number): () => number {

@@ -1,9 +1,25 @@
 import type { AnyObject } from "../../../../api/object.ts";
 import {
-  decodeIndexed,
-  encodeIndexed,
+  noFields,
+  SharedFields,
+} from "../../../../apiserver-lite/cache/shared-fields.ts";
+import {
+  decodeIndexed as decode,
+  encodeIndexed as encode,
   withoutIndex,
 } from "../../../../apiserver-lite/registry/indexed-json.ts";
+
+const encodeIndexed = (
+  each: AnyObject,
+  revision: number,
+  selectable: Record<string, string>,
+  shared = new SharedFields(),
+) => encode(each, revision, selectable, shared);
+const decodeIndexed = (
+  value: Uint8Array,
+  revision: number,
+  shared = new SharedFields(),
+) => decode(value, revision, shared);
 
 const object: AnyObject = {
   kind: "ConfigMap",
@@ -38,4 +54,36 @@ it.each([
   ["that is YAML", Buffer.from("a:\n[b\n")],
 ])("reads no index from a value %s", (_, value) => {
   expect(decodeIndexed(value, 7)).toBeUndefined();
+});
+
+it.each([
+  ["labels that are no object", `${json}[1,7,[],{}]\n`],
+  ["fields that are no object", `${json}[1,7,{},1]\n`],
+  ["nothing between", `${json}[1,7,{}{}]\n`],
+  ["text behind the fields", `${json}[1,7,{},{},{}]\n`],
+  ["an open object", `${json}[1,7,{},{"a":"}]\n`],
+  ["a malformed object", `${json}[1,7,{},{"a"}]\n`],
+  ["a longer revision", `${json}[1,77,{},{}]\n`],
+])("reads no index with %s", (_, value) => {
+  expect(decodeIndexed(Buffer.from(value), 7)).toBeUndefined();
+});
+
+it("shares labels and fields that are alike, bounded", () => {
+  const shared = new SharedFields(3);
+  const made = encodeIndexed(object, 7, fields, shared);
+  const again = encodeIndexed(
+    structuredClone(object),
+    8,
+    { ...fields },
+    shared,
+  );
+  expect(again.labels).toBe(made.labels);
+  expect(again.fields).toBe(made.fields);
+  const read = decodeIndexed(made.value, 7, shared)!;
+  expect(read.labels).toBe(made.labels);
+  expect(read.fields).toBe(made.fields);
+  expect(shared.of("{}")).toBe(noFields);
+  for (let each = 0; each < 9; each++) shared.of(`{"a":"${each}"}`);
+  expect(decodeIndexed(made.value, 7, shared)!.labels).toEqual(made.labels);
+  expect(decodeIndexed(made.value, 7, shared)!.labels).not.toBe(made.labels);
 });
