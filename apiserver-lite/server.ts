@@ -68,10 +68,6 @@ import { Registry, type RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./resources/strategy.ts";
 import { type StoredEncoding } from "../api/codec/stored-form.ts";
 import { createValueCodec, jsonValueCodec } from "./registry/value-codec.ts";
-import {
-  createComponentStatusStrategy,
-  type ComponentCheck,
-} from "./resources/core/component-status.ts";
 import { createStrategies } from "./resources/index.ts";
 
 /** What is made from the state the server holds: security, admission, rules with state. */
@@ -142,8 +138,6 @@ export interface ApiServerOptions {
   readonly metricsFilter?: MetricsFilter;
   /** What else belongs to the process, for /metrics. */
   readonly moreMetrics?: () => readonly Family[];
-  /** What componentstatuses tell. */
-  readonly componentChecks?: readonly ComponentCheck[];
   /** /debug/pprof; default true. */
   readonly profiling?: boolean;
   /** The same without authentication on a unix socket. */
@@ -222,9 +216,6 @@ class Server implements ApiServer {
     this.#clock = options.clock ?? systemClock;
     const catalogue = options.catalogue ?? builtinCatalogue();
     const builtin = createStrategies();
-    const components = createComponentStatusStrategy(
-      options.componentChecks ?? [],
-    );
     const admission: AdmissionPlugin[] = [];
     let parts: ServerParts = {};
     this.#loopWatch = new LoopWatch(logger);
@@ -236,10 +227,7 @@ class Server implements ApiServer {
       clock: this.#clock,
       admission,
       strategyFor: (group, resource) =>
-        parts.strategyFor?.(group, resource) ??
-        (group === "" && resource === "componentstatuses"
-          ? components
-          : builtin(group, resource)),
+        parts.strategyFor?.(group, resource) ?? builtin(group, resource),
       featureGates: options.featureGates ?? {},
       ...(options.uncached ? { uncached: options.uncached } : {}),
       garbageCollection: options.garbageCollection ?? true,

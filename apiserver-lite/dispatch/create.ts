@@ -1,5 +1,5 @@
-// create: a stored object, a review (answered, never stored), or what a subresource makes of the body. A Binding of the
-// resource of its own is one of the pod it names.
+// create: a stored object, a review (answered, never stored), or what a subresource makes of the body: the
+// path's, or that of another object which the kind creates through.
 import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { Call } from "../registry/call.ts";
@@ -21,13 +21,10 @@ export async function performCreate(
     if (endpoint.info.namespaced) place(body, call.namespace);
     return { status: 201, value: await virtual.create(body, call) };
   }
-  const binding = endpoint.info.kind === "Binding";
-  if (subresource !== "" || binding) {
-    const target = binding ? ofPod(call, body) : call;
-    return {
-      status: 201,
-      value: await runSubresource(target, "create", body),
-    };
+  const target = through(call, body) ?? (subresource !== "" ? call : undefined);
+  if (target) {
+    const value = await runSubresource(target, "create", body);
+    return { status: 201, value };
   }
   if (!endpoint.stored) throw methodNotAllowed();
   return { status: 201, entry: await create(call, body) };
@@ -42,13 +39,22 @@ function place({ metadata }: AnyObject, namespace: string): void {
     );
 }
 
-function ofPod({ registry, options }: Call, body: AnyObject): Call {
-  const { name = "" } = body.metadata;
-  const endpoint = registry.endpoint("", "v1", "pods")!;
+/** The call of the subresource that a create of this kind goes through. */
+function through(
+  { registry, options, endpoint }: Call,
+  body: AnyObject,
+): Call | undefined {
+  const { createsThrough } = endpoint.strategy;
+  if (!createsThrough) return undefined;
+  const { resource, subresource } = createsThrough;
   return new Call(registry, {
     ...options,
-    endpoint,
-    name,
-    subresource: "binding",
+    endpoint: registry.endpoint(
+      resource.group,
+      resource.version,
+      resource.resource,
+    )!,
+    name: body.metadata.name ?? "",
+    subresource,
   });
 }

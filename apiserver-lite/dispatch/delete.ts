@@ -1,5 +1,5 @@
 // delete: marks or removes an object, or, where the gate and the options say so, a value that can't be read. What is gone
-// is answered with a Status, or for some kinds with the object's last state.
+// is answered with a Status, or, where the strategy says so, with the object's last state.
 import type { Call } from "../registry/call.ts";
 import { remove } from "../registry/verbs/delete.ts";
 import {
@@ -24,8 +24,7 @@ export async function performDelete(
   const { entry, gone } = await remove(call, options);
   if (!gone)
     return { status: options.orphanDependents === false ? 202 : 200, entry };
-  if (returnsDeleted.has(request.endpoint.info.resource))
-    return { status: 200, entry };
+  if (request.endpoint.strategy.returnsDeleted) return { status: 200, entry };
   return { status: 200, value: deletedStatus(call, entry.raw.metadata.uid) };
 }
 
@@ -44,18 +43,3 @@ function deletedStatus(call: Call, uid: string | undefined): object {
     },
   };
 }
-
-/** Kinds whose delete answers with the object instead of a Status. */
-const returnsDeleted = new Set([
-  "pods",
-  "services",
-  "serviceaccounts",
-  "persistentvolumes",
-  "storageclasses",
-  "csidrivers",
-  "csinodes",
-  "volumeattachments",
-  "persistentvolumeclaims",
-  "podtemplates",
-  "resourcequotas",
-]);

@@ -18,6 +18,10 @@ import { cronJobStrategy } from "./batch/cron-job.ts";
 import { jobStrategy } from "./batch/job.ts";
 import { certificateSigningRequestStrategy } from "./certificates/certificate-signing-request.ts";
 import { leaseStrategy } from "./coordination/lease.ts";
+import {
+  createComponentStatusStrategy,
+  type ComponentCheck,
+} from "./core/component-status.ts";
 import { configMapStrategy } from "./core/config-map.ts";
 import { endpointsStrategy } from "./core/service/endpoints.ts";
 import { eventStrategy, newEventStrategy } from "./core/event.ts";
@@ -25,6 +29,7 @@ import { limitRangeStrategy } from "./core/limit-range.ts";
 import { namespaceStrategy } from "./core/namespace.ts";
 import { nodeStrategy } from "./core/node.ts";
 import { persistentVolumeClaimStrategy } from "./core/volume/persistent-volume-claim.ts";
+import { bindingStrategy } from "./core/pod/binding.ts";
 import { withoutPrivileged } from "./core/pod/privileged-policy.ts";
 import { persistentVolumeStrategy } from "./core/volume/persistent-volume.ts";
 import { podTemplateStrategy } from "./core/pod/pod-template.ts";
@@ -67,6 +72,8 @@ interface StrategyOptions {
   readonly services?: ServiceAllocators;
   /** Default true. */
   readonly allowPrivileged?: boolean;
+  /** What componentstatuses show. Default: none. */
+  readonly componentChecks?: readonly ComponentCheck[];
 }
 
 type StrategyLookup = (
@@ -75,6 +82,7 @@ type StrategyLookup = (
 ) => ResourceStrategy | undefined;
 
 const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
+  ["/bindings", bindingStrategy],
   ["/configmaps", configMapStrategy],
   ["/endpoints", endpointsStrategy],
   ["/events", eventStrategy],
@@ -152,11 +160,14 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
 export function createStrategies(
   options: StrategyOptions = {},
 ): StrategyLookup {
-  const services = createServiceStrategy(options.services);
-  const { allowPrivileged = true } = options;
+  const { allowPrivileged = true, componentChecks = [] } = options;
+  const made: Readonly<Record<string, ResourceStrategy>> = {
+    "/services": createServiceStrategy(options.services),
+    "/componentstatuses": createComponentStatusStrategy(componentChecks),
+  };
   return (group, resource) => {
-    if (group === "" && resource === "services") return services;
-    const strategy = strategies.get(`${group}/${resource}`);
+    const name = `${group}/${resource}`;
+    const strategy = made[name] ?? strategies.get(name);
     return strategy && !allowPrivileged
       ? withoutPrivileged(group, resource, strategy)
       : strategy;

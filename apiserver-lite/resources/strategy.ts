@@ -63,6 +63,12 @@ export interface ResourceStrategy extends RowPrinter {
   refuseDeletion?(object: Readonly<AnyObject>): string | undefined;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
+  /** Does anything beside metadata.finalizers keep a deleted object in the store? */
+  isHeld?(object: Readonly<AnyObject>): boolean;
+  /** Run on an object that a deletion marks and does not remove yet, after its metadata was set. */
+  prepareForDeletion?(object: AnyObject): void;
+  /** A deletion is answered with the last state of the object. Default: with a Status. */
+  readonly returnsDeleted?: true;
   /**
    * Graceful deletion (pods): seconds to wait before removal, 0 for at once. Undefined: the resource has no grace.
    */
@@ -90,6 +96,8 @@ export interface ResourceStrategy extends RowPrinter {
   ): void | Promise<void>;
   /** Beyond metadata.name and metadata.namespace; computed once at write. Missing values are "". */
   selectableFields?(object: Readonly<AnyObject>): Record<string, string>;
+  /** The refusal of a selector with a field that the kind does not have. */
+  refuseField?(field: string): string;
   /** Where a served version has other names for them: its names, and which of the stored kind's each means. */
   readonly fieldNames?: Readonly<Record<string, string>>;
   /** Finalizers added on create (namespaces' spec.finalizers are not these). */
@@ -116,6 +124,11 @@ export interface ResourceStrategy extends RowPrinter {
   readonly subresources?: Readonly<Record<string, SubresourceHandler>>;
   /** Resources that are computed and never stored (SubjectAccessReview …). */
   readonly virtual?: VirtualResource;
+  /** A create makes no object: it calls this subresource of the object whose name the body has. */
+  readonly createsThrough?: {
+    readonly resource: GroupVersionResource;
+    readonly subresource: string;
+  };
   /** Objects that are made when they are read (componentstatuses); `name`: only this one is asked for. */
   computed?(
     context: StrategyContext,

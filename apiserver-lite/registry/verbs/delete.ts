@@ -8,7 +8,7 @@ import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { Call } from "../call.ts";
 import { storedOf } from "./create.ts";
-import type { StoredKind } from "../endpoint.ts";
+import type { Endpoint, StoredKind } from "../endpoint.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
 import {
@@ -31,12 +31,15 @@ const foreground = "foregroundDeletion";
 const orphan = "orphan";
 const maxAttempts = 64;
 
-/** Does a finalizer still hold it? Namespaces have theirs in spec as well. */
-export function isHeld(object: Readonly<AnyObject>): boolean {
-  if ((object.metadata.finalizers?.length ?? 0) > 0) return true;
-  if (object.kind !== "Namespace") return false;
-  const spec = object["spec"] as { finalizers?: string[] } | undefined;
-  return (spec?.finalizers?.length ?? 0) > 0;
+/** Does a finalizer, or what else its kind has, still keep it in the store? */
+export function isHeld(
+  { strategy }: Pick<Endpoint, "strategy">,
+  object: Readonly<AnyObject>,
+): boolean {
+  return (
+    (object.metadata.finalizers?.length ?? 0) > 0 ||
+    (strategy.isHeld?.(object) ?? false)
+  );
 }
 
 /** Throws ApiError 404, 409 (preconditions), 422 (options), and what admission throws. */
@@ -165,9 +168,7 @@ function mark(
   const { metadata } = old;
   const finalizers = finalizersAfter(call, options, metadata.finalizers ?? []);
   const wanted = strategy.graceSeconds?.(old, options);
-  const held =
-    finalizers.length > 0 ||
-    isHeld({ ...old, metadata: { ...metadata, finalizers: [] } });
+  const held = finalizers.length > 0 || (strategy.isHeld?.(old) ?? false);
   const nowMs = call.clock.now();
   if (!held && !wanted) return "remove";
   const grace = wanted ?? 0;
@@ -190,15 +191,10 @@ function mark(
   const object = live.copy();
   setFinalizers(object, finalizers);
   object.metadata.deletionTimestamp = formatTime(nowMs + grace * 1000);
-  if (object.kind !== "Namespace")
-    object.metadata.deletionGracePeriodSeconds = grace;
+  object.metadata.deletionGracePeriodSeconds = grace;
   if ((object.metadata.generation ?? 0) > 0)
     object.metadata.generation = object.metadata.generation! + 1;
-  if (object.kind === "Namespace")
-    object["status"] = {
-      ...(object["status"] as object),
-      phase: "Terminating",
-    };
+  strategy.prepareForDeletion?.(object);
   return object;
 }
 

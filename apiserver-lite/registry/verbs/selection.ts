@@ -129,14 +129,12 @@ function namesOf(
   }
 }
 
-function unknownField({ info, strategy }: Endpoint, field: string): ApiError {
+function unknownField({ strategy }: Endpoint, field: string): ApiError {
   if (!strategy.selectableFields)
     return errors.badRequest(
       `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
     );
   return errors.badRequest(
-    info.kind === "Job"
-      ? `field label ${JSON.stringify(field)} not supported for Job`
-      : `field label not supported: ${field}`,
+    strategy.refuseField?.(field) ?? `field label not supported: ${field}`,
   );
 }

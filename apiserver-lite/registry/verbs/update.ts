@@ -213,8 +213,8 @@ async function commit(
   if (
     metadata.deletionTimestamp &&
     !(metadata.deletionGracePeriodSeconds ?? 0) &&
-    !isHeld(object) &&
-    isHeld(live.raw)
+    !isHeld(call.endpoint, object) &&
+    isHeld(call.endpoint, live.raw)
   ) {
     const result = await removeObject(call, kind, key, live.revision);
     if (!result.ok) return undefined;

@@ -248,6 +248,8 @@ export const jobStrategy: ResourceStrategy = {
   selectableFields: (object) => ({
     "status.successful": String(asJob(object).status?.succeeded ?? 0),
   }),
+  refuseField: (field) =>
+    `field label ${JSON.stringify(field)} not supported for Job`,
   printRow: (object, now) => {
     const job = asJob(object);
     return [

@@ -145,6 +145,12 @@ export const namespaceStrategy: ResourceStrategy = {
     },
   },
   withoutOrphans: "Foreground",
+  isHeld: (object) => (asNamespace(object).spec?.finalizers?.length ?? 0) > 0,
+  prepareForDeletion(object) {
+    const namespace = asNamespace(object);
+    delete namespace.metadata.deletionGracePeriodSeconds;
+    namespace.status = { ...namespace.status, phase: "Terminating" };
+  },
   selectableFields: (object) => {
     const phase = asNamespace(object).status?.phase ?? "";
     return { "status.phase": phase };

@@ -150,6 +150,7 @@ const validateQuota = (quota: ResourceQuota): FieldError[] => [
 ];
 
 export const resourceQuotaStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   prepareForCreate(object) {
     asQuota(object).status = {};

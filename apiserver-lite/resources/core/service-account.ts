@@ -4,6 +4,7 @@ import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 
 export const serviceAccountStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   printRow: (object, now) => {
     const { metadata, secrets } = object as unknown as ServiceAccount;

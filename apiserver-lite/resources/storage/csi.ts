@@ -57,6 +57,7 @@ function tokenProblems({ spec }: CSIDriver): FieldError[] {
 }
 
 export const csiDriverStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: "changed",
   allowUnconditionalUpdate: false,
   validate(object) {
@@ -155,6 +156,7 @@ function nodeDriverProblems(
 }
 
 export const csiNodeStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   allowUnconditionalUpdate: false,
   validate(object) {
@@ -226,6 +228,7 @@ function sourceProblems({ spec }: VolumeAttachment): FieldError[] {
 }
 
 export const volumeAttachmentStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   allowUnconditionalUpdate: false,
   prepareForCreate(object) {

@@ -50,6 +50,7 @@ function topologyProblems(terms: Topologies): FieldError[] {
 }
 
 export const storageClassStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   validate(object) {
     const { provisioner, reclaimPolicy, volumeBindingMode, parameters } =

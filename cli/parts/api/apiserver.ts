@@ -167,6 +167,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   );
   const strategies = createStrategies({
     allowPrivileged: values.flag("allow-privileged"),
+    componentChecks: componentChecks(store, options.whole ?? false),
     ...(allocators ? { services: allocators } : {}),
   });
   const agents = dialing(values, pki);
@@ -235,7 +236,6 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...(origins ? { allowedOrigins: origins } : {}),
     ...(sts ? { strictTransportSecurity: sts } : {}),
     ...(options.moreMetrics ? { moreMetrics: options.moreMetrics } : {}),
-    componentChecks: componentChecks(store, options.whole ?? false),
     priorityAndFairness: values.flag("enable-priority-and-fairness"),
     livezGraceMs: values.number("livez-grace-period"),
     profiling: values.flag("profiling"),

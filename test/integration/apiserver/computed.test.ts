@@ -1,6 +1,7 @@
 // Answers that are made when they are asked for: componentstatuses and the issuer's discovery documents.
 import { generateKeyPairSync } from "node:crypto";
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from "jose";
+import { createStrategies } from "../../../apiserver-lite/resources/index.ts";
 import { issuerDiscoveryPaths } from "../../../apiserver-lite/discovery/issuer-discovery.ts";
 import {
   JwtSigner,
@@ -79,7 +80,9 @@ describe("componentstatuses", () => {
   ];
 
   it("tells what the checks say, when asked", async () => {
-    const { call } = await start({ componentChecks });
+    const { call } = await start({
+      parts: () => ({ strategyFor: createStrategies({ componentChecks }) }),
+    });
     const listed = await call("GET", "/api/v1/componentstatuses");
     expect(listed.status).toBe(200);
     expect(listed.headers.get("warning")).toBe(
@@ -112,7 +115,9 @@ describe("componentstatuses", () => {
   });
 
   it("knows no others, and can't be written or watched", async () => {
-    const { call } = await start({ componentChecks });
+    const { call } = await start({
+      parts: () => ({ strategyFor: createStrategies({ componentChecks }) }),
+    });
     const path = "/api/v1/componentstatuses";
     expect((await call("GET", `${path}/other`)).status).toBe(404);
     expect((await call("GET", `${path}?watch=1`)).status).toBe(405);

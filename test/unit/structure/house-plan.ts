@@ -40,6 +40,23 @@ export const innerFloors: Readonly<
   ],
 };
 
+/** Places that know no kind: what is special about one is a member of its strategy. And where a kind is named all the same. */
+export const generic: readonly string[] = [
+  "apiserver-lite/cache",
+  "apiserver-lite/dispatch",
+  "apiserver-lite/in-process",
+  "apiserver-lite/registry",
+  "apiserver-lite/serving",
+];
+export const namedKinds: readonly string[] = [
+  // Paths of namespaces: /namespaces/x is both an object and a place.
+  'apiserver-lite/dispatch/places.ts resource !== "namespaces"',
+  // Kinds of answers, not of resources.
+  'apiserver-lite/serving/representation.ts kind === "Status"',
+  'apiserver-lite/serving/table.ts kind === "Scale"',
+  'apiserver-lite/registry/verbs/write.ts kind === "Event"',
+];
+
 /** Files a folder may hold itself; those that hold more, and how many at most. Lower a number, never raise it. */
 export const maxFiles = 20;
 export const largerFolders: Readonly<Record<string, number>> = {

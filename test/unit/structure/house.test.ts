@@ -6,9 +6,11 @@ import {
   casts,
   doors,
   floors,
+  generic,
   innerFloors,
   largerFolders,
   maxFiles,
+  namedKinds,
   readersOf,
 } from "./house-plan.ts";
 
@@ -181,6 +183,17 @@ test.each(Object.entries(casts))(
   },
 );
 
+const kindName = /(?<!typeof )\b(?:kind|resource) [!=]== "[A-Za-z]+"/g;
+
+test("generic places compare with the name of no kind", () => {
+  const named: string[] = [];
+  for (const [file, text] of texts)
+    if (generic.some((place) => file.startsWith(`${place}/`)))
+      for (const [found] of text.matchAll(kindName))
+        named.push(`${file} ${found}`);
+  expect(named.sort()).toEqual([...namedKinds].sort());
+});
+
 test("the rules see what is forbidden", () => {
   expect(roomProblem("agent", "server/health.ts")).toBeDefined();
   expect(roomProblem("client", "agent/agent.ts")).toBeDefined();
@@ -212,6 +225,7 @@ test("the rules see what is forbidden", () => {
       'import type { X } from "./x.ts";\nexport * from "../y.ts";\nconst z = await import("./z.ts");\nlet t: import("./t.ts").T;\n',
     ),
   ).toEqual(["a/x.ts", "y.ts", "a/z.ts", "a/t.ts"]);
+  expect('if (info.kind === "Pod") x'.match(kindName)).toHaveLength(1);
   const circle = (graph: Record<string, string[]>): string[][] =>
     circles(new Map(Object.entries(graph)));
   expect(circle({ a: ["b"], b: ["c"], c: ["a"], d: ["a"] })).toEqual([

@@ -6,6 +6,7 @@ import { containerColumns } from "../../apps/workload-validation.ts";
 import { validatePodTemplate } from "./pod-spec-validation.ts";
 
 export const podTemplateStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   validate(object) {
     const { template } = object as unknown as PodTemplate;
     return validatePodTemplate("template", template ?? {});

@@ -99,6 +99,7 @@ function graceSeconds(
 }
 
 export const podStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   // Pods of this version have no generation.
   countsGeneration: false,
   setDefaults(object) {

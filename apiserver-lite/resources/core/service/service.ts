@@ -105,6 +105,7 @@ export function createServiceStrategy(
     releaseService(allocators, service, keep);
   };
   return {
+    returnsDeleted: true,
     countsGeneration: false,
     allowCreateOnUpdate: true,
     validateName: nameRule(dns1035Problems),

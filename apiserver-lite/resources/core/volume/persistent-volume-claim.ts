@@ -210,6 +210,7 @@ function* claimWarnings({
 }
 
 export const persistentVolumeClaimStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   prepareForCreate(object) {
     const claim = asClaim(object);

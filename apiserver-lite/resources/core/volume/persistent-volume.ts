@@ -247,6 +247,7 @@ function* volumeWarnings({
 }
 
 export const persistentVolumeStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   prepareForCreate(object, context) {
     const volume = asVolume(object);
