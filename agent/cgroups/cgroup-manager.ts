@@ -29,7 +29,8 @@ export interface CgroupDriver {
 }
 
 export class CgroupManager {
-  #driver: CgroupDriver;
+  readonly #chooseDriver: () => Promise<CgroupDriver>;
+  #chosen: CgroupDriver | undefined;
   readonly #config: Pick<
     AgentConfig,
     | "cgroupRoot"
@@ -41,17 +42,18 @@ export class CgroupManager {
   readonly #burstable = new Map<string, number>();
   #burstableShares = 0;
 
-  constructor(driver: CgroupDriver, config: AgentConfig) {
-    this.#driver = driver;
+  constructor(chooseDriver: () => Promise<CgroupDriver>, config: AgentConfig) {
+    this.#chooseDriver = chooseDriver;
     this.#config = config;
   }
 
-  /** Before start(). */
-  useDriver(driver: CgroupDriver): void {
-    this.#driver = driver;
+  get #driver(): CgroupDriver {
+    if (!this.#chosen) throw new Error("cgroups are used before start()");
+    return this.#chosen;
   }
 
   async start(): Promise<void> {
+    this.#chosen = await this.#chooseDriver();
     if (!this.#config.cgroupsPerQos) return;
     await this.#driver.create(this.#config.cgroupRoot, {});
     await this.#driver.create(this.#qosPath("BestEffort"), { cpuShares: 2 });

@@ -24,8 +24,6 @@ interface NodeAdmissionOptions {
   nodeName: string;
   /** As the API has it; undefined before it is registered and without an API. */
   node: () => Node | undefined;
-  /** All that may use something of the node: not those that ended. */
-  pods: () => readonly Pod[];
   pressure: () => NodePressure;
   /** Sysctls beyond the safe ones; a name, or a prefix ending in `*`. */
   allowedUnsafeSysctls?: readonly string[];
@@ -59,16 +57,17 @@ export class NodeAdmission {
     this.#admitted.delete(uid);
   }
 
-  /** undefined: it may run, and from now on counts. */
-  admit(pod: Pod): Refusal | undefined {
+  /**
+   * undefined: it may run, and from now on counts. `live`: the pods that may use something of the node, not those that
+   * ended; of them the admitted ones count.
+   */
+  admit(pod: Pod, live: readonly Pod[]): Refusal | undefined {
     const uid = pod.metadata.uid ?? "";
     if (this.#admitted.has(uid)) return undefined;
-    const others = this.#options
-      .pods()
-      .filter(
-        ({ metadata }) =>
-          metadata.uid !== uid && this.#admitted.has(metadata.uid ?? ""),
-      );
+    const others = live.filter(
+      ({ metadata }) =>
+        metadata.uid !== uid && this.#admitted.has(metadata.uid ?? ""),
+    );
     const refusal =
       this.#underPressure(pod) ??
       sysctlRefusal(pod, this.#options.allowedUnsafeSysctls ?? []) ??

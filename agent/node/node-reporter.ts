@@ -8,13 +8,9 @@ import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { Node, NodeCondition } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { nodes } from "../../client/resources.ts";
-import {
-  RuntimeError,
-  type ImageSummary,
-  type Runtime,
-} from "../../cri/runtime.ts";
+import type { OwnerReference } from "../../api/types/meta-v1.ts";
+import type { Runtime } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-import { within } from "../../cri/deadline.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import {
   machineArchitecture,
@@ -29,6 +25,7 @@ import {
   nodeStatus,
   type Pressure,
 } from "./node-object.ts";
+import { RuntimeHealth, type RuntimeState } from "./runtime-health.ts";
 
 interface NodeReporterOptions {
   client: Client | undefined;
@@ -37,20 +34,9 @@ interface NodeReporterOptions {
   clock: Clock;
   logger: Logger;
   events: PodEvents;
-  /** Problems of the agent itself, e.g. that the runtime was never read. */
-  problems: () => readonly string[];
-  pressure: () => Pressure;
-  /** The Node is in the API (again, with this uid). */
-  onRegistered: (uid: string) => void;
-  /** The runtime answers again. */
-  onRuntimeRecovered: () => void;
 }
 
 const unwellRetryMs = 1000;
-/** A runtime that hangs instead of refusing: how long one look may take, and how long silence is put up with. */
-const statusTimeoutMs = 10_000;
-const silencePatienceMs = 30_000;
-const imagesEveryMs = 60_000;
 const registrations = { baseMs: 200, maxMs: 7000 };
 
 export class NodeReporter {
@@ -58,9 +44,6 @@ export class NodeReporter {
   #addresses: readonly string[];
   #node: Node | undefined;
   #conditions: readonly NodeCondition[] = [];
-  #images: readonly ImageSummary[] = [];
-  #imagesAtMs = -Infinity;
-  #runtimeVersion: string | undefined;
   #podCidr: string | undefined;
   #sent = "";
   #sentAtMs = -Infinity;
@@ -70,13 +53,26 @@ export class NodeReporter {
   #again = false;
   #stopped = false;
   #removeHandler: (() => void) | undefined;
-  #runtimeProblems: readonly string[] = [
-    "container runtime status check may not have completed yet",
-  ];
+  #capacity: MachineCapacity | undefined;
+  #pressure: Pressure = { memory: false, disk: false, pid: false };
+  readonly #runtime: RuntimeHealth;
+  readonly #onRegistered: (() => void)[] = [];
+  readonly #onRuntimeRecovered: (() => void)[] = [];
 
   constructor(options: NodeReporterOptions) {
     this.#options = options;
     this.#addresses = options.config.nodeIPs;
+    this.#runtime = new RuntimeHealth(options);
+  }
+
+  /** The Node is in the API (again, with another uid). */
+  onRegistered(listener: () => void): void {
+    this.#onRegistered.push(listener);
+  }
+
+  /** The runtime answers again. */
+  onRuntimeRecovered(listener: () => void): void {
+    this.#onRuntimeRecovered.push(listener);
   }
 
   /** Known from the first moment: given, or found from the interfaces. */
@@ -88,9 +84,31 @@ export class NodeReporter {
     return this.#node;
   }
 
-  /** Why the runtime can't run pods; empty when it can. */
-  get runtimeProblems(): readonly string[] {
-    return this.#runtimeProblems;
+  /** The Node as owner of objects; undefined while it is not in the API. */
+  get owner(): OwnerReference | undefined {
+    const uid = this.#node?.metadata.uid;
+    if (!uid) return undefined;
+    const { nodeName: name } = this.#options.config;
+    return { apiVersion: "v1", kind: "Node", name, uid };
+  }
+
+  get runtimeState(): RuntimeState {
+    return this.#runtime.state;
+  }
+
+  /** Known after the first report. */
+  get capacity(): MachineCapacity | undefined {
+    return this.#capacity;
+  }
+
+  get pressure(): Pressure {
+    return this.#pressure;
+  }
+
+  /** Reports it at once. */
+  setPressure(pressure: Pressure): void {
+    this.#pressure = pressure;
+    this.report();
   }
 
   async start(): Promise<void> {
@@ -156,9 +174,7 @@ export class NodeReporter {
           return;
         }
         const well =
-          this.#runtimeProblems.length === 0 &&
-          !this.#silent &&
-          (this.#sent !== "" || !this.#options.client);
+          this.#runtime.well && (this.#sent !== "" || !this.#options.client);
         const delayMs = well
           ? this.#options.config.nodeStatusUpdateFrequencyMs
           : unwellRetryMs;
@@ -214,7 +230,7 @@ export class NodeReporter {
     if (first) {
       this.#conditions = node.status?.conditions ?? [];
       this.#sent = "";
-      this.#options.onRegistered(node.metadata.uid ?? "");
+      for (const listener of this.#onRegistered) listener();
       this.report();
     }
     const podCidr = node.spec?.podCIDR;
@@ -234,13 +250,14 @@ export class NodeReporter {
 
   async #report(): Promise<void> {
     const { config, clock, client } = this.#options;
-    await this.#lookAtRuntime();
+    if (await this.#runtime.look())
+      for (const listener of this.#onRuntimeRecovered) listener();
     if (config.nodeIPs.length === 0)
       this.#addresses = await primaryAddresses(this.#podRanges());
     if (!client || !this.#node || this.#stopped) return;
     const [capacity, info] = await Promise.all([
       machineCapacity(config.rootDirectory),
-      systemInfo(this.#runtimeVersion ?? "", config.version),
+      systemInfo(this.#runtime.version ?? "", config.version),
     ]);
     this.#capacity = capacity;
     const status = nodeStatus({
@@ -248,9 +265,9 @@ export class NodeReporter {
       capacity,
       info,
       addresses: this.#addresses,
-      images: this.#images,
-      problems: [...this.#runtimeProblems, ...this.#options.problems()],
-      pressure: this.#options.pressure(),
+      images: this.#runtime.images,
+      problems: this.#runtime.problems,
+      pressure: this.#pressure,
       nowMs: clock.now(),
       previous: this.#conditions,
     });
@@ -303,84 +320,6 @@ export class NodeReporter {
       );
     }
   }
-
-  #capacity: MachineCapacity | undefined;
-
-  get capacity(): MachineCapacity | undefined {
-    return this.#capacity;
-  }
-
-  /** When the runtime answered last; undefined before the first time. */
-  #answeredAtMs: number | undefined;
-  /** It did not answer in time, but for so short that it does not count yet. */
-  #silent = false;
-
-  async #lookAtRuntime(): Promise<void> {
-    const { clock, logger, onRuntimeRecovered } = this.#options;
-    let problems: string[];
-    try {
-      problems = await within(clock, statusTimeoutMs, this.#askRuntime());
-      if (this.#isDown) onRuntimeRecovered();
-      this.#answeredAtMs = clock.monotonic();
-      this.#silent = false;
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const silentMs = clock.monotonic() - (this.#answeredAtMs ?? -Infinity);
-      if (isTimeout(error) && silentMs < silencePatienceMs) {
-        logger.warn({ err: error, silentMs }, "the container runtime is slow");
-        this.#silent = true;
-        return;
-      }
-      this.#runtimeVersion = undefined;
-      this.#silent = false;
-      problems = [`container runtime is down: ${reason}`];
-    }
-    if (problems.join() !== this.#runtimeProblems.join() && problems.length > 0)
-      logger.warn({ problems }, "the container runtime is not ready");
-    this.#runtimeProblems = problems;
-  }
-
-  get #isDown(): boolean {
-    return this.#runtimeProblems.some((problem) =>
-      problem.startsWith("container runtime is down"),
-    );
-  }
-
-  /** What keeps it from running pods, as it says itself; rejects when it can't be asked. */
-  async #askRuntime(): Promise<string[]> {
-    const { runtime, clock } = this.#options;
-    const problems: string[] = [];
-    const status = await runtime.status();
-    if (!status.runtime.ready)
-      problems.push(
-        `container runtime not ready: ${text("RuntimeReady", status.runtime)}`,
-      );
-    if (!status.network.ready)
-      problems.push(
-        `container runtime network not ready: ${text("NetworkReady", status.network)}`,
-      );
-    if (this.#runtimeVersion === undefined) {
-      const version = await runtime.version();
-      this.#runtimeVersion = `${version.runtimeName}://${version.runtimeVersion.replace(/^v/, "")}`;
-    }
-    const nowMs = clock.monotonic();
-    if (nowMs - this.#imagesAtMs > imagesEveryMs) {
-      this.#images = await runtime.listImages();
-      this.#imagesAtMs = nowMs;
-    }
-    return problems;
-  }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof RuntimeError && error.code === "timeout";
-}
-
-function text(
-  name: string,
-  condition: { reason: string; message: string },
-): string {
-  return `${name}=false reason:${condition.reason} message:${condition.message}`;
 }
 
 function isReady(conditions: readonly NodeCondition[]): boolean {

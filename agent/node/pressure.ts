@@ -26,7 +26,7 @@ interface PressureControlOptions {
   /** Pods that run or will, not those that end. */
   pods: () => readonly Pod[];
   evict: (pod: Pod, message: string) => void;
-  onChange: () => void;
+  onChange: (pressure: NodePressure) => void;
   clock: Clock;
   logger: Logger;
 }
@@ -69,10 +69,6 @@ export class PressureControl {
       onChange: options.onChange,
       onSignals: (signals: Signals) => void eviction.look(signals),
     });
-  }
-
-  get pressure(): NodePressure {
-    return this.#monitor.pressure;
   }
 
   start(): void {

@@ -11,7 +11,6 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { ContainerStatus, Runtime } from "../../cri/runtime.ts";
 import type { PodEvents } from "../events/pod-events.ts";
-import type { PodProbes } from "../pods/worker/pod-context.ts";
 import { podContainers } from "../pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
 import type { ProbeOutcome } from "./probe-outcome.ts";
@@ -49,7 +48,7 @@ interface Running {
   stopped: boolean;
 }
 
-export class ProbeManager implements PodProbes {
+export class ProbeManager {
   readonly #options: ProbeManagerOptions;
   readonly #watched = new Map<string, Watched>();
 

@@ -12,10 +12,12 @@ import {
   configHashAnnotation,
   configMirrorAnnotation,
 } from "../pods/shape/labels.ts";
+import { mirrors, type KnownMirrors } from "./known-mirrors.ts";
 import { podFullName } from "../pods/shape/pod-shape.ts";
 
 interface MirrorPodsOptions {
   client: Client;
+  known: KnownMirrors;
   clock: Clock;
   logger: Logger;
   /** The Node as owner; undefined while it is not registered. */
@@ -29,7 +31,6 @@ const retries = { baseMs: 1000, maxMs: 15_000 };
 export class MirrorPods {
   readonly #options: MirrorPodsOptions;
   readonly #static = new Map<string, Pod>();
-  readonly #mirrors = new Map<string, Pod>();
   readonly #busy = new Set<string>();
   readonly #retries = new Map<string, { timer: Timer; backoff: Backoff }>();
   /** Until the API's pods are listed, nothing is known to be missing. */
@@ -42,13 +43,8 @@ export class MirrorPods {
     this.#options = options;
   }
 
-  mirrorOf(staticPod: Pod): Pod | undefined {
-    const mirror = this.#mirrors.get(podFullName(staticPod));
-    return mirror && matches(mirror, staticPod) ? mirror : undefined;
-  }
-
   /** The static pods that there are now; `complete`: of all sources, so that any other mirror is left over. */
-  setStatic(all: readonly Pod[], complete = true): void {
+  setStatic(all: readonly Pod[], complete: boolean): void {
     const completed = complete && !this.#staticComplete;
     this.#staticComplete ||= complete;
     const names = new Set(all.map(podFullName));
@@ -62,12 +58,12 @@ export class MirrorPods {
   /** From the API informer. */
   onMirror(mirror: Pod): void {
     const name = podFullName(mirror);
-    const before = this.#mirrors.get(name);
-    this.#mirrors.set(name, mirror);
+    const before = this.#options.known.get(name);
+    this.#options.known.set(name, mirror);
     const own = this.#static.get(name);
     if (
       own &&
-      matches(mirror, own) &&
+      mirrors(mirror, own) &&
       before?.metadata.uid !== mirror.metadata.uid
     )
       this.#options.onMirror(own.metadata.uid ?? "");
@@ -76,8 +72,7 @@ export class MirrorPods {
 
   onMirrorDeleted(mirror: Pod): void {
     const name = podFullName(mirror);
-    if (this.#mirrors.get(name)?.metadata.uid === mirror.metadata.uid)
-      this.#mirrors.delete(name);
+    this.#options.known.delete(name, mirror.metadata.uid);
     this.#reconcile(name);
   }
 
@@ -91,7 +86,7 @@ export class MirrorPods {
   reconcile(): void {
     for (const name of new Set([
       ...this.#static.keys(),
-      ...this.#mirrors.keys(),
+      ...this.#options.known.names(),
     ]))
       this.#reconcile(name);
   }
@@ -104,11 +99,11 @@ export class MirrorPods {
   #reconcile(name: string): void {
     if (this.#stopped || !this.#synced || this.#busy.has(name)) return;
     const own = this.#static.get(name);
-    const mirror = this.#mirrors.get(name);
+    const mirror = this.#options.known.get(name);
     const good =
       own &&
       mirror &&
-      matches(mirror, own) &&
+      mirrors(mirror, own) &&
       !mirror.metadata.deletionTimestamp;
     if (good || (!own && !mirror)) return;
     if (own && !mirror && !this.#options.owner()) return;
@@ -161,13 +156,13 @@ export class MirrorPods {
     delete (mirror as { status?: unknown }).status;
     try {
       const created = await this.#options.client.resource(pods).create(mirror);
-      if (!this.#mirrors.has(podFullName(own))) this.onMirror(created);
+      if (!this.#options.known.get(podFullName(own))) this.onMirror(created);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       const existing = await this.#options.client
         .resource(pods)
         .get(name, namespace ?? "default");
-      this.#mirrors.set(podFullName(own), existing);
+      this.#options.known.set(podFullName(own), existing);
       if (existing.metadata.annotations?.[configMirrorAnnotation] === undefined)
         throw new Error(
           `a pod of that name that is no mirror exists in the API`,
@@ -191,13 +186,6 @@ export class MirrorPods {
         if (!isNotFound(error)) throw error;
       });
     const key = podFullName(mirror);
-    if (this.#mirrors.get(key)?.metadata.uid === uid) this.#mirrors.delete(key);
+    this.#options.known.delete(key, uid);
   }
-}
-
-function matches(mirror: Pod, own: Pod): boolean {
-  return (
-    mirror.metadata.annotations?.[configMirrorAnnotation] ===
-    own.metadata.annotations?.[configHashAnnotation]
-  );
 }

@@ -9,7 +9,6 @@ import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
 import { isStaticPod } from "../pods/shape/labels.ts";
-import type { StatusSink } from "../pods/worker/pod-context.ts";
 import { statusPatch } from "./status-patch.ts";
 
 interface Entry {
@@ -34,7 +33,7 @@ interface StatusManagerOptions {
 
 const retries = { baseMs: 200, maxMs: 10_000 };
 
-export class StatusManager implements StatusSink {
+export class StatusManager {
   readonly #options: StatusManagerOptions;
   readonly #entries = new Map<string, Entry>();
   #stopped = false;

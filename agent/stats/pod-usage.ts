@@ -7,7 +7,7 @@ import type { Runtime } from "../../cri/runtime.ts";
 import type { ContainerUsage, PodUsage } from "../../eviction/pod-usage.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
-import { podLogDirectory } from "../pods/start/sandbox-config.ts";
+import { podLogDirectory } from "../pods/shape/pod-names.ts";
 import { emptyDirPath } from "../volumes/volume-manager.ts";
 
 const blockBytes = 512;

@@ -22,7 +22,6 @@ import type { AgentConfig } from "../config/agent-config.ts";
 import { mountPropagation } from "../pods/start/container-config.ts";
 import { expandStrictly } from "../pods/shape/expansion.ts";
 import { podResources } from "../resources/linux-resources.ts";
-import type { PodVolumes } from "../pods/worker/pod-context.ts";
 import { isWritten, writePayload } from "./files/atomic-writer.ts";
 import { checkHostPath } from "./host-path.ts";
 import {
@@ -57,7 +56,7 @@ interface Mounted {
 
 const refreshEveryMs = 20_000;
 
-export class VolumeManager implements PodVolumes {
+export class VolumeManager {
   readonly #options: VolumeManagerOptions;
   readonly #memoryDirectory: string;
   readonly #pods = new Map<string, Map<string, Mounted>>();

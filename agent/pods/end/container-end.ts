@@ -1,7 +1,12 @@
 // Ends containers: Killing event, preStop within the grace, then the runtime's stop with what is left of it. App
 // containers end together, sidecars after them one by one in reverse order. One PodEnding is one ending of a pod; its
 // deadline can only move forward in time (a second delete with less grace).
-import { RuntimeError, type ContainerStatus } from "../../../cri/runtime.ts";
+import type { Clock } from "../../../api/clock.ts";
+import {
+  RuntimeError,
+  type ContainerStatus,
+  type Runtime,
+} from "../../../cri/runtime.ts";
 import type {
   Container,
   LifecycleHandler,
@@ -9,17 +14,26 @@ import type {
 } from "../../../api/types/core-v1.ts";
 import { containerRecord } from "../shape/labels.ts";
 import { findContainer } from "../shape/pod-shape.ts";
-import type { PodContext } from "../worker/pod-context.ts";
-import { readySandbox, type RuntimePod } from "../runtime/runtime-pods.ts";
+import {
+  readySandbox,
+  type RuntimePod,
+  type RuntimePods,
+} from "../runtime/runtime-pods.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
+import type { HookRunner } from "./lifecycle-hooks.ts";
 
 /** After a preStop that used up the grace, a container still gets this long. */
 const minimumGraceSeconds = 2;
 
-/** What ending needs of the agent's services. */
-type EndingContext = Pick<
-  PodContext,
-  "runtime" | "runtimePods" | "clock" | "hooks" | "events" | "nodeIPs"
->;
+/** What ending a container needs of the agent. */
+export interface EndingContext {
+  readonly runtime: Pick<Runtime, "stopContainer">;
+  readonly runtimePods: Pick<RuntimePods, "markDirty">;
+  readonly clock: Clock;
+  readonly hooks: HookRunner;
+  readonly events: Pick<PodEvents, "container">;
+  readonly nodeIPs: () => readonly string[];
+}
 
 export class PodEnding {
   readonly #context: EndingContext;
@@ -80,7 +94,7 @@ export class PodEnding {
 interface ContainerEnding {
   remainingSeconds: () => number;
   message: string;
-  /** Registers what to do when the deadline moved; returns the way to take it back. */
+  /** Registers what to do when the deadline moved; returns a disposer. */
   onShorten?: (notify: () => void) => () => void;
 }
 

@@ -12,7 +12,8 @@ import { PodEnding } from "./container-end.ts";
 import { isOwn, sandboxPriority } from "../shape/labels.ts";
 import { createHookRunner } from "./lifecycle-hooks.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
-import { runtimePodAsPod } from "../worker/pod-workers.ts";
+import { removeFromRuntime, stopSandboxes } from "./sandboxes.ts";
+import { runtimePodAsPod } from "../runtime/reconstructed-pod.ts";
 import { RuntimePods, type RuntimePod } from "../runtime/runtime-pods.ts";
 
 export interface EndPodsOptions {
@@ -80,7 +81,7 @@ export async function endPods(
             Math.min(graceSeconds(pod), limitSeconds),
           ).run(found);
         await stopSandboxes(runtime, found);
-        if (options.remove) await removeAll(runtime, found);
+        if (options.remove) await removeFromRuntime(runtime, found);
         options.onEnded?.(found);
       } catch (err) {
         failed++;
@@ -110,23 +111,4 @@ export async function endPods(
   } finally {
     runtimePods.stop();
   }
-}
-
-async function stopSandboxes(
-  runtime: Runtime,
-  { sandboxes }: RuntimePod,
-): Promise<void> {
-  await Promise.all(
-    sandboxes
-      .filter(({ ready }) => ready)
-      .map(({ id }) => runtime.stopPodSandbox(id)),
-  );
-}
-
-async function removeAll(
-  runtime: Runtime,
-  { sandboxes, containers }: RuntimePod,
-): Promise<void> {
-  await Promise.all(containers.map(({ id }) => runtime.removeContainer(id)));
-  await Promise.all(sandboxes.map(({ id }) => runtime.removePodSandbox(id)));
 }

@@ -23,7 +23,7 @@ export interface EnvironmentSource {
   /** What a service link of the master namespace is called; "default". */
 }
 
-export interface Environment {
+interface Environment {
   variables: { name: string; value: string }[];
   /** Keys of envFrom that are no names: reported as an event. */
   invalidKeys: { source: string; keys: string[] }[];

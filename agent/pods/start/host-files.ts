@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
-import { podLogDirectory, podNames } from "./sandbox-config.ts";
+import { podLogDirectory, podNames } from "../shape/pod-names.ts";
 
 export class HostFiles {
   readonly #config: AgentConfig;

@@ -1,10 +1,9 @@
 // A pod's SandboxConfig: names, DNS, ports, cgroup, security. The hostname rules and DNS policies are the reference's.
-import { trimEnd } from "../../../api/trim.ts";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { SandboxConfig } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
+import { podLogDirectory, podNames } from "../shape/pod-names.ts";
 import { podSandboxAnnotations, podSandboxLabels } from "../shape/labels.ts";
 import {
   cpuQuota,
@@ -12,33 +11,6 @@ import {
   podResources,
 } from "../../resources/linux-resources.ts";
 import { sandboxSecurity } from "./security-context.ts";
-
-const maxHostnameLength = 63;
-
-/** `<namespace>_<name>_<uid>` below the pod logs directory. */
-export function podLogDirectory(
-  config: Pick<AgentConfig, "podLogsDirectory">,
-  pod: Pod,
-): string {
-  const { namespace = "default", name, uid = "" } = pod.metadata;
-  return join(config.podLogsDirectory, `${namespace}_${name}_${uid}`);
-}
-
-interface PodNames {
-  hostname: string;
-  /** "" or `subdomain.namespace.svc.<cluster domain>`. */
-  domain: string;
-}
-
-export function podNames(pod: Pod, clusterDomain: string): PodNames {
-  let hostname = pod.spec.hostname ?? pod.metadata.name;
-  if (hostname.length > maxHostnameLength)
-    hostname = trimEnd(hostname.slice(0, maxHostnameLength), "-.");
-  const domain = pod.spec.subdomain
-    ? `${pod.spec.subdomain}.${pod.metadata.namespace ?? "default"}.svc.${clusterDomain}`
-    : "";
-  return { hostname, domain };
-}
 
 export async function sandboxConfig(
   pod: Pod,

@@ -3,7 +3,7 @@
 // turn and kept running, app containers start when all of that is done. A new sandbox starts everything anew.
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus, SandboxStatus } from "../../../cri/runtime.ts";
-import type { BackOff } from "../start/back-off.ts";
+import { backOffKey, type BackOff } from "../start/back-off.ts";
 import {
   containerHash,
   containerRecord,
@@ -53,10 +53,6 @@ interface ActionInputs {
   probes: ProbeResults;
   backOff: BackOff;
   nowMs: number;
-}
-
-export function backOffKey(pod: Pod, container: Container): string {
-  return `${pod.metadata.uid ?? ""}/${container.name}/${containerHash(container)}`;
 }
 
 export function computePodActions(inputs: ActionInputs): PodActions {

@@ -1,27 +1,51 @@
 // All pod workers of the node: one a uid. Takes pods from the sources, wakes workers on runtime events and probe results,
 // and ends what the runtime runs but no source has (only when the caller says that the sources are complete).
+import { isPodTerminal } from "../../../api/objects/pod-state.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
-import {
-  containerRecord,
-  isOwn,
-  isStaticPod,
-  podSource,
-} from "../shape/labels.ts";
-import type { PodContext } from "./pod-context.ts";
+import { runtimePodAsPod } from "../runtime/reconstructed-pod.ts";
+import type { RuntimePods } from "../runtime/runtime-pods.ts";
+import { isOwn, isStaticPod, podSource } from "../shape/labels.ts";
 import { podFullName } from "../shape/pod-shape.ts";
-import type { RuntimePod } from "../runtime/runtime-pods.ts";
-import { PodWorker, type EndRequest } from "./pod-worker.ts";
+import { PodWorker, type WorkerContext } from "./pod-worker.ts";
+import type { EndRequest } from "./worker-state.ts";
+
+export interface WorkersContext extends WorkerContext {
+  readonly runtimePods: Pick<
+    RuntimePods,
+    "refresh" | "markDirty" | "uids" | "get"
+  >;
+  /** By it this agent's sandboxes and containers are recognised. */
+  readonly rootDirectory: string;
+}
 
 export class PodWorkers {
-  readonly #context: PodContext;
+  readonly #context: WorkersContext;
   readonly #workers = new Map<string, PodWorker>();
-  readonly #onGone: (pod: Pod) => void;
+  /** Pods that are wanted again while their worker still ends. */
   readonly #again = new Map<string, Pod>();
-  #stopped = false;
+  /** Pods that wait for open(). */
+  readonly #early = new Map<string, Pod>();
+  #state: "closed" | "open" | "stopped" = "closed";
 
-  constructor(context: PodContext, onGone: (pod: Pod) => void) {
+  constructor(context: WorkersContext) {
     this.#context = context;
-    this.#onGone = onGone;
+  }
+
+  /** The runtime was read: what it runs is known, so that nothing is started twice. Before this no pod has a worker. */
+  open(): void {
+    if (this.#state !== "closed") return;
+    this.#state = "open";
+    for (const pod of this.#early.values()) this.set(pod);
+    this.#early.clear();
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** The pod is known here, whether or not it has a worker yet. */
+  has(uid: string): boolean {
+    return this.#workers.has(uid) || this.#early.has(uid);
   }
 
   get(uid: string): PodWorker | undefined {
@@ -35,8 +59,9 @@ export class PodWorkers {
 
   /** Adds the pod or hands its worker the newer version. */
   set(pod: Pod): void {
-    if (this.#stopped) return;
     const uid = pod.metadata.uid ?? "";
+    if (this.#state === "closed") this.#early.set(uid, pod);
+    if (this.#state !== "open") return;
     const worker = this.#workers.get(uid);
     if (!worker) {
       const added = this.#add(pod);
@@ -54,23 +79,32 @@ export class PodWorkers {
   }
 
   #add(pod: Pod): PodWorker {
-    const uid = pod.metadata.uid ?? "";
-    const worker = new PodWorker(
-      this.#context,
-      pod,
-      () => !isStaticPod(pod) || !this.#sameNameEnds(worker),
-      () => {
-        this.#workers.delete(uid);
-        this.#onGone(pod);
-        const again = this.#again.get(uid);
-        this.#again.delete(uid);
-        if (again) this.set(again);
-        for (const other of this.#workers.values())
-          if (podFullName(other.pod) === podFullName(pod)) other.wake();
-      },
-    );
-    this.#workers.set(uid, worker);
+    const worker = new PodWorker(this.#context, pod, {
+      mayStart: () => !isStaticPod(pod) || !this.#sameNameEnds(worker),
+      livePods: () => this.live().map((live) => live.pod),
+      onGone: () => this.#gone(pod),
+    });
+    this.#workers.set(pod.metadata.uid ?? "", worker);
     return worker;
+  }
+
+  #gone(pod: Pod): void {
+    const uid = pod.metadata.uid ?? "";
+    this.#workers.delete(uid);
+    const again = this.#again.get(uid);
+    this.#again.delete(uid);
+    if (again) this.set(again);
+    for (const other of this.#workers.values())
+      if (podFullName(other.pod) === podFullName(pod)) other.wake();
+  }
+
+  /** Workers of pods that may use something of the node: not of those that are over. */
+  live(): PodWorker[] {
+    return this.list().filter(
+      ({ phase, pod }) =>
+        (phase === "syncing" || phase === "terminating") &&
+        !isPodTerminal({ status: this.#context.report.status.get(pod) }),
+    );
   }
 
   #sameNameEnds(worker: PodWorker): boolean {
@@ -86,6 +120,7 @@ export class PodWorkers {
   /** The sources no longer have it; `last` is the version they had last, with the grace of its deletion. */
   remove(uid: string, last?: Pod): void {
     this.#again.delete(uid);
+    this.#early.delete(uid);
     const worker = this.#workers.get(uid);
     if (last) worker?.replace(last);
     worker?.remove();
@@ -108,6 +143,7 @@ export class PodWorkers {
    * a pod of another source is left alone.
    */
   endOrphans(isComplete: (source: string) => boolean): void {
+    if (!this.isOpen) return;
     for (const uid of this.#context.runtimePods.uids()) {
       if (this.#workers.has(uid)) continue;
       const found = this.#context.runtimePods.get(uid);
@@ -116,7 +152,7 @@ export class PodWorkers {
         .then((pod) => {
           if (
             !pod ||
-            this.#stopped ||
+            !this.isOpen ||
             this.#workers.has(uid) ||
             !isComplete(podSource(pod))
           )
@@ -140,7 +176,7 @@ export class PodWorkers {
     const known = this.#context.runtimePods.get(uid);
     if (!known) return undefined;
     const found = await this.#context.runtimePods.refresh(uid, known);
-    const owner = this.#context.config.rootDirectory;
+    const owner = this.#context.rootDirectory;
     const own = [...found.sandboxes, ...found.containers].some((made) =>
       isOwn(made, owner),
     );
@@ -148,57 +184,11 @@ export class PodWorkers {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#state = "stopped";
     await Promise.all(
       [...this.#workers.values()].map((worker) => worker.stop()),
     );
   }
-}
-
-/** A Pod rebuilt from labels and annotations alone. */
-export function runtimePodAsPod(found: RuntimePod): Pod | undefined {
-  if (found.sandboxes.length + found.containers.length === 0) return undefined;
-  const newest = new Map(
-    found.containers
-      .map((container) => [container.name, container])
-      .reverse() as [string, (typeof found.containers)[number]][],
-  );
-  const records = [...newest.values()].map((container) => ({
-    container,
-    record: containerRecord(container.annotations),
-  }));
-  const of = (sidecar: boolean): typeof records =>
-    records.filter(
-      ({ record }) =>
-        (record.kind === "sidecar") === sidecar && record.kind !== "init",
-    );
-  const grace = records
-    .map(({ record }) => record.terminationGraceSeconds)
-    .find((value) => value !== undefined);
-  const annotations = found.sandboxes[0]?.annotations ?? {};
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name: found.name,
-      namespace: found.namespace,
-      uid: found.uid,
-      annotations,
-    },
-    spec: {
-      containers: of(false).map(({ container }) => ({
-        name: container.name,
-        image: container.image,
-      })),
-      initContainers: of(true).map(({ container }) => ({
-        name: container.name,
-        image: container.image,
-        restartPolicy: "Always",
-      })),
-      restartPolicy: records[0]?.record.restartPolicy ?? "Always",
-      ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }),
-    },
-  };
 }
 
 /** Not for a change of the status alone, which is mostly our own. */

@@ -1,4 +1,4 @@
-// What pod workers share (agent/pods/worker/pod-context.ts) over a fake runtime: runtime state, workers, back-off and starting and
+// What pod workers are given (WorkersContext) over a fake runtime: runtime state, workers, back-off and starting and
 // ending of containers are the agent's own; files, cgroups, images and volumes do nothing.
 import pino from "pino";
 import type { Clock } from "../../../api/clock.ts";
@@ -6,7 +6,9 @@ import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
 import { BackOff } from "../../../agent/pods/start/back-off.ts";
-import type { PodContext } from "../../../agent/pods/worker/pod-context.ts";
+import type { PodStartContext } from "../../../agent/pods/start/pod-start.ts";
+import type { StatusSink } from "../../../agent/pods/worker/pod-report.ts";
+import type { WorkersContext } from "../../../agent/pods/worker/pod-workers.ts";
 import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
 import { Turns } from "../../../agent/pods/start/turns.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
@@ -26,8 +28,12 @@ export interface FakeContextOptions {
   readonly onFinished: (pod: Pod) => void;
 }
 
-export function fakeContext(options: FakeContextOptions): PodContext {
-  const { runtime, clock, directory, statuses, ended, onChange } = options;
+export interface FakeContext extends WorkersContext {
+  readonly runtimePods: RuntimePods;
+}
+
+export function fakeContext(options: FakeContextOptions): FakeContext {
+  const { runtime, clock, directory, onChange } = options;
   const config = resolveAgentConfig({
     nodeName: "node",
     rootDirectory: directory,
@@ -35,89 +41,125 @@ export function fakeContext(options: FakeContextOptions): PodContext {
     containerLogsDirectory: `${directory}/links`,
     resolvConf: "/dev/null",
   });
+  const runtimePods = new RuntimePods({
+    ...{ runtime, clock, logger, onChange },
+    lastWords: () => Promise.resolve(""),
+  });
+  const status = fakeStatuses(options);
+  const restartBackOff = new BackOff();
+  const events = new PodEvents({ event: () => undefined }, () => ({
+    ...{ apiVersion: "v1", kind: "Node" },
+    metadata: { name: "node" },
+  }));
+  const nodeIPs = (): readonly string[] => ["192.0.2.1"];
+  const hooks = { run: nothing };
+  const end = { runtime, runtimePods, clock, hooks, events, nodeIPs };
+  const volumes = {
+    mount: nothing,
+    containerMounts: () => Promise.resolve([]),
+    unmount: nothing,
+  };
+  const cgroups = {
+    createPod: () => Promise.resolve("/pod"),
+    removePod: nothing,
+  };
+  const probes = {
+    liveness: () => undefined,
+    startup: () => undefined,
+    ready: () => true,
+    started: () => true,
+    update: () => undefined,
+    stopLiveness: () => undefined,
+    remove: () => undefined,
+  };
+  const files = {
+    prepare: nothing,
+    nextLogNumber: () => Promise.resolve(0),
+    containerLogDirectory: () => Promise.resolve(directory),
+    writeHosts: () => Promise.resolve(""),
+    terminationLog: () => Promise.resolve(`${directory}/last-words`),
+    linkContainerLog: nothing,
+    unlinkContainerLog: nothing,
+    removeLogs: nothing,
+    removePodDirectory: nothing,
+  };
+  const start: PodStartContext = {
+    sandboxes: {
+      ...{ runtime, runtimePods, events },
+      runtimeHandler: () => Promise.resolve(""),
+      turns: new Turns(4),
+    },
+    containers: {
+      ...{ runtime, runtimePods, files, status, restartBackOff, logger },
+      ending: end,
+      images: {
+        ensure: () =>
+          Promise.resolve({
+            ...{ id: "image", repoTags: [], repoDigests: [], sizeBytes: 1 },
+            pinned: false,
+          }),
+      },
+      setup: {
+        ...{ volumes, files, config, events },
+        environment: {
+          configMap: () => Promise.resolve(undefined),
+          secret: () => Promise.resolve(undefined),
+          services: () => [],
+          nodeResources: () => ({
+            cpuMillis: 1000,
+            memoryBytes: 2 ** 30,
+            ephemeralStorageBytes: 2 ** 30,
+          }),
+        },
+        resourceLimits: {
+          config,
+          machineMemoryBytes: 2 ** 30,
+          lowestOomScoreAdj: undefined,
+        },
+      },
+    },
+    ...{ volumes, files, cgroups, config, events, nodeIPs },
+  };
+  const admission = { admit: () => undefined, release: () => undefined };
+  return {
+    runtimePods,
+    rootDirectory: config.rootDirectory,
+    sync: {
+      ...{ runtimePods, admission, probes, restartBackOff },
+      ...{ start, events, clock },
+    },
+    end,
+    tearDown: { volumes, probes, cgroups, admission },
+    clean: {
+      ...{ runtimePods, files, restartBackOff },
+      images: { forgetPod: () => undefined },
+    },
+    deadContainers: { runtime, files, keptPerContainer: 1, logger },
+    report: {
+      ...{ status, nodeIPs, clock },
+      runtimeName: "containerd",
+      readiness: probes,
+    },
+    ...{ clock, logger },
+  };
+}
+
+function fakeStatuses({
+  statuses,
+  ended,
+  onFinished,
+}: FakeContextOptions): StatusSink {
   const own = new Map<string, PodStatus>();
   const uidOf = (pod: Pod): string => pod.metadata.uid ?? "";
   return {
-    admission: { admit: () => undefined, release: () => undefined },
-    config,
-    runtime,
-    runtimePods: new RuntimePods({
-      ...{ runtime, clock, logger, onChange },
-      lastWords: () => Promise.resolve(""),
-    }),
-    images: {
-      ensure: () =>
-        Promise.resolve({
-          ...{ id: "image", repoTags: [], repoDigests: [], sizeBytes: 1 },
-          pinned: false,
-        }),
-      forgetPod: () => undefined,
-    } as unknown as PodContext["images"],
-    volumes: {
-      mount: nothing,
-      containerMounts: () => Promise.resolve([]),
-      unmount: nothing,
+    get: (pod) => own.get(uidOf(pod)) ?? statuses.get(uidOf(pod)),
+    set(pod, status) {
+      own.set(uidOf(pod), status);
+      if (!ended()) statuses.set(uidOf(pod), status);
     },
-    probes: {
-      liveness: () => undefined,
-      startup: () => undefined,
-      ready: () => true,
-      started: () => true,
-      update: () => undefined,
-      stopLiveness: () => undefined,
-      remove: () => undefined,
+    finish(pod) {
+      if (!ended() && pod.metadata.deletionTimestamp) onFinished(pod);
     },
-    cgroups: {
-      createPod: () => Promise.resolve("/pod"),
-      removePod: nothing,
-    } as unknown as PodContext["cgroups"],
-    hostFiles: {
-      prepare: nothing,
-      nextLogNumber: () => Promise.resolve(0),
-      containerLogDirectory: () => Promise.resolve(directory),
-      writeHosts: () => Promise.resolve(undefined),
-      terminationLog: () => Promise.resolve(`${directory}/last-words`),
-      linkContainerLog: nothing,
-      unlinkContainerLog: nothing,
-      removeLogs: nothing,
-      removePodDirectory: nothing,
-    } as unknown as PodContext["hostFiles"],
-    hooks: { run: nothing },
-    environment: {
-      configMap: () => Promise.resolve(undefined),
-      secret: () => Promise.resolve(undefined),
-      services: () => [],
-      nodeResources: () => ({
-        cpuMillis: 1000,
-        memoryBytes: 2 ** 30,
-        ephemeralStorageBytes: 2 ** 30,
-      }),
-    },
-    status: {
-      get: (pod) => own.get(uidOf(pod)) ?? statuses.get(uidOf(pod)),
-      set(pod, status) {
-        own.set(uidOf(pod), status);
-        if (!ended()) statuses.set(uidOf(pod), status);
-      },
-      finish(pod) {
-        if (!ended() && pod.metadata.deletionTimestamp) options.onFinished(pod);
-      },
-      forget: (uid) => void own.delete(uid),
-    },
-    events: new PodEvents({ event: () => undefined }, () => ({
-      ...{ apiVersion: "v1", kind: "Node" },
-      metadata: { name: "node" },
-    })),
-    restartBackOff: new BackOff(),
-    sandboxTurns: new Turns(4),
-    resourceLimits: () => ({
-      config,
-      machineMemoryBytes: 2 ** 30,
-      lowestOomScoreAdj: undefined,
-    }),
-    nodeIPs: () => ["192.0.2.1"],
-    runtimeHandler: () => Promise.resolve(""),
-    clock,
-    logger,
+    forget: (uid) => void own.delete(uid),
   };
 }

@@ -114,7 +114,7 @@ class PodRound {
       onChange: (uid) => workers.wake(uid),
       onFinished: (pod) => this.#delete(pod, workers),
     });
-    const workers = new PodWorkers(context, () => undefined);
+    const workers = new PodWorkers(context);
     const started = this.#start(context, workers, ended);
     for (let step = 0; step < 60 && !isEnded && !last; step++) {
       this.#step(random, workers);
@@ -155,6 +155,7 @@ class PodRound {
       }
     }
     if (ended()) return;
+    workers.open();
     for (const pod of this.#pods.values()) workers.set(pod);
     workers.endOrphans(() => true);
     this.#started.add(workers);

@@ -24,7 +24,7 @@ test("pod and class cgroups are made with their values and removed", async () =>
     cgroupMount: mount,
     podMaxPids: 100,
   });
-  const cgroups = new CgroupManager(driver, config);
+  const cgroups = new CgroupManager(() => Promise.resolve(driver), config);
   await cgroups.start();
   const read = (file: string): Promise<string> =>
     fs.readFile(path.join(mount, file), "utf8");

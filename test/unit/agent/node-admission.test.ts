@@ -71,7 +71,6 @@ function admission(
   const made = new NodeAdmission({
     nodeName: "n",
     node: () => seen,
-    pods: () => pods,
     pressure: () => pressure,
   });
   return {
@@ -79,7 +78,7 @@ function admission(
     pods,
     admit(p) {
       pods.push(p);
-      const refusal = made.admit(p);
+      const refusal = made.admit(p, pods);
       return refusal && `${refusal.reason}: ${refusal.message}`;
     },
   };
@@ -94,7 +93,7 @@ test("cpu is counted over all pods, and given back", () => {
   expect(admit(pod("1"))).toBe(refused);
   // A refused pod counts nothing, an admitted one is not asked about again.
   expect(admit(pod("500m"))).toBeUndefined();
-  expect(made.admit(first)).toBeUndefined();
+  expect(made.admit(first, [])).toBeUndefined();
   made.release(first.metadata.uid!);
   expect(admit(pod("1"))).toBeUndefined();
 });
@@ -176,10 +175,9 @@ test("without a node object only what is known counts", () => {
   const made = new NodeAdmission({
     nodeName: "n",
     node: () => undefined,
-    pods: () => [],
     pressure: () => calm,
   });
-  expect(made.admit(pod("64"))).toBeUndefined();
+  expect(made.admit(pod("64"), [])).toBeUndefined();
 });
 
 test("pods of another operating system", () => {

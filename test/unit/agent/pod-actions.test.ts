@@ -1,8 +1,7 @@
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus, SandboxStatus } from "../../../cri/runtime.ts";
-import { BackOff } from "../../../agent/pods/start/back-off.ts";
+import { BackOff, backOffKey } from "../../../agent/pods/start/back-off.ts";
 import {
-  backOffKey,
   computePodActions,
   type ProbeResults,
 } from "../../../agent/pods/worker/pod-actions.ts";

@@ -40,15 +40,12 @@ function reporterOf(how: { mode: "answers" | "hangs" | "refuses" }) {
     events: new PodEvents(logSink(logger), () => {
       throw new Error("not asked");
     }),
-    problems: () => [],
-    pressure: () => ({ memory: false, disk: false, pid: false }),
-    onRegistered: () => undefined,
-    onRuntimeRecovered: () => recoveries++,
   });
-  /** Seconds until the problems are, or are no longer, empty. */
+  reporter.onRuntimeRecovered(() => recoveries++);
+  /** Seconds until the runtime is, or is no longer, ready. */
   const secondsUntil = async (well: boolean): Promise<number> => {
     for (let second = 0; second < 300; second++) {
-      if ((reporter.runtimeProblems.length === 0) === well) return second;
+      if ((reporter.runtimeState.state === "ready") === well) return second;
       await clock.advanceAsync(1000);
     }
     return Infinity;
@@ -65,9 +62,10 @@ test("one that hangs is a problem after 30 s, and none soon after it answers aga
   const seconds = await secondsUntil(false);
   expect(seconds).toBeGreaterThan(20);
   expect(seconds).toBeLessThan(45);
-  expect(reporter.runtimeProblems).toEqual([
-    "container runtime is down: the container runtime did not answer in 10 s",
-  ]);
+  expect(reporter.runtimeState).toEqual({
+    state: "down",
+    reason: "the container runtime did not answer in 10 s",
+  });
   how.mode = "answers";
   expect(await secondsUntil(true)).toBeLessThan(13);
   expect(recoveries()).toBe(1);

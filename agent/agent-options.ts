@@ -1,0 +1,22 @@
+// What an agent is given.
+import type { Logger } from "pino";
+import type { Clock } from "../api/clock.ts";
+import type { Client } from "../client/client.ts";
+import type { Runtime } from "../cri/runtime.ts";
+import type { AgentConfig } from "./config/agent-config.ts";
+import type { ManifestsByFile } from "./sources/pod-sources.ts";
+import type { PodSpecValidator } from "./sources/static-pod.ts";
+
+export interface AgentOptions {
+  /** Started by its owner, who also stops it; it need not answer yet. */
+  runtime: Runtime;
+  /** Absent: standalone, static pods only. */
+  client?: Client;
+  config: Partial<AgentConfig> & { nodeName: string };
+  clock?: Clock;
+  logger: Logger;
+  /** Objects of other kinds found in the manifests directory, by file: the complete set after each change. */
+  onOtherManifests?: (byFile: ManifestsByFile) => void;
+  /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */
+  validatePodSpec?: PodSpecValidator;
+}

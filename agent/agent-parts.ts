@@ -1,0 +1,77 @@
+// The parts of one agent, as wiring.ts makes them.
+import type { Logger } from "pino";
+import type { Clock } from "../api/clock.ts";
+import type { Pod } from "../api/types/core-v1.ts";
+import type { Client } from "../client/client.ts";
+import type { EventRecorder } from "../client/event-recorder.ts";
+import type { Runtime } from "../cri/runtime.ts";
+import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
+import type { AgentConfig } from "./config/agent-config.ts";
+import type { PodEvents } from "./events/pod-events.ts";
+import type { Housekeeping } from "./housekeeping.ts";
+import type { LogRotation } from "./logs/log-rotation.ts";
+import type { NodeLease } from "./node/lease.ts";
+import type { NodeReporter } from "./node/node-reporter.ts";
+import type { PressureControl } from "./node/pressure.ts";
+import type { PodAccess } from "./pod-access.ts";
+import type { PodChanges } from "./pods/runtime/pod-changes.ts";
+import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
+import type { NodeResources } from "./pods/shape/field-paths.ts";
+import type { HostFiles } from "./pods/start/host-files.ts";
+import type { PodWorkers } from "./pods/worker/pod-workers.ts";
+import type { ProbeManager } from "./probes/probe-manager.ts";
+import type { PodReports } from "./reporting/pod-reports.ts";
+import type { RuntimeAdoption } from "./runtime-adoption.ts";
+import type { PodSources } from "./sources/pod-sources.ts";
+import type { ReferencedObjects } from "./sources/referenced-objects.ts";
+import type { StatsSummary } from "./stats/summary.ts";
+import type { VolumeManager } from "./volumes/volume-manager.ts";
+
+/** What every part may use. */
+export interface Ground {
+  readonly settings: AgentConfig;
+  readonly runtime: Runtime;
+  readonly client: Client | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder | undefined;
+  readonly events: PodEvents;
+  readonly objects: ReferencedObjects;
+}
+
+/** The node and what is reported to the API server. */
+export interface Reporting {
+  readonly node: NodeReporter;
+  readonly lease: NodeLease | undefined;
+  readonly reports: PodReports;
+}
+
+/** What pods consist of on this machine. */
+export interface PodRooms {
+  readonly changes: PodChanges;
+  readonly runtimePods: RuntimePods;
+  readonly volumes: VolumeManager;
+  readonly probes: ProbeManager;
+  readonly cgroups: CgroupManager;
+  readonly hostFiles: HostFiles;
+  readonly nodeResources: () => NodeResources;
+}
+
+export interface AgentParts extends Ground, Reporting, PodRooms {
+  readonly workers: PodWorkers;
+  readonly sources: PodSources;
+  readonly adoption: RuntimeAdoption;
+  readonly pressure: PressureControl;
+  readonly housekeeping: Housekeeping;
+  readonly rotation: LogRotation;
+  readonly access: PodAccess;
+  readonly stats: StatsSummary;
+  /** All pods with a worker, with their statuses. */
+  readonly pods: () => readonly Pod[];
+  readonly manifestProblem: (origin: string, message: string) => void;
+}
+
+/** What is there before the sources and what looks after the node. */
+export type Wired = Ground &
+  Reporting &
+  PodRooms & { readonly workers: PodWorkers };

@@ -1,0 +1,51 @@
+// The agent as its ports see it: pods with their statuses, what the runtime runs, access to containers, statistics.
+import type { Clock } from "../api/clock.ts";
+import type { NodeAgentView } from "../api/contracts.ts";
+import type { Pod } from "../api/types/core-v1.ts";
+import { within } from "../cri/deadline.ts";
+import type { AgentConfig } from "./config/agent-config.ts";
+import { kubeletConfiguration } from "./config/kubelet-configuration.ts";
+import type { PodAccess } from "./pod-access.ts";
+import { runtimePodAsPod } from "./pods/runtime/reconstructed-pod.ts";
+import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
+import type { StatsSummary } from "./stats/summary.ts";
+
+interface AgentViewOptions {
+  settings: AgentConfig;
+  /** With status. */
+  pods: () => readonly Pod[];
+  runtimePods: Pick<RuntimePods, "relist" | "uids" | "get" | "refresh">;
+  access: PodAccess;
+  stats: StatsSummary;
+  healthy: () => Promise<void>;
+  clock: Clock;
+}
+
+/** For clients that ask which pods run while the runtime hangs. */
+const listPatienceMs = 10_000;
+
+export function agentView(options: AgentViewOptions): NodeAgentView {
+  const { settings, pods, runtimePods, access, stats, clock } = options;
+  return {
+    nodeName: settings.nodeName,
+    pods,
+    async runningPods() {
+      await within(clock, listPatienceMs, runtimePods.relist());
+      const found = await Promise.all(
+        runtimePods.uids().map(async (uid) => {
+          const known = runtimePods.get(uid)!;
+          return runtimePodAsPod(await runtimePods.refresh(uid, known));
+        }),
+      );
+      return found.filter((pod): pod is Pod => pod !== undefined);
+    },
+    logs: (namespace, name, chosen) => access.logs(namespace, name, chosen),
+    exec: (namespace, name, chosen) => access.exec(namespace, name, chosen),
+    attach: (namespace, name, chosen) => access.attach(namespace, name, chosen),
+    portForward: (namespace, name, port) =>
+      access.portForward(namespace, name, port),
+    statsSummary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
+    config: () => kubeletConfiguration(settings),
+    healthy: options.healthy,
+  };
+}

@@ -1,0 +1,71 @@
+// Keeps only so many ended containers of each name of a pod, and no stopped sandbox that has none. Works beside the
+// pod's passes: a failure is logged and the next start of a container tries again.
+import type { Logger } from "pino";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { Runtime } from "../../../cri/runtime.ts";
+import type { RuntimePod } from "../runtime/runtime-pods.ts";
+import { podDescription } from "../shape/labels.ts";
+
+export interface DeadContainersContext {
+  readonly runtime: Pick<Runtime, "removeContainer" | "removePodSandbox">;
+  readonly files: {
+    unlinkContainerLog(
+      podName: string,
+      namespace: string,
+      containerName: string,
+      containerId: string,
+    ): Promise<void>;
+  };
+  /** How many ended containers of a name are kept beside the newest one. */
+  readonly keptPerContainer: number;
+  readonly logger: Logger;
+}
+
+export class DeadContainers {
+  readonly #context: DeadContainersContext;
+  /** Being removed just now: the runtime refuses a second removal at the same time. */
+  readonly #removing = new Set<string>();
+
+  constructor(context: DeadContainersContext) {
+    this.#context = context;
+  }
+
+  prune(pod: Pod, name: string, runtimePod: RuntimePod): void {
+    const { runtime, keptPerContainer, logger } = this.#context;
+    const surplus = runtimePod.containers
+      .filter((container) => container.name === name)
+      .slice(1 + keptPerContainer)
+      .filter(({ state, id }) => state === "exited" && !this.#removing.has(id));
+    const kept = new Set(
+      runtimePod.containers
+        .filter((container) => !surplus.includes(container))
+        .map(({ sandboxId }) => sandboxId),
+    );
+    const sandboxes = runtimePod.sandboxes.filter(
+      ({ id, ready }) => !ready && !kept.has(id),
+    );
+    if (surplus.length + sandboxes.length === 0) return;
+    Promise.all(surplus.map(({ id }) => this.#remove(pod, name, id)))
+      .then(() =>
+        Promise.all(sandboxes.map(({ id }) => runtime.removePodSandbox(id))),
+      )
+      .catch((error: unknown) =>
+        logger.warn(
+          { err: error, pod: podDescription(pod) },
+          "can't remove dead containers",
+        ),
+      );
+  }
+
+  async #remove(pod: Pod, name: string, id: string): Promise<void> {
+    const { runtime, files } = this.#context;
+    this.#removing.add(id);
+    await runtime.removeContainer(id).finally(() => this.#removing.delete(id));
+    await files.unlinkContainerLog(
+      pod.metadata.name,
+      pod.metadata.namespace ?? "default",
+      name,
+      id,
+    );
+  }
+}

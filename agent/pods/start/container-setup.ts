@@ -1,0 +1,109 @@
+// A container's configuration put together: environment, mounts, files on the host, resources and security.
+import type {
+  Container,
+  EphemeralContainer,
+  Pod,
+} from "../../../api/types/core-v1.ts";
+import type {
+  ContainerConfig,
+  ImageSummary,
+  Mount,
+  SandboxStatus,
+} from "../../../cri/runtime.ts";
+import type { AgentConfig } from "../../config/agent-config.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
+import {
+  containerResources,
+  type ResourceLimits,
+} from "../../resources/linux-resources.ts";
+import { latestContainer, type RuntimePod } from "../runtime/runtime-pods.ts";
+import type { ContainerKind } from "../shape/labels.ts";
+import { containerConfig } from "./container-config.ts";
+import { containerEnvironment, type EnvironmentSource } from "./environment.ts";
+import type { HostFiles } from "./host-files.ts";
+
+interface ContainerVolumes {
+  /** The container's volume mounts; the volumes are mounted already. `lookup` resolves $(VAR) of subPathExpr. */
+  containerMounts(
+    pod: Pod,
+    container: Container,
+    lookup: (name: string) => string | undefined,
+  ): Promise<Mount[]>;
+}
+
+export interface SetupContext {
+  readonly environment: EnvironmentSource;
+  readonly volumes: ContainerVolumes;
+  readonly files: Pick<
+    HostFiles,
+    "writeHosts" | "terminationLog" | "containerLogDirectory"
+  >;
+  readonly resourceLimits: ResourceLimits;
+  readonly config: Pick<AgentConfig, "seccompDefault" | "rootDirectory">;
+  readonly events: Pick<PodEvents, "pod">;
+}
+
+interface SetupInputs {
+  /** With the addresses in its status. */
+  pod: Pod;
+  container: Container;
+  kind: ContainerKind;
+  restartCount: number;
+  image: ImageSummary;
+  sandbox: SandboxStatus;
+  runtimePod: RuntimePod;
+}
+
+/** Rejects with a message fit for the container's state. */
+export async function setUpContainer(
+  context: SetupContext,
+  inputs: SetupInputs,
+): Promise<ContainerConfig> {
+  const { pod, container, kind, restartCount, image, sandbox, runtimePod } =
+    inputs;
+  const environment = await containerEnvironment(
+    pod,
+    container,
+    context.environment,
+  );
+  for (const { source, keys } of environment.invalidKeys)
+    context.events.pod(
+      pod,
+      "Warning",
+      "InvalidEnvironmentVariableNames",
+      `Keys [${keys.join(", ")}] from the EnvFrom ${source} were skipped since they are considered invalid environment variable names.`,
+    );
+  const values = new Map(
+    environment.variables.map(({ name, value }) => [name, value]),
+  );
+  const [mounts, hostsFile, terminationLog] = await Promise.all([
+    context.volumes.containerMounts(pod, container, (name) => values.get(name)),
+    context.files.writeHosts(pod, sandbox.ips),
+    context.files.terminationLog(
+      pod,
+      container.name,
+      `${restartCount}-${sandbox.id.slice(0, 8)}`,
+    ),
+    context.files.containerLogDirectory(pod, container.name),
+  ]);
+  const targetName = (container as EphemeralContainer).targetContainerName;
+  const targetId =
+    kind === "ephemeral" && targetName
+      ? latestContainer(runtimePod, targetName)?.id
+      : undefined;
+  return containerConfig({
+    pod,
+    container,
+    kind,
+    restartCount,
+    image,
+    environment: environment.variables,
+    mounts,
+    hostsFile,
+    terminationLog,
+    resources: containerResources(pod, container, context.resourceLimits),
+    seccompDefault: context.config.seccompDefault,
+    owner: context.config.rootDirectory,
+    ...(targetId === undefined ? {} : { targetId }),
+  });
+}

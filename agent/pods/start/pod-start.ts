@@ -1,0 +1,142 @@
+// Starts what one pod lacks: its directories, volumes and cgroup, its sandbox, then its containers in order. Sandbox and
+// volumes are made at the same time. What fails for a container is a reason why it waits; what fails for the pod is thrown.
+import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
+import type { SandboxStatus } from "../../../cri/runtime.ts";
+import type { AgentConfig } from "../../config/agent-config.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
+import type { RuntimePod } from "../runtime/runtime-pods.ts";
+import type { ContainerKind } from "../shape/labels.ts";
+import {
+  startContainer,
+  type ContainerStartContext,
+} from "./container-start.ts";
+import type { HostFiles } from "./host-files.ts";
+import { WaitingError } from "./image-manager.ts";
+import { sandboxConfig } from "./sandbox-config.ts";
+import { startSandbox, type SandboxStartContext } from "./sandbox-start.ts";
+import type { WaitingReasons } from "./waiting-reasons.ts";
+
+export interface PodStartContext {
+  readonly sandboxes: SandboxStartContext;
+  readonly containers: ContainerStartContext;
+  readonly volumes: {
+    /** Makes every volume of the pod ready, and refreshes what changed; idempotent. */
+    mount(pod: Pod): Promise<void>;
+  };
+  readonly files: Pick<HostFiles, "prepare">;
+  readonly cgroups: {
+    /** Idempotent; resolves to the cgroup's path. */
+    createPod(pod: Pod): Promise<string>;
+  };
+  readonly config: AgentConfig;
+  readonly events: Pick<PodEvents, "pod">;
+  readonly nodeIPs: () => readonly string[];
+}
+
+interface StartPlan {
+  createSandbox: boolean;
+  /** Of the sandbox. */
+  attempt: number;
+  sandbox: SandboxStatus | undefined;
+  /** In order. */
+  containersToStart: readonly { container: Container; kind: ContainerKind }[];
+}
+
+/** One pass of a pod's worker, while it starts something. */
+interface StartRun {
+  pod: () => Pod;
+  refresh: () => Promise<RuntimePod>;
+  waiting: WaitingReasons;
+  signal: AbortSignal;
+  onStarted: (container: string) => Promise<void>;
+  /** A container could not be started; its reason is among the waiting ones. */
+  onFailed: () => Promise<void>;
+}
+
+export interface StartResult {
+  /** Something was made, so that another pass has to look. */
+  changed: boolean;
+  /** When a container that could not be started may be tried again; Infinity: none failed. */
+  retryInMs: number;
+}
+
+/** Rejects, after a FailedMount event, when a volume can't be made ready. */
+export async function mountVolumes(
+  { volumes, events }: Pick<PodStartContext, "volumes" | "events">,
+  pod: Pod,
+): Promise<void> {
+  try {
+    await volumes.mount(pod);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    events.pod(pod, "Warning", "FailedMount", text);
+    throw error;
+  }
+}
+
+export async function startPod(
+  context: PodStartContext,
+  plan: StartPlan,
+  run: StartRun,
+): Promise<StartResult> {
+  await context.files.prepare(run.pod());
+  const volumes = mountVolumes(context, run.pod());
+  volumes.catch(() => undefined);
+  const cgroup = await context.cgroups.createPod(run.pod());
+  const config = await sandboxConfig(
+    run.pod(),
+    plan.attempt,
+    cgroup,
+    context.config,
+  );
+  const sandbox = plan.createSandbox
+    ? await startSandbox(context.sandboxes, run.pod(), config)
+    : plan.sandbox;
+  await volumes;
+  if (!sandbox) return { changed: true, retryInMs: Infinity };
+  let started = 0;
+  let retryInMs = Infinity;
+  for (const { container, kind } of plan.containersToStart) {
+    if (run.signal.aborted) return { changed: true, retryInMs };
+    const runtimePod = await run.refresh();
+    try {
+      await startContainer(context.containers, {
+        pod: withAddresses(run.pod(), sandbox, context.nodeIPs()),
+        container,
+        kind,
+        sandbox,
+        sandboxConfig: config,
+        runtimePod,
+        signal: run.signal,
+      });
+      run.waiting.started(container.name);
+      started++;
+      await run.onStarted(container.name);
+    } catch (error) {
+      if (!(error instanceof WaitingError)) throw error;
+      const retryMs = run.waiting.failed(container.name, error);
+      retryInMs = Math.min(retryInMs, retryMs);
+      await run.onFailed();
+      if (kind === "init" || kind === "sidecar") break;
+    }
+  }
+  const made = started > 0 || plan.createSandbox;
+  return { changed: made && retryInMs === Infinity, retryInMs };
+}
+
+function withAddresses(
+  pod: Pod,
+  sandbox: SandboxStatus,
+  nodeIPs: readonly string[],
+): Pod {
+  const ips = pod.spec.hostNetwork ? nodeIPs : sandbox.ips;
+  const status: PodStatus = { ...pod.status };
+  if (nodeIPs[0])
+    Object.assign(status, {
+      hostIP: nodeIPs[0],
+      hostIPs: nodeIPs.map((ip) => ({ ip })),
+    });
+  if (ips[0])
+    Object.assign(status, { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) });
+  return { ...pod, status };
+}

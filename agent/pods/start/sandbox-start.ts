@@ -1,0 +1,44 @@
+// Makes a pod's sandbox, so many at a time.
+import { crashPoint } from "../../../api/crash-point.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import {
+  runtimeErrorText,
+  type Runtime,
+  type SandboxConfig,
+  type SandboxStatus,
+} from "../../../cri/runtime.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
+import type { RuntimePods } from "../runtime/runtime-pods.ts";
+import type { Turns } from "./turns.ts";
+
+export interface SandboxStartContext {
+  readonly runtime: Pick<Runtime, "runPodSandbox">;
+  readonly runtimePods: Pick<RuntimePods, "addSandbox">;
+  /** RuntimeClass name → handler; "" where none is asked for. Rejects when there is no such class. */
+  readonly runtimeHandler: (pod: Pod) => Promise<string>;
+  /** How many sandboxes are made at a time. */
+  readonly turns: Turns;
+  readonly events: Pick<PodEvents, "pod">;
+}
+
+export async function startSandbox(
+  context: SandboxStartContext,
+  pod: Pod,
+  config: SandboxConfig,
+): Promise<SandboxStatus> {
+  const { runtime, runtimePods, runtimeHandler, turns, events } = context;
+  try {
+    const handler = await runtimeHandler(pod);
+    const id = await turns.run(() => runtime.runPodSandbox(config, handler));
+    crashPoint("podworker.sandbox.made");
+    return await runtimePods.addSandbox(pod.metadata.uid ?? "", id);
+  } catch (error) {
+    events.pod(
+      pod,
+      "Warning",
+      "FailedCreatePodSandBox",
+      `Failed to create pod sandbox: ${runtimeErrorText(error)}`,
+    );
+    throw error;
+  }
+}

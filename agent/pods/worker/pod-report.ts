@@ -1,0 +1,87 @@
+// What the worker of one pod reports of it: the status computed from what the runtime runs, handed to the status sink.
+import { formatTime, type Clock } from "../../../api/clock.ts";
+import { qosClass } from "../../../api/objects/pod-qos.ts";
+import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
+import type {
+  ContainerReadiness,
+  WaitingReason,
+} from "../../status/container-statuses.ts";
+import { podStatus, type PodFailure } from "../../status/pod-status.ts";
+import type { RuntimePod } from "../runtime/runtime-pods.ts";
+
+export interface StatusSink {
+  /** Last status set, else what the API server has. */
+  get(pod: Pod): PodStatus | undefined;
+  set(pod: Pod, status: PodStatus): void;
+  /** All of the pod is torn down: report the last status, then remove the object if it is being deleted. */
+  finish(pod: Pod): void;
+  forget(uid: string): void;
+}
+
+export interface ReportContext {
+  readonly status: StatusSink;
+  readonly runtimeName: string;
+  readonly readiness: ContainerReadiness;
+  readonly nodeIPs: () => readonly string[];
+  readonly clock: Clock;
+}
+
+/** How far the pod is: running; ending, when nothing is started any more; torn down, when this is the last status. */
+type ReportStage = "running" | "ending" | "torn-down";
+
+export class PodReport {
+  readonly #context: ReportContext;
+  readonly firstSeenMs: number;
+
+  constructor(context: ReportContext) {
+    this.#context = context;
+    this.firstSeenMs = context.clock.now();
+  }
+
+  last(pod: Pod): PodStatus | undefined {
+    return this.#context.status.get(pod);
+  }
+
+  report(
+    pod: Pod,
+    runtimePod: RuntimePod,
+    waiting: ReadonlyMap<string, WaitingReason>,
+    stage: ReportStage,
+    failure?: PodFailure,
+  ): void {
+    const { status, runtimeName, readiness, nodeIPs, clock } = this.#context;
+    status.set(
+      pod,
+      podStatus({
+        pod,
+        runtimePod,
+        runtimeName,
+        previous: status.get(pod),
+        waiting,
+        readiness,
+        nodeIPs: nodeIPs(),
+        nowMs: clock.now(),
+        startedAtMs: this.firstSeenMs,
+        ended: stage !== "running",
+        tornDown: stage === "torn-down",
+        failure,
+      }),
+    );
+  }
+
+  /** The node refused the pod: nothing of it was made. */
+  refused(pod: Pod, { reason, message }: PodFailure): void {
+    this.#context.status.set(pod, {
+      ...pod.status,
+      phase: "Failed",
+      reason,
+      message,
+      qosClass: qosClass(pod),
+      startTime: pod.status?.startTime ?? formatTime(this.firstSeenMs),
+    });
+  }
+
+  finish(pod: Pod): void {
+    this.#context.status.finish(pod);
+  }
+}

@@ -1,0 +1,196 @@
+// One pass of a pod that is to run: reads the runtime's state, reports the status and does what pod-actions decided.
+// The pass changes something or waits; it never ends the pod itself, but says that the pod is to be ended.
+import type { Clock } from "../../../api/clock.ts";
+import { isPodTerminal } from "../../../api/objects/pod-state.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
+import type { DeadContainers } from "../clean/dead-containers.ts";
+import type { PodEnd } from "../end/pod-end.ts";
+import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
+import { graceSeconds } from "../shape/pod-shape.ts";
+import type { BackOff } from "../start/back-off.ts";
+import {
+  mountVolumes,
+  startPod,
+  type PodStartContext,
+  type StartResult,
+} from "../start/pod-start.ts";
+import type { WaitingReasons } from "../start/waiting-reasons.ts";
+import {
+  computePodActions,
+  type PodActions,
+  type ProbeResults,
+} from "./pod-actions.ts";
+import type { PodReport } from "./pod-report.ts";
+import type { EndRequest } from "./worker-state.ts";
+
+export interface PodAdmission {
+  /** Why the pod may not run here beside the others; once it may, it counts until it is released. */
+  admit(
+    pod: Pod,
+    others: readonly Pod[],
+  ): { reason: string; message: string } | undefined;
+  release(uid: string): void;
+}
+
+export interface SyncContext {
+  readonly runtimePods: Pick<RuntimePods, "refresh">;
+  readonly admission: Pick<PodAdmission, "admit">;
+  readonly probes: ProbeResults & {
+    /** Starts probes of running containers and ends those of others. */
+    update(pod: Pod, runtimePod: RuntimePod): void;
+  };
+  readonly restartBackOff: BackOff;
+  readonly start: PodStartContext;
+  readonly events: Pick<PodEvents, "pod" | "container">;
+  readonly clock: Clock;
+}
+
+/** What one pod's passes share; made by its worker. */
+interface SyncedPod {
+  /** The newest version of it. */
+  pod: () => Pod;
+  /** False while another pod of the same name still ends. */
+  mayStart: () => boolean;
+  /** The pods of this node that are not over. */
+  livePods: () => readonly Pod[];
+  report: PodReport;
+  waiting: WaitingReasons;
+  ending: PodEnd;
+  dead: DeadContainers;
+  /** The pod is to end: whatever may take long stops. */
+  signal: AbortSignal;
+}
+
+type SyncResult =
+  | { next: "again" }
+  | { next: "sleep"; forMs: number }
+  /** Every container ended for good. */
+  | { next: "finished" }
+  | { next: "end"; request: EndRequest };
+
+export class PodSync {
+  readonly #context: SyncContext;
+  readonly #of: SyncedPod;
+
+  constructor(context: SyncContext, of: SyncedPod) {
+    this.#context = context;
+    this.#of = of;
+  }
+
+  async pass(): Promise<SyncResult> {
+    const { probes, restartBackOff, clock, events } = this.#context;
+    const { pod, report, waiting } = this.#of;
+    const runtimePod = await this.#refresh();
+    if (isPodTerminal({ status: report.last(pod()) }))
+      return { next: "finished" };
+    if (runtimePod.sandboxes.length === 0) {
+      if (!this.#of.mayStart()) return { next: "sleep", forMs: Infinity };
+      const refusal = this.#refusal();
+      if (refusal) return { next: "end", request: refusal };
+    }
+    const overdue = this.#overdue();
+    if (overdue) return { next: "end", request: overdue };
+    probes.update(pod(), runtimePod);
+    const actions = computePodActions({
+      pod: pod(),
+      runtimePod,
+      probes,
+      backOff: restartBackOff,
+      nowMs: clock.now(),
+    });
+    waiting.backingOff(pod(), actions.waiting, events);
+    report.report(
+      pod(),
+      runtimePod,
+      waiting.reasons,
+      actions.finished ? "ending" : "running",
+    );
+    if (actions.finished) return { next: "finished" };
+    const { changed, retryInMs } = await this.#execute(actions, runtimePod);
+    if (changed) return { next: "again" };
+    const forMs = Math.min(
+      ...actions.waiting.map(({ remainingMs }) => remainingMs),
+      retryInMs,
+      this.#deadlineInMs(),
+    );
+    return { next: "sleep", forMs: forMs + 1 };
+  }
+
+  #refresh(): Promise<RuntimePod> {
+    const { name, namespace = "default", uid = "" } = this.#of.pod().metadata;
+    return this.#context.runtimePods.refresh(uid, { name, namespace });
+  }
+
+  #refusal(): EndRequest | undefined {
+    const { admission, events } = this.#context;
+    const pod = this.#of.pod();
+    const failure = admission.admit(pod, this.#of.livePods());
+    if (!failure) return undefined;
+    events.pod(pod, "Warning", failure.reason, failure.message);
+    return { failure, refused: true };
+  }
+
+  #deadlineInMs(): number {
+    const pod = this.#of.pod();
+    const seconds = pod.spec.activeDeadlineSeconds;
+    if (seconds === undefined) return Infinity;
+    const startTime = this.#of.report.last(pod)?.startTime;
+    const startMs = startTime
+      ? Date.parse(startTime)
+      : this.#of.report.firstSeenMs;
+    return Math.max(0, startMs + seconds * 1000 - this.#context.clock.now());
+  }
+
+  #overdue(): EndRequest | undefined {
+    if (this.#deadlineInMs() > 0) return undefined;
+    const reason = "DeadlineExceeded";
+    const message =
+      "Pod was active on the node longer than the specified deadline";
+    this.#context.events.pod(this.#of.pod(), "Normal", reason, message);
+    return { failure: { reason, message } };
+  }
+
+  async #execute(
+    actions: PodActions,
+    runtimePod: RuntimePod,
+  ): Promise<StartResult> {
+    const { pod, ending, waiting, signal } = this.#of;
+    const nothing: StartResult = { changed: false, retryInMs: Infinity };
+    if (actions.killPod)
+      await ending.sandboxes(
+        pod(),
+        await ending.containers(pod(), runtimePod, graceSeconds(pod())),
+      );
+    if (actions.containersToKill.length > 0) {
+      await Promise.all(
+        actions.containersToKill.map(({ status, ...because }) =>
+          ending.container(pod(), runtimePod, status, because),
+        ),
+      );
+      return { ...nothing, changed: true };
+    }
+    if (!actions.createSandbox && actions.containersToStart.length === 0) {
+      if (actions.sandbox) await mountVolumes(this.#context.start, pod());
+      return nothing;
+    }
+    const several = actions.containersToStart.length > 1;
+    return await startPod(this.#context.start, actions, {
+      pod,
+      refresh: () => this.#refresh(),
+      waiting,
+      signal,
+      onStarted: async (container) => {
+        const current = await this.#refresh();
+        if (several) this.#reportRunning(current);
+        this.#of.dead.prune(pod(), container, current);
+      },
+      onFailed: async () => this.#reportRunning(await this.#refresh()),
+    });
+  }
+
+  #reportRunning(runtimePod: RuntimePod): void {
+    const { pod, report, waiting } = this.#of;
+    report.report(pod(), runtimePod, waiting.reasons, "running");
+  }
+}

@@ -1,0 +1,77 @@
+// The states of a pod's worker and the only steps between them. Pure. The phase only moves right, `removed` only becomes
+// true, and what was asked for first when the pod was ended stays:
+//
+//   syncing ──(ended | removed)──▶ terminating ──(torn down)──▶ terminated ──(cleaned up)──▶ gone
+//
+// Worked example: a pod is evicted, then its object is deleted, then its containers end, then it is torn down:
+//   syncing → terminating{Evicted} → terminating{Evicted, removed} → terminating{…, left} → terminated{…, clean} → gone
+import type { PodFailure } from "../../status/pod-status.ts";
+import type { RuntimePod } from "../runtime/runtime-pods.ts";
+
+export interface EndRequest {
+  /** Overrides the pod's own grace. */
+  graceSeconds?: number;
+  /** The agent ends it: what the status says. */
+  failure?: PodFailure;
+  /** The node refused the pod: nothing of it was ever made. */
+  refused?: boolean;
+}
+
+interface Leaving {
+  readonly end: EndRequest;
+  /** The sources no longer have the pod. */
+  readonly removed: boolean;
+}
+
+export interface Terminating extends Leaving {
+  readonly phase: "terminating";
+  /** What the runtime had of the pod when every container had ended. */
+  readonly left?: RuntimePod;
+}
+
+export interface Terminated extends Leaving {
+  readonly phase: "terminated";
+  readonly left: RuntimePod | undefined;
+  /** Nothing of `left` is in the runtime any more. */
+  readonly clean: boolean;
+}
+
+export type WorkerState =
+  | { readonly phase: "syncing" }
+  | Terminating
+  | Terminated
+  | { readonly phase: "gone" };
+
+export const syncing: WorkerState = { phase: "syncing" };
+export const gone: WorkerState = { phase: "gone" };
+
+/** Deleted, evicted, refused, or all containers ended for good. */
+export function ended(state: WorkerState, end: EndRequest): WorkerState {
+  return state.phase === "syncing"
+    ? { phase: "terminating", end, removed: false }
+    : state;
+}
+
+export function removed(state: WorkerState): WorkerState {
+  if (state.phase === "syncing")
+    return { phase: "terminating", end: {}, removed: true };
+  return state.phase === "gone" ? state : { ...state, removed: true };
+}
+
+export function containersEnded(
+  state: WorkerState,
+  left: RuntimePod,
+): WorkerState {
+  return state.phase === "terminating" ? { ...state, left } : state;
+}
+
+/** `clean`: containers and sandboxes were removed from the runtime as well. */
+export function tornDown(state: WorkerState, clean: boolean): WorkerState {
+  if (state.phase !== "terminating") return state;
+  const { end, removed: isRemoved, left } = state;
+  return { phase: "terminated", end, removed: isRemoved, left, clean };
+}
+
+export function cleaned(state: WorkerState): WorkerState {
+  return state.phase === "terminated" ? { ...state, clean: true } : state;
+}

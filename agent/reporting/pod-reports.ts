@@ -1,0 +1,53 @@
+// What the API server gets to see of this node's pods: statuses, and for static pods their mirrors, which the statuses are
+// written to. Without an API server statuses are only kept.
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
+import type { OwnerReference } from "../../api/types/meta-v1.ts";
+import type { Client } from "../../client/client.ts";
+import { KnownMirrors } from "./known-mirrors.ts";
+import { MirrorPods } from "./mirror-pods.ts";
+import { StatusManager } from "./status-manager.ts";
+
+interface PodReportsOptions {
+  client: Client | undefined;
+  /** The Node as owner of the mirrors; undefined while it is not registered. */
+  nodeOwner: () => OwnerReference | undefined;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class PodReports {
+  readonly statuses: StatusManager;
+  readonly mirrors: MirrorPods | undefined;
+
+  constructor({ client, nodeOwner, clock, logger }: PodReportsOptions) {
+    const known = new KnownMirrors();
+    const statuses = new StatusManager({
+      client,
+      clock,
+      logger,
+      mirrorOf: (pod) => known.of(pod),
+    });
+    this.statuses = statuses;
+    this.mirrors =
+      client &&
+      new MirrorPods({
+        client,
+        known,
+        clock,
+        logger,
+        owner: nodeOwner,
+        onMirror: (uid) => statuses.resend(uid),
+      });
+  }
+
+  /** No further mirror is made or removed. */
+  stopMirrors(): void {
+    this.mirrors?.stop();
+  }
+
+  stop(): void {
+    this.stopMirrors();
+    this.statuses.stop();
+  }
+}

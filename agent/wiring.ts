@@ -1,0 +1,309 @@
+// Makes the parts of one agent and gives each what it needs of the others, from the ground up: no part is handed a later
+// one. Where something below has to be heard above, it is listened to (pod changes, the node's registration).
+import { cpus, totalmem } from "node:os";
+import { systemClock } from "../api/clock.ts";
+import type { KubeObject } from "../api/object.ts";
+import type { Pod } from "../api/types/core-v1.ts";
+import { EventRecorder } from "../client/event-recorder.ts";
+import { ImageGarbage } from "../eviction/image-garbage.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import type {
+  AgentParts,
+  Ground,
+  PodRooms,
+  Reporting,
+  Wired,
+} from "./agent-parts.ts";
+import { CgroupManager } from "./cgroups/cgroup-manager.ts";
+import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
+import { resolveAgentConfig } from "./config/agent-config.ts";
+import { logSink, recorderSink } from "./events/event-sinks.ts";
+import { PodEvents } from "./events/pod-events.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import { LogRotation } from "./logs/log-rotation.ts";
+import { NodeLease } from "./node/lease.ts";
+import { NodeAdmission } from "./node/node-admission.ts";
+import { NodeReporter } from "./node/node-reporter.ts";
+import { PressureControl } from "./node/pressure.ts";
+import { PodAccess } from "./pod-access.ts";
+import { PodChanges } from "./pods/runtime/pod-changes.ts";
+import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
+import type { NodeResources } from "./pods/shape/field-paths.ts";
+import { HostFiles } from "./pods/start/host-files.ts";
+import { evictPod } from "./pods/worker/evict.ts";
+import { PodWorkers } from "./pods/worker/pod-workers.ts";
+import { ProbeManager } from "./probes/probe-manager.ts";
+import { PodReports } from "./reporting/pod-reports.ts";
+import { RuntimeAdoption } from "./runtime-adoption.ts";
+import { PodSources } from "./sources/pod-sources.ts";
+import { ReferencedObjects } from "./sources/referenced-objects.ts";
+import { StatsSummary } from "./stats/summary.ts";
+import { terminationMessage } from "./status/termination-message.ts";
+import { ServiceAccountTokens } from "./volumes/service-account-tokens.ts";
+import { VolumeManager } from "./volumes/volume-manager.ts";
+import { workersContext } from "./worker-wiring.ts";
+
+export function wireAgent(options: AgentOptions): AgentParts {
+  const ground = wireGround(options);
+  const reporting = wireReporting(ground);
+  const rooms = wirePodRooms(ground, reporting);
+  const admission = new NodeAdmission({
+    nodeName: ground.settings.nodeName,
+    node: () => reporting.node.node,
+    pressure: () => reporting.node.pressure,
+    allowedUnsafeSysctls: ground.settings.allowedUnsafeSysctls,
+  });
+  const workers = new PodWorkers(
+    workersContext(ground, reporting, rooms, admission),
+  );
+  rooms.changes.onEvery((uid) => workers.wake(uid));
+  const parts = { ...ground, ...reporting, ...rooms, workers };
+  const sources = wireSources(options, ground, reporting, workers);
+  const upkeep = wireUpkeep(parts);
+  const adoption = new RuntimeAdoption({
+    ...parts,
+    sources,
+    admission,
+    housekeeping: upkeep.housekeeping,
+    resyncEveryMs: ground.settings.syncFrequencyMs,
+  });
+  reporting.node.onRuntimeRecovered(() => adoption.resync());
+  return {
+    ...parts,
+    ...upkeep,
+    ...wireViews(parts),
+    sources,
+    adoption,
+    manifestProblem: (origin, message) =>
+      manifestProblem(ground, origin, message),
+  };
+}
+
+function wireGround(options: AgentOptions): Ground {
+  const { runtime, client, logger, clock = systemClock } = options;
+  const settings = resolveAgentConfig(options.config);
+  const { nodeName } = settings;
+  const recorder =
+    client &&
+    new EventRecorder({
+      client,
+      clock,
+      logger,
+      component: "kubelet",
+      host: nodeName,
+    });
+  const node: KubeObject = {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: nodeName, uid: nodeName },
+  };
+  const events = new PodEvents(
+    recorder ? recorderSink(recorder, logger) : logSink(logger),
+    () => node,
+  );
+  const objects = new ReferencedObjects(client, clock);
+  return {
+    settings,
+    runtime,
+    client,
+    clock,
+    logger,
+    recorder,
+    events,
+    objects,
+  };
+}
+
+function wireReporting(ground: Ground): Reporting {
+  const { settings: config, client, clock, logger } = ground;
+  const node = new NodeReporter({ ...ground, config });
+  const reports = new PodReports({
+    client,
+    nodeOwner: () => node.owner,
+    clock,
+    logger,
+  });
+  node.onRegistered(() => reports.mirrors?.reconcile());
+  const lease =
+    client && config.registerNode
+      ? new NodeLease({
+          client,
+          nodeName: config.nodeName,
+          durationSeconds: config.nodeLeaseDurationSeconds,
+          clock,
+          logger,
+          owner: () => node.owner,
+        })
+      : undefined;
+  return { node, lease, reports };
+}
+
+function wirePodRooms(
+  { settings: config, runtime, client, clock, logger, events, objects }: Ground,
+  { node, reports }: Reporting,
+): PodRooms {
+  const changes = new PodChanges();
+  const runtimePods = new RuntimePods({
+    runtime,
+    clock,
+    logger,
+    lastWords: terminationMessage,
+    onChange: (uid) => changes.notify(uid),
+  });
+  const nodeResources = (): NodeResources => ({
+    cpuMillis: cpus().length * 1000,
+    memoryBytes: totalmem(),
+    ephemeralStorageBytes: node.capacity?.storageBytes ?? 0,
+  });
+  const tokens = new ServiceAccountTokens(client, clock);
+  const volumes = new VolumeManager({
+    config,
+    client,
+    clock,
+    logger,
+    source: {
+      configMap: (namespace, name) => objects.configMap(namespace, name),
+      secret: (namespace, name) => objects.secret(namespace, name),
+      nodeResources,
+      serviceAccountToken: (pod, audience, expirationSeconds) =>
+        tokens.get(pod, audience, expirationSeconds),
+    },
+    forgetTokens: (uid) => tokens.forget(uid),
+  });
+  const probes = new ProbeManager({
+    runtime,
+    clock,
+    logger,
+    events,
+    nodeIPs: () => node.addresses,
+    previousStatus: (pod) => reports.statuses.get(pod),
+    onChange: (uid) => changes.notify(uid),
+  });
+  return {
+    changes,
+    runtimePods,
+    volumes,
+    probes,
+    cgroups: new CgroupManager(
+      () => chooseCgroupDriver(config.cgroupMount),
+      config,
+    ),
+    hostFiles: new HostFiles(config),
+    nodeResources,
+  };
+}
+
+function wireSources(
+  { onOtherManifests, validatePodSpec }: AgentOptions,
+  ground: Ground,
+  { reports }: Reporting,
+  workers: PodWorkers,
+): PodSources {
+  return new PodSources({
+    ...ground,
+    config: ground.settings,
+    pods: workers,
+    mirrors: reports.mirrors,
+    acceptsKind: (kind) =>
+      onOtherManifests !== undefined ||
+      kind === "ConfigMap" ||
+      kind === "Secret",
+    onOthers(byFile) {
+      ground.objects.setLocal([...byFile.values()].flat());
+      onOtherManifests?.(byFile);
+    },
+    onProblem: (origin, message) => manifestProblem(ground, origin, message),
+    validateSpec: validatePodSpec,
+  });
+}
+
+function manifestProblem(
+  { logger, events }: Ground,
+  origin: string,
+  message: string,
+): void {
+  logger.error({ file: origin }, message);
+  events.node("Warning", "InvalidManifest", message.slice(0, 1024));
+}
+
+/** What looks after the node beside its pods. */
+function wireUpkeep(
+  parts: Wired,
+): Pick<AgentParts, "pressure" | "housekeeping" | "rotation"> {
+  const { settings: config, runtime, clock, logger, events } = parts;
+  const { node, runtimePods, workers } = parts;
+  const images = new ImageGarbage({
+    runtime,
+    clock,
+    logger,
+    highThresholdPercent: config.imageGcHighThresholdPercent,
+    lowThresholdPercent: config.imageGcLowThresholdPercent,
+    minimumAgeMs: config.minimumImageTtlMs,
+    onFailure: (reason, message) => events.node("Warning", reason, message),
+  });
+  const pressure = new PressureControl({
+    config,
+    runtime,
+    images,
+    pods: () =>
+      workers
+        .live()
+        .filter(({ phase }) => phase === "syncing")
+        .map(({ pod }) => pod),
+    evict: (pod, message) => evictPod(parts, pod, message),
+    clock,
+    logger,
+    onChange: (changed) => node.setPressure(changed),
+  });
+  const housekeeping = new Housekeeping({
+    ...parts,
+    images,
+    isKnown: (uid) => workers.has(uid) || runtimePods.uids().includes(uid),
+  });
+  const rotation = new LogRotation({
+    runtime,
+    containers: () =>
+      runtimePods
+        .list()
+        .flatMap(({ containers }) => containers)
+        .filter(({ state, logPath }) => state === "running" && logPath),
+    maxSizeBytes: config.containerLogMaxSizeBytes,
+    maxFiles: config.containerLogMaxFiles,
+    intervalMs: config.containerLogMonitorIntervalMs,
+    clock,
+    logger,
+  });
+  return { pressure, housekeeping, rotation };
+}
+
+/** What the agent's ports read. */
+function wireViews(
+  parts: Wired,
+): Pick<AgentParts, "pods" | "access" | "stats"> {
+  const { settings, runtime, clock, runtimePods, changes } = parts;
+  const { workers, reports } = parts;
+  const pods = (): readonly Pod[] =>
+    workers.list().map(({ pod }) => {
+      const status = reports.statuses.get(pod);
+      return status ? { ...pod, status } : pod;
+    });
+  const access = new PodAccess({
+    runtime,
+    pods,
+    refresh: (pod) =>
+      runtimePods.refresh(pod.metadata.uid ?? "", {
+        name: pod.metadata.name,
+        namespace: pod.metadata.namespace ?? "default",
+      }),
+    onChange: (uid, listener) => changes.onPod(uid, listener),
+  });
+  const stats = new StatsSummary({
+    runtime,
+    nodeName: settings.nodeName,
+    rootDirectory: settings.rootDirectory,
+    pods,
+    startedAtMs: clock.now(),
+    clock,
+  });
+  return { pods, access, stats };
+}

@@ -1,0 +1,112 @@
+// What the pod workers are given: for each of their steps the parts that it needs.
+import { cpus, totalmem } from "node:os";
+import type { Ground, PodRooms, Reporting } from "./agent-parts.ts";
+import type { NodeAdmission } from "./node/node-admission.ts";
+import { createHookRunner } from "./pods/end/lifecycle-hooks.ts";
+import { BackOff } from "./pods/start/back-off.ts";
+import { imageCredentials } from "./pods/start/image-credentials.ts";
+import { ImageManager } from "./pods/start/image-manager.ts";
+import type { PodStartContext } from "./pods/start/pod-start.ts";
+import { runtimeHandler } from "./pods/start/runtime-handler.ts";
+import { Turns } from "./pods/start/turns.ts";
+import type { WorkersContext } from "./pods/worker/pod-workers.ts";
+import { lowestOomScoreAdj } from "./resources/process-limits.ts";
+
+export function workersContext(
+  ground: Ground,
+  { node, reports }: Reporting,
+  rooms: PodRooms,
+  admission: NodeAdmission,
+): WorkersContext {
+  const { settings: config, runtime, client, clock, logger, events } = ground;
+  const { runtimePods, volumes, probes, cgroups, hostFiles: files } = rooms;
+  const nodeIPs = (): readonly string[] => node.addresses;
+  const images = new ImageManager({
+    runtime,
+    clock,
+    events,
+    serialized: config.serializeImagePulls,
+    maxParallel: config.maxParallelImagePulls,
+    credentials: (pod, image) =>
+      imageCredentials(pod, image, (namespace, name) =>
+        ground.objects.secret(namespace, name),
+      ),
+  });
+  const hooks = createHookRunner(runtime, clock);
+  const restartBackOff = new BackOff();
+  const end = { runtime, runtimePods, clock, hooks, events, nodeIPs };
+  const start: PodStartContext = {
+    sandboxes: {
+      runtime,
+      runtimePods,
+      runtimeHandler: (pod) => runtimeHandler(client, pod),
+      turns: new Turns(Math.max(8, cpus().length * 2)),
+      events,
+    },
+    containers: {
+      runtime,
+      runtimePods,
+      images,
+      setup: {
+        environment: {
+          configMap: (namespace, name) =>
+            ground.objects.configMap(namespace, name),
+          secret: (namespace, name) => ground.objects.secret(namespace, name),
+          services: (namespace) => ground.objects.services(namespace),
+          nodeResources: rooms.nodeResources,
+        },
+        volumes,
+        files,
+        resourceLimits: {
+          config,
+          machineMemoryBytes: totalmem(),
+          lowestOomScoreAdj: lowestOomScoreAdj(),
+        },
+        config,
+        events,
+      },
+      files,
+      status: reports.statuses,
+      restartBackOff,
+      ending: end,
+      logger,
+    },
+    volumes,
+    files,
+    cgroups,
+    config,
+    events,
+    nodeIPs,
+  };
+  return {
+    runtimePods,
+    rootDirectory: config.rootDirectory,
+    sync: {
+      runtimePods,
+      admission,
+      probes,
+      restartBackOff,
+      start,
+      events,
+      clock,
+    },
+    end,
+    tearDown: { volumes, probes, cgroups, admission },
+    clean: { runtimePods, files, images, restartBackOff },
+    deadContainers: {
+      runtime,
+      files,
+      keptPerContainer: config.maximumDeadContainersPerContainer,
+      logger,
+    },
+    report: {
+      status: reports.statuses,
+      runtimeName: runtime.name,
+      readiness: probes,
+      nodeIPs,
+      clock,
+    },
+    clock,
+    logger,
+  };
+}
