@@ -25,8 +25,17 @@ export const systemClock: Clock = {
 
 /** RFC 3339 with whole seconds in UTC, the form of metadata timestamps: `2006-01-02T15:04:05Z`. */
 export function formatTime(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(epochMs / 1000);
+  if (second !== lastSecond) {
+    lastText = `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+    lastSecond = second;
+  }
+  return lastText;
 }
+
+/** Times are mostly the present one: printed once a second. */
+let lastSecond = Number.NaN;
+let lastText = "";
 
 /** RFC 3339 with microseconds, the form of Lease times and event times. */
 export function formatMicroTime(epochMs: number): string {

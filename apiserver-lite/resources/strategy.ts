@@ -36,6 +36,8 @@ export interface ResourceStrategy extends RowPrinter {
     old: Readonly<AnyObject>,
     context: StrategyContext,
   ): void | Promise<void>;
+  /** No default depends on what preparation does: they need not be set again behind it. */
+  readonly preparesWhole?: boolean;
   /** All problems at once. metadata is validated by the registry. */
   validate?(
     object: Readonly<AnyObject>,

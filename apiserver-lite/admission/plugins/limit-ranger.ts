@@ -22,6 +22,7 @@ type Quantities = Readonly<Record<string, string>>;
 
 export const limitRanger: AdmissionPlugin = {
   name: "LimitRanger",
+  writesWhole: true,
 
   admit(attributes, context) {
     const pod = createdPod(attributes);

@@ -25,6 +25,8 @@ export const namespaceLifecycle: AdmissionPlugin = {
         "this namespace may not be deleted",
       );
   },
+  writesWhole: true,
+
   admit(attributes, context) {
     const { operation, resource, namespace, subresource } = attributes;
     if (isNamespaces(resource)) return;

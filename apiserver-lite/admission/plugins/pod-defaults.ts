@@ -17,6 +17,7 @@ export const createDefaultTolerationSeconds = (
   seconds: TolerationSeconds,
 ): AdmissionPlugin => ({
   name: "DefaultTolerationSeconds",
+  writesWhole: true,
   admit(attributes) {
     const isPodWrite =
       attributes.resource.group === "" &&
@@ -55,6 +56,7 @@ function toleratesNoExecute(
 /** A new node gets no pods before its agent says it is ready. */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
+  writesWhole: true,
   admit(attributes) {
     const node = createdObject(attributes, "", "nodes") as unknown as
       Node | undefined;
@@ -74,6 +76,7 @@ export const taintNodesByCondition: AdmissionPlugin = {
 /** A pod's runtime class brings its overhead and where it can run. */
 export const runtimeClass: AdmissionPlugin = {
   name: "RuntimeClass",
+  writesWhole: true,
 
   admit(attributes, context) {
     const pod = createdPod(attributes);

@@ -36,6 +36,7 @@ export const systemPriorityClasses: readonly AnyObject[] = [
 
 export const priority: AdmissionPlugin = {
   name: "Priority",
+  writesWhole: true,
 
   admit(attributes, context) {
     keepPriority(attributes);

@@ -25,6 +25,7 @@ const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
 export const serviceAccount: AdmissionPlugin = {
   name: "ServiceAccount",
+  writesWhole: true,
 
   async admit(attributes, context) {
     const pod = createdPod(attributes);

@@ -13,6 +13,7 @@ const DEFAULT_INGRESS = "ingressclass.kubernetes.io/is-default-class";
 /** A claim that names no class gets the default one; of several, the newest. */
 export const defaultStorageClass: AdmissionPlugin = {
   name: "DefaultStorageClass",
+  writesWhole: true,
   admit(attributes, context) {
     const claim = createdObject(attributes, "", "persistentvolumeclaims");
     if (
@@ -45,6 +46,7 @@ export const defaultStorageClass: AdmissionPlugin = {
 
 export const defaultIngressClass: AdmissionPlugin = {
   name: "DefaultIngressClass",
+  writesWhole: true,
   admit(attributes, context) {
     const ingress = createdObject(attributes, "networking.k8s.io", "ingresses");
     if (
@@ -78,6 +80,7 @@ export const defaultIngressClass: AdmissionPlugin = {
 /** Volumes and claims in use stay until they are not. */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: "StorageObjectInUseProtection",
+  writesWhole: true,
   admit(attributes) {
     const claim = createdObject(attributes, "", "persistentvolumeclaims");
     if (claim) addFinalizer(claim, "kubernetes.io/pvc-protection");

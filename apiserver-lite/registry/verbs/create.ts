@@ -14,6 +14,7 @@ import {
   admit,
   manageFields,
   refuseProblems,
+  setAdmittedDefaults,
   setDefaults,
   setServedDefaults,
   unstoredEntry,
@@ -119,7 +120,7 @@ async function createOnce(
     await admit(call, attributes);
     object = attributes.object!;
     dedupeOwners(call, object, " after mutating admission happens");
-    if (call.registry.admission.length > 0) setDefaults(call, object);
+    setAdmittedDefaults(call, object);
     const name = object.metadata.name ?? "";
     refuseProblems(call, name, [
       ...validateObjectMeta(object, {

@@ -22,6 +22,7 @@ import {
   manageFields,
   refuseProblems,
   removeObject,
+  setAdmittedDefaults,
   setDefaults,
   setServedDefaults,
   unstoredEntry,
@@ -257,7 +258,7 @@ async function prepare(
   if (!admitted) await admit(call, attributes);
   object = attributes.object!;
   dedupeOwners(call, object, " after mutating admission happens");
-  if (call.registry.admission.length > 0) setDefaults(call, object);
+  setAdmittedDefaults(call, object);
   countGeneration(call, object, old);
   refuseProblems(call, call.name, [
     ...validateReplacedMeta(object, old, endpoint.info.namespaced),

@@ -34,6 +34,20 @@ export function setDefaults(call: Call, object: AnyObject): void {
   endpoint.strategy.setDefaults?.(object);
 }
 
+/**
+ * Once more after preparation and mutating admission, as in the reference, where what is read from the store gets
+ * defaults too: a Job's labels come from the template that preparation has labelled.
+ */
+export function setAdmittedDefaults(call: Call, object: AnyObject): void {
+  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
+  if (plugins.length === 0) return;
+  if (
+    !call.endpoint.strategy.preparesWhole ||
+    plugins.some(({ admit, writesWhole }) => admit && !writesWhole)
+  )
+    setDefaults(call, object);
+}
+
 /** Of an object in the served version, before it is converted for storage. */
 export function setServedDefaults(call: Call, object: AnyObject): void {
   const { group, version, kind } = call.endpoint.info;

@@ -102,6 +102,7 @@ export const podStrategy: ResourceStrategy = {
   returnsDeleted: true,
   // Pods of this version have no generation.
   countsGeneration: false,
+  preparesWhole: true,
   setDefaults(object) {
     const pod = asPod(object);
     pod.spec ??= { containers: [] };
