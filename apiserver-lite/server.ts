@@ -29,7 +29,7 @@ import { DebugSocket } from "./debug/debug-socket.ts";
 import { Profiling } from "./debug/profiling.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { OpenApiPaths } from "./discovery/openapi.ts";
-import { versionInfo } from "../api/facts/version.ts";
+import { versionPath } from "./discovery/version-path.ts";
 import {
   healthPaths,
   HealthResults,
@@ -37,7 +37,6 @@ import {
 } from "./health/health.ts";
 import { serverChecks } from "./health/server-checks.ts";
 import type { ConnectHandler } from "./proxy/connect-handler.ts";
-import type { Exchange } from "../http-kit/exchange.ts";
 import { FlowClassifier } from "./flow-control/flow-classifier.ts";
 import { formatNamed } from "./serving/formats.ts";
 import { Front } from "./front/front.ts";
@@ -59,7 +58,8 @@ import {
   otherFormats,
 } from "./serving/other-formats.ts";
 import { LoopWatch } from "./loop/loop-watch.ts";
-import { wantsPretty, type Asked } from "./serving/answers.ts";
+import { wantsPretty } from "./serving/answers.ts";
+import type { HttpRequest } from "./serving/http-request.ts";
 import { ResourceHandler } from "./serving/resource-handler.ts";
 import { rawInProcess } from "./in-process/in-process-exchange.ts";
 import { InProcessTransport } from "./in-process/transport.ts";
@@ -119,6 +119,11 @@ export interface ApiServerOptions {
   readonly publishEndpoints?: boolean;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
+  /** Requests beyond these that wait, of each of the two kinds; default: none, they are answered 429 at once. */
+  readonly requestQueue?: {
+    readonly length: number;
+    readonly maxWaitMs: number;
+  };
   readonly requestTimeoutMs?: number;
   readonly minRequestTimeoutMs?: number;
   readonly eventTtlSeconds?: number;
@@ -264,23 +269,24 @@ class Server implements ApiServer {
         options.bookmarkIntervalMs ?? defaultBookmarkIntervalMs,
       compress: options.featureGates?.["APIResponseCompression"] ?? true,
     });
-    this.#limiter = new Limiter(
-      options.maxRequestsInFlight ?? 400,
-      options.maxMutatingRequestsInFlight ?? 200,
-    );
+    this.#limiter = new Limiter({
+      readOnly: options.maxRequestsInFlight ?? 400,
+      mutating: options.maxMutatingRequestsInFlight ?? 200,
+      clock: this.#clock,
+      ...(options.requestQueue ? { queue: options.requestQueue } : {}),
+    });
     const plainly = { protobuf: true, cbor, table: false, partial: false };
     const send = (
-      exchange: Exchange,
-      asked: Asked,
+      request: HttpRequest,
       object: object,
       how: { format?: FormatName; cbor?: false } = {},
     ): void => {
+      const { exchange, headers, query } = request;
       const negotiated = how.format
         ? { ...jsonAnswer, format: how.format }
         : negotiator.negotiate(exchange.headers.accept, { ...plainly, ...how });
       const format = formatNamed(negotiated.format, formats);
-      const pretty = negotiated.pretty || wantsPretty(exchange, asked.query);
-      const { headers } = asked;
+      const pretty = negotiated.pretty || wantsPretty(exchange, query);
       headers["content-type"] ??= negotiated.contentType;
       exchange.respond(
         200,
@@ -307,10 +313,8 @@ class Server implements ApiServer {
     const metrics = new Metrics({
       filter: options.metricsFilter,
       registry: this.registry,
-      inFlight: () => ({
-        readOnly: this.#limiter.readOnlyInFlight,
-        mutating: this.#limiter.mutatingInFlight,
-      }),
+      inFlight: () => this.#limiter.inFlight,
+      inQueue: () => this.#limiter.inQueue,
       databaseBytes: () => store.databaseBytes,
       countObjects: options.countStoredObjects ?? true,
       listenerFailures: () =>
@@ -345,16 +349,7 @@ class Server implements ApiServer {
         ...healthPaths(() => this.#healthChecks(), healthResults),
         healthResults.path(),
         ...((options.profiling ?? true) ? profiling.paths() : []),
-        {
-          path: "/version",
-          route: { methods: ["GET"], produces: ["application/json"] },
-          handle: (exchange, asked) =>
-            exchange.respond(
-              200,
-              { ...asked.headers, "content-type": "application/json" },
-              JSON.stringify(versionInfo, null, 2),
-            ),
-        },
+        versionPath,
         ...(parts.paths ?? []),
       ],
       limiter: this.#limiter,
@@ -384,8 +379,6 @@ class Server implements ApiServer {
         goawayChance: options.goawayChance ?? 0,
         logger,
         handle: (exchange) => void this.#front.handle(exchange),
-        upgrade: (exchange, socket, head) =>
-          void this.#front.upgrade(exchange, socket, head),
       });
     }
   }

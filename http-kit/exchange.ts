@@ -1,6 +1,6 @@
 // One request and its answer, the same for HTTP/1.1 and HTTP/2. HTTP/2 goes through the stream API, HTTP/1.1 through
 // the request event, so that neither pays for the other's compatibility layer.
-// Invariant: exactly one of `respond` and `open` is called, once.
+// Invariant: exactly one of `respond`, `open` (or `stream`) and `switched` is called, once.
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -8,8 +8,7 @@ import type {
   ServerResponse,
 } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import type { Readable, Writable } from "node:stream";
-import type { BodyGate } from "./body.ts";
+import type { Duplex, Readable, Writable } from "node:stream";
 
 /** What belongs to the connection and is found out once for all its requests. */
 export interface Peer {
@@ -20,6 +19,14 @@ export interface Peer {
   readonly clientChain?: readonly Buffer[];
   /** Set when the connection should end after this answer (go away). */
   goAway?: () => void;
+}
+
+/** The connection of a request that offers to switch protocols. */
+export interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** What came after the request's header. */
+  readonly head: Buffer;
 }
 
 export interface FrameStream {
@@ -68,8 +75,8 @@ export interface Exchange {
   readonly body: Readable;
   /** A body follows the headers. */
   readonly hasBody: boolean;
-  /** Whoever reads the body asks it. */
-  gate?: BodyGate | undefined;
+  /** Undefined: no other protocol is offered. An offer that is not taken changes nothing. */
+  readonly upgrade: Upgrade | undefined;
   /** Headers have been sent. */
   readonly started: boolean;
   /** The client is gone or everything has been sent. */
@@ -88,6 +95,8 @@ export interface Exchange {
    * (`chunkOf`), so that one buffer with its framing serves all HTTP/1.1 watchers with one write.
    */
   stream(status: number, headers: OutgoingHttpHeaders): FrameStream;
+  /** The offer was taken and the socket is the taker's, in place of an answer. */
+  switched(status?: number): void;
   /** Called once, when the answer is complete or the client has gone. */
   onClose(callback: () => void): void;
   destroy(): void;
@@ -95,7 +104,7 @@ export interface Exchange {
 
 export class Http1Exchange implements Exchange {
   readonly http2 = false;
-  gate: BodyGate | undefined;
+  readonly upgrade: Upgrade | undefined;
   status = 0;
   /** Made when first asked for: most requests repeat no header. */
   #headerGroups: ReadonlyMap<string, string[]> | undefined;
@@ -107,6 +116,11 @@ export class Http1Exchange implements Exchange {
     /** The client waits to be told that its body is wanted. */
     private waiting = false,
   ) {}
+
+  /** What stands beside the status in the answer's first line, where it is not the status's own text. */
+  set reason(text: string) {
+    this.response.statusMessage = text;
+  }
 
   get chunks(): boolean {
     return this.request.httpVersionMinor > 0;
@@ -206,6 +220,10 @@ export class Http1Exchange implements Exchange {
     this.response.once("close", callback);
   }
 
+  switched(): void {
+    throw new Error("no other protocol was offered");
+  }
+
   destroy(): void {
     this.request.socket.destroy();
   }
@@ -213,7 +231,7 @@ export class Http1Exchange implements Exchange {
 
 export class Http2Exchange implements Exchange {
   readonly http2 = true;
-  gate: BodyGate | undefined;
+  readonly upgrade: undefined;
   readonly chunks = false;
   status = 0;
   readonly #stream: ServerHttp2Stream;
@@ -297,6 +315,10 @@ export class Http2Exchange implements Exchange {
 
   onClose(callback: () => void): void {
     this.#stream.once("close", callback);
+  }
+
+  switched(): void {
+    throw new Error("no other protocol was offered");
   }
 
   destroy(): void {

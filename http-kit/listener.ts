@@ -28,7 +28,7 @@ import {
 } from "../api/pki/serving-tls.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
 import { SessionDeadline } from "./session-deadline.ts";
-import { DeclinedUpgrade, takesUpgrade } from "./declined-upgrade.ts";
+import { UpgradeExchange } from "./upgrade-exchange.ts";
 import {
   Http1Exchange,
   Http2Exchange,
@@ -59,7 +59,6 @@ interface ListenerOptions {
   /** Probability that an HTTP/2 answer asks the client to connect anew; 0 to 0.02. */
   readonly goawayChance: number;
   readonly handle: (exchange: Exchange) => void;
-  readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => void;
   readonly logger: Logger;
 }
 
@@ -164,13 +163,7 @@ export class Listener {
         socket.on("error", () => socket.destroy());
         this.#slow?.forget(socket as Socket);
         const peer = this.#peerOf(socket as Socket);
-        if (takesUpgrade(request))
-          options.upgrade(
-            new UpgradeExchange(request, socket, peer),
-            socket,
-            head,
-          );
-        else options.handle(new DeclinedUpgrade(request, socket, head, peer));
+        this.#handle(new UpgradeExchange(request, socket, head, peer));
       },
     );
     http1.on(
@@ -279,17 +272,21 @@ export class Listener {
   ): void {
     const answered = this.#slow?.begin(request.socket);
     if (answered) response.once("close", answered);
-    if (request.httpVersionMinor > 0 && request.headers.host === undefined) {
-      const problem = "Bad Request: missing required Host header";
-      response.writeHead(400, problem, {
-        "content-type": "text/plain; charset=utf-8",
-        connection: "close",
-      });
-      response.end(`400 ${problem}`);
-      return;
-    }
     const peer = this.#peerOf(request.socket);
-    this.options.handle(new Http1Exchange(request, response, peer, waiting));
+    this.#handle(new Http1Exchange(request, response, peer, waiting));
+  }
+
+  #handle(exchange: Http1Exchange): void {
+    const { request } = exchange;
+    if (request.httpVersionMinor === 0 || request.headers.host !== undefined)
+      return this.options.handle(exchange);
+    const headers = {
+      "content-type": "text/plain; charset=utf-8",
+      connection: "close",
+    };
+    const problem = "Bad Request: missing required Host header";
+    exchange.reason = problem;
+    exchange.respond(400, headers, `400 ${problem}`);
   }
 
   /** Counts the new connection, or ends it when there are too many that are in use. */
@@ -348,26 +345,6 @@ export class Listener {
       { certificate: cert, key, clientCa },
       servingTls,
     );
-  }
-}
-
-/** The part of an exchange that the filters need before an upgrade is handed over. */
-class UpgradeExchange extends Http1Exchange {
-  constructor(
-    request: IncomingMessage,
-    private readonly socket: Duplex,
-    peer: Peer,
-  ) {
-    super(request, undefined as unknown as ServerResponse, peer);
-  }
-  override get started(): boolean {
-    return false;
-  }
-  override get closed(): boolean {
-    return this.socket.destroyed;
-  }
-  override onClose(callback: () => void): void {
-    this.socket.once("close", callback);
   }
 }
 

@@ -1,12 +1,11 @@
-// An exchange that tells an audit trail what is answered. A long-running request's answer is told when its head goes out.
+// An exchange that reports to an audit trail what is answered. A long-running request's answer is recorded when its head
+// goes out.
 import type { OutgoingHttpHeaders } from "node:http";
 import { Writable } from "node:stream";
 import type { Exchange, FrameStream } from "../../http-kit/exchange.ts";
 import type { AuditTrail } from "./auditor.ts";
 
 export class AuditedExchange implements Exchange {
-  gate: Exchange["gate"];
-
   constructor(
     private readonly inner: Exchange,
     private readonly trail: AuditTrail,
@@ -35,6 +34,9 @@ export class AuditedExchange implements Exchange {
   }
   get hasBody(): boolean {
     return this.inner.hasBody;
+  }
+  get upgrade(): Exchange["upgrade"] {
+    return this.inner.upgrade;
   }
   get started(): boolean {
     return this.inner.started;
@@ -103,6 +105,12 @@ export class AuditedExchange implements Exchange {
     return this.inner.stream(status, headers);
   }
 
+  switched(status = 101): void {
+    this.trail.answered(status);
+    this.#started();
+    this.inner.switched(status);
+  }
+
   onClose(callback: () => void): void {
     this.inner.onClose(callback);
   }
@@ -112,6 +120,6 @@ export class AuditedExchange implements Exchange {
   }
 
   #started(): void {
-    if (this.trail.longRunning) void this.trail.stage("ResponseStarted");
+    if (this.trail.recordsStart) void this.trail.stage("ResponseStarted");
   }
 }

@@ -72,8 +72,8 @@ const streams = new Set(["proxy", "log", "exec", "attach", "portforward"]);
 
 /** One request's. */
 export class AuditTrail {
-  /** An answer's beginning is told as well. */
-  longRunning: boolean;
+  /** The beginning of its answer is a stage of its own. */
+  readonly longRunning: boolean;
   readonly #asked: Pick<
     AuditEvent,
     "requestURI" | "verb" | "user" | "sourceIPs"
@@ -108,6 +108,11 @@ export class AuditTrail {
           : agent,
     };
     this.#ref = info.resourceRequest ? objectRef(info) : undefined;
+  }
+
+  /** Is the beginning of the answer recorded? Of a request that failed before it was known who asks nothing else is. */
+  get recordsStart(): boolean {
+    return this.longRunning || this.request.user === undefined;
   }
 
   annotate(name: string, value: string): void {

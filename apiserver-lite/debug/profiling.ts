@@ -69,16 +69,15 @@ export class Profiling {
 
   /** Behind authorization; `/debug/pprof` itself lists the pages. */
   paths(): PathHandler[] {
-    const handle: PathHandler["handle"] = (exchange, asked) =>
-      this.serve(exchange, asked.info.path, asked.query);
+    const handle: PathHandler["handle"] = ({ exchange, info, query }) =>
+      this.serve(exchange, info.path, query);
     return [
       {
         path: "/debug/pprof",
-        handle: (exchange, asked) =>
-          exchange.respond(
+        handle: (request) =>
+          request.respond(
             302,
             {
-              ...asked.headers,
               "content-type": "text/html; charset=utf-8",
               location: "/debug/pprof/",
             },

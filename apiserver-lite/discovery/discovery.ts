@@ -7,8 +7,7 @@ import type {
   ResourceInfo,
 } from "../../api/catalogue.ts";
 import { apiVersionOf } from "../../api/object.ts";
-import type { Exchange } from "../../http-kit/exchange.ts";
-import type { Asked } from "../serving/answers.ts";
+import type { HttpRequest } from "../serving/http-request.ts";
 import { pathNotFound } from "../request/refusals.ts";
 import { checkRoute, pageNotFound, type Route } from "../request/route.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
@@ -21,10 +20,9 @@ interface DiscoveryOptions {
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** What is checked of requests for the lists of a version's resources. */
   readonly route: Route;
-  /** Encodes an answer in what the client accepts, under the content type of `asked` if it has one. */
+  /** Encodes an answer in what the client accepts, under the content type of its headers if they have one. */
   readonly send: (
-    exchange: Exchange,
-    asked: Asked,
+    request: HttpRequest,
     object: object,
     how?: { format?: FormatName; cbor?: false },
   ) => void;
@@ -64,23 +62,23 @@ export class Discovery {
       {
         path: "/api",
         route: this.options.route,
-        handle: (exchange, asked) => this.#root(exchange, asked, true),
+        handle: (request) => this.#root(request, true),
       },
       // The aggregator's: any method will do.
       {
         path: "/apis",
         route: {},
-        handle: (exchange, asked) => this.#root(exchange, asked, false),
+        handle: (request) => this.#root(request, false),
       },
       {
         path: "/api/",
         listed: () => ["/api/v1"],
-        handle: (exchange, asked) => this.#below(exchange, asked, true),
+        handle: (request) => this.#below(request, true),
       },
       {
         path: "/apis/",
         listed: () => this.#listed(),
-        handle: (exchange, asked) => this.#below(exchange, asked, false),
+        handle: (request) => this.#below(request, false),
       },
     ];
   }
@@ -94,14 +92,13 @@ export class Discovery {
     ]);
   }
 
-  #root(exchange: Exchange, asked: Asked, core: boolean): void {
-    const wanted = aggregatedForm(exchange.headers.accept);
-    if (wanted) return this.#sendAggregated(exchange, asked, core, wanted);
+  #root(request: HttpRequest, core: boolean): void {
+    const wanted = aggregatedForm(request.exchange.headers.accept);
+    if (wanted) return this.#sendAggregated(request, core, wanted);
     const { send, serverAddress } = this.options;
     if (core)
       return send(
-        exchange,
-        asked,
+        request,
         {
           kind: "APIVersions",
           versions: ["v1"],
@@ -112,8 +109,7 @@ export class Discovery {
         noCbor,
       );
     send(
-      exchange,
-      asked,
+      request,
       {
         kind: "APIGroupList",
         apiVersion: "v1",
@@ -123,22 +119,21 @@ export class Discovery {
     );
   }
 
-  #below(exchange: Exchange, asked: Asked, core: boolean): void {
-    const parts = asked.info.path.replace(/\/$/, "").slice(1).split("/");
+  #below(request: HttpRequest, core: boolean): void {
+    const parts = request.info.path.replace(/\/$/, "").slice(1).split("/");
     const { catalogue, route, send } = this.options;
     if (core) {
       if (parts.length !== 2 || !catalogue.hasGroupVersion("", parts[1]!))
         throw pathNotFound();
-      checkRoute(exchange, route);
-      return send(exchange, asked, this.#resourceList("", parts[1]!));
+      checkRoute(request.exchange, route);
+      return send(request, this.#resourceList("", parts[1]!));
     }
     const group = canonicalGroup(parts[1] ?? "");
     const found = this.#groups().find((one) => one.name === group);
     if (!found) throw pageNotFound();
     if (parts.length === 2) {
       return send(
-        exchange,
-        asked,
+        request,
         {
           kind: "APIGroup",
           apiVersion: "v1",
@@ -149,8 +144,8 @@ export class Discovery {
     }
     if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!))
       throw pathNotFound();
-    checkRoute(exchange, route);
-    send(exchange, asked, this.#resourceList(group, parts[2]!));
+    checkRoute(request.exchange, route);
+    send(request, this.#resourceList(group, parts[2]!));
   }
 
   #groups(): { name: string; versions: GroupVersionInfo[] }[] {
@@ -211,8 +206,7 @@ export class Discovery {
   }
 
   #sendAggregated(
-    exchange: Exchange,
-    asked: Asked,
+    request: HttpRequest,
     core: boolean,
     { version, format }: AggregatedForm,
   ): void {
@@ -224,16 +218,17 @@ export class Discovery {
       known = { object, etag: `"${digest.digest("hex").toUpperCase()}"` };
       this.#aggregated.set(key, known);
     }
-    Object.assign(asked.headers, {
+    const { headers, exchange } = request;
+    Object.assign(headers, {
       etag: known.etag,
       vary: "Accept",
       "cache-control": "public",
     });
     if (exchange.headers["if-none-match"] === known.etag)
-      return exchange.respond(304, asked.headers);
-    asked.headers["content-type"] =
+      return request.respond(304, {});
+    headers["content-type"] =
       `${mediaTypes[format]};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-    this.options.send(exchange, asked, known.object, { format });
+    this.options.send(request, known.object, { format });
   }
 
   #aggregate(core: boolean, version: string): object {

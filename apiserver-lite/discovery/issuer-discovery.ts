@@ -27,11 +27,10 @@ export function issuerDiscoveryPaths({
   ): PathHandler => ({
     path,
     route: { methods: ["GET"], produces: [contentType] },
-    handle: (exchange, asked) =>
-      exchange.respond(
+    handle: (request) =>
+      request.respond(
         200,
         {
-          ...asked.headers,
           "content-type": contentType,
           "cache-control": "public, max-age=3600",
         },

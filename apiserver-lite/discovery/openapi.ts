@@ -23,7 +23,7 @@ export class OpenApiPaths {
   }
 
   paths(): PathHandler[] {
-    const handle: PathHandler["handle"] = async (exchange, asked) => {
+    const handle: PathHandler["handle"] = async (request) => {
       this.#service ??= import("../../api/openapi/service.ts").then(
         ({ createOpenApiService }) =>
           createOpenApiService(this.catalogue, {
@@ -33,23 +33,20 @@ export class OpenApiPaths {
           }),
       );
       const service = await this.#service;
-      const hash = asked.query.get("hash");
+      const { exchange, query, info } = request;
+      const hash = query.get("hash");
       const ifNoneMatch = exchange.headers["if-none-match"];
-      const answer = await service.answer(asked.info.path, {
+      const answer = await service.answer(info.path, {
         accept: exchange.headers.accept ?? "*/*",
         ...(hash === null ? {} : { hash }),
         ...(ifNoneMatch ? { ifNoneMatch } : {}),
         acceptsGzip: acceptsGzip(exchange),
       });
-      if (!answer) return exchange.respond(404, asked.headers);
+      if (!answer) return request.respond(404, {});
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(answer.headers))
         headers[name.toLowerCase()] = value;
-      exchange.respond(
-        answer.status,
-        { ...asked.headers, ...headers },
-        answer.body,
-      );
+      request.respond(answer.status, headers, answer.body);
     };
     return [
       { path: "/openapi/v2", handle },

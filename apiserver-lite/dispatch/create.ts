@@ -7,12 +7,10 @@ import { create } from "../registry/verbs/create.ts";
 import { runSubresource } from "../registry/verbs/subresource.ts";
 import { bodyOf } from "./body.ts";
 import { methodNotAllowed } from "../request/refusals.ts";
-import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { callOf, type Outcome, type RequestContext } from "./request.ts";
 import { writeOptionsOf } from "./write-options.ts";
 
-export async function performCreate(
-  request: ResourceRequest,
-): Promise<Outcome> {
+export async function performCreate(request: RequestContext): Promise<Outcome> {
   const { endpoint, subresource, query } = request;
   const call = callOf(request, writeOptionsOf(query, "create"));
   const body = await bodyOf(call, request.body);

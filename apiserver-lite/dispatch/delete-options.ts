@@ -5,7 +5,7 @@ import { schemaFor } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import { integer } from "../registry/verbs/list.ts";
 import { isTrue } from "../registry/verbs/watch.ts";
-import type { RequestBody, ResourceRequest } from "./request.ts";
+import type { RequestBody, RequestContext } from "./request.ts";
 
 const ignoreReadError = "ignoreStoreReadErrorWithClusterBreakingPotential";
 const wantedKind = "DeleteOptions";
@@ -14,7 +14,7 @@ const wantedKind = "DeleteOptions";
 export async function deleteOptionsOf({
   query,
   body,
-}: Pick<ResourceRequest, "query" | "body">): Promise<DeleteOptions> {
+}: Pick<RequestContext, "query" | "body">): Promise<DeleteOptions> {
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
   const given = await decode(body);
   if (given)

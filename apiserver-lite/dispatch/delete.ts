@@ -8,11 +8,9 @@ import {
   unsafeDeleteVerb,
 } from "../registry/verbs/unreadable.ts";
 import { deleteOptionsOf } from "./delete-options.ts";
-import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { callOf, type Outcome, type RequestContext } from "./request.ts";
 
-export async function performDelete(
-  request: ResourceRequest,
-): Promise<Outcome> {
+export async function performDelete(request: RequestContext): Promise<Outcome> {
   const options = await deleteOptionsOf(request);
   const dryRun = (options.dryRun?.length ?? 0) > 0;
   const call = callOf(request, { dryRun });

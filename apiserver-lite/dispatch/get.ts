@@ -2,10 +2,10 @@
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import { get } from "../registry/verbs/get.ts";
 import { runSubresource } from "../registry/verbs/subresource.ts";
-import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { callOf, type Outcome, type RequestContext } from "./request.ts";
 
 export function performGet(
-  request: ResourceRequest,
+  request: RequestContext,
 ): Outcome | Promise<Outcome> {
   const { endpoint, subresource } = request;
   const call = callOf(request);

@@ -6,10 +6,10 @@ import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
 import { patch } from "../registry/verbs/patch.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import { patchSubresource } from "../registry/verbs/subresource.ts";
-import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { callOf, type Outcome, type RequestContext } from "./request.ts";
 import { writeOptionsOf } from "./write-options.ts";
 
-export async function performPatch(request: ResourceRequest): Promise<Outcome> {
+export async function performPatch(request: RequestContext): Promise<Outcome> {
   const { endpoint, subresource, query, body } = request;
   const type = body.patchType!;
   const options = writeOptionsOf(query, "patch", type);

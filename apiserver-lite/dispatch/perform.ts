@@ -13,11 +13,11 @@ import { deleteOptionsOf } from "./delete-options.ts";
 import { performGet } from "./get.ts";
 import { performPatch } from "./patch.ts";
 import { methodNotAllowed } from "../request/refusals.ts";
-import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { callOf, type Outcome, type RequestContext } from "./request.ts";
 import { performUpdate } from "./update.ts";
 
 /** Throws ApiError. Synchronous, also in what it throws, for reads that have to wait for nothing. */
-export function perform(request: ResourceRequest): Outcome | Promise<Outcome> {
+export function perform(request: RequestContext): Outcome | Promise<Outcome> {
   if (request.name !== "" && request.endpoint.stored)
     checkPathName(request.name);
   switch (request.verb) {
@@ -40,12 +40,12 @@ export function perform(request: ResourceRequest): Outcome | Promise<Outcome> {
   }
 }
 
-async function performList(request: ResourceRequest): Promise<Outcome> {
+async function performList(request: RequestContext): Promise<Outcome> {
   return { status: 200, listed: await list(callOf(request)) };
 }
 
 async function performDeleteCollection(
-  request: ResourceRequest,
+  request: RequestContext,
 ): Promise<Outcome> {
   const options = await deleteOptionsOf(request);
   const dryRun = (options.dryRun?.length ?? 0) > 0;

@@ -1,5 +1,5 @@
 // What a transport hands to the dispatch and gets back. A transport turns its own form (HTTP bytes, objects of this
-// process) into a ResourceRequest, and an Outcome into its own form; every rule between the two is the dispatch's.
+// process) into a RequestContext, and an Outcome into its own form; every rule between the two is the dispatch's.
 import type { FieldValidation, Decoded } from "../../api/codec/json.ts";
 import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
@@ -10,6 +10,7 @@ import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/verbs/list.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { RequestInfo } from "../request/request-info.ts";
 
 export type Verb =
   | "get"
@@ -21,24 +22,44 @@ export type Verb =
   | "delete"
   | "deletecollection";
 
-export interface ResourceRequest {
-  readonly registry: Registry;
-  readonly verb: Verb;
-  readonly endpoint: Endpoint;
-  /** "" for cluster-scoped resources and across namespaces. */
-  readonly namespace: string;
-  readonly name: string;
-  readonly subresource: string;
-  readonly query: URLSearchParams;
-  readonly user: UserInfo;
-  readonly userAgent: string;
-  readonly body: RequestBody;
-  /** For what needs a permission beside the verb's own. Undefined: the caller is past authorization. */
-  readonly authorizer: Authorizer | undefined;
+/**
+ * One request, from its transport's first look at it to its answer: the one object that filters, dispatch and answers
+ * pass on. Fields are set as they are found out, in the order they stand here.
+ */
+export class RequestContext {
+  info!: RequestInfo;
+  query!: URLSearchParams;
+  user!: UserInfo;
   /** Undefined when the request is not audited. */
-  readonly trail: Pick<AuditTrail, "annotate" | "received"> | undefined;
+  trail: AuditTrail | undefined;
   /** Filled with the texts of the answer's warnings, also of a refusal's. */
-  readonly warnings: string[];
+  readonly warnings: string[] = [];
+  /** For what needs a permission beside the verb's own. Undefined: the caller is past authorization. */
+  authorizer: Authorizer | undefined;
+  /** This and what follows: for requests for resources, once their place was found. */
+  registry!: Registry;
+  endpoint!: Endpoint;
+  verb!: Verb;
+  /** "" for cluster-scoped resources and across namespaces. */
+  namespace!: string;
+  body!: RequestBody;
+
+  constructor(readonly userAgent: string) {}
+
+  get name(): string {
+    return this.info.name;
+  }
+
+  get subresource(): string {
+    return this.info.subresource;
+  }
+
+  /** The request is one for this endpoint. */
+  placeAt(registry: Registry, endpoint: Endpoint): void {
+    this.registry = registry;
+    this.endpoint = endpoint;
+    this.namespace = endpoint.info.namespaced ? this.info.namespace : "";
+  }
 }
 
 /** The kind of object a body is decoded as. */
@@ -86,7 +107,7 @@ const noOptions: VerbOptions = {};
 
 /** The registry's call for a request; `options` are those of the verb. */
 export function callOf(
-  request: ResourceRequest,
+  request: RequestContext,
   options: VerbOptions = noOptions,
 ): Call {
   // One literal, so that all calls have one shape: spreading two objects costs more than the rest of a call's making.

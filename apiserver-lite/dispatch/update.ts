@@ -3,12 +3,10 @@ import { errors } from "../../api/errors.ts";
 import { runSubresource } from "../registry/verbs/subresource.ts";
 import { update } from "../registry/verbs/update.ts";
 import { bodyOf } from "./body.ts";
-import { callOf, type Outcome, type ResourceRequest } from "./request.ts";
+import { callOf, type Outcome, type RequestContext } from "./request.ts";
 import { writeOptionsOf } from "./write-options.ts";
 
-export async function performUpdate(
-  request: ResourceRequest,
-): Promise<Outcome> {
+export async function performUpdate(request: RequestContext): Promise<Outcome> {
   const { endpoint, subresource, query } = request;
   const call = callOf(request, writeOptionsOf(query, "update"));
   const body = await bodyOf(call, request.body);

@@ -5,8 +5,7 @@ import {
   metricsContentType,
   metricsText,
 } from "../../api/metrics/family.ts";
-import type { Exchange } from "../../http-kit/exchange.ts";
-import type { Asked } from "../serving/answers.ts";
+import type { HttpRequest } from "../serving/http-request.ts";
 import { pageNotFound } from "../request/route.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 
@@ -49,10 +48,10 @@ export class HealthResults {
   path(): PathHandler {
     return {
       path: "/metrics/slis",
-      handle: (exchange, asked) =>
-        exchange.respond(
+      handle: (request) =>
+        request.respond(
           200,
-          { ...asked.headers, "content-type": metricsType },
+          { "content-type": metricsType },
           metricsText(this.#families()),
         ),
     };
@@ -88,17 +87,16 @@ export function healthPaths(
     return [
       {
         path: `/${endpoint}`,
-        handle: (exchange, asked) =>
-          answer(exchange, asked, endpoint, own(), results),
+        handle: (request) => answer(request, endpoint, own(), results),
       },
       {
         path: `/${endpoint}/`,
         listed: () => own().map(({ name }) => `/${endpoint}/${name}`),
-        handle: (exchange, asked) => {
-          const name = asked.info.path.slice(endpoint.length + 2);
+        handle: (request) => {
+          const name = request.info.path.slice(endpoint.length + 2);
           const found = own().filter((check) => check.name === name);
           if (found.length === 0) throw pageNotFound();
-          return answer(exchange, asked, endpoint, found, results, true);
+          return answer(request, endpoint, found, results, true);
         },
       },
     ] satisfies PathHandler[];
@@ -106,14 +104,13 @@ export function healthPaths(
 }
 
 async function answer(
-  exchange: Exchange,
-  asked: Asked,
+  request: HttpRequest,
   endpoint: string,
   checks: readonly HealthCheck[],
   results: HealthResults,
   single = false,
 ): Promise<void> {
-  const excluded = new Set(asked.query.getAll("exclude"));
+  const excluded = new Set(request.query.getAll("exclude"));
   const lines: string[] = [];
   const failed: string[] = [];
   let reason = "";
@@ -140,23 +137,22 @@ async function answer(
       `warn: some health checks cannot be excluded: no matches for ${[...excluded].map((name) => JSON.stringify(name)).join(", ")}`,
     );
   const headers: OutgoingHttpHeaders = {
-    ...asked.headers,
     "content-type": "text/plain; charset=utf-8",
   };
   if (!single || failed.length > 0)
     headers["x-content-type-options"] = "nosniff";
   if (failed.length > 0)
-    return exchange.respond(
+    return request.respond(
       500,
       headers,
       single
         ? `internal server error: ${reason}\n`
         : `${lines.join("\n")}\n${endpoint} check failed\n`,
     );
-  exchange.respond(
+  request.respond(
     200,
     headers,
-    asked.query.has("verbose") && !single
+    request.query.has("verbose") && !single
       ? `${lines.join("\n")}\n${endpoint} check passed\n`
       : "ok",
   );

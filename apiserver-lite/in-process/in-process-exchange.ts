@@ -15,7 +15,7 @@ class InProcessExchange implements Exchange {
   };
   readonly body: Readable;
   readonly hasBody: boolean;
-  gate: Exchange["gate"];
+  readonly upgrade: undefined;
   status = 0;
   started = false;
   closed = false;
@@ -78,6 +78,10 @@ class InProcessExchange implements Exchange {
 
   onClose(callback: () => void): void {
     this.#closing.push(callback);
+  }
+
+  switched(): void {
+    throw new Error("no other protocol was offered");
   }
 
   destroy(): void {

@@ -9,7 +9,7 @@ import { resourcePath } from "../../client/http-paths.ts";
 import type { ApiRequest } from "../../client/transport.ts";
 import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import { methodOf } from "../dispatch/places.ts";
-import type { Verb } from "../dispatch/request.ts";
+import { RequestContext, type Verb } from "../dispatch/request.ts";
 import type { Observer } from "../request/observer.ts";
 import { parseRequest, type RequestInfo } from "../request/request-info.ts";
 
@@ -38,15 +38,16 @@ export class RequestRecorder {
   /** Rejects with an ApiError. */
   async record<T>(
     request: RecordedRequest,
-    run: (trail: AuditTrail | undefined) => Promise<Answered<T>>,
+    run: (context: RequestContext) => Promise<Answered<T>>,
   ): Promise<T> {
     const startedMs = performance.now();
     const { observe } = this.options;
-    const { info, trail } = this.#begin(request);
+    const context = this.#begin(request);
+    const { info, trail } = context;
     let status = 500;
     try {
       if (trail) await this.#received(trail);
-      const answered = await run(trail);
+      const answered = await run(context);
       const { answer } = answered;
       status = answered.status;
       if (trail?.wantsAnswer(status))
@@ -66,16 +67,17 @@ export class RequestRecorder {
   /** Of a watch. `onEnd` is given what to call when it is over. Rejects with an ApiError. */
   async recordWatch(
     request: RecordedRequest,
-    open: (trail: AuditTrail | undefined) => Promise<void>,
+    open: (context: RequestContext) => Promise<void>,
     onEnd: (callback: () => void) => void,
   ): Promise<void> {
     const startedMs = performance.now();
     const { observe } = this.options;
-    const { info, trail } = this.#begin(request);
+    const context = this.#begin(request);
+    const { info, trail } = context;
     let status = 200;
     try {
       if (trail) await this.#received(trail);
-      await open(trail);
+      await open(context);
       trail?.answered(status);
       void trail?.stage("ResponseStarted");
       const over = observe?.began?.(info);
@@ -93,26 +95,33 @@ export class RequestRecorder {
     }
   }
 
-  #begin(request: RecordedRequest): {
-    info: RequestInfo;
-    trail: AuditTrail | undefined;
-  } {
+  #begin(request: RecordedRequest): RequestContext {
     const { auditor, user, component } = this.options;
-    if (!auditor) return { info: infoOf(request), trail: undefined };
+    const context = new RequestContext(component);
+    const { query } = request;
+    context.user = user;
+    context.query = query ? new URLSearchParams(query) : noQuery;
+    context.info = infoOf(request);
+    if (auditor) context.trail = this.#trail(auditor, request, context);
+    return context;
+  }
+
+  #trail(
+    auditor: Auditor,
+    request: RecordedRequest,
+    { user, query }: RequestContext,
+  ): AuditTrail | undefined {
     const path = resourcePath(request);
-    const query = new URLSearchParams(request.query);
-    const info = parseRequest(methodOf[request.verb], path, query);
-    const trail = auditor.begin({
+    return auditor.begin({
       exchange: {
-        headers: { "user-agent": component },
+        headers: { "user-agent": this.options.component },
         url: query.size === 0 ? path : `${path}?${query.toString()}`,
         peer: { remoteAddress: "127.0.0.1", clientCertificate: undefined },
       },
       auditId: randomUUID(),
-      info,
+      info: parseRequest(methodOf[request.verb], path, query),
       user,
     });
-    return { info, trail };
   }
 
   /** Throws ApiError 500 for a request that may not go on unrecorded. */
@@ -137,11 +146,13 @@ export class RequestRecorder {
   }
 }
 
+/** Nobody changes the query of a request. */
+const noQuery = new URLSearchParams();
 const json = "application/json";
 
 const encode = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** What the metrics need. */
+/** What is asked for, without a path. */
 function infoOf(request: RecordedRequest): RequestInfo {
   const { verb, resource, namespace = "", name = "" } = request;
   return {

@@ -19,7 +19,6 @@ import type {
   ObjectCache,
   Transport,
 } from "../../client/transport.ts";
-import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import { perform } from "../dispatch/perform.ts";
@@ -28,7 +27,7 @@ import { checkVerb } from "../dispatch/places.ts";
 import {
   callOf,
   type Outcome,
-  type ResourceRequest,
+  type RequestContext,
 } from "../dispatch/request.ts";
 import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
 import { mediaTypeOfPatch, patchTypeOf } from "../dispatch/patch-types.ts";
@@ -59,8 +58,6 @@ interface InProcessOptions extends RecorderOptions {
 
 /** Objects that are parsed between two looks at the clock. */
 const itemsPerLook = 8;
-/** Nobody changes the query of a request. */
-const noQuery = new URLSearchParams();
 const nothing: ObjectCache<never> = {
   lister: { get: () => undefined, list: () => [] },
   subscribe: () => () => undefined,
@@ -80,19 +77,18 @@ export class InProcessTransport implements Transport {
   }
 
   request(request: ApiRequest): Promise<KubeObject | KubeList<KubeObject>> {
-    return this.#recorder.record(request, async (trail) => {
-      const endpoint = this.#placed(request);
+    return this.#recorder.record(request, async (context) => {
+      const endpoint = this.#place(request, context);
       const { patch } = request;
+      const { trail } = context;
       if (request.verb === "patch" && !patch) patchTypeOf(undefined, false);
-      const performing = perform({
-        ...this.#common(request, endpoint, trail),
-        body: objectBody(
-          request.body,
-          patch,
-          trail &&
-            ((text, type) => trail.receivedPatch(text, mediaTypeOfPatch(type))),
-        ),
-      });
+      context.body = objectBody(
+        request.body,
+        patch,
+        trail &&
+          ((text, type) => trail.receivedPatch(text, mediaTypeOfPatch(type))),
+      );
+      const performing = perform(context);
       const outcome =
         performing instanceof Promise ? await performing : performing;
       const answer =
@@ -112,12 +108,10 @@ export class InProcessTransport implements Transport {
     const query = watchQuery(options);
     const request = { verb: "watch", resource, namespace, query } as const;
     const queue = new WatchQueue();
-    const open = async (trail: AuditTrail | undefined): Promise<void> => {
-      const endpoint = this.#placed(request);
-      const call = callOf({
-        ...this.#common(request, endpoint, trail),
-        body: objectBody(undefined, undefined),
-      });
+    const open = async (context: RequestContext): Promise<void> => {
+      const endpoint = this.#place(request, context);
+      context.body = objectBody(undefined, undefined);
+      const call = callOf(context);
       const timeoutMs = watchTimeoutMs(call.query) ?? Infinity;
       const live = await openWatch(call, queue.sink(endpoint));
       const close = keepWatch(live, {
@@ -213,11 +207,13 @@ export class InProcessTransport implements Transport {
   }
 
   /** Throws ApiError 400, 404, 405. */
-  #placed(request: RecordedRequest): Endpoint {
+  #place(request: RecordedRequest, context: RequestContext): Endpoint {
     checkRequest(request);
     const endpoint = this.#endpoint(request.resource);
     const { verb, namespace = "", name = "", subresource = "" } = request;
     checkVerb(endpoint, { namespace, name, subresource }, verb);
+    context.placeAt(this.options.registry, endpoint);
+    context.verb = verb;
     return endpoint;
   }
 
@@ -242,34 +238,6 @@ export class InProcessTransport implements Transport {
         ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
       },
       items,
-    };
-  }
-
-  #common(
-    {
-      verb,
-      namespace = "",
-      name = "",
-      subresource = "",
-      query,
-    }: RecordedRequest,
-    endpoint: Endpoint,
-    trail: AuditTrail | undefined,
-  ): Omit<ResourceRequest, "body"> {
-    const { registry, user, component } = this.options;
-    return {
-      registry,
-      verb,
-      endpoint,
-      namespace: endpoint.info.namespaced ? namespace : "",
-      name,
-      subresource,
-      query: query ? new URLSearchParams(query) : noQuery,
-      user,
-      userAgent: component,
-      authorizer: undefined,
-      trail,
-      warnings: [],
     };
   }
 }

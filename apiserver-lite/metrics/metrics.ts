@@ -16,6 +16,7 @@ import { RequestMetrics } from "./request-metrics.ts";
 interface MetricsSources {
   readonly registry: Registry;
   readonly inFlight: () => { readOnly: number; mutating: number };
+  readonly inQueue: () => { readOnly: number; mutating: number };
   /** Of the store; undefined when it is not known. */
   readonly databaseBytes: () => number | undefined;
   readonly countObjects: boolean;
@@ -51,7 +52,7 @@ export class Metrics implements Observer {
     return [
       {
         path: "/metrics",
-        handle: async (exchange, asked) => {
+        handle: async (request) => {
           const { filter, registry } = this.sources;
           const families = [
             ...this.#families(),
@@ -61,20 +62,18 @@ export class Metrics implements Observer {
           const parts: string[] = [];
           for (const part of metricsParts(filter?.(families) ?? families)) {
             parts.push(part);
-            if (registry.slices.over) await registry.slices.next(exchange);
+            if (registry.slices.over)
+              await registry.slices.next(request.exchange);
           }
-          exchange.respond(
-            200,
-            { ...asked.headers, "content-type": metricsType },
-            parts.join(""),
-          );
+          request.respond(200, { "content-type": metricsType }, parts.join(""));
         },
       },
     ];
   }
 
   #families(): Family[] {
-    const { readOnly, mutating } = this.sources.inFlight();
+    const inFlight = this.sources.inFlight();
+    const inQueue = this.sources.inQueue();
     const { gitCommit, gitTreeState, gitVersion, goVersion, ...version } =
       versionInfo;
     return [
@@ -84,15 +83,15 @@ export class Metrics implements Observer {
         "gauge",
         "Requests being answered.",
       )
-        .add({ request_kind: "mutating" }, mutating)
-        .add({ request_kind: "readOnly" }, readOnly),
+        .add({ request_kind: "mutating" }, inFlight.mutating)
+        .add({ request_kind: "readOnly" }, inFlight.readOnly),
       new Family(
         "apiserver_current_inqueue_requests",
         "gauge",
-        "Requests waiting for their turn: none do.",
+        "Requests waiting for their turn.",
       )
-        .add({ request_kind: "mutating" }, 0)
-        .add({ request_kind: "readOnly" }, 0),
+        .add({ request_kind: "mutating" }, inQueue.mutating)
+        .add({ request_kind: "readOnly" }, inQueue.readOnly),
       new Family(
         "kubernetes_build_info",
         "gauge",

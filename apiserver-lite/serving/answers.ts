@@ -3,8 +3,6 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Writable } from "node:stream";
 import { gzip } from "node:zlib";
-import type { UserInfo } from "../../api/contracts.ts";
-import type { AuditTrail } from "../audit/auditor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Listed } from "../registry/verbs/list.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
@@ -13,25 +11,9 @@ import { Compressor } from "./compression.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { Exchange, FrameStream } from "../../http-kit/exchange.ts";
 import type { ListParts } from "./formats.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { KeptLists, type KeptList } from "./kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";
-import type { Representation } from "./representation.ts";
-import type { RequestInfo } from "../request/request-info.ts";
-
-/** What the filters know of a request. */
-export interface Asked {
-  readonly info: RequestInfo;
-  readonly query: URLSearchParams;
-  readonly rawQuery: string;
-  readonly user: UserInfo;
-  /** Who impersonates `user`; the same without impersonation. */
-  readonly original: UserInfo;
-  /** Headers every answer has: audit id, flow control. */
-  readonly headers: OutgoingHttpHeaders;
-  readonly signal: () => AbortSignal;
-  /** Undefined when the request is not audited. */
-  readonly trail?: AuditTrail | undefined;
-}
 
 const gzipThresholdBytes = 128 * 1024;
 /** Shorter lists leave in one piece. */
@@ -41,10 +23,7 @@ const maxKept = 8;
 const maxKeptBytes = 2 * 1024 * 1024;
 
 /** What is said beside an answer or an error. */
-export function addWarnings(
-  { headers }: Asked,
-  warnings: readonly string[],
-): void {
+export function addWarnings({ headers, warnings }: HttpRequest): void {
   if (warnings.length > 0)
     (headers as Record<string, unknown>)["warning"] = warningHeaders(warnings);
 }
@@ -61,61 +40,40 @@ export class Answers {
   ) {}
 
   sendEntry(
-    exchange: Exchange,
-    asked: Asked,
-    shown: Representation,
+    request: HttpRequest,
     status: number,
     entry: CacheEntry,
   ): void | Promise<void> {
-    return this.#send(
-      exchange,
-      asked,
-      status,
-      shown.contentType,
-      shown.entry(entry),
-    );
+    return this.#send(request, status, request.shown.entry(entry));
   }
 
   sendValue(
-    exchange: Exchange,
-    asked: Asked,
-    shown: Representation,
+    request: HttpRequest,
     status: number,
     value: object,
   ): void | Promise<void> {
-    return this.#send(
-      exchange,
-      asked,
-      status,
-      shown.contentType,
-      shown.value(value),
-    );
+    return this.#send(request, status, request.shown.value(value));
   }
 
   #send(
-    exchange: Exchange,
-    asked: Asked,
+    { exchange, headers, shown }: HttpRequest,
     status: number,
-    contentType: string,
     body: Buffer,
   ): void | Promise<void> {
-    const { headers } = asked;
-    headers["content-type"] = contentType;
+    headers["content-type"] = shown.contentType;
     headers["cache-control"] = "no-cache, private";
     if (body.length > gzipThresholdBytes && this.#compresses(exchange))
-      return this.#sendGzip(exchange, asked, status, body);
+      return this.#sendGzip(exchange, headers, status, body);
     exchange.respond(status, headers, body);
   }
 
   /** @param key names the list's bytes for ever: they are kept for the next who asks; undefined: they are new each time */
   async sendList(
-    exchange: Exchange,
-    asked: Asked,
-    shown: Representation,
+    request: HttpRequest,
     listed: Listed,
     key?: string,
   ): Promise<void> {
-    const { headers } = asked;
+    const { exchange, headers, shown } = request;
     const compresses = this.#compresses(exchange);
     if (key !== undefined) {
       headers["content-type"] = shown.contentType;
@@ -238,7 +196,7 @@ export class Answers {
 
   async #sendGzip(
     exchange: Exchange,
-    { headers }: Asked,
+    headers: OutgoingHttpHeaders,
     status: number,
     body: Buffer,
   ): Promise<void> {

@@ -10,12 +10,12 @@ import { JsonSyntaxError } from "../../api/codec/json-text.ts";
 import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
-import type { AuditTrail } from "../audit/auditor.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import { readBody } from "../../http-kit/body.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { mediaType } from "../request/media-type.ts";
 import { acceptedTypes } from "./negotiation.ts";
 import type { AskedPatch } from "../dispatch/patch-types.ts";
@@ -53,32 +53,29 @@ export class Bodies {
   }
 
   /** Nothing is read before it is asked for. */
-  of(
-    exchange: Exchange,
-    patch: AskedPatch | undefined,
-    trail: AuditTrail | undefined,
-  ): RequestBody {
+  of(request: HttpRequest, patch: AskedPatch | undefined): RequestBody {
+    const { exchange, trail } = request;
     return {
       ...(patch ? { patchType: patch.type } : {}),
       decode: async (wanted) => {
-        const bytes = await this.#read(exchange);
+        const bytes = await this.#read(request);
         return wanted.optional && bytes.length === 0
           ? undefined
           : this.#decode(exchange, bytes, wanted);
       },
       patch: async (fieldValidation) => {
         const { type, mediaType } = patch!;
-        const bytes = await this.#read(exchange);
+        const bytes = await this.#read(request);
         trail?.receivedPatch(bytes, mediaType);
         return () => this.#patchText(type, mediaType, bytes, fieldValidation);
       },
     };
   }
 
-  async #read(exchange: Exchange): Promise<Buffer> {
-    const { body, headers, gate } = exchange;
+  async #read({ exchange, place }: HttpRequest): Promise<Buffer> {
+    const { body, headers } = exchange;
     const bytes = await readBody(body, headers["content-length"], {
-      gate,
+      gate: place,
       onClose: (callback) => exchange.onClose(callback),
     });
     this.loopWatch?.enter(exchange);

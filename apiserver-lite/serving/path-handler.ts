@@ -1,7 +1,6 @@
 // The contract of paths that are no resources.
-import type { Exchange } from "../../http-kit/exchange.ts";
 import type { Route } from "../request/route.ts";
-import type { Asked } from "./answers.ts";
+import type { Handler } from "./http-request.ts";
 
 /** A path outside the resources: discovery, health, version, metrics. */
 export interface PathHandler {
@@ -9,7 +8,7 @@ export interface PathHandler {
   readonly path: string;
   /** What is checked before; with one, a slash behind the path does no harm. */
   readonly route?: Route;
-  /** The paths to tell of, where it is not `path`. */
+  /** The paths to list, where it is not `path`. */
   readonly listed?: () => readonly string[];
-  handle(exchange: Exchange, asked: Asked): void | Promise<void>;
+  readonly handle: Handler;
 }

@@ -1,15 +1,13 @@
 // Watches over HTTP: opens the stream, bookmarks and ends it in time, and ends all when the server stops.
 import type { OutgoingHttpHeaders } from "node:http";
-import type { Duplex } from "node:stream";
 import { ApiError } from "../../api/errors.ts";
 import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
 import type { Call } from "../registry/call.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { OpenWatch } from "../registry/verbs/watch.ts";
-import type { Asked } from "./answers.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
-import type { Exchange, Http1Exchange } from "../../http-kit/exchange.ts";
-import type { Representation } from "./representation.ts";
+import type { Upgrade } from "../../http-kit/exchange.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { WatchSocket } from "./watch-socket.ts";
 import { WatchFlusher, WatchResponse } from "./watch-response.ts";
 
@@ -21,8 +19,8 @@ interface WatchServingOptions {
   readonly pool: ChunkPool;
 }
 
-/** What history has lost, or has not reached, is told inside the stream, as the reference does. */
-function toldInside(error: unknown): error is ApiError {
+/** What history has lost, or has not reached, is reported inside the stream, as the reference does. */
+function isReportedInside(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.code === 410 || error.code === 504)
   );
@@ -48,12 +46,16 @@ export class WatchServing {
     return this.#watches.size;
   }
 
-  async serve(
-    exchange: Exchange,
-    asked: Asked,
-    call: Call,
-    shown: Representation,
-  ): Promise<void> {
+  /** Over WebSocket where that is offered, else as a streamed answer. */
+  serve(request: HttpRequest, call: Call): Promise<void> {
+    const { upgrade } = request.exchange;
+    return upgrade && /^websocket$/i.test(upgrade.request.headers.upgrade ?? "")
+      ? this.#serveSocket(request, upgrade, call)
+      : this.#serveStream(request, call);
+  }
+
+  async #serveStream(request: HttpRequest, call: Call): Promise<void> {
+    const { exchange, shown } = request;
     const response = new WatchResponse(
       shown,
       this.#flusher,
@@ -68,31 +70,29 @@ export class WatchServing {
     try {
       live = await openWatch(call, response);
     } catch (error) {
-      if (!toldInside(error)) throw error;
-      const out = exchange.open(200, this.#streamHeaders(asked, shown));
+      if (!isReportedInside(error)) throw error;
+      const out = exchange.open(200, this.#streamHeaders(request));
       out.end(shown.error(error.status));
       return;
     }
     if (exchange.closed) return live.close();
     if (timeoutMs === 0) {
       live.close();
-      exchange.open(200, this.#streamHeaders(asked, shown)).end();
+      exchange.open(200, this.#streamHeaders(request)).end();
       return;
     }
-    const stream = exchange.stream(200, this.#streamHeaders(asked, shown));
+    const stream = exchange.stream(200, this.#streamHeaders(request));
     const close = this.#keep(timeoutMs, live, response);
     exchange.onClose(close);
     stream.out.on("error", close);
     response.attach(stream);
   }
 
-  /** The same over WebSocket; the handshake is done once the watch is open. */
-  async serveSocket(
-    exchange: Http1Exchange,
+  /** The handshake is done once the watch is open. */
+  async #serveSocket(
+    { exchange, shown }: HttpRequest,
+    { request, socket, head }: Upgrade,
     call: Call,
-    shown: Representation,
-    socket: Duplex,
-    head: Buffer,
   ): Promise<void> {
     const sink = new WatchSocket(shown, this.options.registry.slices, exchange);
     const timeoutMs = this.#timeoutMs(call);
@@ -100,14 +100,16 @@ export class WatchServing {
     try {
       live = await openWatch(call, sink);
     } catch (error) {
-      if (!toldInside(error)) throw error;
+      if (!isReportedInside(error)) throw error;
       sink.error(error.status);
-      await sink.attach(exchange.request, socket, head, () => undefined);
+      exchange.switched();
+      await sink.attach(request, socket, head, () => undefined);
       return sink.end();
     }
+    exchange.switched();
     const close = this.#keep(timeoutMs, live, sink);
     socket.once("close", close);
-    await sink.attach(exchange.request, socket, head, close);
+    await sink.attach(request, socket, head, close);
   }
 
   /** Throws ApiError 400. */
@@ -144,9 +146,9 @@ export class WatchServing {
     return close;
   }
 
-  #streamHeaders(asked: Asked, shown: Representation): OutgoingHttpHeaders {
+  #streamHeaders({ headers, shown }: HttpRequest): OutgoingHttpHeaders {
     return {
-      ...asked.headers,
+      ...headers,
       "content-type": shown.streamType,
       "cache-control": "no-cache, private",
     };

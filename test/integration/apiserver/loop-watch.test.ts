@@ -26,10 +26,10 @@ beforeAll(async () => {
       paths: [
         {
           path: "/hold",
-          handle: (exchange, asked) => {
+          handle: (request) => {
             const untilMs = performance.now() + heldMs;
             while (performance.now() < untilMs);
-            exchange.respond(200, asked.headers, "held");
+            request.respond(200, {}, "held");
           },
         },
       ],

@@ -42,7 +42,6 @@ beforeEach(async () => {
       if (exchange.url === "/held") held.push(exchange);
       else exchange.respond(200, {}, "ok");
     },
-    upgrade: (_exchange, socket) => socket.destroy(),
   });
   await listener.listen();
 });

@@ -4,7 +4,7 @@ import { Http2Exchange } from "../../../../http-kit/exchange.ts";
 import {
   asksToImpersonate,
   impersonate,
-} from "../../../../apiserver-lite/front/impersonation.ts";
+} from "../../../../apiserver-lite/front/filters/impersonation.ts";
 
 const root: UserInfo = { name: "root", groups: [], extra: {} };
 

@@ -6,10 +6,11 @@ import type {
   AccessAttributes,
   Authorizer,
   UserInfo,
-} from "../../api/contracts.ts";
-import { errors } from "../../api/errors.ts";
-import type { Exchange } from "../../http-kit/exchange.ts";
-import { forbidden } from "./forbidden.ts";
+} from "../../../api/contracts.ts";
+import { errors } from "../../../api/errors.ts";
+import type { Exchange } from "../../../http-kit/exchange.ts";
+import type { Filter } from "../filter.ts";
+import { forbidden } from "../forbidden.ts";
 
 const userHeader = "impersonate-user";
 const groupHeader = "impersonate-group";
@@ -17,6 +18,23 @@ const uidHeader = "impersonate-uid";
 const extraPrefix = "impersonate-extra-";
 /** Each is a question to the authorizer, which may be a remote one. */
 const maxValues = 256;
+
+export function impersonationFilter(
+  authorizer: Authorizer | undefined,
+): Filter {
+  return {
+    name: "impersonation",
+    enter(request) {
+      if (!asksToImpersonate(request.exchange.headers)) return;
+      return impersonate(request.user, request.exchange, authorizer).then(
+        (user) => {
+          request.user = user;
+          request.trail?.impersonated(user);
+        },
+      );
+    },
+  };
+}
 
 export function asksToImpersonate(headers: IncomingHttpHeaders): boolean {
   for (const name in headers)

@@ -1,0 +1,90 @@
+// The filter chain: every request, upgrades among them, enters the same filters in the same order and then its delegate.
+//
+// A filter refuses by throwing (an ApiError or PlainAnswer, in the failure's form), answers by itself and returns `true`,
+// or lets the request pass. When the answer has been handed over, `answered` of the filters that were entered is called,
+// the last first; `done` when nothing works for the request any more, which is later where its deadline passed first.
+// Invariants: `handle` never throws or rejects. A request for which no filter and no delegate waits goes through without
+// a promise or a timer.
+import type { Handler, HttpRequest } from "../serving/http-request.ts";
+import { within } from "../request/deadline.ts";
+
+export interface Filter {
+  readonly name: string;
+  /** Parts of this process pass it by: they are past authentication and authorization. */
+  readonly skipsParts?: true;
+  /** `true`: the request has its answer. */
+  enter?(request: HttpRequest): void | true | Promise<void | true>;
+  answered?(request: HttpRequest): void;
+  done?(request: HttpRequest): void;
+}
+
+/** Answers a request that failed. Never throws. */
+export type FailureAnswer = (request: HttpRequest, error: unknown) => void;
+
+/** How far a request has come. */
+interface Progress {
+  /** Filters that were entered. */
+  entered: number;
+  /** The deadline has passed: nothing further is begun. */
+  over: boolean;
+}
+
+export class FilterChain {
+  constructor(
+    private readonly filters: readonly Filter[],
+    private readonly delegate: Handler,
+    private readonly fail: FailureAnswer,
+  ) {}
+
+  handle(request: HttpRequest): void | Promise<void> {
+    const progress: Progress = { entered: 0, over: false };
+    let running: void | Promise<void> = undefined;
+    try {
+      running = this.#from(request, progress);
+    } catch (error) {
+      this.fail(request, error);
+    }
+    if (running) return this.#settle(request, progress, running);
+    this.#answered(request, progress);
+    this.#done(request, progress);
+  }
+
+  #from(request: HttpRequest, progress: Progress): void | Promise<void> {
+    const { filters } = this;
+    while (progress.entered < filters.length) {
+      const entering = filters[progress.entered++]!.enter?.(request);
+      if (entering === true) return;
+      if (entering)
+        return entering.then((answered) =>
+          answered || progress.over ? undefined : this.#from(request, progress),
+        );
+    }
+    return this.delegate(request);
+  }
+
+  async #settle(
+    request: HttpRequest,
+    progress: Progress,
+    running: Promise<void>,
+  ): Promise<void> {
+    const { limitMs } = request;
+    try {
+      await (limitMs > 0 ? within(running, limitMs) : running);
+    } catch (error) {
+      this.fail(request, error);
+    }
+    progress.over = true;
+    this.#answered(request, progress);
+    const done = (): void => this.#done(request, progress);
+    running.then(done, done);
+  }
+
+  #answered(request: HttpRequest, { entered }: Progress): void {
+    for (let at = entered - 1; at >= 0; at--)
+      this.filters[at]!.answered?.(request);
+  }
+
+  #done(request: HttpRequest, { entered }: Progress): void {
+    for (let at = entered - 1; at >= 0; at--) this.filters[at]!.done?.(request);
+  }
+}

@@ -1,0 +1,63 @@
+// May the user do this? Throws ApiError 403.
+import type { AccessAttributes, Authorizer } from "../../../api/contracts.ts";
+import type { HttpRequest } from "../../serving/http-request.ts";
+import type { Filter } from "../filter.ts";
+import { forbidden } from "../forbidden.ts";
+
+/** Requests for many objects. Paths of the old form read selectors for some resources only. */
+const verbsWithSelectors = new Set(["list", "watch", "deletecollection"]);
+
+type Answer = Awaited<ReturnType<Authorizer["authorize"]>>;
+
+/** @param authorizer undefined: everybody may do everything */
+export function authorizationFilter(
+  authorizer: Authorizer | undefined,
+): Filter {
+  function decide(
+    { trail }: HttpRequest,
+    attributes: AccessAttributes,
+    { decision, reason }: Answer,
+  ): void {
+    if (trail) {
+      const shown = decision === "allow" ? "allow" : "forbid";
+      trail.annotate("authorization.k8s.io/decision", shown);
+      trail.annotate("authorization.k8s.io/reason", reason);
+    }
+    if (decision !== "allow") throw forbidden(attributes, reason);
+  }
+
+  return {
+    name: "authorization",
+    skipsParts: true,
+    enter(request) {
+      if (!authorizer) return;
+      const attributes = attributesOf(request);
+      const answer = authorizer.authorize(attributes);
+      return answer instanceof Promise
+        ? answer.then((one) => decide(request, attributes, one))
+        : decide(request, attributes, answer);
+    },
+  };
+}
+
+function attributesOf({ info, user, query }: HttpRequest): AccessAttributes {
+  const attributes: AccessAttributes = {
+    user,
+    verb: info.verb,
+    path: info.path,
+    resourceRequest: info.resourceRequest,
+    group: info.group,
+    version: info.version,
+    resource: info.resource,
+    subresource: info.subresource,
+    namespace: info.namespace,
+    name: info.objectName,
+  };
+  if (verbsWithSelectors.has(info.verb) && !info.watchPath) {
+    const fieldSelector = query.get("fieldSelector");
+    const labelSelector = query.get("labelSelector");
+    if (fieldSelector) attributes.fieldSelector = fieldSelector;
+    if (labelSelector) attributes.labelSelector = labelSelector;
+  }
+  return attributes;
+}

@@ -1,0 +1,19 @@
+// Metrics: requests by what they asked for, their status and how long they took; long-running ones while they are open.
+import { isLongRunning } from "../../request/deadline.ts";
+import type { Observer } from "../../request/observer.ts";
+import type { Filter } from "../filter.ts";
+
+/** @param observer undefined: nobody counts */
+export function metricsFilter(observer: Observer | undefined): Filter {
+  return {
+    name: "metrics",
+    enter({ info, exchange }) {
+      if (!isLongRunning(info)) return;
+      const over = observer?.began?.(info);
+      if (over) exchange.onClose(over);
+    },
+    answered({ info, exchange, startedMs }) {
+      observer?.finished(info, exchange.method, exchange.status, startedMs);
+    },
+  };
+}

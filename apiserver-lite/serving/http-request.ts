@@ -1,0 +1,61 @@
+// A request over HTTP: the request itself, the exchange it came in, and what filters found out for its answer. One such
+// object goes through the filter chain (front/) to the delegate that answers it.
+import type { OutgoingHttpHeaders } from "node:http";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { BodyGate } from "../../http-kit/body.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
+import { RequestContext } from "../dispatch/request.ts";
+import type { Representation } from "./representation.ts";
+
+/** What a request holds of the server's limits while it is worked on. */
+interface HeldPlace extends BodyGate {
+  /** The request has its answer: it waits no longer. */
+  answered(): void;
+  /** Gives back what is held, and waits no longer. Further calls do nothing. */
+  leave(): void;
+}
+
+/** What answers a request, by a response or, where it takes the offered upgrade, on the socket. */
+export type Handler = (request: HttpRequest) => void | Promise<void>;
+
+export class HttpRequest extends RequestContext {
+  readonly startedMs = performance.now();
+  /** Of the answer, whatever it will be: the filters' headers. */
+  readonly headers: OutgoingHttpHeaders = {};
+  /** The query as sent, without "?". */
+  rawQuery = "";
+  /** Who asks; the same as `user` without impersonation. */
+  original!: UserInfo;
+  /** How long the answer may take; 0: as long as it takes. */
+  limitMs = 0;
+  /** Undefined: long-running requests hold nothing. */
+  place: HeldPlace | undefined;
+  /** How a resource is shown in the answer. */
+  shown!: Representation;
+  /** The text of an error that nobody expected. */
+  panic: string | undefined;
+  #controller: AbortController | undefined;
+
+  /** @param exchange where the answer goes; audit puts its own around it */
+  constructor(public exchange: Exchange) {
+    super(exchange.headers["user-agent"] ?? "");
+  }
+
+  /** Answers with the filters' headers and these. */
+  respond(
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body?: Uint8Array | string,
+  ): void {
+    this.exchange.respond(status, { ...this.headers, ...headers }, body);
+  }
+
+  /** Aborted when the client has gone or has its answer; made when first asked for. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      const controller = (this.#controller = new AbortController());
+      this.exchange.onClose(() => controller.abort());
+    }
+    return this.#controller.signal;
+  }
+}

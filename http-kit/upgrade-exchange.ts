@@ -1,0 +1,127 @@
+// A request that offers to switch protocols (`Upgrade: websocket`, SPDY/3.1, h2c …). Node hands over its bare socket.
+// Whoever serves it may take the offer: then the socket is the taker's and `switched` is called. Until then it is an
+// exchange like any other: the response, and what there is of a body, are put together again here when they are first
+// needed, so that a request whose offer is not taken is answered as if it had not offered, and a refusal is a complete
+// answer (clients fall back only after one). The connection ends with the answer.
+import { ServerResponse, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import {
+  PassThrough,
+  type Duplex,
+  type Readable,
+  type Writable,
+} from "node:stream";
+import type { OutgoingHttpHeaders } from "node:http";
+import {
+  Http1Exchange,
+  type FrameStream,
+  type Peer,
+  type Upgrade,
+} from "./exchange.ts";
+
+/** How long a client that was answered may leave its side of the connection open. */
+const lingerMs = 5_000;
+
+export class UpgradeExchange extends Http1Exchange {
+  override readonly upgrade: Upgrade;
+  #body: Readable | undefined;
+  #assigned = false;
+  #switched = false;
+  readonly #response: ServerResponse;
+
+  constructor(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    peer: Peer,
+  ) {
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    super(request, response, peer);
+    this.#response = response;
+    this.upgrade = { request, socket, head };
+  }
+
+  override get body(): Readable {
+    return (this.#body ??= bodyOf(this.upgrade));
+  }
+
+  override get started(): boolean {
+    return this.#switched || super.started;
+  }
+
+  override get closed(): boolean {
+    return this.upgrade.socket.destroyed || super.closed;
+  }
+
+  override respond(
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body?: Uint8Array | string,
+  ): void {
+    this.#assign();
+    super.respond(status, headers, body);
+  }
+
+  override open(status: number, headers: OutgoingHttpHeaders): Writable {
+    this.#assign();
+    return super.open(status, headers);
+  }
+
+  override stream(status: number, headers: OutgoingHttpHeaders): FrameStream {
+    this.#assign();
+    return super.stream(status, headers);
+  }
+
+  override onClose(callback: () => void): void {
+    this.upgrade.socket.once("close", callback);
+  }
+
+  override switched(status = 101): void {
+    this.#switched = true;
+    this.status = status;
+  }
+
+  override destroy(): void {
+    this.upgrade.socket.destroy();
+  }
+
+  #assign(): void {
+    if (this.#assigned) return;
+    this.#assigned = true;
+    const { socket } = this.upgrade;
+    this.#response.assignSocket(socket as Socket);
+    this.#response.once("finish", () => {
+      socket.end();
+      const timer = setTimeout(() => socket.destroy(), lingerMs);
+      socket.once("close", () => clearTimeout(timer));
+      socket.resume();
+    });
+  }
+}
+
+/** The bytes of `content-length` that follow the header: first those of `head`. Chunked bodies can't be read. */
+function bodyOf({ request, socket, head }: Upgrade): Readable {
+  const body = new PassThrough();
+  if (request.headers["transfer-encoding"] !== undefined) {
+    process.nextTick(() => body.destroy());
+    return body;
+  }
+  let left = Number(request.headers["content-length"] ?? 0);
+  const take = (chunk: Buffer): void => {
+    const part = chunk.subarray(0, left);
+    left -= part.length;
+    if (!body.write(part) && left > 0) {
+      socket.pause();
+      body.once("drain", () => socket.resume());
+    }
+    if (left > 0) return;
+    socket.off("data", take);
+    body.end();
+    socket.resume();
+  };
+  if (left > 0) socket.on("data", take);
+  take(head);
+  socket.once("close", () => body.destroy());
+  return body;
+}
