@@ -103,7 +103,7 @@ async function createPriorityClasses(
   );
 }
 
-interface ApiPart {
+export interface ApiPart {
   readonly server: ApiServer;
   readonly security: Security;
   /** Uses renewed certificates from now on. */

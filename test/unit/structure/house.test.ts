@@ -203,7 +203,9 @@ test("the rules see what is forbidden", () => {
   expect(roomProblem("cli", "storage/store.ts")).toBeUndefined();
   expect(roomProblem("cli", "apiserver-lite/server.ts")).toBeDefined();
   expect(roomProblem("cli", "apiserver-lite/index.ts")).toBeUndefined();
-  expect(imports.get("cli/server.ts")).toContain("controllers/manager.ts");
+  expect(imports.get("cli/cluster/controllers-part.ts")).toContain(
+    "controllers/manager.ts",
+  );
 
   const inner = (from: string, to: string): string | undefined =>
     innerProblem(

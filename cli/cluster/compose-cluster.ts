@@ -1,0 +1,137 @@
+// A cluster in this process: the API server over a store, and on its in-process transport the controllers, the scheduler
+// and, where there is a plan for it, this machine as a node. `orbit server` and the library compose it here; they differ in
+// what they hand in: where the state is, whose certificates, which parts, whether parts have ports. The parts start in
+// this order, and `started` stops them in reverse.
+import type { Logger } from "pino";
+import { superuser, type ClusterPki } from "../../apiserver-lite/index.ts";
+import type { Clock } from "../../api/clock.ts";
+import type { Family } from "../../api/metrics/family.ts";
+import type { Client } from "../../client/client.ts";
+import { createClient } from "../../client/create-client.ts";
+import type { Store } from "../../storage/store.ts";
+import type { OptionValues } from "../options/parse.ts";
+import type { AgentPart } from "../parts/agent/agent.ts";
+import { startApiPart } from "../parts/api/apiserver.ts";
+import type { ClusterContext } from "./cluster-context.ts";
+import type { startControllers } from "./controllers-part.ts";
+import type { NodePlan, startNode } from "./node-part.ts";
+import { PartPorts } from "./part-ports.ts";
+import type { startScheduler } from "./scheduler-part.ts";
+import type { Started } from "./started.ts";
+
+type PartName = "controllers" | "scheduler" | "agent";
+
+/** The code of the parts that are to run; undefined: not to run. */
+interface PartModules {
+  controllers?: Promise<{ startControllers: typeof startControllers }>;
+  scheduler?: Promise<{ startScheduler: typeof startScheduler }>;
+  agent?: Promise<{ startNode: typeof startNode }>;
+}
+
+/** Begins to read the code of parts: done early, it is there when the disk has answered for the store. */
+export function loadParts(wanted: (part: PartName) => boolean): PartModules {
+  return {
+    ...(wanted("controllers")
+      ? { controllers: import("./controllers-part.ts") }
+      : {}),
+    ...(wanted("scheduler")
+      ? { scheduler: import("./scheduler-part.ts") }
+      : {}),
+    ...(wanted("agent") ? { agent: import("./node-part.ts") } : {}),
+  };
+}
+
+interface ClusterComposition {
+  /** Options of `orbit server`. */
+  values: OptionValues;
+  /** Options of --controller-manager-arg and --scheduler-arg. */
+  controllerValues: OptionValues;
+  schedulerValues: OptionValues;
+  store: Store;
+  pki: ClusterPki;
+  /** The user's own serving pair; default: the PKI's. */
+  serving?: { certificate: string; key: string };
+  modules: PartModules;
+  node?: NodePlan;
+  /** Whether controllers and scheduler open the ports of their options. */
+  partPorts: boolean;
+  /** Overrides --bind-address and --secure-port. */
+  bindAddress?: string;
+  port?: number;
+  moreMetrics?: () => readonly Family[];
+  /** Called when the API serves, before other parts start. */
+  onServing?: (port: number) => void;
+  clock: Clock;
+  logger: Logger;
+  started: Started;
+}
+
+interface ComposedCluster {
+  /** Of the API server. */
+  readonly port: number;
+  /** As ClusterContext.clientFor. */
+  clientFor(user: string): Client;
+  /** Uses renewed certificates from now on. */
+  updatePki(pki: ClusterPki): void;
+}
+
+/** Resolves when all parts run, and the node is Ready. Rejects with what was started left to the caller to stop. */
+export async function composeCluster(
+  options: ClusterComposition,
+): Promise<ComposedCluster> {
+  const { values, pki, serving, modules, clock, logger, started } = options;
+  const api = await startApiPart({
+    values,
+    store: options.store,
+    serving: serving ?? pki.serving,
+    whole: true,
+    pki,
+    clock,
+    logger,
+    ...(options.bindAddress === undefined
+      ? {}
+      : { bindAddress: options.bindAddress }),
+    ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.moreMetrics ? { moreMetrics: options.moreMetrics } : {}),
+  });
+  started.add(() => api.stop());
+  const { port } = api.server;
+  options.onServing?.(port);
+  const clientFor = (name: string): Client => {
+    const client = createClient(
+      api.server.transport({ ...superuser, name }, name),
+      { clock, logger },
+    );
+    started.add(() => client.close());
+    return client;
+  };
+  const ports = new PartPorts();
+  const shared = { values, pki, api, clock, logger, started };
+  const context: ClusterContext = {
+    ...shared,
+    clientFor,
+    openPort: async (partPort) => {
+      if (options.partPorts) await ports.open(shared, partPort);
+    },
+  };
+  if (modules.controllers)
+    await (
+      await modules.controllers
+    ).startControllers(context, options.controllerValues);
+  if (modules.scheduler)
+    await (
+      await modules.scheduler
+    ).startScheduler(context, options.schedulerValues);
+  let agent: AgentPart | undefined;
+  if (modules.agent && options.node)
+    agent = await (await modules.agent).startNode(context, options.node);
+  return {
+    port,
+    clientFor,
+    updatePki(renewed) {
+      api.updatePki(serving ? { ...renewed, serving } : renewed);
+      agent?.renewCertificate(renewed.clusterCa);
+      ports.updatePki(renewed);
+    },
+  };
+}

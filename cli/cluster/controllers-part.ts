@@ -1,0 +1,38 @@
+// The controllers inside a composed cluster. A file of its own, so that their modules are read only where they run.
+import { createControllerManager } from "../../controllers/manager.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { controllerOptions } from "../parts/controller-options.ts";
+import { PartMetrics } from "../parts/part-metrics.ts";
+import { signingAuthorities } from "../parts/signing-authorities.ts";
+import type { ClusterContext } from "./cluster-context.ts";
+
+/** @param options of --controller-manager-arg */
+export async function startControllers(
+  cluster: ClusterContext,
+  options: OptionValues,
+): Promise<void> {
+  const { values, pki, clock, logger, started } = cluster;
+  const metrics = new PartMetrics();
+  const manager = createControllerManager({
+    metrics,
+    client: cluster.clientFor("system:kube-controller-manager"),
+    clock,
+    logger: logger.child({ part: "controllers" }),
+    options: {
+      enableGarbageCollector: values.flag("enable-garbage-collector"),
+      ...controllerOptions(options),
+      leaderElect: false,
+      rootCa: pki.clusterCa.certificate,
+      clusterSigningCa: pki.clusterCa,
+      ...signingAuthorities(options),
+    },
+  });
+  await manager.start();
+  started.add(() => manager.stop());
+  await cluster.openPort({
+    option: "controllers-port",
+    what: "the controllers' port",
+    metrics,
+    values: options,
+  });
+}

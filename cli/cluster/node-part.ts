@@ -1,0 +1,70 @@
+// This machine as a node of a composed cluster: the agent, and the objects of the manifests directory that are no pods. A
+// file of its own, so that the agent's modules are read only where it runs.
+import * as path from "node:path";
+import { validatePodSpec } from "../../apiserver-lite/index.ts";
+import { ManifestObjects } from "../../controllers/manifests/manifest-objects.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { startAgentPart, type AgentPart } from "../parts/agent/agent.ts";
+import { waitForNodeReady } from "../parts/node-ready.ts";
+import type { ClusterContext } from "./cluster-context.ts";
+
+export interface NodePlan {
+  /** The agent's options. */
+  readonly values: OptionValues;
+  readonly nodeName: string;
+  readonly podCidr: string;
+  readonly dataDirectory: string;
+  /** Where logs of pods go instead of the usual places. */
+  readonly logDirectories: {
+    readonly podLogsDirectory?: string;
+    readonly containerLogsDirectory?: string;
+  };
+  /** Called before the node is Ready. */
+  readonly onStarted?: (agent: AgentPart) => void;
+}
+
+/** Resolves when the node is Ready. */
+export async function startNode(
+  cluster: ClusterContext,
+  { values, nodeName, podCidr, dataDirectory, ...plan }: NodePlan,
+): Promise<AgentPart> {
+  const { pki, api, clock, logger, started } = cluster;
+  const client = cluster.clientFor(`system:node:${nodeName}`);
+  const running: { agent?: AgentPart } = {};
+  const objects = new ManifestObjects({
+    client,
+    dataDirectory,
+    clock,
+    logger: logger.child({ part: "manifests" }),
+    onProblem: (file, message) =>
+      running.agent?.agent.manifestProblem(file, message),
+  });
+  started.add(() => objects.stop());
+  const node = waitForNodeReady(client, nodeName);
+  const agent = await startAgentPart({
+    values,
+    endpoint: cluster.values.isSet("container-runtime-endpoint")
+      ? cluster.values.text("container-runtime-endpoint")
+      : "",
+    dataDirectory,
+    podCidr,
+    client,
+    config: plan.logDirectories,
+    certificateDirectory: path.join(dataDirectory, "pki"),
+    cluster: {
+      ca: pki.clusterCa,
+      authorizer: api.security.authorizer,
+      tokens: api.security.tokens,
+    },
+    clock,
+    logger,
+    onOtherManifests: (byFile) => objects.set(byFile),
+    validatePodSpec,
+  });
+  running.agent = agent;
+  started.add(() => agent.stop());
+  started.add(() => node.stop());
+  plan.onStarted?.(agent);
+  await node.ready;
+  return agent;
+}

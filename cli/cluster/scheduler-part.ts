@@ -1,0 +1,28 @@
+// The scheduler inside a composed cluster. A file of its own, so that its modules are read only where it runs.
+import { createScheduler } from "../../scheduler/scheduler.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { PartMetrics } from "../parts/part-metrics.ts";
+import type { ClusterContext } from "./cluster-context.ts";
+
+/** @param options of --scheduler-arg */
+export async function startScheduler(
+  cluster: ClusterContext,
+  options: OptionValues,
+): Promise<void> {
+  const { clock, logger, started } = cluster;
+  const metrics = new PartMetrics();
+  const scheduler = createScheduler({
+    client: cluster.clientFor("system:kube-scheduler"),
+    clock,
+    logger: logger.child({ part: "scheduler" }),
+    onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
+  });
+  await scheduler.start();
+  started.add(() => scheduler.stop());
+  await cluster.openPort({
+    option: "scheduler-port",
+    what: "the scheduler's port",
+    metrics,
+    values: options,
+  });
+}

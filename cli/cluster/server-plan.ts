@@ -1,0 +1,146 @@
+// What `orbit server`'s options mean for its parts: the options of each, its names and ranges, and the directories, which
+// are there afterwards. What is wrong with any of it is a UsageError before anything starts.
+import * as path from "node:path";
+import type { Logger } from "pino";
+import { agentOptions } from "../options/agent.ts";
+import {
+  parseKubeletConfiguration,
+  readConfigurationText,
+} from "../options/configuration-file.ts";
+import { controllerManagerOptions } from "../options/controller-manager.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { schedulerOptions } from "../options/scheduler.ts";
+import { nodePodCidr } from "../parts/addresses.ts";
+import { agentConfig } from "../parts/agent/agent-config.ts";
+import { agentValues, partArguments } from "../parts/agent/agent-values.ts";
+import { makeDirectory } from "../parts/directories.ts";
+import { givenServingPair } from "../parts/option-files.ts";
+import type { NodePlan } from "./node-part.ts";
+
+const defaultDataDirectory = "/var/lib/orbit";
+
+export interface ServerPlan {
+  readonly dataDirectory: string;
+  /** Parts of --disable. */
+  readonly disabled: ReadonlySet<string>;
+  readonly serviceCidr: string;
+  readonly controllerValues: OptionValues;
+  readonly schedulerValues: OptionValues;
+  readonly node: NodePlan;
+  /** Of --tls-cert-file. */
+  readonly ownServing: { certificate: string; key: string } | undefined;
+  /** "": none is written. */
+  readonly kubeconfigFile: string;
+}
+
+/** A KubeletConfiguration's fields, below what the options say. */
+async function withKubeletConfiguration(
+  values: OptionValues,
+  file: string | undefined,
+  logger: Logger,
+): Promise<OptionValues> {
+  if (!file) return values;
+  const read = await parseKubeletConfiguration(
+    readConfigurationText(file),
+    file,
+    agentOptions,
+  );
+  if (read.withoutEffect.length > 0)
+    logger.warn(
+      { options: read.withoutEffect },
+      "these fields of --config are accepted but have no effect yet",
+    );
+  return values.withFile(read.values);
+}
+
+/** The agent's own default for a port without authentication is another than the server's. */
+function closedByDefault(agent: OptionValues): OptionValues {
+  return agent.isSet("read-only-port")
+    ? agent
+    : agent.under(new Map([["read-only-port", 0]]));
+}
+
+/** Logs of pods are in the usual place for the machine's main cluster, else under the data directory. */
+function logDirectories(dataDirectory: string): NodePlan["logDirectories"] {
+  if (dataDirectory === defaultDataDirectory) return {};
+  return {
+    podLogsDirectory: path.join(dataDirectory, "log/pods"),
+    containerLogsDirectory: path.join(dataDirectory, "log/containers"),
+  };
+}
+
+/** The options of --controller-manager-arg and --scheduler-arg. */
+export function partValues(values: OptionValues): {
+  controllerValues: OptionValues;
+  schedulerValues: OptionValues;
+} {
+  return {
+    controllerValues: partArguments(
+      values,
+      "controller-manager-arg",
+      controllerManagerOptions,
+    ),
+    schedulerValues: partArguments(values, "scheduler-arg", schedulerOptions),
+  };
+}
+
+/** Where the administrator's kubeconfig goes; its directory is there afterwards. */
+function kubeconfigFileOf(values: OptionValues): string {
+  const file = values.text("write-kubeconfig");
+  if (file !== "")
+    makeDirectory("write-kubeconfig", path.dirname(path.resolve(file)), 0o755);
+  return file;
+}
+
+export async function planServer(
+  values: OptionValues,
+  logger: Logger,
+): Promise<ServerPlan> {
+  const disabled = new Set(values.list("disable"));
+  const dataDirectory = path.resolve(values.text("data-dir"));
+  const serviceCidr =
+    values.list("service-cluster-ip-range")[0] ?? "10.43.0.0/16";
+  const podCidr = nodePodCidr(
+    values.list("cluster-cidr")[0] ?? "10.42.0.0/16",
+    "cluster-cidr",
+  );
+  const ownServing = givenServingPair(values);
+  const agentArguments = partArguments(values, "agent-arg", agentOptions);
+  const parts = partValues(values);
+  const withoutEffect = [
+    agentArguments,
+    parts.controllerValues,
+    parts.schedulerValues,
+  ].flatMap((part) => part.withoutEffect());
+  if (withoutEffect.length > 0)
+    logger.warn(
+      { options: withoutEffect },
+      "these options of parts are accepted but have no effect yet",
+    );
+  const forAgent = closedByDefault(
+    await withKubeletConfiguration(
+      agentValues(values, agentArguments, dataDirectory),
+      values.optionalText("config"),
+      logger,
+    ),
+  );
+  const { nodeName } = agentConfig(forAgent);
+  makeDirectory("data-dir", dataDirectory, 0o700);
+  if (!disabled.has("agent"))
+    makeDirectory("manifests", values.text("manifests"), 0o755);
+  return {
+    dataDirectory,
+    disabled,
+    serviceCidr,
+    ...parts,
+    node: {
+      values: forAgent,
+      nodeName,
+      podCidr,
+      dataDirectory,
+      logDirectories: logDirectories(dataDirectory),
+    },
+    ownServing,
+    kubeconfigFile: kubeconfigFileOf(values),
+  };
+}
