@@ -1,4 +1,4 @@
-// What every daemon of the program does first: --help, options, its logger, and a word on options without effect.
+// What every daemon of the program does first: --help, options, its logger, and a warning about options without effect.
 import type { Logger } from "pino";
 import { guardProcess, type FailureCount } from "./lifecycle.ts";
 import { createLogger } from "./logging.ts";

@@ -1,6 +1,6 @@
-// The life of a long-running orbit process: signals, failures nobody caught, readiness to systemd, exit codes.
-// First SIGTERM or SIGINT: stop cleanly and exit 0. A second one: exit at once with 130 (143 for SIGTERM). An error that
-// nobody caught is logged with its stack and counted; the process goes on, as it ends only by intent.
+// The life of a long-running orbit process: signals, uncaught failures, readiness to systemd, exit codes.
+// First SIGTERM or SIGINT: stop cleanly and exit 0. A second one: exit at once with 130 (143 for SIGTERM). An uncaught
+// error is logged with its stack and counted; the process goes on, as it ends only by intent.
 import { execFile, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -25,7 +25,7 @@ export interface FailureCount {
 }
 
 /**
- * Tells systemd (sd_notify). Node has no datagram unix sockets, so systemd's own small tool carries the message; it
+ * Notifies systemd (sd_notify). Node has no datagram unix sockets, so systemd's own small tool carries the message; it
  * speaks in the name of its parent, so that NotifyAccess=main holds. Without systemd this does nothing.
  */
 export function notifySystemd(message: string, logger: Logger): void {

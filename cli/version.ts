@@ -7,5 +7,5 @@ declare const ORBIT_VERSION: string | undefined;
 export const orbitVersion: string =
   typeof ORBIT_VERSION === "string" ? ORBIT_VERSION : "0.0.0-source";
 
-/** The reference whose behaviour is followed, as /version and the nodes tell it. */
+/** The reference whose behaviour is followed, as /version and the nodes report it. */
 export const kubernetesVersion: string = versionInfo.gitVersion;

@@ -24,7 +24,7 @@ const { optionsReference, optionCompatibility } = await import(
   pathToFileURL(bundle).href
 ).finally(() => rmSync(bundle));
 
-/** What stands between the marks, replaced. */
+/** The text between the marks, replaced. */
 function withOptions(text) {
   const [before, rest] = text.split(/(?<=<!-- options -->)/);
   const after = rest?.split(/(?=<!-- end of options -->)/)[1];

@@ -1,4 +1,4 @@
-// Commands that tell about the server and the configuration: version, api-resources, api-versions, cluster-info, config view.
+// Commands that describe the server and the configuration: version, api-resources, api-versions, cluster-info, config view.
 import { readFileSync } from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";

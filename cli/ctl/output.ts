@@ -36,7 +36,7 @@ function readTemplate(file: string): string {
   }
 }
 
-/** The printer of -o, or undefined when the command's own words (or a Table) are to be printed. */
+/** The printer of -o, or undefined when the command prints its own text (or a Table). */
 export function createPrinter(values: OptionValues): Printer | undefined {
   const output = values.optionalText("output");
   const template = values.optionalText("template");

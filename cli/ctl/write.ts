@@ -75,7 +75,7 @@ async function report(
   );
 }
 
-/** Runs a write for every object of the files; goes on after a failure and tells it at the end. */
+/** Runs a write for every object of the files; goes on after a failure and reports it at the end. */
 async function forEachFile(
   context: CtlContext,
   work: (target: Target) => Promise<void>,

@@ -1,4 +1,4 @@
-// Options of `orbit agent` (orbitlet). Those with a `file` path may stand in the KubeletConfiguration of --config; flags
+// Options of `orbit agent` (orbitlet). Those with a `file` path may be set in the KubeletConfiguration of --config; flags
 // win. Defaults are the specification's.
 import { classify, group, inFile, option } from "./build-table.ts";
 import { apiClientOptions } from "./controller-manager.ts";

@@ -1,4 +1,4 @@
-// Fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1 of 1.32) that no option stands for and that have no effect
+// Fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1 of 1.32) that no option sets and that have no effect
 // yet. As with options, one that limits, protects, authenticates, encrypts or audits is refused unless it asks for what
 // the agent does anyway; the others are warned about.
 

@@ -42,7 +42,7 @@ export interface OptionSpec {
   readonly bare?: string;
   /** Other names with the same meaning. */
   readonly aliases?: readonly string[];
-  /** A problem of the value in words, or undefined. */
+  /** The text of what is wrong with the value, or undefined. */
   readonly check?: (value: OptionValue) => string | undefined;
   /** It changes nothing so far, as docs/COMPATIBILITY.md lists; what follows when it is set. Absent: it works. */
   readonly unbuilt?: Unbuilt;

@@ -26,7 +26,7 @@ function isLoopback(address: string): boolean {
   return isLoopbackAddress(address) || address === "localhost";
 }
 
-/** The address told to others: the one given, else the one bound to, else the machine's first, else loopback. */
+/** The address that the server advertises: the one given, else the one bound to, else the machine's first, else loopback. */
 export function advertisedAddress(
   bindAddress: string,
   advertise: string | undefined,

@@ -1,5 +1,5 @@
 // The serving pair of a node agent that no cluster gives one: made in --cert-dir, signed by an authority of its own there,
-// made anew when it is about to expire or the machine's names changed.
+// replaced when it is about to expire or the machine's names changed.
 import * as net from "node:net";
 import * as path from "node:path";
 import {

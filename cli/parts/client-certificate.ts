@@ -40,7 +40,7 @@ interface ClientCertificateOptions {
 const clientCertificateFile = (directory: string): string =>
   path.join(directory, "orbitlet-client-current.pem");
 
-/** Asks for a certificate and waits until it is signed; rejects when it is refused or nobody signs it in 15 minutes. */
+/** Asks for a certificate and waits until it is signed; rejects when it is refused or not signed in 15 minutes. */
 async function requestCertificate(
   client: Client,
   { nodeName, clock, logger }: ClientCertificateOptions,

@@ -1,6 +1,6 @@
 // Who may use the port of a part that runs alone (controllers, scheduler): tokens are checked by TokenReviews with
 // --authentication-kubeconfig, access by SubjectAccessReviews with --authorization-kubeconfig; client certificates by
-// --client-ca-file. Without the two kubeconfigs tokens are nobody's and only health is shown, as at the reference.
+// --client-ca-file. Without the two kubeconfigs tokens identify no user and only health is shown, as at the reference.
 import type { Logger } from "pino";
 import type { Authorizer, TokenAuthenticator } from "../../api/contracts.ts";
 import type { Client } from "../../client/client.ts";

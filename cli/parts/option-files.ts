@@ -1,5 +1,5 @@
 // Files that options name. What can't be read, or does not hold what the option needs, is a UsageError naming the option:
-// an empty or damaged file never stands for "nothing configured".
+// an empty or damaged file never counts as "nothing configured".
 import {
   X509Certificate,
   createPrivateKey,

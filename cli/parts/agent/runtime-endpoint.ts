@@ -16,7 +16,7 @@ export const endpointFile = (dataDirectory: string): string =>
 export const privateRuntimeDirectory = (dataDirectory: string): string =>
   path.join(dataDirectory, "containerd");
 
-/** A path stands for its unix: URL. */
+/** A path means its unix: URL. */
 export function normalEndpoint(endpoint: string): string {
   return endpoint.startsWith("/") ? `unix://${endpoint}` : endpoint;
 }

@@ -1,4 +1,4 @@
-// What componentstatuses tell: the store always; scheduler and controllers by asking their ports, or, where they run in
+// What componentstatuses report: the store always; scheduler and controllers by asking their ports, or, where they run in
 // this process, by the fact that they do.
 import { request } from "node:https";
 import type { ComponentCheck } from "../../../apiserver-lite/index.ts";
