@@ -8,7 +8,7 @@ import type { ContainerUsage, PodUsage } from "../../eviction/pod-usage.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
 import { podLogDirectory } from "../pods/shape/pod-names.ts";
-import { emptyDirPath } from "../volumes/volume-manager.ts";
+import { emptyDirPath } from "../volumes/empty-dir.ts";
 
 const blockBytes = 512;
 
@@ -63,7 +63,7 @@ export async function podUsage(
       if (emptyDir && emptyDir.medium !== "Memory")
         emptyDirBytes.set(
           name,
-          await directoryBytes(emptyDirPath(config.rootDirectory, uid, name)),
+          await directoryBytes(emptyDirPath(config, uid, name)),
         );
     usage.set(uid, { containers, emptyDirBytes });
   }

@@ -1,6 +1,19 @@
-// hostPath volumes: the type is checked, and what may be made is made.
+// hostPath volumes: the type is checked, and what may be made is made. As a persistent volume without a type it is a
+// directory.
 import { mkdir, open, stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
+import type { VolumePlugin } from "./volume-plugin.ts";
+
+export const hostPathPlugin: VolumePlugin = {
+  field: "hostPath",
+  serves: ["pod", "persistent"],
+  async mount({ source, persistentVolume }) {
+    const { path, type = "" } = source.hostPath!;
+    await checkHostPath(path, type);
+    if (persistentVolume && !type) await mkdir(path, { recursive: true });
+    return { path, readOnly: false };
+  },
+};
 
 /** Rejects with the reference's text when what is there is of another type. */
 export async function checkHostPath(path: string, type: string): Promise<void> {

@@ -1,9 +1,5 @@
 // A container's ContainerConfig from the pod, its resolved image, its environment and its mounts.
-import type {
-  Container,
-  Pod,
-  VolumeMount,
-} from "../../../api/types/core-v1.ts";
+import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type {
   ContainerConfig,
   ImageSummary,
@@ -96,15 +92,4 @@ export function containerConfig(inputs: ContainerInputs): ContainerConfig {
     resources: inputs.resources,
     security,
   };
-}
-
-export function mountPropagation(mount: VolumeMount): Mount["propagation"] {
-  switch (mount.mountPropagation) {
-    case "HostToContainer":
-      return "host-to-container";
-    case "Bidirectional":
-      return "bidirectional";
-    default:
-      return "private";
-  }
 }

@@ -6,10 +6,11 @@ import {
   writePayload,
 } from "../../../agent/volumes/files/atomic-writer.ts";
 import { checkHostPath } from "../../../agent/volumes/host-path.ts";
-import {
-  volumePayload,
-  type PayloadSource,
-} from "../../../agent/volumes/payload.ts";
+import { configMapType } from "../../../agent/volumes/config-map.ts";
+import { downwardApiType } from "../../../agent/volumes/downward-api.ts";
+import type { PayloadSource } from "../../../agent/volumes/payload.ts";
+import { projectedType } from "../../../agent/volumes/projected.ts";
+import { secretType } from "../../../agent/volumes/secret.ts";
 import { mountSubPath } from "../../../agent/volumes/files/sub-path.ts";
 import { ServiceAccountTokens } from "../../../agent/volumes/service-account-tokens.ts";
 import type { Client } from "../../../client/client.ts";
@@ -89,9 +90,15 @@ const files = async (
   pod: Pod,
   volume: Omit<Volume, "name">,
 ): Promise<Record<string, string>> => {
-  const found = await volumePayload(pod, { name: "v", ...volume }, source);
+  const type = [
+    configMapType,
+    secretType,
+    downwardApiType,
+    projectedType(() => undefined),
+  ].find(({ field }) => volume[field as keyof typeof volume] !== undefined)!;
+  const found = await type.files(pod, volume, source);
   return Object.fromEntries(
-    [...found!].map(([name, { data, mode }]) => [
+    [...found].map(([name, { data, mode }]) => [
       name,
       `${data.toString("latin1")}:${mode.toString(8)}`,
     ]),
@@ -145,9 +152,6 @@ test("contents of every kind", async () => {
       },
     }),
   ).toEqual({ token: "token:644", "ca.crt": "v:644", namespace: "ns:644" });
-  expect(
-    await volumePayload(pod, { name: "v", emptyDir: {} }, source),
-  ).toBeUndefined();
 });
 
 test.each<[Omit<Volume, "name">, string]>([

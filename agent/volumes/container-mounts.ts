@@ -1,0 +1,53 @@
+// A container's mounts of its pod's volumes, with subPaths bound to places of the agent's own.
+import { join } from "node:path";
+import type { Container, VolumeMount } from "../../api/types/core-v1.ts";
+import type { Mount } from "../../cri/runtime.ts";
+import { expandStrictly } from "../pods/shape/expansion.ts";
+import { mountSubPath } from "./files/sub-path.ts";
+
+/** `subPaths`: the directory for the pod's subPath mounts. `lookup` resolves $(VAR) of subPathExpr. */
+export async function mountsOf(
+  container: Container,
+  volumes: ReadonlyMap<string, { path: string; readOnly: boolean }> | undefined,
+  subPaths: string,
+  lookup: (name: string) => string | undefined,
+): Promise<Mount[]> {
+  const mounts: Mount[] = [];
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    const volume = volumes?.get(mount.name);
+    if (!volume)
+      throw new Error(
+        `cannot find volume "${mount.name}" to mount into container "${container.name}"`,
+      );
+    const subPath = mount.subPathExpr
+      ? expandStrictly(mount.subPathExpr, lookup)
+      : mount.subPath;
+    const target = join(subPaths, mount.name, container.name, String(index));
+    const hostPath = subPath
+      ? await mountSubPath(volume.path, subPath, target, volume.readOnly)
+      : volume.path;
+    mounts.push({
+      containerPath: mount.mountPath.startsWith("/")
+        ? mount.mountPath
+        : `/${mount.mountPath}`,
+      hostPath,
+      readonly: mount.readOnly === true || volume.readOnly,
+      propagation: mountPropagation(mount),
+      ...(mount.recursiveReadOnly === "Enabled"
+        ? { recursiveReadOnly: true }
+        : {}),
+    });
+  }
+  return mounts;
+}
+
+function mountPropagation(mount: VolumeMount): Mount["propagation"] {
+  switch (mount.mountPropagation) {
+    case "HostToContainer":
+      return "host-to-container";
+    case "Bidirectional":
+      return "bidirectional";
+    default:
+      return "private";
+  }
+}

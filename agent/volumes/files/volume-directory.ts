@@ -1,0 +1,21 @@
+// A volume's own directory below a pod's.
+import { chmod, lstat, mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/**
+ * Makes the directory with this mode. A link in its place is refused: rights and owner of what it leads to would be
+ * changed.
+ */
+export async function ensureVolumeDirectory(
+  path: string,
+  mode: number,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  const found = await lstat(path);
+  if (!found.isDirectory())
+    throw new Error(`${path} is not a directory: it must not be a link`);
+  if ((found.mode & 0o777) !== mode) await chmod(path, mode);
+}

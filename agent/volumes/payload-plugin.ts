@@ -1,0 +1,83 @@
+// The frame of volumes whose content comes from the API: written as a whole and compared again from time to time. What was
+// mounted once serves on when the API can't be read: a lost API server must not keep a container from being restarted.
+import type { Logger } from "pino";
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { isWritten, writePayload } from "./files/atomic-writer.ts";
+import { ensureVolumeDirectory } from "./files/volume-directory.ts";
+import type { MemoryDirectory } from "./memory-directory.ts";
+import type { Files, PayloadSource } from "./payload.ts";
+import { volumePath } from "./volume-paths.ts";
+import type {
+  VolumePlugin,
+  VolumeRequest,
+  VolumeSource,
+} from "./volume-plugin.ts";
+
+interface PayloadContext {
+  readonly config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
+  readonly memory: MemoryDirectory;
+  readonly source: PayloadSource;
+  readonly logger: Logger;
+}
+
+export interface PayloadType {
+  readonly field: keyof VolumeSource;
+  /** As the reference's plug-in is called, e.g. configmap. */
+  readonly type: string;
+  /** Nothing secret is in it: it may lie on the disk. */
+  readonly onDisk?: boolean;
+  /** Rejects with the text for the FailedMount event. */
+  files(
+    pod: Pod,
+    source: VolumeSource,
+    from: PayloadSource,
+  ): Promise<Files> | Files;
+  unmount?(uid: string): Promise<void>;
+}
+
+export function payloadPlugin(
+  context: PayloadContext,
+  type: PayloadType,
+): VolumePlugin {
+  const { config, memory, source: from, logger } = context;
+  const pathOf = async ({ pod, name }: VolumeRequest): Promise<string> => {
+    const uid = pod.metadata.uid ?? "";
+    return type.onDisk
+      ? volumePath(config, uid, type.type, name)
+      : await memory.volumePath(uid, type.type, name);
+  };
+  const write = async (
+    request: VolumeRequest,
+    path: string,
+    known: boolean,
+  ): Promise<void> => {
+    const { pod, name, source } = request;
+    let files: Files;
+    try {
+      files = await type.files(pod, source, from);
+    } catch (error) {
+      if (!known && !(await isWritten(path))) throw error;
+      logger.warn(
+        { err: error, pod: pod.metadata.name, volume: name },
+        "can't refresh a volume; its last content stays",
+      );
+      return;
+    }
+    if (!known) await ensureVolumeDirectory(path, 0o755);
+    await writePayload(path, files, pod.spec.securityContext?.fsGroup);
+  };
+  return {
+    field: type.field,
+    serves: ["pod"],
+    async mount(request) {
+      const path = await pathOf(request);
+      await write(request, path, false);
+      return { path, readOnly: true };
+    },
+    async refresh(request) {
+      await write(request, await pathOf(request), true);
+    },
+    ...(type.unmount ? { unmount: type.unmount } : {}),
+  };
+}

@@ -1,0 +1,36 @@
+// The types of volumes this agent serves. Another type is a file of its own and a line here.
+import type { Logger } from "pino";
+import type { Client } from "../../client/client.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { claimPlugins } from "./claim.ts";
+import { configMapType } from "./config-map.ts";
+import { downwardApiType } from "./downward-api.ts";
+import { emptyDirPlugin } from "./empty-dir.ts";
+import { hostPathPlugin } from "./host-path.ts";
+import { localPlugin } from "./local.ts";
+import type { MemoryDirectory } from "./memory-directory.ts";
+import { payloadPlugin } from "./payload-plugin.ts";
+import type { PayloadSource } from "./payload.ts";
+import { projectedType } from "./projected.ts";
+import { secretType } from "./secret.ts";
+import type { VolumePlugin } from "./volume-plugin.ts";
+
+interface PluginContext {
+  readonly config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
+  readonly client: Client | undefined;
+  readonly memory: MemoryDirectory;
+  readonly source: PayloadSource;
+  readonly forgetTokens: (uid: string) => void;
+  readonly logger: Logger;
+}
+
+export function volumePlugins(context: PluginContext): VolumePlugin[] {
+  const ofContent = [
+    configMapType,
+    secretType,
+    downwardApiType,
+    projectedType(context.forgetTokens),
+  ].map((type) => payloadPlugin(context, type));
+  const onNode = [emptyDirPlugin(context.config), hostPathPlugin, localPlugin];
+  return [...ofContent, ...onNode, ...claimPlugins(context.client, onNode)];
+}

@@ -1,0 +1,39 @@
+// Where volumes lie, as the ecosystem's tools expect it:
+//
+//   <root>/pods/<uid>/volumes/kubernetes.io~<type>/<name>
+//   <root>/pods/<uid>/volume-subpaths/<volume>/<container>/<index>
+//   <memory>/<uid>/kubernetes.io~<type>/<name>      on a tmpfs; <memory> is <root>/memory unless it is set
+import { join } from "node:path";
+import type { AgentConfig } from "../config/agent-config.ts";
+
+type Directories = Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
+
+export function podsDirectory({ rootDirectory }: Directories): string {
+  return join(rootDirectory, "pods");
+}
+
+export function podDirectory(config: Directories, uid: string): string {
+  return join(podsDirectory(config), uid);
+}
+
+export function memoryDirectory(config: Directories): string {
+  return config.memoryDirectory ?? join(config.rootDirectory, "memory");
+}
+
+export function volumesDirectory(config: Directories, uid: string): string {
+  return join(podDirectory(config, uid), "volumes");
+}
+
+/** `type`: as the reference's plug-in is called, e.g. empty-dir. */
+export function volumePath(
+  config: Directories,
+  uid: string,
+  type: string,
+  name: string,
+): string {
+  return join(volumesDirectory(config, uid), `kubernetes.io~${type}`, name);
+}
+
+export function subPathsDirectory(config: Directories, uid: string): string {
+  return join(podDirectory(config, uid), "volume-subpaths");
+}

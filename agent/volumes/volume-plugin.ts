@@ -1,0 +1,64 @@
+// The contract of a type of volumes. One file a type implements it, plugins.ts lists them; the volume manager does the
+// rest: when to mount and to refresh, fsGroup, subPaths, removal of what lies in the pod's directory.
+import type {
+  PersistentVolume,
+  PersistentVolumeSpec,
+  Pod,
+  Volume,
+} from "../../api/types/core-v1.ts";
+
+type FieldOf<T, Field> = Field extends keyof T ? T[Field] : never;
+
+/** A Volume of a pod and the spec of a PersistentVolume name their types by the same fields. */
+export type VolumeSource = {
+  readonly [
+    Field in Exclude<keyof Volume, "name"> | keyof PersistentVolumeSpec
+  ]?: FieldOf<Volume, Field> | FieldOf<PersistentVolumeSpec, Field>;
+};
+
+export interface VolumeRequest {
+  readonly pod: Pod;
+  /** Of the volume in its pod. */
+  readonly name: string;
+  readonly source: VolumeSource;
+  /** When a claim of the pod is bound to it; `source` is its spec. */
+  readonly persistentVolume?: PersistentVolume;
+}
+
+export interface MountedVolume {
+  /** On the host. */
+  readonly path: string;
+  readonly readOnly: boolean;
+  /** What the manager does for the pod's fsGroup; absent: the volume's owner stays, or the type sees to it itself. */
+  readonly fsGroup?: "always" | "by-policy";
+}
+
+export interface VolumePlugin {
+  /** The field of the source that asks for this type. */
+  readonly field: keyof VolumeSource;
+  /** Where the field may stand: in a pod, in a PersistentVolume, or in both. */
+  readonly serves: readonly ("pod" | "persistent")[];
+  /**
+   * Makes the volume ready. Idempotent: an agent that was restarted calls it for what its predecessor mounted, and gets
+   * what is there. Rejects with the text for the FailedMount event.
+   */
+  mount(request: VolumeRequest): Promise<MountedVolume>;
+  /** Brings content that follows the API up to date. Absent: a mounted volume never changes. */
+  refresh?(request: VolumeRequest): Promise<void>;
+  /**
+   * Ends what the type has of a pod beside mounts and files in the pod's own directory, which the manager removes
+   * afterwards. Idempotent; only the uid is known: the agent may have been restarted, the pod's object gone.
+   */
+  unmount?(uid: string): Promise<void>;
+}
+
+export function servedBy(
+  plugins: readonly VolumePlugin[],
+  source: VolumeSource,
+  where: "pod" | "persistent",
+): VolumePlugin | undefined {
+  return plugins.find(
+    ({ field, serves }) =>
+      serves.includes(where) && source[field] !== undefined,
+  );
+}
