@@ -8,10 +8,10 @@ import type { HostFiles } from "./pods/start/host-files.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 interface HousekeepingOptions {
-  images: ImageGarbage;
-  cgroups: CgroupManager;
-  hostFiles: HostFiles;
-  volumes: VolumeManager;
+  images: Pick<ImageGarbage, "collect">;
+  cgroups: Pick<CgroupManager, "removePod">;
+  hostFiles: Pick<HostFiles, "uids" | "removeLogs" | "removePodDirectory">;
+  volumes: Pick<VolumeManager, "uids" | "unmount">;
   /** The pod has a worker, or the runtime has something of it. */
   isKnown: (uid: string) => boolean;
   clock: Clock;

@@ -12,9 +12,9 @@ import type { WorkersContext } from "../../../agent/pods/worker/pod-workers.ts";
 import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
 import { Turns } from "../../../agent/pods/start/turns.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
+import { FakeHost, hostParts } from "./fake-host.ts";
 
 const logger = pino({ level: process.env["ORBIT_ROBUSTNESS_LOG"] ?? "silent" });
-const nothing = (): Promise<void> => Promise.resolve();
 
 export interface FakeContextOptions {
   readonly runtime: Runtime;
@@ -26,6 +26,9 @@ export interface FakeContextOptions {
   readonly onChange: (uid: string) => void;
   /** The last status of a pod that is being deleted was reported. */
   readonly onFinished: (pod: Pod) => void;
+  /** Directories, cgroups and volumes; without it nobody looks at them. */
+  readonly host?: ReturnType<typeof hostParts>;
+  readonly admit?: WorkersContext["sync"]["admission"]["admit"];
 }
 
 export interface FakeContext extends WorkersContext {
@@ -52,17 +55,15 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     metadata: { name: "node" },
   }));
   const nodeIPs = (): readonly string[] => ["192.0.2.1"];
-  const hooks = { run: nothing };
+  const hooks = { run: () => Promise.resolve() };
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs };
-  const volumes = {
-    mount: nothing,
-    containerMounts: () => Promise.resolve([]),
-    unmount: nothing,
-  };
-  const cgroups = {
-    createPod: () => Promise.resolve("/pod"),
-    removePod: nothing,
-  };
+  const { volumes, cgroups, files } =
+    options.host ??
+    hostParts(
+      new FakeHost(),
+      (_name, effect) => Promise.resolve(effect()),
+      directory,
+    );
   const probes = {
     liveness: () => undefined,
     startup: () => undefined,
@@ -71,17 +72,6 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     update: () => undefined,
     stopLiveness: () => undefined,
     remove: () => undefined,
-  };
-  const files = {
-    prepare: nothing,
-    nextLogNumber: () => Promise.resolve(0),
-    containerLogDirectory: () => Promise.resolve(directory),
-    writeHosts: () => Promise.resolve(""),
-    terminationLog: () => Promise.resolve(`${directory}/last-words`),
-    linkContainerLog: nothing,
-    unlinkContainerLog: nothing,
-    removeLogs: nothing,
-    removePodDirectory: nothing,
   };
   const start: PodStartContext = {
     sandboxes: {
@@ -120,7 +110,10 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     },
     ...{ volumes, files, cgroups, config, events, nodeIPs },
   };
-  const admission = { admit: () => undefined, release: () => undefined };
+  const admission = {
+    admit: options.admit ?? (() => undefined),
+    release: () => undefined,
+  };
   return {
     runtimePods,
     rootDirectory: config.rootDirectory,

@@ -185,18 +185,19 @@ export class FakeNode {
 
 const never = new Promise<never>(() => undefined);
 
-export interface FakeRuntimeOptions {
-  readonly node: FakeNode;
+export interface ActionOptions {
   readonly random: Random;
   readonly fate: (call: string) => Fate;
   readonly ended: () => boolean;
   readonly end: () => void;
 }
 
-/** One agent's way to the node. When the agent has ended its calls have no effect and are never answered. */
-export function fakeRuntime(options: FakeRuntimeOptions): Runtime {
-  const { node, random, ended, end } = options;
-  const call = async <T>(name: string, effect: () => T): Promise<T> => {
+export type Action = <T>(name: string, effect: () => T) => Promise<T>;
+
+/** What one agent does to its machine. When the agent has ended its actions have no effect and are never answered. */
+export function actionsOf(options: ActionOptions): Action {
+  const { random, ended, end } = options;
+  return async <T>(name: string, effect: () => T): Promise<T> => {
     if (ended()) return never;
     await turns(random.integer(3));
     if (ended()) return never;
@@ -215,6 +216,14 @@ export function fakeRuntime(options: FakeRuntimeOptions): Runtime {
     await turns(random.integer(2));
     return ended() ? never : result;
   };
+}
+
+/** One agent's way to the node. */
+export function fakeRuntime(
+  node: FakeNode,
+  call: Action,
+  ended: () => boolean,
+): Runtime {
   const bySelector =
     (labels: Record<string, string> = {}) =>
     (each: { labels: Record<string, string> }): boolean =>

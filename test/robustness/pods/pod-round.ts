@@ -10,7 +10,7 @@ import { turns, type Fate } from "../mount.ts";
 import { Random } from "../random.ts";
 import { Faults, type RoundResult } from "../round.ts";
 import { fakeContext } from "./fake-context.ts";
-import { fakeRuntime, FakeNode } from "./fake-node.ts";
+import { actionsOf, fakeRuntime, FakeNode } from "./fake-node.ts";
 
 export const podCrashPoints = [
   "podworker.sandbox.made",
@@ -104,9 +104,8 @@ class PodRound {
       ended,
       end,
     );
-    const runtime = fakeRuntime({
-      ...{ node: this.#node, random: random.fork(), fate, ended, end },
-    });
+    const act = actionsOf({ random: random.fork(), fate, ended, end });
+    const runtime = fakeRuntime(this.#node, act, ended);
     const context = fakeContext({
       ...{ runtime, clock, ended },
       directory: this.#directory,
