@@ -42,26 +42,58 @@ export interface GroupVersionInfo {
 
 export class Catalogue {
   readonly #groups = new Map<string, GroupVersionInfo>();
-  readonly #byResource = new Map<string, ResourceInfo>();
+  /** By version, then plural name. */
+  readonly #resources = new Map<string, Map<string, ResourceInfo>>();
   readonly #byKind = new Map<string, ResourceInfo>();
 
   addGroupVersion(info: GroupVersionInfo): void {
     this.#groups.set(apiVersionOf(info), info);
   }
 
+  /** The version of a resource that is added at run time, unless it is there. Versions of a group follow by priority. */
+  addVersionOf({ group, version }: ResourceInfo): void {
+    if (this.hasGroupVersion(group, version)) return;
+    const all = [...this.#groups];
+    const lower = all.findIndex(
+      ([, one]) =>
+        one.group === group && compareVersions(version, one.version) < 0,
+    );
+    const info: GroupVersionInfo = {
+      group,
+      version,
+      stability: stabilityOf(version),
+      enabledByDefault: true,
+      preferred: false,
+    };
+    if (lower < 0) return this.addGroupVersion(info);
+    all.splice(lower, 0, [apiVersionOf(info), info]);
+    this.#groups.clear();
+    for (const [key, one] of all) this.#groups.set(key, one);
+  }
+
   add(info: ResourceInfo): void {
     const apiVersion = apiVersionOf(info);
-    this.#byResource.set(`${apiVersion}/${info.resource}`, info);
+    const resources = this.#resources.get(apiVersion);
+    if (resources) resources.set(info.resource, info);
+    else this.#resources.set(apiVersion, new Map([[info.resource, info]]));
     // Several resources may share a kind; the one with storage is the kind's own.
     const known = this.#byKind.get(`${apiVersion}/${info.kind}`);
     if (!known || !known.etcdPrefix)
       this.#byKind.set(`${apiVersion}/${info.kind}`, info);
   }
 
+  /** Takes a resource away, and its version with the last one. */
   remove(info: ResourceInfo): void {
     const apiVersion = apiVersionOf(info);
-    this.#byResource.delete(`${apiVersion}/${info.resource}`);
-    this.#byKind.delete(`${apiVersion}/${info.kind}`);
+    const resources = this.#resources.get(apiVersion);
+    const known = resources?.get(info.resource);
+    if (!resources || !known) return;
+    resources.delete(info.resource);
+    if (this.#byKind.get(`${apiVersion}/${info.kind}`) === known)
+      this.#byKind.delete(`${apiVersion}/${info.kind}`);
+    if (resources.size > 0) return;
+    this.#resources.delete(apiVersion);
+    this.#groups.delete(apiVersion);
   }
 
   /** In the reference's priority order. */
@@ -74,9 +106,8 @@ export class Catalogue {
   }
 
   resources(group: string, version: string): readonly ResourceInfo[] {
-    return [...this.#byResource.values()].filter(
-      (info) => info.group === group && info.version === version,
-    );
+    const resources = this.#resources.get(apiVersionOf({ group, version }));
+    return resources ? [...resources.values()] : [];
   }
 
   resource(
@@ -84,14 +115,37 @@ export class Catalogue {
     version: string,
     resource: string,
   ): ResourceInfo | undefined {
-    return this.#byResource.get(
-      `${apiVersionOf({ group, version })}/${resource}`,
-    );
+    return this.#resources.get(apiVersionOf({ group, version }))?.get(resource);
   }
 
   kind(group: string, version: string, kind: string): ResourceInfo | undefined {
     return this.#byKind.get(`${apiVersionOf({ group, version })}/${kind}`);
   }
+}
+
+const versionForm = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
+const levels: readonly (string | undefined)[] = ["alpha", "beta", undefined];
+
+function stabilityOf(version: string): GroupVersionInfo["stability"] {
+  const level = versionForm.exec(version)?.[2];
+  return level === "alpha" || level === "beta" ? level : "GA";
+}
+
+/**
+ * Below 0 when `a` has the higher priority: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, v11alpha2, foo1, foo10, as
+ * the reference orders the versions of custom resources.
+ */
+export function compareVersions(a: string, b: string): number {
+  const [first, second] = [versionForm.exec(a), versionForm.exec(b)];
+  if (!first || !second) {
+    if (first || second) return first ? -1 : 1;
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+  return (
+    levels.indexOf(second[2]) - levels.indexOf(first[2]) ||
+    Number(second[1]) - Number(first[1]) ||
+    Number(second[3] ?? 0) - Number(first[3] ?? 0)
+  );
 }
 
 /** All there are, in the reference's priority order, with their resources' plural names. */
