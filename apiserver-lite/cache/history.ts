@@ -84,6 +84,15 @@ export class History {
     return false;
   }
 
+  /** Lets go of everything; the resource is gone. */
+  close(): void {
+    for (let index = this.#head; index < this.#events.length; index++)
+      this.budget.bytes -= sizeOf(this.#events[index]!);
+    this.#floor = this.newest;
+    this.#events = [];
+    this.#head = 0;
+  }
+
   /** Events with a revision above `revision`, oldest first. The caller has checked the floor. */
   after(revision: number): CacheEvent[] {
     let low = this.#head;

@@ -16,6 +16,17 @@ export interface Unreadable {
 /** Must not block. What it throws is logged and counted; see `listen`. */
 type CacheListener = (event: CacheEvent) => void;
 
+/** How a subscription may end before it is given up. */
+interface ListenerEnds {
+  /**
+   * It threw, and lost its subscription. Without it the listener stays, and has missed the event: for state that is kept up
+   * to date, where no more events would be worse.
+   */
+  readonly onLost?: (error: unknown) => void;
+  /** The resource was removed or replaced. */
+  readonly onClose?: () => void;
+}
+
 /** Of a resource; both are logged and counted by the watch cache. */
 type ListenerFailure = (prefix: string, error: unknown) => void;
 
@@ -29,11 +40,8 @@ export class ResourceCache {
   #nextWarm = 0;
   readonly #byKey = new Map<string, CacheEntry>();
   readonly #ordered = new OrderedEntries();
-  /** With what ends them when they throw. */
-  readonly #listeners = new Map<
-    CacheListener,
-    ((error: unknown) => void) | undefined
-  >();
+  readonly #listeners = new Map<CacheListener, ListenerEnds>();
+  #closed = false;
   #views: PastView[] = [];
   readonly history: History;
 
@@ -149,21 +157,42 @@ export class ResourceCache {
     event.previous?.shrink();
   }
 
-  /**
-   * Returns a disposer. A listener that throws loses its subscription, and `onLost` is called. Without `onLost` it stays,
-   * and has missed the event: for state that is kept up to date, where no more events would be worse.
-   */
-  listen(
-    listener: CacheListener,
-    onLost?: (error: unknown) => void,
-  ): () => void {
-    this.#listeners.set(listener, onLost);
+  /** Returns a disposer. Of a closed cache `onClose` is called at once. */
+  listen(listener: CacheListener, ends: ListenerEnds = {}): () => void {
+    if (this.#closed) {
+      ends.onClose?.();
+      return () => undefined;
+    }
+    this.#listeners.set(listener, ends);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** No further event will come: the resource was removed or replaced. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Ends all subscriptions and lets go of history. Who reads a list of it goes on with what it has. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const listeners = [...this.#listeners.values()];
+    this.#listeners.clear();
+    this.history.close();
+    this.#views = [];
+    this.#warm.length = 0;
+    for (const { onClose } of listeners) {
+      try {
+        onClose?.();
+      } catch (error) {
+        this.onFailure(this.prefix, error);
+      }
+    }
   }
 
   #fail(listener: CacheListener, error: unknown): void {
     this.onFailure(this.prefix, error);
-    const onLost = this.#listeners.get(listener);
+    const onLost = this.#listeners.get(listener)?.onLost;
     if (!onLost) return;
     this.#listeners.delete(listener);
     try {

@@ -3,48 +3,29 @@
 //
 // Data's way: registry writes with a PendingEntry as attachment → the store calls its `encode` with the revision, which
 // makes the CacheEntry → the store's event carries it back → the ResourceCache takes it as it is. Events without an
-// attachment (other processes on one etcd, expiry) are decoded from the value.
+// attachment (other processes on one etcd, expiry) are decoded from the value, sealed ones when they have been opened.
+// Resources are added, replaced and removed while events come: what is written meanwhile is neither lost nor seen twice.
 // Invariants: `revision` is that of the newest event applied; with a local store it equals store.revision whenever a
 // write's promise has resolved.
-import { backoffMs } from "../../api/queueing/backoff.ts";
-import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
+import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Clock, Timer } from "../../api/clock.ts";
-import { encodeObject } from "../../api/codec/object-text.ts";
-import type { AnyObject } from "../../api/object.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
+import { StoreError } from "../../storage/store.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
-import { CacheEntry } from "./cache-entry.ts";
-import { noFields, type Fields } from "./shared-fields.ts";
+import type { CacheEntry } from "./cache-entry.ts";
+import {
+  openedAtOnce,
+  ResourceLoader,
+  type CachedResource,
+  type Opened,
+} from "./cached-resource.ts";
 import { DerivedBytes } from "./derived-bytes.ts";
+import { EventOrder, type OpenedEvents } from "./event-order.ts";
 import { HistoryBudget } from "./history.ts";
-import { ResourceCache, type Unreadable } from "./resource-cache.ts";
+import { ResourceCache } from "./resource-cache.ts";
 
-/** How the values of one resource become entries. */
-export interface CachedResource {
-  /** /registry/pods */
-  readonly prefix: string;
-  readonly namespaced: boolean;
-  /** Parses a stored value into the object in the storage version. Throws on a value that can't be read. */
-  decode(value: Uint8Array): AnyObject;
-  fieldsOf(object: Readonly<AnyObject>): Fields;
-  /** Of a value that holds the very bytes that readers get; undefined for any other value. Throws as `decode` does. */
-  readStored?(value: Uint8Array, revision: number): StoredForm | undefined;
-}
-
-/** A value that holds the bytes that readers get. */
-export interface StoredForm {
-  readonly json: Buffer;
-  readonly labels: Fields;
-  readonly fields: Fields;
-}
-
-/** Attached to a write; `entry` is set by the time the store publishes the event. */
-export interface PendingEntry {
-  entry: CacheEntry | undefined;
-}
-
-interface WatchCacheOptions {
+export interface WatchCacheOptions {
   store: Store;
   clock: Clock;
   logger: Logger;
@@ -60,22 +41,37 @@ interface WatchCacheOptions {
 const defaultHistoryMs = 300_000;
 const pruneIntervalMs = 60_000;
 const reloads = { baseMs: 100, maxMs: 5_000 };
+/** Events that wait for one that is being opened; beyond it all is read again. */
+const maxWaitingEvents = 10_000;
+/** Values that are sorted between two looks at the clock. */
+const valuesPerLook = 64;
+/** How long a registration waits for the events up to its list before it asks for them again. */
+const catchUpMs = 1000;
+
+/** A resource that readers see. */
+interface Live {
+  readonly loader: ResourceLoader;
+  readonly cache: ResourceCache;
+}
+
+/** A resource that is being read, with the events that came meanwhile. */
+interface Reading {
+  readonly loader: ResourceLoader;
+  events: { readonly event: StoreEvent; readonly opened: Opened | undefined }[];
+  /** Events were lost: what has been read is too old. */
+  stale: boolean;
+  cancelled: boolean;
+}
+
+/** What there is under one prefix. */
+interface Slot {
+  live: Live | undefined;
+  reading: Reading | undefined;
+}
 
 export class WatchCache {
-  readonly #resources = new Map<string, ResourceCache>();
-  readonly #kinds = new Map<string, CachedResource>();
-  /** Resources being read, with the events that came meanwhile. */
-  readonly #registering = new Map<
-    string,
-    { readonly events: StoreEvent[]; readonly done: Promise<ResourceCache> }
-  >();
-  /** By prefix, then key. */
-  readonly #unreadable = new Map<string, Map<string, Unreadable>>();
-  /** The names of the kind's selectable fields, as its first value has them; undefined: its stored forms are not trusted. */
-  readonly #fieldNames = new Map<
-    CachedResource,
-    readonly string[] | undefined
-  >();
+  readonly #slots = new Map<string, Slot>();
+  readonly #order: EventOrder;
   readonly #budget: HistoryBudget;
   /** What readers made of the entries' bytes. */
   readonly derived = new DerivedBytes();
@@ -95,6 +91,14 @@ export class WatchCache {
     this.#budget = new HistoryBudget(
       options.historyBytes ?? 96 * 1024 * 1024,
       options.historyMs ?? defaultHistoryMs,
+    );
+    this.#order = new EventOrder(
+      (event) => this.#openEvent(event),
+      (events, upTo, opened) => this.#apply(events, upTo, opened),
+      (error) => {
+        this.#unsubscribe?.();
+        this.#lose(error as Error);
+      },
     );
   }
 
@@ -123,32 +127,30 @@ export class WatchCache {
 
   async start(resources: readonly CachedResource[]): Promise<void> {
     const { store, rootPrefix = "/registry" } = this.options;
-    for (const resource of resources)
-      this.#kinds.set(resource.prefix, resource);
+    const found = new Map<ResourceLoader, StoredValue[]>();
+    const loaders = new Map<string, ResourceLoader>();
+    for (const resource of resources) {
+      const loader = this.#loaderOf(resource);
+      loaders.set(resource.prefix, loader);
+      found.set(loader, []);
+    }
     const { revision, values } = await store.list(`${rootPrefix}/`);
     this.#revision = revision;
-    const byPrefix = new Map<string, CacheEntry[]>();
     const slices = new TimeSlices();
-    for (const value of values) {
-      if (slices.over) await slices.next();
-      const kind = this.#kindOf(value.key);
-      if (!kind) continue;
-      const entry = this.#load(kind, value);
-      if (!entry) continue;
-      // Of many thousands nobody may ever ask for one again.
-      entry.cool();
-      const list = byPrefix.get(kind.prefix);
-      if (list) list.push(entry);
-      else byPrefix.set(kind.prefix, [entry]);
+    for (const [index, value] of values.entries()) {
+      if (index % valuesPerLook === 0 && slices.over) await slices.next();
+      const loader = byPrefix(loaders, value.key);
+      if (loader) found.get(loader)!.push(value);
     }
-    for (const kind of resources)
-      this.#install(kind, byPrefix.get(kind.prefix) ?? []);
+    for (const [loader, own] of found)
+      this.#install(loader, await this.#entries(loader, own, slices), revision);
     this.#subscribe(revision);
     this.#prune();
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#order.clear();
     this.#reloadTimer?.cancel();
     this.#unsubscribe?.();
     this.#pruneTimer?.cancel();
@@ -156,53 +158,77 @@ export class WatchCache {
   }
 
   /**
-   * Adds a resource while running: a custom resource definition became served. What is written meanwhile is neither lost
-   * nor seen twice.
+   * Adds a resource while running, or takes the place of the one under the same prefix: its readers see the old one until
+   * the new one has been read, then that one is closed. Rejects when the store can't be read.
    */
   async register(kind: CachedResource): Promise<ResourceCache> {
-    const { prefix } = kind;
-    const known = this.#resources.get(prefix);
-    const begun = this.#registering.get(prefix);
-    if (!known && begun) return begun.done;
-    this.#kinds.set(prefix, kind);
-    if (known) return known;
-    const events: StoreEvent[] = [];
-    const done = this.#readNew(kind, events).finally(() =>
-      this.#registering.delete(prefix),
-    );
-    this.#registering.set(prefix, { events, done });
-    return done;
+    const slot = this.#slots.get(kind.prefix) ?? {
+      live: undefined,
+      reading: undefined,
+    };
+    if (slot.reading)
+      throw new Error(`${kind.prefix} is being registered already`);
+    const reading: Reading = {
+      loader: this.#loaderOf(kind),
+      events: [],
+      stale: false,
+      cancelled: false,
+    };
+    slot.reading = reading;
+    this.#slots.set(kind.prefix, slot);
+    try {
+      for (;;) {
+        const cache = await this.#read(kind.prefix, reading);
+        if (cache) return cache;
+      }
+    } finally {
+      if (slot.reading === reading) slot.reading = undefined;
+      if (!slot.live && this.#slots.get(kind.prefix) === slot)
+        this.#slots.delete(kind.prefix);
+    }
   }
 
-  /** @param events of the resource that come while it is read */
-  async #readNew(
-    kind: CachedResource,
-    events: readonly StoreEvent[],
-  ): Promise<ResourceCache> {
+  /** Undefined: events were lost meanwhile. */
+  async #read(
+    prefix: string,
+    reading: Reading,
+  ): Promise<ResourceCache | undefined> {
     const { store, clock } = this.options;
-    let read: Awaited<ReturnType<Store["list"]>>;
-    try {
-      read = await store.list(`${kind.prefix}/`);
-    } catch (error) {
-      this.#kinds.delete(kind.prefix);
-      throw error;
+    reading.events = [];
+    reading.stale = false;
+    const { revision, values } = await store.list(`${prefix}/`);
+    const entries = await this.#entries(reading.loader, values, this.#slices);
+    // Other resources must not be older than this one: a list says one revision for what it holds.
+    while (this.#revision < revision && !reading.cancelled) {
+      await store.currentRevision();
+      await this.waitFor(revision, catchUpMs);
+      if (this.#stopped) throw new StoreError("closed", "the cache is closed");
     }
-    const entries: CacheEntry[] = [];
-    for (const value of read.values) {
-      const entry = this.#load(kind, value);
-      if (entry) entries.push(entry);
-    }
-    const cache = this.#install(kind, entries, read.revision);
-    for (const event of events) this.#applyTo(kind, cache, event, clock.now());
+    if (reading.cancelled)
+      throw new Error(`${prefix} was removed while it was registered`);
+    if (reading.stale) return undefined;
+    const cache = this.#install(reading.loader, entries, revision);
+    const live = this.#slots.get(prefix)!.live!;
+    for (const { event, opened } of reading.events)
+      this.#applyTo(live, event, opened, clock.now());
     return cache;
   }
 
-  resource(prefix: string): ResourceCache | undefined {
-    return this.#resources.get(prefix);
+  /** Removes a resource: its watches end, what it holds in memory goes, the store is left alone. */
+  unregister(prefix: string): void {
+    const slot = this.#slots.get(prefix);
+    if (!slot) return;
+    if (slot.reading) slot.reading.cancelled = true;
+    this.#slots.delete(prefix);
+    slot.live?.cache.close();
   }
 
-  resources(): Iterable<ResourceCache> {
-    return this.#resources.values();
+  resource(prefix: string): ResourceCache | undefined {
+    return this.#slots.get(prefix)?.live?.cache;
+  }
+
+  *resources(): Iterable<ResourceCache> {
+    for (const { live } of this.#slots.values()) if (live) yield live.cache;
   }
 
   /** Resolves true once the cache is at `revision`, false after timeoutMs. */
@@ -225,16 +251,26 @@ export class WatchCache {
   }
 
   #subscribe(afterRevision: number): void {
-    const { store, logger } = this.options;
+    const { store } = this.options;
     this.#unsubscribe = store.subscribe(
       afterRevision,
-      (events, upTo) => this.#apply(events, upTo),
-      (error) => {
-        this.#lost = error;
-        logger.error({ err: error }, "lost the store's events; reading anew");
-        this.#reload(0);
+      (events, upTo = 0) => {
+        this.#order.add(events, upTo);
+        if (this.#order.size > maxWaitingEvents)
+          throw new Error("too many events wait for a value to be opened");
       },
+      (error) => this.#lose(error),
     );
+  }
+
+  #lose(error: Error): void {
+    this.#lost = error;
+    this.#order.clear();
+    this.options.logger.error(
+      { err: error },
+      "lost the store's events; reading it again",
+    );
+    this.#reload(0);
   }
 
   /**
@@ -243,22 +279,25 @@ export class WatchCache {
    */
   #reload(failures: number): void {
     const { store, clock, logger, rootPrefix = "/registry" } = this.options;
-    store
-      .list(`${rootPrefix}/`)
-      .then(({ revision, values }) => {
-        if (this.#stopped) return;
-        this.#apply(this.#changes(values, revision), revision);
-        this.#lost = undefined;
-        this.#subscribe(revision);
-      })
-      .catch((error: unknown) => {
-        if (this.#stopped) return;
-        const retryMs = backoffMs(reloads, failures);
-        logger.warn({ err: error, retryMs }, "can't read the store anew");
-        this.#reloadTimer = clock.after(retryMs, () =>
-          this.#reload(failures + 1),
-        );
-      });
+    const read = async (): Promise<void> => {
+      const { revision, values } = await store.list(`${rootPrefix}/`);
+      const events = this.#changes(values, revision);
+      const opened = await this.#openEvents(events);
+      if (this.#stopped) return;
+      this.#apply(events, revision, opened);
+      for (const { reading } of this.#slots.values())
+        if (reading) reading.stale = true;
+      this.#lost = undefined;
+      this.#subscribe(revision);
+    };
+    read().catch((error: unknown) => {
+      if (this.#stopped) return;
+      const retryMs = backoffMs(reloads, failures);
+      logger.warn({ err: error, retryMs }, "can't read the store again");
+      this.#reloadTimer = clock.after(retryMs, () =>
+        this.#reload(failures + 1),
+      );
+    });
   }
 
   #changes(values: readonly StoredValue[], revision: number): StoreEvent[] {
@@ -266,10 +305,10 @@ export class WatchCache {
     const events: StoreEvent[] = [];
     for (const { key, value, revision: changed } of values) {
       present.add(key);
-      const kind = this.#kindOf(key);
-      const cache = kind && this.#resources.get(kind.prefix);
-      const known = cache?.get(key.slice(kind!.prefix.length + 1));
-      if (cache && known?.revision !== changed)
+      const live = this.#slotOf(key)?.live;
+      if (!live) continue;
+      const { cache } = live;
+      if (cache.get(key.slice(cache.prefix.length + 1))?.revision !== changed)
         events.push({
           type: "put",
           key,
@@ -279,7 +318,7 @@ export class WatchCache {
         });
     }
     events.sort((a, b) => a.revision - b.revision);
-    for (const cache of this.#resources.values()) {
+    for (const cache of this.resources()) {
       for (const { key } of cache.entries()) {
         const full = `${cache.prefix}/${key}`;
         if (!present.has(full))
@@ -295,18 +334,47 @@ export class WatchCache {
     return events;
   }
 
+  #loaderOf(kind: CachedResource): ResourceLoader {
+    const { logger } = this.options;
+    return new ResourceLoader(kind, (err, key) =>
+      logger.error(
+        { err, key },
+        "a stored value can't be read; it is left alone",
+      ),
+    );
+  }
+
+  async #entries(
+    loader: ResourceLoader,
+    values: readonly StoredValue[],
+    slices: TimeSlices,
+  ): Promise<CacheEntry[]> {
+    const opened = await loader.openAll(values);
+    const entries: CacheEntry[] = [];
+    for (let index = 0; index < values.length; index++) {
+      if (slices.over) await slices.next();
+      const entry = loader.load(values[index]!, opened?.[index]);
+      if (!entry) continue;
+      // Of many thousands nobody may ever ask for one again.
+      entry.cool();
+      entries.push(entry);
+    }
+    return entries;
+  }
+
   #install(
-    kind: CachedResource,
+    loader: ResourceLoader,
     entries: readonly CacheEntry[],
-    revision = this.#revision,
+    revision: number,
   ): ResourceCache {
+    const { kind } = loader;
     const cache = new ResourceCache(
       kind.prefix,
       kind.namespaced,
       revision,
       this.#budget,
       entries,
-      this.#unreadableOf(kind),
+      loader.unreadable,
       (prefix, err) => {
         this.#listenerFailures++;
         this.options.logger.error(
@@ -315,76 +383,59 @@ export class WatchCache {
         );
       },
     );
-    this.#resources.set(kind.prefix, cache);
+    const known = this.#slots.get(kind.prefix);
+    const replaced = known?.live;
+    const live = { loader, cache };
+    if (known) known.live = live;
+    else this.#slots.set(kind.prefix, { live, reading: undefined });
+    replaced?.cache.close();
     return cache;
   }
 
-  /** Undefined for a value that can't be read: it is remembered, so that reads fail and a forced delete finds it. */
-  #load(kind: CachedResource, value: StoredValue): CacheEntry | undefined {
-    const key = value.key.slice(kind.prefix.length + 1);
-    try {
-      const entry =
-        this.#fromStored(kind, key, value) ??
-        entryOf(kind, key, kind.decode(value.value), value.revision);
-      this.#unreadableOf(kind).delete(key);
-      return entry;
-    } catch (error) {
-      this.#unreadableOf(kind).set(key, {
-        revision: value.revision,
-        reason: (error as Error).message,
-      });
-      this.options.logger.error(
-        { err: error, key: value.key },
-        "a stored value can't be read; it is left alone",
-      );
-      return undefined;
+  get #slices(): TimeSlices {
+    return this.options.slices ?? new TimeSlices();
+  }
+
+  /** Undefined: nothing has to be opened. */
+  #openEvent(event: StoreEvent): Opened | Promise<Opened> | undefined {
+    if (event.type === "delete") return undefined;
+    const slot = this.#slotOf(event.key);
+    const loader = slot?.live?.loader ?? slot?.reading?.loader;
+    // Both that are there open alike: the seal is the resource's.
+    return loader?.kind.open && !loader.written(event)
+      ? loader.open(event.key, event.value!)
+      : undefined;
+  }
+
+  async #openEvents(events: readonly StoreEvent[]): Promise<OpenedEvents> {
+    const opened = new Map<StoreEvent, Opened>();
+    let promises: Promise<void>[] = [];
+    for (const event of events) {
+      const result = this.#openEvent(event);
+      if (result instanceof Promise)
+        promises.push(result.then((bytes) => void opened.set(event, bytes)));
+      else if (result) opened.set(event, result);
+      if (promises.length < openedAtOnce) continue;
+      await Promise.all(promises);
+      promises = [];
     }
+    await Promise.all(promises);
+    return opened;
   }
 
-  /**
-   * With the stored bytes as the entry's own. The first value of a kind is encoded again to compare, and all must have its
-   * field names: what another version of this program wrote may hold something else than this one would write. The order
-   * of members may differ.
-   */
-  #fromStored(
-    kind: CachedResource,
-    key: string,
-    { value, revision }: StoredValue,
-  ): CacheEntry | undefined {
-    const known = this.#fieldNames.get(kind);
-    if (known === undefined && this.#fieldNames.has(kind)) return undefined;
-    const stored = kind.readStored?.(value, revision);
-    if (!stored) return undefined;
-    const { json, labels, fields } = stored;
-    if (known === undefined) {
-      const parsed = entryOf(kind, key, kind.decode(value), revision);
-      const trusted =
-        saysTheSame(parsed.json, json) &&
-        isDeepStrictEqual(parsed.labels, labels) &&
-        isDeepStrictEqual(parsed.fields, fields);
-      this.#fieldNames.set(kind, trusted ? Object.keys(fields) : undefined);
-      if (!trusted) return parsed;
-    } else if (!hasNames(fields, known)) return undefined;
-    return new CacheEntry(key, revision, json, labels, fields);
-  }
-
-  #unreadableOf({ prefix }: CachedResource): Map<string, Unreadable> {
-    let known = this.#unreadable.get(prefix);
-    if (!known) {
-      known = new Map();
-      this.#unreadable.set(prefix, known);
-    }
-    return known;
-  }
-
-  #apply(events: readonly StoreEvent[], upTo = 0): void {
+  #apply(
+    events: readonly StoreEvent[],
+    upTo: number,
+    opened: OpenedEvents,
+  ): void {
     const nowMs = this.options.clock.now();
     for (const event of events) {
-      const kind = this.#kindOf(event.key);
-      const cache = kind && this.#resources.get(kind.prefix);
       this.#revision = event.revision;
-      if (kind && cache) this.#applyTo(kind, cache, event, nowMs);
-      else if (kind) this.#registering.get(kind.prefix)?.events.push(event);
+      const slot = this.#slotOf(event.key);
+      if (!slot) continue;
+      const bytes = opened.get(event);
+      if (slot.live) this.#applyTo(slot.live, event, bytes, nowMs);
+      slot.reading?.events.push({ event, opened: bytes });
     }
     if (upTo > this.#revision) this.#revision = upTo;
     if (this.#waiting.length > 0) {
@@ -397,22 +448,20 @@ export class WatchCache {
   }
 
   #applyTo(
-    kind: CachedResource,
-    cache: ResourceCache,
+    { loader, cache }: Live,
     event: StoreEvent,
+    opened: Opened | undefined,
     nowMs: number,
   ): void {
     // Read with the rest when the resource was registered.
     if (event.revision <= cache.loadedAt) return;
-    const key = event.key.slice(kind.prefix.length + 1);
+    const key = event.key.slice(cache.prefix.length + 1);
     const previous = cache.get(key);
     const entry =
       event.type === "put"
-        ? (this.#pending(kind, key, event) ??
-          this.#load(kind, event as StoredValue))
+        ? (loader.written(event) ?? loader.load(event as StoredValue, opened))
         : undefined;
-    if (event.type === "delete" || event.attachment)
-      this.#unreadable.get(kind.prefix)?.delete(key);
+    if (event.type === "delete" || entry) loader.unreadable.delete(key);
     if (entry || previous)
       cache.apply({
         type: entry ? "put" : "delete",
@@ -425,29 +474,8 @@ export class WatchCache {
       });
   }
 
-  /** The entry its writer in this process made; with the right revision, when the engine learnt that only now. */
-  #pending(
-    kind: CachedResource,
-    key: string,
-    { attachment, revision }: StoreEvent,
-  ): CacheEntry | undefined {
-    const pending = attachment as PendingEntry | undefined;
-    if (!pending?.entry) return undefined;
-    if (pending.entry.revision !== revision)
-      pending.entry = entryOf(kind, key, pending.entry.copy(), revision);
-    return pending.entry;
-  }
-
-  /** The longest registered prefix of a key: two or three path segments. */
-  #kindOf(key: string): CachedResource | undefined {
-    let slash = key.indexOf("/", 1);
-    let found: CachedResource | undefined;
-    for (let depth = 0; depth < 3; depth++) {
-      slash = key.indexOf("/", slash + 1);
-      if (slash < 0) break;
-      found = this.#kinds.get(key.slice(0, slash)) ?? found;
-    }
-    return found;
+  #slotOf(key: string): Slot | undefined {
+    return byPrefix(this.#slots, key);
   }
 
   #prune(): void {
@@ -465,39 +493,22 @@ export class WatchCache {
 
   async #pruneAll(nowMs: number): Promise<void> {
     const { slices } = this.options;
-    for (const cache of this.#resources.values())
+    for (const cache of [...this.resources()])
       while (cache.prune(nowMs)) if (slices?.over) await slices.next();
   }
 }
 
-/** All of them and no others, in this order. */
-function hasNames(fields: Fields, names: readonly string[]): boolean {
-  let at = 0;
-  for (const name in fields) if (name !== names[at++]) return false;
-  return at === names.length;
-}
-
-function saysTheSame(one: Buffer, other: Buffer): boolean {
-  return (
-    one.equals(other) ||
-    isDeepStrictEqual(JSON.parse(one.toString()), JSON.parse(other.toString()))
-  );
-}
-
-/** Makes the entry of an object that gets `revision`; the object is changed (resourceVersion) and kept. */
-export function entryOf(
-  kind: CachedResource,
+/** What belongs to the longest known prefix of a key: two or three path segments. */
+function byPrefix<T>(
+  known: ReadonlyMap<string, T>,
   key: string,
-  object: AnyObject,
-  revision: number,
-): CacheEntry {
-  object.metadata.resourceVersion = String(revision);
-  return new CacheEntry(
-    key,
-    revision,
-    encodeObject(object),
-    object.metadata.labels ?? noFields,
-    kind.fieldsOf(object),
-    object,
-  );
+): T | undefined {
+  let slash = key.indexOf("/", 1);
+  let found: T | undefined;
+  for (let depth = 0; depth < 3; depth++) {
+    slash = key.indexOf("/", slash + 1);
+    if (slash < 0) break;
+    found = known.get(key.slice(0, slash)) ?? found;
+  }
+  return found;
 }

@@ -2,10 +2,8 @@
 import pino from "pino";
 import { systemClock } from "../../../../api/clock.ts";
 import type { AnyObject } from "../../../../api/object.ts";
-import {
-  WatchCache,
-  type CachedResource,
-} from "../../../../apiserver-lite/cache/watch-cache.ts";
+import type { CachedResource } from "../../../../apiserver-lite/cache/cached-resource.ts";
+import { WatchCache } from "../../../../apiserver-lite/cache/watch-cache.ts";
 import { createMemoryStore } from "../../../../storage/memory/memory-store.ts";
 import type { Store } from "../../../../storage/store.ts";
 
@@ -47,9 +45,11 @@ it("ends a watcher that throws, keeps one that has no end, and goes on", async (
     () => {
       throw fault;
     },
-    (error) => {
-      ended.push(error);
-      throw new Error("and once more");
+    {
+      onLost: (error) => {
+        ended.push(error);
+        throw new Error("and once more");
+      },
     },
   );
   let calls = 0;

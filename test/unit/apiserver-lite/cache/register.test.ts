@@ -3,10 +3,8 @@ import * as path from "node:path";
 import pino from "pino";
 import { systemClock } from "../../../../api/clock.ts";
 import type { AnyObject } from "../../../../api/object.ts";
-import {
-  WatchCache,
-  type CachedResource,
-} from "../../../../apiserver-lite/cache/watch-cache.ts";
+import type { CachedResource } from "../../../../apiserver-lite/cache/cached-resource.ts";
+import { WatchCache } from "../../../../apiserver-lite/cache/watch-cache.ts";
 import { createFileStore } from "../../../../storage/file/file-store.ts";
 import { createMemoryStore } from "../../../../storage/memory/memory-store.ts";
 import type { Store } from "../../../../storage/store.ts";
@@ -61,11 +59,11 @@ it.each<[string, () => Store]>([
     for (let i = 0; i < 40; i++) await write(store, `w${i % 25}`, i % 3 === 0);
   };
   late = storm();
-  const [first, second] = await Promise.all([
-    cache.register(kind),
-    cache.register(kind),
-  ]);
-  expect(second).toBe(first);
+  const registering = cache.register(kind);
+  await expect(cache.register(kind)).rejects.toThrow(
+    "is being registered already",
+  );
+  const first = await registering;
   const revisions = first.history
     .after(first.history.floor)
     .map(({ revision }) => revision);

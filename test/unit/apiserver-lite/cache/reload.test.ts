@@ -3,10 +3,8 @@
 import pino from "pino";
 import { systemClock } from "../../../../api/clock.ts";
 import type { AnyObject } from "../../../../api/object.ts";
-import {
-  WatchCache,
-  type CachedResource,
-} from "../../../../apiserver-lite/cache/watch-cache.ts";
+import type { CachedResource } from "../../../../apiserver-lite/cache/cached-resource.ts";
+import { WatchCache } from "../../../../apiserver-lite/cache/watch-cache.ts";
 import { createMemoryStore } from "../../../../storage/memory/memory-store.ts";
 import type { Store, StoreListener } from "../../../../storage/store.ts";
 import { eventually } from "../../../support/eventually.ts";
