@@ -135,7 +135,7 @@ function stabilityOf(version: string): GroupVersionInfo["stability"] {
  * Below 0 when `a` has the higher priority: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, v11alpha2, foo1, foo10, as
  * the reference orders the versions of custom resources.
  */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [first, second] = [versionForm.exec(a), versionForm.exec(b)];
   if (!first || !second) {
     if (first || second) return first ? -1 : 1;

@@ -179,8 +179,6 @@ export interface ApiServer {
   readonly registry: Registry;
   /** New serving certificate for new connections. */
   reloadCertificate(tls: ServingCertificate): void;
-  /** Discovery and OpenAPI are made anew: resources were added or removed. */
-  catalogueChanged(): void;
   /** Named checks beside the server's own. */
   addHealthCheck(check: HealthCheck): void;
 }
@@ -207,7 +205,6 @@ class Server implements ApiServer {
   readonly #checks: HealthCheck[] = [];
   readonly #limiter: Limiter;
   readonly #observe: Observer;
-  readonly #invalidate: () => void;
   readonly #clock: Clock;
   readonly #debugSocket: DebugSocket | undefined;
   readonly #flows: FlowClassifier | undefined;
@@ -331,10 +328,10 @@ class Server implements ApiServer {
         profiling,
         logger,
       );
-    this.#invalidate = () => {
+    this.registry.kinds.onChange(() => {
       discovery.invalidate();
       openApi.invalidate();
-    };
+    });
     if (options.priorityAndFairness ?? true)
       this.#flows = new FlowClassifier(this.registry);
     this.#front = new Front({
@@ -489,10 +486,6 @@ class Server implements ApiServer {
 
   reloadCertificate(tls: ServingCertificate): void {
     this.#listener?.reload(tls);
-  }
-
-  catalogueChanged(): void {
-    this.#invalidate();
   }
 
   addHealthCheck(check: HealthCheck): void {

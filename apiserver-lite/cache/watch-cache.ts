@@ -25,7 +25,7 @@ import { EventOrder, type OpenedEvents } from "./event-order.ts";
 import { HistoryBudget } from "./history.ts";
 import { ResourceCache } from "./resource-cache.ts";
 
-export interface WatchCacheOptions {
+interface WatchCacheOptions {
   store: Store;
   clock: Clock;
   logger: Logger;

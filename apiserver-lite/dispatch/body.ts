@@ -10,9 +10,8 @@ import { cannotBeHandled, unknownKind } from "../../api/codec/conform.ts";
 import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { errors } from "../../api/errors.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
-import { schemaFor } from "../../api/schema.ts";
-import { messageNameOfKind } from "../../api/type-table.ts";
 import type { Call } from "../registry/call.ts";
+import type { Types } from "../registry/kinds/kind-definition.ts";
 import type { RequestBody, WantedBody } from "./request.ts";
 
 /** Of the kind that is written here: the subresource's, or the resource's own. Throws ApiError 400, 413, 415. */
@@ -21,23 +20,17 @@ export async function bodyOf(
   body: RequestBody,
 ): Promise<AnyObject> {
   const { endpoint, subresource } = call;
-  const sub = endpoint.info.subresources.find(
-    ({ name }) => name === subresource,
-  );
-  const { kind } = sub ?? endpoint.info;
-  const apiVersion = sub?.apiVersion ?? endpoint.apiVersion;
-  const { group, version } = parseApiVersion(apiVersion);
+  const type = endpoint.bodyType(subresource);
+  const { apiVersion, kind } = type;
   const wanted: WantedBody = {
-    schema: sub ? schemaFor(group, version, kind) : endpoint.schema,
-    apiVersion,
-    kind,
+    ...type,
     fieldValidation: call.options.fieldValidation ?? "Warn",
   };
   const decoding = body.decode(wanted);
   const decoded = decoding instanceof Promise ? await decoding : decoding;
   checkProblems(call, decoded!, wanted);
   const object = decoded!.object as AnyObject;
-  checkKind(object, apiVersion, kind);
+  checkKind(object, apiVersion, kind, endpoint.types);
   object.kind = kind;
   object.apiVersion = apiVersion;
   object.metadata ??= {} as AnyObject["metadata"];
@@ -66,6 +59,7 @@ function checkKind(
   object: { kind?: string; apiVersion?: string },
   apiVersion: string,
   kind: string,
+  types: Types,
 ): void {
   const found = {
     kind: object.kind || kind,
@@ -74,7 +68,7 @@ function checkKind(
   if (found.kind === kind && found.apiVersion === apiVersion) return;
   const { group } = parseApiVersion(apiVersion);
   const { version } = parseApiVersion(found.apiVersion);
-  if (messageNameOfKind(found.apiVersion, found.kind) === undefined)
+  if (types.schemaOf(found.apiVersion, found.kind) === undefined)
     throw cannotBeHandled(
       found.kind,
       version,

@@ -1,8 +1,8 @@
 // The options of a delete: from its body, or without one from the query, whose dryRun counts in any case.
 import { UndecodableBody } from "../../api/codec/conform.ts";
 import { errors } from "../../api/errors.ts";
-import { schemaFor } from "../../api/schema.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
+import type { Endpoint } from "../registry/endpoint.ts";
 import { integer } from "../registry/verbs/list.ts";
 import { isTrue } from "../registry/verbs/watch.ts";
 import type { RequestBody, RequestContext } from "./request.ts";
@@ -14,9 +14,10 @@ const wantedKind = "DeleteOptions";
 export async function deleteOptionsOf({
   query,
   body,
-}: Pick<RequestContext, "query" | "body">): Promise<DeleteOptions> {
+  endpoint,
+}: Pick<RequestContext, "query" | "body" | "endpoint">): Promise<DeleteOptions> {
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
-  const given = await decode(body);
+  const given = await decode(body, endpoint);
   if (given)
     return dryRun.includes("All") ? { ...given, dryRun: ["All"] } : given;
   const options: DeleteOptions = {};
@@ -35,10 +36,14 @@ export async function deleteOptionsOf({
 }
 
 /** Throws ApiError 400 with the reference's words, which it says with a 500. */
-async function decode(body: RequestBody): Promise<DeleteOptions | undefined> {
+async function decode(
+  body: RequestBody,
+  { types }: Endpoint,
+): Promise<DeleteOptions | undefined> {
   try {
     const decoded = await body.decode({
-      schema: schemaFor("", "v1", wantedKind),
+      schema: types.schemaOf("v1", wantedKind),
+      protobuf: true,
       apiVersion: "",
       kind: wantedKind,
       fieldValidation: "Ignore",

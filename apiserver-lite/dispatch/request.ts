@@ -69,6 +69,8 @@ export interface WantedBody {
   /** Of a document that does not say; "" when any will do. */
   readonly apiVersion: string;
   readonly kind: string;
+  /** It may come in protobuf. */
+  readonly protobuf: boolean;
   readonly fieldValidation: FieldValidation;
   /** Decoding an empty body gives undefined instead of an error. */
   readonly optional?: boolean;

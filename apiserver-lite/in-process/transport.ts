@@ -142,28 +142,39 @@ export class InProcessTransport implements Transport {
 
   cache<T extends KubeObject>(resource: GroupVersionResource): ObjectCache<T> {
     if (this.#isSwitchedOff(resource)) return nothing;
-    const endpoint = this.#endpoint(resource);
-    const cache = endpoint.stored?.cache;
+    let endpoint = this.#endpoint(resource);
+    const { group, version, resource: plural } = resource;
+    const { registry } = this.options;
+    // A kind that is gone is read as it was until it comes back, as the readers of a watch do.
+    const present = (): Endpoint => {
+      if (endpoint.stored?.cache.closed)
+        endpoint = registry.endpoint(group, version, plural) ?? endpoint;
+      return endpoint;
+    };
     const show = (entry: CacheEntry): T =>
-      served(endpoint, entry) as unknown as T;
+      served(present(), entry) as unknown as T;
     return {
       lister: {
         get: (name, namespace = "") => {
-          const entry = cache?.get(endpoint.stored!.keyOf(namespace, name));
+          const { stored } = present();
+          const entry = stored?.cache.get(stored.keyOf(namespace, name));
           return entry && show(entry);
         },
         list: (namespace = "") =>
-          cache ? cache.entries(namespace).map(show) : [],
+          present().stored?.cache.entries(namespace).map(show) ?? [],
       },
       subscribe: (handler: ResourceHandler<T>) => {
-        if (!cache) return () => undefined;
-        const stop = cache.listen(({ entry, previous }) => {
-          if (entry && previous)
-            handler.onUpdate?.(show(previous), show(entry));
-          else if (entry) handler.onAdd?.(show(entry));
-          else if (previous) handler.onDelete?.(show(previous));
-        });
-        for (const entry of cache.entries()) handler.onAdd?.(show(entry));
+        const stop = registry.kinds.follow(
+          group,
+          plural,
+          ({ entry, previous }) => {
+            if (entry && previous)
+              handler.onUpdate?.(show(previous), show(entry));
+            else if (entry) handler.onAdd?.(show(entry));
+            else if (previous) handler.onDelete?.(show(previous));
+          },
+          true,
+        );
         this.#stops.add(stop);
         return () => {
           this.#stops.delete(stop);

@@ -55,6 +55,7 @@ export class WatchQueue implements WatchStream<KubeObject> {
       },
       event: tell,
       lost: (error) => this.fail(error),
+      end: () => this.end(),
       bookmark: (revision, initialEnd) =>
         this.#push({
           type: "BOOKMARK",

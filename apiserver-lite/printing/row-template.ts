@@ -7,7 +7,7 @@
 import { humanDuration } from "../../api/duration.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { agePlaces } from "./age.ts";
-import { cellsOf, type RowPrinter } from "./table.ts";
+import type { Printer } from "./table.ts";
 
 const mark = 0;
 const zero = 0x30;
@@ -17,11 +17,11 @@ const digits = 13;
 
 /** From the row's brace to what stands before its object, and `behind`. */
 export function rowTemplate(
-  strategy: RowPrinter,
+  printer: Pick<Printer, "cells">,
   object: Readonly<AnyObject>,
   behind = "",
 ): Buffer {
-  const cells = JSON.stringify(cellsOf(strategy, object, Number.NaN));
+  const cells = JSON.stringify(printer.cells(object, Number.NaN));
   const places = cells.replace(
     agePlaces,
     (_place, sign: string, moment: string) =>

@@ -49,6 +49,27 @@ function descriptionOf(name: string): string {
   return `The object's ${name.toLowerCase()}.`;
 }
 
+/** How the objects of a kind are shown in tables. */
+export interface Printer {
+  readonly columns: readonly ColumnDefinition[];
+  /** One row; `now` in milliseconds since the epoch, or NaN as `formatAge` says. As many cells as there are columns. */
+  cells(object: Readonly<AnyObject>, now: number): Cell[];
+}
+
+/** Of a built-in kind. */
+export function printerOf(
+  info: { group: string; kind: string },
+  strategy: RowPrinter,
+): Printer {
+  let columns: ColumnDefinition[] | undefined;
+  return {
+    get columns() {
+      return (columns ??= columnsOf(info, strategy));
+    },
+    cells: (object, now) => cellsOf(strategy, object, now),
+  };
+}
+
 /** The default two when the kind has no row of its own. */
 export function columnsOf(
   info: { group: string; kind: string },

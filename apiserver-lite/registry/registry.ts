@@ -1,17 +1,19 @@
 // The generic registry: knows every served resource, holds the watch cache, and carries what the verbs share. The verbs
 // themselves are one file each (create.ts, get.ts …) and take a Call.
 import type { Logger } from "pino";
-import type { Catalogue, ResourceInfo } from "../../api/catalogue.ts";
+import type { Catalogue } from "../../api/catalogue.ts";
 import type { Clock } from "../../api/clock.ts";
-import { apiVersionOf, type AnyObject } from "../../api/object.ts";
-import { schemaFor } from "../../api/schema.ts";
+import type { AnyObject } from "../../api/object.ts";
 import type { Store } from "../../storage/store.ts";
 import type { AdmissionPlugin } from "../admission/plugin.ts";
 import type { ClusterState, StateChange } from "../resources/state.ts";
 import { WatchCache } from "../cache/watch-cache.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
-import { Endpoint, StoredKind } from "./endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { builtinKinds } from "./kinds/builtin-kinds.ts";
+import { KindSet } from "./kinds/kind-set.ts";
+import type { StoredKind } from "./kinds/stored-kind.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
 import type { ResourceStrategy } from "../resources/strategy.ts";
 
@@ -44,31 +46,21 @@ export interface RegistryOptions {
   readonly loopWatch?: LoopWatch;
 }
 
-const plain: ResourceStrategy = {};
-
 export class Registry implements ClusterState {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly catalogue: Catalogue;
   readonly cache: WatchCache;
   readonly admission: readonly AdmissionPlugin[];
-  readonly eventTtlSeconds: number;
   /** What the verbs that touch many objects share the event loop by. */
   readonly slices: TimeSlices;
-  readonly #kinds = new Map<string, StoredKind>();
-  readonly #byResource = new Map<string, StoredKind>();
-  /** With the catalogue's entry each was made from. */
-  readonly #endpoints = new Map<
-    string,
-    { endpoint: Endpoint; from: ResourceInfo }
-  >();
+  readonly kinds: KindSet;
 
   constructor(readonly options: RegistryOptions) {
     this.clock = options.clock;
     this.logger = options.logger;
     this.catalogue = options.catalogue;
     this.admission = options.admission;
-    this.eventTtlSeconds = options.eventTtlSeconds ?? 3600;
     this.slices = new TimeSlices(options.loopWatch);
     this.cache = new WatchCache({
       slices: this.slices,
@@ -78,20 +70,29 @@ export class Registry implements ClusterState {
       ...(options.historyMs ? { historyMs: options.historyMs } : {}),
       ...(options.historyBytes ? { historyBytes: options.historyBytes } : {}),
     });
+    this.kinds = new KindSet({
+      catalogue: this.catalogue,
+      cache: this.cache,
+      codec: options.valueCodec ?? jsonValueCodec,
+      maxObjectBytes: options.maxObjectBytes,
+    });
   }
 
   get store(): Store {
     return this.options.store;
   }
 
-  /** Loads the whole state. The store has been started. */
-  async start(): Promise<void> {
-    for (const { group, version } of this.catalogue.groupVersions())
-      for (const info of this.catalogue.resources(group, version))
-        this.#storedKind(info);
-    await this.cache.start([...this.#kinds.values()]);
-    for (const kind of this.#kinds.values())
-      kind.cache = this.cache.resource(kind.prefix)!;
+  /** Loads the whole state of the built-in kinds. The store has been started. */
+  start(): Promise<void> {
+    const { catalogue, options } = this;
+    return this.kinds.start(
+      builtinKinds({
+        catalogue,
+        strategyFor: options.strategyFor,
+        gate: (name) => this.gate(name),
+        eventTtlSeconds: options.eventTtlSeconds ?? 3600,
+      }),
+    );
   }
 
   stop(): void {
@@ -122,41 +123,7 @@ export class Registry implements ClusterState {
     version: string,
     resource: string,
   ): Endpoint | undefined {
-    const key = `${group}/${version}/${resource}`;
-    const known = this.#endpoints.get(key);
-    const from = this.catalogue.resource(group, version, resource);
-    if (known && known.from === from) return known.endpoint;
-    if (!from || this.#hidden(from)) {
-      this.#endpoints.delete(key);
-      return undefined;
-    }
-    const info = {
-      ...from,
-      subresources: from.subresources.filter((sub) => !this.#hidden(sub)),
-    };
-    const stored = this.#storedKind(info);
-    if (stored && !stored.cache) return undefined;
-    const own = this.options.strategyFor(group, resource);
-    const strategy = stored?.strategy ?? own ?? plain;
-    const endpoint = new Endpoint(
-      info,
-      stored,
-      own?.fieldNames ? { ...strategy, fieldNames: own.fieldNames } : strategy,
-      schemaFor(group, version, info.kind),
-    );
-    this.#endpoints.set(key, { endpoint, from });
-    return endpoint;
-  }
-
-  #hidden({ featureGate }: { featureGate?: string }): boolean {
-    return featureGate !== undefined && !this.gate(featureGate);
-  }
-
-  /** Serves a resource added to the catalogue while running. */
-  async addResource(info: ResourceInfo): Promise<void> {
-    this.catalogue.add(info);
-    const kind = this.#storedKind(info);
-    if (kind) kind.cache ??= await this.cache.register(kind);
+    return this.kinds.endpoint(group, version, resource);
   }
 
   read(
@@ -165,8 +132,8 @@ export class Registry implements ClusterState {
     namespace: string,
     name: string,
   ): Readonly<AnyObject> | undefined {
-    const kind = this.#byResource.get(`${group}/${resource}`);
-    return kind?.cache?.get(kind.keyOf(namespace, name))?.object;
+    const kind = this.storedKind(group, resource);
+    return kind?.cache.get(kind.keyOf(namespace, name))?.object;
   }
 
   list(
@@ -174,7 +141,7 @@ export class Registry implements ClusterState {
     resource: string,
     namespace = "",
   ): readonly Readonly<AnyObject>[] {
-    const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
+    const cache = this.storedKind(group, resource)?.cache;
     return cache ? cache.entries(namespace).map((entry) => entry.object) : [];
   }
 
@@ -183,7 +150,7 @@ export class Registry implements ClusterState {
     resource: string,
     field: string,
   ): Iterable<Readonly<AnyObject>> {
-    const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
+    const cache = this.storedKind(group, resource)?.cache;
     const entries = cache?.entries() ?? [];
     return (function* () {
       for (const entry of entries)
@@ -191,67 +158,23 @@ export class Registry implements ClusterState {
     })();
   }
 
-  /** ClusterState of authorization: called synchronously after each change. Returns the way to stop. */
+  /** ClusterState: calls back synchronously after each change, also of a resource that is registered later. */
   onChange(
     group: string,
     resource: string,
     listener: (change: StateChange) => void,
   ): () => void {
-    const cache = this.#byResource.get(`${group}/${resource}`)?.cache;
-    if (!cache) return () => undefined;
-    return cache.listen(({ entry, previous }) =>
+    return this.kinds.follow(group, resource, ({ entry, previous }) =>
       // The parts that listen do not write: freezing every version of every Pod would cost more than they do.
       listener({ object: entry?.raw, previous: previous?.raw }),
     );
   }
 
   storedKind(group: string, resource: string): StoredKind | undefined {
-    return this.#byResource.get(`${group}/${resource}`);
+    return this.kinds.kind(group, resource)?.stored;
   }
 
   storedKinds(): Iterable<StoredKind> {
-    return this.#kinds.values();
-  }
-
-  #storedKind(info: ResourceInfo): StoredKind | undefined {
-    const { etcdPrefix, group, resource } = info;
-    if (!etcdPrefix) return undefined;
-    let kind = this.#kinds.get(etcdPrefix);
-    if (!kind) {
-      const { apiVersion, home } = this.#storage(info);
-      kind = new StoredKind(
-        etcdPrefix,
-        info.namespaced,
-        home.group,
-        home.resource,
-        info.kind,
-        apiVersion,
-        this.options.strategyFor(home.group, home.resource) ??
-          this.options.strategyFor(group, resource) ??
-          plain,
-        this.options.valueCodec ?? jsonValueCodec,
-        this.options.maxObjectBytes,
-      );
-      this.#kinds.set(etcdPrefix, kind);
-    }
-    this.#byResource.set(`${group}/${resource}`, kind);
-    return kind;
-  }
-
-  /** The stored version, when it is one we know; else the served one (v1beta1 of definitions, which only etcd holds). */
-  #storage(info: ResourceInfo): { apiVersion: string; home: ResourceInfo } {
-    const { storageVersion } = info;
-    const own = apiVersionOf(info);
-    if (!storageVersion || storageVersion === own)
-      return { apiVersion: own, home: info };
-    const slash = storageVersion.indexOf("/");
-    const home = this.catalogue.resource(
-      slash < 0 ? "" : storageVersion.slice(0, slash),
-      storageVersion.slice(slash + 1),
-      info.resource,
-    );
-    return home
-      ? { apiVersion: storageVersion, home }
-      : { apiVersion: own, home: info };
+    return this.kinds.stored();
   }
 }

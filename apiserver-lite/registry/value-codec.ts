@@ -11,17 +11,18 @@ import {
   type StoredEncoding,
 } from "../../api/codec/stored-form.ts";
 import { decodeYaml } from "../../api/codec/yaml.ts";
-import { parseApiVersion, type AnyObject } from "../../api/object.ts";
-import { schemaFor } from "../../api/schema.ts";
+import type { AnyObject } from "../../api/object.ts";
 import { withoutIndex } from "./indexed-json.ts";
+import { builtinTypes } from "./kinds/builtin-types.ts";
+import type { Types } from "./kinds/kind-definition.ts";
 
 export interface ValueCodec {
   /** Other programs write such values too. */
   readonly foreign: boolean;
-  /** Throws on a value that is no object. */
-  decode(value: Uint8Array): AnyObject;
-  /** For stores shared with others; local engines get indexed JSON. */
-  encode(object: AnyObject): Uint8Array;
+  /** Throws on a value that is no object. @param types brings YAML and JSON of others into the normal form */
+  decode(value: Uint8Array, types: Types): AnyObject;
+  /** For stores shared with others; local engines get indexed JSON. @param protobuf the object's kind has a wire form */
+  encode(object: AnyObject, protobuf: boolean): Uint8Array;
 }
 
 const BRACE = 0x7b;
@@ -30,13 +31,13 @@ const lenient: DecodeOptions = { fieldValidation: "Ignore" };
 /** Values of the local engines: what this program wrote is taken as it is. */
 export const jsonValueCodec: ValueCodec = {
   foreign: false,
-  decode(value) {
-    if (value[0] !== BRACE) return decodeValue(value);
+  decode(value, types) {
+    if (value[0] !== BRACE) return decodeValue(value, types);
     try {
       return checked(JSON.parse(withoutIndex(value).toString("utf8")));
     } catch {
       // For the words that say what is wrong.
-      return decodeValue(value);
+      return decodeValue(value, types);
     }
   },
   encode: (object) => encodeObject(object),
@@ -47,7 +48,11 @@ export function createValueCodec(encoding: StoredEncoding): ValueCodec {
   return {
     foreign: true,
     decode: decodeValue,
-    encode: (object) => encodeStored(object, encoding),
+    encode: (object, protobuf) =>
+      encodeStored(
+        object,
+        encoding === "protobuf" && !protobuf ? "json" : encoding,
+      ),
   };
 }
 
@@ -57,26 +62,28 @@ export function inSharedForm(
   encoding: StoredEncoding = "protobuf",
 ): Uint8Array {
   try {
-    const object = jsonValueCodec.decode(value);
-    return createValueCodec(encoding).encode(object);
+    return encodeStored(jsonValueCodec.decode(value, builtinTypes), encoding);
   } catch {
     return value;
   }
 }
 
-function decodeValue(value: Uint8Array): AnyObject {
+function decodeValue(value: Uint8Array, types: Types): AnyObject {
   if (isStoredProtobuf(value)) return checked(decodeProtobuf(value));
   // The self-described tag of CBOR.
   if (value[0] === 0xd9 && value[1] === 0xd9 && value[2] === 0xf7)
-    return conformed(value, decodeCbor);
-  return conformed(value, value[0] === BRACE ? decodeJson : decodeYaml);
+    return conformed(value, decodeCbor, types);
+  return conformed(value, value[0] === BRACE ? decodeJson : decodeYaml, types);
 }
 
 /** Into the normal form that every other body gets. */
-function conformed(value: Uint8Array, decode: typeof decodeJson): AnyObject {
+function conformed(
+  value: Uint8Array,
+  decode: typeof decodeJson,
+  types: Types,
+): AnyObject {
   const plain = checked(decode(value, undefined, lenient).object);
-  const { group, version } = parseApiVersion(plain.apiVersion ?? "");
-  const schema = schemaFor(group, version, plain.kind ?? "");
+  const schema = types.schemaOf(plain.apiVersion ?? "", plain.kind ?? "");
   return schema ? checked(decode(value, schema, lenient).object) : plain;
 }
 

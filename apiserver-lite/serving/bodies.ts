@@ -125,7 +125,7 @@ export class Bodies {
 
   #decodeAs(type: string, bytes: Buffer, wanted: WantedBody): Decoded {
     const { decoders } = this;
-    const { schema, apiVersion, kind, fieldValidation } = wanted;
+    const { schema, apiVersion, kind, fieldValidation, protobuf } = wanted;
     const options = { fieldValidation, apiVersion };
     if (type === "" || type === "application/json")
       return decodeJson(bytes, schema, options);
@@ -135,7 +135,7 @@ export class Bodies {
       (type === "application/vnd.kubernetes.protobuf" ||
         type === "application/vnd.orbit.protobuf") &&
       decoders.protobuf &&
-      schema
+      protobuf
     )
       return {
         object: decoders.protobuf(bytes, {
@@ -147,7 +147,7 @@ export class Bodies {
     if (type === "application/cbor" && decoders.cbor)
       return decoders.cbor(bytes, schema, options);
     const accepted = acceptedTypes({
-      protobuf: decoders.protobuf !== undefined && schema !== undefined,
+      protobuf: decoders.protobuf !== undefined && protobuf,
       cbor: decoders.cbor !== undefined,
       table: true,
       partial: true,

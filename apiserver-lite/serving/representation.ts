@@ -92,6 +92,11 @@ export class Representation {
     return this.#as === "Table";
   }
 
+  /** Of the kind that is shown: another one under the same name is shown otherwise. */
+  get kindNumber(): number {
+    return this.#endpoint.kindNumber;
+  }
+
   get streamType(): string {
     return this.#format.streamType(this.contentType);
   }

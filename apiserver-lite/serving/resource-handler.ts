@@ -154,7 +154,7 @@ export class ResourceHandler {
   ): Representation {
     const { negotiator, formats, registry } = this.options;
     const negotiated = negotiator.negotiate(exchange.headers.accept, {
-      protobuf: formats.protobuf !== undefined && endpoint.schema !== undefined,
+      protobuf: formats.protobuf !== undefined && endpoint.protobuf,
       cbor: formats.cbor !== undefined,
       table:
         !endpoint.strategy.virtual &&

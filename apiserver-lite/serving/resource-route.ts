@@ -45,8 +45,8 @@ export class ResourceRoutes {
   }
 
   #make(endpoint: Endpoint, key: string): Place | undefined {
-    const { info, schema } = endpoint;
-    const protobuf = this.encodings.protobuf && schema !== undefined;
+    const { info } = endpoint;
+    const protobuf = this.encodings.protobuf && endpoint.protobuf;
     const { cbor } = this.encodings;
     const offer = { protobuf, cbor, table: true, partial: true };
     const single = acceptedTypes(offer);

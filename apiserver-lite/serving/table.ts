@@ -5,7 +5,7 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { DerivedBytes } from "../cache/derived-bytes.ts";
 import { fillTemplate, rowTemplate } from "../printing/row-template.ts";
 import { scaleRows } from "../printing/scale.ts";
-import { cellsOf, columnsOf, type Cell } from "../printing/table.ts";
+import { printerOf, type Cell } from "../printing/table.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import { itemsPerLook, type ListParts } from "./formats.ts";
@@ -83,16 +83,19 @@ export class TableMaker {
   valueTable(object: AnyObject): object {
     const { kind = "", apiVersion = "", metadata } = object;
     const { group } = parseApiVersion(apiVersion);
-    const rows = kind === "Scale" ? scaleRows : {};
+    const printer = printerOf(
+      { group, kind },
+      kind === "Scale" ? scaleRows : {},
+    );
     const { resourceVersion } = metadata;
     return {
       kind: "Table",
       apiVersion: this.metaVersion,
       metadata: resourceVersion ? { resourceVersion } : {},
-      columnDefinitions: columnsOf({ group, kind }, rows),
+      columnDefinitions: printer.columns,
       rows: [
         {
-          cells: cellsOf(rows, object, this.now()),
+          cells: printer.cells(object, this.now()),
           object: this.#shown(object),
         },
       ],
@@ -106,14 +109,14 @@ export class TableMaker {
     pool: ChunkPool,
   ): ListParts {
     const now = this.now();
-    const { strategy, native, itemSkip, apiVersion } = this.endpoint;
+    const { printer, native, itemSkip, apiVersion } = this.endpoint;
     const objects = this.#rowObjects();
     const { before, behind } = objects;
     const id = `cells|${apiVersion}|${before}`;
     // Cells say nothing of managed fields.
     const template = (entry: CacheEntry): Buffer =>
       rowTemplate(
-        strategy,
+        printer,
         native ? entry.lean(itemSkip) : entry.transient,
         before,
       );
@@ -181,14 +184,12 @@ export class TableMaker {
       kind: "Table",
       apiVersion: this.metaVersion,
       metadata,
-      columnDefinitions: columns
-        ? columnsOf(this.endpoint.info, this.endpoint.strategy)
-        : [],
+      columnDefinitions: columns ? this.endpoint.printer.columns : [],
     };
   }
 
   #cells(object: AnyObject): Cell[] {
-    return cellsOf(this.endpoint.strategy, object, this.now());
+    return this.endpoint.printer.cells(object, this.now());
   }
 
   #shown(object: AnyObject): object | null {

@@ -108,6 +108,8 @@ export class WatchResponse implements WatchSink {
   #backlog: ListParts | undefined;
   #later: (() => Buffer)[] = [];
   #closed = false;
+  /** It ended before it was attached. */
+  #ending = false;
 
   constructor(
     private readonly representation: Representation,
@@ -162,6 +164,7 @@ export class WatchResponse implements WatchSink {
   attach(stream: FrameStream): void {
     this.#stream = stream;
     this.#out = stream.out;
+    if (this.#ending) return this.end();
     if (this.#backlog) void this.#sendBacklog(this.#backlog);
     else if (this.#queue.length > 0) this.flush();
   }
@@ -182,6 +185,10 @@ export class WatchResponse implements WatchSink {
   /** Ends the stream after what is queued. */
   end(): void {
     if (this.#closed) return;
+    if (!this.#stream) {
+      this.#ending = true;
+      return;
+    }
     this.flush();
     this.#closed = true;
     this.#stream?.end();

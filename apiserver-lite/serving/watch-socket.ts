@@ -27,6 +27,8 @@ export class WatchSocket implements WatchSink {
   #backlog: Iterable<Buffer | undefined> | undefined;
   #waiting: (() => Buffer)[] = [];
   #closed = false;
+  /** It ended before the handshake. */
+  #ending = false;
 
   constructor(
     private readonly representation: Representation,
@@ -111,7 +113,8 @@ export class WatchSocket implements WatchSink {
   }
 
   end(): void {
-    this.#socket?.close(1000);
+    if (this.#socket) this.#socket.close(1000);
+    else this.#ending = true;
   }
 
   async #sendBacklog(socket: Socket): Promise<void> {
@@ -131,6 +134,7 @@ export class WatchSocket implements WatchSink {
     }
     this.#backlog = undefined;
     for (const make of this.#waiting.splice(0)) this.#push(make());
+    if (this.#ending) socket.close(1000);
   }
 
   /** Frames are made when it is their turn: some depend on those before them. */

@@ -6,7 +6,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import { validateObjectMeta } from "../../resources/object-meta.ts";
 import type { Call } from "../call.ts";
-import type { StoredKind } from "../endpoint.ts";
+import type { StoredKind } from "../kinds/stored-kind.ts";
 import { dedupeOwners } from "./owner-references.ts";
 import { mostRecent } from "../versions.ts";
 import {

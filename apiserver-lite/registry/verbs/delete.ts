@@ -8,7 +8,8 @@ import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { Call } from "../call.ts";
 import { storedOf } from "./create.ts";
-import type { Endpoint, StoredKind } from "../endpoint.ts";
+import type { Endpoint } from "../endpoint.ts";
+import type { StoredKind } from "../kinds/stored-kind.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
 import {

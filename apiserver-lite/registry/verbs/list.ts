@@ -9,7 +9,7 @@ import { pastEntries } from "../../cache/past-view.ts";
 import type { Call } from "../call.ts";
 import { listComputed } from "./computed.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
-import type { StoredKind } from "../endpoint.ts";
+import type { StoredKind } from "../kinds/stored-kind.ts";
 import { selectionOf, type Selection } from "./selection.ts";
 import { refuseUnreadable } from "./unreadable.ts";
 import {

@@ -12,7 +12,7 @@ import {
 } from "../../../api/patch/apply.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import { schemaFor, type ObjectSchema } from "../../../api/schema.ts";
+import type { ObjectSchema } from "../../../api/schema.ts";
 import type { Call } from "../call.ts";
 import { create, storedOf } from "./create.ts";
 import {
@@ -166,7 +166,7 @@ export async function applyScale(
   const { endpoint } = call;
   const given = read().value as AnyObject;
   checkTypeMeta(given, "autoscaling/v1", "Scale");
-  requireTyped(given, schemaFor("autoscaling", "v1", "Scale")!);
+  requireTyped(given, endpoint.types.schemaOf("autoscaling/v1", "Scale")!);
   const { metadata, spec } = given as AnyObject & {
     spec?: { replicas?: unknown };
   };

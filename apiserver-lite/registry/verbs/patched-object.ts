@@ -20,7 +20,8 @@ import {
   type JsonObject,
 } from "../../../api/patch/json-value.ts";
 import { mapNotation, valueType } from "../../../api/patch/map-notation.ts";
-import { schemaFor, type ObjectSchema } from "../../../api/schema.ts";
+import type { ObjectSchema } from "../../../api/schema.ts";
+import type { Types } from "../kinds/kind-definition.ts";
 import type { Change } from "./patch-text.ts";
 
 /** What the object must be. */
@@ -28,6 +29,7 @@ interface PatchTarget {
   readonly apiVersion: string;
   readonly info: { group: string; version: string; kind: string };
   readonly schema: ObjectSchema | undefined;
+  readonly types: Types;
 }
 
 /** `changed` is used up. `warn` takes the problems in mode Warn. Throws ApiError 422. */
@@ -73,7 +75,7 @@ export function conformPatched(
 function decode(
   changed: JsonObject,
   change: Change,
-  { apiVersion, info, schema }: PatchTarget,
+  { apiVersion, info, schema, types }: PatchTarget,
   strict: boolean,
 ): Pick<Conformed, "object" | "problems"> {
   if (!schema)
@@ -92,8 +94,8 @@ function decode(
   const kind = said.kind || info.kind;
   if (said.apiVersion === apiVersion && kind === info.kind)
     return conform(changed, schema, strict);
-  const { group, version } = parseApiVersion(said.apiVersion);
-  const other = schemaFor(group, version, kind);
+  const { version } = parseApiVersion(said.apiVersion);
+  const other = types.schemaOf(said.apiVersion, kind);
   if (!other)
     throw new TypeMismatch(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(said.apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,

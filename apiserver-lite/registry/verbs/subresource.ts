@@ -8,7 +8,6 @@ import {
 } from "../../../api/object.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import { schemaFor } from "../../../api/schema.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import { Call } from "../call.ts";
 import { remove } from "./delete.ts";
@@ -123,7 +122,8 @@ function patched(
   // What the handler returned: the parent's kind or one of its own.
   const { apiVersion, kind } = copy as { apiVersion: string; kind: string };
   const { group, version } = parseApiVersion(apiVersion);
-  const schema = schemaFor(group, version, kind);
+  const { types } = call.endpoint;
+  const schema = types.schemaOf(apiVersion, kind);
   const mode = call.options.fieldValidation ?? "Warn";
   const change = changeOf(
     type,
@@ -131,7 +131,7 @@ function patched(
     mode !== "Ignore",
     (schema as PatchSchema | undefined) ?? { type: "json" },
   );
-  const target = { apiVersion, info: { group, version, kind }, schema };
+  const target = { apiVersion, info: { group, version, kind }, schema, types };
   const changed = conformPatched(change.apply(copy), change, target, {
     mode,
     warn: (problem) => call.warn(problem),

@@ -6,7 +6,7 @@ import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import type { Unreadable } from "../../cache/resource-cache.ts";
 import type { Call } from "../call.ts";
 import { storedOf } from "./create.ts";
-import type { StoredKind } from "../endpoint.ts";
+import type { StoredKind } from "../kinds/stored-kind.ts";
 import type { Selection } from "./selection.ts";
 import { mostRecent } from "../versions.ts";
 import { removeObject } from "./write.ts";

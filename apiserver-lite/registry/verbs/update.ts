@@ -12,7 +12,7 @@ import { validateReplacedMeta } from "../../resources/object-meta.ts";
 import type { Call } from "../call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
-import type { StoredKind } from "../endpoint.ts";
+import type { StoredKind } from "../kinds/stored-kind.ts";
 import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";

@@ -33,6 +33,8 @@ export interface WatchSink {
   bookmark(revision: number, initialEnd: boolean): void;
   /** An event could not be taken: no further one will come. The watcher's stream is to end. */
   lost(error: unknown): void;
+  /** The resource is no longer served, or served otherwise: the stream ends after what it has been given. */
+  end(): void;
 }
 
 export interface WatchQuery {
@@ -141,7 +143,10 @@ export async function watch(
       after = Math.max(after, past.at(-1)!.revision);
     }
   }
-  const stop = cache.listen(deliver, (error) => sink.lost(error));
+  const stop = cache.listen(deliver, {
+    onLost: (error) => sink.lost(error),
+    onClose: () => sink.end(),
+  });
   return {
     bookmark: () => {
       if (query.allowWatchBookmarks && registry.cache.revision >= after)

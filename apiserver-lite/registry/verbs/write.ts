@@ -1,15 +1,13 @@
 // The last steps every write shares: defaults, admission, validation, ownership of fields, and the guarded write into
 // the store that makes the entry's bytes with the revision inside.
 import { errors, type FieldError } from "../../../api/errors.ts";
-import { applyDefaults } from "../../../api/defaults.ts";
-import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
+import type { AnyObject } from "../../../api/object.ts";
 import {
   updateManagedFields,
   type FieldManagement,
 } from "../../../api/patch/apply.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import { schemaFor } from "../../../api/schema.ts";
 import { StoreError, type WriteResult } from "../../../storage/store.ts";
 import type {
   AdmissionAttributes,
@@ -17,20 +15,20 @@ import type {
 } from "../../admission/plugin.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
 import { noFields } from "../../cache/shared-fields.ts";
-import { entryOf, type PendingEntry } from "../../cache/watch-cache.ts";
 import { encodeObject } from "../../../api/codec/object-text.ts";
+import type { PendingEntry } from "../../cache/cached-resource.ts";
+import { entryOf } from "../../cache/entries.ts";
 import type { Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
-import type { StoredKind } from "../endpoint.ts";
+import type { StoredKind } from "../kinds/stored-kind.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */
 export function setDefaults(call: Call, object: AnyObject): void {
   const { endpoint } = call;
-  const kind = endpoint.stored;
-  const { group, version } = parseApiVersion(
-    kind?.apiVersion ?? endpoint.apiVersion,
+  endpoint.definition.setDefaults(
+    object,
+    endpoint.stored?.apiVersion ?? endpoint.apiVersion,
   );
-  applyDefaults(object, { group, version, kind: endpoint.info.kind });
   endpoint.strategy.setDefaults?.(object);
 }
 
@@ -50,8 +48,8 @@ export function setAdmittedDefaults(call: Call, object: AnyObject): void {
 
 /** Of an object in the served version, before it is converted for storage. */
 export function setServedDefaults(call: Call, object: AnyObject): void {
-  const { group, version, kind } = call.endpoint.info;
-  if (!call.endpoint.native) applyDefaults(object, { group, version, kind });
+  const { native, definition, apiVersion } = call.endpoint;
+  if (!native) definition.setDefaults(object, apiVersion);
 }
 
 export function admissionAttributes(
@@ -132,7 +130,6 @@ export function manageFields(
 /** Who manages fields through this call, and which there are. */
 export function managementOf(call: Call): FieldManagement {
   const { endpoint, manager, subresource } = call;
-  const { kind } = endpoint.info;
   return {
     manager,
     apiVersion: endpoint.apiVersion,
@@ -141,13 +138,7 @@ export function managementOf(call: Call): FieldManagement {
     nowMs: subresource === "scale" ? undefined : call.clock.now(),
     conflictVersion: subresource === "scale" ? "autoscaling/v1" : undefined,
     schema: endpoint.schema as PatchSchema | undefined,
-    knows: (apiVersion) => {
-      const { group, version } = parseApiVersion(apiVersion);
-      return (
-        apiVersion === endpoint.apiVersion ||
-        schemaFor(group, version, kind) !== undefined
-      );
-    },
+    knows: (apiVersion) => endpoint.knowsVersion(apiVersion),
     resetPaths: resetPathsOf(call),
   };
 }
@@ -170,7 +161,7 @@ export async function writeObject(
   object: AnyObject,
   expected: number,
 ): Promise<Written> {
-  const pending: PendingEntry = { entry: undefined };
+  const pending: PendingEntry = { resource: kind.form, entry: undefined };
   // Nobody stores it; only a dry run gives it back.
   if (object.metadata.selfLink !== undefined) delete object.metadata.selfLink;
   const result = await storeWrite(call, {
@@ -182,15 +173,16 @@ export async function writeObject(
       pending.entry = entry;
       return value;
     },
-    ...(kind.kind === "Event"
-      ? { ttlSeconds: call.registry.eventTtlSeconds }
-      : {}),
+    ...(kind.ttlSeconds === undefined ? {} : { ttlSeconds: kind.ttlSeconds }),
   });
   if (!result.ok) return { ok: false, revision: result.current?.revision };
   const entry = pending.entry!;
   // An engine that learnt the revision only now: its own event has brought the entry.
   if (entry.revision !== result.revision)
-    return { ok: true, entry: entryOf(kind, key, object, result.revision) };
+    return {
+      ok: true,
+      entry: entryOf(kind.form, key, object, result.revision),
+    };
   return { ok: true, entry };
 }
 

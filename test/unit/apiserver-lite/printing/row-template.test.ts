@@ -5,7 +5,7 @@ import {
   fillTemplate,
   rowTemplate,
 } from "../../../../apiserver-lite/printing/row-template.ts";
-import { cellsOf } from "../../../../apiserver-lite/printing/table.ts";
+import { printerOf } from "../../../../apiserver-lite/printing/table.ts";
 import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
 
 const strategyFor = createStrategies();
@@ -23,22 +23,18 @@ const moments = [
   -90,
 ].map((seconds) => created + seconds * 1000);
 
-function filled(
-  strategy: Parameters<typeof rowTemplate>[0],
-  object: AnyObject,
-  now: number,
-): string {
-  const template = rowTemplate(strategy, object);
+type Strategy = Parameters<typeof printerOf>[1];
+const printer = (strategy: Strategy) =>
+  printerOf({ group: "", kind: "" }, strategy);
+
+function filled(strategy: Strategy, object: AnyObject, now: number): string {
+  const template = rowTemplate(printer(strategy), object);
   const out = Buffer.alloc(template.length);
   return out.toString("utf8", 0, fillTemplate(template, now, out, 0));
 }
 
-const expected = (
-  strategy: Parameters<typeof rowTemplate>[0],
-  object: AnyObject,
-  now: number,
-): string =>
-  `{"cells":${JSON.stringify(cellsOf(strategy, object, now))},"object":`;
+const expected = (strategy: Strategy, object: AnyObject, now: number): string =>
+  `{"cells":${JSON.stringify(printer(strategy).cells(object, now))},"object":`;
 
 const terminated = {
   name: "c",

@@ -1,13 +1,11 @@
 // Values a kube-apiserver 1.32.13 wrote into etcd for small objects of ours, with its own answers for them: we read them
 // as it does and write the same bytes.
-import { builtinCatalogue } from "../../../../api/catalogue.ts";
-import { parseApiVersion, type AnyObject } from "../../../../api/object.ts";
-import { StoredKind } from "../../../../apiserver-lite/registry/endpoint.ts";
+import type { AnyObject } from "../../../../api/object.ts";
 import {
   decodeStored,
   encodeStored,
 } from "../../../../api/codec/stored-form.ts";
-import { createValueCodec } from "../../../../apiserver-lite/registry/value-codec.ts";
+import { plainForm } from "./plain-kind.ts";
 import recorded from "./fixtures/etcd-values.json";
 
 interface Recorded {
@@ -17,7 +15,6 @@ interface Recorded {
   object?: AnyObject;
 }
 const cases = Object.entries(recorded as unknown as Record<string, Recorded>);
-const codec = createValueCodec("protobuf");
 
 /** Without what JSON may leave out. */
 function present(value: unknown): unknown {
@@ -44,20 +41,7 @@ test.each(cases)("the bytes of %s", (_, { value }) => {
 test.each(cases.filter(([, { object }]) => object))(
   "the object of %s",
   (_, { value, object: answered }) => {
-    const { group, version } = parseApiVersion(answered!.apiVersion!);
-    const info = builtinCatalogue()
-      .resources(group, version)
-      .find(({ kind }) => kind === answered!.kind)!;
-    const kind = new StoredKind(
-      info.etcdPrefix!,
-      info.namespaced,
-      group,
-      info.resource,
-      info.kind,
-      answered!.apiVersion!,
-      {},
-      codec,
-    );
+    const kind = plainForm(answered!.kind!, answered!.apiVersion!);
     const read = kind.decode(Buffer.from(value, "base64"));
     const { resourceVersion: _version, ...metadata } = answered!.metadata;
     expect(present(read)).toEqual(present({ ...answered, metadata }));

@@ -2,20 +2,10 @@
 // kube-apiserver 1.32 makes of them. And the autoscaler's two versions.
 import type { AnyObject } from "../../../../api/object.ts";
 import { convertObject } from "../../../../apiserver-lite/registry/conversion.ts";
-import { StoredKind } from "../../../../apiserver-lite/registry/endpoint.ts";
-import { createValueCodec } from "../../../../apiserver-lite/registry/value-codec.ts";
+import { plainForm } from "./plain-kind.ts";
 
 function read(object: object, apiVersion: string, kind: string): AnyObject {
-  const stored = new StoredKind(
-    "/registry/x",
-    true,
-    "",
-    "x",
-    kind,
-    apiVersion,
-    {},
-    createValueCodec("protobuf"),
-  );
+  const stored = plainForm(kind, apiVersion);
   return stored.decode(
     Buffer.from(JSON.stringify({ metadata: { name: "n" }, kind, ...object })),
   );

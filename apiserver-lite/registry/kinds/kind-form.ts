@@ -1,0 +1,166 @@
+// The stored form of one kind: from a value of the store to an object and an entry of the watch cache, and back.
+//
+// Values of local engines hold the JSON that readers get; those of stores shared with other servers are the reference's
+// bytes, and may be of versions older than today's. A kind whose conversion is deferred keeps each object in the version it
+// was stored in; every other kind brings it into the stored version here.
+import { encodeProtobuf } from "../../../api/codec/protobuf.ts";
+import { ApiError } from "../../../api/errors.ts";
+import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
+import { CacheEntry } from "../../cache/cache-entry.ts";
+import type {
+  CachedResource,
+  StoredForm,
+} from "../../cache/cached-resource.ts";
+import { entryOf } from "../../cache/entries.ts";
+import {
+  noFields,
+  SharedFields,
+  type Fields,
+} from "../../cache/shared-fields.ts";
+import { decodeIndexed, encodeIndexed, withoutIndex } from "../indexed-json.ts";
+import type { ValueCodec } from "../value-codec.ts";
+import type { KindDefinition, StorageRules } from "./kind-definition.ts";
+
+/** A definition of a kind whose objects are stored. */
+export type StoredDefinition = KindDefinition & {
+  readonly storage: StorageRules;
+};
+
+/** Of one object, as etcd has it by default. */
+const DEFAULT_MAX_OBJECT_BYTES = 1.5 * 1024 * 1024;
+/** JSON escapes a byte with six; no object is encoded to measure it whose JSON is longer than this many times the limit. */
+const MAX_JSON_FACTOR = 8;
+
+/** How the JSON of every object of a kind and version begins. */
+export function headOf(kind: string, apiVersion: string): Buffer {
+  return Buffer.from(`${JSON.stringify({ kind, apiVersion }).slice(0, -1)},`);
+}
+
+export class KindForm implements CachedResource {
+  readonly prefix: string;
+  readonly namespaced: boolean;
+  /** Of the stored form. */
+  readonly apiVersion: string;
+  /** How the JSON of its stored objects begins. */
+  readonly #head: Buffer;
+  readonly #shared = new SharedFields();
+
+  constructor(
+    readonly definition: StoredDefinition,
+    private readonly codec: ValueCodec,
+    private readonly maxBytes = DEFAULT_MAX_OBJECT_BYTES,
+  ) {
+    const { kind, namespaced, storage } = definition;
+    this.prefix = storage.prefix;
+    this.namespaced = namespaced;
+    this.apiVersion = storage.apiVersion;
+    this.#head = headOf(kind, storage.apiVersion);
+  }
+
+  /** What other servers wrote may be older than a default. */
+  decode(value: Uint8Array): AnyObject {
+    const { definition, codec } = this;
+    const { kind, conversion } = definition;
+    let object = codec.decode(value, definition.types);
+    const { foreign } = codec;
+    if (foreign) this.#checkKind(object);
+    object.kind = kind;
+    if (foreign) {
+      definition.upgrade?.(object);
+      definition.setDefaults(object, object.apiVersion!);
+    }
+    if (conversion.mode === "deferred") return object;
+    if (object.apiVersion !== this.apiVersion) {
+      object = conversion.convert(object, this.apiVersion);
+      if (foreign) definition.setDefaults(object, this.apiVersion);
+    }
+    if (foreign) definition.strategy.setDefaults?.(object);
+    return object;
+  }
+
+  /** What lies under the wrong key is not taken for an object of this kind. */
+  #checkKind({ kind = "", apiVersion = "" }: AnyObject): void {
+    const { types, kind: own } = this.definition;
+    const typed = types.schemaOf(this.apiVersion, own) !== undefined;
+    if (typed && !types.schemaOf(apiVersion, kind))
+      throw new TypeError(
+        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
+      );
+    if (kind !== own)
+      throw new TypeError(
+        `converting (${parseApiVersion(apiVersion).version}.${kind}) to (${own}): unknown conversion`,
+      );
+  }
+
+  /**
+   * The version of an object that gets `revision`, and what the store keeps of it. The object is changed and kept. Throws
+   * ApiError 500 when it is larger than the store takes.
+   */
+  encode(
+    key: string,
+    object: AnyObject,
+    revision: number,
+  ): { entry: CacheEntry; value: Uint8Array } {
+    if (this.codec.foreign) {
+      const entry = entryOf(this, key, object, revision);
+      const value = this.codec.encode(object, this.definition.storage.protobuf);
+      if (value.length > this.maxBytes) throw tooLarge();
+      return { entry, value };
+    }
+    object.metadata.resourceVersion = String(revision);
+    const { value, json, labels, fields } = encodeIndexed(
+      object,
+      revision,
+      this.fieldsOf(object),
+      this.#shared,
+    );
+    this.#refuseTooLarge(object, json.length);
+    const entry = new CacheEntry(key, revision, json, labels, fields, object);
+    return { entry, value };
+  }
+
+  /** The reference counts the bytes of its own encoding, which is shorter than JSON. */
+  #refuseTooLarge(object: AnyObject, jsonBytes: number): void {
+    if (jsonBytes <= this.maxBytes) return;
+    if (
+      jsonBytes > MAX_JSON_FACTOR * this.maxBytes ||
+      !this.definition.storage.protobuf ||
+      encodeProtobuf(object).length > this.maxBytes
+    )
+      throw tooLarge();
+  }
+
+  readStored(value: Uint8Array, revision: number): StoredForm | undefined {
+    if (this.codec.foreign) return undefined;
+    // Written in the stored version of this kind?
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
+    if (this.#head.compare(bytes, 0, this.#head.length) !== 0) return undefined;
+    return (
+      decodeIndexed(bytes, revision, this.#shared) ??
+      this.#readPlain(bytes, revision)
+    );
+  }
+
+  /** Without an index: earlier versions wrote none. */
+  #readPlain(bytes: Buffer, revision: number): StoredForm | undefined {
+    const json = withoutIndex(bytes);
+    const oneLine = json.indexOf(0x0a) === json.length - 1;
+    const object = this.codec.decode(json, this.definition.types);
+    const { resourceVersion, labels = noFields } = object.metadata;
+    return oneLine && resourceVersion === String(revision)
+      ? { json, labels, fields: this.fieldsOf(object) }
+      : undefined;
+  }
+
+  fieldsOf(object: Readonly<AnyObject>): Fields {
+    return this.definition.strategy.selectableFields?.(object) ?? noFields;
+  }
+}
+
+/** In the words of the reference, whose store refuses it: it gives no reason. */
+function tooLarge(): ApiError {
+  return new ApiError({
+    code: 500,
+    message: "etcdserver: request is too large",
+  });
+}
