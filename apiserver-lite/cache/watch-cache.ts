@@ -24,6 +24,14 @@ import { DerivedBytes } from "./derived-bytes.ts";
 import { EventOrder, type OpenedEvents } from "./event-order.ts";
 import { HistoryBudget } from "./history.ts";
 import { ResourceCache } from "./resource-cache.ts";
+import { RevisionWaiters } from "./revision-waiters.ts";
+import {
+  byPrefix,
+  changesTo,
+  type Live,
+  type Reading,
+  type Slot,
+} from "./slots.ts";
 
 interface WatchCacheOptions {
   store: Store;
@@ -48,34 +56,13 @@ const valuesPerLook = 64;
 /** How long a registration waits for the events up to its list before it asks for them again. */
 const catchUpMs = 1000;
 
-/** A resource that readers see. */
-interface Live {
-  readonly loader: ResourceLoader;
-  readonly cache: ResourceCache;
-}
-
-/** A resource that is being read, with the events that came meanwhile. */
-interface Reading {
-  readonly loader: ResourceLoader;
-  events: { readonly event: StoreEvent; readonly opened: Opened | undefined }[];
-  /** Events were lost: what has been read is too old. */
-  stale: boolean;
-  cancelled: boolean;
-}
-
-/** What there is under one prefix. */
-interface Slot {
-  live: Live | undefined;
-  reading: Reading | undefined;
-}
-
 export class WatchCache {
   readonly #slots = new Map<string, Slot>();
   readonly #order: EventOrder;
   readonly #budget: HistoryBudget;
   /** What readers made of the entries' bytes. */
   readonly derived = new DerivedBytes();
-  readonly #waiting: { revision: number; resolve: () => void }[] = [];
+  readonly #waiters: RevisionWaiters;
   /** The revision at each pruning of the last `historyMs`, oldest first. */
   readonly #pruned: { atMs: number; revision: number }[] = [];
   #compacted = 0;
@@ -92,6 +79,7 @@ export class WatchCache {
       options.historyBytes ?? 96 * 1024 * 1024,
       options.historyMs ?? defaultHistoryMs,
     );
+    this.#waiters = new RevisionWaiters(options.clock);
     this.#order = new EventOrder(
       (event) => this.#openEvent(event),
       (events, upTo, opened) => this.#apply(events, upTo, opened),
@@ -154,7 +142,7 @@ export class WatchCache {
     this.#reloadTimer?.cancel();
     this.#unsubscribe?.();
     this.#pruneTimer?.cancel();
-    for (const { resolve } of this.#waiting.splice(0)) resolve();
+    this.#waiters.end();
   }
 
   /**
@@ -233,21 +221,9 @@ export class WatchCache {
 
   /** Resolves true once the cache is at `revision`, false after timeoutMs. */
   waitFor(revision: number, timeoutMs: number): Promise<boolean> {
-    if (this.#revision >= revision) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const waiter = {
-        revision,
-        resolve: () => {
-          timer.cancel();
-          resolve(this.#revision >= revision);
-        },
-      };
-      const timer = this.options.clock.after(timeoutMs, () => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        resolve(false);
-      });
-      this.#waiting.push(waiter);
-    });
+    return this.#revision >= revision
+      ? Promise.resolve(true)
+      : this.#waiters.wait(revision, timeoutMs);
   }
 
   #subscribe(afterRevision: number): void {
@@ -281,7 +257,7 @@ export class WatchCache {
     const { store, clock, logger, rootPrefix = "/registry" } = this.options;
     const read = async (): Promise<void> => {
       const { revision, values } = await store.list(`${rootPrefix}/`);
-      const events = this.#changes(values, revision);
+      const events = changesTo(this.#slots, values, revision);
       const opened = await this.#openEvents(events);
       if (this.#stopped) return;
       this.#apply(events, revision, opened);
@@ -298,40 +274,6 @@ export class WatchCache {
         this.#reload(failures + 1),
       );
     });
-  }
-
-  #changes(values: readonly StoredValue[], revision: number): StoreEvent[] {
-    const present = new Set<string>();
-    const events: StoreEvent[] = [];
-    for (const { key, value, revision: changed } of values) {
-      present.add(key);
-      const live = this.#slotOf(key)?.live;
-      if (!live) continue;
-      const { cache } = live;
-      if (cache.get(key.slice(cache.prefix.length + 1))?.revision !== changed)
-        events.push({
-          type: "put",
-          key,
-          value,
-          revision: changed,
-          attachment: undefined,
-        });
-    }
-    events.sort((a, b) => a.revision - b.revision);
-    for (const cache of this.resources()) {
-      for (const { key } of cache.entries()) {
-        const full = `${cache.prefix}/${key}`;
-        if (!present.has(full))
-          events.push({
-            type: "delete",
-            key: full,
-            value: undefined,
-            revision,
-            attachment: undefined,
-          });
-      }
-    }
-    return events;
   }
 
   #loaderOf(kind: CachedResource): ResourceLoader {
@@ -438,13 +380,7 @@ export class WatchCache {
       slot.reading?.events.push({ event, opened: bytes });
     }
     if (upTo > this.#revision) this.#revision = upTo;
-    if (this.#waiting.length > 0) {
-      for (const waiter of [...this.#waiting]) {
-        if (waiter.revision > this.#revision) continue;
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        waiter.resolve();
-      }
-    }
+    this.#waiters.reached(this.#revision);
   }
 
   #applyTo(
@@ -496,19 +432,4 @@ export class WatchCache {
     for (const cache of [...this.resources()])
       while (cache.prune(nowMs)) if (slices?.over) await slices.next();
   }
-}
-
-/** What belongs to the longest known prefix of a key: two or three path segments. */
-function byPrefix<T>(
-  known: ReadonlyMap<string, T>,
-  key: string,
-): T | undefined {
-  let slash = key.indexOf("/", 1);
-  let found: T | undefined;
-  for (let depth = 0; depth < 3; depth++) {
-    slash = key.indexOf("/", slash + 1);
-    if (slash < 0) break;
-    found = known.get(key.slice(0, slash)) ?? found;
-  }
-  return found;
 }

@@ -134,7 +134,9 @@ export class KindForm implements CachedResource {
     if (this.codec.foreign) return undefined;
     // Written in the stored version of this kind?
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
-    if (this.#head.compare(bytes, 0, this.#head.length) !== 0) return undefined;
+    const head = this.#head;
+    if (bytes.length < head.length || head.compare(bytes, 0, head.length) !== 0)
+      return undefined;
     return (
       decodeIndexed(bytes, revision, this.#shared) ??
       this.#readPlain(bytes, revision)
