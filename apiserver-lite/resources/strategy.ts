@@ -65,6 +65,8 @@ export interface ResourceStrategy extends RowPrinter {
   refuseDeletion?(object: Readonly<AnyObject>): string | undefined;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
+  /** Objects are removed some time after their last write (--event-ttl). */
+  readonly expires?: true;
   /** Does anything beside metadata.finalizers keep a deleted object in the store? */
   isHeld?(object: Readonly<AnyObject>): boolean;
   /** Run on an object that a deletion marks and does not remove yet, after its metadata was set. */

@@ -64,9 +64,7 @@ function definitionOf(
         prefix: etcdPrefix,
         apiVersion,
         protobuf: builtinTypes.schemaOf(apiVersion, first.kind) !== undefined,
-        ...(first.kind === "Event"
-          ? { ttlSeconds: options.eventTtlSeconds }
-          : {}),
+        ...(strategy.expires ? { ttlSeconds: options.eventTtlSeconds } : {}),
       }
     : undefined;
   return {

@@ -76,6 +76,7 @@ function reportProblems(object: Readonly<AnyObject>): FieldError[] {
 const maxReport = 128;
 
 export const eventStrategy: ResourceStrategy = {
+  expires: true,
   countsGeneration: false,
   allowCreateOnUpdate: true,
   validateName: pathSegmentProblems,
