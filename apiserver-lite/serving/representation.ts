@@ -82,19 +82,15 @@ export class Representation {
     this.#frameIds = frameIdsOf(`${this.#id}|${options.includeObject}`);
   }
 
-  /** Does the same state always give the same bytes? A Table holds ages. */
-  get cacheable(): boolean {
-    return this.#as !== "Table" && !this.#pretty;
+  /** The kind's, where one state always gives the same bytes; undefined elsewhere: a Table holds ages. */
+  get cacheId(): number | undefined {
+    const changes = this.#as === "Table" || this.#pretty;
+    return changes ? undefined : this.#endpoint.kindNumber;
   }
 
   /** Does what a frame holds depend on those before it? The first table of a watch has the columns. */
   get ordered(): boolean {
     return this.#as === "Table";
-  }
-
-  /** Of the kind that is shown: another one under the same name is shown otherwise. */
-  get kindNumber(): number {
-    return this.#endpoint.kindNumber;
   }
 
   get streamType(): string {
