@@ -15,7 +15,10 @@ export async function deleteOptionsOf({
   query,
   body,
   endpoint,
-}: Pick<RequestContext, "query" | "body" | "endpoint">): Promise<DeleteOptions> {
+}: Pick<
+  RequestContext,
+  "query" | "body" | "endpoint"
+>): Promise<DeleteOptions> {
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
   const given = await decode(body, endpoint);
   if (given)

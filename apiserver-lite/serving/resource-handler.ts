@@ -141,8 +141,8 @@ export class ResourceHandler {
   #sendList(request: HttpRequest, listed: Listed): Promise<void> {
     const { exchange, shown } = request;
     const key =
-      exchange.method !== "DELETE" && shown.cacheable && listed.revision > 0
-        ? `${exchange.url}|${exchange.headers.accept}|${listed.revision}`
+      exchange.method !== "DELETE" && shown.cacheId && listed.revision > 0
+        ? `${shown.cacheId}|${exchange.url}|${exchange.headers.accept}|${listed.revision}`
         : undefined;
     return this.#answers.sendList(request, listed, key);
   }
