@@ -1,6 +1,5 @@
 // From what the registry gives to the bytes of an answer: an entry, a list, a watch event, in the negotiated format and
-// shape. Bytes of an entry are made once per representation and kept as long as there is room; only ages in a Table's
-// cells are made anew.
+// shape. An entry's bytes are made once per representation and kept while there is room; only ages in Tables are new.
 import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { aliasApiVersion, aliasDocument } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
