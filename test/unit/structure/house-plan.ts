@@ -54,7 +54,6 @@ export const namedKinds: readonly string[] = [
   // Kinds of answers, not of resources.
   'apiserver-lite/serving/representation.ts kind === "Status"',
   'apiserver-lite/serving/table.ts kind === "Scale"',
-  'apiserver-lite/registry/verbs/write.ts kind === "Event"',
 ];
 
 /** Files a folder may hold itself; those that hold more, and how many at most. Lower a number, never raise it. */
