@@ -6,10 +6,12 @@ import { isInvalid, isNotFound } from "../../api/errors.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { Selector } from "../../api/selectors.ts";
 import type { Client, ResourceRef } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
 import {
   controllerOf,
   controllerReference,
 } from "../../api/objects/owner-references.ts";
+import { orphansOf } from "./informer-indexes.ts";
 
 interface ClaimOptions<T extends KubeObject> {
   client: Client;
@@ -21,6 +23,17 @@ interface ClaimOptions<T extends KubeObject> {
   candidates: readonly T[];
   /** Goes onto what is adopted, and off what is released. */
   finalizer?: string;
+}
+
+/** Where the informer's index is controllerIndex: the objects of an owner, and those of its namespace without one. */
+export function candidatesOf<T extends KubeObject>(
+  { lister }: Pick<Informer<T>, "lister">,
+  { metadata }: KubeObject,
+): T[] {
+  return [
+    ...lister.byIndex("controller", metadata.uid ?? ""),
+    ...lister.byIndex("controller", orphansOf(metadata.namespace)),
+  ];
 }
 
 /** The candidates that are the owner's after adopting and releasing. Rejects when an adoption failed. */

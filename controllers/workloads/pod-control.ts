@@ -8,7 +8,7 @@ import { copyJson } from "../../api/patch/json-value.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { pods } from "../../client/resources.ts";
 
-interface PodControl {
+export interface PodControl {
   create(pod: Pod, owner: KubeObject): Promise<Pod>;
   /** A pod that is gone already counts as deleted. */
   delete(pod: Pod, owner: KubeObject): Promise<void>;

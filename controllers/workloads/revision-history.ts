@@ -11,8 +11,8 @@ import { sameJson } from "../../api/objects/json-equality.ts";
 import { controllerReference } from "../../api/objects/owner-references.ts";
 import { controllerRevisions } from "../../client/resources.ts";
 import { stableHash } from "../../api/objects/stable-hash.ts";
-import { claimObjects } from "./adoption.ts";
-import { orphansOf } from "./informer-indexes.ts";
+import { sortedKeys } from "../../api/patch/json-value.ts";
+import { candidatesOf, claimObjects } from "./adoption.ts";
 
 export const revisionHashLabel = "controller-revision-hash";
 
@@ -32,18 +32,9 @@ interface RevisionOwner {
  */
 function dataOf(template: PodTemplateSpec): Record<string, unknown> {
   const metadata = { creationTimestamp: null, ...template.metadata };
-  return sorted({
+  return sortedKeys({
     spec: { template: { ...template, metadata, $patch: "replace" } },
   }) as Record<string, unknown>;
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (value === null || typeof value !== "object") return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(
-    entries.map(([key, inner]) => [key, sorted(inner)]),
-  );
 }
 
 /** The owner's revisions, oldest first. */
@@ -57,13 +48,7 @@ export async function listRevisions(
     owner,
     selector,
     ref: controllerRevisions,
-    candidates: [
-      ...informer.lister.byIndex("controller", owner.metadata.uid ?? ""),
-      ...informer.lister.byIndex(
-        "controller",
-        orphansOf(owner.metadata.namespace),
-      ),
-    ],
+    candidates: candidatesOf(informer, owner),
   });
   return claimed.sort((a, b) => a.revision - b.revision);
 }
