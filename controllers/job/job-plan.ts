@@ -25,7 +25,7 @@ const failureBackoff = { baseMs: 10_000, maxMs: 600_000 };
 /** Clocks are read a little late rather than early. */
 const slackMs = 10;
 
-export interface JobPlan extends PodWrites {
+interface JobPlan extends PodWrites {
   readonly events: readonly PlannedEvent[];
   /** Written before finalizers go; undefined: no pod has ended. */
   readonly pending: JobStatus | undefined;

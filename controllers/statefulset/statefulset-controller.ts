@@ -1,245 +1,190 @@
 // Runs the numbered pods of a StatefulSet: made in order and removed in reverse, one at a time (OrderedReady) or all at
-// once (Parallel), each with its own claims; rolls templates out from the highest ordinal down to the partition.
+// once (Parallel), each with its own claims; rolls templates out from the highest ordinal down to the partition. What a
+// sync does is planned in stateful-plan.ts; here are the informers and the writes.
 import { isAlreadyExists } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
+import { controllerOf } from "../../api/objects/owner-references.ts";
 import { selectorFromObject } from "../../api/selectors.ts";
 import type {
   ControllerRevision,
   StatefulSet,
   StatefulSetStatus,
 } from "../../api/types/apps-v1.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
-import { sameJson } from "../../api/objects/json-equality.ts";
-import { controllerOf } from "../../api/objects/owner-references.ts";
-import {
-  isPodAvailable,
-  isPodReady,
-  isPodTerminal,
-} from "../../api/objects/pod-state.ts";
+import type { PersistentVolumeClaim, Pod } from "../../api/types/core-v1.ts";
+import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { Informer } from "../../client/informer.ts";
 import {
   controllerRevisions,
   persistentVolumeClaims,
   pods,
   statefulSets,
 } from "../../client/resources.ts";
-import { claimObjects } from "../workloads/adoption.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
-import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
+import { candidatesOf, claimObjects } from "../workloads/adoption.ts";
+import { controllerIndex } from "../workloads/informer-indexes.ts";
+import { recordAll } from "../workloads/planned-event.ts";
+import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import {
   currentRevision,
   listRevisions,
-  trimRevisions,
   revisionHash,
+  trimRevisions,
 } from "../workloads/revision-history.ts";
+import { sameStatus } from "../workloads/status-equality.ts";
 import {
   claimsOf,
-  firstOrdinal,
   newPod,
   ordinalOf,
   podName,
   revisionNameOf,
 } from "./pod-identity.ts";
-import { podsToScaleDown } from "./scale-down.ts";
-
-interface Plan {
-  set: StatefulSet;
-  owned: Pod[];
-  current: ControllerRevision;
-  update: ControllerRevision;
-}
+import { planStateful, statefulStatus } from "./stateful-plan.ts";
+import type { StatefulState, StatefulWrite } from "./stateful-plan.ts";
 
 export function createStatefulSetController(
   context: ControllerContext,
 ): Controller {
-  const { client, clock } = context;
-  const informer = client.informer(statefulSets);
-  const podInformer = client.informer(pods, {
-    indexes: { controller: controllerIndex },
-  });
-  const claimInformer = client.informer(persistentVolumeClaims);
-  const revisionInformer = client.informer(controllerRevisions, {
-    indexes: { controller: controllerIndex },
-  });
-  const recorder = context.recorder("statefulset-controller");
-  const podClient = client.resource(pods);
-  const reconciler = new Reconciler({
-    name: "statefulset-controller",
-    context,
-    concurrency: context.options.concurrentStatefulsetSyncs,
-    reconcile,
-  });
-  const { queue } = reconciler;
+  return new StatefulSetController(context).reconciler;
+}
 
-  async function reconcile(key: string): Promise<ReconcileResult> {
+class StatefulSetController {
+  readonly reconciler: Reconciler;
+  readonly #context: ControllerContext;
+  readonly #sets: Informer<StatefulSet>;
+  readonly #pods: Informer<Pod>;
+  readonly #claims: Informer<PersistentVolumeClaim>;
+  readonly #revisions: Informer<ControllerRevision>;
+  readonly #recorder: EventRecorder;
+
+  constructor(context: ControllerContext) {
+    const { client, options } = context;
+    this.#context = context;
+    this.#sets = client.informer(statefulSets);
+    this.#pods = client.informer(pods, {
+      indexes: { controller: controllerIndex },
+    });
+    this.#claims = client.informer(persistentVolumeClaims);
+    this.#revisions = client.informer(controllerRevisions, {
+      indexes: { controller: controllerIndex },
+    });
+    this.#recorder = context.recorder("statefulset-controller");
+    this.reconciler = new Reconciler({
+      name: "statefulset-controller",
+      context,
+      concurrency: options.concurrentStatefulsetSyncs,
+      reconcile: (key) => this.#reconcile(key),
+    });
+    this.#watch();
+  }
+
+  async #reconcile(key: string): Promise<ReconcileResult> {
     const { name, namespace } = splitKey(key);
-    const set = informer.lister.get(name, namespace);
+    const set = this.#sets.lister.get(name, namespace);
     if (!set) return;
-    const selector = selectorFromObject(set.spec.selector);
-    const given = {
-      client,
-      ref: statefulSets,
-      owner: set,
-      selector,
-      template: set.spec.template,
-      labels: set.spec.template.metadata?.labels ?? {},
-      collisionCount: set.status?.collisionCount,
-    };
-    const history = await listRevisions(given, revisionInformer);
-    const { revision: update, collision } = await currentRevision(
-      given,
-      history,
-    );
-    if (collision) {
-      await writeStatus(set, {
-        ...set.status!,
-        collisionCount: (set.status?.collisionCount ?? 0) + 1,
-      });
-      throw new Error("controller revision name collided");
-    }
-    const current =
-      history.find(
-        (revision) => revision.metadata.name === set.status?.currentRevision,
-      ) ?? update;
-    const owned = (
-      await claimObjects({
-        client,
-        ownerRef: statefulSets,
-        owner: set,
-        selector,
-        ref: pods,
-        candidates: [
-          ...podInformer.lister.byIndex("controller", set.metadata.uid ?? ""),
-          ...podInformer.lister
-            .byIndex("controller", orphansOf(namespace))
-            .filter((pod) => ordinalOf(set, pod) >= 0),
-        ],
-      })
-    ).filter((pod) => ordinalOf(set, pod) >= 0);
-    const plan = { set, owned, current, update };
+    const history = await this.#syncRevisions(set);
+    const state = await this.#observe(set, history);
     let failure: unknown;
-    try {
-      if (!set.metadata.deletionTimestamp) await step(plan);
-    } catch (error) {
-      failure = error;
-    }
-    const status = statusOf(plan);
-    await writeStatus(set, status);
+    if (!set.metadata.deletionTimestamp)
+      failure = await this.#carryOut(set, planStateful(state));
+    const { clock, client } = this.#context;
+    const status = statefulStatus({ ...state, nowMs: clock.now() });
+    await this.#writeStatus(set, status);
     if (failure !== undefined) throw failure;
-    const inUse = new Set(
-      [current, update].map((revision) => revisionHash(revision)),
-    );
-    for (const revision of history)
-      if (owned.some((pod) => revisionNameOf(pod) === revision.metadata.name))
-        inUse.add(revisionHash(revision));
     await trimRevisions(
       client,
-      history,
-      inUse,
+      history.revisions,
+      hashesInUse(state, history.revisions),
       set.spec.revisionHistoryLimit ?? 10,
     );
     const { minReadySeconds = 0 } = set.spec;
     if (
       minReadySeconds > 0 &&
-      (status.readyReplicas ?? 0) !== (status.availableReplicas ?? 0)
+      status.readyReplicas !== status.availableReplicas
     )
       return { requeueAfterMs: minReadySeconds * 1000 };
   }
 
-  const isHealthy = (pod: Pod): boolean =>
-    pod.status?.phase === "Running" &&
-    isPodReady(pod) &&
-    !pod.metadata.deletionTimestamp;
-  const isAvailable = (set: StatefulSet, pod: Pod): boolean =>
-    isHealthy(pod) &&
-    isPodAvailable(pod, set.spec.minReadySeconds ?? 0, clock.now());
-
-  /** Makes the writes that order allows now. */
-  async function step({ set, owned, current, update }: Plan): Promise<void> {
-    const ordered = set.spec.podManagementPolicy !== "Parallel";
-    const start = firstOrdinal(set);
-    const end = start + (set.spec.replicas ?? 1);
-    const byOrdinal = new Map(owned.map((pod) => [ordinalOf(set, pod), pod]));
-    for (let ordinal = start; ordinal < end; ordinal++) {
-      const pod = byOrdinal.get(ordinal);
-      if (!pod) {
-        await createPod(
-          set,
-          ordinal,
-          usesCurrent(set, ordinal, current, update) ? current : update,
-        );
-        if (ordered) return;
-        continue;
-      }
-      if (isPodTerminal(pod) && !pod.metadata.deletionTimestamp) {
-        const ended = pod.status?.phase === "Failed" ? "Failed" : "Succeeded";
-        recorder.event(
-          set,
-          ended === "Failed" ? "Warning" : "Normal",
-          ended === "Failed"
-            ? "RecreatingFailedPod"
-            : "RecreatingTerminatedPod",
-          `StatefulSet ${objectKey(set)} is recreating ${ended === "Failed" ? "failed" : "terminated"} Pod ${pod.metadata.name}`,
-        );
-        await deletePod(set, pod);
-        if (ordered) return;
-        continue;
-      }
-      if (ordered && !isAvailable(set, pod)) return;
-      await ensureClaims(set, ordinal);
-    }
-    const condemned = owned
-      .filter((pod) => {
-        const ordinal = ordinalOf(set, pod);
-        return ordinal < start || ordinal >= end;
-      })
-      .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
-    const going = podsToScaleDown(condemned, ordered, {
-      isHealthy,
-      isAvailable: (pod) => isAvailable(set, pod),
+  async #observe(
+    set: StatefulSet,
+    { revisions, update }: SyncedRevisions,
+  ): Promise<StatefulState> {
+    const { client, clock } = this.#context;
+    const isNumbered = (pod: Pod): boolean => ordinalOf(set, pod) >= 0;
+    const claimed = await claimObjects({
+      client,
+      ownerRef: statefulSets,
+      owner: set,
+      selector: selectorFromObject(set.spec.selector),
+      ref: pods,
+      candidates: candidatesOf(this.#pods, set).filter(
+        (pod) => controllerOf(pod) !== undefined || isNumbered(pod),
+      ),
     });
-    for (const pod of going) await deletePod(set, pod);
-    if (ordered && condemned.length > 0) return;
-    if (set.spec.updateStrategy?.type === "OnDelete") return;
-    const partition = set.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
-    for (let ordinal = end - 1; ordinal >= start + partition; ordinal--) {
-      const pod = byOrdinal.get(ordinal);
-      if (!pod) return;
-      if (
-        revisionNameOf(pod) !== update.metadata.name &&
-        !pod.metadata.deletionTimestamp
-      )
-        return deletePod(set, pod);
-      if (!isAvailable(set, pod)) return;
+    const { currentRevision: currentName } = set.status ?? {};
+    return {
+      set,
+      owned: claimed.filter(isNumbered),
+      current:
+        revisions.find(({ metadata }) => metadata.name === currentName) ??
+        update,
+      update,
+      nowMs: clock.now(),
+    };
+  }
+
+  async #syncRevisions(set: StatefulSet): Promise<SyncedRevisions> {
+    const { template, selector } = set.spec;
+    const given = {
+      client: this.#context.client,
+      ref: statefulSets,
+      owner: set,
+      selector: selectorFromObject(selector),
+      template,
+      labels: template.metadata?.labels ?? {},
+      collisionCount: set.status?.collisionCount,
+    };
+    const revisions = await listRevisions(given, this.#revisions);
+    const { revision, collision } = await currentRevision(given, revisions);
+    if (!collision) return { revisions, update: revision };
+    await this.#writeStatus(set, {
+      ...set.status!,
+      collisionCount: (set.status?.collisionCount ?? 0) + 1,
+    });
+    throw new Error("controller revision name collided");
+  }
+
+  /** Returns what failed; the writes behind it are left for the next sync. */
+  async #carryOut(
+    set: StatefulSet,
+    writes: readonly StatefulWrite[],
+  ): Promise<unknown> {
+    try {
+      for (const write of writes)
+        if (write.action === "delete") {
+          if (write.event) recordAll(this.#recorder, set, [write.event]);
+          await this.#deletePod(set, write.pod);
+        } else {
+          await this.#ensureClaims(set, write.ordinal);
+          if (write.action === "create")
+            await this.#createPod(set, write.ordinal, write.revision);
+        }
+    } catch (error) {
+      return error;
     }
+    return undefined;
   }
 
-  /** Is a missing pod to be made of the old template, because the rollout has not reached it? */
-  function usesCurrent(
-    set: StatefulSet,
-    ordinal: number,
-    current: ControllerRevision,
-    update: ControllerRevision,
-  ): boolean {
-    if (current === update) return false;
-    const { type, rollingUpdate } = set.spec.updateStrategy ?? {};
-    if (type === "OnDelete") return false;
-    return ordinal - firstOrdinal(set) < (rollingUpdate?.partition ?? 0);
-  }
-
-  async function ensureClaims(
-    set: StatefulSet,
-    ordinal: number,
-  ): Promise<void> {
+  async #ensureClaims(set: StatefulSet, ordinal: number): Promise<void> {
+    const { client } = this.#context;
     for (const claim of claimsOf(set, ordinal)) {
       const { name, namespace } = claim.metadata;
-      if (claimInformer.lister.get(name, namespace)) continue;
+      if (this.#claims.lister.get(name, namespace)) continue;
       const what = `Claim ${name} Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`;
       try {
         await client.resource(persistentVolumeClaims).create(claim);
-        recorder.event(
+        this.#recorder.event(
           set,
           "Normal",
           "SuccessfulCreate",
@@ -247,27 +192,23 @@ export function createStatefulSetController(
         );
       } catch (error) {
         if (isAlreadyExists(error)) continue;
-        recorder.event(
-          set,
-          "Warning",
-          "FailedCreate",
-          `create ${what} failed error: ${errorText(error)}`,
-        );
+        this.#createFailed(set, what, error);
         throw error;
       }
     }
   }
 
-  async function createPod(
+  async #createPod(
     set: StatefulSet,
     ordinal: number,
     revision: ControllerRevision,
   ): Promise<void> {
-    await ensureClaims(set, ordinal);
     const what = `Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`;
     try {
-      await podClient.create(newPod(set, ordinal, revision));
-      recorder.event(
+      await this.#context.client
+        .resource(pods)
+        .create(newPod(set, ordinal, revision));
+      this.#recorder.event(
         set,
         "Normal",
         "SuccessfulCreate",
@@ -275,24 +216,26 @@ export function createStatefulSetController(
       );
     } catch (error) {
       if (isAlreadyExists(error) || isNamespaceTerminating(error)) return;
-      recorder.event(
-        set,
-        "Warning",
-        "FailedCreate",
-        `create ${what} failed error: ${errorText(error)}`,
-      );
+      this.#createFailed(set, what, error);
       throw error;
     }
   }
 
-  async function deletePod(set: StatefulSet, pod: Pod): Promise<void> {
-    const { name, namespace, uid } = pod.metadata;
-    await podClient.delete(
-      name,
-      namespace,
-      uid ? { preconditions: { uid } } : {},
+  #createFailed(set: StatefulSet, what: string, error: unknown): void {
+    this.#recorder.event(
+      set,
+      "Warning",
+      "FailedCreate",
+      `create ${what} failed error: ${errorText(error)}`,
     );
-    recorder.event(
+  }
+
+  async #deletePod(set: StatefulSet, pod: Pod): Promise<void> {
+    const { name, namespace, uid } = pod.metadata;
+    await this.#context.client
+      .resource(pods)
+      .delete(name, namespace, uid ? { preconditions: { uid } } : {});
+    this.#recorder.event(
       set,
       "Normal",
       "SuccessfulDelete",
@@ -300,76 +243,66 @@ export function createStatefulSetController(
     );
   }
 
-  function statusOf({ set, owned, current, update }: Plan): StatefulSetStatus {
-    const isOf = (pod: Pod, revision: ControllerRevision): boolean =>
-      revisionNameOf(pod) === revision.metadata.name &&
-      !pod.metadata.deletionTimestamp;
-    const ready = owned.filter(isHealthy);
-    const { collisionCount, conditions } = set.status ?? {};
-    const status: StatefulSetStatus = {
-      replicas: owned.length,
-      readyReplicas: ready.length,
-      availableReplicas: ready.filter((pod) => isAvailable(set, pod)).length,
-      currentReplicas: owned.filter((pod) => isOf(pod, current)).length,
-      updatedReplicas: owned.filter((pod) => isOf(pod, update)).length,
-      currentRevision: current.metadata.name,
-      updateRevision: update.metadata.name,
-      observedGeneration: set.metadata.generation ?? 0,
-      collisionCount: collisionCount ?? 0,
-      ...(conditions ? { conditions } : {}),
-    };
-    const rolling =
-      (set.spec.updateStrategy?.type ?? "RollingUpdate") === "RollingUpdate";
-    if (
-      rolling &&
-      status.updatedReplicas === (set.spec.replicas ?? 1) &&
-      status.updatedReplicas === status.replicas &&
-      status.readyReplicas === status.replicas
-    ) {
-      status.currentReplicas = status.updatedReplicas;
-      status.currentRevision = update.metadata.name;
-    }
-    return status;
-  }
-
-  async function writeStatus(
+  async #writeStatus(
     set: StatefulSet,
     status: StatefulSetStatus,
   ): Promise<void> {
-    if (sameJson(withoutZeros(set.status), withoutZeros(status))) return;
-    await client.resource(statefulSets).updateStatus({ ...set, status });
+    if (sameStatus(set.status, status)) return;
+    await this.#context.client
+      .resource(statefulSets)
+      .updateStatus({ ...set, status });
   }
 
-  function enqueueOwner(pod: Pod): void {
+  #watch(): void {
+    const enqueueOwner = (pod: Pod): void => this.#enqueueOwner(pod);
+    this.reconciler
+      .watchAll(this.#sets, (set) => this.reconciler.queue.add(objectKey(set)))
+      .watch(this.#pods, {
+        onAdd: enqueueOwner,
+        onUpdate: (old, pod) => {
+          if (controllerOf(old)?.uid !== controllerOf(pod)?.uid)
+            enqueueOwner(old);
+          enqueueOwner(pod);
+        },
+        onDelete: enqueueOwner,
+      });
+  }
+
+  #enqueueOwner(pod: Pod): void {
+    const { queue } = this.reconciler;
+    const { namespace, labels } = pod.metadata;
     const controller = controllerOf(pod);
     if (controller) {
       if (controller.kind === "StatefulSet")
-        queue.add(`${pod.metadata.namespace}/${controller.name}`);
+        queue.add(`${namespace}/${controller.name}`);
       return;
     }
-    for (const set of informer.lister.list(pod.metadata.namespace))
+    for (const set of this.#sets.lister.list(namespace))
       if (
         ordinalOf(set, pod) >= 0 &&
-        selectorFromObject(set.spec.selector).matches(pod.metadata.labels)
+        selectorFromObject(set.spec.selector).matches(labels)
       )
         queue.add(objectKey(set));
   }
-
-  return reconciler
-    .watchAll(informer, (set) => queue.add(objectKey(set)))
-    .watch(podInformer, {
-      onAdd: enqueueOwner,
-      onUpdate: (old, pod) => {
-        if (controllerOf(old)?.uid !== controllerOf(pod)?.uid)
-          enqueueOwner(old);
-        enqueueOwner(pod);
-      },
-      onDelete: enqueueOwner,
-    });
 }
 
-function withoutZeros(status: object | undefined): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(status ?? {}).filter(([, value]) => value !== 0),
+interface SyncedRevisions {
+  /** As they were listed, oldest first. */
+  readonly revisions: readonly ControllerRevision[];
+  /** Of the present template. */
+  readonly update: ControllerRevision;
+}
+
+function hashesInUse(
+  { owned, current, update }: StatefulState,
+  revisions: readonly ControllerRevision[],
+): Set<string> {
+  const names = new Set(owned.map(revisionNameOf));
+  return new Set(
+    [
+      current,
+      update,
+      ...revisions.filter(({ metadata }) => names.has(metadata.name)),
+    ].map(revisionHash),
   );
 }

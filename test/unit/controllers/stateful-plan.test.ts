@@ -1,0 +1,226 @@
+// The writes that a StatefulSet's order allows now, and its status, without a server.
+import type {
+  ControllerRevision,
+  StatefulSet,
+} from "../../../api/types/apps-v1.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import {
+  planStateful,
+  statefulStatus,
+} from "../../../controllers/statefulset/stateful-plan.ts";
+import type { StatefulState } from "../../../controllers/statefulset/stateful-plan.ts";
+
+const nowMs = Date.parse("2025-01-01T12:00:00Z");
+const ago = (seconds: number): string =>
+  new Date(nowMs - seconds * 1000).toISOString();
+const revision = (name: string): ControllerRevision => ({
+  metadata: { name },
+  revision: 1,
+});
+
+/** `ordinal state [template]`: ready, down, ok, failed, going. */
+function podOf(text: string): Pod {
+  const [ordinal, state, template = "new"] = text.split(" ");
+  const phase =
+    state === "ok" ? "Succeeded" : state === "failed" ? "Failed" : "Running";
+  return {
+    metadata: {
+      name: `s-${ordinal}`,
+      namespace: "ns",
+      labels: { "controller-revision-hash": template },
+      ...(state === "going" ? { deletionTimestamp: ago(1) } : {}),
+    },
+    spec: { containers: [] },
+    status: {
+      phase,
+      conditions: [
+        {
+          type: "Ready",
+          status: state === "ready" ? "True" : "False",
+          lastTransitionTime: ago(30),
+        },
+      ],
+    },
+  };
+}
+
+const stateOf = (
+  spec: Partial<StatefulSet["spec"]>,
+  pods: readonly string[],
+): StatefulState => ({
+  set: {
+    metadata: { name: "s", namespace: "ns", generation: 2 },
+    spec: {
+      replicas: 3,
+      selector: {},
+      serviceName: "s",
+      template: { spec: { containers: [] } },
+      ...spec,
+    },
+  },
+  owned: pods.map(podOf),
+  current: revision("old"),
+  update: revision("new"),
+  nowMs,
+});
+
+/** `+1` a pod made of the new template, `+1 old` of the old one, `-1` deleted; claims that are checked are left out. */
+const written = (state: StatefulState): string[] =>
+  planStateful(state).flatMap((write) => {
+    if (write.action === "claims") return [];
+    if (write.action === "delete")
+      return [
+        `-${write.pod.metadata.name.slice(2)}${write.event ? ` ${write.event.reason}` : ""}`,
+      ];
+    const { name } = write.revision.metadata;
+    return [`+${write.ordinal}${name === "new" ? "" : ` ${name}`}`];
+  });
+
+const parallel = { podManagementPolicy: "Parallel" };
+const partition = (value: number): Partial<StatefulSet["spec"]> => ({
+  updateStrategy: {
+    type: "RollingUpdate",
+    rollingUpdate: { partition: value },
+  },
+});
+
+test.each<[string, Partial<StatefulSet["spec"]>, string[], string[]]>([
+  ["makes the first", {}, [], ["+0"]],
+  ["waits until it is available", {}, ["0 down"], []],
+  ["then makes the next", {}, ["0 ready"], ["+1"]],
+  ["fills a gap first", {}, ["0 ready", "2 ready"], ["+1"]],
+  [
+    "waits for one that is going, and does not make it twice",
+    {},
+    ["0 ready", "1 going", "2 ready"],
+    [],
+  ],
+  ["has nothing to do", {}, ["0 ready", "1 ready", "2 ready"], []],
+  ["makes all at once in parallel", parallel, ["1 down"], ["+0", "+2"]],
+  ["starts from its first ordinal", { ordinals: { start: 5 } }, [], ["+5"]],
+  [
+    "removes what is below its first ordinal",
+    { ordinals: { start: 1 }, replicas: 1 },
+    ["0 ready", "1 ready"],
+    ["-0"],
+  ],
+  [
+    "replaces a failed pod",
+    {},
+    ["0 failed", "1 ready"],
+    ["-0 RecreatingFailedPod"],
+  ],
+  ["and one that has ended", {}, ["0 ok"], ["-0 RecreatingTerminatedPod"]],
+  [
+    "one after the other, or all in parallel",
+    parallel,
+    ["0 failed", "1 ok", "2 ready"],
+    ["-0 RecreatingFailedPod", "-1 RecreatingTerminatedPod"],
+  ],
+  [
+    "scales down from the top, one at a time",
+    { replicas: 1 },
+    ["0 ready", "1 ready", "2 ready"],
+    ["-2"],
+  ],
+  [
+    "not before those that stay are available",
+    { replicas: 1 },
+    ["0 down", "1 ready"],
+    [],
+  ],
+  [
+    "or all at once in parallel",
+    { ...parallel, replicas: 1 },
+    ["0 down", "1 ready", "2 ready"],
+    ["-2", "-1"],
+  ],
+  ["waits for minReadySeconds", { minReadySeconds: 60 }, ["0 ready"], []],
+  [
+    "rolls a template out from the top",
+    {},
+    ["0 ready old", "1 ready old", "2 ready old"],
+    ["-2"],
+  ],
+  ["waits for each", {}, ["0 ready old", "1 ready old", "2 down"], []],
+  ["then goes on below", {}, ["0 ready old", "1 ready old", "2 ready"], ["-1"]],
+  [
+    "stops at the partition",
+    partition(2),
+    ["0 ready old", "1 ready old", "2 ready"],
+    [],
+  ],
+  [
+    "below which a pod is made of the old template",
+    partition(2),
+    ["0 ready old", "2 ready"],
+    ["+1 old"],
+  ],
+  ["and above of the new one", partition(1), ["0 ready old"], ["+1"]],
+  [
+    "rolls nothing out with OnDelete",
+    { updateStrategy: { type: "OnDelete" } },
+    ["0 ready old", "1 ready old", "2 ready old"],
+    [],
+  ],
+  [
+    "but makes what is missing of the new template",
+    { updateStrategy: { type: "OnDelete" } },
+    ["0 ready old"],
+    ["+1"],
+  ],
+  [
+    "rolls out in parallel one at a time as well",
+    parallel,
+    ["0 ready old", "1 ready old", "2 ready old"],
+    ["-2"],
+  ],
+])("%s", (_, spec, pods, expected) =>
+  expect(written(stateOf(spec, pods))).toEqual(expected),
+);
+
+test("the claims of each pod that is there are made again", () => {
+  const writes = planStateful(stateOf({}, ["0 ready", "1 ready"]));
+  expect(writes).toMatchObject([
+    { action: "claims", ordinal: 0 },
+    { action: "claims", ordinal: 1 },
+    { action: "create", ordinal: 2 },
+  ]);
+});
+
+test.each<[string, Partial<StatefulSet["spec"]>, string[], object]>([
+  [
+    "in the middle of a rollout",
+    {},
+    ["0 ready old", "1 going old", "2 ready"],
+    {
+      replicas: 3,
+      readyReplicas: 2,
+      availableReplicas: 2,
+      currentReplicas: 1,
+      updatedReplicas: 1,
+      currentRevision: "old",
+      updateRevision: "new",
+    },
+  ],
+  [
+    "at its end the new revision is the current one",
+    {},
+    ["0 ready", "1 ready", "2 ready"],
+    { currentReplicas: 3, updatedReplicas: 3, currentRevision: "new" },
+  ],
+  [
+    "not before all are ready",
+    {},
+    ["0 ready", "1 ready", "2 down"],
+    { currentReplicas: 0, updatedReplicas: 3, currentRevision: "old" },
+  ],
+  [
+    "ready is not yet available",
+    { minReadySeconds: 60 },
+    ["0 ready"],
+    { readyReplicas: 1, availableReplicas: 0, observedGeneration: 2 },
+  ],
+])("status: %s", (_, spec, pods, expected) =>
+  expect(statefulStatus(stateOf(spec, pods))).toMatchObject(expected),
+);
