@@ -40,7 +40,12 @@ export class UpgradeExchange extends Http1Exchange {
     super(request, response, peer);
     this.#response = response;
     this.upgrade = { request, socket, head };
+    // Nobody reads the socket yet, and who does not read does not see its client go. What comes is kept for the taker.
+    socket.once("end", this.#clientLeft);
+    socket.read(0);
   }
+
+  readonly #clientLeft = (): void => void this.upgrade.socket.destroy();
 
   override get body(): Readable {
     return (this.#body ??= bodyOf(this.upgrade));
@@ -80,6 +85,7 @@ export class UpgradeExchange extends Http1Exchange {
   override switched(status = 101): void {
     this.#switched = true;
     this.status = status;
+    this.upgrade.socket.off("end", this.#clientLeft);
   }
 
   override destroy(): void {
