@@ -11,6 +11,7 @@ import type { PersistentVolume, Pod } from "../../api/types/core-v1.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
 import type { ClusterState } from "../resources/state.ts";
 import { podReferences } from "./pod-references.ts";
+import { typed } from "../resources/typed.ts";
 
 export class NodeRelations {
   readonly #state: ClusterState;
@@ -128,7 +129,7 @@ export class NodeRelations {
   }
 
   #count(object: Readonly<AnyObject>, by: 1 | -1): void {
-    const pod = object as unknown as Pod;
+    const pod = typed<Pod>(object);
     const node = pod.spec.nodeName;
     if (!node) return;
     let counts = this.#references.get(node);

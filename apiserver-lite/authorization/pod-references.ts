@@ -1,5 +1,6 @@
 // What a pod's spec names: the API objects its node must read to run it.
 import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
+import { typed } from "../resources/typed.ts";
 
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
@@ -31,7 +32,7 @@ export function* referencesOf(pod: Readonly<Pod>): Generator<PodReference> {
   const containers = [
     ...(spec.initContainers ?? []),
     ...(spec.containers ?? []),
-    ...((spec.ephemeralContainers ?? []) as unknown as Container[]),
+    ...typed<Container[]>(spec.ephemeralContainers ?? []),
   ];
   for (const container of containers) yield* containerReferences(container);
   for (const volume of spec.volumes ?? []) yield* volumeReferences(volume, pod);

@@ -7,6 +7,7 @@ import { formatTime, type Clock } from "../../api/clock.ts";
 import { errors, isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { Transport } from "../../client/transport.ts";
+import { typed } from "../resources/typed.ts";
 
 interface SystemObjectsOptions {
   readonly transport: Pick<Transport, "request">;
@@ -65,10 +66,10 @@ async function ensureFlowControl(options: SystemObjectsOptions): Promise<void> {
     version: "v1",
     resource,
   });
-  const { priorityLevels, flowSchemas } = facts as unknown as Record<
-    "priorityLevels" | "flowSchemas",
-    readonly AnyObject[]
-  >;
+  const { priorityLevels, flowSchemas } =
+    typed<Record<"priorityLevels" | "flowSchemas", readonly AnyObject[]>>(
+      facts,
+    );
   await Promise.all([
     ...priorityLevels.map((object) =>
       ensure(options, flowcontrol("prioritylevelconfigurations"), object),

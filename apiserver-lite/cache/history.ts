@@ -32,7 +32,8 @@ const perEventBytes = 700;
 const maxPruned = 1024;
 
 export class History {
-  #events: CacheEvent[] = [];
+  /** Those before `#head` are gone. */
+  #events: (CacheEvent | undefined)[] = [];
   #head = 0;
   #floor: number;
 
@@ -75,7 +76,7 @@ export class History {
       const event = this.#events[this.#head]!;
       this.budget.bytes -= sizeOf(event);
       this.#floor = event.revision;
-      this.#events[this.#head++] = undefined as unknown as CacheEvent;
+      this.#events[this.#head++] = undefined;
     }
     if (this.#head > 1024 && this.#head * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#head);
@@ -102,7 +103,7 @@ export class History {
       if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    return this.#events.slice(low);
+    return this.#events.slice(low) as CacheEvent[];
   }
 }
 

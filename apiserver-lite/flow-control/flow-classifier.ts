@@ -7,6 +7,7 @@ import type {
 } from "../../api/types/flowcontrol-v1.ts";
 import type { ClusterState } from "../resources/state.ts";
 import type { RequestInfo } from "../request/request-info.ts";
+import { typed } from "../resources/typed.ts";
 
 const group = "flowcontrol.apiserver.k8s.io";
 /** Answers kept for one set of schemas. */
@@ -76,10 +77,7 @@ export class FlowClassifier {
   }
 
   #sorted(): FlowSchema[] {
-    const schemas = this.state.list(
-      group,
-      "flowschemas",
-    ) as unknown as FlowSchema[];
+    const schemas = typed<FlowSchema[]>(this.state.list(group, "flowschemas"));
     return [...schemas].sort(
       (a, b) =>
         (a.spec?.matchingPrecedence ?? 1000) -

@@ -42,6 +42,7 @@ import {
   type RecorderOptions,
 } from "./request-recorder.ts";
 import { served, WatchQueue } from "./watch-queue.ts";
+import { typed } from "../resources/typed.ts";
 
 type RawRequest = (
   user: UserInfo,
@@ -151,8 +152,7 @@ export class InProcessTransport implements Transport {
         endpoint = registry.endpoint(group, version, plural) ?? endpoint;
       return endpoint;
     };
-    const show = (entry: CacheEntry): T =>
-      served(present(), entry) as unknown as T;
+    const show = (entry: CacheEntry): T => typed<T>(served(present(), entry));
     return {
       lister: {
         get: (name, namespace = "") => {

@@ -1,15 +1,17 @@
 // A Scale's row: it is not stored, so no strategy has it.
-import type { AnyObject } from "../../api/object.ts";
+import type { KubeObject } from "../../api/object.ts";
 import { formatAge } from "./age.ts";
 import type { RowPrinter } from "./table.ts";
 
-export const scaleRows: RowPrinter = {
-  printRow(object: Readonly<AnyObject>, now) {
-    const { spec, status } = object as unknown as Record<
-      "spec" | "status",
-      { replicas?: number } | undefined
-    >;
-    const { name, creationTimestamp } = object.metadata;
+interface Scale extends KubeObject {
+  spec?: { replicas?: number };
+  status?: { replicas?: number };
+}
+
+export const scaleRows: RowPrinter<Scale> = {
+  printRow(object, now) {
+    const { metadata, spec, status } = object;
+    const { name, creationTimestamp } = metadata;
     return [
       name,
       spec?.replicas ?? 0,

@@ -1,7 +1,7 @@
 // The columns of a kind and the cells of an object, the content of tables: built-in kinds take the columns of facts and
 // the rows of their strategy; all others show name and creation time. Objects are read as they are, parsed and frozen.
 import columnFacts from "../../api/facts/table-columns.json";
-import type { AnyObject } from "../../api/object.ts";
+import type { AnyObject, KubeObject } from "../../api/object.ts";
 
 interface ColumnDefinition {
   readonly name: string;
@@ -15,12 +15,12 @@ interface ColumnDefinition {
 export type Cell = string | number | boolean | null;
 
 /** The part of a kind's strategy that makes table rows. */
-export interface RowPrinter {
+export interface RowPrinter<T extends KubeObject = AnyObject> {
   /**
    * One row of the table in the order of facts' columns; dates and ages are made by `formatAge`. @param now in
    * milliseconds since the epoch
    */
-  printRow?(object: Readonly<AnyObject>, now: number): Cell[];
+  printRow?(object: Readonly<T>, now: number): Cell[];
 }
 
 type Column = readonly [

@@ -10,6 +10,7 @@ import {
   splitProxyName,
   type ProxyTarget,
 } from "./proxy-name.ts";
+import { typed } from "../resources/typed.ts";
 
 const SERVICE_LABEL = "kubernetes.io/service-name";
 
@@ -21,12 +22,9 @@ export function serviceTarget(
   if (!parsed)
     throw errors.badRequest(`invalid service request "${request.name}"`);
   const { name, port: asked } = parsed;
-  const service = request.read(
-    "",
-    "services",
-    request.namespace,
-    name,
-  ) as unknown as Service | undefined;
+  const service = typed<Service>(
+    request.read("", "services", request.namespace, name),
+  );
   if (!service)
     throw errors.notFound({ group: "", resource: "services" }, name);
   const ports = service.spec.ports ?? [];
@@ -62,11 +60,9 @@ function readyPlaces(
   portName: string,
   state: StateReader,
 ): { host: string; port: number }[] {
-  const slices = state
-    .list("discovery.k8s.io", "endpointslices", namespace)
-    .filter(
-      ({ metadata }) => metadata.labels?.[SERVICE_LABEL] === service,
-    ) as unknown as EndpointSlice[];
+  const slices = typed<EndpointSlice[]>(
+    state.list("discovery.k8s.io", "endpointslices", namespace),
+  ).filter(({ metadata }) => metadata.labels?.[SERVICE_LABEL] === service);
   return slices.flatMap((slice) => {
     const port = (slice.ports ?? []).find(
       (one) => (one.name ?? "") === portName,

@@ -11,6 +11,7 @@ import {
   type ProxyTarget,
 } from "./proxy-name.ts";
 import { serviceTarget } from "./service-target.ts";
+import { typed } from "../resources/typed.ts";
 
 interface TargetOptions {
   readonly state: StateReader;
@@ -34,7 +35,7 @@ export function proxyTarget(
 export function readPod({ namespace, name, read }: ConnectRequest): Pod {
   const pod = read("", "pods", namespace, name);
   if (!pod) throw errors.notFound({ group: "", resource: "pods" }, name);
-  return pod as unknown as Pod;
+  return typed<Pod>(pod);
 }
 
 function agentTarget(
@@ -75,8 +76,7 @@ function agentTarget(
 function containerOf(pod: Pod, asked: string): string {
   const containers = pod.spec.containers;
   const inits = pod.spec.initContainers ?? [];
-  const ephemeral = (pod.spec.ephemeralContainers ??
-    []) as unknown as Container[];
+  const ephemeral = typed<Container[]>(pod.spec.ephemeralContainers ?? []);
   const name = pod.metadata.name ?? "";
   if (asked !== "") {
     if (
@@ -179,7 +179,7 @@ function agentAddress(
   { read }: ConnectRequest,
   { addressTypes }: TargetOptions,
 ): Omit<ProxyTarget, "path"> {
-  const node = read("", "nodes", "", nodeName) as unknown as Node | undefined;
+  const node = typed<Node>(read("", "nodes", "", nodeName));
   if (!node) throw errors.notFound({ group: "", resource: "nodes" }, nodeName);
   const addresses = node.status?.addresses ?? [];
   const host = addressTypes.flatMap((type) =>

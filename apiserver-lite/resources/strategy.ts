@@ -6,7 +6,11 @@
 // an update that changes nothing keeps its resourceVersion. Objects given to the hooks are private copies that may be
 // changed, unless marked Readonly; they are never kept.
 import type { FieldError } from "../../api/errors.ts";
-import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
+import type {
+  AnyObject,
+  GroupVersionResource,
+  KubeObject,
+} from "../../api/object.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { Clock } from "../../api/clock.ts";
@@ -24,82 +28,79 @@ export interface StrategyContext extends StateReader {
   annotate(name: string, value: string): void;
 }
 
-export interface ResourceStrategy extends RowPrinter {
+/**
+ * @typeParam T the kind's interface: the schema has checked what the hooks get. Rules that are written for one become a
+ * strategy of any object by `strategyOf` (typed.ts).
+ */
+export interface ResourceStrategy<
+  T extends KubeObject = AnyObject,
+> extends RowPrinter<T> {
   /** Defaults the facts' rules don't express. Also run on objects read from older stores. */
-  setDefaults?(object: AnyObject): void;
-  prepareForCreate?(
-    object: AnyObject,
-    context: StrategyContext,
-  ): void | Promise<void>;
+  setDefaults?(object: T): void;
+  prepareForCreate?(object: T, context: StrategyContext): void | Promise<void>;
   prepareForUpdate?(
-    object: AnyObject,
-    old: Readonly<AnyObject>,
+    object: T,
+    old: Readonly<T>,
     context: StrategyContext,
   ): void | Promise<void>;
   /** No default depends on what preparation does: they need not be set again behind it. */
   readonly preparesWhole?: boolean;
   /** All problems at once. metadata is validated by the registry. */
-  validate?(
-    object: Readonly<AnyObject>,
-    context: StrategyContext,
-  ): FieldError[];
+  validate?(object: Readonly<T>, context: StrategyContext): FieldError[];
   /** Run in addition to `validate`, of new objects only. */
-  validateCreate?(
-    object: Readonly<AnyObject>,
-    context: StrategyContext,
-  ): FieldError[];
+  validateCreate?(object: Readonly<T>, context: StrategyContext): FieldError[];
   /** Run in addition to `validate`: immutable fields, allowed transitions. */
   validateUpdate?(
-    object: Readonly<AnyObject>,
-    old: Readonly<AnyObject>,
+    object: Readonly<T>,
+    old: Readonly<T>,
     context: StrategyContext,
   ): FieldError[];
   /** What is told in Warning headers of an object that was accepted. */
   warnings?(
-    object: Readonly<AnyObject>,
-    old: Readonly<AnyObject> | undefined,
+    object: Readonly<T>,
+    old: Readonly<T> | undefined,
   ): Iterable<string>;
   /** What to warn of when an object is deleted by somebody who does not say what becomes of its dependents. */
   readonly orphanWarning?: string;
   /** Why an object may never be deleted, or undefined. */
-  refuseDeletion?(object: Readonly<AnyObject>): string | undefined;
+  refuseDeletion?(object: Readonly<T>): string | undefined;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
   /** Objects are removed some time after their last write (--event-ttl). */
   readonly expires?: true;
   /** Does anything beside metadata.finalizers keep a deleted object in the store? */
-  isHeld?(object: Readonly<AnyObject>): boolean;
+  isHeld?(object: Readonly<T>): boolean;
   /** Run on an object that a deletion marks and does not remove yet, after its metadata was set. */
-  prepareForDeletion?(object: AnyObject): void;
+  prepareForDeletion?(object: T): void;
   /** A deletion is answered with the last state of the object. Default: with a Status. */
   readonly returnsDeleted?: true;
   /**
    * Graceful deletion (pods): seconds to wait before removal, 0 for at once. Undefined: the resource has no grace.
    */
   graceSeconds?(
-    object: Readonly<AnyObject>,
+    object: Readonly<T>,
     options: DeleteOptions,
   ): number | undefined;
   /** After the object left the store (release of allocated addresses …). Not called in a dry run. */
   afterDelete?(
-    object: Readonly<AnyObject>,
+    object: Readonly<T>,
     context: StrategyContext,
   ): void | Promise<void>;
   /** After an update was stored (release of what only the old version had …). Not called in a dry run. */
   afterUpdate?(
-    object: Readonly<AnyObject>,
-    old: Readonly<AnyObject>,
+    object: Readonly<T>,
+    old: Readonly<T>,
     context: StrategyContext,
   ): void | Promise<void>;
   /** Called when a create or update did not happen after `prepareFor…` ran, to give back what that took. */
   rollback?(
-    object: Readonly<AnyObject>,
+    object: Readonly<T>,
     context: StrategyContext,
     /** The stored version an update was made for. */
-    old?: Readonly<AnyObject>,
+    old?: Readonly<T>,
   ): void | Promise<void>;
   /** Beyond metadata.name and metadata.namespace; computed once at write. Missing values are "". */
-  selectableFields?(object: Readonly<AnyObject>): Record<string, string>;
+  selectableFields?(object: Readonly<T>): Record<string, string>;
   /** The refusal of a selector with a field that the kind does not have. */
   refuseField?(field: string): string;
   /** Where a served version has other names for them: its names, and which of the stored kind's each means. */
@@ -114,9 +115,9 @@ export interface ResourceStrategy extends RowPrinter {
   /** May a PUT leave out resourceVersion? Default true. */
   readonly allowUnconditionalUpdate?: boolean;
   /** Fields that only the main resource, and those that only /status may change. Default: status is reset. */
-  readonly status?: PartStrategy;
+  readonly status?: PartStrategy<T>;
   /** Further subresources that are the object itself, of which they write a part (approval); read and patched as it is. */
-  readonly parts?: Readonly<Record<string, PartStrategy>>;
+  readonly parts?: Readonly<Record<string, PartStrategy<T>>>;
   /**
    * metadata.generation: 1 at first, one more when anything but metadata and status changes. "created": it stays 1;
    * "changed": there is none before the first change. Default: true.
@@ -141,17 +142,17 @@ export interface ResourceStrategy extends RowPrinter {
 }
 
 /** A subresource's own rules for updates of the object. */
-export interface PartStrategy {
+export interface PartStrategy<T extends KubeObject = AnyObject> {
   /** Nobody comes to own these by a write here. Default: spec. */
   readonly resetPaths?: readonly (readonly string[])[];
   prepareForUpdate?(
-    object: AnyObject,
-    old: Readonly<AnyObject>,
+    object: T,
+    old: Readonly<T>,
     context: StrategyContext,
   ): void;
   validateUpdate?(
-    object: Readonly<AnyObject>,
-    old: Readonly<AnyObject>,
+    object: Readonly<T>,
+    old: Readonly<T>,
     context: StrategyContext,
   ): FieldError[];
 }

@@ -17,6 +17,7 @@ import type { StrategyContext } from "../../resources/strategy.ts";
 import { qosClass } from "../../../api/objects/pod-qos.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { createdObject, createdPod, nameOf } from "./requests.ts";
+import { typed } from "../../resources/typed.ts";
 
 type Quantities = Readonly<Record<string, string>>;
 
@@ -71,11 +72,9 @@ export const limitRanger: AdmissionPlugin = {
         );
       }
     }
-    const claim = createdObject(
-      attributes,
-      "",
-      "persistentvolumeclaims",
-    ) as unknown as PersistentVolumeClaim | undefined;
+    const claim = typed<PersistentVolumeClaim>(
+      createdObject(attributes, "", "persistentvolumeclaims"),
+    );
     if (claim) {
       for (const item of itemsOf(
         attributes,
@@ -119,11 +118,9 @@ function itemsOf(
   context: StrategyContext,
   type: string,
 ): LimitRangeItem[] {
-  const ranges = context.list(
-    "",
-    "limitranges",
-    namespace,
-  ) as unknown as LimitRange[];
+  const ranges = typed<LimitRange[]>(
+    context.list("", "limitranges", namespace),
+  );
   return ranges
     .flatMap(({ spec }) => spec?.limits ?? [])
     .filter((item) => item.type === type);

@@ -13,6 +13,7 @@ import type { StrategyContext } from "../../resources/strategy.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "./requests.ts";
+import { typed } from "../../resources/typed.ts";
 
 /** Signers of certificates that say which node their holder is. */
 const nodeSigners = [
@@ -88,7 +89,7 @@ function admitPod(
   const present = (): Pod => {
     const pod = oldObject ?? context.read("", "pods", namespace, name);
     if (!pod) throw errors.notFound(attributes.resource, name);
-    return pod as unknown as Pod;
+    return typed<Pod>(pod);
   };
   switch (subresource) {
     case "":
@@ -132,8 +133,8 @@ function admitPodStatus(
   const { operation, object, oldObject } = attributes;
   if (operation !== "UPDATE")
     refuse(attributes, `unexpected operation ${JSON.stringify(operation)}`);
-  const old = oldObject as unknown as Pod;
-  const pod = object as unknown as Pod;
+  const old = typed<Pod>(oldObject!);
+  const pod = typed<Pod>(object!);
   if (old.spec.nodeName !== node)
     refuse(
       attributes,
@@ -152,7 +153,7 @@ function admitMirrorPod(
   attributes: AdmissionAttributes,
   context: StrategyContext,
 ): void {
-  const pod = attributes.object as unknown as Pod;
+  const pod = typed<Pod>(attributes.object!);
   const who = `node ${JSON.stringify(node)}`;
   if (!isMirrorPod(pod))
     refuse(
@@ -229,8 +230,8 @@ function admitNode(node: string, attributes: AdmissionAttributes): void {
       attributes,
       `${who} is not allowed to modify node ${JSON.stringify(name)}`,
     );
-  const now = object as unknown as Node | undefined;
-  const before = oldObject as unknown as Node | undefined;
+  const now = typed<Node>(object);
+  const before = typed<Node>(oldObject);
   const configSource = now?.spec?.configSource;
   const labels = forbiddenNodeLabels(
     now?.metadata.labels,
@@ -323,12 +324,9 @@ function admitToken(
     refuse(attributes, "node requested token not bound to a pod");
   if (!reference.uid)
     refuse(attributes, "node requested token with a pod binding without a uid");
-  const pod = context.read(
-    "",
-    "pods",
-    attributes.namespace,
-    reference.name,
-  ) as unknown as Pod | undefined;
+  const pod = typed<Pod>(
+    context.read("", "pods", attributes.namespace, reference.name),
+  );
   if (!pod)
     throw errors.notFound({ group: "", resource: "pods" }, reference.name);
   if (pod.metadata.uid !== reference.uid)

@@ -4,6 +4,7 @@ import type { Node, Pod, Toleration } from "../../../api/types/core-v1.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { createdObject, createdPod, nameOf } from "./requests.ts";
+import { typed } from "../../resources/typed.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
@@ -24,9 +25,7 @@ export const createDefaultTolerationSeconds = (
       attributes.resource.resource === "pods" &&
       attributes.subresource === "" &&
       (attributes.operation === "CREATE" || attributes.operation === "UPDATE");
-    const pod = isPodWrite
-      ? (attributes.object as unknown as Pod | undefined)
-      : undefined;
+    const pod = isPodWrite ? typed<Pod>(attributes.object) : undefined;
     if (!pod) return;
     const tolerations = pod.spec.tolerations ?? [];
     const added = [NOT_READY, UNREACHABLE].filter(
@@ -58,8 +57,7 @@ export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
   writesWhole: true,
   admit(attributes) {
-    const node = createdObject(attributes, "", "nodes") as unknown as
-      Node | undefined;
+    const node = typed<Node>(createdObject(attributes, "", "nodes"));
     if (!node) return;
     node.spec ??= {};
     const taints = node.spec.taints ?? [];
@@ -85,12 +83,9 @@ export const runtimeClass: AdmissionPlugin = {
     const refuse = (why: string): never => {
       throw errors.forbidden(attributes.resource, nameOf(attributes), why);
     };
-    const found = context.read(
-      "node.k8s.io",
-      "runtimeclasses",
-      "",
-      name,
-    ) as unknown as RuntimeClass | undefined;
+    const found = typed<RuntimeClass>(
+      context.read("node.k8s.io", "runtimeclasses", "", name),
+    );
     if (!found) return refuse(`pod rejected: RuntimeClass "${name}" not found`);
     const { overhead, scheduling } = found;
     if (overhead?.podFixed) {

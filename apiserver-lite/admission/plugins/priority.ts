@@ -6,6 +6,7 @@ import type { PriorityClass } from "../../../api/types/scheduling-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { createdPod, nameOf } from "./requests.ts";
+import { typed } from "../../resources/typed.ts";
 
 const GROUP = "scheduling.k8s.io";
 const DEFAULT_POLICY = "PreemptLowerPriority";
@@ -86,8 +87,8 @@ function keepPriority({
 }: AdmissionAttributes): void {
   if (resource.group !== "" || resource.resource !== "pods") return;
   if (operation !== "UPDATE" || subresource !== "") return;
-  const { spec } = object as unknown as Pod;
-  const old = (oldObject as unknown as Pod).spec;
+  const { spec } = typed<Pod>(object!);
+  const old = typed<Pod>(oldObject!).spec;
   spec.priority ??= old.priority;
   spec.preemptionPolicy ??= old.preemptionPolicy;
 }
@@ -101,10 +102,10 @@ function classFor(
     const known =
       context.read(GROUP, "priorityclasses", "", name) ??
       systemPriorityClasses.find(({ metadata }) => metadata.name === name);
-    return known as unknown as PriorityClass | undefined;
+    return typed<PriorityClass>(known);
   }
-  const defaults = (
-    context.list(GROUP, "priorityclasses") as unknown as PriorityClass[]
+  const defaults = typed<PriorityClass[]>(
+    context.list(GROUP, "priorityclasses"),
   ).filter(({ globalDefault }) => globalDefault);
   // Should there be two (racing writes), the lower one counts.
   return defaults.sort((a, b) => a.value - b.value)[0];

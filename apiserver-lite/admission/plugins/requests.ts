@@ -2,6 +2,7 @@
 import type { AnyObject } from "../../../api/object.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AdmissionAttributes } from "../plugin.ts";
+import { typed } from "../../resources/typed.ts";
 
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
@@ -21,7 +22,7 @@ export function createdObject(
 }
 
 export function createdPod(attributes: AdmissionAttributes): Pod | undefined {
-  return createdObject(attributes, "", "pods") as unknown as Pod | undefined;
+  return typed<Pod>(createdObject(attributes, "", "pods"));
 }
 
 export function isMirrorPod(pod: Pod): boolean {

@@ -15,6 +15,7 @@ import {
   type Usage,
 } from "../../../api/objects/quota-usage.ts";
 import { isInQuotaScope } from "../../../api/objects/quota-scope.ts";
+import { typed } from "../../resources/typed.ts";
 
 /** An admitted create is in the cache, or has failed, well within this. */
 const RESERVATION_MS = 2_000;
@@ -43,11 +44,9 @@ export function createResourceQuota(): AdmissionPlugin {
         (operation !== "CREATE" && !growsWithUpdate(attributes))
       )
         return;
-      const quotas = context.list(
-        "",
-        "resourcequotas",
-        namespace,
-      ) as unknown as ResourceQuota[];
+      const quotas = typed<ResourceQuota[]>(
+        context.list("", "resourcequotas", namespace),
+      );
       if (quotas.length === 0) return;
       const nowMs = context.clock.monotonic();
       reservations = reservations
@@ -121,7 +120,7 @@ function checkQuota(
     throw errors.forbidden(attributes.resource, nameOf(attributes), why);
   };
   if (resource === "pods" && group === "" && !attributes.oldObject) {
-    const missing = unspecified(hard, object as unknown as Pod);
+    const missing = unspecified(hard, typed<Pod>(object));
     if (missing !== "")
       refuse(
         `failed quota: ${quota.metadata.name ?? ""}: must specify ${missing}`,

@@ -11,6 +11,7 @@ import type {
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { createdPod, isMirrorPod, nameOf } from "./requests.ts";
+import { typed } from "../../resources/typed.ts";
 
 const DEFAULT_ACCOUNT = "default";
 const VOLUME_PREFIX = "kube-api-access-";
@@ -98,7 +99,7 @@ async function findAccount(
 ): Promise<ServiceAccount | undefined> {
   for (let attempt = 1; ; attempt++) {
     const account = context.read("", "serviceaccounts", namespace, name);
-    if (account) return account as unknown as ServiceAccount;
+    if (account) return typed<ServiceAccount>(account);
     if (name !== DEFAULT_ACCOUNT || attempt >= ATTEMPTS) return undefined;
     await delay(ATTEMPT_MS, context.clock);
   }
@@ -135,7 +136,7 @@ function mountInto(container: Container, name: string): boolean {
 }
 
 function tokenVolume(name: string): Volume {
-  return {
+  return typed<Volume>({
     name,
     projected: {
       defaultMode: 0o644,
@@ -164,7 +165,7 @@ function tokenVolume(name: string): Volume {
         },
       ],
     },
-  } as unknown as Volume;
+  });
 }
 
 function suffix(): string {

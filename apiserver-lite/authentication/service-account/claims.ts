@@ -1,4 +1,5 @@
 // What ServiceAccount tokens say: the reference's bound tokens.
+import { typed } from "../../resources/typed.ts";
 
 export interface ObjectReference {
   readonly name: string;
@@ -66,7 +67,7 @@ export function readClaims(
     if (reference !== undefined && !isReference(reference)) return undefined;
   }
   return {
-    ...(payload as unknown as ServiceAccountClaims),
+    ...typed<ServiceAccountClaims>(payload),
     aud: audiences,
     nbf: nbf ?? 0,
   };

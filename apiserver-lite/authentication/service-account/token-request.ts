@@ -13,6 +13,7 @@ import {
   type ServiceAccountClaims,
 } from "./claims.ts";
 import type { JwtSigner } from "./jwt.ts";
+import { untyped } from "../../resources/typed.ts";
 
 interface TokenRequestOptions {
   readonly issuer: string;
@@ -95,7 +96,7 @@ export function createTokenSubresource(
         "authentication.kubernetes.io/issued-credential-id",
         `JTI=${claims.jti}`,
       );
-      return {
+      return untyped({
         kind: "TokenRequest",
         apiVersion: "authentication.k8s.io/v1",
         metadata: {
@@ -112,7 +113,7 @@ export function createTokenSubresource(
           token: context.dryRun ? "" : options.signer.sign(claims),
           expirationTimestamp: formatTime((nowSeconds + seconds) * 1000),
         },
-      } as unknown as AnyObject;
+      });
     },
   };
 }

@@ -1,5 +1,4 @@
 // Webhook configurations and admission policies: rows and identity; the webhooks are checked one by one.
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type {
   ValidatingAdmissionPolicy,
@@ -7,44 +6,38 @@ import type {
   ValidatingWebhookConfiguration,
 } from "../../../api/types/admissionregistration-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { validateWebhook } from "./webhook-validation.ts";
 
-const asConfiguration = (
-  object: Readonly<AnyObject>,
-): ValidatingWebhookConfiguration =>
-  object as unknown as ValidatingWebhookConfiguration;
-
 /** For the validating and the mutating kind. */
-export const webhookConfigurationStrategy: ResourceStrategy = {
-  allowUnconditionalUpdate: false,
-  validate(object) {
-    const seen = new Set<string>();
-    return (asConfiguration(object).webhooks ?? []).flatMap(
-      (webhook, index) => {
+export const webhookConfigurationStrategy =
+  strategyOf<ValidatingWebhookConfiguration>({
+    allowUnconditionalUpdate: false,
+    validate(object) {
+      const seen = new Set<string>();
+      return (object.webhooks ?? []).flatMap((webhook, index) => {
         const field = `webhooks[${index}]`;
         const problems = validateWebhook(field, webhook);
         if (webhook.name && seen.has(webhook.name))
           problems.push(fieldErrors.duplicate(`${field}.name`, webhook.name));
         seen.add(webhook.name);
         return problems;
-      },
-    );
-  },
-  printRow: (object, now) => {
-    const { metadata, webhooks } = asConfiguration(object);
-    return [
-      metadata.name,
-      webhooks?.length ?? 0,
-      formatAge(metadata.creationTimestamp, now),
-    ];
-  },
-};
+      });
+    },
+    printRow: (object, now) => {
+      const { metadata, webhooks } = object;
+      return [
+        metadata.name,
+        webhooks?.length ?? 0,
+        formatAge(metadata.creationTimestamp, now),
+      ];
+    },
+  });
 
-export const admissionPolicyStrategy: ResourceStrategy = {
+export const admissionPolicyStrategy = strategyOf<ValidatingAdmissionPolicy>({
   allowUnconditionalUpdate: false,
   printRow: (object, now) => {
-    const { metadata, spec } = object as unknown as ValidatingAdmissionPolicy;
+    const { metadata, spec } = object;
     const kind = spec?.paramKind
       ? `${spec.paramKind.apiVersion}/${spec.paramKind.kind}`
       : "<unset>";
@@ -55,24 +48,24 @@ export const admissionPolicyStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});
 
-export const admissionPolicyBindingStrategy: ResourceStrategy = {
-  allowUnconditionalUpdate: false,
-  printRow: (object, now) => {
-    const { metadata, spec } =
-      object as unknown as ValidatingAdmissionPolicyBinding;
-    const reference = spec?.paramRef;
-    const name = reference
-      ? reference.namespace
-        ? `${reference.namespace}/${reference.name}`
-        : `*/${reference.name}`
-      : "<unset>";
-    return [
-      metadata.name,
-      spec?.policyName ?? "",
-      name,
-      formatAge(metadata.creationTimestamp, now),
-    ];
-  },
-};
+export const admissionPolicyBindingStrategy =
+  strategyOf<ValidatingAdmissionPolicyBinding>({
+    allowUnconditionalUpdate: false,
+    printRow: (object, now) => {
+      const { metadata, spec } = object;
+      const reference = spec?.paramRef;
+      const name = reference
+        ? reference.namespace
+          ? `${reference.namespace}/${reference.name}`
+          : `*/${reference.name}`
+        : "<unset>";
+      return [
+        metadata.name,
+        spec?.policyName ?? "",
+        name,
+        formatAge(metadata.creationTimestamp, now),
+      ];
+    },
+  });

@@ -1,20 +1,16 @@
 // APIServices: which server answers for a group version. The name is version.group.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
 import type { APIService } from "../../../api/types/apiregistration-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 
-const asService = (object: Readonly<AnyObject>): APIService =>
-  object as unknown as APIService;
-
-export const apiServiceStrategy: ResourceStrategy = {
+export const apiServiceStrategy = strategyOf<APIService>({
   allowUnconditionalUpdate: false,
   validateName: pathSegmentProblems,
   validate(object) {
-    const { metadata, spec } = asService(object);
+    const { metadata, spec } = object;
     const problems: FieldError[] = [];
     const required = `${spec?.version ?? ""}.${spec?.group ?? ""}`;
     if (metadata.name !== required) {
@@ -54,11 +50,11 @@ export const apiServiceStrategy: ResourceStrategy = {
   },
   status: {
     prepareForUpdate(object, old) {
-      asService(object).spec = asService(old).spec;
+      object.spec = old.spec;
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asService(object);
+    const { metadata, spec, status } = object;
     const service = spec?.service
       ? `${spec.service.namespace}/${spec.service.name}`
       : "Local";
@@ -77,4 +73,4 @@ export const apiServiceStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

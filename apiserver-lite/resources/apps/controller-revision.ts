@@ -1,13 +1,9 @@
 // ControllerRevisions: data that never changes and a revision number that does not go below zero.
-import type { AnyObject } from "../../../api/object.ts";
 import type { ControllerRevision } from "../../../api/types/apps-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
-
-const asRevision = (object: Readonly<AnyObject>): ControllerRevision =>
-  object as unknown as ControllerRevision;
 
 /** "statefulset.apps/web": the owner that controls the revision. */
 function controllerText({ metadata }: ControllerRevision): string {
@@ -18,13 +14,13 @@ function controllerText({ metadata }: ControllerRevision): string {
   return `${owner.kind.toLowerCase()}${group}/${owner.name}`;
 }
 
-export const controllerRevisionStrategy: ResourceStrategy = {
+export const controllerRevisionStrategy = strategyOf<ControllerRevision>({
   countsGeneration: false,
   validate(object) {
-    return nonNegative("revision", asRevision(object).revision);
+    return nonNegative("revision", object.revision);
   },
   validateCreate(object) {
-    const { data } = asRevision(object);
+    const { data } = object;
     if (data === undefined || data === null)
       return [fieldErrors.required("data", "data is mandatory")];
     return typeof data === "object" && !Array.isArray(data)
@@ -32,14 +28,8 @@ export const controllerRevisionStrategy: ResourceStrategy = {
       : [fieldErrors.required("data", "data must be a valid JSON object")];
   },
   validateUpdate: (object, old) =>
-    immutable(
-      "data",
-      asRevision(object).data,
-      asRevision(old).data,
-      "runtime.RawExtension",
-    ),
-  printRow: (object, now) => {
-    const revision = asRevision(object);
+    immutable("data", object.data, old.data, "runtime.RawExtension"),
+  printRow: (revision, now) => {
     return [
       revision.metadata.name,
       orNone(controllerText(revision)),
@@ -47,4 +37,4 @@ export const controllerRevisionStrategy: ResourceStrategy = {
       formatAge(revision.metadata.creationTimestamp, now),
     ];
   },
-};
+});

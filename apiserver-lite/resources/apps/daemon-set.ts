@@ -1,11 +1,10 @@
 // DaemonSets: an immutable selector and a rolling update that either takes down first or adds first, not both.
 import { errors, type FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type { DaemonSet } from "../../../api/types/apps-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { validatePodTemplate } from "../core/pod/pod-spec-validation.ts";
 import {
   immutable,
@@ -24,8 +23,6 @@ import {
   validateSelector,
 } from "./workload-validation.ts";
 
-const asSet = (object: Readonly<AnyObject>): DaemonSet =>
-  object as unknown as DaemonSet;
 const emptyStatus = (): DaemonSet["status"] => ({
   currentNumberScheduled: 0,
   numberMisscheduled: 0,
@@ -37,7 +34,7 @@ const emptyStatus = (): DaemonSet["status"] => ({
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
 /** 0: there is none. Throws ApiError 400. */
-function templateGeneration({ metadata }: Readonly<AnyObject>): number {
+function templateGeneration({ metadata }: Readonly<DaemonSet>): number {
   const text = metadata.annotations?.[generationAnnotation];
   if (text === undefined) return 0;
   if (/^[-+]?[0-9]+$/.test(text)) return Number(text);
@@ -47,7 +44,7 @@ function templateGeneration({ metadata }: Readonly<AnyObject>): number {
 }
 
 function setTemplateGeneration(
-  { metadata }: AnyObject,
+  { metadata }: DaemonSet,
   generation: number,
 ): void {
   metadata.annotations = {
@@ -130,48 +127,45 @@ function validateSet({ spec }: DaemonSet): FieldError[] {
   return problems;
 }
 
-export const daemonSetStrategy: ResourceStrategy = {
+export const daemonSetStrategy = strategyOf<DaemonSet>({
   setDefaults(object) {
     if (object.metadata.annotations?.[generationAnnotation] === undefined)
       setTemplateGeneration(object, 0);
-    const { rollingUpdate } = asSet(object).spec?.updateStrategy ?? {};
+    const { rollingUpdate } = object.spec?.updateStrategy ?? {};
     if (!rollingUpdate) return;
     rollingUpdate.maxUnavailable ??= 0;
     rollingUpdate.maxSurge ??= 0;
   },
   prepareForCreate(object) {
-    asSet(object).status = emptyStatus();
+    object.status = emptyStatus();
     setTemplateGeneration(object, templateGeneration(object) || 1);
   },
   prepareForUpdate(object, old) {
     templateGeneration(object);
-    const same = sameValue(
-      asSet(object).spec?.template,
-      asSet(old).spec?.template,
-    );
+    const same = sameValue(object.spec?.template, old.spec?.template);
     setTemplateGeneration(object, templateGeneration(old) + (same ? 0 : 1));
-    asSet(object).status = {
-      ...(asSet(old).status ?? emptyStatus()),
+    object.status = {
+      ...(old.status ?? emptyStatus()),
     } as DaemonSet["status"];
   },
-  validate: (object) => validateSet(asSet(object)),
+  validate: (object) => validateSet(object),
   // The reference checks the spec once more.
   validateUpdate: (object, old) => [
-    ...validateSet(asSet(object)),
+    ...validateSet(object),
     ...immutable(
       "spec.selector",
-      asSet(object).spec?.selector,
-      asSet(old).spec?.selector,
+      object.spec?.selector,
+      old.spec?.selector,
       "*v1.LabelSelector",
     ),
   ],
   status: {
     prepareForUpdate(object, old) {
-      asSet(object).spec = asSet(old).spec;
+      object.spec = old.spec;
       setTemplateGeneration(object, templateGeneration(old));
     },
     validateUpdate(object, old) {
-      const [now, was] = [asSet(object).status, asSet(old).status];
+      const [now, was] = [object.status, old.status];
       return [
         ...validateCounters(
           now,
@@ -193,7 +187,7 @@ export const daemonSetStrategy: ResourceStrategy = {
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asSet(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       status?.desiredNumberScheduled ?? 0,
@@ -207,4 +201,4 @@ export const daemonSetStrategy: ResourceStrategy = {
       selectorColumn(spec?.selector),
     ];
   },
-};
+});

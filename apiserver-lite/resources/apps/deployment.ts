@@ -1,6 +1,5 @@
 // Deployments: a selector that never changes, a rolling update that can move, and the scale subresource.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type {
@@ -8,7 +7,7 @@ import type {
   DeploymentStatus,
 } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { scaleSubresource } from "./scale.ts";
 import {
@@ -24,9 +23,6 @@ import {
   validateCounters,
   withinReplicas,
 } from "./workload-status.ts";
-
-const asDeployment = (object: Readonly<AnyObject>): Deployment =>
-  object as unknown as Deployment;
 
 function validateDeployment({ spec }: Deployment): FieldError[] {
   if (!spec) return [fieldErrors.required("spec")];
@@ -106,36 +102,33 @@ const validateStatus = (status: DeploymentStatus | undefined): FieldError[] =>
     ],
   );
 
-export const deploymentStrategy: ResourceStrategy = {
+export const deploymentStrategy = strategyOf<Deployment>({
   countsMetadata: "annotations",
   warnings: podNameWarnings,
   prepareForCreate(object) {
-    asDeployment(object).status = {};
+    object.status = {};
   },
   prepareForUpdate(object, old) {
-    asDeployment(object).status = { ...asDeployment(old).status };
+    object.status = { ...old.status };
   },
-  validate: (object) => validateDeployment(asDeployment(object)),
+  validate: (object) => validateDeployment(object),
   validateUpdate: (object, old) =>
     immutable(
       "spec.selector",
-      asDeployment(object).spec?.selector,
-      asDeployment(old).spec?.selector,
+      object.spec?.selector,
+      old.spec?.selector,
       "*v1.LabelSelector",
     ),
   status: {
     resetPaths: [["spec"], ["metadata", "labels"]],
     prepareForUpdate(object, old) {
-      asDeployment(object).spec = asDeployment(old).spec;
+      object.spec = old.spec;
       if (old.metadata.labels)
         object.metadata.labels = { ...old.metadata.labels };
       else delete object.metadata.labels;
     },
     validateUpdate(object, old) {
-      const [now, was] = [
-        asDeployment(object).status,
-        asDeployment(old).status,
-      ];
+      const [now, was] = [object.status, old.status];
       return [
         ...validateStatus(now),
         ...validateCollisions(now?.collisionCount, was?.collisionCount),
@@ -143,7 +136,7 @@ export const deploymentStrategy: ResourceStrategy = {
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asDeployment(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
@@ -157,4 +150,4 @@ export const deploymentStrategy: ResourceStrategy = {
   subresources: {
     scale: scaleSubresource({ group: "apps", resource: "deployments" }),
   },
-};
+});

@@ -1,10 +1,9 @@
 // ReplicaSets: an immutable selector, a template, a count, and the scale subresource.
-import type { AnyObject } from "../../../api/object.ts";
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { ReplicaSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { scaleSubresource } from "./scale.ts";
 import {
@@ -15,9 +14,6 @@ import {
   podNameWarnings,
 } from "./workload-validation.ts";
 import { validateReplicaStatus } from "./workload-status.ts";
-
-const asReplicaSet = (object: Readonly<AnyObject>): ReplicaSet =>
-  object as unknown as ReplicaSet;
 
 function validateSet({ spec }: ReplicaSet): FieldError[] {
   if (!spec) return [fieldErrors.required("spec")];
@@ -33,36 +29,35 @@ function validateSet({ spec }: ReplicaSet): FieldError[] {
   ];
 }
 
-export const replicaSetStrategy: ResourceStrategy = {
+export const replicaSetStrategy = strategyOf<ReplicaSet>({
   warnings: podNameWarnings,
   prepareForCreate(object) {
-    asReplicaSet(object).status = { replicas: 0 };
+    object.status = { replicas: 0 };
   },
   prepareForUpdate(object, old) {
-    asReplicaSet(object).status = {
-      ...(asReplicaSet(old).status ?? { replicas: 0 }),
+    object.status = {
+      ...(old.status ?? { replicas: 0 }),
     };
   },
-  validate: (object) => validateSet(asReplicaSet(object)),
+  validate: (object) => validateSet(object),
   // The reference checks the spec once more.
   validateUpdate: (object, old) => [
-    ...validateSet(asReplicaSet(object)),
+    ...validateSet(object),
     ...immutable(
       "spec.selector",
-      asReplicaSet(object).spec?.selector,
-      asReplicaSet(old).spec?.selector,
+      object.spec?.selector,
+      old.spec?.selector,
       "*v1.LabelSelector",
     ),
   ],
   status: {
     prepareForUpdate(object, old) {
-      asReplicaSet(object).spec = asReplicaSet(old).spec;
+      object.spec = old.spec;
     },
-    validateUpdate: (object) =>
-      validateReplicaStatus(asReplicaSet(object).status),
+    validateUpdate: (object) => validateReplicaStatus(object.status),
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asReplicaSet(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       spec?.replicas ?? 0,
@@ -76,4 +71,4 @@ export const replicaSetStrategy: ResourceStrategy = {
   subresources: {
     scale: scaleSubresource({ group: "apps", resource: "replicasets" }),
   },
-};
+});

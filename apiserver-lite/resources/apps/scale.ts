@@ -6,6 +6,7 @@ import { selectorFromMap, selectorFromObject } from "../../../api/selectors.ts";
 import type { Scale } from "../../../api/types/autoscaling-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
 import type { SubresourceHandler, SubresourceRequest } from "../strategy.ts";
+import { typed, untyped } from "../typed.ts";
 
 interface Scalable {
   metadata: AnyObject["metadata"];
@@ -29,8 +30,7 @@ function selectorText(
 }
 
 /** The Scale of a Deployment, ReplicaSet, StatefulSet or ReplicationController. */
-function scaleOf(object: Readonly<AnyObject>): Scale {
-  const { metadata, spec, status } = object as unknown as Scalable;
+function scaleOf({ metadata, spec, status }: Readonly<Scalable>): Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const selector = selectorText(spec?.selector);
   return {
@@ -91,8 +91,8 @@ export function scaleSubresource(resource: {
   return {
     async handle(request, context) {
       if (request.verb === "get")
-        return scaleOf(await parentOf(context.parent)) as unknown as AnyObject;
-      const scale = request.body as unknown as Scale;
+        return untyped(scaleOf(typed(await parentOf(context.parent))));
+      const scale = typed<Scale>(request.body!);
       checkPlace(scale, request);
       const replicas = scale.spec?.replicas ?? 0;
       if (replicas < 0) {
@@ -120,10 +120,10 @@ export function scaleSubresource(resource: {
             `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${object.metadata.uid ?? ""}`,
           );
         }
-        const workload = object as unknown as Scalable;
+        const workload = typed<Scalable>(object);
         workload.spec = { ...workload.spec, replicas };
       });
-      return scaleOf(changed) as unknown as AnyObject;
+      return untyped(scaleOf(typed(changed)));
     },
   };
 }

@@ -1,12 +1,11 @@
 // StatefulSets: most of the spec never changes; pods are named after the set, so its name is a DNS label.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems, nameRule } from "../../../api/names.ts";
 import type { StatefulSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { agreeBut, labels, nonNegative, oneOf } from "../field-checks.ts";
 import { validateAnnotations } from "../object-meta.ts";
 import { scaleSubresource } from "./scale.ts";
@@ -21,9 +20,6 @@ import {
   validateCounters,
   withinReplicas,
 } from "./workload-status.ts";
-
-const asSet = (object: Readonly<AnyObject>): StatefulSet =>
-  object as unknown as StatefulSet;
 
 const changeable = [
   "replicas",
@@ -113,31 +109,28 @@ const emptyStatus = (): NonNullable<StatefulSet["status"]> => ({
 });
 
 /** Fields of features that are off. */
-function dropGated(object: AnyObject): void {
-  delete asSet(object).spec?.updateStrategy?.rollingUpdate?.maxUnavailable;
+function dropGated(object: StatefulSet): void {
+  delete object.spec?.updateStrategy?.rollingUpdate?.maxUnavailable;
 }
 
-export const statefulSetStrategy: ResourceStrategy = {
+export const statefulSetStrategy = strategyOf<StatefulSet>({
   validateName: nameRule(dnsLabelProblems),
   setDefaults(object) {
-    for (const claim of asSet(object).spec?.volumeClaimTemplates ?? [])
+    for (const claim of object.spec?.volumeClaimTemplates ?? [])
       Object.assign(claim, { kind: "PersistentVolumeClaim", apiVersion: "v1" });
   },
   prepareForCreate(object) {
-    asSet(object).status = emptyStatus();
+    object.status = emptyStatus();
     dropGated(object);
   },
   prepareForUpdate(object, old) {
-    asSet(object).status = { ...(asSet(old).status ?? emptyStatus()) };
-    if (
-      asSet(old).spec?.updateStrategy?.rollingUpdate?.maxUnavailable ===
-      undefined
-    )
+    object.status = { ...(old.status ?? emptyStatus()) };
+    if (old.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === undefined)
       dropGated(object);
   },
-  validate: (object) => validateSet(asSet(object)),
+  validate: (object) => validateSet(object),
   validateUpdate(object, old) {
-    const [now, was] = [asSet(object).spec, asSet(old).spec];
+    const [now, was] = [object.spec, old.spec];
     if (!now || !was || agreeBut(now, was, changeable)) return [];
     return [
       fieldErrors.forbidden(
@@ -148,10 +141,10 @@ export const statefulSetStrategy: ResourceStrategy = {
   },
   status: {
     prepareForUpdate(object, old) {
-      asSet(object).spec = asSet(old).spec;
+      object.spec = old.spec;
     },
     validateUpdate(object, old) {
-      const [now, was] = [asSet(object).status, asSet(old).status];
+      const [now, was] = [object.status, old.status];
       return [
         ...validateCounters(
           now,
@@ -179,7 +172,7 @@ export const statefulSetStrategy: ResourceStrategy = {
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asSet(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
@@ -190,4 +183,4 @@ export const statefulSetStrategy: ResourceStrategy = {
   subresources: {
     scale: scaleSubresource({ group: "apps", resource: "statefulsets" }),
   },
-};
+});

@@ -1,5 +1,4 @@
 // HorizontalPodAutoscalers (stored as v2): bounds, a target, and what is measured.
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type {
   HorizontalPodAutoscaler,
@@ -7,12 +6,9 @@ import type {
   MetricStatus,
 } from "../../../api/types/autoscaling-v2.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { nonNegative } from "../field-checks.ts";
 import { validateScalerSpec } from "./scaler-validation.ts";
-
-const asScaler = (object: Readonly<AnyObject>): HorizontalPodAutoscaler =>
-  object as unknown as HorizontalPodAutoscaler;
 
 interface Measure {
   averageUtilization?: number;
@@ -73,40 +69,41 @@ const emptyStatus = (): NonNullable<HorizontalPodAutoscaler["status"]> => ({
   desiredReplicas: 0,
 });
 
-export const horizontalPodAutoscalerStrategy: ResourceStrategy = {
-  countsGeneration: false,
-  prepareForCreate(object) {
-    asScaler(object).status = emptyStatus();
-  },
-  prepareForUpdate(object, old) {
-    asScaler(object).status = asScaler(old).status ?? emptyStatus();
-  },
-  validate(object) {
-    const { spec } = asScaler(object);
-    return spec ? validateScalerSpec(spec) : [fieldErrors.required("spec")];
-  },
-  status: {
+export const horizontalPodAutoscalerStrategy =
+  strategyOf<HorizontalPodAutoscaler>({
+    countsGeneration: false,
+    prepareForCreate(object) {
+      object.status = emptyStatus();
+    },
     prepareForUpdate(object, old) {
-      asScaler(object).spec = asScaler(old).spec;
-      asScaler(object).status ??= emptyStatus();
+      object.status = old.status ?? emptyStatus();
     },
-    validateUpdate(object) {
-      const { status } = asScaler(object);
-      return (["currentReplicas", "desiredReplicas"] as const).flatMap((name) =>
-        nonNegative(`status.${name}`, status?.[name]),
-      );
+    validate(object) {
+      const { spec } = object;
+      return spec ? validateScalerSpec(spec) : [fieldErrors.required("spec")];
     },
-  },
-  printRow: (object, now) => {
-    const { metadata, spec, status } = asScaler(object);
-    return [
-      metadata.name,
-      `${spec?.scaleTargetRef?.kind ?? ""}/${spec?.scaleTargetRef?.name ?? ""}`,
-      metricsText(spec?.metrics ?? [], status?.currentMetrics ?? []),
-      spec?.minReplicas === undefined ? "<unset>" : String(spec.minReplicas),
-      spec?.maxReplicas ?? 0,
-      status?.currentReplicas ?? 0,
-      formatAge(metadata.creationTimestamp, now),
-    ];
-  },
-};
+    status: {
+      prepareForUpdate(object, old) {
+        object.spec = old.spec;
+        object.status ??= emptyStatus();
+      },
+      validateUpdate(object) {
+        const { status } = object;
+        return (["currentReplicas", "desiredReplicas"] as const).flatMap(
+          (name) => nonNegative(`status.${name}`, status?.[name]),
+        );
+      },
+    },
+    printRow: (object, now) => {
+      const { metadata, spec, status } = object;
+      return [
+        metadata.name,
+        `${spec?.scaleTargetRef?.kind ?? ""}/${spec?.scaleTargetRef?.name ?? ""}`,
+        metricsText(spec?.metrics ?? [], status?.currentMetrics ?? []),
+        spec?.minReplicas === undefined ? "<unset>" : String(spec.minReplicas),
+        spec?.maxReplicas ?? 0,
+        status?.currentReplicas ?? 0,
+        formatAge(metadata.creationTimestamp, now),
+      ];
+    },
+  });

@@ -1,12 +1,11 @@
 // CronJobs: a schedule that parses, a time zone that exists, and names short enough for the jobs made from them.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { tooLongProblem } from "../../../api/names.ts";
 import type { CronJob, JobSpec } from "../../../api/types/batch-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import {
   containerColumns,
   selectorColumn,
@@ -16,8 +15,6 @@ import { nonNegative, oneOf } from "../field-checks.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { validateJobSpec } from "./job-validation.ts";
 
-const asCronJob = (object: Readonly<AnyObject>): CronJob =>
-  object as unknown as CronJob;
 /** A job's name gets up to eleven characters more. */
 const maxNameLength = 52;
 
@@ -114,18 +111,18 @@ function validateSpec({ spec }: CronJob, old?: CronJob): FieldError[] {
   ];
 }
 
-export const cronJobStrategy: ResourceStrategy = {
+export const cronJobStrategy = strategyOf<CronJob>({
   warnings: podNameWarnings,
   prepareForCreate(object) {
-    asCronJob(object).status = {};
+    object.status = {};
   },
   prepareForUpdate(object, old) {
-    asCronJob(object).status = { ...asCronJob(old).status };
+    object.status = { ...old.status };
   },
   validateCreate(object) {
-    const { metadata } = asCronJob(object);
+    const { metadata } = object;
     return [
-      ...validateSpec(asCronJob(object)),
+      ...validateSpec(object),
       ...(metadata.name.length > maxNameLength
         ? [
             fieldErrors.invalid(
@@ -137,15 +134,14 @@ export const cronJobStrategy: ResourceStrategy = {
         : []),
     ];
   },
-  validateUpdate: (object, old) =>
-    validateSpec(asCronJob(object), asCronJob(old)),
+  validateUpdate: (object, old) => validateSpec(object, old),
   status: {
     prepareForUpdate(object, old) {
-      asCronJob(object).spec = asCronJob(old).spec;
+      object.spec = old.spec;
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asCronJob(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       spec?.schedule ?? "",
@@ -160,4 +156,4 @@ export const cronJobStrategy: ResourceStrategy = {
       selectorColumn(spec?.jobTemplate?.spec?.selector),
     ];
   },
-};
+});

@@ -1,13 +1,12 @@
 // Jobs: selector and labels are made from the job's uid unless the user manages them; the template never changes.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { humanDuration } from "../../../api/duration.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { isDnsLabel } from "../../../api/names.ts";
 import type { Job, JobSpec } from "../../../api/types/batch-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import {
   containerColumns,
   selectorColumn,
@@ -19,7 +18,6 @@ import { sameValue } from "../../../api/objects/json-equality.ts";
 import { validateJobStatus } from "./job-status-validation.ts";
 import { validateJobSpec } from "./job-validation.ts";
 
-const asJob = (object: Readonly<AnyObject>): Job => object as unknown as Job;
 const uidLabel = "batch.kubernetes.io/controller-uid";
 
 /** Labels by which the job knows its pods; those that the user gave stay. */
@@ -194,14 +192,14 @@ function validateTemplateUpdate(job: Job, old: Job): FieldError[] {
   ];
 }
 
-export const jobStrategy: ResourceStrategy = {
+export const jobStrategy = strategyOf<Job>({
   defaultPropagation: "Orphan",
   warnings(object, old) {
     const {
       completions = 0,
       parallelism = 0,
       completionMode,
-    } = asJob(object).spec ?? {};
+    } = object.spec ?? {};
     const many =
       completionMode === "Indexed" &&
       completions > 100_000 &&
@@ -210,17 +208,15 @@ export const jobStrategy: ResourceStrategy = {
   },
   orphanWarning:
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
-  prepareForCreate(object) {
-    const job = asJob(object);
+  prepareForCreate(job) {
     job.status = {};
     if (job.spec?.template && !job.spec.manualSelector) generateSelector(job);
   },
   prepareForUpdate(object, old) {
-    asJob(object).status = { ...asJob(old).status };
+    object.status = { ...old.status };
   },
-  validate: (object) => validateJob(asJob(object)),
-  validateUpdate(object, old) {
-    const [job, was] = [asJob(object), asJob(old)];
+  validate: (object) => validateJob(object),
+  validateUpdate(job, was) {
     const [spec, oldSpec] = [job.spec!, was.spec!];
     return [
       // The reference checks the spec once more.
@@ -240,18 +236,16 @@ export const jobStrategy: ResourceStrategy = {
   },
   status: {
     prepareForUpdate(object, old) {
-      asJob(object).spec = asJob(old).spec;
+      object.spec = old.spec;
     },
-    validateUpdate: (object, old) =>
-      validateJobStatus(asJob(object), asJob(old)),
+    validateUpdate: (object, old) => validateJobStatus(object, old),
   },
   selectableFields: (object) => ({
-    "status.successful": String(asJob(object).status?.succeeded ?? 0),
+    "status.successful": String(object.status?.succeeded ?? 0),
   }),
   refuseField: (field) =>
     `field label ${JSON.stringify(field)} not supported for Job`,
-  printRow: (object, now) => {
-    const job = asJob(object);
+  printRow: (job, now) => {
     return [
       job.metadata.name,
       statusText(job),
@@ -262,4 +256,4 @@ export const jobStrategy: ResourceStrategy = {
       selectorColumn(job.spec?.selector),
     ];
   },
-};
+});

@@ -2,18 +2,14 @@
 import { transitionTime } from "../../../api/objects/conditions.ts";
 import { formatTime } from "../../../api/clock.ts";
 import { humanDuration } from "../../../api/duration.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import {
   validateConditions,
   validateIssued,
   validateRequestSpec,
 } from "./request-validation.ts";
-
-const asRequest = (object: Readonly<AnyObject>): CertificateSigningRequest =>
-  object as unknown as CertificateSigningRequest;
 
 function conditionText({ status }: CertificateSigningRequest): string {
   const types = new Set((status?.conditions ?? []).map(({ type }) => type));
@@ -27,91 +23,88 @@ function conditionText({ status }: CertificateSigningRequest): string {
   return words.join(",");
 }
 
-export const certificateSigningRequestStrategy: ResourceStrategy = {
-  countsGeneration: false,
-  // The reference looks at what is asked for only.
-  validateName: () => [],
-  prepareForCreate(object, { user }) {
-    const request = asRequest(object);
-    request.spec = {
-      ...request.spec,
-      username: user.name,
-      ...(user.uid ? { uid: user.uid } : {}),
-      groups: [...user.groups],
-      ...(Object.keys(user.extra).length > 0
-        ? {
-            extra: Object.fromEntries(
-              Object.entries(user.extra).map(([key, values]) => [
-                key,
-                [...values],
-              ]),
-            ),
-          }
-        : {}),
-    };
-    if (!user.uid) delete request.spec.uid;
-    request.status = {};
-  },
-  prepareForUpdate(object, old) {
-    // Neither the request nor who asked can be changed.
-    asRequest(object).spec = asRequest(old).spec;
-    asRequest(object).status = { ...asRequest(old).status };
-  },
-  validate: (object) => [
-    ...validateRequestSpec(asRequest(object).spec),
-    ...validateConditions(asRequest(object).status?.conditions),
-  ],
-  status: {
-    resetPaths: [["spec"], ["status", "conditions"]],
-    prepareForUpdate(object, old, context) {
-      const [request, was] = [asRequest(object), asRequest(old)];
-      request.spec = was.spec;
-      request.status = { ...request.status };
-      stamp(request, formatTime(context.clock.now()), was);
-      if (request.status.conditions?.length === 0)
-        delete request.status.conditions;
+export const certificateSigningRequestStrategy =
+  strategyOf<CertificateSigningRequest>({
+    countsGeneration: false,
+    // The reference looks at what is asked for only.
+    validateName: () => [],
+    prepareForCreate(request, { user }) {
+      request.spec = {
+        ...request.spec,
+        username: user.name,
+        ...(user.uid ? { uid: user.uid } : {}),
+        groups: [...user.groups],
+        ...(Object.keys(user.extra).length > 0
+          ? {
+              extra: Object.fromEntries(
+                Object.entries(user.extra).map(([key, values]) => [
+                  key,
+                  [...values],
+                ]),
+              ),
+            }
+          : {}),
+      };
+      if (!user.uid) delete request.spec.uid;
+      request.status = {};
     },
-    validateUpdate: (object, old) => [
-      ...validateConditions(asRequest(object).status?.conditions),
-      ...validateIssued(asRequest(object).status, asRequest(old).status),
+    prepareForUpdate(object, old) {
+      // Neither the request nor who asked can be changed.
+      object.spec = old.spec;
+      object.status = { ...old.status };
+    },
+    validate: (object) => [
+      ...validateRequestSpec(object.spec),
+      ...validateConditions(object.status?.conditions),
     ],
-  },
-  selectableFields: (object) => ({
-    "spec.signerName": asRequest(object).spec?.signerName ?? "",
-  }),
-  printRow: (object, now) => {
-    const request = asRequest(object);
-    const { metadata, spec } = request;
-    return [
-      metadata.name,
-      formatAge(metadata.creationTimestamp, now),
-      spec.signerName || "<none>",
-      spec.username ?? "",
-      spec.expirationSeconds === undefined
-        ? "<none>"
-        : humanDuration(spec.expirationSeconds * 1000),
-      conditionText(request),
-    ];
-  },
-  parts: {
-    approval: {
-      resetPaths: [["spec"], ["status", "certificate"]],
-      prepareForUpdate(object, old, context) {
-        const [request, was] = [asRequest(object), asRequest(old)];
+    status: {
+      resetPaths: [["spec"], ["status", "conditions"]],
+      prepareForUpdate(request, was, context) {
         request.spec = was.spec;
-        request.status = {
-          ...was.status,
-          conditions: request.status?.conditions ?? [],
-        };
+        request.status = { ...request.status };
         stamp(request, formatTime(context.clock.now()), was);
         if (request.status.conditions?.length === 0)
           delete request.status.conditions;
       },
-      validateUpdate: (object) =>
-        validateConditions(asRequest(object).status?.conditions),
+      validateUpdate: (object, old) => [
+        ...validateConditions(object.status?.conditions),
+        ...validateIssued(object.status, old.status),
+      ],
     },
-  },
-};
+    selectableFields: (object) => ({
+      "spec.signerName": object.spec?.signerName ?? "",
+    }),
+    printRow: (request, now) => {
+      const { metadata, spec } = request;
+      return [
+        metadata.name,
+        formatAge(metadata.creationTimestamp, now),
+        spec.signerName || "<none>",
+        spec.username ?? "",
+        spec.expirationSeconds === undefined
+          ? "<none>"
+          : humanDuration(spec.expirationSeconds * 1000),
+        conditionText(request),
+      ];
+    },
+    parts: {
+      approval: {
+        resetPaths: [["spec"], ["status", "certificate"]],
+        prepareForUpdate(request, was, context) {
+          request.spec = was.spec;
+          request.status = {
+            ...was.status,
+            conditions: request.status?.conditions ?? [],
+          };
+          stamp(request, formatTime(context.clock.now()), was);
+          if (request.status.conditions?.length === 0)
+            delete request.status.conditions;
+        },
+        validateUpdate: (object) =>
+          validateConditions(object.status?.conditions),
+      },
+    },
+  });
 
 function stamp(
   request: CertificateSigningRequest,

@@ -1,6 +1,7 @@
 // componentstatuses: computed from checks when somebody asks. Deprecated, but still what `kubectl get cs` shows.
-import type { AnyObject } from "../../../api/object.ts";
+import type { AnyObject, KubeObject } from "../../../api/object.ts";
 import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf, untyped } from "../typed.ts";
 
 export interface ComponentCheck {
   /** scheduler, controller-manager, etcd-0 */
@@ -9,13 +10,22 @@ export interface ComponentCheck {
   check(): Promise<string>;
 }
 
+interface ComponentStatus extends KubeObject {
+  conditions?: {
+    type: string;
+    status: string;
+    message?: string;
+    error?: string;
+  }[];
+}
+
 const timeoutMs = 5_000;
 const warning = "v1 ComponentStatus is deprecated in v1.19+";
 
 export function createComponentStatusStrategy(
   checks: readonly ComponentCheck[],
 ): ResourceStrategy {
-  return {
+  return strategyOf<ComponentStatus>({
     computed: async (context, name) => {
       context.warn(warning);
       context.annotate("k8s.io/deprecated", "true");
@@ -26,14 +36,7 @@ export function createComponentStatusStrategy(
       );
     },
     printRow(object) {
-      const { conditions = [] } = object as unknown as {
-        conditions?: {
-          type: string;
-          status: string;
-          message?: string;
-          error?: string;
-        }[];
-      };
+      const { conditions = [] } = object;
       const healthy = conditions.find(({ type }) => type === "Healthy");
       const words: Record<string, string> = {
         True: "Healthy",
@@ -46,7 +49,7 @@ export function createComponentStatusStrategy(
         healthy?.error ?? "",
       ];
     },
-  };
+  });
 }
 
 async function componentStatus({
@@ -67,10 +70,10 @@ async function componentStatus({
       }),
     )
     .finally(() => clearTimeout(timer));
-  return {
+  return untyped({
     kind: "ComponentStatus",
     apiVersion: "v1",
     metadata: { name },
     conditions: [condition],
-  } as unknown as AnyObject;
+  });
 }

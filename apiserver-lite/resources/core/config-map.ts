@@ -1,17 +1,13 @@
 // ConfigMaps: keys that can be file names, no key in both data and binaryData, 1 MiB in all, and `immutable`.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { dataKeyProblems } from "../../../api/names.ts";
 import type { ConfigMap } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 
 export const maxDataBytes = 1024 * 1024;
-
-const asConfigMap = (object: Readonly<AnyObject>): ConfigMap =>
-  object as unknown as ConfigMap;
 
 /** Bytes that a base64 text stands for. */
 export function decodedBytes(base64: string): number {
@@ -21,10 +17,10 @@ export function decodedBytes(base64: string): number {
 
 export const immutableText = "field is immutable when `immutable` is set";
 
-export const configMapStrategy: ResourceStrategy = {
+export const configMapStrategy = strategyOf<ConfigMap>({
   countsGeneration: false,
   validate(object) {
-    const { data = {}, binaryData = {} } = asConfigMap(object);
+    const { data = {}, binaryData = {} } = object;
     const problems: FieldError[] = [];
     let bytes = 0;
     for (const [key, value] of Object.entries(data)) {
@@ -52,8 +48,7 @@ export const configMapStrategy: ResourceStrategy = {
       problems.push(fieldErrors.tooLong("[]", maxDataBytes));
     return problems;
   },
-  validateUpdate(object, old) {
-    const [now, was] = [asConfigMap(object), asConfigMap(old)];
+  validateUpdate(now, was) {
     if (!was.immutable) return [];
     const problems: FieldError[] = [];
     if (!now.immutable)
@@ -65,9 +60,9 @@ export const configMapStrategy: ResourceStrategy = {
     return problems;
   },
   printRow: (object, now) => {
-    const { metadata, data, binaryData } = asConfigMap(object);
+    const { metadata, data, binaryData } = object;
     const count =
       Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length;
     return [metadata.name, count, formatAge(metadata.creationTimestamp, now)];
   },
-};
+});

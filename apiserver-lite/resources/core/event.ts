@@ -1,7 +1,6 @@
 // Events, in both groups: the same stored objects under two shapes. They expire; the registry knows after how long.
 import type { FieldError } from "../../../api/errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { qualifiedNameProblems } from "../../../api/names.ts";
 import type {
@@ -12,10 +11,10 @@ import type {
 import type { Event as NewEvent } from "../../../api/types/events-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 
 /** What both shapes say, under the old names. */
-function facts(object: Readonly<AnyObject>) {
-  const event = object as unknown as Event & NewEvent;
+function facts(event: Readonly<Event & NewEvent>) {
   return {
     metadata: event.metadata,
     about: (event.involvedObject ?? event.regarding ?? {}) as ObjectReference,
@@ -45,9 +44,9 @@ function sourceText({
 }
 
 /** Who says it, and what it did: asked of events of the new kind only, which have a time of their own. */
-function reportProblems(object: Readonly<AnyObject>): FieldError[] {
+function reportProblems(object: Readonly<Event & NewEvent>): FieldError[] {
   const { component, instance, reason } = facts(object);
-  const { action = "" } = object as unknown as Event;
+  const { action = "" } = object;
   const bounded = (field: string, value: string): FieldError[] => [
     ...(value ? [] : [fieldErrors.required(field)]),
     ...(value.length > maxReport
@@ -75,7 +74,7 @@ function reportProblems(object: Readonly<AnyObject>): FieldError[] {
 
 const maxReport = 128;
 
-export const eventStrategy: ResourceStrategy = {
+export const eventStrategy = strategyOf<Event & NewEvent>({
   expires: true,
   countsGeneration: false,
   allowCreateOnUpdate: true,
@@ -139,7 +138,7 @@ export const eventStrategy: ResourceStrategy = {
       event.metadata.name,
     ];
   },
-};
+});
 
 /** What is its own in the newer group: the names that select. */
 export const newEventStrategy: ResourceStrategy = {

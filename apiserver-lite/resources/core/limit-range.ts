@@ -9,12 +9,12 @@ import {
   quantityMilliValue,
 } from "../../../api/quantity.ts";
 import type { LimitRange, LimitRangeItem } from "../../../api/types/core-v1.ts";
-import type { ResourceStrategy } from "../strategy.ts";
 import {
   goQuantity,
   validateContainerResourceName,
   validateResourceName,
 } from "./container/resource-validation.ts";
+import { strategyOf } from "../typed.ts";
 
 type Part =
   "max" | "min" | "default" | "defaultRequest" | "maxLimitRequestRatio";
@@ -175,14 +175,14 @@ function validateItem(field: string, limit: LimitRangeItem): FieldError[] {
   ];
 }
 
-export const limitRangeStrategy: ResourceStrategy = {
+export const limitRangeStrategy = strategyOf<LimitRange>({
   countsGeneration: false,
   allowCreateOnUpdate: true,
   prepareForCreate({ metadata }) {
     metadata.name ||= randomUUID();
   },
   validate(object) {
-    const limits = (object as unknown as LimitRange).spec?.limits ?? [];
+    const limits = object.spec?.limits ?? [];
     const seen = new Set<string>();
     return limits.flatMap((limit, index) => {
       const field = `spec.limits[${index}]`;
@@ -196,4 +196,4 @@ export const limitRangeStrategy: ResourceStrategy = {
       ];
     });
   },
-};
+});

@@ -2,7 +2,6 @@
 // controller lets go. Deletion turns the phase to Terminating; the registry keeps the object while spec.finalizers or
 // metadata.finalizers remain.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
   dnsLabelProblems,
@@ -11,7 +10,7 @@ import {
 } from "../../../api/names.ts";
 import type { Namespace } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 
 const nameLabel = "kubernetes.io/metadata.name";
 
@@ -44,15 +43,12 @@ function podSecurityLabels(
   });
 }
 
-const asNamespace = (object: Readonly<AnyObject>): Namespace =>
-  object as unknown as Namespace;
-
 /** `fieldOf`: what each of them is called in problems. */
 function validateFinalizers(
-  object: Readonly<AnyObject>,
+  object: Readonly<Namespace>,
   fieldOf: (index: number) => string,
 ): FieldError[] {
-  const { finalizers = [] } = asNamespace(object).spec ?? {};
+  const { finalizers = [] } = object.spec ?? {};
   return finalizers.flatMap((finalizer, index) => {
     const field = fieldOf(index);
     const problems = invalidEach(
@@ -78,11 +74,10 @@ function validateFinalizers(
   });
 }
 
-export const namespaceStrategy: ResourceStrategy = {
+export const namespaceStrategy = strategyOf<Namespace>({
   countsGeneration: false,
   validateName: nameRule(dnsLabelProblems),
-  setDefaults(object) {
-    const namespace = asNamespace(object);
+  setDefaults(namespace) {
     if (
       namespace.metadata.name &&
       namespace.metadata.labels?.[nameLabel] !== namespace.metadata.name
@@ -97,8 +92,7 @@ export const namespaceStrategy: ResourceStrategy = {
       phase: namespace.status?.phase || "Active",
     };
   },
-  prepareForCreate(object) {
-    const namespace = asNamespace(object);
+  prepareForCreate(namespace) {
     namespace.status = { phase: "Active" };
     namespace.spec ??= {};
     if (!namespace.spec.finalizers?.includes("kubernetes")) {
@@ -110,8 +104,8 @@ export const namespaceStrategy: ResourceStrategy = {
   },
   prepareForUpdate(object, old) {
     // The spec changes only through /finalize.
-    asNamespace(object).spec = { ...asNamespace(old).spec };
-    asNamespace(object).status = { ...asNamespace(old).status };
+    object.spec = { ...old.spec };
+    object.status = { ...old.status };
   },
   validate: (object) => [
     ...validateFinalizers(object, () => "spec.finalizers"),
@@ -119,10 +113,10 @@ export const namespaceStrategy: ResourceStrategy = {
   ],
   status: {
     prepareForUpdate(object, old) {
-      asNamespace(object).spec = { ...asNamespace(old).spec };
+      object.spec = { ...old.spec };
     },
     validateUpdate(object) {
-      const { metadata, status } = asNamespace(object);
+      const { metadata, status } = object;
       if (!metadata.deletionTimestamp && status?.phase !== "Active") {
         return [
           fieldErrors.invalid(
@@ -145,18 +139,17 @@ export const namespaceStrategy: ResourceStrategy = {
     },
   },
   withoutOrphans: "Foreground",
-  isHeld: (object) => (asNamespace(object).spec?.finalizers?.length ?? 0) > 0,
-  prepareForDeletion(object) {
-    const namespace = asNamespace(object);
+  isHeld: (object) => (object.spec?.finalizers?.length ?? 0) > 0,
+  prepareForDeletion(namespace) {
     delete namespace.metadata.deletionGracePeriodSeconds;
     namespace.status = { ...namespace.status, phase: "Terminating" };
   },
   selectableFields: (object) => {
-    const phase = asNamespace(object).status?.phase ?? "";
+    const phase = object.status?.phase ?? "";
     return { "status.phase": phase };
   },
   printRow: (object, now) => {
-    const { metadata, status } = asNamespace(object);
+    const { metadata, status } = object;
     return [
       metadata.name,
       status?.phase ?? "",
@@ -167,12 +160,12 @@ export const namespaceStrategy: ResourceStrategy = {
     finalize: {
       // It is for the finalizers of the spec only.
       prepareForUpdate(object, old) {
-        asNamespace(object).status = { ...asNamespace(old).status };
-        const { finalizers } = asNamespace(object).spec ?? {};
-        asNamespace(object).spec = finalizers?.length ? { finalizers } : {};
+        object.status = { ...old.status };
+        const { finalizers } = object.spec ?? {};
+        object.spec = finalizers?.length ? { finalizers } : {};
       },
       validateUpdate: (object) =>
         validateFinalizers(object, (index) => `spec.finalizers[${index}]`),
     },
   },
-};
+});

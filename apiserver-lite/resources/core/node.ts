@@ -1,7 +1,6 @@
 // Nodes: taints, CIDRs and provider id are checked; capacity and allocatable may not be negative; status has its own
 // subresource. A node once given pod CIDRs or a provider id keeps them.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
   cidrProblems,
@@ -10,11 +9,9 @@ import {
 } from "../../../api/names.ts";
 import type { Node, Taint } from "../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { validateResourceQuantity } from "./container/resource-validation.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
-
-const asNode = (object: Readonly<AnyObject>): Node => object as unknown as Node;
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -120,10 +117,9 @@ function nodeStatus(node: Node): string {
 const address = (node: Node, kind: string): string =>
   orNone(node.status?.addresses?.find(({ type }) => type === kind)?.address);
 
-export const nodeStrategy: ResourceStrategy = {
+export const nodeStrategy = strategyOf<Node>({
   countsGeneration: false,
-  setDefaults(object) {
-    const node = asNode(object);
+  setDefaults(node) {
     if (node.status?.capacity && !node.status.allocatable)
       node.status.allocatable = { ...node.status.capacity };
     // The singular and the plural are two views of one list.
@@ -134,12 +130,12 @@ export const nodeStrategy: ResourceStrategy = {
   },
   prepareForCreate(object) {
     // A feature that is gone.
-    delete asNode(object).spec?.configSource;
+    delete object.spec?.configSource;
   },
-  warnings: (object) => nodeWarnings(asNode(object)),
-  validate: (object) => validateNode(asNode(object)),
+  warnings: (object) => nodeWarnings(object),
+  validate: (object) => validateNode(object),
   validateUpdate(object, old) {
-    const [spec, was] = [asNode(object).spec ?? {}, asNode(old).spec ?? {}];
+    const [spec, was] = [object.spec ?? {}, old.spec ?? {}];
     // Told twice by the reference.
     const problems = taintProblems(spec.taints ?? []);
     if (was.podCIDRs?.length && !sameValue(spec.podCIDRs, was.podCIDRs)) {
@@ -162,15 +158,14 @@ export const nodeStrategy: ResourceStrategy = {
   },
   status: {
     prepareForUpdate(object, old) {
-      asNode(object).spec = { ...asNode(old).spec };
+      object.spec = { ...old.spec };
     },
-    validateUpdate: (object) => validateNode(asNode(object)),
+    validateUpdate: (object) => validateNode(object),
   },
   selectableFields: (object) => ({
-    "spec.unschedulable": asNode(object).spec?.unschedulable ? "true" : "false",
+    "spec.unschedulable": object.spec?.unschedulable ? "true" : "false",
   }),
-  printRow: (object, now) => {
-    const node = asNode(object);
+  printRow: (node, now) => {
     const info = node.status?.nodeInfo;
     return [
       node.metadata.name,
@@ -185,4 +180,4 @@ export const nodeStrategy: ResourceStrategy = {
       info?.containerRuntimeVersion || "<unknown>",
     ];
   },
-};
+});

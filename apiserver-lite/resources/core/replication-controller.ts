@@ -1,12 +1,11 @@
 // ReplicationControllers: a plain-map selector that the template must match.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { ReplicationController } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { scaleSubresource } from "../apps/scale.ts";
 import { validateReplicaStatus } from "../apps/workload-status.ts";
 import {
@@ -17,9 +16,6 @@ import { nonNegative } from "../field-checks.ts";
 import { dropDisabledFields } from "./pod/pod-disabled-fields.ts";
 import { podWarnings } from "./pod/pod-warnings.ts";
 import { validatePodTemplate } from "./pod/pod-spec-validation.ts";
-
-const asController = (object: Readonly<AnyObject>): ReplicationController =>
-  object as unknown as ReplicationController;
 
 function validateController({ spec }: ReplicationController): FieldError[] {
   const { selector, template } = spec ?? {};
@@ -63,35 +59,33 @@ function* controllerWarnings(
     );
 }
 
-export const replicationControllerStrategy: ResourceStrategy = {
+export const replicationControllerStrategy = strategyOf<ReplicationController>({
   // Older than garbage collection: clients that say nothing expect the pods to stay.
   defaultPropagation: "Orphan",
   prepareForCreate(object) {
-    asController(object).status = { replicas: 0 };
-    dropDisabledFields(asController(object).spec?.template?.spec);
+    object.status = { replicas: 0 };
+    dropDisabledFields(object.spec?.template?.spec);
   },
   prepareForUpdate(object, old) {
-    asController(object).status = {
-      ...(asController(old).status ?? { replicas: 0 }),
+    object.status = {
+      ...(old.status ?? { replicas: 0 }),
     };
   },
-  validate: (object) => validateController(asController(object)),
+  validate: (object) => validateController(object),
   // Asked again of what is changed, as in the reference: causes are told twice.
-  validateUpdate: (object) => validateController(asController(object)),
-  warnings: (object, old) =>
-    controllerWarnings(asController(object), old === undefined),
+  validateUpdate: (object) => validateController(object),
+  warnings: (object, old) => controllerWarnings(object, old === undefined),
   status: {
     prepareForUpdate(object, old) {
-      asController(object).spec = { ...asController(old).spec };
+      object.spec = { ...old.spec };
     },
-    validateUpdate: (object) =>
-      validateReplicaStatus(asController(object).status),
+    validateUpdate: (object) => validateReplicaStatus(object.status),
   },
   selectableFields: (object) => ({
-    "status.replicas": String(asController(object).status?.replicas ?? 0),
+    "status.replicas": String(object.status?.replicas ?? 0),
   }),
   printRow: (object, now) => {
-    const { metadata, spec, status } = asController(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       spec?.replicas ?? 0,
@@ -105,4 +99,4 @@ export const replicationControllerStrategy: ResourceStrategy = {
   subresources: {
     scale: scaleSubresource({ group: "", resource: "replicationcontrollers" }),
   },
-};
+});

@@ -1,11 +1,10 @@
 // ResourceQuotas: quantities that are not negative, scopes that exist and never change.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type { ResourceQuota } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 import {
   isQuotaResource,
@@ -13,8 +12,6 @@ import {
   validateResourceQuantity,
 } from "./container/resource-validation.ts";
 
-const asQuota = (object: Readonly<AnyObject>): ResourceQuota =>
-  object as unknown as ResourceQuota;
 const scopes = [
   "BestEffort",
   "CrossNamespacePodAffinity",
@@ -149,45 +146,44 @@ const validateQuota = (quota: ResourceQuota): FieldError[] => [
   ...validateSelector(quota),
 ];
 
-export const resourceQuotaStrategy: ResourceStrategy = {
+export const resourceQuotaStrategy = strategyOf<ResourceQuota>({
   returnsDeleted: true,
   countsGeneration: false,
   prepareForCreate(object) {
-    asQuota(object).status = {};
+    object.status = {};
   },
   prepareForUpdate(object, old) {
-    asQuota(object).status = { ...asQuota(old).status };
+    object.status = { ...old.status };
   },
-  validate: (object) => validateQuota(asQuota(object)),
+  validate: (object) => validateQuota(object),
   validateUpdate: (object, old) =>
     sameValue(
-      [...(asQuota(object).spec?.scopes ?? [])].sort(),
-      [...(asQuota(old).spec?.scopes ?? [])].sort(),
+      [...(object.spec?.scopes ?? [])].sort(),
+      [...(old.spec?.scopes ?? [])].sort(),
     )
       ? []
       : [
           aboutScopes(
-            [...(asQuota(object).spec?.scopes ?? [])].sort(),
+            [...(object.spec?.scopes ?? [])].sort(),
             "field is immutable",
           ),
         ],
   status: {
     prepareForUpdate(object, old) {
-      asQuota(object).spec = { ...asQuota(old).spec };
+      object.spec = { ...old.spec };
     },
     validateUpdate(object) {
-      const { status } = asQuota(object);
+      const { status } = object;
       return (["hard", "used"] as const).flatMap((part) =>
         validateAmounts(`status.${part}`, status?.[part]),
       );
     },
   },
-  printRow: (object, now) => {
-    const quota = asQuota(object);
+  printRow: (quota, now) => {
     return [
       quota.metadata.name,
       formatAge(quota.metadata.creationTimestamp, now),
       ...usage(quota),
     ];
   },
-};
+});

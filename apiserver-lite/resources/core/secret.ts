@@ -1,19 +1,15 @@
 // Secrets: stringData is written into data and never returned; each well-known type asks for its keys; 1 MiB in all;
 // the type never changes; `immutable`. Values never appear in problems.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { parseJsonSlowly } from "../../../api/codec/json-text.ts";
 import { dataKeyProblems } from "../../../api/names.ts";
 import type { Secret } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { immutable } from "../field-checks.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 import { decodedBytes, immutableText, maxDataBytes } from "./config-map.ts";
-
-const asSecret = (object: Readonly<AnyObject>): Secret =>
-  object as unknown as Secret;
 
 const serviceAccountToken = "kubernetes.io/service-account-token";
 const serviceAccountName = "kubernetes.io/service-account.name";
@@ -67,10 +63,9 @@ function typeProblems(secret: Secret): FieldError[] {
   }
 }
 
-export const secretStrategy: ResourceStrategy = {
+export const secretStrategy = strategyOf<Secret>({
   countsGeneration: false,
-  setDefaults(object) {
-    const secret = asSecret(object);
+  setDefaults(secret) {
     secret.type ||= "Opaque";
     if (!secret.stringData) return;
     secret.data = { ...secret.data };
@@ -80,10 +75,9 @@ export const secretStrategy: ResourceStrategy = {
     delete secret.stringData;
   },
   prepareForUpdate(object, old) {
-    asSecret(object).type ||= asSecret(old).type;
+    object.type ||= old.type;
   },
-  validate(object) {
-    const secret = asSecret(object);
+  validate(secret) {
     const problems: FieldError[] = [];
     let bytes = 0;
     for (const [key, value] of Object.entries(secret.data ?? {})) {
@@ -94,8 +88,7 @@ export const secretStrategy: ResourceStrategy = {
       problems.push(fieldErrors.tooLong("data", maxDataBytes));
     return [...problems, ...typeProblems(secret)];
   },
-  validateUpdate(object, old) {
-    const [now, was] = [asSecret(object), asSecret(old)];
+  validateUpdate(now, was) {
     const problems = immutable("type", now.type, was.type);
     if (!was.immutable) return problems;
     if (!now.immutable)
@@ -105,7 +98,7 @@ export const secretStrategy: ResourceStrategy = {
     return problems;
   },
   *warnings(object) {
-    const { type, data = {} } = asSecret(object);
+    const { type, data = {} } = object;
     if (type !== "kubernetes.io/tls") return;
     for (const [key, what] of [
       ["tls.crt", "certificate"],
@@ -117,9 +110,9 @@ export const secretStrategy: ResourceStrategy = {
       return;
     }
   },
-  selectableFields: (object) => ({ type: asSecret(object).type ?? "" }),
+  selectableFields: (object) => ({ type: object.type ?? "" }),
   printRow: (object, now) => {
-    const { metadata, type, data } = asSecret(object);
+    const { metadata, type, data } = object;
     return [
       metadata.name,
       type ?? "",
@@ -127,4 +120,4 @@ export const secretStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

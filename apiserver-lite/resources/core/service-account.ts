@@ -1,17 +1,17 @@
 // ServiceAccounts: nothing to check beyond metadata; the token subresource lives with the token issuer.
 import type { ServiceAccount } from "../../../api/types/core-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 
-export const serviceAccountStrategy: ResourceStrategy = {
+export const serviceAccountStrategy = strategyOf<ServiceAccount>({
   returnsDeleted: true,
   countsGeneration: false,
   printRow: (object, now) => {
-    const { metadata, secrets } = object as unknown as ServiceAccount;
+    const { metadata, secrets } = object;
     return [
       metadata.name,
       secrets?.length ?? 0,
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

@@ -1,6 +1,5 @@
 // EndpointSlices: at most 1,000 endpoints of one address type, which never changes.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
@@ -11,12 +10,10 @@ import {
 } from "../../../api/names.ts";
 import type { EndpointSlice } from "../../../api/types/discovery-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { exactlyOneOf, immutable, labels, oneOf } from "../field-checks.ts";
 import { endpointIpProblems } from "../core/service/endpoints.ts";
 
-const asSlice = (object: Readonly<AnyObject>): EndpointSlice =>
-  object as unknown as EndpointSlice;
 const maxEndpoints = 1000;
 const maxPorts = 20000;
 const maxAddresses = 100;
@@ -60,18 +57,18 @@ function hintProblems(
   });
 }
 
-export const endpointSliceStrategy: ResourceStrategy = {
+export const endpointSliceStrategy = strategyOf<EndpointSlice>({
   countsMetadata: "labels",
   prepareForCreate(object) {
-    for (const endpoint of asSlice(object).endpoints ?? [])
+    for (const endpoint of object.endpoints ?? [])
       delete endpoint.deprecatedTopology;
   },
   warnings: (object) =>
-    asSlice(object).addressType === "FQDN"
+    object.addressType === "FQDN"
       ? ["spec.addressType: FQDN endpoints are deprecated"]
       : [],
   validate(object) {
-    const { addressType, endpoints = [], ports = [] } = asSlice(object);
+    const { addressType, endpoints = [], ports = [] } = object;
     const problems = oneOf(
       "addressType",
       addressType,
@@ -170,18 +167,9 @@ export const endpointSliceStrategy: ResourceStrategy = {
     return problems;
   },
   validateUpdate: (object, old) =>
-    immutable(
-      "addressType",
-      asSlice(object).addressType,
-      asSlice(old).addressType,
-    ),
+    immutable("addressType", object.addressType, old.addressType),
   printRow: (object, now) => {
-    const {
-      metadata,
-      addressType,
-      endpoints = [],
-      ports = [],
-    } = asSlice(object);
+    const { metadata, addressType, endpoints = [], ports = [] } = object;
     return [
       metadata.name,
       addressType,
@@ -196,4 +184,4 @@ export const endpointSliceStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

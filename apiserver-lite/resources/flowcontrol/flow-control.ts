@@ -1,5 +1,4 @@
 // FlowSchemas and PriorityLevelConfigurations: rows, and the few numbers that must be in range.
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { dnsSubdomainProblems } from "../../../api/names.ts";
@@ -8,21 +7,16 @@ import type {
   PriorityLevelConfiguration,
 } from "../../../api/types/flowcontrol-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { validateFlowRule } from "./flow-rule-validation.ts";
 import { validatePriorityLevel } from "./priority-level-validation.ts";
 
-const asSchema = (object: Readonly<AnyObject>): FlowSchema =>
-  object as unknown as FlowSchema;
-const asLevel = (object: Readonly<AnyObject>): PriorityLevelConfiguration =>
-  object as unknown as PriorityLevelConfiguration;
-
-export const flowSchemaStrategy: ResourceStrategy = {
+export const flowSchemaStrategy = strategyOf<FlowSchema>({
   prepareForCreate(object) {
-    asSchema(object).status = {};
+    object.status = {};
   },
   validate(object) {
-    const { metadata, spec } = asSchema(object);
+    const { metadata, spec } = object;
     const problems = [];
     const precedence = spec?.matchingPrecedence ?? 0;
     if (precedence < 1) {
@@ -84,11 +78,11 @@ export const flowSchemaStrategy: ResourceStrategy = {
   },
   status: {
     prepareForUpdate(object, old) {
-      asSchema(object).spec = { ...asSchema(old).spec } as FlowSchema["spec"];
+      object.spec = { ...old.spec } as FlowSchema["spec"];
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asSchema(object);
+    const { metadata, spec, status } = object;
     const dangling =
       status?.conditions?.find(({ type }) => type === "Dangling")?.status ??
       "?";
@@ -101,22 +95,22 @@ export const flowSchemaStrategy: ResourceStrategy = {
       dangling,
     ];
   },
-};
+});
 
-export const priorityLevelStrategy: ResourceStrategy = {
+export const priorityLevelStrategy = strategyOf<PriorityLevelConfiguration>({
   prepareForCreate(object) {
-    asLevel(object).status = {};
+    object.status = {};
   },
-  validate: (object) => validatePriorityLevel(asLevel(object)),
+  validate: (object) => validatePriorityLevel(object),
   status: {
     prepareForUpdate(object, old) {
-      asLevel(object).spec = {
-        ...asLevel(old).spec,
+      object.spec = {
+        ...old.spec,
       } as PriorityLevelConfiguration["spec"];
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec } = asLevel(object);
+    const { metadata, spec } = object;
     const { limited, exempt } = spec ?? {};
     const queuing = limited?.limitResponse?.queuing;
     const shown = (value: number | undefined): string =>
@@ -135,4 +129,4 @@ export const priorityLevelStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

@@ -1,6 +1,5 @@
 // Ingresses and IngressClasses: hosts, paths and backends; a class's controller never changes.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { isIP } from "node:net";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
@@ -19,7 +18,7 @@ import type {
   IngressClass,
 } from "../../../api/types/networking-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import {
   domainPrefixedPath,
   exactlyOneOf,
@@ -27,9 +26,6 @@ import {
   objectReference,
   oneOf,
 } from "../field-checks.ts";
-
-const asIngress = (object: Readonly<AnyObject>): Ingress =>
-  object as unknown as Ingress;
 
 function hostProblems(field: string, host: string): FieldError[] {
   return [
@@ -148,15 +144,15 @@ function backendProblems(
   return problems;
 }
 
-export const ingressStrategy: ResourceStrategy = {
+export const ingressStrategy = strategyOf<Ingress>({
   prepareForCreate(object) {
-    asIngress(object).status = { loadBalancer: {} };
+    object.status = { loadBalancer: {} };
   },
   prepareForUpdate(object, old) {
-    asIngress(object).status = asIngress(old).status;
+    object.status = old.status;
   },
   validate(object) {
-    const spec = asIngress(object).spec ?? {};
+    const spec = object.spec ?? {};
     const problems: FieldError[] = [];
     if (!spec.rules?.length && !spec.defaultBackend) {
       problems.push(
@@ -224,7 +220,7 @@ export const ingressStrategy: ResourceStrategy = {
     return problems;
   },
   validateCreate(object) {
-    const name = asIngress(object).spec?.ingressClassName;
+    const name = object.spec?.ingressClassName;
     const annotated = object.metadata.annotations?.[classAnnotation];
     return name === undefined || annotated === undefined || name === annotated
       ? []
@@ -245,10 +241,10 @@ export const ingressStrategy: ResourceStrategy = {
       : [],
   status: {
     prepareForUpdate(object, old) {
-      asIngress(object).spec = { ...asIngress(old).spec };
+      object.spec = { ...old.spec };
     },
     validateUpdate(object) {
-      const points = asIngress(object).status?.loadBalancer?.ingress ?? [];
+      const points = object.status?.loadBalancer?.ingress ?? [];
       return points.flatMap(({ ip, hostname }, index) => {
         const field = `status.loadBalancer.ingress[${index}]`;
         return [
@@ -259,7 +255,7 @@ export const ingressStrategy: ResourceStrategy = {
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asIngress(object);
+    const { metadata, spec, status } = object;
     const hosts = (spec?.rules ?? []).map(({ host }) => host).filter(Boolean);
     const few =
       hosts.length > 3
@@ -277,10 +273,7 @@ export const ingressStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
-
-const asClass = (object: Readonly<AnyObject>): IngressClass =>
-  object as unknown as IngressClass;
+});
 
 const maxControllerBytes = 250;
 
@@ -319,9 +312,9 @@ function parameterProblems(
   return problems;
 }
 
-export const ingressClassStrategy: ResourceStrategy = {
+export const ingressClassStrategy = strategyOf<IngressClass>({
   validate(object) {
-    const { spec } = asClass(object);
+    const { spec } = object;
     if (!spec?.controller) return [fieldErrors.required("spec.controller")];
     return [
       ...(Buffer.byteLength(spec.controller) > maxControllerBytes
@@ -332,13 +325,9 @@ export const ingressClassStrategy: ResourceStrategy = {
     ];
   },
   validateUpdate: (object, old) =>
-    immutable(
-      "spec.controller",
-      asClass(object).spec?.controller,
-      asClass(old).spec?.controller,
-    ),
+    immutable("spec.controller", object.spec?.controller, old.spec?.controller),
   printRow: (object, now) => {
-    const { metadata, spec } = asClass(object);
+    const { metadata, spec } = object;
     const reference = spec?.parameters;
     const kind = reference
       ? `${reference.kind}${reference.apiGroup ? `.${reference.apiGroup}` : ""}`
@@ -350,4 +339,4 @@ export const ingressClassStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

@@ -1,6 +1,5 @@
 // NetworkPolicies: peers, ports and address blocks that make sense.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { BlockList } from "node:net";
 import { asGo } from "../../../api/go-syntax.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
@@ -15,12 +14,9 @@ import type {
   NetworkPolicyPort,
 } from "../../../api/types/networking-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { selectorColumn } from "../apps/workload-validation.ts";
 import { labelSelector, oneOf } from "../field-checks.ts";
-
-const asPolicy = (object: Readonly<AnyObject>): NetworkPolicy =>
-  object as unknown as NetworkPolicy;
 
 function portProblems(
   field: string,
@@ -126,8 +122,8 @@ function isStrictlyWithin(inner: string, outer: string): boolean {
   return Number(bits) > Number(networkBits) && list.check(address, family);
 }
 
-function validatePolicy(object: Readonly<AnyObject>): FieldError[] {
-  const spec = asPolicy(object).spec;
+function validatePolicy(object: Readonly<NetworkPolicy>): FieldError[] {
+  const spec = object.spec;
   if (!spec) return [];
   const problems = labelSelector("spec.podSelector", spec.podSelector);
   for (const [direction, part, rules] of [
@@ -174,16 +170,16 @@ function validatePolicy(object: Readonly<AnyObject>): FieldError[] {
   return problems;
 }
 
-export const networkPolicyStrategy: ResourceStrategy = {
+export const networkPolicyStrategy = strategyOf<NetworkPolicy>({
   validate: validatePolicy,
   // The reference checks the spec once more.
   validateUpdate: validatePolicy,
   printRow: (object, now) => {
-    const { metadata, spec } = asPolicy(object);
+    const { metadata, spec } = object;
     return [
       metadata.name,
       selectorColumn(spec?.podSelector),
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

@@ -1,5 +1,4 @@
 // RuntimeClasses: a handler that is a DNS label and never changes.
-import type { AnyObject } from "../../../api/object.ts";
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
@@ -8,12 +7,9 @@ import { validateTolerations } from "../core/pod/scheduling-validation.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { immutable, labels, nonNegativeQuantity } from "../field-checks.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
-
-const asClass = (object: Readonly<AnyObject>): RuntimeClass =>
-  object as unknown as RuntimeClass;
 
 function tolerationProblems(tolerations: readonly Toleration[]): FieldError[] {
   const field = "scheduling.tolerations";
@@ -30,12 +26,12 @@ function tolerationProblems(tolerations: readonly Toleration[]): FieldError[] {
   ]);
 }
 
-export const runtimeClassStrategy: ResourceStrategy = {
+export const runtimeClassStrategy = strategyOf<RuntimeClass>({
   countsGeneration: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
   validate(object) {
-    const { handler, overhead, scheduling } = asClass(object);
+    const { handler, overhead, scheduling } = object;
     return [
       ...invalidEach("handler", handler, dnsLabelProblems(handler ?? "")),
       ...Object.entries(overhead?.podFixed ?? {}).flatMap(([name, value]) =>
@@ -46,9 +42,9 @@ export const runtimeClassStrategy: ResourceStrategy = {
     ];
   },
   validateUpdate: (object, old) =>
-    immutable("handler", asClass(object).handler, asClass(old).handler),
+    immutable("handler", object.handler, old.handler),
   printRow: (object, now) => {
-    const { metadata, handler } = asClass(object);
+    const { metadata, handler } = object;
     return [metadata.name, handler, formatAge(metadata.creationTimestamp, now)];
   },
-};
+});

@@ -1,11 +1,10 @@
 // PodDisruptionBudgets: one of two bounds.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type { PodDisruptionBudget } from "../../../api/types/policy-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import {
   conditions,
   intOrPercent,
@@ -14,19 +13,17 @@ import {
   percentOf,
 } from "../field-checks.ts";
 
-const asBudget = (object: Readonly<AnyObject>): PodDisruptionBudget =>
-  object as unknown as PodDisruptionBudget;
 const shown = (value: number | string | undefined | null): string =>
   value === undefined || value === null ? "N/A" : String(value);
 
 const evictionPolicies = ["AlwaysAllow", "IfHealthyBudget"];
 
-export const podDisruptionBudgetStrategy: ResourceStrategy = {
+export const podDisruptionBudgetStrategy = strategyOf<PodDisruptionBudget>({
   // The reference looks at the spec only.
   validateName: () => [],
   allowUnconditionalUpdate: false,
   prepareForCreate(object) {
-    asBudget(object).status = {
+    object.status = {
       disruptionsAllowed: 0,
       currentHealthy: 0,
       desiredHealthy: 0,
@@ -34,10 +31,10 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
     } as PodDisruptionBudget["status"];
   },
   prepareForUpdate(object, old) {
-    asBudget(object).status = asBudget(old).status;
+    object.status = old.status;
   },
   validate(object) {
-    const spec = asBudget(object).spec ?? {};
+    const spec = object.spec ?? {};
     const problems: FieldError[] = [];
     if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined) {
       problems.push(
@@ -77,10 +74,10 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
   },
   status: {
     prepareForUpdate(object, old) {
-      asBudget(object).spec = { ...asBudget(old).spec };
+      object.spec = { ...old.spec };
     },
     validateUpdate(object) {
-      const { status } = asBudget(object);
+      const { status } = object;
       return [
         ...conditions("status.conditions", status?.conditions),
         ...(
@@ -95,7 +92,7 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asBudget(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       shown(spec?.minAvailable),
@@ -104,4 +101,4 @@ export const podDisruptionBudgetStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

@@ -1,6 +1,5 @@
 // RoleBindings and ClusterRoleBindings: who gets which role. The role of a binding never changes.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import {
@@ -11,11 +10,9 @@ import type { RoleBinding, Subject } from "../../../api/types/rbac-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
+import { strategyOf } from "../typed.ts";
 
 const group = "rbac.authorization.k8s.io";
-const asBinding = (object: Readonly<AnyObject>): RoleBinding =>
-  object as unknown as RoleBinding;
-
 function subjectProblems(
   field: string,
   subject: Subject,
@@ -66,13 +63,13 @@ function subjectProblems(
 
 function bindingStrategyFor(namespaced: boolean): ResourceStrategy {
   const kinds = namespaced ? ["Role", "ClusterRole"] : ["ClusterRole"];
-  return {
+  return strategyOf<RoleBinding>({
     countsGeneration: false,
     allowCreateOnUpdate: true,
     validateName: pathSegmentProblems,
     validate: validateBinding,
     validateUpdate(object, old) {
-      const [now, was] = [asBinding(object).roleRef, asBinding(old).roleRef];
+      const [now, was] = [object.roleRef, old.roleRef];
       const settled = sameValue(now, was)
         ? []
         : [
@@ -86,7 +83,7 @@ function bindingStrategyFor(namespaced: boolean): ResourceStrategy {
       return [...validateBinding(object), ...settled];
     },
     printRow: (object, now) => {
-      const { metadata, roleRef, subjects = [] } = asBinding(object);
+      const { metadata, roleRef, subjects = [] } = object;
       const names = (kind: string): string =>
         subjects
           .filter((subject) => subject.kind === kind)
@@ -103,10 +100,10 @@ function bindingStrategyFor(namespaced: boolean): ResourceStrategy {
         names("ServiceAccount"),
       ];
     },
-  };
+  });
 
-  function validateBinding(object: Readonly<AnyObject>): FieldError[] {
-    const { roleRef, subjects } = asBinding(object);
+  function validateBinding(object: Readonly<RoleBinding>): FieldError[] {
+    const { roleRef, subjects } = object;
     const problems: FieldError[] = [];
     if (roleRef?.apiGroup !== group) {
       problems.push(

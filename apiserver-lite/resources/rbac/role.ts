@@ -1,11 +1,11 @@
 // Roles and ClusterRoles: rules that say something. Whether the user may grant them is the authorizer's business.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
 import type { ClusterRole, PolicyRule } from "../../../api/types/rbac-v1.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { labelSelector } from "../field-checks.ts";
+import { strategyOf } from "../typed.ts";
 
 function ruleProblems(
   field: string,
@@ -65,17 +65,17 @@ function ruleProblems(
 }
 
 function roleStrategyFor(namespaced: boolean): ResourceStrategy {
-  return {
+  return strategyOf<ClusterRole>({
     countsGeneration: false,
     allowCreateOnUpdate: true,
     validateName: pathSegmentProblems,
     // The reference checks a changed role twice.
     validateUpdate: (object) => validateRole(object),
     validate: (object) => validateRole(object),
-  };
+  });
 
-  function validateRole(object: Readonly<AnyObject>): FieldError[] {
-    const { rules, aggregationRule } = object as unknown as ClusterRole;
+  function validateRole(object: Readonly<ClusterRole>): FieldError[] {
+    const { rules, aggregationRule } = object;
     const problems = (rules ?? []).flatMap((rule, index) =>
       ruleProblems(`rules[${index}]`, rule, namespaced),
     );

@@ -1,14 +1,11 @@
 // PriorityClasses: values up to a billion for users, the two above for the system; neither value nor policy changes.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { PriorityClass } from "../../../api/types/scheduling-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { immutable, oneOf } from "../field-checks.ts";
 
-const asClass = (object: Readonly<AnyObject>): PriorityClass =>
-  object as unknown as PriorityClass;
 const maxUserPriority = 1_000_000_000;
 const systemClasses: Readonly<Record<string, number>> = {
   "system-cluster-critical": 2_000_000_000,
@@ -20,14 +17,14 @@ const systemProblem = (name: string): string =>
     ? `value of ${name} PriorityClass must be ${systemClasses[name]}`
     : `${name} is not a known system priority class`;
 
-export const priorityClassStrategy: ResourceStrategy = {
+export const priorityClassStrategy = strategyOf<PriorityClass>({
   countsGeneration: "created",
   refuseDeletion: ({ metadata }) =>
     metadata.name in systemClasses
       ? "this is a system priority class and cannot be deleted"
       : undefined,
   validateCreate(object) {
-    const { metadata, value, preemptionPolicy } = asClass(object);
+    const { metadata, value, preemptionPolicy } = object;
     const problems: FieldError[] = [];
     if (metadata.name.startsWith("system-")) {
       if (systemClasses[metadata.name] !== value) {
@@ -56,8 +53,7 @@ export const priorityClassStrategy: ResourceStrategy = {
     );
     return problems;
   },
-  validateUpdate(object, old) {
-    const [now, was] = [asClass(object), asClass(old)];
+  validateUpdate(now, was) {
     const problems: FieldError[] = [];
     if ((now.value ?? 0) !== (was.value ?? 0)) {
       problems.push(
@@ -74,8 +70,7 @@ export const priorityClassStrategy: ResourceStrategy = {
     ];
   },
   printRow: (object, now) => {
-    const { metadata, value, globalDefault, preemptionPolicy } =
-      asClass(object);
+    const { metadata, value, globalDefault, preemptionPolicy } = object;
     return [
       metadata.name,
       value ?? 0,
@@ -84,4 +79,4 @@ export const priorityClassStrategy: ResourceStrategy = {
       preemptionPolicy ?? "",
     ];
   },
-};
+});

@@ -1,6 +1,5 @@
 // The kinds of storage drivers: CSIDriver, CSINode, VolumeAttachment, VolumeAttributesClass, CSIStorageCapacity.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { dnsSubdomainProblems, labelKeyProblems } from "../../../api/names.ts";
@@ -13,6 +12,7 @@ import type {
 } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import {
   exactlyOneOf,
   immutable,
@@ -29,9 +29,6 @@ const maxNodeIdLength = 256;
 const maxErrorLength = 1024;
 /** What the reference says the limit of an error's text is. */
 const toldErrorBytes = 262_144;
-
-const asDriver = (object: Readonly<AnyObject>): CSIDriver =>
-  object as unknown as CSIDriver;
 
 function tokenProblems({ spec }: CSIDriver): FieldError[] {
   const audiences = new Set<string>();
@@ -56,12 +53,11 @@ function tokenProblems({ spec }: CSIDriver): FieldError[] {
   });
 }
 
-export const csiDriverStrategy: ResourceStrategy = {
+export const csiDriverStrategy = strategyOf<CSIDriver>({
   returnsDeleted: true,
   countsGeneration: "changed",
   allowUnconditionalUpdate: false,
-  validate(object) {
-    const driver = asDriver(object);
+  validate(driver) {
     const { volumeLifecycleModes = [], fsGroupPolicy } = driver.spec;
     return [
       ...tokenProblems(driver),
@@ -81,7 +77,7 @@ export const csiDriverStrategy: ResourceStrategy = {
     ];
   },
   validateUpdate(object, old) {
-    const [now, was] = [asDriver(object).spec, asDriver(old).spec];
+    const [now, was] = [object.spec, old.spec];
     return [
       ...immutable(
         "spec.attachedRequired",
@@ -97,7 +93,7 @@ export const csiDriverStrategy: ResourceStrategy = {
     ];
   },
   printRow: (object, now) => {
-    const { metadata, spec } = asDriver(object);
+    const { metadata, spec } = object;
     return [
       metadata.name,
       spec.attachRequired ?? true,
@@ -111,10 +107,7 @@ export const csiDriverStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
-
-const asNode = (object: Readonly<AnyObject>): CSINode =>
-  object as unknown as CSINode;
+});
 
 function driverNameProblems(field: string, name: string): FieldError[] {
   return [
@@ -155,12 +148,12 @@ function nodeDriverProblems(
   ];
 }
 
-export const csiNodeStrategy: ResourceStrategy = {
+export const csiNodeStrategy = strategyOf<CSINode>({
   returnsDeleted: true,
   countsGeneration: false,
   allowUnconditionalUpdate: false,
   validate(object) {
-    const drivers = asNode(object).spec.drivers ?? [];
+    const drivers = object.spec.drivers ?? [];
     const names = new Set<string>();
     return drivers.flatMap((driver, index) => {
       const field = `spec.drivers[${index}]`;
@@ -173,9 +166,9 @@ export const csiNodeStrategy: ResourceStrategy = {
   },
   validateUpdate(object, old) {
     const was = new Map(
-      (asNode(old).spec.drivers ?? []).map((driver) => [driver.name, driver]),
+      (old.spec.drivers ?? []).map((driver) => [driver.name, driver]),
     );
-    return (asNode(object).spec.drivers ?? [])
+    return (object.spec.drivers ?? [])
       .filter(({ name }) => was.has(name))
       .flatMap((driver) =>
         immutable(
@@ -187,17 +180,14 @@ export const csiNodeStrategy: ResourceStrategy = {
       );
   },
   printRow: (object, now) => {
-    const { metadata, spec } = asNode(object);
+    const { metadata, spec } = object;
     return [
       metadata.name,
       spec.drivers?.length ?? 0,
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
-
-const asAttachment = (object: Readonly<AnyObject>): VolumeAttachment =>
-  object as unknown as VolumeAttachment;
+});
 
 function sourceProblems({ spec }: VolumeAttachment): FieldError[] {
   const field = "spec.source";
@@ -227,18 +217,18 @@ function sourceProblems({ spec }: VolumeAttachment): FieldError[] {
       ];
 }
 
-export const volumeAttachmentStrategy: ResourceStrategy = {
+export const volumeAttachmentStrategy = strategyOf<VolumeAttachment>({
   returnsDeleted: true,
   countsGeneration: false,
   allowUnconditionalUpdate: false,
   prepareForCreate(object) {
-    asAttachment(object).status = { attached: false };
+    object.status = { attached: false };
   },
   validate(object) {
-    const { spec } = asAttachment(object);
+    const { spec } = object;
     return [
       ...(spec.attacher ? [] : [fieldErrors.required("spec.attacher")]),
-      ...sourceProblems(asAttachment(object)),
+      ...sourceProblems(object),
       ...invalidEach(
         "spec.nodeName",
         spec.nodeName,
@@ -247,7 +237,7 @@ export const volumeAttachmentStrategy: ResourceStrategy = {
     ];
   },
   validateCreate(object) {
-    const { attacher, source } = asAttachment(object).spec;
+    const { attacher, source } = object.spec;
     const name = source?.persistentVolumeName;
     return [
       ...driverNameProblems("spec.attacher", attacher),
@@ -261,18 +251,13 @@ export const volumeAttachmentStrategy: ResourceStrategy = {
     ];
   },
   validateUpdate: (object, old) =>
-    immutable(
-      "spec",
-      asAttachment(object).spec,
-      asAttachment(old).spec,
-      "storage.VolumeAttachmentSpec",
-    ),
+    immutable("spec", object.spec, old.spec, "storage.VolumeAttachmentSpec"),
   status: {
     prepareForUpdate(object, old) {
-      asAttachment(object).spec = asAttachment(old).spec;
+      object.spec = old.spec;
     },
     validateUpdate(object) {
-      const { status } = asAttachment(object);
+      const { status } = object;
       return (["attachError", "detachError"] as const)
         .filter(
           (name) => (status?.[name]?.message?.length ?? 0) > maxErrorLength,
@@ -288,7 +273,7 @@ export const volumeAttachmentStrategy: ResourceStrategy = {
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec, status } = asAttachment(object);
+    const { metadata, spec, status } = object;
     return [
       metadata.name,
       spec.attacher,
@@ -298,7 +283,7 @@ export const volumeAttachmentStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});
 
 export const volumeAttributesClassStrategy: ResourceStrategy = {
   countsGeneration: false,
@@ -313,18 +298,11 @@ export const volumeAttributesClassStrategy: ResourceStrategy = {
   ],
 };
 
-const asCapacity = (object: Readonly<AnyObject>): CSIStorageCapacity =>
-  object as unknown as CSIStorageCapacity;
-
-export const csiStorageCapacityStrategy: ResourceStrategy = {
+export const csiStorageCapacityStrategy = strategyOf<CSIStorageCapacity>({
   countsGeneration: false,
   allowUnconditionalUpdate: false,
   validate(object) {
-    const {
-      nodeTopology,
-      storageClassName = "",
-      capacity,
-    } = asCapacity(object);
+    const { nodeTopology, storageClassName = "", capacity } = object;
     return [
       ...labelSelector("nodeTopology", nodeTopology),
       ...invalidEach(
@@ -337,8 +315,7 @@ export const csiStorageCapacityStrategy: ResourceStrategy = {
         : nonNegativeQuantity("capacity", capacity)),
     ];
   },
-  validateUpdate(object, old) {
-    const [now, was] = [asCapacity(object), asCapacity(old)];
+  validateUpdate(now, was) {
     return [
       ...(sameValue(now.nodeTopology, was.nodeTopology)
         ? []
@@ -356,4 +333,4 @@ export const csiStorageCapacityStrategy: ResourceStrategy = {
       ),
     ];
   },
-};
+});

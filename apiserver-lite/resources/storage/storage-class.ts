@@ -1,16 +1,13 @@
 // StorageClasses: a provisioner and parameters, settled at creation.
 import type { FieldError } from "../../../api/errors.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { labelKeyProblems, qualifiedNameProblems } from "../../../api/names.ts";
 import type { StorageClass } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
-import type { ResourceStrategy } from "../strategy.ts";
+import { strategyOf } from "../typed.ts";
 import { exactlyOneOf, oneOf } from "../field-checks.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 
-const asClass = (object: Readonly<AnyObject>): StorageClass =>
-  object as unknown as StorageClass;
 const defaultMarks = [
   "storageclass.kubernetes.io/is-default-class",
   "storageclass.beta.kubernetes.io/is-default-class",
@@ -49,12 +46,12 @@ function topologyProblems(terms: Topologies): FieldError[] {
   });
 }
 
-export const storageClassStrategy: ResourceStrategy = {
+export const storageClassStrategy = strategyOf<StorageClass>({
   returnsDeleted: true,
   countsGeneration: false,
   validate(object) {
     const { provisioner, reclaimPolicy, volumeBindingMode, parameters } =
-      asClass(object);
+      object;
     const problems: FieldError[] = provisioner
       ? invalidEach(
           "provisioner",
@@ -83,11 +80,10 @@ export const storageClassStrategy: ResourceStrategy = {
         "Immediate",
         "WaitForFirstConsumer",
       ]),
-      ...topologyProblems(asClass(object).allowedTopologies ?? []),
+      ...topologyProblems(object.allowedTopologies ?? []),
     ];
   },
-  validateUpdate(object, old) {
-    const [now, was] = [asClass(object), asClass(old)];
+  validateUpdate(now, was) {
     const problems: FieldError[] = [];
     const settled = ["parameters", "provisioner", "reclaimPolicy"] as const;
     for (const name of settled) {
@@ -115,7 +111,7 @@ export const storageClassStrategy: ResourceStrategy = {
       reclaimPolicy,
       volumeBindingMode,
       allowVolumeExpansion,
-    } = asClass(object);
+    } = object;
     const isDefault = defaultMarks.some(
       (mark) => metadata.annotations?.[mark] === "true",
     );
@@ -128,4 +124,4 @@ export const storageClassStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

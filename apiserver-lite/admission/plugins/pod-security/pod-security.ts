@@ -15,6 +15,7 @@ import {
   type Policy,
 } from "./policy.ts";
 import { podViolations } from "./standards.ts";
+import { typed } from "../../../resources/typed.ts";
 
 interface PodSecurityOptions {
   /** Where a namespace's labels say nothing. */
@@ -56,7 +57,7 @@ export function createPodSecurity({
       const isPod = resource.group === "" && resource.resource === "pods";
       if (isPod ? podless.has(subresource) : subresource !== "") return;
       const pod = isPod
-        ? (attributes.object as unknown as Pod | undefined)
+        ? typed<Pod>(attributes.object)
         : templateOf(attributes.object);
       if (!pod?.spec?.containers) return;
       const exempt =
@@ -114,7 +115,7 @@ function isSignificant(
   { spec }: Pod,
 ): boolean {
   if (operation !== "UPDATE" || !oldObject) return true;
-  const old = (oldObject as unknown as Pod).spec;
+  const old = typed<Pod>(oldObject).spec;
   return (
     changesImages(spec.containers, old.containers) ||
     changesImages(spec.initContainers ?? [], old.initContainers ?? []) ||

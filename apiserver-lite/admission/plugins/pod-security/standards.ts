@@ -3,6 +3,7 @@ import type { Container, Pod } from "../../../../api/types/core-v1.ts";
 import * as baseline from "./baseline-checks.ts";
 import type { Check, Named, Violation } from "./check.ts";
 import * as restricted from "./restricted-checks.ts";
+import { typed } from "../../../resources/typed.ts";
 
 export type SecurityLevel = "privileged" | "baseline" | "restricted";
 
@@ -115,7 +116,7 @@ export function podViolations(
   const containers: Named[] = [
     ...(spec.initContainers ?? []),
     ...(spec.containers ?? []),
-    ...((spec.ephemeralContainers ?? []) as unknown as Container[]),
+    ...typed<Container[]>(spec.ephemeralContainers ?? []),
   ].map((container) => ({ name: container.name, container }));
   return checksOf(level, minor).flatMap(
     (check) => check(pod, containers) ?? [],

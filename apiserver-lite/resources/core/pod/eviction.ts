@@ -8,16 +8,17 @@ import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../../api/types/meta-v1.ts";
 import type { PodDisruptionBudget } from "../../../../api/types/policy-v1.ts";
 import type { SubresourceHandler } from "../../strategy.ts";
+import { typed, untyped } from "../../typed.ts";
 
 /** What a create through a subresource answers. */
 export function createdStatus(): AnyObject {
-  return {
+  return untyped({
     kind: "Status",
     apiVersion: "v1",
     metadata: {},
     status: "Success",
     code: 201,
-  } as unknown as AnyObject;
+  });
 }
 
 const budgetText =
@@ -57,7 +58,7 @@ async function spendBudget(
     namespace,
     name,
     (object) => {
-      const live = object as unknown as PodDisruptionBudget;
+      const live = typed<PodDisruptionBudget>(object);
       const refusal = refusalOf(live);
       if (refusal) throw refusal;
       const status = live.status!;
@@ -136,16 +137,16 @@ function noteDisruption(pod: Pod, context: Context): void {
 
 export const eviction: SubresourceHandler = {
   async handle(request, context) {
-    const body = request.body as unknown as {
+    const body = typed<{
       metadata?: { name?: string };
       deleteOptions?: DeleteOptions;
-    };
+    }>(request.body);
     if (body?.metadata?.name !== request.name) {
       throw errors.badRequest(
         "name in URL does not match name in Eviction object",
       );
     }
-    const pod = (await context.parent()) as unknown as Pod;
+    const pod = typed<Pod>(await context.parent());
     const options: DeleteOptions = body?.deleteOptions ?? {};
     const dryRun = context.dryRun || (options.dryRun?.length ?? 0) > 0;
     const unguarded =
@@ -160,15 +161,13 @@ export const eviction: SubresourceHandler = {
       );
       await spendBudget(
         pod,
-        budgets as unknown as readonly PodDisruptionBudget[],
+        typed<readonly PodDisruptionBudget[]>(budgets),
         context,
         dryRun,
       );
     }
     if (!dryRun && !isPodTerminal(pod))
-      await context.mutate((object) =>
-        noteDisruption(object as unknown as Pod, context),
-      );
+      await context.mutate((object) => noteDisruption(typed(object), context));
     await context.remove(dryRun ? { ...options, dryRun: ["All"] } : options);
     return createdStatus();
   },

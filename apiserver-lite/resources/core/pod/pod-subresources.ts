@@ -12,6 +12,7 @@ import { sameValue } from "../../../../api/objects/json-equality.ts";
 import { createdStatus, eviction } from "./eviction.ts";
 import { goDifference } from "./pod-update-validation.ts";
 import { validatePod } from "./pod-validation.ts";
+import { typed } from "../../typed.ts";
 
 function validateBinding(binding: Binding): void {
   const problems = [];
@@ -66,14 +67,14 @@ function bind(pod: Pod, binding: Binding, now: string): void {
 
 const binding: SubresourceHandler = {
   async handle(request, context) {
-    const body = request.body as unknown as Binding;
+    const body = typed<Binding>(request.body!);
     if ((body?.metadata?.name ?? "") !== request.name)
       throw errors.badRequest(
         "name in URL does not match name in Binding object",
       );
     validateBinding(body);
     const now = formatTime(context.clock.now());
-    await context.mutate((object) => bind(object as unknown as Pod, body, now));
+    await context.mutate((object) => bind(typed(object), body, now));
     return createdStatus();
   },
 };
@@ -81,11 +82,9 @@ const binding: SubresourceHandler = {
 const ephemeralContainers: SubresourceHandler = {
   async handle(request, context) {
     if (request.verb === "get") return (await context.parent()) as AnyObject;
-    const wanted =
-      (request.body as unknown as Pod | undefined)?.spec?.ephemeralContainers ??
-      [];
+    const wanted = typed<Pod>(request.body)?.spec?.ephemeralContainers ?? [];
     return context.mutate((object) => {
-      const pod = object as unknown as Pod;
+      const pod = typed<Pod>(object);
       const existing = pod.spec.ephemeralContainers ?? [];
       for (const container of existing) {
         const now = wanted.find(({ name }) => name === container.name);

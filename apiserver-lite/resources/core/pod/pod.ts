@@ -2,12 +2,11 @@
 // selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts.
 import { qosClass } from "../../../../api/objects/pod-qos.ts";
 import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
-import type { AnyObject } from "../../../../api/object.ts";
 import { formatTime } from "../../../../api/clock.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../../api/types/meta-v1.ts";
-import type { ResourceStrategy } from "../../strategy.ts";
+import { strategyOf, typed } from "../../typed.ts";
 import {
   appArmorAnnotation,
   appArmorPrefix,
@@ -23,8 +22,6 @@ import { validatePod } from "./pod-validation.ts";
 import { podRow } from "./pod-status-text.ts";
 import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
 import { podSubresources } from "./pod-subresources.ts";
-
-const asPod = (object: Readonly<AnyObject>): Pod => object as unknown as Pod;
 
 /** The old annotations of AppArmor become the fields they stand for, with a warning, and the fields annotations. */
 function joinAppArmor(pod: Pod, warn: (text: string) => void): void {
@@ -81,13 +78,9 @@ function selectByOwnLabels(pod: Pod): void {
 }
 
 /** The reference writes a time that was never set as null. */
-const noProbe = { lastProbeTime: null as unknown as string };
+const noProbe = typed<{ lastProbeTime: string }>({ lastProbeTime: null });
 
-function graceSeconds(
-  object: Readonly<AnyObject>,
-  options: DeleteOptions,
-): number {
-  const pod = asPod(object);
+function graceSeconds(pod: Readonly<Pod>, options: DeleteOptions): number {
   const asked =
     options.gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
   if (!pod.spec.nodeName || isPodTerminal(pod)) return 0;
@@ -98,13 +91,12 @@ function graceSeconds(
   return set === undefined || set === null ? seconds : Math.min(seconds, set);
 }
 
-export const podStrategy: ResourceStrategy = {
+export const podStrategy = strategyOf<Pod>({
   returnsDeleted: true,
   // Pods of this version have no generation.
   countsGeneration: false,
   preparesWhole: true,
-  setDefaults(object) {
-    const pod = asPod(object);
+  setDefaults(pod) {
     pod.spec ??= { containers: [] };
     pod.spec.containers ??= [];
     // Each pair is one value under an old and a new name; the new one wins, for the address the old one.
@@ -117,8 +109,7 @@ export const podStrategy: ResourceStrategy = {
     } else if (!pod.status.podIP && pod.status.podIPs?.[0])
       pod.status.podIP = pod.status.podIPs[0].ip;
   },
-  prepareForCreate(object, context) {
-    const pod = asPod(object);
+  prepareForCreate(pod, context) {
     dropDisabledFields(pod.spec);
     if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0)
       pod.spec.terminationGracePeriodSeconds = 1;
@@ -139,14 +130,14 @@ export const podStrategy: ResourceStrategy = {
     }
   },
   prepareForUpdate(object, old) {
-    asPod(object).status = { ...asPod(old).status };
-    dropDisabledFields(asPod(object).spec, asPod(old).spec);
+    object.status = { ...old.status };
+    dropDisabledFields(object.spec, old.spec);
   },
-  validate: (object) => validatePod(asPod(object)),
+  validate: (object) => validatePod(object),
   warnings: (object) =>
-    podWarnings("", asPod(object).spec, object.metadata as Pod["metadata"]),
+    podWarnings("", object.spec, object.metadata as Pod["metadata"]),
   validateCreate(object) {
-    const { spec } = asPod(object);
+    const { spec } = object;
     return [
       ...(spec.ephemeralContainers?.length
         ? [
@@ -166,10 +157,9 @@ export const podStrategy: ResourceStrategy = {
         : []),
     ];
   },
-  validateUpdate: (object, old) => validatePodUpdate(asPod(object), asPod(old)),
+  validateUpdate: (object, old) => validatePodUpdate(object, old),
   status: {
-    prepareForUpdate(object, old) {
-      const [pod, was] = [asPod(object), asPod(old)];
+    prepareForUpdate(pod, was) {
       pod.spec = { ...was.spec };
       if (was.metadata.ownerReferences)
         pod.metadata.ownerReferences = [...was.metadata.ownerReferences];
@@ -177,12 +167,11 @@ export const podStrategy: ResourceStrategy = {
       pod.status = { ...pod.status };
       pod.status.qosClass ??= was.status?.qosClass;
     },
-    validateUpdate: (object, old) =>
-      validatePodStatus(asPod(object), asPod(old)),
+    validateUpdate: (object, old) => validatePodStatus(object, old),
   },
   graceSeconds,
   selectableFields(object) {
-    const { spec, status } = asPod(object);
+    const { spec, status } = object;
     return {
       "spec.nodeName": spec.nodeName ?? "",
       "spec.restartPolicy": spec.restartPolicy ?? "",
@@ -195,6 +184,6 @@ export const podStrategy: ResourceStrategy = {
       "status.nominatedNodeName": status?.nominatedNodeName ?? "",
     };
   },
-  printRow: (object, now) => podRow(asPod(object), now),
+  printRow: (object, now) => podRow(object, now),
   subresources: podSubresources,
-};
+});

@@ -1,6 +1,5 @@
 // Endpoints: addresses that can be reached (no loopback, no link-local) and numbered ports.
 import type { FieldError } from "../../../../api/errors.ts";
-import type { AnyObject } from "../../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";
 import {
   dnsLabelProblems,
@@ -14,12 +13,9 @@ import type {
   Endpoints,
 } from "../../../../api/types/core-v1.ts";
 import { formatAge, formatFew } from "../../../printing/age.ts";
-import type { ResourceStrategy } from "../../strategy.ts";
+import { strategyOf } from "../../typed.ts";
 import { oneOf } from "../../field-checks.ts";
 import { specialIpProblems } from "./ip-address.ts";
-
-const asEndpoints = (object: Readonly<AnyObject>): Endpoints =>
-  object as unknown as Endpoints;
 
 /** Addresses that would lead somewhere else on every machine. */
 export function endpointIpProblems(field: string, ip: string): FieldError[] {
@@ -53,14 +49,12 @@ function addressProblems(
   ];
 }
 
-export const endpointsStrategy: ResourceStrategy = {
+export const endpointsStrategy = strategyOf<Endpoints>({
   countsGeneration: false,
   allowCreateOnUpdate: true,
   validate(object) {
     const problems: FieldError[] = [];
-    for (const [index, subset] of (
-      asEndpoints(object).subsets ?? []
-    ).entries()) {
+    for (const [index, subset] of (object.subsets ?? []).entries()) {
       const path = `subsets[${index}]`;
       const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
       if (addresses.length + notReadyAddresses.length === 0) {
@@ -119,7 +113,7 @@ export const endpointsStrategy: ResourceStrategy = {
     return problems;
   },
   printRow: (object, now) => {
-    const { metadata, subsets = [] } = asEndpoints(object);
+    const { metadata, subsets = [] } = object;
     const shown = subsets.flatMap(({ addresses = [], ports = [] }) =>
       ports.length === 0
         ? addresses.map(({ ip }) => ip)
@@ -135,4 +129,4 @@ export const endpointsStrategy: ResourceStrategy = {
       formatAge(metadata.creationTimestamp, now),
     ];
   },
-};
+});

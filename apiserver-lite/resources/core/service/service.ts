@@ -2,7 +2,6 @@
 // needing them, or when its write fails. Without allocators (tests, other stores) nothing is assigned.
 import { errors, type FieldError } from "../../../../api/errors.ts";
 import { dns1035Problems, nameRule } from "../../../../api/names.ts";
-import type { AnyObject } from "../../../../api/object.ts";
 import type { Service } from "../../../../api/types/core-v1.ts";
 import { formatAge, formatLabels, orNone } from "../../../printing/age.ts";
 import type { ResourceStrategy, StrategyContext } from "../../strategy.ts";
@@ -24,12 +23,10 @@ import {
   validateServiceStatus,
   validateServiceUpdate,
 } from "./service-validation.ts";
+import { strategyOf } from "../../typed.ts";
 
 /** How often in a row other servers may take what was chosen here. */
 const maxAttempts = 16;
-
-const asService = (object: Readonly<AnyObject>): Service =>
-  object as unknown as Service;
 function refuse(service: Service, problems: readonly FieldError[]): void {
   if (problems.length > 0)
     throw errors.invalid(
@@ -104,23 +101,21 @@ export function createServiceStrategy(
     await allocators.ranges?.release(service, keep);
     releaseService(allocators, service, keep);
   };
-  return {
+  return strategyOf<Service>({
     returnsDeleted: true,
     countsGeneration: false,
     allowCreateOnUpdate: true,
     validateName: nameRule(dns1035Problems),
     setDefaults(object) {
-      asService(object).spec ??= {};
+      object.spec ??= {};
     },
-    async prepareForCreate(object, context) {
-      const service = asService(object);
+    async prepareForCreate(service, context) {
       service.status = { loadBalancer: {} };
       service.spec ??= {};
       joinClusterIps(service.spec);
       await hold(service, context);
     },
-    async prepareForUpdate(object, oldObject, context) {
-      const [service, old] = [asService(object), asService(oldObject)];
+    async prepareForUpdate(service, old, context) {
       service.status = { ...old.status };
       const [spec, was] = [(service.spec ??= {}), old.spec ?? {}];
       carryOver(spec, was);
@@ -128,32 +123,30 @@ export function createServiceStrategy(
       joinClusterIps(spec);
       await hold(service, context, old);
     },
-    validate: (object) => validateService(asService(object)),
-    warnings: (object) => serviceWarnings(asService(object)),
-    validateUpdate: (object, old) =>
-      validateServiceUpdate(asService(object), asService(old)),
+    validate: (object) => validateService(object),
+    warnings: (object) => serviceWarnings(object),
+    validateUpdate: (object, old) => validateServiceUpdate(object, old),
     async rollback(object, _context, old) {
       const taken = held.get(object);
       held.delete(object);
-      if (taken) await giveBack(taken, old && asService(old));
+      if (taken) await giveBack(taken, old && old);
     },
-    afterUpdate: (object, old) => giveBack(asService(old), asService(object)),
-    afterDelete: (object) => giveBack(asService(object)),
+    afterUpdate: (object, old) => giveBack(old, object),
+    afterDelete: (object) => giveBack(object),
     status: {
       prepareForUpdate(object, old) {
-        asService(object).spec = { ...asService(old).spec };
+        object.spec = { ...old.spec };
       },
-      validateUpdate: (object) => validateServiceStatus(asService(object)),
+      validateUpdate: (object) => validateServiceStatus(object),
     },
     selectableFields: (object) => {
-      const { spec } = asService(object);
+      const { spec } = object;
       return {
         "spec.clusterIP": spec?.clusterIP ?? "",
         "spec.type": spec?.type ?? "",
       };
     },
-    printRow: (object, now) => {
-      const service = asService(object);
+    printRow: (service, now) => {
       const { metadata, spec = {} } = service;
       const ports = (spec.ports ?? []).map(({ port, nodePort, protocol }) =>
         nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`,
@@ -168,5 +161,5 @@ export function createServiceStrategy(
         formatLabels(spec.selector),
       ];
     },
-  };
+  });
 }

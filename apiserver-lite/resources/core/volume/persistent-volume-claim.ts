@@ -1,6 +1,5 @@
 // PersistentVolumeClaims: the spec is settled once written, but for the storage asked of a bound claim, which may grow.
 import type { FieldError } from "../../../../api/errors.ts";
-import type { AnyObject } from "../../../../api/object.ts";
 import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";
 import { dnsSubdomainProblems } from "../../../../api/names.ts";
 import {
@@ -14,7 +13,7 @@ import type {
 } from "../../../../api/types/core-v1.ts";
 import { formatAge } from "../../../printing/age.ts";
 import { goDifference } from "../pod/pod-update-validation.ts";
-import type { ResourceStrategy } from "../../strategy.ts";
+import { strategyOf } from "../../typed.ts";
 import {
   agreeBut,
   immutable,
@@ -31,8 +30,6 @@ import {
   volumeModes,
 } from "./persistent-volume.ts";
 
-const asClaim = (object: Readonly<AnyObject>): PersistentVolumeClaim =>
-  object as unknown as PersistentVolumeClaim;
 const storageOf = (claim: PersistentVolumeClaim): string | undefined =>
   claim.spec?.resources?.requests?.["storage"];
 
@@ -209,28 +206,25 @@ function* claimWarnings({
   }
 }
 
-export const persistentVolumeClaimStrategy: ResourceStrategy = {
+export const persistentVolumeClaimStrategy = strategyOf<PersistentVolumeClaim>({
   returnsDeleted: true,
   countsGeneration: false,
-  prepareForCreate(object) {
-    const claim = asClaim(object);
+  prepareForCreate(claim) {
     claim.status = { phase: "Pending" };
     claim.spec ??= {};
     delete claim.spec.volumeAttributesClassName;
     joinDataSources(claim.spec);
   },
-  prepareForUpdate(object, old) {
-    const [claim, was] = [asClaim(object), asClaim(old)];
+  prepareForUpdate(claim, was) {
     claim.status = { ...was.status };
     claim.spec ??= {};
     if (was.spec?.volumeAttributesClassName === undefined)
       delete claim.spec.volumeAttributesClassName;
     joinDataSources(claim.spec);
   },
-  validate: (object) => validateClaimSpec("spec", asClaim(object).spec ?? {}),
-  warnings: (object) => claimWarnings(asClaim(object)),
-  validateUpdate(object, old) {
-    const [claim, was] = [asClaim(object), asClaim(old)];
+  validate: (object) => validateClaimSpec("spec", object.spec ?? {}),
+  warnings: (object) => claimWarnings(object),
+  validateUpdate(claim, was) {
     const [spec, before] = [claim.spec ?? {}, was.spec ?? {}];
     const [now, earlier] = [storageOf(claim), storageOf(was)];
     const known = was.metadata.annotations?.[classAnnotation];
@@ -277,12 +271,12 @@ export const persistentVolumeClaimStrategy: ResourceStrategy = {
   },
   status: {
     prepareForUpdate(object, old) {
-      asClaim(object).spec = { ...asClaim(old).spec };
+      object.spec = { ...old.spec };
     },
-    validateUpdate: (object) => validateClaimStatus(asClaim(object)),
+    validateUpdate: (object) => validateClaimStatus(object),
   },
   printRow: (object, now) => {
-    const { metadata, spec = {}, status } = asClaim(object);
+    const { metadata, spec = {}, status } = object;
     const bound = Boolean(spec.volumeName);
     return [
       metadata.name,
@@ -298,4 +292,4 @@ export const persistentVolumeClaimStrategy: ResourceStrategy = {
       spec.volumeMode ?? "<unset>",
     ];
   },
-};
+});

@@ -1,6 +1,5 @@
 // PersistentVolumes: capacity, access modes, one source; the source never changes.
 import type { FieldError } from "../../../../api/errors.ts";
-import type { AnyObject } from "../../../../api/object.ts";
 import { formatTime } from "../../../../api/clock.ts";
 import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";
 import { asGo } from "../../../../api/go-syntax.ts";
@@ -15,7 +14,7 @@ import type {
   PersistentVolumeSpec,
 } from "../../../../api/types/core-v1.ts";
 import { formatAge } from "../../../printing/age.ts";
-import type { ResourceStrategy } from "../../strategy.ts";
+import { strategyOf } from "../../typed.ts";
 import { goDifference } from "../pod/pod-update-validation.ts";
 import { validateNodeSelector } from "../pod/scheduling-validation.ts";
 import {
@@ -25,9 +24,6 @@ import {
 } from "./volume-sources.ts";
 import { immutable, oneOf } from "../../field-checks.ts";
 import { sameValue } from "../../../../api/objects/json-equality.ts";
-
-const asVolume = (object: Readonly<AnyObject>): PersistentVolume =>
-  object as unknown as PersistentVolume;
 
 const accessModes = [
   "ReadOnlyMany",
@@ -246,27 +242,24 @@ function* volumeWarnings({
     if ((spec as Record<string, unknown>)[kind]) yield `spec.${name}: ${since}`;
 }
 
-export const persistentVolumeStrategy: ResourceStrategy = {
+export const persistentVolumeStrategy = strategyOf<PersistentVolume>({
   returnsDeleted: true,
   countsGeneration: false,
-  prepareForCreate(object, context) {
-    const volume = asVolume(object);
+  prepareForCreate(volume, context) {
     delete volume.spec?.volumeAttributesClassName;
     volume.status = {
       phase: "Pending",
       lastPhaseTransitionTime: formatTime(context.clock.now()),
     };
   },
-  prepareForUpdate(object, old) {
-    const [volume, was] = [asVolume(object), asVolume(old)];
+  prepareForUpdate(volume, was) {
     volume.status = { ...was.status };
     if (was.spec?.volumeAttributesClassName === undefined)
       delete volume.spec?.volumeAttributesClassName;
   },
-  validate: (object) => validateVolume(asVolume(object).spec ?? {}),
-  warnings: (object) => volumeWarnings(asVolume(object)),
-  validateUpdate(object, old) {
-    const [volume, was] = [asVolume(object), asVolume(old)];
+  validate: (object) => validateVolume(object.spec ?? {}),
+  warnings: (object) => volumeWarnings(object),
+  validateUpdate(volume, was) {
     const [sources, before] = [sourceOf(volume), sourceOf(was)].map((list) =>
       Object.fromEntries(list),
     ) as [object, object];
@@ -293,8 +286,7 @@ export const persistentVolumeStrategy: ResourceStrategy = {
     ];
   },
   status: {
-    prepareForUpdate(object, old, context) {
-      const [volume, was] = [asVolume(object), asVolume(old)];
+    prepareForUpdate(volume, was, context) {
       volume.spec = { ...was.spec };
       const { status } = volume;
       if (!status) return;
@@ -305,7 +297,7 @@ export const persistentVolumeStrategy: ResourceStrategy = {
     },
   },
   printRow: (object, now) => {
-    const { metadata, spec = {}, status } = asVolume(object);
+    const { metadata, spec = {}, status } = object;
     const phase = metadata.deletionTimestamp
       ? "Terminating"
       : (status?.phase ?? "");
@@ -328,4 +320,4 @@ export const persistentVolumeStrategy: ResourceStrategy = {
       spec.volumeMode ?? "<unset>",
     ];
   },
-};
+});
