@@ -1,6 +1,5 @@
 // `orbit agent` (orbitlet): the node agent alone; with --kubeconfig a member of any conforming cluster, else static pods only.
 import { systemClock } from "../api/clock.ts";
-import type { Client } from "../client/client.ts";
 import { beginDaemon } from "./daemon.ts";
 import { notifySystemd, startWatchdog, stopOnSignals } from "./lifecycle.ts";
 import { agentOptions } from "./options/agent.ts";
@@ -9,9 +8,8 @@ import {
   readConfigurationText,
 } from "./options/configuration-file.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
-import { UsageError, type OptionValue } from "./options/table.ts";
-import { agentConfig } from "./parts/agent/agent-config.ts";
-import { clientRateLimit } from "./parts/client-rate-limit.ts";
+import type { OptionValue } from "./options/table.ts";
+import { connectAgent } from "./parts/agent/agent-connection.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
 /** As at the reference, a configuration file closes the ports where it and the flags say nothing. */
@@ -63,62 +61,7 @@ export async function runAgent(
   const certificateDirectory = values.isSet("cert-dir")
     ? values.text("cert-dir")
     : `${rootDirectory}/pki`;
-  let client: Client | undefined;
-  let keeper: { stop(): void } | undefined;
-  const kubeconfig = values.optionalText("kubeconfig");
-  const bootstrapKubeconfig = values.optionalText("bootstrap-kubeconfig");
-  if (bootstrapKubeconfig && !kubeconfig)
-    throw new UsageError(
-      "--bootstrap-kubeconfig needs --kubeconfig: where the kubeconfig is written",
-    );
-  if (kubeconfig) {
-    const certificates = {
-      nodeName: agentConfig(values).nodeName,
-      directory: certificateDirectory,
-      clock: systemClock,
-      logger,
-    };
-    if (bootstrapKubeconfig) {
-      const { bootstrapClientCertificate } =
-        await import("./parts/client-certificate.ts");
-      await bootstrapClientCertificate(
-        bootstrapKubeconfig,
-        kubeconfig,
-        certificates,
-      );
-    }
-    const [{ loadKubeconfig }, { createHttpTransport }, { createClient }] =
-      await Promise.all([
-        import("../client/kubeconfig.ts"),
-        import("../client/http-transport.ts"),
-        import("../client/create-client.ts"),
-      ]);
-    const connection = await loadKubeconfig({ path: kubeconfig }).catch(
-      (error: Error) => {
-        throw new UsageError(`--kubeconfig: ${error.message}`);
-      },
-    );
-    const server = values.optionalText("master") ?? connection.server;
-    const transport = createHttpTransport({
-      ...connection,
-      server,
-      ...clientRateLimit(values),
-      logger,
-    });
-    client = createClient(transport, { clock: systemClock, logger });
-    if (values.flag("rotate-certificates")) {
-      const { ClientCertificateKeeper } =
-        await import("./parts/client-certificate.ts");
-      const made = new ClientCertificateKeeper(
-        client,
-        connection.tls ?? {},
-        (tls) => transport.updateTls(tls),
-        certificates,
-      );
-      made.start();
-      keeper = made;
-    }
-  }
+  const connection = await connectAgent(values, certificateDirectory, logger);
   const { startAgentPart } = await import("./parts/agent/agent.ts");
   const part = await startAgentPart({
     values,
@@ -130,16 +73,15 @@ export async function runAgent(
     podCidr: values.optionalText("pod-cidr") ?? "10.42.0.0/24",
     clock: systemClock,
     logger,
-    ...(client ? { client } : {}),
+    ...(connection ? { client: connection.client } : {}),
   });
   const stopWatchdog = startWatchdog(logger);
   stopOnSignals(
     {
       async stop() {
         stopWatchdog();
-        keeper?.stop();
         await part.stop();
-        await client?.close();
+        await connection?.close();
       },
     },
     logger,

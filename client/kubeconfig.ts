@@ -15,7 +15,7 @@ interface KubeconfigChoice {
 }
 
 /** What createHttpTransport takes, and the context's namespace. */
-type KubeconfigConnection = Pick<
+export type KubeconfigConnection = Pick<
   HttpTransportOptions,
   | "server"
   | "tls"

@@ -7,6 +7,7 @@ import { createHttpTransport } from "../../client/http-transport.ts";
 import {
   inClusterConnection,
   loadKubeconfig,
+  type KubeconfigConnection,
 } from "../../client/kubeconfig.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
@@ -38,17 +39,23 @@ export async function connectClient(
   );
 }
 
+/** The connection that a kubeconfig describes; an unreadable one is a UsageError that names the option. */
+export async function readKubeconfig(
+  file: string,
+  optionName: string,
+): Promise<KubeconfigConnection> {
+  return loadKubeconfig({ path: file }).catch((error: Error) => {
+    throw new UsageError(`--${optionName}: ${error.message}`);
+  });
+}
+
 /** A client by the kubeconfig that the option `optionName` names. */
 export async function clientOfKubeconfig(
   file: string,
   optionName: string,
   logger: Logger,
 ): Promise<Client> {
-  const connection = await loadKubeconfig({ path: file }).catch(
-    (error: Error) => {
-      throw new UsageError(`--${optionName}: ${error.message}`);
-    },
-  );
+  const connection = await readKubeconfig(file, optionName);
   return createClient(createHttpTransport({ ...connection, logger }), {
     clock: systemClock,
     logger,

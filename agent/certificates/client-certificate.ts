@@ -1,7 +1,6 @@
 // The client certificate of a node agent that joins a cluster: asked for through a CertificateSigningRequest with the
 // bootstrap kubeconfig's credentials when --kubeconfig's file is not there yet, then written beside a kubeconfig that names
 // it; renewed the same way with its own credentials when two thirds of its life are over (--rotate-certificates).
-import { existsSync } from "node:fs";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -21,13 +20,12 @@ import {
   createHttpTransport,
   type TlsOptions,
 } from "../../client/http-transport.ts";
-import { loadKubeconfig } from "../../client/kubeconfig.ts";
+import type { KubeconfigConnection } from "../../client/kubeconfig.ts";
 import { certificateSigningRequests } from "../../client/resources.ts";
-import { UsageError } from "../options/table.ts";
-import { makeDirectory } from "./directories.ts";
 
 const signerName = "kubernetes.io/kube-apiserver-client-kubelet";
 const answerTimeoutMs = 15 * 60_000;
+const dayMs = 24 * 3_600_000;
 
 interface ClientCertificateOptions {
   nodeName: string;
@@ -117,21 +115,17 @@ function kubeconfigNaming(
   ].join("\n");
 }
 
-/** After this `kubeconfig` is there. A server that does not answer yet is asked again. */
+/**
+ * Writes the certificate and then `kubeconfig`, whose directories are there. A server that does not answer yet is asked
+ * again.
+ * @param connection with the bootstrap kubeconfig's credentials
+ */
 export async function bootstrapClientCertificate(
-  bootstrapFile: string,
+  connection: KubeconfigConnection,
   kubeconfig: string,
   options: ClientCertificateOptions,
 ): Promise<void> {
-  if (existsSync(kubeconfig)) return;
   const { logger, clock, directory } = options;
-  makeDirectory("cert-dir", directory, 0o700);
-  makeDirectory("kubeconfig", path.dirname(path.resolve(kubeconfig)), 0o755);
-  const connection = await loadKubeconfig({ path: bootstrapFile }).catch(
-    (error: Error) => {
-      throw new UsageError(`--bootstrap-kubeconfig: ${error.message}`);
-    },
-  );
   const client = createClient(createHttpTransport({ ...connection, logger }), {
     clock,
     logger,
@@ -172,8 +166,8 @@ export class ClientCertificateKeeper {
   ) {}
 
   start(): void {
-    const text = readFileIfAny(clientCertificateFile(this.options.directory));
-    if (text) this.#plan(text);
+    const pem = readFileIfAny(clientCertificateFile(this.options.directory));
+    if (pem) this.#renewAt(renewalTimeMs(inspectCertificate(pem)));
   }
 
   stop(): void {
@@ -181,28 +175,19 @@ export class ClientCertificateKeeper {
     this.#timer?.cancel();
   }
 
-  #plan(pem: string): void {
-    const nowMs = this.options.clock.now();
-    const info = inspectCertificate(pem);
-    // A short-lived one, made valid a little into the past, may look due at once: half of what is left is soon enough.
-    const dueMs = Math.max(
-      renewalTimeMs(info) - nowMs,
-      (info.notAfterMs - nowMs) / 2,
-    );
-    // Timers can't be longer than 24.8 days.
-    this.#after(Math.min(Math.max(dueMs, 1000), 24 * 3_600_000), dueMs, pem);
-  }
-
-  #after(delayMs: number, dueMs: number, pem: string): void {
+  /** Timers can't be longer than 24.8 days: it looks at the clock once a day. */
+  #renewAt(dueMs: number): void {
     if (this.#stopped) return;
-    this.#timer = this.options.clock.after(delayMs, () => {
-      if (delayMs < dueMs) this.#plan(pem);
-      else void this.#renew(pem);
+    const { clock } = this.options;
+    const leftMs = Math.max(dueMs - clock.now(), 1000);
+    this.#timer = clock.after(Math.min(leftMs, dayMs), () => {
+      if (clock.now() < dueMs) this.#renewAt(dueMs);
+      else void this.#renew();
     });
   }
 
-  async #renew(old: string): Promise<void> {
-    const { directory, logger } = this.options;
+  async #renew(): Promise<void> {
+    const { directory, clock, logger } = this.options;
     try {
       const pair = await requestCertificate(this.client, this.options);
       if (this.#stopped) return;
@@ -214,10 +199,15 @@ export class ClientCertificateKeeper {
         key: pair.key,
       });
       logger.info("renewed the client certificate");
-      this.#plan(pem);
+      const info = inspectCertificate(pem);
+      const nowMs = clock.now();
+      // A short-lived one that was made valid into the past may look due at once: half of what is left is soon enough.
+      this.#renewAt(
+        Math.max(renewalTimeMs(info), nowMs + (info.notAfterMs - nowMs) / 2),
+      );
     } catch (err) {
       logger.error({ err }, "the client certificate could not be renewed");
-      this.#after(60_000, 0, old);
+      this.#renewAt(clock.now() + 60_000);
     }
   }
 }
