@@ -88,9 +88,8 @@ function forgetLargeScratch(): void {
 let scratch = Writer.create();
 const maxScratchBytes = 256 * 1024;
 
-/** Of an envelope, and of an item in a list: what their writers have room for at first. */
+/** Of an envelope: what its writer has room for at first. */
 const headBytes = 128;
-const itemHeadBytes = 16;
 
 /** What stands before a message of `size` bytes in its envelope. */
 function envelopeHead(
@@ -114,17 +113,10 @@ function envelopeHead(
 /** contentEncoding and contentType, both empty. */
 const envelopeEnd = Buffer.from([0x1a, 0, 0x22, 0]);
 
-/** The bytes of a message of `length` bytes with its length before it. */
-export function withLength(length: number): number {
-  let bytes = length + 1;
-  for (let rest = length; rest >= 0x80; rest >>>= 7) bytes++;
-  return bytes;
-}
-
 /**
- * A list from items that are encoded already (`rawMessage` of their envelopes): the parts of one envelope, in order,
- * without copying the items. `metadata` is the list's; `itemBytes` the sum of the items `withLength`, and one more for each. An
- * `undefined` among the items is handed through.
+ * A list from items that are encoded already (`listItem` of their envelopes): the parts of one envelope, in order, without
+ * copying the items. `metadata` is the list's; `itemBytes` the sum of the items' bytes. An `undefined` among the items is
+ * handed through.
  */
 export function* protobufListParts(
   apiVersion: string,
@@ -138,36 +130,24 @@ export function* protobufListParts(
   const listHead = head.ldelim().finish();
   yield* envelopeHead(apiVersion, listKind, listHead.length + itemBytes);
   yield listHead;
-  for (const item of items) {
-    if (!item) yield undefined;
-    else {
-      yield Writer.create(itemHeadBytes)
-        .uint32(18)
-        .uint32(item.length)
-        .finish();
-      yield item;
-    }
-  }
+  yield* items;
   yield envelopeEnd;
 }
 
-/** The object's own message inside an envelope that encodeProtobuf made: a view. */
-export function rawMessage(envelope: Uint8Array): Buffer {
-  // The magic, the type's field with its length, the tag of the message and its length.
+/**
+ * An object's message with its length and tag, in an envelope that encodeProtobuf made: a view. Items of a list have the
+ * tag that objects have in their envelopes.
+ */
+export function listItem(envelope: Buffer): Buffer {
+  // Before it: the magic, and the type's field with its length.
   let at = MAGIC.length + 1;
   let length = 0;
-  const varint = (): void => {
-    length = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = envelope[at++]!;
-      length |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return;
-    }
-  };
-  varint();
-  at += length + 1;
-  varint();
-  return Buffer.from(envelope.buffer, envelope.byteOffset + at, length);
+  for (let shift = 0; ; shift += 7) {
+    const byte = envelope[at++]!;
+    length |= (byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return envelope.subarray(at + length, envelope.length - envelopeEnd.length);
 }
 
 function badRequest(error: unknown, bytes: Uint8Array, wanted = ""): unknown {

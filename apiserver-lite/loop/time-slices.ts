@@ -7,10 +7,10 @@
 //     if (slices.over) await slices.next(who);
 //   }
 //
-// Invariants: who waits is resumed in the order of waiting; an idle process has no timer and no immediate pending.
+// Invariants: a turn of the loop has one slice, which begins either where work begins or where those who wait go on; who
+// waits is resumed in the order of waiting; an idle process has no timer and no immediate pending.
 import type { LoopWatch, LoopWork } from "./loop-watch.ts";
 
-/** Two of them may follow each other in one turn of the loop: what begins, and what goes on. */
 const defaultSliceMs = 2;
 
 interface Waiting {
@@ -23,6 +23,8 @@ export class TimeSlices {
   #endMs = 0;
   /** A slice has begun in this turn of the loop. */
   #begun = false;
+  /** It began before those who wait could go on: it is their turn in the next one. */
+  #early = false;
 
   constructor(
     private readonly watch?: LoopWatch,
@@ -33,6 +35,7 @@ export class TimeSlices {
   get over(): boolean {
     const nowMs = performance.now();
     if (this.#begun) return nowMs >= this.#endMs;
+    this.#early = true;
     this.#begin(nowMs);
     return false;
   }
@@ -41,7 +44,9 @@ export class TimeSlices {
   next(who?: LoopWork): Promise<void> {
     return new Promise((resume) => {
       this.#waiting.push({ resume, who });
-      if (!this.#begun) this.#begin(performance.now());
+      if (this.#begun) return;
+      this.#early = true;
+      this.#begin(performance.now());
     });
   }
 
@@ -52,6 +57,11 @@ export class TimeSlices {
   }
 
   readonly #turn = (): void => {
+    if (this.#early) {
+      this.#early = false;
+      setImmediate(this.#turn);
+      return;
+    }
     this.#begun = false;
     if (this.#waiting.length === 0) return;
     this.#begin(performance.now());

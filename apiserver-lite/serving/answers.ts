@@ -18,6 +18,8 @@ import { warningHeaders } from "./warnings.ts";
 const gzipThresholdBytes = 128 * 1024;
 /** Shorter lists leave in one piece. */
 const wholeBytes = 64 * 1024;
+/** Of a kept list that leaves with one write. */
+const maxPartBytes = 128 * 1024;
 /** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
 const maxKept = 8;
 const maxKeptBytes = 2 * 1024 * 1024;
@@ -29,7 +31,7 @@ export function addWarnings({ headers, warnings }: HttpRequest): void {
 }
 
 export class Answers {
-  readonly #compressed = new Map<string, Buffer>();
+  readonly #compressed = new Map<string, KeptList>();
   readonly #lists = new KeptLists();
   readonly #compressor = new Compressor();
 
@@ -78,12 +80,15 @@ export class Answers {
     if (key !== undefined) {
       headers["content-type"] = shown.contentType;
       headers["cache-control"] = "no-cache, private";
-      const list = compresses ? undefined : this.#lists.get(key);
-      if (list) return this.#sendKept(exchange, headers, list);
-      const body = compresses ? this.#compressed.get(key) : undefined;
-      if (body) {
-        setGzip(headers);
-        return exchange.respond(200, headers, body);
+      const list = compresses
+        ? this.#compressed.get(key)
+        : this.#lists.get(key);
+      if (list) {
+        if (compresses) setGzip(headers);
+        const [part] = list.parts;
+        return list.parts.length === 1
+          ? exchange.respond(200, headers, part as Buffer)
+          : this.#sendKept(exchange, headers, list);
       }
     }
     const { bytes, parts } = shown.list(listed);
@@ -178,16 +183,15 @@ export class Answers {
     }
     answer.end();
     const { list } = collected;
-    if (key !== undefined && list)
-      this.#keepCompressed(key, Buffer.concat(list.parts, list.bytes));
+    if (key !== undefined && list) this.#keepCompressed(key, inParts(list));
   }
 
-  #keepCompressed(key: string, body: Buffer): void {
+  #keepCompressed(key: string, list: KeptList): void {
     if (this.#compressed.size >= maxKept) {
       const [oldest] = this.#compressed.keys();
       this.#compressed.delete(oldest!);
     }
-    this.#compressed.set(key, body);
+    this.#compressed.set(key, list);
   }
 
   #compresses(exchange: Exchange): boolean {
@@ -270,6 +274,15 @@ class Collected {
   get list(): KeptList | undefined {
     return this.#parts && { parts: this.#parts, bytes: this.#bytes };
   }
+}
+
+/** The same in as few parts as may be written at once. */
+function inParts({ parts, bytes }: KeptList): KeptList {
+  const all = Buffer.concat(parts, bytes);
+  const joined: Buffer[] = [];
+  for (let at = 0; at < bytes; at += maxPartBytes)
+    joined.push(all.subarray(at, at + maxPartBytes));
+  return { parts: joined, bytes };
 }
 
 function setGzip(headers: OutgoingHttpHeaders): void {

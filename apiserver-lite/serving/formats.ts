@@ -43,6 +43,8 @@ export interface Format {
     pool: ChunkPool,
   ): ListParts;
   frame(type: string, object: Buffer): Buffer;
+  /** What stands around an object in a frame, in place of the last byte of its own; undefined: a frame is made as a whole. */
+  around?(type: string): readonly [before: Buffer, behind: Buffer];
 }
 
 const comma = 0x2c;
@@ -169,6 +171,7 @@ export const jsonFormat: Format = {
       object.subarray(0, object.length - 1),
       frameEnd,
     ]),
+  around: (type) => [frameHeads.get(type)!, frameEnd],
 };
 
 /** Encoders for the other formats, handed over by the composition or loaded on demand. */

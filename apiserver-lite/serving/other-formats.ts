@@ -11,10 +11,9 @@ import {
   encodeProtobuf,
   encodeWatchFrame,
   hasProtobuf,
+  listItem,
   protobufListParts,
-  rawMessage,
   transcodeProtobuf,
-  withLength,
 } from "../../api/codec/protobuf.ts";
 import { decodeYaml, encodeYaml, parseYamlBody } from "../../api/codec/yaml.ts";
 import {
@@ -65,28 +64,28 @@ const protobufFormat: Format = {
   encode: (object) => encodeProtobuf(object),
   transcode: transcodeProtobuf,
   list: function* ({ kind, apiVersion, metadata }, _field, items, pool) {
-    // The message begins with its length, so that of each item is needed first. All envelopes have the same head.
-    let headBytes: number | undefined;
+    // The message begins with its length, so that of each item is needed first. All envelopes have as much around theirs.
+    let around: number | undefined;
     let bytes = 0;
     for (let index = 0; index < items.count; index++) {
-      const known = headBytes === undefined ? undefined : items.length(index);
-      if (known !== undefined) bytes += 1 + known - headBytes!;
+      const known = around === undefined ? undefined : items.length(index);
+      if (known !== undefined) bytes += known - around!;
       else {
-        const item = items.bytes(index);
-        const length = withLength(rawMessage(item).length);
-        headBytes ??= item.length - length;
-        bytes += 1 + length;
+        const envelope = items.bytes(index);
+        const item = listItem(envelope);
+        around ??= envelope.length - item.length;
+        bytes += item.length;
       }
       if (index % itemsPerLook === 0) yield undefined;
     }
-    function* raws(): Iterable<Buffer | undefined> {
+    function* all(): Iterable<Buffer | undefined> {
       for (let index = 0; index < items.count; index++) {
-        yield rawMessage(items.bytes(index));
+        yield listItem(items.bytes(index));
         if (index % itemsPerLook === 0) yield undefined;
       }
     }
     yield* joined(
-      protobufListParts(apiVersion, kind, metadata, bytes, raws()),
+      protobufListParts(apiVersion, kind, metadata, bytes, all()),
       pool,
     );
   },

@@ -13,6 +13,7 @@ import type { Listed } from "../registry/verbs/list.ts";
 import type { WatchType } from "../registry/verbs/watch.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import { chunkOf } from "../../http-kit/exchange.ts";
+import { frameIdsOf, type FrameIds } from "./frame-ids.ts";
 import {
   joined,
   jsonListParts,
@@ -310,11 +311,18 @@ export class Representation {
     selected: (entry: CacheEntry) => boolean,
   ): ListParts {
     const frame = (entry: CacheEntry): Buffer => this.frame("ADDED", entry);
-    function* frames(): Iterable<Buffer | undefined> {
+    // Cut out of the entries where they are the answer's.
+    const around = this.#ready ? this.#format.around?.("ADDED") : undefined;
+    function* frames(): Iterable<Uint8Array | undefined> {
       let looked = 0;
       for (const entry of entries) {
-        if (selected(entry)) yield frame(entry);
-        else if (++looked % entriesPerLook === 0) yield undefined;
+        if (!selected(entry)) {
+          if (++looked % entriesPerLook === 0) yield undefined;
+        } else if (around) {
+          yield around[0];
+          yield entry.slice(0, entry.bytes - 1);
+          yield around[1];
+        } else yield frame(entry);
       }
     }
     return joined(frames(), this.options.pool);
@@ -486,18 +494,4 @@ export class Representation {
       this.options.derived,
     ));
   }
-}
-
-interface FrameIds {
-  readonly event: Readonly<Record<WatchType, string>>;
-  readonly chunk: Readonly<Record<WatchType, string>>;
-}
-
-function frameIdsOf(id: string): FrameIds {
-  const named = (prefix: string) => ({
-    ADDED: `${prefix}ADDED|${id}`,
-    MODIFIED: `${prefix}MODIFIED|${id}`,
-    DELETED: `${prefix}DELETED|${id}`,
-  });
-  return { event: named(""), chunk: named("chunk|") };
 }

@@ -1,5 +1,6 @@
 // Lists and watches of many objects: the same in every encoding as object by object, of one revision though they leave in
 // slices, and the loop answers others meanwhile.
+import { randomBytes } from "node:crypto";
 import * as http from "node:http";
 import { once } from "node:events";
 import { decodeCbor } from "../../../api/codec/cbor.ts";
@@ -115,6 +116,29 @@ describe("the same in every encoding", () => {
       expect(itemsOf(list)).toEqual(expectedItems);
       expect(list.items[0].kind).toBeUndefined();
     }
+  });
+
+  test("gzip of what can't be compressed, kept in several parts", async () => {
+    const random = (bytes: number) => randomBytes(bytes).toString("base64");
+    const path = "/api/v1/namespaces/kube-public/configmaps";
+    for (let index = 0; index < 8; index++)
+      await fetch(server.url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(
+          configMap(`random-${index}`, { data: { text: random(60_000) } }),
+        ),
+      });
+    const headers = { "accept-encoding": "gzip" };
+    const first = await bytesOf(path, headers);
+    const kept = await bytesOf(path, headers);
+    expect(Number(kept.headers.get("content-length"))).toBeGreaterThan(300_000);
+    expect(kept.headers.get("content-encoding")).toBe("gzip");
+    expect(kept.bytes.equals(first.bytes)).toBe(true);
+    const list = JSON.parse(kept.bytes.toString()) as Json;
+    expect(
+      list.items.filter((item: Json) => item.data?.text?.length > 60_000),
+    ).toHaveLength(8);
   });
 
   test("JSON has its length, byte by byte", async () => {

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   encodeProtobuf,
-  rawMessage,
+  listItem,
   transcodeProtobuf,
 } from "../../../../api/codec/protobuf.ts";
 import { ProtobufTranscoder } from "../../../../api/codec/protobuf-transcode.ts";
@@ -23,9 +23,11 @@ interface Typed {
   readonly kind: string;
 }
 
-/** What the encoder makes of a parsed object, without the envelope. */
-const encodeMessage = (object: object): Buffer =>
-  rawMessage(encodeProtobuf(object));
+/** What the encoder makes of a parsed object, without the envelope, its tag and its length. */
+function encodeMessage(object: object): Buffer {
+  const item = listItem(encodeProtobuf(object));
+  return item.subarray(item.findIndex((byte, at) => at > 0 && byte < 0x80) + 1);
+}
 
 const transcoder = new ProtobufTranscoder();
 

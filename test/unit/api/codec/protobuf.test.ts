@@ -5,9 +5,8 @@ import {
   decodeProtobuf,
   encodeProtobuf,
   encodeWatchFrame,
+  listItem,
   protobufListParts,
-  rawMessage,
-  withLength,
 } from "../../../../api/codec/protobuf.ts";
 import { encoderOf } from "../../../../api/codec/protobuf-encode.ts";
 import { decoderOf } from "../../../../api/codec/protobuf-decode.ts";
@@ -161,13 +160,13 @@ test("a list is assembled from encoded items", () => {
     metadata: { resourceVersion: "7" },
     items,
   };
-  const raws = items.map((item) => rawMessage(encodeProtobuf(item)));
+  const encoded = items.map((item) => listItem(encodeProtobuf(item)));
   const parts = protobufListParts(
     "v1",
     "PodList",
     list.metadata,
-    raws.reduce((sum, { length }) => sum + 1 + withLength(length), 0),
-    raws,
+    encoded.reduce((sum, { length }) => sum + length, 0),
+    encoded,
   );
   expect(
     Buffer.concat([...parts] as Uint8Array[]).equals(encodeProtobuf(list)),
