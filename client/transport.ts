@@ -47,7 +47,9 @@ export interface Transport {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: unknown }>;
-  /** Present where the state is in this process. */
-  cache?<T extends KubeObject>(resource: GroupVersionResource): ObjectCache<T>;
+  /** Present where the state is in this process; undefined for a resource that has to be listed and watched there too. */
+  cache?<T extends KubeObject>(
+    resource: GroupVersionResource,
+  ): ObjectCache<T> | undefined;
   close(): Promise<void>;
 }

@@ -18,6 +18,28 @@ import { performUpdate } from "./update.ts";
 
 /** Throws ApiError. Synchronous, also in what it throws, for reads that have to wait for nothing. */
 export function perform(request: RequestContext): Outcome | Promise<Outcome> {
+  return request.endpoint.converts
+    ? convert(request, performVerb(request))
+    : performVerb(request);
+}
+
+/** Into the served version, where that takes its time. */
+async function convert(
+  { endpoint, registry }: RequestContext,
+  performing: Outcome | Promise<Outcome>,
+): Promise<Outcome> {
+  const outcome = await performing;
+  if ("entry" in outcome)
+    return { ...outcome, entry: await endpoint.shown(outcome.entry) };
+  if (!("listed" in outcome)) return outcome;
+  const { slices } = registry;
+  const entries = await endpoint.allShown(outcome.listed.entries, () =>
+    slices.over ? slices.next() : undefined,
+  );
+  return { ...outcome, listed: { ...outcome.listed, entries } };
+}
+
+function performVerb(request: RequestContext): Outcome | Promise<Outcome> {
   if (request.name !== "" && request.endpoint.stored)
     checkPathName(request.name);
   switch (request.verb) {

@@ -2,6 +2,7 @@
 // into the transport's sink.
 import type { Clock, Timer } from "../../api/clock.ts";
 import { errors } from "../../api/errors.ts";
+import { ConvertingSink } from "./converting-sink.ts";
 import { parseFieldSelector } from "../../api/selectors.ts";
 import type { Call } from "../registry/call.ts";
 import { integer } from "../registry/verbs/list.ts";
@@ -14,8 +15,24 @@ import {
 } from "../registry/verbs/watch.ts";
 
 /** Throws ApiError 400, 410, 422, 504 before the first call of the sink. */
-export function openWatch(call: Call, sink: WatchSink): Promise<OpenWatch> {
-  return watch(call, queryOf(call), sink);
+export async function openWatch(
+  call: Call,
+  sink: WatchSink,
+): Promise<OpenWatch> {
+  const { endpoint, registry } = call;
+  if (!endpoint.converts) return watch(call, queryOf(call), sink);
+  const { slices } = registry;
+  const converting = new ConvertingSink(endpoint, sink, () =>
+    slices.over ? slices.next(call) : undefined,
+  );
+  const live = await watch(call, queryOf(call), converting);
+  try {
+    await converting.start();
+  } catch (error) {
+    live.close();
+    throw error;
+  }
+  return live;
 }
 
 /** How long before the end a watcher gets a last bookmark. */

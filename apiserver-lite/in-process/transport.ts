@@ -141,9 +141,13 @@ export class InProcessTransport implements Transport {
     return rawRequest(user, method, path, body);
   }
 
-  cache<T extends KubeObject>(resource: GroupVersionResource): ObjectCache<T> {
+  cache<T extends KubeObject>(
+    resource: GroupVersionResource,
+  ): ObjectCache<T> | undefined {
     if (this.#isSwitchedOff(resource)) return nothing;
     let endpoint = this.#endpoint(resource);
+    // What has to be converted outside of this process is listed and watched.
+    if (endpoint.converts) return undefined;
     const { group, version, resource: plural } = resource;
     const { registry } = this.options;
     // A kind that is gone is read as it was until it comes back, as the readers of a watch do.

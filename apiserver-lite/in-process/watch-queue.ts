@@ -13,9 +13,9 @@ const maxQueued = 100_000;
 
 /** Shared and frozen, in the served version. */
 export function served(endpoint: Endpoint, entry: CacheEntry): AnyObject {
-  return endpoint.native
+  return endpoint.asIs
     ? entry.object
-    : deepFreeze(endpoint.toServed(entry.object as AnyObject));
+    : deepFreeze(endpoint.show(entry.object as AnyObject));
 }
 
 export class WatchQueue implements WatchStream<KubeObject> {
@@ -55,6 +55,7 @@ export class WatchQueue implements WatchStream<KubeObject> {
       },
       event: tell,
       lost: (error) => this.fail(error),
+      fail: (error) => this.fail(error),
       end: () => this.end(),
       bookmark: (revision, initialEnd) =>
         this.#push({
@@ -131,5 +132,5 @@ function bookmarkOf(
 function lastState(endpoint: Endpoint, event: CacheEvent): KubeObject {
   const last = event.previous!.copy();
   last.metadata.resourceVersion = String(event.revision);
-  return deepFreeze(endpoint.toServed(last));
+  return deepFreeze(endpoint.show(last));
 }

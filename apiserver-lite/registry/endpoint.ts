@@ -3,6 +3,7 @@
 import type { ResourceInfo } from "../../api/catalogue.ts";
 import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Printer } from "../printing/table.ts";
 import type { PartStrategy, ResourceStrategy } from "../resources/strategy.ts";
 import type {
@@ -12,6 +13,7 @@ import type {
 } from "./kinds/kind-definition.ts";
 import { headOf } from "./kinds/kind-form.ts";
 import type { StoredKind } from "./kinds/stored-kind.ts";
+import type { MaybePromise } from "./kinds/when-ready.ts";
 
 const noRules: PartStrategy = Object.freeze({});
 
@@ -94,25 +96,60 @@ export class Endpoint {
     return subresource === "" || this.part(subresource) !== undefined;
   }
 
-  /** Is the served version the stored one? Then bytes are shared as they are. */
+  /** Is the served version the stored one? */
   get native(): boolean {
     return this.stored?.apiVersion === this.apiVersion;
   }
 
-  /** From the stored form into the served one. May give back the same object. */
-  toServed(object: AnyObject): AnyObject {
+  /** From the stored version into the served one. May give back the same object. */
+  toServed(object: AnyObject): MaybePromise<AnyObject> {
     return this.native ? object : this.#convert(object, this.apiVersion);
   }
 
-  toStored(object: AnyObject): AnyObject {
-    if (!this.stored || this.native) return object;
-    return this.#convert(object, this.stored.apiVersion);
+  toStored(object: AnyObject): MaybePromise<AnyObject> {
+    return !this.stored || this.native
+      ? object
+      : this.#convert(object, this.stored.apiVersion);
   }
 
-  #convert(object: AnyObject, apiVersion: string): AnyObject {
+  #convert(object: AnyObject, apiVersion: string): MaybePromise<AnyObject> {
     const { conversion } = this.definition;
     return conversion.mode === "immediate"
       ? conversion.convert(object, apiVersion)
-      : object;
+      : this.stored!.converter!.object(object, apiVersion);
+  }
+
+  /** Must entries be `shown` before they are represented? */
+  get converts(): boolean {
+    return this.stored?.converter !== undefined;
+  }
+
+  /** The entry that is represented. Rejects with ApiError 500 when it can't be converted. */
+  shown(entry: CacheEntry): MaybePromise<CacheEntry> {
+    return this.stored?.converter?.entry(entry, this.apiVersion) ?? entry;
+  }
+
+  /** In batches. @param pause called between them; may wait */
+  allShown(
+    entries: readonly CacheEntry[],
+    pause: () => Promise<void> | undefined,
+  ): Promise<readonly CacheEntry[]> {
+    const converter = this.stored?.converter;
+    return converter
+      ? converter.entries(entries, this.apiVersion, pause)
+      : Promise.resolve(entries);
+  }
+
+  /** Are the bytes of what is represented those of the answer? */
+  get asIs(): boolean {
+    return this.native || this.converts;
+  }
+
+  /** An object of what is represented, as this version has it. May give back the same object. */
+  show(object: AnyObject): AnyObject {
+    const { conversion } = this.definition;
+    return this.asIs || conversion.mode === "deferred"
+      ? object
+      : conversion.convert(object, this.apiVersion);
   }
 }

@@ -73,6 +73,7 @@ export class Registry implements ClusterState {
     this.kinds = new KindSet({
       catalogue: this.catalogue,
       cache: this.cache,
+      clock: this.clock,
       codec: options.valueCodec ?? jsonValueCodec,
       maxObjectBytes: options.maxObjectBytes,
     });

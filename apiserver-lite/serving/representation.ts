@@ -191,7 +191,7 @@ export class Representation {
     return (
       this.#as === "" &&
       this.#format.name === "json" &&
-      this.#endpoint.native &&
+      this.#endpoint.asIs &&
       !this.#alias
     );
   }
@@ -253,7 +253,7 @@ export class Representation {
     const before = Buffer.from(
       `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: this.#metaVersion }).slice(0, -1)},`,
     );
-    const cut = this.#endpoint.native && !this.#alias;
+    const cut = this.#endpoint.asIs && !this.#alias;
     return {
       count,
       before,
@@ -461,7 +461,7 @@ export class Representation {
   }
 
   #served(object: Readonly<AnyObject>): AnyObject {
-    const served = this.#endpoint.toServed(object as AnyObject);
+    const served = this.#endpoint.show(object as AnyObject);
     return this.#alias ? aliasDocument(served) : served;
   }
 

@@ -75,7 +75,7 @@ export class TableMaker {
   row(object: AnyObject): object {
     return {
       cells: this.#cells(object),
-      object: this.#shown(this.endpoint.toServed(object)),
+      object: this.#shown(this.endpoint.show(object)),
     };
   }
 
@@ -109,7 +109,7 @@ export class TableMaker {
     pool: ChunkPool,
   ): ListParts {
     const now = this.now();
-    const { printer, native, itemSkip, apiVersion } = this.endpoint;
+    const { printer, asIs, itemSkip, apiVersion } = this.endpoint;
     const objects = this.#rowObjects();
     const { before, behind } = objects;
     const id = `cells|${apiVersion}|${before}`;
@@ -117,7 +117,7 @@ export class TableMaker {
     const template = (entry: CacheEntry): Buffer =>
       rowTemplate(
         printer,
-        native ? entry.lean(itemSkip) : entry.transient,
+        asIs ? entry.lean(itemSkip) : entry.transient,
         before,
       );
     let chunk = pool.take();
@@ -148,23 +148,21 @@ export class TableMaker {
     const { endpoint, include, metaVersion, derived } = this;
     if (include === "None")
       return { before: "null", behind: "}", bytes: () => nothing };
-    if (endpoint.native && include === "Object")
+    if (endpoint.asIs && include === "Object")
       return {
         before: "",
         behind: "}",
         bytes: (entry) => entry.slice(0, entry.bytes - 1),
       };
-    const { itemSkip, native } = endpoint;
+    const { itemSkip, asIs } = endpoint;
     const id = `row|${include}|${metaVersion}|${endpoint.apiVersion}`;
     const encoded = (entry: CacheEntry): Buffer =>
       entry.encoding(derived, id, ({ transient }) =>
         Buffer.from(
-          JSON.stringify(
-            this.#shown(endpoint.toServed(transient as AnyObject)),
-          ),
+          JSON.stringify(this.#shown(endpoint.show(transient as AnyObject))),
         ),
       );
-    if (!native || include === "Object")
+    if (!asIs || include === "Object")
       return { before: "", behind: "}", bytes: encoded };
     const before = `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: metaVersion }).slice(0, -1)},`;
     return {

@@ -2,6 +2,7 @@
 // slices of time, as fast as the watcher reads. Who does not read fast enough is cut off, so that others never wait and
 // memory stays bounded.
 import type { Writable } from "node:stream";
+import type { ApiError } from "../../api/errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { WatchSink, WatchType } from "../registry/verbs/watch.ts";
@@ -192,6 +193,11 @@ export class WatchResponse implements WatchSink {
     this.flush();
     this.#closed = true;
     this.#stream?.end();
+  }
+
+  fail({ status }: ApiError): void {
+    this.#push(this.#framed(this.representation.error(status)));
+    this.end();
   }
 
   /** The answer has begun, so its end is all that can be said. */

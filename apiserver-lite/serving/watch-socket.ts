@@ -3,6 +3,7 @@
 // read what follows is cut off.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { ApiError } from "../../api/errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { LoopWork } from "../loop/loop-watch.ts";
@@ -104,6 +105,11 @@ export class WatchSocket implements WatchSink {
       if (this.#closed) return opened.terminate();
       void this.#sendBacklog(opened);
     });
+  }
+
+  fail({ status }: ApiError): void {
+    this.error(status);
+    this.end();
   }
 
   /** The stream has begun, so its end is all that can be said. */

@@ -21,7 +21,7 @@ export interface ImmediateConversion {
 }
 
 /** Conversion that takes its time (a webhook). Objects stay in the version they were stored in until they are read. */
-interface DeferredConversion {
+export interface DeferredConversion {
   readonly mode: "deferred";
   /** Objects that are converted by one call, at most. */
   readonly maxBatch: number;

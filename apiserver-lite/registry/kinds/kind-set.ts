@@ -3,12 +3,14 @@
 // Invariants: a served version is in the catalogue exactly as long as its kind is here; changes of one kind follow each
 // other; a follower sees every change of the objects of its resource once and in order, and after a time without the
 // kind what differs from before.
+import type { Clock } from "../../../api/clock.ts";
 import type { Catalogue } from "../../../api/catalogue.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { ResourceCache } from "../../cache/resource-cache.ts";
 import type { WatchCache } from "../../cache/watch-cache.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { ValueCodec } from "../value-codec.ts";
+import { DeferredConverter } from "./deferred-converter.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { KindForm, type StoredDefinition } from "./kind-form.ts";
 import { Kind } from "./kind.ts";
@@ -17,6 +19,7 @@ import { StoredKind } from "./stored-kind.ts";
 interface KindSetOptions {
   readonly catalogue: Catalogue;
   readonly cache: WatchCache;
+  readonly clock: Clock;
   readonly codec: ValueCodec;
   readonly maxObjectBytes: number | undefined;
 }
@@ -157,7 +160,12 @@ export class KindSet {
     form: KindForm | undefined,
     cache: ResourceCache | undefined,
   ): Kind {
-    const stored = form && cache && new StoredKind(form, cache);
+    const { kind, conversion } = definition;
+    const converter =
+      conversion.mode === "deferred"
+        ? new DeferredConverter(kind, conversion, this.options.clock)
+        : undefined;
+    const stored = form && cache && new StoredKind(form, cache, converter);
     return new Kind(definition, stored, ++this.#made);
   }
 

@@ -4,7 +4,9 @@ import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { Fields } from "../../cache/shared-fields.ts";
 import type { ResourceCache } from "../../cache/resource-cache.ts";
 import type { ResourceStrategy } from "../../resources/strategy.ts";
+import type { DeferredConverter } from "./deferred-converter.ts";
 import type { KindForm } from "./kind-form.ts";
+import type { MaybePromise } from "./when-ready.ts";
 
 export class StoredKind {
   readonly prefix: string;
@@ -17,6 +19,8 @@ export class StoredKind {
   constructor(
     readonly form: KindForm,
     readonly cache: ResourceCache,
+    /** Of a kind whose entries stay in the version they were stored in. */
+    readonly converter: DeferredConverter | undefined,
   ) {
     const { definition } = form;
     this.prefix = form.prefix;
@@ -44,6 +48,11 @@ export class StoredKind {
     revision: number,
   ): { entry: CacheEntry; value: Uint8Array } {
     return this.form.encode(key, object, revision);
+  }
+
+  /** The entry with the object in the stored version; the same one, unless it was stored before that was the version. */
+  inStoredVersion(entry: CacheEntry): MaybePromise<CacheEntry> {
+    return this.converter?.entry(entry, this.apiVersion) ?? entry;
   }
 
   fieldsOf(object: Readonly<AnyObject>): Fields {

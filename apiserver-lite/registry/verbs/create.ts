@@ -93,7 +93,8 @@ async function createOnce(
   const { resourceVersion } = body.metadata;
   dedupeOwners(call, body, "");
   setServedDefaults(call, body);
-  let object = endpoint.toStored(body);
+  const converting = endpoint.toStored(body);
+  let object = converting instanceof Promise ? await converting : converting;
   setSystemFields(call, object);
   setDefaults(call, object);
   if (endpoint.hasStatus && strategy.status === undefined)
@@ -102,7 +103,8 @@ async function createOnce(
   if (countsGeneration === true || countsGeneration === "created")
     object.metadata.generation = 1;
   // What strategy and admission make of the object is nobody's.
-  if (!applied) manageFields(call, undefined, object);
+  const managing = applied ? undefined : manageFields(call, undefined, object);
+  if (managing) await managing;
   let prepared: AnyObject | undefined;
   try {
     if (strategy.prepareForCreate) {

@@ -55,8 +55,10 @@ export async function remove(
   const fresh = mostRecent(call.registry);
   if (fresh) await fresh;
   for (let attempt = 1; ; attempt++) {
-    const live = kind.cache.get(key);
-    if (!live) throw missing(call);
+    const found = kind.cache.get(key);
+    if (!found) throw missing(call);
+    const viewing = kind.inStoredVersion(found);
+    const live = viewing instanceof Promise ? await viewing : viewing;
     checkPreconditions(call, options, live);
     const attributes = admissionAttributes(
       call,

@@ -24,6 +24,7 @@ import {
 } from "./patch-text.ts";
 import { conformPatched, wordsForMaps } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
+import { whenReady } from "../kinds/when-ready.ts";
 import { mostRecent } from "../versions.ts";
 import { managementOf } from "./write.ts";
 
@@ -44,16 +45,20 @@ export async function patch(
       mode !== "Ignore",
       endpoint.schema as PatchSchema | undefined,
     );
-    const served = endpoint.toServed(live.copy());
-    const changed = conformPatched(change.apply(served), change, endpoint, {
-      mode,
-      warn: (problem) => call.warn(problem),
+    const parsed = change;
+    return whenReady(endpoint.toServed(live.copy()), (served) => {
+      const changed = conformPatched(parsed.apply(served), parsed, endpoint, {
+        mode,
+        warn: (problem) => call.warn(problem),
+      });
+      checkIdentity(call, changed);
+      const conditional =
+        changed.metadata.resourceVersion !== String(live.revision);
+      return whenReady(endpoint.toStored(changed), (object) => ({
+        object,
+        conditional,
+      }));
     });
-    checkIdentity(call, changed);
-    return {
-      object: endpoint.toStored(changed),
-      conditional: changed.metadata.resourceVersion !== String(live.revision),
-    };
   });
 }
 
@@ -120,15 +125,18 @@ async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
       created: true,
     };
   }
-  return replace(call, (live) => ({
-    object: endpoint.toStored(
-      applied(call, text, endpoint.toServed(live.copy())),
+  const conditional = Boolean(
+    (text.value as AnyObject | null)?.metadata?.resourceVersion,
+  );
+  return replace(call, (live) =>
+    whenReady(endpoint.toServed(live.copy()), (served) =>
+      whenReady(endpoint.toStored(applied(call, text, served)), (object) => ({
+        object,
+        conditional,
+        applied: true,
+      })),
     ),
-    conditional: Boolean(
-      (text.value as AnyObject | null)?.metadata?.resourceVersion,
-    ),
-    applied: true,
-  }));
+  );
 }
 
 /** Keys twice in an applied text: told after what else is wrong with it. */

@@ -84,7 +84,8 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
   }
   dedupeOwners(call, body, "");
   setServedDefaults(call, body);
-  const object = endpoint.toStored(body);
+  const converting = endpoint.toStored(body);
+  const object = converting instanceof Promise ? await converting : converting;
   if (namesVersion(object))
     return replace(call, () => ({
       object,
@@ -112,8 +113,10 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
   const fresh = mostRecent(call.registry);
   if (fresh) await fresh;
   for (let attempt = 1; ; attempt++) {
-    const live = kind.cache.get(key);
-    if (!live) throw missing(call);
+    const found = kind.cache.get(key);
+    if (!found) throw missing(call);
+    const viewing = kind.inStoredVersion(found);
+    const live = viewing instanceof Promise ? await viewing : viewing;
     const replacement = await produce(live);
     const { object, conditional } = replacement;
     checkPreconditions(call, replacement, live);
@@ -124,7 +127,8 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
       const next = replacement.trusted
         ? object
         : await prepare(call, object, live, replacement, taken);
-      if (unchanged(next, live)) {
+      // One that was stored in another version is written, whatever it says.
+      if (live === found && unchanged(next, live)) {
         failed = false;
         return { entry: live, created: false };
       }
@@ -241,7 +245,8 @@ async function prepare(
   let object = given;
   setDefaults(call, object);
   // What strategy and admission make of the object is nobody's.
-  if (!applied) manageFields(call, old, object);
+  const managing = applied ? undefined : manageFields(call, old, object);
+  if (managing) await managing;
   keepSystemFields(object, old);
   if (call.subresource === "status") object = takeStatus(object, old);
   else if (endpoint.hasStatus && call.subresource === "") {

@@ -4,7 +4,7 @@
 // Invariant: the sink is called synchronously, in revision order, with no gap and nothing twice between the initial
 // state and the events after it. What there is to begin with is handed over as it is; the sink selects and sends it in
 // slices of time, and what comes meanwhile behind it.
-import { errors, type FieldError } from "../../../api/errors.ts";
+import { errors, type ApiError, type FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { CacheEvent } from "../../cache/history.ts";
@@ -33,6 +33,8 @@ export interface WatchSink {
   bookmark(revision: number, initialEnd: boolean): void;
   /** An event could not be taken: no further one will come. The watcher's stream is to end. */
   lost(error: unknown): void;
+  /** What comes next can't be shown: an ERROR event says so, and the stream ends. */
+  fail(error: ApiError): void;
   /** The resource is no longer served, or served otherwise: the stream ends after what it has been given. */
   end(): void;
 }

@@ -21,6 +21,7 @@ import { entryOf } from "../../cache/entries.ts";
 import type { Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
+import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */
 export function setDefaults(call: Call, object: AnyObject): void {
@@ -111,20 +112,20 @@ export function manageFields(
   call: Call,
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
-): void {
+): MaybePromise<void> {
   const { endpoint } = call;
   if (endpoint.native)
     return updateManagedFields(live, object, managementOf(call));
   // Fields are owned as the version that was spoken has them.
-  const served = endpoint.toServed(copyJson(object));
-  updateManagedFields(
-    live && endpoint.toServed(copyJson(live) as AnyObject),
-    served,
-    managementOf(call),
+  const before = live && endpoint.toServed(copyJson(live) as AnyObject);
+  return whenReady(before, (old) =>
+    whenReady(endpoint.toServed(copyJson(object)), (served) => {
+      updateManagedFields(old, served, managementOf(call));
+      const { managedFields } = served.metadata;
+      if (managedFields) object.metadata.managedFields = managedFields;
+      else delete object.metadata.managedFields;
+    }),
   );
-  const { managedFields } = served.metadata;
-  if (managedFields) object.metadata.managedFields = managedFields;
-  else delete object.metadata.managedFields;
 }
 
 /** Who manages fields through this call, and which there are. */
