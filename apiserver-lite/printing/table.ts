@@ -23,17 +23,11 @@ export interface RowPrinter<T extends KubeObject = AnyObject> {
   printRow?(object: Readonly<T>, now: number): Cell[];
 }
 
-type Column = readonly [
-  name: string,
-  type: string,
-  format: string,
-  priority: number,
-];
+/** Name, type, format, priority. */
+type Column = readonly (string | number)[];
 
 /** By "Kind.group"; null marks the kinds with the default columns. */
-const facts = columnFacts as unknown as Readonly<
-  Record<string, readonly Column[] | null>
->;
+const facts: Readonly<Record<string, readonly Column[] | null>> = columnFacts;
 const defaultColumns: readonly Column[] = [
   ["Name", "string", "name", 0],
   ["Created At", "date", "", 0],
@@ -79,11 +73,11 @@ export function columnsOf(
     (strategy.printRow && facts[`${info.kind}.${info.group}`]) ||
     defaultColumns;
   return columns.map(([name, type, format, priority]) => ({
-    name,
-    type,
-    format,
-    description: descriptionOf(name),
-    priority,
+    name: String(name),
+    type: String(type),
+    format: String(format),
+    description: descriptionOf(String(name)),
+    priority: Number(priority),
   }));
 }
 

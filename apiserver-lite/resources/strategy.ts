@@ -17,6 +17,10 @@ import type { Clock } from "../../api/clock.ts";
 import type { RowPrinter } from "../printing/table.ts";
 import type { StateReader } from "./state.ts";
 
+/** Changes an object that was just read; its shape is that of years ago. */
+/* eslint-disable-next-line @typescript-eslint/no-explicit-any -- no interface of that shape is left */
+export type Upgrade = (object: any) => void;
+
 /** What rules may need to know of the request and the state. */
 export interface StrategyContext extends StateReader {
   readonly user: UserInfo;
@@ -99,6 +103,18 @@ export interface ResourceStrategy<
     /** The stored version an update was made for. */
     old?: Readonly<T>,
   ): void | Promise<void>;
+  /**
+   * Between versions whose shapes differ, by "from to" (apiVersions). Never change their argument; kind and apiVersion
+   * are the registry's. What a version can't express goes into the reference's annotations.
+   */
+  readonly conversions?: Readonly<
+    Record<string, (object: AnyObject) => AnyObject>
+  >;
+  /**
+   * By apiVersion: changes of stored objects of a version that is no longer served and has another shape than today's,
+   * before defaults are set. Defaults of that version which today's do not have are set here too.
+   */
+  readonly upgrades?: Readonly<Record<string, Upgrade>>;
   /** Beyond metadata.name and metadata.namespace; computed once at write. Missing values are "". */
   selectableFields?(object: Readonly<T>): Record<string, string>;
   /** The refusal of a selector with a field that the kind does not have. */

@@ -5,11 +5,9 @@ import { applyDefaults } from "../../../api/defaults.ts";
 import { apiVersionOf, parseApiVersion } from "../../../api/object.ts";
 import { printerOf } from "../../printing/table.ts";
 import type { ResourceStrategy } from "../../resources/strategy.ts";
-import { convertObject } from "../conversion.ts";
-import { upgradeLegacy } from "../legacy-versions.ts";
+import { convertBy, upgradeBy } from "../conversion.ts";
 import { builtinTypes } from "./builtin-types.ts";
 import type {
-  ImmediateConversion,
   KindDefinition,
   StorageRules,
   VersionDefinition,
@@ -27,10 +25,6 @@ interface BuiltinOptions {
   readonly eventTtlSeconds: number;
 }
 
-const conversion: ImmediateConversion = {
-  mode: "immediate",
-  convert: convertObject,
-};
 const plain: ResourceStrategy = {};
 
 /** All that the catalogue has and no gate hides. */
@@ -74,7 +68,10 @@ function definitionOf(
     namespaced: first.namespaced,
     strategy,
     types: builtinTypes,
-    conversion,
+    conversion: {
+      mode: "immediate",
+      convert: (object, version) => convertBy(strategy, object, version),
+    },
     storage,
     versions: infos
       .filter((info) => !hides(info, options))
@@ -84,7 +81,7 @@ function definitionOf(
         ...parseApiVersion(version),
         kind: first.kind,
       }),
-    upgrade: upgradeLegacy,
+    upgrade: (object) => upgradeBy(strategy, object),
   };
 }
 

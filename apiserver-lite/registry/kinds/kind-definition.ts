@@ -14,7 +14,7 @@ export interface Types {
 }
 
 /** Conversion by code of this process: at once, one object after the other. */
-export interface ImmediateConversion {
+interface ImmediateConversion {
   readonly mode: "immediate";
   /** Never changes its argument; may return it. */
   convert(object: AnyObject, apiVersion: string): AnyObject;

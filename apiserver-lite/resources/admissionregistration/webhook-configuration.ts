@@ -6,12 +6,25 @@ import type {
   ValidatingWebhookConfiguration,
 } from "../../../api/types/admissionregistration-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import type { Upgrade } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import { validateWebhook } from "./webhook-validation.ts";
+
+/** Of objects that servers of the years before wrote. */
+const fromBeta: Upgrade = (configuration) => {
+  for (const webhook of configuration.webhooks ?? []) {
+    webhook.admissionReviewVersions ??= ["v1beta1"];
+    webhook.failurePolicy ??= "Ignore";
+    webhook.matchPolicy ??= "Exact";
+    webhook.sideEffects ??= "Unknown";
+    webhook.timeoutSeconds ??= 30;
+  }
+};
 
 /** For the validating and the mutating kind. */
 export const webhookConfigurationStrategy =
   strategyOf<ValidatingWebhookConfiguration>({
+    upgrades: { "admissionregistration.k8s.io/v1beta1": fromBeta },
     allowUnconditionalUpdate: false,
     validate(object) {
       const seen = new Set<string>();

@@ -4,6 +4,7 @@ import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type { DaemonSet } from "../../../api/types/apps-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
+import { daemonSetUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
 import { validatePodTemplate } from "../core/pod/pod-spec-validation.ts";
 import {
@@ -128,6 +129,7 @@ function validateSet({ spec }: DaemonSet): FieldError[] {
 }
 
 export const daemonSetStrategy = strategyOf<DaemonSet>({
+  upgrades: daemonSetUpgrades,
   setDefaults(object) {
     if (object.metadata.annotations?.[generationAnnotation] === undefined)
       setTemplateGeneration(object, 0);

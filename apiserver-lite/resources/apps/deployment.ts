@@ -7,6 +7,7 @@ import type {
   DeploymentStatus,
 } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import { deploymentUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { scaleSubresource } from "./scale.ts";
@@ -103,6 +104,7 @@ const validateStatus = (status: DeploymentStatus | undefined): FieldError[] =>
   );
 
 export const deploymentStrategy = strategyOf<Deployment>({
+  upgrades: deploymentUpgrades,
   countsMetadata: "annotations",
   warnings: podNameWarnings,
   prepareForCreate(object) {

@@ -3,6 +3,7 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { ReplicaSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import { replicaSetUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { scaleSubresource } from "./scale.ts";
@@ -30,6 +31,7 @@ function validateSet({ spec }: ReplicaSet): FieldError[] {
 }
 
 export const replicaSetStrategy = strategyOf<ReplicaSet>({
+  upgrades: replicaSetUpgrades,
   warnings: podNameWarnings,
   prepareForCreate(object) {
     object.status = { replicas: 0 };

@@ -5,6 +5,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems, nameRule } from "../../../api/names.ts";
 import type { StatefulSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import { statefulSetUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
 import { agreeBut, labels, nonNegative, oneOf } from "../field-checks.ts";
 import { validateAnnotations } from "../object-meta.ts";
@@ -114,6 +115,7 @@ function dropGated(object: StatefulSet): void {
 }
 
 export const statefulSetStrategy = strategyOf<StatefulSet>({
+  upgrades: statefulSetUpgrades,
   validateName: nameRule(dnsLabelProblems),
   setDefaults(object) {
     for (const claim of object.spec?.volumeClaimTemplates ?? [])

@@ -6,6 +6,7 @@ import type {
   MetricStatus,
 } from "../../../api/types/autoscaling-v2.ts";
 import { formatAge } from "../../printing/age.ts";
+import { hpaFromV1, hpaToV1 } from "./convert-autoscaler.ts";
 import { strategyOf } from "../typed.ts";
 import { nonNegative } from "../field-checks.ts";
 import { validateScalerSpec } from "./scaler-validation.ts";
@@ -71,6 +72,10 @@ const emptyStatus = (): NonNullable<HorizontalPodAutoscaler["status"]> => ({
 
 export const horizontalPodAutoscalerStrategy =
   strategyOf<HorizontalPodAutoscaler>({
+    conversions: {
+      "autoscaling/v1 autoscaling/v2": hpaFromV1,
+      "autoscaling/v2 autoscaling/v1": hpaToV1,
+    },
     countsGeneration: false,
     prepareForCreate(object) {
       object.status = emptyStatus();

@@ -4,6 +4,7 @@ import { formatTime } from "../../../api/clock.ts";
 import { humanDuration } from "../../../api/duration.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import type { Upgrade } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import {
   validateConditions,
@@ -23,8 +24,16 @@ function conditionText({ status }: CertificateSigningRequest): string {
   return words.join(",");
 }
 
+/** Of objects that servers of the years before wrote. */
+const fromBeta: Upgrade = ({ spec }) => {
+  if (!spec) return;
+  spec.signerName ??= "kubernetes.io/legacy-unknown";
+  spec.usages ??= ["digital signature", "key encipherment"];
+};
+
 export const certificateSigningRequestStrategy =
   strategyOf<CertificateSigningRequest>({
+    upgrades: { "certificates.k8s.io/v1beta1": fromBeta },
     countsGeneration: false,
     // The reference looks at what is asked for only.
     validateName: () => [],

@@ -11,6 +11,7 @@ import type {
 import type { Event as NewEvent } from "../../../api/types/events-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
+import { eventFromCore, eventToCore } from "./convert-event.ts";
 import { strategyOf } from "../typed.ts";
 
 /** What both shapes say, under the old names. */
@@ -76,6 +77,10 @@ const maxReport = 128;
 
 export const eventStrategy = strategyOf<Event & NewEvent>({
   expires: true,
+  conversions: {
+    "v1 events.k8s.io/v1": eventFromCore,
+    "events.k8s.io/v1 v1": eventToCore,
+  },
   countsGeneration: false,
   allowCreateOnUpdate: true,
   validateName: pathSegmentProblems,

@@ -10,6 +10,7 @@ import {
 } from "../../../api/names.ts";
 import type { EndpointSlice } from "../../../api/types/discovery-v1.ts";
 import { formatAge, formatFew } from "../../printing/age.ts";
+import type { Upgrade } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import { exactlyOneOf, immutable, labels, oneOf } from "../field-checks.ts";
 import { endpointIpProblems } from "../core/service/endpoints.ts";
@@ -57,7 +58,20 @@ function hintProblems(
   });
 }
 
+const ZONE = "topology.kubernetes.io/zone";
+/** Of objects that servers of the years before wrote. */
+const fromTopology: Upgrade = ({ endpoints = [] }) => {
+  for (const endpoint of endpoints) {
+    if (!endpoint.topology) continue;
+    const { [ZONE]: zone, ...others } = endpoint.topology;
+    if (zone !== undefined) endpoint.zone = zone;
+    if (Object.keys(others).length > 0) endpoint.deprecatedTopology = others;
+    delete endpoint.topology;
+  }
+};
+
 export const endpointSliceStrategy = strategyOf<EndpointSlice>({
+  upgrades: { "discovery.k8s.io/v1beta1": fromTopology },
   countsMetadata: "labels",
   prepareForCreate(object) {
     for (const endpoint of object.endpoints ?? [])

@@ -7,6 +7,7 @@ import type {
   PriorityLevelConfiguration,
 } from "../../../api/types/flowcontrol-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import type { Upgrade } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import { validateFlowRule } from "./flow-rule-validation.ts";
 import { validatePriorityLevel } from "./priority-level-validation.ts";
@@ -97,7 +98,20 @@ export const flowSchemaStrategy = strategyOf<FlowSchema>({
   },
 });
 
+/** Of objects that servers of the years before wrote. */
+const fromAssuredShares: Upgrade = ({ spec }) => {
+  const { limited } = spec ?? {};
+  if (limited?.assuredConcurrencyShares === undefined) return;
+  limited.nominalConcurrencyShares = limited.assuredConcurrencyShares;
+  delete limited.assuredConcurrencyShares;
+};
+
 export const priorityLevelStrategy = strategyOf<PriorityLevelConfiguration>({
+  upgrades: {
+    "flowcontrol.apiserver.k8s.io/v1alpha1": fromAssuredShares,
+    "flowcontrol.apiserver.k8s.io/v1beta1": fromAssuredShares,
+    "flowcontrol.apiserver.k8s.io/v1beta2": fromAssuredShares,
+  },
   prepareForCreate(object) {
     object.status = {};
   },

@@ -18,6 +18,7 @@ import type {
   IngressClass,
 } from "../../../api/types/networking-v1.ts";
 import { formatAge, orNone } from "../../printing/age.ts";
+import { ingressUpgrades } from "./legacy-ingress.ts";
 import { strategyOf } from "../typed.ts";
 import {
   domainPrefixedPath,
@@ -145,6 +146,7 @@ function backendProblems(
 }
 
 export const ingressStrategy = strategyOf<Ingress>({
+  upgrades: ingressUpgrades,
   prepareForCreate(object) {
     object.status = { loadBalancer: {} };
   },

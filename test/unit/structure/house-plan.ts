@@ -68,7 +68,7 @@ export const casts: Readonly<
   Record<string, { readonly most: number; readonly border: readonly string[] }>
 > = {
   "apiserver-lite": {
-    most: 1,
+    most: 0,
     border: ["apiserver-lite/resources/typed.ts"],
   },
 };

@@ -1,8 +1,8 @@
 // Values of versions that are no longer served, as servers of former years left them in etcd; what they become is what a
 // kube-apiserver 1.32 makes of them. And the autoscaler's two versions.
 import type { AnyObject } from "../../../../api/object.ts";
-import { convertObject } from "../../../../apiserver-lite/registry/conversion.ts";
-import { plainForm } from "./plain-kind.ts";
+import { convertBy } from "../../../../apiserver-lite/registry/conversion.ts";
+import { plainForm, rulesOf } from "./plain-kind.ts";
 
 function read(object: object, apiVersion: string, kind: string): AnyObject {
   const stored = plainForm(kind, apiVersion);
@@ -239,7 +239,8 @@ test("an autoscaler's metrics and behaviour travel in the reference's annotation
     },
     status: { desiredReplicas: 2 },
   } as unknown as AnyObject;
-  const v1 = convertObject(v2, "autoscaling/v1");
+  const rules = rulesOf("HorizontalPodAutoscaler", "autoscaling/v2");
+  const v1 = convertBy(rules, v2, "autoscaling/v1");
   const { annotations } = v1.metadata;
   expect(annotations).toEqual({
     "autoscaling.alpha.kubernetes.io/behavior":
@@ -248,5 +249,5 @@ test("an autoscaler's metrics and behaviour travel in the reference's annotation
       '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"3","selector":{"matchLabels":{"a":"b"}}}},{"type":"Object","object":{"target":{"kind":"Service","name":"s"},"metricName":"q","targetValue":"9"}},{"type":"External","external":{"metricName":"e","metricSelector":{"matchLabels":{"x":"y"}},"targetAverageValue":"7"}},{"type":"ContainerResource","containerResource":{"name":"cpu","targetAverageUtilization":10,"container":"c"}}]',
   });
   expect(v1["spec"]).toMatchObject({ targetCPUUtilizationPercentage: 44 });
-  expect(convertObject(v1, "autoscaling/v2")["spec"]).toEqual(v2["spec"]);
+  expect(convertBy(rules, v1, "autoscaling/v2")["spec"]).toEqual(v2["spec"]);
 });
