@@ -9,7 +9,7 @@ import {
   type ContainerStatus,
   type Runtime,
 } from "../cri/runtime.ts";
-import { readLog } from "./logs/log-reader.ts";
+import { readLog } from "../cri/logs/log-reader.ts";
 import { findContainer, podFullName } from "./pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "./pods/runtime/runtime-pods.ts";
 

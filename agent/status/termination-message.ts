@@ -2,8 +2,8 @@
 // end of its output. At most 4096 bytes of the file, 2048 bytes or 80 lines of the log.
 import { open } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import { parseLogLine } from "../logs/log-line.ts";
-import { tailPosition } from "../logs/log-reader.ts";
+import { parseLogLine } from "../../cri/logs/log-line.ts";
+import { tailPosition } from "../../cri/logs/log-reader.ts";
 import { containerRecord } from "../pods/shape/labels.ts";
 import type { ContainerStatus } from "../../cri/runtime.ts";
 

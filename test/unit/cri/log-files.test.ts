@@ -1,11 +1,11 @@
 import { appendFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { parseLogLine } from "../../../agent/logs/log-line.ts";
+import { parseLogLine } from "../../../cri/logs/log-line.ts";
 import {
   readLog,
   type LogReaderOptions,
-} from "../../../agent/logs/log-reader.ts";
+} from "../../../cri/logs/log-reader.ts";
 import { LogRotation } from "../../../agent/logs/log-rotation.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
