@@ -9,7 +9,6 @@ import {
   type ContainerStatus,
   type Runtime,
 } from "../cri/runtime.ts";
-import { readLog } from "../cri/logs/log-reader.ts";
 import { findContainer, podFullName } from "./pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "./pods/runtime/runtime-pods.ts";
 
@@ -18,7 +17,7 @@ interface PodAccessOptions {
   /** With status. */
   pods: () => readonly Pod[];
   refresh: (pod: Pod) => Promise<RuntimePod>;
-  /** Calls back on each change of the pod's containers; returns the way to stop. */
+  /** Calls back on each change of the pod's containers; returns a disposer. */
   onChange: (uid: string, listener: () => void) => () => void;
 }
 
@@ -55,8 +54,7 @@ export class PodAccess {
         : options.sinceSeconds !== undefined
           ? Date.now() - options.sinceSeconds * 1000
           : undefined;
-    return readLog({
-      path: chosen.logPath,
+    return this.#options.runtime.logs.open(chosen, {
       follow: options.follow && !options.previous,
       timestamps: options.timestamps,
       ...(sinceMs === undefined ? {} : { sinceMs }),

@@ -147,7 +147,7 @@ function wirePodRooms(
     runtime,
     clock,
     logger,
-    lastWords: terminationMessage,
+    lastMessage: (status) => terminationMessage(status, runtime.logs),
     onChange: (uid) => changes.notify(uid),
   });
   const nodeResources = (): NodeResources => ({
@@ -261,7 +261,7 @@ function wireUpkeep(
     isKnown: (uid) => workers.has(uid) || runtimePods.uids().includes(uid),
   });
   const rotation = new LogRotation({
-    runtime,
+    logs: runtime.logs,
     containers: () =>
       runtimePods
         .list()

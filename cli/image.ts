@@ -64,11 +64,11 @@ export async function runImage(argv: readonly string[]): Promise<number> {
     throw new DependencyError(
       `no container runtime answers at ${endpoint}: is the server running? (--data-dir, --container-runtime-endpoint)`,
     );
-  const [{ createContainerdRuntime }, { createLogger }] = await Promise.all([
-    import("../cri/containerd/containerd-runtime.ts"),
+  const [{ openRuntime }, { createLogger }] = await Promise.all([
+    import("../cri/open-runtime.ts"),
     import("./logging.ts"),
   ]);
-  const runtime = createContainerdRuntime({
+  const runtime = await openRuntime({
     endpoint,
     logger: createLogger({ format: "text", verbosity: -1 }),
     ensureSandboxImage: false,

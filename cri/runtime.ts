@@ -2,6 +2,7 @@
 // Docker (a pause container a sandbox, `container:<id>` namespaces) fits too. Units are last in names; times are epoch ms.
 // Errors: RuntimeError, whose code says whether a retry can help.
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { ContainerLogs } from "./logs/container-logs.ts";
 
 export type RuntimeErrorCode =
   | "not-found" // no such sandbox, container or image
@@ -39,7 +40,7 @@ interface RuntimeVersion {
   runtimeApiVersion: string;
 }
 
-interface RuntimeCondition {
+export interface RuntimeCondition {
   ready: boolean;
   reason: string;
   message: string;
@@ -305,7 +306,9 @@ interface ExecResult {
 }
 
 export interface Runtime {
-  readonly name: "containerd" | "docker";
+  /** As the ids of its containers begin: containerd, docker, cri-o. */
+  readonly name: string;
+  readonly logs: ContainerLogs;
   start(): Promise<void>;
   stop(): Promise<void>;
   version(): Promise<RuntimeVersion>;
@@ -345,7 +348,6 @@ export interface Runtime {
     containerId: string,
     resources: LinuxResources,
   ): Promise<void>;
-  reopenContainerLog(containerId: string): Promise<void>;
 
   /** Output is cut at 16 MiB a stream. A timeout is a RuntimeError "timeout". timeoutMs 0: no timeout. */
   execSync(

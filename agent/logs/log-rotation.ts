@@ -1,19 +1,16 @@
-// Keeps container logs within their size: a log that has grown beyond it is renamed, the runtime told to begin a new one,
-// older ones are compressed and the oldest removed. Looks again when the fastest growing log could be full, at the
-// latest after the monitor interval; an idle node stats each log once in that time.
-import { createReadStream, createWriteStream } from "node:fs";
-import { readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
+// Keeps container logs within their size: the runtime rotates a log that has grown beyond it. Looks again when the fastest
+// growing log could be full, at the latest after the monitor interval; an idle node looks at each log once in that time.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
-import type { Runtime } from "../../cri/runtime.ts";
+import type {
+  ContainerLogs,
+  LoggedContainer,
+} from "../../cri/logs/container-logs.ts";
 
 interface LogRotationOptions {
-  runtime: Pick<Runtime, "reopenContainerLog">;
+  logs: Pick<ContainerLogs, "sizeBytes" | "rotate">;
   /** Running containers with a log. */
-  containers: () => readonly { id: string; logPath: string }[];
+  containers: () => readonly LoggedContainer[];
   maxSizeBytes: number;
   /** The one being written included. */
   maxFiles: number;
@@ -64,23 +61,27 @@ export class LogRotation {
 
   /** Rotates what is too big; resolves to the milliseconds until the next look. */
   async check(): Promise<number> {
-    const { containers, maxSizeBytes, intervalMs, clock, logger } =
+    const { logs, containers, maxSizeBytes, maxFiles, intervalMs } =
       this.#options;
+    const { clock, logger } = this.#options;
     let nextMs = intervalMs;
     const present = new Set<string>();
-    for (const { id, logPath } of containers()) {
+    for (const container of containers()) {
+      const { id, logPath } = container;
       present.add(id);
-      const bytes = (await stat(logPath).catch(() => undefined))?.size ?? 0;
+      const bytes = await logs.sizeBytes(container);
       const nowMs = clock.monotonic();
       const before = this.#sizes.get(id);
       this.#sizes.set(id, { bytes, atMs: nowMs });
       if (bytes >= maxSizeBytes) {
-        await this.#rotate(id, logPath).catch((error: unknown) =>
-          logger.warn(
-            { err: error, logPath },
-            "can't rotate a container's log",
-          ),
-        );
+        await logs
+          .rotate(container, maxFiles)
+          .catch((error: unknown) =>
+            logger.warn(
+              { err: error, logPath },
+              "can't rotate a container's log",
+            ),
+          );
         this.#sizes.set(id, { bytes: 0, atMs: nowMs });
         nextMs = Math.min(nextMs, shortestIntervalMs * 2);
       } else if (before && bytes > before.bytes && nowMs > before.atMs) {
@@ -92,53 +93,4 @@ export class LogRotation {
       if (!present.has(id)) this.#sizes.delete(id);
     return Math.max(shortestIntervalMs, Math.ceil(nextMs));
   }
-
-  async #rotate(id: string, logPath: string): Promise<void> {
-    const { runtime, maxFiles, clock, logger } = this.#options;
-    const directory = dirname(logPath);
-    const prefix = `${basename(logPath)}.`;
-    const older = (await readdir(directory))
-      .filter((name) => name.startsWith(prefix))
-      .sort();
-    for (const name of older.filter((name) => name.endsWith(".tmp")))
-      await rm(join(directory, name), { force: true });
-    const rotated = older.filter((name) => !name.endsWith(".tmp"));
-    // With the new one and the one about to be renamed, maxFiles are left.
-    const surplus = rotated.splice(
-      0,
-      Math.max(0, rotated.length - (maxFiles - 2)),
-    );
-    for (const name of surplus)
-      await rm(join(directory, name), { force: true });
-    const stamp = new Date(clock.now())
-      .toISOString()
-      .replace(/[-:]/g, "")
-      .replace("T", "-")
-      .slice(0, 15);
-    const target = `${logPath}.${stamp}`;
-    await rename(logPath, target);
-    try {
-      await runtime.reopenContainerLog(id);
-    } catch (error) {
-      await rename(target, logPath).catch(() => undefined);
-      throw error;
-    }
-    // The newest one stays plain: readers may still be at it.
-    // Awaited, so that the next rotation does not meet half of it.
-    for (const name of rotated.filter((each) => !each.endsWith(".gz")))
-      await compress(join(directory, name)).catch((error: unknown) =>
-        logger.warn({ err: error, file: name }, "can't compress a rotated log"),
-      );
-  }
-}
-
-async function compress(path: string): Promise<void> {
-  const temporary = `${path}.tmp`;
-  await pipeline(
-    createReadStream(path),
-    createGzip({ level: 1 }),
-    createWriteStream(temporary),
-  );
-  await rename(temporary, `${path}.gz`);
-  await rm(path, { force: true });
 }

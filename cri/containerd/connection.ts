@@ -2,6 +2,7 @@
 // grpc-js is loaded on open(), not at import. The channel reconnects by itself (100 ms … 2 s); while it is down every
 // call fails at once with RuntimeError "unavailable". Every gRPC failure leaves here as a RuntimeError.
 import type * as grpc from "@grpc/grpc-js";
+import { socketPath } from "../endpoint.ts";
 import { RuntimeError, type RuntimeErrorCode } from "../runtime.ts";
 import {
   GrpcChannel,
@@ -101,18 +102,6 @@ export function toRuntimeError(error: unknown, call: string): RuntimeError {
     cause: error,
     detail: text,
   });
-}
-
-/** Accepts `unix:///path`, `unix:/path` and `/path`. */
-function socketPath(endpoint: string): string {
-  if (endpoint.startsWith("/")) return endpoint;
-  const match = /^unix:(?:\/\/)?(\/.+)$/.exec(endpoint);
-  if (match === null)
-    throw new RuntimeError(
-      "invalid",
-      `container runtime endpoint ${endpoint} is not a unix socket`,
-    );
-  return match[1]!;
 }
 
 export function createConnection(options: ConnectionOptions): Connection {

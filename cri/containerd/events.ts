@@ -12,12 +12,6 @@ import type { RuntimeEvent } from "../runtime.ts";
 import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
 import { containerdMethods } from "./services.ts";
 
-export interface EventSource {
-  start(): void;
-  stop(): void;
-  subscribe(listener: (event: RuntimeEvent) => void): () => void;
-}
-
 interface Envelope {
   topic: string;
   event?: { value: Buffer };
@@ -67,67 +61,74 @@ interface EventSourceOptions {
   onConnect(answered: boolean): void;
 }
 
-export function createEventSource(options: EventSourceOptions): EventSource {
-  const { connection, clock, logger, onConnect } = options;
-  const listeners = new Set<(event: RuntimeEvent) => void>();
+export class EventSource {
+  readonly #options: EventSourceOptions;
+  readonly #listeners = new Set<(event: RuntimeEvent) => void>();
   /** id → "running" or "stopped", as last given to subscribers. */
-  let known: Map<string, "running" | "stopped"> | undefined;
-  const settling = new Set<string>();
-  const timers = new Set<Timer>();
-  let stream: ClientReadableStream<unknown> | undefined;
-  let relistTimer: Timer | undefined;
-  let relisting = false;
-  let withEvents = true;
-  let connectedBefore = false;
-  const reconnects = new Backoff({ baseMs: 100, maxMs: 2_000 });
-  let running = false;
+  #known: Map<string, "running" | "stopped"> | undefined;
+  readonly #settling = new Set<string>();
+  readonly #timers = new Set<Timer>();
+  #stream: ClientReadableStream<unknown> | undefined;
+  #relistTimer: Timer | undefined;
+  #relisting = false;
+  #withEvents = true;
+  #connectedBefore = false;
+  readonly #reconnects = new Backoff({ baseMs: 100, maxMs: 2_000 });
+  #running = false;
 
-  function emit(event: RuntimeEvent): void {
-    for (const listener of listeners)
+  constructor(options: EventSourceOptions) {
+    this.#options = options;
+  }
+
+  #emit(event: RuntimeEvent): void {
+    for (const listener of this.#listeners)
       try {
         listener(event);
       } catch (error) {
-        logger.error({ err: error }, "a listener of runtime events failed");
+        this.#options.logger.error(
+          { err: error },
+          "a listener of runtime events failed",
+        );
       }
   }
 
-  function later(delayMs: number, action: () => void): Timer {
-    const timer = clock.after(delayMs, () => {
-      timers.delete(timer);
-      if (running) action();
+  #later(delayMs: number, action: () => void): Timer {
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      if (this.#running) action();
     });
-    timers.add(timer);
+    this.#timers.add(timer);
     return timer;
   }
 
-  function give(
-    type: "started" | "exited" | "deleted" | "created",
-    id: string,
-  ): void {
-    if (type === "exited" && known?.get(id) === "stopped") return;
+  #give(type: "started" | "exited" | "deleted" | "created", id: string): void {
+    if (type === "exited" && this.#known?.get(id) === "stopped") return;
     if (type === "deleted") {
-      known?.delete(id);
-      settling.delete(id);
+      this.#known?.delete(id);
+      this.#settling.delete(id);
     } else if (type !== "created")
-      known?.set(id, type === "started" ? "running" : "stopped");
-    emit({ type, id });
+      this.#known?.set(id, type === "started" ? "running" : "stopped");
+    this.#emit({ type, id });
   }
 
   /** What the CRI side still takes for running under the id; undefined: nothing. */
-  async function runningAs(
+  async #runningAs(
     id: string,
-    known?: "sandbox",
+    kind?: "sandbox",
   ): Promise<"container" | "sandbox" | undefined> {
-    if (!known) {
-      const { containers } = await connection.call("ListContainers", {
-        filter: { id },
-      });
+    if (!kind) {
+      const { containers } = await this.#options.connection.call(
+        "ListContainers",
+        {
+          filter: { id },
+        },
+      );
       if (containers.length > 0)
         return containers.some(({ state }) => state === runningContainer)
           ? "container"
           : undefined;
     }
-    const { items } = await connection.call("ListPodSandbox", {
+    const { items } = await this.#options.connection.call("ListPodSandbox", {
       filter: { id },
     });
     return items.some(({ state }) => state === readySandbox)
@@ -139,55 +140,56 @@ export function createEventSource(options: EventSourceOptions): EventSource {
    * Waits until the CRI side knows of the exit too, then gives the event. A sandbox that is being removed stays ready
    * while its network goes, for long when many go at once: it is looked at less often.
    */
-  function settleExit(id: string, attempt: number, sandbox?: "sandbox"): void {
-    if (!settling.has(id)) return; // deleted meanwhile
+  #settleExit(id: string, attempt: number, sandbox?: "sandbox"): void {
+    if (!this.#settling.has(id)) return; // deleted meanwhile
     const delayMs = settleDelaysMs[attempt];
     if (delayMs === undefined) {
-      settling.delete(id);
-      give("exited", id);
+      this.#settling.delete(id);
+      this.#give("exited", id);
       return;
     }
-    later(delayMs, () => {
-      runningAs(id, sandbox).then(
+    this.#later(delayMs, () => {
+      this.#runningAs(id, sandbox).then(
         (still) => {
-          if (still === "sandbox") settleExit(id, attempt + 2, still);
-          else settleExit(id, still ? attempt + 1 : settleDelaysMs.length);
+          if (still === "sandbox") this.#settleExit(id, attempt + 2, still);
+          else
+            this.#settleExit(id, still ? attempt + 1 : settleDelaysMs.length);
         },
-        () => settleExit(id, settleDelaysMs.length),
+        () => this.#settleExit(id, settleDelaysMs.length),
       );
     });
   }
 
-  function handle({ topic, event }: Envelope): void {
+  #handle({ topic, event }: Envelope): void {
     const row = topics[topic];
     if (row === undefined || event === undefined) return;
     const [message, type, field] = row;
-    const payload = connection.decode(message, event.value) as Record<
-      string,
-      string
-    >;
+    const payload = this.#options.connection.decode(
+      message,
+      event.value,
+    ) as Record<string, string>;
     const id = payload[field] ?? "";
-    if (type === "oom" || type === "image") emit({ type, id });
+    if (type === "oom" || type === "image") this.#emit({ type, id });
     else if (type === "created" || type === "started" || type === "deleted")
-      give(type, id);
+      this.#give(type, id);
     // The exit of an exec'd process names the exec as `id`.
     else if (payload["id"] === "" || payload["id"] === id) {
-      if (settling.has(id)) return;
-      if (settling.size >= maxSettling) give("exited", id);
+      if (this.#settling.has(id)) return;
+      if (this.#settling.size >= maxSettling) this.#give("exited", id);
       else {
-        settling.add(id);
-        settleExit(id, 0);
+        this.#settling.add(id);
+        this.#settleExit(id, 0);
       }
     }
   }
 
-  async function relist(): Promise<void> {
-    if (relisting || listeners.size === 0) return;
-    relisting = true;
+  async #relist(): Promise<void> {
+    if (this.#relisting || this.#listeners.size === 0) return;
+    this.#relisting = true;
     try {
       const [{ items }, { containers }] = await Promise.all([
-        connection.call("ListPodSandbox", {}),
-        connection.call("ListContainers", {}),
+        this.#options.connection.call("ListPodSandbox", {}),
+        this.#options.connection.call("ListContainers", {}),
       ]);
       const now = new Map<string, "running" | "stopped" | "created">();
       for (const { id, state } of items)
@@ -201,9 +203,9 @@ export function createEventSource(options: EventSourceOptions): EventSource {
               ? "created"
               : "stopped",
         );
-      const before = known;
+      const before = this.#known;
       if (before === undefined) {
-        known = new Map(
+        this.#known = new Map(
           [...now].filter(
             (entry): entry is [string, "running" | "stopped"] =>
               entry[1] !== "created",
@@ -212,117 +214,132 @@ export function createEventSource(options: EventSourceOptions): EventSource {
         return;
       }
       for (const [id, state] of now) {
-        if (settling.has(id) || before.get(id) === state) continue;
-        if (state === "running") give("started", id);
-        else if (state === "stopped") give("exited", id);
+        if (this.#settling.has(id) || before.get(id) === state) continue;
+        if (state === "running") this.#give("started", id);
+        else if (state === "stopped") this.#give("exited", id);
       }
       for (const id of [...before.keys()])
-        if (!now.has(id)) give("deleted", id);
+        if (!now.has(id)) this.#give("deleted", id);
     } catch (error) {
-      logger.debug({ err: error }, "listing the runtime's containers failed");
+      this.#options.logger.debug(
+        { err: error },
+        "listing the runtime's containers failed",
+      );
     } finally {
-      relisting = false;
+      this.#relisting = false;
     }
   }
 
-  function scheduleRelist(delayMs: number): void {
-    relistTimer?.cancel();
-    relistTimer = later(delayMs, () => {
-      void relist().then(() => {
-        if (running)
-          scheduleRelist(
-            withEvents ? relistWithEventsMs : relistWithoutEventsMs,
+  #scheduleRelist(delayMs: number): void {
+    this.#relistTimer?.cancel();
+    this.#relistTimer = this.#later(delayMs, () => {
+      void this.#relist().then(() => {
+        if (this.#running)
+          this.#scheduleRelist(
+            this.#withEvents ? relistWithEventsMs : relistWithoutEventsMs,
           );
       });
     });
   }
 
-  function reconnectLater(): void {
-    later(reconnects.nextMs(), () => void connect());
+  #reconnectLater(): void {
+    this.#later(this.#reconnects.nextMs(), () => void this.#connect());
   }
 
   /**
-   * An open stream says nothing until its first event, so a plain call tells whether the runtime is there: one that is
+   * An open stream says nothing until its first event, so a plain call shows whether the runtime is there: one that is
    * refused while containerd reads back its pods, which is waited for.
    */
-  async function answers(): Promise<boolean> {
-    const end = clock.monotonic() + initializingTimeoutMs;
+  async #answers(): Promise<boolean> {
+    const end = this.#options.clock.monotonic() + initializingTimeoutMs;
     for (;;) {
       try {
-        await connection.call("Status", {}, statusTimeoutMs);
+        await this.#options.connection.call("Status", {}, statusTimeoutMs);
         return true;
       } catch (error) {
         const initializing = /not initialized yet/.test(
           (error as Error).message,
         );
-        if (!running || !initializing || clock.monotonic() > end) return false;
+        if (
+          !this.#running ||
+          !initializing ||
+          this.#options.clock.monotonic() > end
+        )
+          return false;
         await sleep(initializingPollMs);
       }
     }
   }
 
-  async function connect(): Promise<void> {
-    if (!(await answers())) {
-      if (running) reconnectLater();
-      onConnect(false);
+  async #connect(): Promise<void> {
+    if (!(await this.#answers())) {
+      if (this.#running) this.#reconnectLater();
+      this.#options.onConnect(false);
       return;
     }
-    if (!running) return;
-    onConnect(true);
-    reconnects.reset();
-    const opened = connection.serverStream(containerdMethods.subscribe, {
-      filters,
-    });
-    stream = opened;
+    if (!this.#running) return;
+    this.#options.onConnect(true);
+    this.#reconnects.reset();
+    const opened = this.#options.connection.serverStream(
+      containerdMethods.subscribe,
+      {
+        filters,
+      },
+    );
+    this.#stream = opened;
     opened.on("data", (envelope: unknown) => {
       try {
-        handle(envelope as Envelope);
+        this.#handle(envelope as Envelope);
       } catch (error) {
-        logger.warn({ err: error }, "a runtime event could not be read");
+        this.#options.logger.warn(
+          { err: error },
+          "a runtime event could not be read",
+        );
       }
     });
     let ended = false;
     const end = (error?: unknown): void => {
       if (ended) return;
       ended = true;
-      if (stream === opened) stream = undefined;
-      if (!running) return;
+      if (this.#stream === opened) this.#stream = undefined;
+      if (!this.#running) return;
       if (error !== undefined && causeCode(error) === grpcCodes.unimplemented) {
-        withEvents = false;
-        scheduleRelist(0);
+        this.#withEvents = false;
+        this.#scheduleRelist(0);
         return;
       }
       if (error !== undefined)
-        logger.warn(
+        this.#options.logger.warn(
           { err: toRuntimeError(error, "Subscribe") },
           "lost the runtime's event stream",
         );
-      reconnectLater();
+      this.#reconnectLater();
     };
     opened.on("error", end);
     opened.on("end", () => end());
-    if (connectedBefore) emit({ type: "lost", id: "" });
-    connectedBefore = true;
-    scheduleRelist(relistAfterConnectMs);
+    if (this.#connectedBefore) this.#emit({ type: "lost", id: "" });
+    this.#connectedBefore = true;
+    this.#scheduleRelist(relistAfterConnectMs);
   }
 
-  return {
-    start() {
-      if (running) return;
-      running = true;
-      void connect();
-    },
-    stop() {
-      running = false;
-      for (const timer of timers) timer.cancel();
-      timers.clear();
-      settling.clear();
-      stream?.cancel();
-      stream = undefined;
-    },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+  start(): void {
+    if (this.#running) return;
+    this.#running = true;
+    void this.#connect();
+  }
+
+  stop(): void {
+    this.#running = false;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#settling.clear();
+    this.#stream?.cancel();
+    this.#stream = undefined;
+  }
+
+  /** Returns a disposer. */
+  subscribe(listener: (event: RuntimeEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
 }

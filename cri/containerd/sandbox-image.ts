@@ -8,6 +8,47 @@ import { buildSandboxImage } from "../sandbox-image/image.ts";
 import type { Connection } from "./connection.ts";
 import { normalizeImageName } from "./image-names.ts";
 import { importImageArchive, type ImportOptions } from "./image-import.ts";
+import { leaseId } from "./lease-id.ts";
+
+export class SandboxImage {
+  readonly #connection: Connection;
+  readonly #logger: Logger;
+  readonly #isImported: boolean;
+  #ready: Promise<void> = Promise.resolve();
+
+  /** `isImported` false: the image is left to the administrator of containerd. */
+  constructor(connection: Connection, logger: Logger, isImported: boolean) {
+    this.#connection = connection;
+    this.#logger = logger;
+    this.#isImported = isImported;
+  }
+
+  /** The present import, if any, is through. Never rejects. */
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  /** Never rejects: without the image sandboxes fail, with a text that says so. */
+  importAgain(): Promise<void> {
+    this.#ready = this.#import();
+    return this.#ready;
+  }
+
+  async #import(): Promise<void> {
+    if (!this.#isImported) return;
+    try {
+      await ensureSandboxImage(this.#connection, this.#logger, {
+        pinned: true,
+        leaseId: leaseId(),
+      });
+    } catch (error) {
+      this.#logger.warn(
+        { err: error },
+        "the built-in sandbox image could not be imported",
+      );
+    }
+  }
+}
 
 async function configuredSandboxImage(
   connection: Connection,
@@ -25,7 +66,7 @@ async function configuredSandboxImage(
   }
 }
 
-export async function ensureSandboxImage(
+async function ensureSandboxImage(
   connection: Connection,
   logger: Logger,
   options: Omit<ImportOptions, "extraName">,

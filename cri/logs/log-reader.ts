@@ -5,21 +5,11 @@ import { watch, type FSWatcher } from "node:fs";
 import { open, stat, type FileHandle } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
+import type { LogOptions } from "./container-logs.ts";
 import { parseLogLine } from "./log-line.ts";
 
-export interface LogReaderOptions {
+export interface LogReaderOptions extends LogOptions {
   path: string;
-  follow: boolean;
-  timestamps: boolean;
-  /** Lines before it are left out. */
-  sinceMs?: number;
-  tailLines?: number;
-  limitBytes?: number;
-  stream?: "stdout" | "stderr";
-  /** Whether the container may still write. */
-  isRunning: () => boolean;
-  /** Calls back when isRunning may have changed; returns the way to stop. */
-  onStateChange?: (listener: () => void) => () => void;
 }
 
 const chunkBytes = 64 * 1024;
@@ -191,7 +181,7 @@ async function rotated(
  * Where the last `count` lines of the first `size` bytes begin; pieces of one line (tag P) count as one with the piece that ends it. The file is
  * read backwards, a chunk at a time, only as far as needed.
  */
-export async function tailPosition(
+async function tailPosition(
   handle: FileHandle,
   count: number,
   size: number,
@@ -288,4 +278,37 @@ function watcher(options: LogReaderOptions, signal: AbortSignal): Wake {
       signal.removeEventListener("abort", notify);
     },
   };
+}
+
+/** Timestamps and tags come on top of the text. */
+const framingBytes = 64;
+
+/** The end of a log as text, without following it: the last lines, at most so many characters of them. */
+export async function readLogTail(
+  path: string,
+  maxLines: number,
+  maxCharacters: number,
+): Promise<string> {
+  const handle = await open(path, "r");
+  try {
+    const { size } = await handle.stat();
+    const start = Math.max(
+      await tailPosition(handle, maxLines, size),
+      size - 2 * maxCharacters - maxLines * framingBytes,
+    );
+    const buffer = Buffer.alloc(size - start);
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, start);
+    const lines: Buffer[] = [];
+    const rest = splitLines(buffer.subarray(0, bytesRead), lines);
+    const text = [...lines, rest]
+      .map((line) => {
+        const parsed = parseLogLine(line);
+        if (!parsed) return "";
+        return parsed.text.toString("utf8") + (parsed.partial ? "" : "\n");
+      })
+      .join("");
+    return text.slice(-maxCharacters);
+  } finally {
+    await handle.close();
+  }
 }

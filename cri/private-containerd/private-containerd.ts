@@ -168,22 +168,25 @@ async function endProcess(record: PidRecord): Promise<void> {
   }
 }
 
-/**
- * Starts or adopts the private containerd and resolves when its socket answers (about 0.1 s). Rejects with a
- * RuntimeError "unavailable" that names the missing Debian package, or quotes the end of containerd's log.
- */
-export async function startPrivateContainerd(
-  options: PrivateContainerdOptions,
-): Promise<PrivateContainerd> {
-  const { directory, logger } = options;
+interface Files {
+  readonly socket: string;
+  readonly record: string;
+  readonly log: string;
+  readonly configuration: string;
+}
+
+/** Makes what is missing and writes down how containerd is to be configured, without touching a running one. */
+async function prepare(options: PrivateContainerdOptions): Promise<{
+  files: Files;
+  toml: string;
+  cniConfigurationDirectory: string;
+  cniBinaryDirectory: string;
+}> {
+  const { directory } = options;
   const sockets = socketDirectory(directory);
   const socket = join(sockets, "containerd.sock");
-  const recordPath = join(directory, "containerd.json");
-  const logPath = join(directory, "containerd.log");
-  const configurationPath = join(directory, "config.toml");
   const cniConfigurationDirectory =
     options.cniConfigurationDirectory ?? join(directory, "cni", "net.d");
-
   for (const made of [
     directory,
     sockets,
@@ -207,71 +210,76 @@ export async function startPrivateContainerd(
     snapshotter: options.snapshotter ?? "overlayfs",
     restrictOomScoreAdj: !(await hasSysResource()),
   });
-  const configurationDigest = createHash("sha256").update(toml).digest("hex");
+  const files = {
+    socket,
+    record: join(directory, "containerd.json"),
+    log: join(directory, "containerd.log"),
+    configuration: join(directory, "config.toml"),
+  };
+  return { files, toml, cniConfigurationDirectory, cniBinaryDirectory };
+}
 
-  async function leaveCgroup(pid: number): Promise<void> {
-    if (options.cgroup === undefined) return;
-    if ((await moveToCgroup(pid, options.cgroup)) === 0)
-      logger.debug(
-        { cgroup: options.cgroup },
-        "the private containerd stays in the cgroup of this process",
-      );
-  }
-
-  function result(record: PidRecord, adopted: boolean): PrivateContainerd {
-    return {
-      endpoint: `unix://${socket}`,
-      pid: record.pid,
-      adopted,
-      cniConfigurationDirectory,
-      cniBinaryDirectory,
-      alive: () => isAlive(record),
-      async stop() {
-        await endProcess(record);
-        await fs.rm(recordPath, { force: true });
-      },
-    };
-  }
-
-  const found = await readRecord(recordPath);
-  if (found !== undefined && (await isAlive(found))) {
-    if (
-      found.configurationDigest === configurationDigest &&
-      (await answersSoon(found, socket))
-    ) {
-      await leaveCgroup(found.pid);
-      logger.info(
-        { containerdPid: found.pid },
-        "adopted the running private containerd",
-      );
-      return result(found, true);
-    }
-    logger.info(
-      { containerdPid: found.pid },
-      "restarting the private containerd: its configuration changed or it does not answer",
+async function leaveCgroup(
+  { cgroup, logger }: PrivateContainerdOptions,
+  pid: number,
+): Promise<void> {
+  if (cgroup === undefined) return;
+  if ((await moveToCgroup(pid, cgroup)) === 0)
+    logger.debug(
+      { cgroup },
+      "the private containerd stays in the cgroup of this process",
     );
-    await endProcess(found);
-  }
+}
 
-  const program = await findProgram("containerd");
+/** Resolves to the running containerd of this directory, if it is as it should be; ends another one. */
+async function adopt(
+  options: PrivateContainerdOptions,
+  { socket, record }: Files,
+  configurationDigest: string,
+): Promise<PidRecord | undefined> {
+  const { logger } = options;
+  const found = await readRecord(record);
+  if (found === undefined || !(await isAlive(found))) return undefined;
+  const containerdPid = found.pid;
+  if (
+    found.configurationDigest === configurationDigest &&
+    (await answersSoon(found, socket))
+  ) {
+    await leaveCgroup(options, containerdPid);
+    logger.info({ containerdPid }, "adopted the running private containerd");
+    return found;
+  }
+  logger.info(
+    { containerdPid },
+    "restarting the private containerd: its configuration changed or it does not answer",
+  );
+  await endProcess(found);
+  return undefined;
+}
+
+async function installed(name: string): Promise<string> {
+  const program = await findProgram(name);
   if (program === undefined)
     throw new RuntimeError(
       "unavailable",
-      "containerd is not installed: install the Debian package containerd",
+      `${name} is not installed: install the Debian package ${name}`,
     );
-  if ((await findProgram("runc")) === undefined)
-    throw new RuntimeError(
-      "unavailable",
-      "runc is not installed: install the Debian package runc",
-    );
-  await writeAtomically(configurationPath, toml);
+  return program;
+}
 
-  const log = await fs.open(logPath, "w", 0o600);
+/** Resolves when its socket answers. */
+async function launch(
+  options: PrivateContainerdOptions,
+  files: Files,
+  configurationDigest: string,
+  program: string,
+): Promise<PidRecord> {
+  const log = await fs.open(files.log, "w", 0o600);
   const child = spawn(
     program,
-    ["--config", configurationPath, "--log-level", "warn"],
+    ["--config", files.configuration, "--log-level", "warn"],
     {
-      cwd: directory,
+      cwd: options.directory,
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
       env: {
@@ -289,7 +297,7 @@ export async function startPrivateContainerd(
   child.unref();
   await log.close();
   // Before it starts a shim, which would stay in the cgroup it was born in.
-  if (child.pid !== undefined) await leaveCgroup(child.pid);
+  if (child.pid !== undefined) await leaveCgroup(options, child.pid);
 
   const startTicks =
     child.pid === undefined ? undefined : await processStartTicks(child.pid);
@@ -300,20 +308,54 @@ export async function startPrivateContainerd(
   };
   // At once, so that the next start finds it even if this process dies now.
   if (startTicks !== undefined)
-    await writeAtomically(recordPath, JSON.stringify(record));
+    await writeAtomically(files.record, JSON.stringify(record));
   const end = performance.now() + (options.startTimeoutMs ?? 15_000);
-  while (ended === undefined && !(await answers(socket))) {
+  while (ended === undefined && !(await answers(files.socket))) {
     if (performance.now() > end) ended = "its socket does not answer";
     else await sleep(5);
   }
   if (ended !== undefined || startTicks === undefined) {
     child.kill("SIGKILL");
-    await fs.rm(recordPath, { force: true });
+    await fs.rm(files.record, { force: true });
     throw new RuntimeError(
       "unavailable",
-      `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(logPath)}`,
+      `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(files.log)}`,
     );
   }
-  logger.info({ containerdPid: child.pid }, "started a private containerd");
-  return result(record, false);
+  options.logger.info(
+    { containerdPid: child.pid },
+    "started a private containerd",
+  );
+  return record;
+}
+
+/**
+ * Starts or adopts the private containerd and resolves when its socket answers (about 0.1 s). Rejects with a
+ * RuntimeError "unavailable" that names the missing Debian package, or quotes the end of containerd's log.
+ */
+export async function startPrivateContainerd(
+  options: PrivateContainerdOptions,
+): Promise<PrivateContainerd> {
+  const { files, toml, ...cni } = await prepare(options);
+  const digest = createHash("sha256").update(toml).digest("hex");
+  const adopted = await adopt(options, files, digest);
+  let record = adopted;
+  if (!record) {
+    const program = await installed("containerd");
+    await installed("runc");
+    await writeAtomically(files.configuration, toml);
+    record = await launch(options, files, digest, program);
+  }
+  const running = record;
+  return {
+    endpoint: `unix://${files.socket}`,
+    pid: running.pid,
+    adopted: adopted !== undefined,
+    ...cni,
+    alive: () => isAlive(running),
+    async stop() {
+      await endProcess(running);
+      await fs.rm(files.record, { force: true });
+    },
+  };
 }

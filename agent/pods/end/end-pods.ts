@@ -42,7 +42,7 @@ export async function endPods(
     runtime,
     clock,
     logger,
-    lastWords: terminationMessage,
+    lastMessage: (status) => terminationMessage(status, runtime.logs),
     onChange: () => undefined,
   });
   const context = {

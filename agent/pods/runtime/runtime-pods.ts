@@ -39,8 +39,8 @@ interface RuntimePodsOptions {
   runtime: Runtime;
   clock: Clock;
   logger: Logger;
-  /** Last words of a container that ended; asked once. */
-  lastWords: (status: ContainerStatus) => Promise<string>;
+  /** The last message of a container that ended; asked once. */
+  lastMessage: (status: ContainerStatus) => Promise<string>;
   /** A pod's containers changed. */
   onChange: (uid: string, event: RuntimeEvent | undefined) => void;
 }
@@ -107,7 +107,7 @@ export class RuntimePods {
     const status = await this.#options.runtime.containerStatus(id);
     const entry = this.#entries.get(uid);
     if (!entry) return;
-    // It may have ended already: then its last words are still to be read.
+    // It may have ended already: then its last message is still to be read.
     if (status.state !== "running") entry.version++;
     entry.pod = {
       ...entry.pod,
@@ -201,7 +201,7 @@ export class RuntimePods {
       this.#options.runtime.containerStatus(summary.id),
     );
     if (status?.state !== "exited") return status;
-    const message = await this.#options.lastWords(status);
+    const message = await this.#options.lastMessage(status);
     const killed = this.#oomKilled.has(status.id) && status.exitCode !== 0;
     return {
       ...status,

@@ -18,14 +18,13 @@ export async function endPodsOf(
   const { endpoint, ...ending } = options;
   if (!(await socketAnswers(endpoint)))
     throw new DependencyError(`no container runtime answers at ${endpoint}`);
-  const [{ createContainerdRuntime }, { endPods }, { createLogger }] =
-    await Promise.all([
-      import("../../../cri/containerd/containerd-runtime.ts"),
-      import("../../../agent/pods/end/end-pods.ts"),
-      import("../../logging.ts"),
-    ]);
+  const [{ openRuntime }, { endPods }, { createLogger }] = await Promise.all([
+    import("../../../cri/open-runtime.ts"),
+    import("../../../agent/pods/end/end-pods.ts"),
+    import("../../logging.ts"),
+  ]);
   const logger = createLogger({ format: "text", verbosity: -1 });
-  const runtime = createContainerdRuntime({
+  const runtime = await openRuntime({
     endpoint,
     logger,
     ensureSandboxImage: false,

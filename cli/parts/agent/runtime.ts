@@ -8,10 +8,10 @@ import type { Logger } from "pino";
 import { endPods } from "../../../agent/pods/end/end-pods.ts";
 import { systemClock, type Clock } from "../../../api/clock.ts";
 import { cniFileName } from "../../../cri/cni/configuration.ts";
-import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
+import { openRuntime, runtimeKind } from "../../../cri/open-runtime.ts";
 import type { SupervisedContainerd } from "../../../cri/private-containerd/supervised-containerd.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
-import { DependencyError } from "../../options/table.ts";
+import { DependencyError, UsageError } from "../../options/table.ts";
 import { recordMachineFile } from "./machine-files.ts";
 import {
   defaultEndpoint,
@@ -94,7 +94,7 @@ async function leaveRuntime(
     throw new DependencyError(
       `--container-runtime-endpoint: pods may still run in the runtime used so far, ${endpoint}, which does not answer: start it, or, when it is gone for good, remove ${endpointFile(dataDirectory)}`,
     );
-  const runtime = createContainerdRuntime({
+  const runtime = await openRuntime({
     endpoint,
     logger,
     ensureSandboxImage: false,
@@ -119,9 +119,22 @@ async function leaveRuntime(
   }
 }
 
+/** Before anything is recorded or left for it. */
+function checkEndpoint(endpoint: string): void {
+  try {
+    runtimeKind(endpoint);
+  } catch (error) {
+    throw new UsageError(
+      `--container-runtime-endpoint: ${(error as Error).message}`,
+    );
+  }
+}
+
 /** The endpoint to use from now on; "" for the private containerd. Pods of another one are ended. */
 async function decide(choice: RuntimeChoice): Promise<string> {
   const { dataDirectory, logger, machine = machineDefaults } = choice;
+  if (choice.endpoint !== "" && choice.endpoint !== privateRuntime)
+    checkEndpoint(choice.endpoint);
   const recorded = await readEndpoint(dataDirectory);
   const own = await privateEndpoint(dataDirectory);
   const asked =
@@ -172,7 +185,7 @@ export async function chooseRuntime(
       path.join(cniDirectory, cniFileName),
     );
   }
-  const runtime = createContainerdRuntime({
+  const runtime = await openRuntime({
     endpoint,
     logger: logger.child({ part: "runtime" }),
     requestTimeoutMs,

@@ -292,9 +292,15 @@ test("log rotation", async () => {
     "while :; do echo line; sleep 0.02; done",
   );
   await eventually(() => fs.readFileSync(log, "utf8").includes("line"));
-  fs.renameSync(log, `${log}.1`);
-  await part.runtime.reopenContainerLog(containerId);
+  const container = { id: containerId, logPath: log };
+  const { logs } = part.runtime;
+  await logs.rotate(container, 3);
   await eventually(() => fs.readFileSync(log, "utf8").includes("line"));
+  expect(await logs.sizeBytes(container)).toBeGreaterThan(0);
+  expect(await logs.tail(container, 1, 100)).toBe("line\n");
+  expect(
+    fs.readdirSync(path.dirname(log)).filter((name) => /\.log\.\d/.test(name)),
+  ).toHaveLength(1);
   await remove(sandboxId);
 });
 

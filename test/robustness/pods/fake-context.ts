@@ -46,7 +46,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
   });
   const runtimePods = new RuntimePods({
     ...{ runtime, clock, logger, onChange },
-    lastWords: () => Promise.resolve(""),
+    lastMessage: () => Promise.resolve(""),
   });
   const status = fakeStatuses(options);
   const restartBackOff = new BackOff();

@@ -3,10 +3,7 @@ import { EventEmitter } from "node:events";
 import type { ClientReadableStream } from "@grpc/grpc-js";
 import pino from "pino";
 import type { Connection } from "../../../cri/containerd/connection.ts";
-import {
-  createEventSource,
-  type EventSource,
-} from "../../../cri/containerd/events.ts";
+import { EventSource } from "../../../cri/containerd/events.ts";
 import { containerdMessages } from "../../../cri/containerd/services.ts";
 import { createWireCodec } from "../../../grpc/wire.ts";
 import { RuntimeError, type RuntimeEvent } from "../../../cri/runtime.ts";
@@ -77,7 +74,7 @@ function setUp(): {
     decode: (message: string, bytes: Uint8Array) =>
       codec.decode(message, bytes),
   } as unknown as Connection;
-  const source = createEventSource({
+  const source = new EventSource({
     connection,
     clock,
     logger: pino({ level: "silent" }),

@@ -6,6 +6,7 @@ import {
   readLog,
   type LogReaderOptions,
 } from "../../../cri/logs/log-reader.ts";
+import { createLogFiles } from "../../../cri/logs/log-files.ts";
 import { LogRotation } from "../../../agent/logs/log-rotation.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -171,13 +172,16 @@ test("rotation renames, compresses and keeps only so many", async () => {
   const file = await logFile("");
   const clock = new FakeClock();
   const reopened: string[] = [];
-  const rotation = new LogRotation({
-    runtime: {
-      async reopenContainerLog(id) {
-        reopened.push(id);
-        await fs.writeFile(file, "");
-      },
+  const logs = createLogFiles({
+    async reopen(id) {
+      reopened.push(id);
+      await fs.writeFile(file, "");
     },
+    clock,
+    logger: pino({ level: "silent" }),
+  });
+  const rotation = new LogRotation({
+    logs,
     containers: () => [{ id: "c", logPath: file }],
     maxSizeBytes: 100,
     maxFiles: 3,
@@ -210,4 +214,39 @@ test("rotation renames, compresses and keeps only so many", async () => {
       /^0\.log\.\d{8}-\d{6}$/.test(names[2]!)
     );
   });
+});
+
+test("a rotation that the runtime refuses leaves the log where it was", async () => {
+  const file = await logFile(line("kept"));
+  const logs = createLogFiles({
+    reopen: () => Promise.reject(new Error("away")),
+    clock: new FakeClock(),
+    logger: pino({ level: "silent" }),
+  });
+  const container = { id: "c", logPath: file };
+  await expect(logs.rotate(container, 3)).rejects.toThrow("away");
+  expect(await fs.readFile(file, "utf8")).toBe(line("kept"));
+  expect(await fs.readdir(path.dirname(file))).toEqual(["0.log"]);
+});
+
+test("the end of a log: its last lines, cut to the characters asked for", async () => {
+  const text = `${line("first")}${line("par", 1, "P")}${line("tial", 1)}no line\n${line("lä", 2)}`;
+  const logPath = await logFile(text);
+  const logs = createLogFiles({
+    reopen: () => Promise.resolve(),
+    clock: new FakeClock(),
+    logger: pino({ level: "silent" }),
+  });
+  const tail = (lines: number, characters: number): Promise<string> =>
+    logs.tail({ id: "c", logPath }, lines, characters);
+  expect(await tail(80, 2048)).toBe("first\npartial\nlä\n");
+  expect(await tail(1, 2048)).toBe("lä\n");
+  expect(await tail(80, 4)).toBe("\nlä\n");
+  await expect(
+    logs.tail({ id: "c", logPath: `${logPath}.none` }, 1, 1),
+  ).rejects.toThrow(/ENOENT/);
+  expect(await logs.sizeBytes({ id: "c", logPath })).toBe(
+    Buffer.byteLength(text),
+  );
+  expect(await logs.sizeBytes({ id: "c", logPath: "/none" })).toBe(0);
 });

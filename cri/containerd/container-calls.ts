@@ -1,0 +1,139 @@
+// Containers: made, started, stopped, removed, listed, measured. Which sandbox a container is in never changes and is kept,
+// so that a status needs no second or verbose call.
+import { LRUCache } from "lru-cache";
+import type { Runtime } from "../runtime.ts";
+import {
+  containerStats,
+  containerStatus,
+  containerSummary,
+} from "./answers.ts";
+import {
+  ignoreNotFound,
+  sandboxTimeoutFactor,
+  type CallContext,
+} from "./call-context.ts";
+import {
+  containerMessage,
+  resourcesMessage,
+  sandboxMessage,
+} from "./requests.ts";
+
+type ContainerCalls = Pick<
+  Runtime,
+  | "createContainer"
+  | "startContainer"
+  | "stopContainer"
+  | "removeContainer"
+  | "containerStatus"
+  | "listContainers"
+  | "updateContainerResources"
+  | "containerStats"
+>;
+
+const maxRemembered = 8192;
+
+export function containerCalls({
+  connection,
+  requestTimeoutMs,
+}: CallContext): ContainerCalls {
+  const sandboxOfContainer = new LRUCache<string, string>({
+    max: maxRemembered,
+  });
+
+  async function sandboxIdOf(containerId: string): Promise<string> {
+    const id = sandboxOfContainer.get(containerId);
+    if (id !== undefined) return id;
+    const { containers } = await connection.call("ListContainers", {
+      filter: { id: containerId },
+    });
+    const found =
+      containers.find((container) => container.id === containerId)
+        ?.pod_sandbox_id ?? "";
+    if (found !== "") sandboxOfContainer.set(containerId, found);
+    return found;
+  }
+
+  return {
+    async createContainer(sandboxId, config, sandbox) {
+      const { container_id } = await connection.call(
+        "CreateContainer",
+        {
+          pod_sandbox_id: sandboxId,
+          config: containerMessage(config),
+          sandbox_config: sandboxMessage(sandbox),
+        },
+        requestTimeoutMs * sandboxTimeoutFactor,
+      );
+      sandboxOfContainer.set(container_id, sandboxId);
+      return container_id;
+    },
+
+    async startContainer(containerId) {
+      await connection.call("StartContainer", { container_id: containerId });
+    },
+
+    stopContainer: (containerId, graceSeconds) =>
+      ignoreNotFound(
+        connection.call(
+          "StopContainer",
+          {
+            container_id: containerId,
+            timeout: Math.max(0, Math.ceil(graceSeconds)),
+          },
+          requestTimeoutMs + Math.max(0, graceSeconds) * 1000,
+        ),
+      ),
+
+    async removeContainer(containerId) {
+      await ignoreNotFound(
+        connection.call("RemoveContainer", { container_id: containerId }),
+      );
+      sandboxOfContainer.delete(containerId);
+    },
+
+    async containerStatus(containerId, verbose = false) {
+      const response = await connection.call("ContainerStatus", {
+        container_id: containerId,
+        verbose,
+      });
+      const status = containerStatus(response);
+      if (status.sandboxId === "")
+        status.sandboxId = await sandboxIdOf(containerId);
+      else sandboxOfContainer.set(containerId, status.sandboxId);
+      if (status.state !== "running") delete status.pid;
+      return status;
+    },
+
+    async listContainers(filter) {
+      const { containers } = await connection.call(
+        "ListContainers",
+        filter === undefined
+          ? {}
+          : {
+              filter: {
+                pod_sandbox_id: filter.sandboxId ?? "",
+                label_selector: filter.labels ?? {},
+              },
+            },
+      );
+      for (const { id, pod_sandbox_id } of containers)
+        sandboxOfContainer.set(id, pod_sandbox_id);
+      return containers.map(containerSummary);
+    },
+
+    async updateContainerResources(containerId, resources) {
+      await connection.call("UpdateContainerResources", {
+        container_id: containerId,
+        linux: resourcesMessage(resources),
+      });
+    },
+
+    async containerStats(labels) {
+      const { stats } = await connection.call(
+        "ListContainerStats",
+        labels === undefined ? {} : { filter: { label_selector: labels } },
+      );
+      return stats.map(containerStats);
+    },
+  };
+}

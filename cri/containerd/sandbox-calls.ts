@@ -1,0 +1,79 @@
+// Sandboxes: made, stopped, removed, listed. Making one waits for the sandbox image.
+import type { Runtime } from "../runtime.ts";
+import { sandboxStatus, sandboxSummary } from "./answers.ts";
+import {
+  ignoreNotFound,
+  sandboxTimeoutFactor,
+  type CallContext,
+} from "./call-context.ts";
+import { sandboxMessage } from "./requests.ts";
+import type { SandboxImage } from "./sandbox-image.ts";
+
+type SandboxCalls = Pick<
+  Runtime,
+  | "runPodSandbox"
+  | "stopPodSandbox"
+  | "removePodSandbox"
+  | "podSandboxStatus"
+  | "listPodSandboxes"
+>;
+
+export function sandboxCalls(
+  { connection, requestTimeoutMs }: CallContext,
+  image: SandboxImage,
+): SandboxCalls {
+  return {
+    async runPodSandbox(config, runtimeHandler) {
+      await image.ready();
+      const request = {
+        config: sandboxMessage(config),
+        runtime_handler: runtimeHandler,
+      };
+      const run = async (): Promise<string> =>
+        (
+          await connection.call(
+            "RunPodSandbox",
+            request,
+            requestTimeoutMs * sandboxTimeoutFactor,
+          )
+        ).pod_sandbox_id;
+      try {
+        return await run();
+      } catch (error) {
+        // Somebody removed the image, for instance under another of its names.
+        if (!/failed to get sandbox image/.test((error as Error).message))
+          throw error;
+        await image.importAgain();
+        return run();
+      }
+    },
+
+    stopPodSandbox: (sandboxId) =>
+      ignoreNotFound(
+        connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
+      ),
+
+    async removePodSandbox(sandboxId) {
+      await ignoreNotFound(
+        connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }),
+      );
+    },
+
+    async podSandboxStatus(sandboxId, verbose = false) {
+      return sandboxStatus(
+        await connection.call("PodSandboxStatus", {
+          pod_sandbox_id: sandboxId,
+          verbose,
+        }),
+      );
+    },
+
+    async listPodSandboxes(labels) {
+      const { items } = await connection.call(
+        "ListPodSandbox",
+        labels === undefined ? {} : { filter: { label_selector: labels } },
+      );
+      return items.map(sandboxSummary);
+    },
+  };
+}

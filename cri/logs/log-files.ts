@@ -1,0 +1,80 @@
+// Container logs that a runtime writes as files in the CRI format, one a container: reading, and rotation by renaming. The
+// newest rotated file stays plain, as readers may still be at it; older ones are compressed and the oldest removed.
+import { createReadStream, createWriteStream } from "node:fs";
+import { readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
+import type { ContainerLogs, LoggedContainer } from "./container-logs.ts";
+import { readLog, readLogTail } from "./log-reader.ts";
+
+interface LogFilesOptions {
+  /** The container's log was renamed: its writer begins a new file at the path. */
+  reopen: (containerId: string) => Promise<void>;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function createLogFiles(options: LogFilesOptions): ContainerLogs {
+  return {
+    open: ({ logPath }, chosen) => readLog({ ...chosen, path: logPath }),
+    tail: ({ logPath }, maxLines, maxCharacters) =>
+      readLogTail(logPath, maxLines, maxCharacters),
+    async sizeBytes({ logPath }) {
+      return (await stat(logPath).catch(() => undefined))?.size ?? 0;
+    },
+    rotate: (container, maxFiles) => rotate(options, container, maxFiles),
+  };
+}
+
+async function rotate(
+  { reopen, clock, logger }: LogFilesOptions,
+  { id, logPath }: LoggedContainer,
+  maxFiles: number,
+): Promise<void> {
+  const directory = dirname(logPath);
+  const prefix = `${basename(logPath)}.`;
+  const older = (await readdir(directory))
+    .filter((name) => name.startsWith(prefix))
+    .sort();
+  for (const name of older.filter((each) => each.endsWith(".tmp")))
+    await rm(join(directory, name), { force: true });
+  const rotated = older.filter((name) => !name.endsWith(".tmp"));
+  // With the new one and the one about to be renamed, maxFiles are left.
+  const surplus = rotated.splice(
+    0,
+    Math.max(0, rotated.length - (maxFiles - 2)),
+  );
+  for (const name of surplus) await rm(join(directory, name), { force: true });
+  const stamp = new Date(clock.now())
+    .toISOString()
+    .replace(/[-:]/g, "")
+    .replace("T", "-")
+    .slice(0, 15);
+  const target = `${logPath}.${stamp}`;
+  await rename(logPath, target);
+  try {
+    await reopen(id);
+  } catch (error) {
+    await rename(target, logPath).catch(() => undefined);
+    throw error;
+  }
+  // Awaited, so that the next rotation does not meet half of it.
+  for (const name of rotated.filter((each) => !each.endsWith(".gz")))
+    await compress(join(directory, name)).catch((error: unknown) =>
+      logger.warn({ err: error, file: name }, "can't compress a rotated log"),
+    );
+}
+
+async function compress(path: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  await pipeline(
+    createReadStream(path),
+    createGzip({ level: 1 }),
+    createWriteStream(temporary),
+  );
+  await rename(temporary, `${path}.gz`);
+  await rm(path, { force: true });
+}
