@@ -1,403 +1,289 @@
 // Rolls a Deployment out over ReplicaSets, one a template: RollingUpdate and Recreate, pausing, proportional scaling,
 // revisions (which kubectl's rollout undo reads and writes through the template), the progress deadline, hash collisions.
 //
-// Every sync looks at the Deployment and the ReplicaSets that are its own and makes one step (rollout.ts), then writes the
-// status (progress.ts) if it changed.
+// Every sync looks at the Deployment and the ReplicaSets that are its own and carries out one step (planned in rollout.ts),
+// then writes the status (progress.ts) if it changed.
 import { objectKey, splitKey } from "../../api/object.ts";
-import { selectorFromObject } from "../../api/selectors.ts";
-import type {
-  Deployment,
-  DeploymentStatus,
-  ReplicaSet,
-} from "../../api/types/apps-v1.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import { controllerOf } from "../../api/objects/owner-references.ts";
 import { isPodTerminal } from "../../api/objects/pod-state.ts";
+import { selectorFromObject } from "../../api/selectors.ts";
+import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { Informer } from "../../client/informer.ts";
 import { deployments, pods, replicaSets } from "../../client/resources.ts";
-import { claimObjects } from "../workloads/adoption.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
-import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
+import { candidatesOf, claimObjects } from "../workloads/adoption.ts";
+import { controllerIndex } from "../workloads/informer-indexes.ts";
 import {
   deadlineCheckMs,
   deploymentStatus,
-  hasProgressDeadline,
   isComplete,
   rolloutStatus,
-  withDeploymentCondition,
+  withPauseNoted,
 } from "./progress.ts";
-import { HashCollision, ReplicaSetWriter } from "./replica-set-writer.ts";
-import { findNewSet, revisionAnnotation, revisionOf } from "./revisions.ts";
-import { isScalingEvent, rollingStep, scaleStep } from "./rollout.ts";
+import { ReplicaSetWriter } from "./replica-set-writer.ts";
+import { RevisionSync } from "./revision-sync.ts";
+import type { Revisions } from "./revision-sync.ts";
+import { findNewSet } from "./revisions.ts";
+import { isScalingEvent, rollingSteps, scaleSteps } from "./rollout.ts";
+import type { SizeStep } from "./rollout.ts";
 import { isRolling, replicasOf } from "./sizes.ts";
+import { StatusWriter } from "./status-writer.ts";
 
 export function createDeploymentController(
   context: ControllerContext,
 ): Controller {
-  const { client, clock } = context;
-  const informer = client.informer(deployments);
-  const setInformer = client.informer(replicaSets, {
-    indexes: { controller: controllerIndex },
-  });
-  const podInformer = client.informer(pods, {
-    indexes: { controller: controllerIndex },
-  });
-  const recorder = context.recorder("deployment-controller");
-  const writer = new ReplicaSetWriter(client, recorder);
-  const reconciler = new Reconciler({
-    name: "deployment-controller",
-    context,
-    concurrency: context.options.concurrentDeploymentSyncs,
-    reconcile,
-  });
-  const { queue } = reconciler;
+  return new DeploymentController(context).reconciler;
+}
 
-  async function reconcile(key: string): Promise<ReconcileResult> {
+class DeploymentController {
+  readonly reconciler: Reconciler;
+  readonly #context: ControllerContext;
+  readonly #deployments: Informer<Deployment>;
+  readonly #sets: Informer<ReplicaSet>;
+  readonly #pods: Informer<Pod>;
+  readonly #recorder: EventRecorder;
+  readonly #setWriter: ReplicaSetWriter;
+  readonly #statuses: StatusWriter;
+  readonly #revisions: RevisionSync;
+
+  constructor(context: ControllerContext) {
+    const { client, clock, options } = context;
+    this.#context = context;
+    this.#deployments = client.informer(deployments);
+    this.#sets = client.informer(replicaSets, {
+      indexes: { controller: controllerIndex },
+    });
+    this.#pods = client.informer(pods, {
+      indexes: { controller: controllerIndex },
+    });
+    this.#recorder = context.recorder("deployment-controller");
+    this.#setWriter = new ReplicaSetWriter(client, this.#recorder);
+    this.#statuses = new StatusWriter(client, this.#deployments.lister);
+    this.#revisions = new RevisionSync({
+      client,
+      clock,
+      recorder: this.#recorder,
+      sets: this.#setWriter,
+      statuses: this.#statuses,
+    });
+    this.reconciler = new Reconciler({
+      name: "deployment-controller",
+      context,
+      concurrency: options.concurrentDeploymentSyncs,
+      reconcile: (key) => this.#reconcile(key),
+    });
+    this.#watch();
+  }
+
+  async #reconcile(key: string): Promise<ReconcileResult> {
     const { namespace, name } = splitKey(key);
-    let deployment = informer.lister.get(name, namespace);
-    if (!deployment) return;
-    const selector = selectorFromObject(deployment.spec.selector);
-    if (selector.empty) {
-      recorder.event(
-        deployment,
-        "Warning",
-        "SelectingAll",
-        "This deployment is selecting all pods. A non-empty selector is required.",
-      );
-      await writeStatus(deployment, {
-        ...deployment.status,
-        observedGeneration: deployment.metadata.generation ?? 0,
-      });
-      return;
-    }
+    const observed = this.#deployments.lister.get(name, namespace);
+    if (!observed) return;
+    const selector = selectorFromObject(observed.spec.selector);
+    if (selector.empty) return this.#refuseEmptySelector(observed);
+    const { client, clock } = this.#context;
     const sets = await claimObjects({
       client,
       ownerRef: deployments,
-      owner: deployment,
+      owner: observed,
       selector,
       ref: replicaSets,
-      candidates: [
-        ...setInformer.lister.byIndex(
-          "controller",
-          deployment.metadata.uid ?? "",
-        ),
-        ...setInformer.lister.byIndex("controller", orphansOf(namespace)),
-      ],
+      candidates: candidatesOf(this.#sets, observed),
     });
-    if (deployment.metadata.deletionTimestamp) {
-      const newSet = findNewSet(deployment, sets);
-      await writeStatus(
-        deployment,
-        deploymentStatus(deployment, sets, newSet, clock.now()),
+    if (observed.metadata.deletionTimestamp) {
+      const newSet = findNewSet(observed, sets);
+      await this.#statuses.write(
+        observed,
+        deploymentStatus(observed, sets, newSet, clock.now()),
       );
       return;
     }
-    deployment = await notePause(deployment);
+    const noted = withPauseNoted(observed, clock.now());
+    const deployment =
+      noted && noted !== observed.status
+        ? await this.#statuses.write(observed, noted)
+        : observed;
     if (deployment.spec.paused || isScalingEvent(deployment, sets))
-      return scaleOnly(deployment, sets);
+      return this.#scale(deployment, sets);
     return isRolling(deployment)
-      ? rolling(deployment, sets)
-      : recreate(deployment, sets);
+      ? this.#roll(deployment, sets)
+      : this.#recreate(deployment, sets);
   }
 
-  async function scaleOnly(
+  async #refuseEmptySelector(deployment: Deployment): Promise<void> {
+    this.#recorder.event(
+      deployment,
+      "Warning",
+      "SelectingAll",
+      "This deployment is selecting all pods. A non-empty selector is required.",
+    );
+    await this.#statuses.write(deployment, {
+      ...deployment.status,
+      observedGeneration: deployment.metadata.generation ?? 0,
+    });
+  }
+
+  async #scale(
     observed: Deployment,
     sets: readonly ReplicaSet[],
   ): Promise<void> {
-    const { deployment, newSet, oldSets } = await syncRevision(
+    const { deployment, newSet, oldSets } = await this.#revisions.sync(
       observed,
       sets,
       false,
     );
-    await scaleStep(deployment, newSet, oldSets, writer);
+    await this.#resize(deployment, scaleSteps(deployment, newSet, oldSets));
     if (deployment.spec.paused)
-      await writer.removeOldRevisions(deployment, oldSets);
+      await this.#setWriter.removeOldRevisions(deployment, oldSets);
     const all = newSet ? [...oldSets, newSet] : oldSets;
-    await writeStatus(
+    await this.#statuses.write(
       deployment,
-      deploymentStatus(deployment, all, newSet, clock.now()),
+      deploymentStatus(deployment, all, newSet, this.#context.clock.now()),
     );
   }
 
-  async function rolling(
+  async #roll(
     observed: Deployment,
     sets: readonly ReplicaSet[],
   ): Promise<ReconcileResult> {
-    const { deployment, newSet, oldSets } = await syncRevision(
-      observed,
-      sets,
-      true,
-    );
+    const revisions = await this.#revisions.sync(observed, sets, true);
+    const { deployment, newSet, oldSets } = revisions;
     if (!newSet) return;
-    const before = [...oldSets, newSet];
-    const after = await rollingStep(deployment, newSet, oldSets, writer);
-    const changed = after.some((set) => !before.includes(set));
-    return finish(deployment, after, newSet, !changed);
+    return this.#finish(
+      revisions,
+      await this.#resize(deployment, rollingSteps(deployment, newSet, oldSets)),
+    );
   }
 
-  async function recreate(
+  /** No pod of the new template before the last one of the old templates has ended. */
+  async #recreate(
     observed: Deployment,
     sets: readonly ReplicaSet[],
   ): Promise<ReconcileResult> {
-    const first = await syncRevision(observed, sets, false);
-    const running = first.oldSets.filter((set) => replicasOf(set) > 0);
-    if (running.length > 0) {
-      const scaled: ReplicaSet[] = [];
-      for (const set of first.oldSets)
-        scaled.push(await writer.scale(first.deployment, set, 0));
-      const all = first.newSet ? [...scaled, first.newSet] : scaled;
-      return finish(first.deployment, all, first.newSet, false);
+    let revisions = await this.#revisions.sync(observed, sets, false);
+    const { oldSets } = revisions;
+    if (oldSets.some((set) => replicasOf(set) > 0)) {
+      const stops = oldSets.map((set) => ({ set, replicas: 0 }));
+      const stopped = await this.#resize(revisions.deployment, stops);
+      return this.#finish(revisions, stopped, false);
     }
-    const podsLeft = first.oldSets.some((set) =>
-      podInformer.lister
-        .byIndex("controller", set.metadata.uid ?? "")
-        .some((pod) => !isPodTerminal(pod)),
-    );
-    if (podsLeft) {
-      const all = first.newSet
-        ? [...first.oldSets, first.newSet]
-        : first.oldSets;
-      return finish(first.deployment, all, first.newSet, false);
-    }
-    const { deployment, newSet, oldSets } = first.newSet
-      ? first
-      : await syncRevision(first.deployment, sets, true);
+    if (oldSets.some((set) => this.#hasPodsLeft(set)))
+      return this.#finish(revisions, new Map(), false);
+    if (!revisions.newSet)
+      revisions = await this.#revisions.sync(revisions.deployment, sets, true);
+    const { deployment, newSet } = revisions;
     if (!newSet) return;
-    const sized = await writer.scale(
-      deployment,
-      newSet,
-      replicasOf(deployment),
+    const replicas = replicasOf(deployment);
+    return this.#finish(
+      revisions,
+      await this.#resize(deployment, [{ set: newSet, replicas }]),
     );
-    return finish(deployment, [...oldSets, sized], sized, sized === newSet);
+  }
+
+  #hasPodsLeft({ metadata }: ReplicaSet): boolean {
+    return this.#pods.lister
+      .byIndex("controller", metadata.uid ?? "")
+      .some((pod) => !isPodTerminal(pod));
+  }
+
+  /** @returns the ReplicaSets that changed, by what was observed of them */
+  async #resize(
+    deployment: Deployment,
+    steps: readonly SizeStep[],
+  ): Promise<ReadonlyMap<ReplicaSet, ReplicaSet>> {
+    const changed = new Map<ReplicaSet, ReplicaSet>();
+    for (const { set, replicas } of steps) {
+      const latest = changed.get(set) ?? set;
+      const scaled = await this.#setWriter.scale(deployment, latest, replicas);
+      if (scaled !== latest) changed.set(set, scaled);
+    }
+    return changed;
   }
 
   /** Writes the status, removes old revisions once all is done, and says when to look for the deadline. */
-  async function finish(
-    deployment: Deployment,
-    sets: readonly ReplicaSet[],
-    newSet: ReplicaSet | undefined,
-    settled: boolean,
+  async #finish(
+    { deployment, newSet, oldSets }: Revisions,
+    changed: ReadonlyMap<ReplicaSet, ReplicaSet>,
+    settled = changed.size === 0,
   ): Promise<ReconcileResult> {
+    const { clock } = this.#context;
+    const latest = (set: ReplicaSet): ReplicaSet => changed.get(set) ?? set;
+    const old = oldSets.map(latest);
+    const current = newSet && latest(newSet);
     if (settled && isComplete(deployment, deployment.status ?? {}))
-      await writer.removeOldRevisions(
-        deployment,
-        sets.filter((set) => set.metadata.uid !== newSet?.metadata.uid),
-      );
-    const current = newSet
-      ? (sets.find((set) => set.metadata.uid === newSet.metadata.uid) ?? newSet)
-      : undefined;
-    const status = rolloutStatus(deployment, sets, current, clock.now());
-    await writeStatus(deployment, status);
+      await this.#setWriter.removeOldRevisions(deployment, old);
+    const status = rolloutStatus(
+      deployment,
+      current ? [...old, current] : old,
+      current,
+      clock.now(),
+    );
+    await this.#statuses.write(deployment, status);
     const checkMs = deadlineCheckMs(deployment, status, clock.now());
     return checkMs === undefined ? undefined : { requeueAfterMs: checkMs };
   }
 
-  /** Finds, or makes, the ReplicaSet of the present template, and keeps the revision annotations of both in step. */
-  async function syncRevision(
-    observed: Deployment,
-    sets: readonly ReplicaSet[],
-    create: boolean,
-  ): Promise<{
-    deployment: Deployment;
-    newSet: ReplicaSet | undefined;
-    oldSets: ReplicaSet[];
-  }> {
-    const found = findNewSet(observed, sets);
-    const oldSets = sets.filter((set) => set !== found);
-    const newest = oldSets
-      .map(revisionOf)
-      .reduce((a, b) => (b > a ? b : a), 0n);
-    const revision = newest + 1n;
-    let newSet = found;
-    let deployment = observed;
-    if (found) newSet = await writer.refresh(observed, found, revision);
-    else if (create) {
-      try {
-        newSet = await writer.create(observed, oldSets, revision);
-      } catch (error) {
-        await creationFailed(observed, error);
-        return { deployment, newSet: undefined, oldSets };
-      }
-    } else return { deployment, newSet: undefined, oldSets };
-    if (newSet) deployment = await noteRevision(deployment, newSet, !found);
-    return { deployment, newSet, oldSets };
+  #watch(): void {
+    const { queue } = this.reconciler;
+    this.reconciler
+      .watchAll(this.#deployments, (deployment) =>
+        queue.add(objectKey(deployment)),
+      )
+      .watch(this.#sets, {
+        onAdd: (set) =>
+          controllerOf(set)
+            ? this.#enqueueOwner(set)
+            : this.#enqueueMatching(set),
+        onUpdate: (old, set) => this.#setChanged(old, set),
+        onDelete: (set) => this.#enqueueOwner(set),
+      })
+      .watch(this.#pods, { onDelete: (pod) => this.#podDeleted(pod) });
   }
 
-  async function creationFailed(
-    deployment: Deployment,
-    error: unknown,
-  ): Promise<void> {
-    if (isNamespaceTerminating(error)) return;
-    if (error instanceof HashCollision) {
-      await writeStatus(deployment, {
-        ...deployment.status,
-        collisionCount: (deployment.status?.collisionCount ?? 0) + 1,
-      });
-      throw error;
-    }
-    const message = `Failed to create new replica set: ${errorText(error)}`;
-    recorder.event(deployment, "Warning", "ReplicaSetCreateError", message);
-    if (hasProgressDeadline(deployment))
-      await writeStatus(deployment, {
-        ...deployment.status,
-        conditions: withDeploymentCondition(
-          deployment.status?.conditions,
-          {
-            type: "Progressing",
-            status: "False",
-            reason: "FailedCreateReplicaSet",
-            message,
-          },
-          clock.now(),
-        ),
-      });
-    throw error;
+  #setChanged(old: ReplicaSet, set: ReplicaSet): void {
+    if (old.metadata.resourceVersion === set.metadata.resourceVersion) return;
+    const [before, after] = [controllerOf(old), controllerOf(set)];
+    if (before?.uid !== after?.uid) this.#enqueueOwner(old);
+    if (after) this.#enqueueOwner(set);
+    else if (before || !sameJson(old.metadata.labels, set.metadata.labels))
+      this.#enqueueMatching(set);
   }
 
-  /** The Deployment carries the newest revision's number, and says which ReplicaSet it found or made. */
-  async function noteRevision(
-    observed: Deployment,
-    newSet: ReplicaSet,
-    created: boolean,
-  ): Promise<Deployment> {
-    let deployment = observed;
-    const revision = newSet.metadata.annotations?.[revisionAnnotation];
-    const { name, namespace, annotations } = deployment.metadata;
-    if (revision && annotations?.[revisionAnnotation] !== revision)
-      deployment = await client.resource(deployments).patch(name, namespace, {
-        type: "merge",
-        body: {
-          metadata: { annotations: { [revisionAnnotation]: revision } },
-        },
-      });
-    if (!hasProgressDeadline(deployment)) return deployment;
-    const known = findCondition(deployment.status?.conditions, "Progressing");
-    if (!created && known) return deployment;
-    // Kept in memory only: the sync's own status write carries it.
-    return {
-      ...deployment,
-      status: {
-        ...deployment.status,
-        conditions: withDeploymentCondition(
-          deployment.status?.conditions,
-          {
-            type: "Progressing",
-            status: "True",
-            reason: created ? "NewReplicaSetCreated" : "FoundNewReplicaSet",
-            message: created
-              ? `Created new replica set "${newSet.metadata.name}"`
-              : `Found new replica set "${newSet.metadata.name}"`,
-          },
-          clock.now(),
-        ),
-      },
-    };
-  }
-
-  /** Pausing stops the progress clock, resuming starts it anew. */
-  async function notePause(deployment: Deployment): Promise<Deployment> {
-    if (!hasProgressDeadline(deployment)) return deployment;
-    const condition = findCondition(
-      deployment.status?.conditions,
-      "Progressing",
-    );
-    if (condition?.reason === "ProgressDeadlineExceeded") return deployment;
-    const paused = deployment.spec.paused === true;
-    const noted = condition?.reason === "DeploymentPaused";
-    if (paused === noted) return deployment;
-    return writeStatus(deployment, {
-      ...deployment.status,
-      conditions: withDeploymentCondition(
-        deployment.status?.conditions,
-        {
-          type: "Progressing",
-          status: "Unknown",
-          reason: paused ? "DeploymentPaused" : "DeploymentResumed",
-          message: paused ? "Deployment is paused" : "Deployment is resumed",
-        },
-        clock.now(),
-      ),
-    });
-  }
-
-  async function writeStatus(
-    deployment: Deployment,
-    status: DeploymentStatus,
-  ): Promise<Deployment> {
-    const { name, namespace } = deployment.metadata;
-    const observed = informer.lister.get(name, namespace);
-    const known = observed?.metadata.uid === deployment.metadata.uid;
-    if (known && sameJson(compact(observed?.status), compact(status)))
-      return deployment;
-    return client.resource(deployments).updateStatus({ ...deployment, status });
-  }
-
-  function ownerOf(object: ReplicaSet): Deployment | undefined {
-    const controller = controllerOf(object);
+  #ownerOf(set: ReplicaSet): Deployment | undefined {
+    const controller = controllerOf(set);
     if (controller?.kind !== "Deployment") return undefined;
-    const owner = informer.lister.get(
-      controller.name,
-      object.metadata.namespace,
-    );
+    const { namespace } = set.metadata;
+    const owner = this.#deployments.lister.get(controller.name, namespace);
     return owner?.metadata.uid === controller.uid ? owner : undefined;
   }
 
-  function enqueueOwner(set: ReplicaSet): void {
-    const owner = ownerOf(set);
-    if (owner) queue.add(objectKey(owner));
+  #enqueueOwner(set: ReplicaSet): void {
+    const owner = this.#ownerOf(set);
+    if (owner) this.reconciler.queue.add(objectKey(owner));
   }
 
-  function enqueueMatching(set: ReplicaSet): void {
-    for (const deployment of informer.lister.list(set.metadata.namespace)) {
+  #enqueueMatching({ metadata }: ReplicaSet): void {
+    for (const deployment of this.#deployments.lister.list(
+      metadata.namespace,
+    )) {
       const selector = selectorFromObject(deployment.spec.selector);
-      if (!selector.empty && selector.matches(set.metadata.labels))
-        queue.add(objectKey(deployment));
+      if (!selector.empty && selector.matches(metadata.labels))
+        this.reconciler.queue.add(objectKey(deployment));
     }
   }
 
   /** Recreate waits for the last pod of the old revision. */
-  function podDeleted(pod: Pod): void {
+  #podDeleted(pod: Pod): void {
     const controller = controllerOf(pod);
     if (controller?.kind !== "ReplicaSet") return;
-    const set = setInformer.lister.get(controller.name, pod.metadata.namespace);
-    const owner = set && ownerOf(set);
-    if (owner && !isRolling(owner)) queue.add(objectKey(owner));
+    const { namespace } = pod.metadata;
+    const set = this.#sets.lister.get(controller.name, namespace);
+    const owner = set && this.#ownerOf(set);
+    if (owner && !isRolling(owner)) this.reconciler.queue.add(objectKey(owner));
   }
-
-  return reconciler
-    .watchAll(informer, (deployment) => queue.add(objectKey(deployment)))
-    .watch(setInformer, {
-      onAdd: (set) =>
-        controllerOf(set) ? enqueueOwner(set) : enqueueMatching(set),
-      onUpdate: (old, set) => {
-        if (old.metadata.resourceVersion === set.metadata.resourceVersion)
-          return;
-        if (controllerOf(old)?.uid !== controllerOf(set)?.uid)
-          enqueueOwner(old);
-        if (controllerOf(set)) enqueueOwner(set);
-        else if (
-          controllerOf(old) ||
-          !sameJson(old.metadata.labels, set.metadata.labels)
-        )
-          enqueueMatching(set);
-      },
-      onDelete: enqueueOwner,
-    })
-    .watch(podInformer, { onDelete: podDeleted });
-}
-
-/** A status without zeros, which the API leaves out. */
-function compact(
-  status: DeploymentStatus | undefined,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(status ?? {}).filter(
-      ([, value]) =>
-        value !== 0 && !(Array.isArray(value) && value.length === 0),
-    ),
-  );
 }

@@ -234,3 +234,76 @@ export function deadlineCheckMs(
     return undefined;
   return Math.max(1000, deadlineMs(deployment, condition) - nowMs + 1000);
 }
+
+/** The status with a found or made ReplicaSet noted in Progressing; the same status when there is nothing to note. */
+export function withNewSetNoted(
+  deployment: Deployment,
+  newSet: ReplicaSet,
+  created: boolean,
+  nowMs: number,
+): DeploymentStatus | undefined {
+  const { status } = deployment;
+  if (!hasProgressDeadline(deployment)) return status;
+  if (!created && findCondition(status?.conditions, "Progressing"))
+    return status;
+  return withProgressing(
+    status,
+    {
+      status: "True",
+      reason: created ? "NewReplicaSetCreated" : "FoundNewReplicaSet",
+      message: `${created ? "Created" : "Found"} new replica set "${newSet.metadata.name}"`,
+    },
+    nowMs,
+  );
+}
+
+/** The same status when pausing has been noted: pausing stops the progress clock, resuming starts it from zero. */
+export function withPauseNoted(
+  deployment: Deployment,
+  nowMs: number,
+): DeploymentStatus | undefined {
+  const { status } = deployment;
+  if (!hasProgressDeadline(deployment)) return status;
+  const condition = findCondition(status?.conditions, "Progressing");
+  if (condition?.reason === "ProgressDeadlineExceeded") return status;
+  const paused = deployment.spec.paused === true;
+  if (paused === (condition?.reason === "DeploymentPaused")) return status;
+  return withProgressing(
+    status,
+    {
+      status: "Unknown",
+      reason: paused ? "DeploymentPaused" : "DeploymentResumed",
+      message: paused ? "Deployment is paused" : "Deployment is resumed",
+    },
+    nowMs,
+  );
+}
+
+export function withCreationFailed(
+  deployment: Deployment,
+  message: string,
+  nowMs: number,
+): DeploymentStatus | undefined {
+  return hasProgressDeadline(deployment)
+    ? withProgressing(
+        deployment.status,
+        { status: "False", reason: "FailedCreateReplicaSet", message },
+        nowMs,
+      )
+    : deployment.status;
+}
+
+function withProgressing(
+  status: DeploymentStatus | undefined,
+  condition: Pick<DeploymentCondition, "status" | "reason" | "message">,
+  nowMs: number,
+): DeploymentStatus {
+  return {
+    ...status,
+    conditions: withDeploymentCondition(
+      status?.conditions,
+      { type: "Progressing", ...condition },
+      nowMs,
+    ),
+  };
+}

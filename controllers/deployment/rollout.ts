@@ -1,8 +1,7 @@
-// One step of a rollout or a scaling, on the ReplicaSets as observed. Each step makes the writes that the rules allow
-// now; the next comes with the next event.
+// One step of a rollout or a scaling, on the ReplicaSets as observed: the sizes that the rules allow now. The next step
+// comes with the next event. Nothing here writes.
 import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
 import { byCreation } from "./revisions.ts";
-import type { ReplicaSetWriter } from "./replica-set-writer.ts";
 import {
   desiredReplicasAnnotation,
   isRolling,
@@ -13,6 +12,13 @@ import {
   totalAvailable,
   totalReplicas,
 } from "./sizes.ts";
+
+/** Carried out in order; a ReplicaSet may come twice, and each time is an event of its own. */
+export interface SizeStep {
+  /** As it was observed. */
+  readonly set: ReplicaSet;
+  readonly replicas: number;
+}
 
 const isActive = (set: ReplicaSet): boolean => replicasOf(set) > 0;
 
@@ -28,30 +34,32 @@ export function isScalingEvent(
 }
 
 /** Follows a new size without moving the rollout on. */
-export async function scaleStep(
+export function scaleSteps(
   deployment: Deployment,
   newSet: ReplicaSet | undefined,
   oldSets: readonly ReplicaSet[],
-  writer: ReplicaSetWriter,
-): Promise<void> {
+): SizeStep[] {
   const wanted = replicasOf(deployment);
   const all = newSet ? [...oldSets, newSet] : [...oldSets];
   const active = all.filter(isActive);
   if (active.length <= 1) {
     // One active, or none: then the new one, or the latest old one.
     const only = active[0] ?? newSet ?? [...oldSets].sort(byCreation).at(-1);
-    if (only && replicasOf(only) !== wanted)
-      await writer.scale(deployment, only, wanted);
-    return;
+    return only && replicasOf(only) !== wanted
+      ? [{ set: only, replicas: wanted }]
+      : [];
   }
-  if (newSet && isSaturated(deployment, newSet)) {
-    for (const set of oldSets.filter(isActive))
-      await writer.scale(deployment, set, 0);
-    return;
-  }
-  if (!isRolling(deployment)) return;
-  for (const [set, size] of proportionalSizes(deployment, active))
-    await writer.scale(deployment, set, size);
+  if (newSet && isSaturated(deployment, newSet)) return stopSteps(oldSets);
+  if (!isRolling(deployment)) return [];
+  return [...proportionalSizes(deployment, active)].map(([set, replicas]) => ({
+    set,
+    replicas,
+  }));
+}
+
+/** No replicas for any that has some. */
+function stopSteps(sets: readonly ReplicaSet[]): SizeStep[] {
+  return sets.filter(isActive).map((set) => ({ set, replicas: 0 }));
 }
 
 function isSaturated(deployment: Deployment, newSet: ReplicaSet): boolean {
@@ -67,53 +75,56 @@ function isSaturated(deployment: Deployment, newSet: ReplicaSet): boolean {
 }
 
 /** A step of RollingUpdate: grow the new within the surge, or shrink the old within what may be unavailable. */
-export async function rollingStep(
+export function rollingSteps(
   deployment: Deployment,
   newSet: ReplicaSet,
   oldSets: readonly ReplicaSet[],
-  writer: ReplicaSetWriter,
-): Promise<ReplicaSet[]> {
+): SizeStep[] {
   const wanted = replicasOf(deployment);
-  const all = [...oldSets, newSet];
-  const size =
+  const replicas =
     replicasOf(newSet) > wanted
       ? wanted
-      : newSetReplicas(deployment, all, newSet);
-  if (size !== replicasOf(newSet))
-    return [...oldSets, await writer.scale(deployment, newSet, size)];
-  return [...(await shrinkOld(deployment, newSet, oldSets, writer)), newSet];
+      : newSetReplicas(deployment, [...oldSets, newSet], newSet);
+  return replicas === replicasOf(newSet)
+    ? shrinkSteps(deployment, newSet, oldSets)
+    : [{ set: newSet, replicas }];
 }
 
-async function shrinkOld(
+function shrinkSteps(
   deployment: Deployment,
   newSet: ReplicaSet,
   oldSets: readonly ReplicaSet[],
-  writer: ReplicaSetWriter,
-): Promise<ReplicaSet[]> {
-  const sets = [...oldSets].sort(byCreation);
-  if (totalReplicas(sets) === 0) return sets;
+): SizeStep[] {
+  if (totalReplicas(oldSets) === 0) return [];
   const minAvailable = replicasOf(deployment) - maxUnavailable(deployment);
-  const newUnavailable =
-    replicasOf(newSet) - (newSet.status?.availableReplicas ?? 0);
-  const room = totalReplicas([...sets, newSet]) - minAvailable - newUnavailable;
-  if (room <= 0) return sets;
+  const newUnavailable = replicasOf(newSet) - availableOf(newSet);
+  let room =
+    totalReplicas([...oldSets, newSet]) - minAvailable - newUnavailable;
+  if (room <= 0) return [];
+  const sets = [...oldSets].sort(byCreation);
+  const sizes = new Map(sets.map((set) => [set, replicasOf(set)]));
+  const steps: SizeStep[] = [];
+  const shrink = (set: ReplicaSet, count: number): void => {
+    const replicas = sizes.get(set)! - count;
+    sizes.set(set, replicas);
+    steps.push({ set, replicas });
+  };
   // Pods that are not available go first: they cost nothing.
-  let left = room;
-  for (const [index, set] of sets.entries()) {
-    if (left <= 0) break;
-    const unhealthy = replicasOf(set) - (set.status?.availableReplicas ?? 0);
-    if (replicasOf(set) === 0 || unhealthy <= 0) continue;
-    const count = Math.min(left, unhealthy);
-    left -= count;
-    sets[index] = await writer.scale(deployment, set, replicasOf(set) - count);
+  for (const set of sets) {
+    const count = Math.min(room, replicasOf(set) - availableOf(set));
+    if (count <= 0) continue;
+    room -= count;
+    shrink(set, count);
   }
   let spare = totalAvailable([...oldSets, newSet]) - minAvailable;
-  for (const [index, set] of sets.entries()) {
-    if (spare <= 0) break;
-    if (replicasOf(set) === 0) continue;
-    const count = Math.min(replicasOf(set), spare);
+  for (const set of sets) {
+    const count = Math.min(spare, sizes.get(set)!);
+    if (count <= 0) continue;
     spare -= count;
-    sets[index] = await writer.scale(deployment, set, replicasOf(set) - count);
+    shrink(set, count);
   }
-  return sets;
+  return steps;
 }
+
+const availableOf = (set: ReplicaSet): number =>
+  set.status?.availableReplicas ?? 0;
