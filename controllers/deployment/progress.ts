@@ -22,7 +22,7 @@ import {
 
 const noDeadline = 0x7fffffff;
 
-export function hasProgressDeadline(deployment: Deployment): boolean {
+function hasProgressDeadline(deployment: Deployment): boolean {
   const seconds = deployment.spec.progressDeadlineSeconds;
   return seconds !== undefined && seconds !== noDeadline;
 }
@@ -33,7 +33,7 @@ const count = (
 ): number => sets.reduce((sum, set) => sum + (set.status?.[field] ?? 0), 0);
 
 /** Sets a condition as Deployments do: lastUpdateTime moves with every change of status or reason. */
-export function withDeploymentCondition(
+function withDeploymentCondition(
   conditions: readonly DeploymentCondition[] | undefined,
   condition: Pick<
     DeploymentCondition,

@@ -9,7 +9,7 @@ export interface DiscoveredResource extends ResourceRef {
   readonly verbs: readonly string[];
 }
 
-interface Discovered {
+export interface Discovered {
   resources: readonly DiscoveredResource[];
   /** Group versions that could not be read. */
   failures: readonly string[];
