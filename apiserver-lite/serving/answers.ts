@@ -18,6 +18,8 @@ import { warningHeaders } from "./warnings.ts";
 const gzipThresholdBytes = 128 * 1024;
 /** Shorter lists leave in one piece. */
 const wholeBytes = 64 * 1024;
+/** Entries whose bytes are looked at to say how long a list will be. */
+const maxSampled = 64;
 /** Of a kept list that leaves with one write. */
 const maxPartBytes = 128 * 1024;
 /** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
@@ -117,7 +119,10 @@ export class Answers {
       yield* parts;
     }
     if (compresses) return this.#sendGzipped(exchange, headers, all(), key);
-    const collects = key !== undefined && this.#lists.asked(key);
+    const collects =
+      key !== undefined &&
+      jsonBytes(listed) <= this.#lists.maxListBytes &&
+      this.#lists.asked(key);
     const collected = new Collected(
       collects ? this.#lists.maxListBytes : 0,
       bytes,
@@ -274,6 +279,15 @@ class Collected {
   get list(): KeptList | undefined {
     return this.#parts && { parts: this.#parts, bytes: this.#bytes };
   }
+}
+
+/** About what the entries' JSON takes, by some of them; other encodings take about as much. */
+function jsonBytes({ entries }: Listed): number {
+  const step = Math.ceil(entries.length / maxSampled);
+  let bytes = 0;
+  for (let at = 0; at < entries.length; at += step)
+    bytes += entries[at]!.bytes * step;
+  return bytes;
 }
 
 /** The same in as few parts as may be written at once. */

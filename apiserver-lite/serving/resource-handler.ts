@@ -139,9 +139,14 @@ export class ResourceHandler {
   }
 
   #sendList(request: HttpRequest, listed: Listed): Promise<void> {
-    const { exchange, shown } = request;
+    const { exchange, query, shown } = request;
+    const again =
+      exchange.method !== "DELETE" &&
+      listed.revision > 0 &&
+      // The pages of a large list would push out what many ask for.
+      !query.has("continue");
     const key =
-      exchange.method !== "DELETE" && shown.cacheId && listed.revision > 0
+      again && shown.cacheId
         ? `${shown.cacheId}|${exchange.url}|${exchange.headers.accept}|${listed.revision}`
         : undefined;
     return this.#answers.sendList(request, listed, key);
