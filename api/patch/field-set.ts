@@ -155,6 +155,14 @@ function compareKeys(a: string, b: string): number {
   return rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0);
 }
 
+/** Mostly all are of one kind: then the order is that of their letters. */
+function inOrder(keys: string[]): string[] {
+  const kind = keys[0]?.[0];
+  return keys.every((key) => key[0] === kind)
+    ? keys.sort()
+    : keys.sort(compareKeys);
+}
+
 /**
  * Both forms of a set that was decoded or encoded once, as most writes change few managers or none: the trees of one are
  * never changed, the documents of the other belong to stored versions and are only ever copied.
@@ -201,9 +209,8 @@ function encodeTree(set: FieldSet): JsonObject {
   if (set.children.size === 0) return {};
   const object: JsonObject = {};
   if (set.member) object["."] = {};
-  for (const key of [...set.children.keys()].sort(compareKeys)) {
+  for (const key of inOrder([...set.children.keys()]))
     setOwn(object, key, encodeTree(set.children.get(key)!));
-  }
   return object;
 }
 

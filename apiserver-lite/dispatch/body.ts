@@ -28,6 +28,9 @@ export async function bodyOf(
   };
   const decoding = body.decode(wanted);
   const decoded = decoding instanceof Promise ? await decoding : decoding;
+  call.bytes = body.bytes ?? 0;
+  const turn = call.nextTurn();
+  if (turn) await turn;
   checkProblems(call, decoded!, wanted);
   const object = decoded!.object as AnyObject;
   checkKind(object, apiVersion, kind, endpoint.types);

@@ -15,6 +15,7 @@ export async function performPatch(request: RequestContext): Promise<Outcome> {
   const options = writeOptionsOf(query, "patch", type);
   const call = callOf(request, options);
   const parse = await body.patch(options.fieldValidation);
+  call.bytes = body.bytes ?? 0;
   let text: PatchText | undefined;
   const read = (): PatchText => (text ??= accepted(type, parse()));
   if (

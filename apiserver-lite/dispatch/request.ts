@@ -77,6 +77,8 @@ export interface WantedBody {
 }
 
 export interface RequestBody {
+  /** Of what was received, once it was; unset where nothing was parsed. */
+  readonly bytes?: number;
   /** Unset unless the request is a patch. */
   readonly patchType?: PatchType;
   /**

@@ -31,6 +31,9 @@ export interface CallOptions {
   readonly warnings?: string[];
 }
 
+/** What is written step by step, each in a turn of the loop of its own: a step takes some milliseconds at this size. */
+export const largeBytes = 128 * 1024;
+
 const maxManagerBytes = 128;
 /** More than fit into the 4096 bytes of an answer's Warning headers. */
 const maxWarnings = 256;
@@ -60,6 +63,8 @@ export class Call implements StrategyContext, LoopWork {
   readonly dryRun: boolean;
   readonly clock: Clock;
   readonly query: URLSearchParams;
+  /** Of the body, or of the stored object that it changes, as far as it is known. */
+  bytes = 0;
 
   constructor(
     readonly registry: Registry,
@@ -91,6 +96,16 @@ export class Call implements StrategyContext, LoopWork {
     namespace = "",
   ): readonly Readonly<AnyObject>[] {
     return this.registry.list(group, resource, namespace);
+  }
+
+  /**
+   * Between two steps of a write: for a large object a promise of the loop's next turn. The object is the caller's own
+   * all the while; what it read of the state before may have changed behind it.
+   */
+  nextTurn(): Promise<void> | undefined {
+    return this.bytes > largeBytes
+      ? this.registry.slices.next(this)
+      : undefined;
   }
 
   warn(text: string): void {

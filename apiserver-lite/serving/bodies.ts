@@ -13,7 +13,9 @@ import type { ObjectSchema } from "../../api/schema.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import { readBody } from "../../http-kit/body.ts";
+import { largeBytes } from "../registry/call.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { mediaType } from "../request/media-type.ts";
@@ -44,6 +46,7 @@ export interface BodyDecoders {
 export class Bodies {
   constructor(
     private readonly decoders: BodyDecoders,
+    private readonly slices: TimeSlices,
     private readonly loopWatch?: LoopWatch,
   ) {}
 
@@ -55,21 +58,25 @@ export class Bodies {
   /** Nothing is read before it is asked for. */
   of(request: HttpRequest, patch: AskedPatch | undefined): RequestBody {
     const { exchange, trail } = request;
-    return {
+    const body = {
       ...(patch ? { patchType: patch.type } : {}),
-      decode: async (wanted) => {
+      bytes: 0,
+      decode: async (wanted: WantedBody) => {
         const bytes = await this.#read(request);
+        body.bytes = bytes.length;
         return wanted.optional && bytes.length === 0
           ? undefined
           : this.#decode(exchange, bytes, wanted);
       },
-      patch: async (fieldValidation) => {
+      patch: async (fieldValidation: FieldValidation) => {
         const { type, mediaType } = patch!;
         const bytes = await this.#read(request);
+        body.bytes = bytes.length;
         trail?.receivedPatch(bytes, mediaType);
         return () => this.#patchText(type, mediaType, bytes, fieldValidation);
       },
     };
+    return body;
   }
 
   async #read({ exchange, place }: HttpRequest): Promise<Buffer> {
@@ -78,7 +85,8 @@ export class Bodies {
       gate: place,
       onClose: (callback) => exchange.onClose(callback),
     });
-    this.loopWatch?.enter(exchange);
+    if (bytes.length > largeBytes) await this.slices.next(exchange);
+    else this.loopWatch?.enter(exchange);
     return bytes;
   }
 

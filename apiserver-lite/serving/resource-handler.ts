@@ -52,6 +52,7 @@ export class ResourceHandler {
     );
     this.#bodies = new Bodies(
       options.decoders,
+      options.registry.slices,
       options.registry.options.loopWatch,
     );
     this.#watches = new WatchServing({ ...options, pool: this.#pool });

@@ -102,9 +102,13 @@ async function createOnce(
   const { countsGeneration = true } = strategy;
   if (countsGeneration === true || countsGeneration === "created")
     object.metadata.generation = 1;
+  let turn = call.nextTurn();
+  if (turn) await turn;
   // What strategy and admission make of the object is nobody's.
   const managing = applied ? undefined : manageFields(call, undefined, object);
   if (managing) await managing;
+  turn = call.nextTurn();
+  if (turn) await turn;
   let prepared: AnyObject | undefined;
   try {
     if (strategy.prepareForCreate) {
@@ -123,6 +127,8 @@ async function createOnce(
     object = attributes.object!;
     dedupeOwners(call, object, " after mutating admission happens");
     setAdmittedDefaults(call, object);
+    turn = call.nextTurn();
+    if (turn) await turn;
     const name = object.metadata.name ?? "";
     refuseProblems(call, name, [
       ...validateObjectMeta(object, {
@@ -136,6 +142,8 @@ async function createOnce(
     ]);
     call.warnEach(strategy.warnings?.(object, undefined) ?? []);
     if (unauthorized) await call.authorize("create");
+    turn = call.nextTurn();
+    if (turn) await turn;
     await validateAdmission(call, attributes);
     const key = kind.keyOf(object.metadata.namespace ?? "", name);
     if (call.dryRun) {

@@ -117,6 +117,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
     if (!found) throw missing(call);
     const viewing = kind.inStoredVersion(found);
     const live = viewing instanceof Promise ? await viewing : viewing;
+    call.bytes = Math.max(call.bytes, live.json.length);
     const replacement = await produce(live);
     const { object, conditional } = replacement;
     checkPreconditions(call, replacement, live);
@@ -243,10 +244,14 @@ async function prepare(
   const { strategy } = endpoint;
   const old = live.raw;
   let object = given;
+  let turn = call.nextTurn();
+  if (turn) await turn;
   setDefaults(call, object);
   // What strategy and admission make of the object is nobody's.
   const managing = applied ? undefined : manageFields(call, old, object);
   if (managing) await managing;
+  turn = call.nextTurn();
+  if (turn) await turn;
   keepSystemFields(object, old);
   if (call.subresource === "status") object = takeStatus(object, old);
   else if (endpoint.hasStatus && call.subresource === "") {
@@ -264,6 +269,8 @@ async function prepare(
   object = attributes.object!;
   dedupeOwners(call, object, " after mutating admission happens");
   setAdmittedDefaults(call, object);
+  turn = call.nextTurn();
+  if (turn) await turn;
   countGeneration(call, object, old);
   refuseProblems(call, call.name, [
     ...validateReplacedMeta(object, old, endpoint.info.namespaced),
@@ -271,6 +278,8 @@ async function prepare(
   ]);
   if (call.subresource === "")
     call.warnEach(strategy.warnings?.(object, old) ?? []);
+  turn = call.nextTurn();
+  if (turn) await turn;
   if (!admitted) await validateAdmission(call, attributes);
   return object;
 }

@@ -15,6 +15,7 @@ import {
   usageOf,
   type Row,
 } from "../support/statistics.ts";
+import { measureBodies } from "./bodies.ts";
 import {
   runClientProcess,
   startClientProcess,
@@ -234,6 +235,7 @@ async function main(): Promise<void> {
         return readings;
       });
     }
+    await measureBodies(target, namespace, wanted, measure);
     rows.push(...(await others(wanted, clients, measure, server)));
     process.stderr.write("\n");
     printRows(rows);
