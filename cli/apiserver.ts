@@ -1,5 +1,6 @@
 // `orbit apiserver`: the API server alone. Keys and certificates are those of its options; without --tls-cert-file a
 // self-signed pair is made in --cert-dir.
+import type { CertificatePair } from "../api/pki/certificate.ts";
 import * as os from "node:os";
 import * as path from "node:path";
 import { systemClock } from "../api/clock.ts";
@@ -18,10 +19,7 @@ import { startApiPart } from "./parts/api/apiserver.ts";
 import { scheduledSnapshots } from "./parts/api/snapshots.ts";
 import { chooseStore } from "./parts/api/store.ts";
 
-function servingPair(values: OptionValues): {
-  certificate: string;
-  key: string;
-} {
+function servingPair(values: OptionValues): CertificatePair {
   return (
     givenServingPair(values) ??
     agentServingPair({

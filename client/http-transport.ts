@@ -28,9 +28,9 @@ import { TokenBucket } from "../api/queueing/token-bucket.ts";
 export interface TlsOptions {
   /** PEM; without it the system's roots are trusted. */
   ca?: string;
-  /** PEM client certificate (chain) and key. */
+  /** PEM client certificate (chain) and key; bytes stay out of heap snapshots. */
   cert?: string;
-  key?: string;
+  key?: string | Buffer;
   serverName?: string;
   insecureSkipVerify?: boolean;
 }

@@ -1,4 +1,5 @@
 // Options of the controllers by the names of the reference's flags in camelCase, with their defaults.
+import type { CertificatePair } from "../api/pki/certificate.ts";
 
 export interface ControllerOptions {
   /** `*`, `name`, `-name` as --controllers; `*` means those on by default. */
@@ -41,9 +42,9 @@ export interface ControllerOptions {
   /** PEM bundle published as kube-root-ca.crt; without it nothing is published. */
   rootCa?: string;
   /** PEM pair the built-in signers sign with; without it no request is signed. */
-  clusterSigningCa?: { certificate: string; key: string };
+  clusterSigningCa?: CertificatePair;
   /** Authorities of single signers instead of clusterSigningCa, by the signer's name. */
-  signerCas?: Readonly<Record<string, { certificate: string; key: string }>>;
+  signerCas?: Readonly<Record<string, CertificatePair>>;
   clusterSigningDurationMs: number;
   leaderElect: boolean;
   leaderElectLeaseDurationMs: number;

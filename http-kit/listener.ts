@@ -1,5 +1,6 @@
 // The one port: HTTP/1.1 and HTTP/2 over TLS (ALPN), upgrades on HTTP/1.1. Without a certificate it speaks plain
 // HTTP/1.1, for tests and sockets on this machine.
+import type { PrivateKeyPem } from "../api/pki/keys.ts";
 import { maxIntermediates } from "../api/pki/chain.ts";
 import {
   createServer,
@@ -39,7 +40,7 @@ import {
 export interface ServingCertificate {
   /** PEM, chain allowed. */
   readonly cert: string;
-  readonly key: string;
+  readonly key: PrivateKeyPem;
   /** PEM: whose certificates clients are asked for. Whether one is good is found out later, for each request. */
   readonly clientCa?: string;
 }

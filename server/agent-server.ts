@@ -1,6 +1,7 @@
 // The node agent's three ports: 10250 (HTTPS, authenticated and authorized), 10255 (read-only, plain) and 10248 (health,
 // plain). Each request is caught: an unexpected error is logged with its stack and answered 500, never thrown further.
 // stop() closes listeners and drops what is open after a short grace.
+import type { PrivateKeyPem } from "../api/pki/keys.ts";
 import * as http from "node:http";
 import * as https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -40,7 +41,7 @@ import { createWebSocketUpgrader } from "./websocket.ts";
 export interface AgentServerTls {
   /** PEM; the serving certificate may hold its chain. */
   certificate: string;
-  key: string;
+  key: PrivateKeyPem;
   /** PEM; client certificates of these authorities authenticate. */
   clientCa?: string;
 }

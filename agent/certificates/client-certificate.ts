@@ -1,6 +1,7 @@
 // The client certificate of a node agent that joins a cluster: asked for through a CertificateSigningRequest with the
 // bootstrap kubeconfig's credentials when --kubeconfig's file is not there yet, then written beside a kubeconfig that names
 // it; renewed the same way with its own credentials when two thirds of its life are over (--rotate-certificates).
+import type { CertificatePair } from "../../api/pki/certificate.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -42,7 +43,7 @@ const clientCertificateFile = (directory: string): string =>
 async function requestCertificate(
   client: Client,
   { nodeName, clock, logger }: ClientCertificateOptions,
-): Promise<{ certificate: string; key: string }> {
+): Promise<CertificatePair> {
   const key = createPrivateKeyPem();
   const request = createCsr(key, {
     commonName: `system:node:${nodeName}`,

@@ -20,7 +20,11 @@ import {
   time,
   tlv,
 } from "./der.ts";
-import { createPrivateKeyPem, publicKeyDer } from "./keys.ts";
+import {
+  createPrivateKeyPem,
+  publicKeyDer,
+  type PrivateKeyPem,
+} from "./keys.ts";
 import {
   encodeAlternativeNames,
   encodeSubject,
@@ -33,7 +37,7 @@ import { algorithmIdentifier, signDer } from "./signature.ts";
 /** Both in PEM. */
 export interface CertificatePair {
   readonly certificate: string;
-  readonly key: string;
+  readonly key: PrivateKeyPem;
 }
 
 export type KeyUsage =
@@ -170,7 +174,7 @@ export function certifyPublicKey(
 
 interface Unsigned {
   readonly issuer: Buffer;
-  readonly issuerKey: string;
+  readonly issuerKey: PrivateKeyPem;
   readonly subject: Buffer;
   readonly publicKey: Buffer;
   readonly notBeforeMs: number;

@@ -1,5 +1,7 @@
 // What every TLS port of the program has in common: the lowest version, the cipher suites, and which certificate is shown
 // to a client that asks for a name (SNI). TLS 1.2 is the floor whatever is asked for.
+import type { CertificatePair } from "./certificate.ts";
+import type { PrivateKeyPem } from "./keys.ts";
 import { X509Certificate } from "node:crypto";
 import {
   createSecureContext,
@@ -32,7 +34,7 @@ export const defaultTlsLimits: TlsLimits = {
 /** PEM; the certificate may hold its chain. */
 export interface NamedPair {
   readonly certificate: string;
-  readonly key: string;
+  readonly key: PrivateKeyPem;
   /** Host names, `*.example.com` for one label; empty: those of the certificate. */
   readonly names: readonly string[];
 }
@@ -44,7 +46,7 @@ export interface ServingTls {
 
 /** Options of a TLS server for one pair. */
 export function secureContextOptions(
-  pair: { certificate: string; key: string; clientCa?: string | undefined },
+  pair: CertificatePair & { clientCa?: string | undefined },
   { limits = defaultTlsLimits }: ServingTls,
 ): SecureContextOptions {
   return {

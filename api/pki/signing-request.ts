@@ -13,7 +13,7 @@ import {
   tlv,
 } from "./der.ts";
 import { extension } from "./certificate.ts";
-import { publicKeyDer } from "./keys.ts";
+import { publicKeyDer, type PrivateKeyPem } from "./keys.ts";
 import {
   decodeAlternativeNames,
   decodeSubject,
@@ -36,7 +36,7 @@ export interface CertificateRequest extends Required<AlternativeNames> {
 
 /** A request in PEM, signed with the key (PEM) it asks a certificate for. */
 export function createCsr(
-  keyPem: string,
+  keyPem: PrivateKeyPem,
   subject: Subject,
   names: AlternativeNames = {},
 ): string {

@@ -10,11 +10,16 @@ import {
   type CertificatePair,
 } from "../../api/pki/certificate.ts";
 import { inspectCertificate, renewalTimeMs } from "../../api/pki/inspect.ts";
-import { createPrivateKeyPem, publicKeyPem } from "../../api/pki/keys.ts";
+import {
+  createPrivateKeyPem,
+  publicKeyPem,
+  type PrivateKeyPem,
+} from "../../api/pki/keys.ts";
 import type { Subject } from "../../api/pki/names.ts";
 import { loadLeaf } from "../../http-kit/certificates/kept-certificate.ts";
 import {
   readFileIfAny,
+  readKeyIfAny,
   writePrivateFile,
 } from "../../http-kit/certificates/private-files.ts";
 
@@ -45,7 +50,7 @@ export interface ClusterPki {
   /** kubernetes-admin in group system:masters. */
   readonly admin: CertificatePair;
   /** PEM; signs ServiceAccount tokens. */
-  readonly serviceAccountKey: string;
+  readonly serviceAccountKey: PrivateKeyPem;
   readonly serviceAccountPublicKey: string;
   /** When the first certificate is due: load again then. Epoch milliseconds. */
   readonly renewalDueMs: number;
@@ -124,7 +129,7 @@ function loadAuthority(
   nowMs: number,
 ): CertificatePair {
   const certificate = readFileIfAny(`${file}.crt`);
-  const key = readFileIfAny(`${file}.key`);
+  const key = readKeyIfAny(`${file}.key`);
   if (!certificate && !key) {
     const made = createCertificateAuthority({ subject, nowMs });
     writePrivateFile(`${file}.key`, made.key);
@@ -144,7 +149,7 @@ function loadAuthority(
   return { certificate, key };
 }
 
-function matches(certificate: string, key: string): boolean {
+function matches(certificate: string, key: PrivateKeyPem): boolean {
   try {
     return new X509Certificate(certificate).checkPrivateKey(
       createPrivateKey(key),
@@ -154,8 +159,8 @@ function matches(certificate: string, key: string): boolean {
   }
 }
 
-function loadKey(file: string): string {
-  const known = readFileIfAny(file);
+function loadKey(file: string): PrivateKeyPem {
+  const known = readKeyIfAny(file);
   if (known) {
     createPrivateKey(known);
     return known;

@@ -23,7 +23,8 @@ export function kubeconfigText(content: KubeconfigContent): string {
     clusterName = "orbit",
     userName = "kubernetes-admin",
   } = content;
-  const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
+  const base64 = (pem: string | Buffer): string =>
+    (typeof pem === "string" ? Buffer.from(pem) : pem).toString("base64");
   const context = `${userName}@${clusterName}`;
   return [
     "apiVersion: v1",

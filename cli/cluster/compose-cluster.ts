@@ -2,6 +2,7 @@
 // and, where there is a plan for it, this machine as a node. `orbit server` and the library compose it here; they differ in
 // what they hand in: where the state is, whose certificates, which parts, whether parts have ports. The parts start in
 // this order, and `started` stops them in reverse.
+import type { CertificatePair } from "../../api/pki/certificate.ts";
 import type { Logger } from "pino";
 import { superuser, type ClusterPki } from "../../apiserver-lite/index.ts";
 import type { Clock } from "../../api/clock.ts";
@@ -50,7 +51,7 @@ interface ClusterComposition {
   store: Store;
   pki: ClusterPki;
   /** The user's own serving pair; default: the PKI's. */
-  serving?: { certificate: string; key: string };
+  serving?: CertificatePair;
   modules: PartModules;
   node?: NodePlan;
   /** Whether controllers and scheduler open the ports of their options. */

@@ -1,5 +1,6 @@
 // What `orbit server`'s options mean for its parts: the options of each, its names and ranges, and the directories, which
 // are there afterwards. What is wrong with any of it is a UsageError before anything starts.
+import type { CertificatePair } from "../../api/pki/certificate.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import { agentOptions } from "../options/agent.ts";
@@ -28,7 +29,7 @@ export interface ServerPlan {
   readonly schedulerValues: OptionValues;
   readonly node: NodePlan;
   /** Of --tls-cert-file. */
-  readonly ownServing: { certificate: string; key: string } | undefined;
+  readonly ownServing: CertificatePair | undefined;
   /** "": none is written. */
   readonly kubeconfigFile: string;
 }

@@ -11,6 +11,7 @@ import type { Clock } from "../../api/clock.ts";
 import { loadLeaf } from "../../http-kit/certificates/kept-certificate.ts";
 import {
   readFileIfAny,
+  readKeyIfAny,
   writePrivateFile,
 } from "../../http-kit/certificates/private-files.ts";
 import { machineAddresses } from "./addresses.ts";
@@ -56,7 +57,7 @@ export function agentServingPair({
   if (!signer) {
     const file = path.join(directory, `${name}-ca`);
     const certificate = readFileIfAny(`${file}.crt`);
-    const key = readFileIfAny(`${file}.key`);
+    const key = readKeyIfAny(`${file}.key`);
     if (certificate && key) signer = { certificate, key };
     else {
       signer = createCertificateAuthority({

@@ -1,6 +1,7 @@
 // The HTTPS port of the controllers and of the scheduler: /healthz, /livez, /readyz, /metrics, /configz. Paths of
 // `alwaysAllow` are for everybody; for the others the caller is authenticated (client certificate, bearer token, else
 // anonymous) and the authorizer is asked, as at the reference; group system:masters may everything.
+import type { PrivateKeyPem } from "../../api/pki/keys.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -31,7 +32,7 @@ import { DependencyError } from "../options/table.ts";
 export interface PortTls {
   /** PEM. */
   readonly certificate: string;
-  readonly key: string;
+  readonly key: PrivateKeyPem;
   readonly clientCa?: string;
 }
 

@@ -1,5 +1,6 @@
 // Files that options name. What can't be read, or does not hold what the option needs, is a UsageError naming the option:
 // an empty or damaged file never counts as "nothing configured".
+import type { CertificatePair } from "../../api/pki/certificate.ts";
 import {
   X509Certificate,
   createPrivateKey,
@@ -37,14 +38,11 @@ export function readAuthorityFile(optionName: string, file: string): string {
   return text;
 }
 
-/** PEM; the certificate may hold its chain. */
-interface PairText {
-  readonly certificate: string;
-  readonly key: string;
-}
-
 /** @param what the options as messages name them */
-export function checkPair(what: string, { certificate, key }: PairText): void {
+export function checkPair(
+  what: string,
+  { certificate, key }: CertificatePair,
+): void {
   let fits: boolean;
   try {
     fits = new X509Certificate(certificate).checkPrivateKey(
@@ -63,7 +61,7 @@ export function readPair(
   values: OptionValues,
   certificateName: string,
   keyName: string,
-): PairText | undefined {
+): CertificatePair | undefined {
   const certificateFile = values.optionalText(certificateName);
   const keyFile = values.optionalText(keyName);
   if (!certificateFile && !keyFile) return undefined;
@@ -73,14 +71,16 @@ export function readPair(
     );
   const pair = {
     certificate: readOptionFile(certificateName, certificateFile),
-    key: readOptionFile(keyName, keyFile),
+    key: Buffer.from(readOptionFile(keyName, keyFile)),
   };
   checkPair(`--${certificateName}, --${keyName}`, pair);
   return pair;
 }
 
 /** The pair of --tls-cert-file and --tls-private-key-file. */
-export const givenServingPair = (values: OptionValues): PairText | undefined =>
+export const givenServingPair = (
+  values: OptionValues,
+): CertificatePair | undefined =>
   readPair(values, "tls-cert-file", "tls-private-key-file");
 
 /** A key of either kind, PEM. */
@@ -88,7 +88,7 @@ export function readKeyFile(
   optionName: string,
   file: string,
   kind: "public" | "private",
-): string {
+): Buffer {
   const text = readOptionFile(optionName, file);
   try {
     if (kind === "private") createPrivateKey(text);
@@ -98,5 +98,5 @@ export function readKeyFile(
       `--${optionName}: ${file}: ${(error as Error).message}`,
     );
   }
-  return text;
+  return Buffer.from(text);
 }

@@ -95,7 +95,7 @@ function namedPair(text: string): NamedPair {
       fail(`"${name}" is no host name, nor one after "*."`);
   return {
     certificate: readOptionFile("tls-sni-cert-key", certificateFile),
-    key: readOptionFile("tls-sni-cert-key", keyFile),
+    key: Buffer.from(readOptionFile("tls-sni-cert-key", keyFile)),
     names,
   };
 }

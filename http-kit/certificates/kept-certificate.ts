@@ -6,7 +6,11 @@ import {
   type CertificatePair,
 } from "../../api/pki/certificate.ts";
 import { inspectCertificate, renewalTimeMs } from "../../api/pki/inspect.ts";
-import { readFileIfAny, writePrivateFile } from "./private-files.ts";
+import {
+  readFileIfAny,
+  readKeyIfAny,
+  writePrivateFile,
+} from "./private-files.ts";
 
 /** A certificate of the cluster kept in `<file>.crt` and `<file>.key`, renewed when due. For agents and other parts. */
 export function loadLeaf(
@@ -15,7 +19,7 @@ export function loadLeaf(
   options: CertificateOptions,
 ): CertificatePair {
   const certificate = readFileIfAny(`${file}.crt`);
-  const key = readFileIfAny(`${file}.key`);
+  const key = readKeyIfAny(`${file}.key`);
   if (certificate && key && isGood({ certificate, key }, authority, options))
     return { certificate, key };
   const issued = issueCertificate(authority, options);

@@ -1,4 +1,5 @@
 // Compact JSON Web Signatures with node:crypto: ES256 and RS256 only, and the algorithm must be the key's own.
+import type { PrivateKeyPem } from "../../../api/pki/keys.ts";
 import {
   createHash,
   createPrivateKey,
@@ -18,7 +19,7 @@ export interface VerificationKey {
 const MAX_TOKEN_BYTES = 16 * 1024;
 
 /** @param pem a public or private key, EC P-256 or RSA. The id is the hash of the public key, as the reference's. */
-export function verificationKey(pem: string): VerificationKey {
+export function verificationKey(pem: string | Buffer): VerificationKey {
   const key = createPublicKey(pem);
   const id = createHash("sha256")
     .update(key.export({ format: "der", type: "spki" }))
@@ -40,7 +41,7 @@ export class JwtSigner {
   readonly #key: KeyObject;
   readonly #header: string;
 
-  constructor(privateKeyPem: string) {
+  constructor(privateKeyPem: PrivateKeyPem | string) {
     this.#key = createPrivateKey(privateKeyPem);
     const { id, algorithm } = verificationKey(privateKeyPem);
     this.#header = encode({ alg: algorithm, kid: id });

@@ -1,4 +1,5 @@
 // The API server as a part: made from its options, the store and the cluster's PKI.
+import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { Logger } from "pino";
 import { isAlreadyExists } from "../../../api/errors.ts";
 import {
@@ -52,7 +53,7 @@ interface ApiPartOptions {
   values: OptionValues;
   store: Store;
   /** Undefined: plain HTTP (tests). */
-  serving: { certificate: string; key: string } | undefined;
+  serving: CertificatePair | undefined;
   pki: ClusterPki | undefined;
   clock: Clock;
   logger: Logger;
@@ -368,7 +369,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
 }
 
 function servingTls(
-  { certificate, key }: { certificate: string; key: string },
+  { certificate, key }: CertificatePair,
   values: OptionValues,
   pki: ClusterPki | undefined,
 ): ServingCertificate {

@@ -178,7 +178,7 @@ export function createSecurity(options: SecurityOptions): Security {
       throw new UsageError(`--token-auth-file: ${(error as Error).message}`);
     }
   }
-  const issuerKeys = keys.map(verificationKey);
+  const issuerKeys = keys.map((key) => verificationKey(key));
   if (keys.length > 0)
     tokenChain.push(
       new ServiceAccountAuthenticator({

@@ -495,7 +495,7 @@ describe("options of node agents", () => {
     expect((await without.request("GET", logs)).body).toBe("a line\n");
     const with_ = await start(
       `--kubelet-client-certificate=${file(client.certificate)}`,
-      `--kubelet-client-key=${file(client.key)}`,
+      `--kubelet-client-key=${file(client.key.toString())}`,
     );
     await nodeWithPod(with_, port, loopback);
     expect((await with_.request("GET", logs)).body).toBe("a line\n");

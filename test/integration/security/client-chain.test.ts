@@ -38,7 +38,11 @@ let server: TestServer;
 beforeAll(async () => {
   const serving = issue("server", "subjectAltName=IP:127.0.0.1", root);
   server = await startTestServer({
-    tls: { cert: pem(serving), key: key(serving), clientCa: pem(root) },
+    tls: {
+      cert: pem(serving),
+      key: Buffer.from(key(serving)),
+      clientCa: pem(root),
+    },
     anonymous: false,
     parts: () => ({
       authenticators: [

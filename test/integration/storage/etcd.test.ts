@@ -252,7 +252,7 @@ it("speaks TLS with client certificates, and only to the right server", async ()
   const secure = await startEtcd({
     ca: file("ca", ca.certificate),
     certificate: file("crt", pair.certificate),
-    key: file("key", pair.key),
+    key: file("key", pair.key.toString()),
   });
   const tls = {
     ca: Buffer.from(ca.certificate),

@@ -273,7 +273,7 @@ it("signs with an authority that others made: its own key identifier is named", 
   );
   const foreign = {
     certificate: fs.readFileSync(certificate, "utf8"),
-    key: fs.readFileSync(key, "utf8"),
+    key: fs.readFileSync(key),
   };
   const leaf = issueCertificate(foreign, {
     subject: { commonName: "bob" },
@@ -323,7 +323,7 @@ it("takes a trusted certificate of version 1 for an authority", () => {
   const old = new X509Certificate(fs.readFileSync(at("ca")));
   expect(old.ca).toBe(false);
   const issued = issueCertificate(
-    { certificate: old.toString(), key: fs.readFileSync(at("key"), "utf8") },
+    { certificate: old.toString(), key: fs.readFileSync(at("key")) },
     {
       subject: { commonName: "ann" },
       usages: ["client auth"],
