@@ -3,8 +3,8 @@ import pino from "pino";
 import {
   createApiServer,
   type ApiServer,
-  type ApiServerOptions,
 } from "../../../apiserver-lite/server.ts";
+import type { ApiServerOptions } from "../../../apiserver-lite/server-options.ts";
 import { createMemoryStore } from "../../../storage/memory/memory-store.ts";
 
 /** Tests look into answers freely. */

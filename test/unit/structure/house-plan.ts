@@ -25,6 +25,8 @@ export const innerFloors: Readonly<
   "apiserver-lite": [
     ["index.ts"],
     ["server.ts"],
+    ["wiring.ts"],
+    ["server-options.ts"],
     ["in-process"],
     ["front"],
     ["metrics"],

@@ -1,0 +1,281 @@
+// Puts registry, filters, discovery, health and the port together; the parts see only what they are given. When they start
+// and stop is the server's (server.ts).
+import { builtinCatalogue } from "../api/catalogue.ts";
+import { type Clock } from "../api/clock.ts";
+import type { AdmissionPlugin } from "./admission/plugin.ts";
+import { DebugSocket } from "./debug/debug-socket.ts";
+import { Profiling } from "./debug/profiling.ts";
+import { Discovery } from "./discovery/discovery.ts";
+import { OpenApiPaths } from "./discovery/openapi.ts";
+import { versionPath } from "./discovery/version-path.ts";
+import {
+  healthPaths,
+  HealthResults,
+  type HealthCheck,
+} from "./health/health.ts";
+import { FlowClassifier } from "./flow-control/flow-classifier.ts";
+import { formatNamed, type OtherFormats } from "./serving/formats.ts";
+import { Front } from "./front/front.ts";
+import type { Observer } from "./request/observer.ts";
+import type { PathHandler } from "./serving/path-handler.ts";
+import { Limiter } from "./flow-control/limiter.ts";
+import { Listener } from "../http-kit/listener.ts";
+import {
+  acceptedTypes,
+  jsonAnswer,
+  Negotiator,
+} from "./serving/negotiation.ts";
+import {
+  bodyDecoders,
+  cborDecoders,
+  cborFormats,
+  otherFormats,
+} from "./serving/other-formats.ts";
+import { LoopWatch } from "./loop/loop-watch.ts";
+import { wantsPretty } from "./serving/answers.ts";
+import { ResourceHandler } from "./serving/resource-handler.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { Registry } from "./registry/registry.ts";
+import { createValueCodec, jsonValueCodec } from "./registry/value-codec.ts";
+import { createStrategies } from "./resources/index.ts";
+import type { ApiServerOptions, ServerParts } from "./server-options.ts";
+
+/** What the wiring asks of the server while it runs. */
+interface Running {
+  readonly port: () => number;
+  readonly healthChecks: () => HealthCheck[];
+  /** Set while the server shuts down. */
+  readonly refusing: () => { retryAfterSeconds: number } | undefined;
+}
+
+interface Wiring {
+  readonly registry: Registry;
+  readonly parts: ServerParts;
+  readonly resources: ResourceHandler;
+  readonly limiter: Limiter;
+  readonly flows: FlowClassifier | undefined;
+  readonly observe: Observer;
+  readonly front: Front;
+  readonly listener: Listener | undefined;
+  readonly debugSocket: DebugSocket | undefined;
+  readonly loopWatch: LoopWatch;
+}
+
+export const defaultBookmarkIntervalMs = 60_000;
+
+export function wire(
+  options: ApiServerOptions,
+  clock: Clock,
+  running: Running,
+): Wiring {
+  const { logger } = options;
+  const loopWatch = new LoopWatch(logger);
+  const { registry, parts } = createState(options, clock, loopWatch);
+  const encodings = createEncodings(options);
+  const resources = createResources(options, registry, parts, encodings);
+  const limiter = new Limiter({
+    readOnly: options.maxRequestsInFlight ?? 400,
+    mutating: options.maxMutatingRequestsInFlight ?? 200,
+    clock,
+    ...(options.requestQueue ? { queue: options.requestQueue } : {}),
+  });
+  const metrics = createMetrics(options, registry, limiter, loopWatch);
+  const observe = options.observer ?? metrics;
+  const profiling = new Profiling();
+  const health = new HealthResults();
+  const flows =
+    (options.priorityAndFairness ?? true)
+      ? new FlowClassifier(registry)
+      : undefined;
+  const front = new Front({
+    authenticators: parts.authenticators ?? [],
+    anonymous: options.anonymous ?? true,
+    authorizer: parts.authorizer,
+    resources,
+    paths: [
+      ...describingPaths(options, registry, encodings, running),
+      ...metrics.paths(),
+      ...healthPaths(running.healthChecks, health),
+      health.path(),
+      ...((options.profiling ?? true) ? profiling.paths() : []),
+      versionPath,
+      ...(parts.paths ?? []),
+    ],
+    limiter,
+    negotiator: encodings.negotiator,
+    formats: encodings.formats,
+    logger,
+    allowedOrigins: options.allowedOrigins,
+    strictTransportSecurity: options.strictTransportSecurity,
+    requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+    auditor: options.auditor,
+    flows,
+    observe,
+    loopWatch,
+    refusing: running.refusing,
+  });
+  return {
+    ...{ registry, parts, resources, limiter, flows, observe, front },
+    listener: createListener(options, front),
+    debugSocket: options.debugSocketPath
+      ? new DebugSocket(options.debugSocketPath, profiling, logger)
+      : undefined,
+    loopWatch,
+  };
+}
+
+/** The registry, and the parts that are made from its state and that it is given in turn. */
+function createState(
+  options: ApiServerOptions,
+  clock: Clock,
+  loopWatch: LoopWatch,
+): { registry: Registry; parts: ServerParts } {
+  const { store, logger } = options;
+  const builtin = createStrategies();
+  const admission: AdmissionPlugin[] = [];
+  let parts: ServerParts = {};
+  const registry = new Registry({
+    loopWatch,
+    store,
+    logger,
+    catalogue: options.catalogue ?? builtinCatalogue(),
+    clock,
+    admission,
+    strategyFor: (group, resource) =>
+      parts.strategyFor?.(group, resource) ?? builtin(group, resource),
+    featureGates: options.featureGates ?? {},
+    ...(options.uncached ? { uncached: options.uncached } : {}),
+    garbageCollection: options.garbageCollection ?? true,
+    ...(options.deleteCollectionWorkers
+      ? { deleteCollectionWorkers: options.deleteCollectionWorkers }
+      : {}),
+    valueCodec: store.shared
+      ? createValueCodec(options.storedEncoding ?? "protobuf")
+      : jsonValueCodec,
+    ...(options.maxObjectBytes
+      ? { maxObjectBytes: options.maxObjectBytes }
+      : {}),
+    ...(options.eventTtlSeconds
+      ? { eventTtlSeconds: options.eventTtlSeconds }
+      : {}),
+    ...(options.historyMs ? { historyMs: options.historyMs } : {}),
+    ...(options.historyBytes ? { historyBytes: options.historyBytes } : {}),
+  });
+  parts = options.parts?.(registry) ?? {};
+  admission.push(...(parts.admission ?? []));
+  return { registry, parts };
+}
+
+interface Encodings {
+  readonly negotiator: Negotiator;
+  readonly formats: OtherFormats;
+  /** Behind a gate. */
+  readonly cbor: boolean;
+}
+
+function createEncodings({ featureGates }: ApiServerOptions): Encodings {
+  const cbor = featureGates?.["CBORServingAndStorage"] ?? false;
+  return {
+    negotiator: new Negotiator(),
+    formats: cbor ? { ...otherFormats, ...cborFormats } : otherFormats,
+    cbor,
+  };
+}
+
+function createResources(
+  options: ApiServerOptions,
+  registry: Registry,
+  { connect, authorizer }: ServerParts,
+  { negotiator, formats, cbor }: Encodings,
+): ResourceHandler {
+  return new ResourceHandler({
+    registry,
+    negotiator,
+    formats,
+    decoders: cbor ? { ...bodyDecoders, ...cborDecoders } : bodyDecoders,
+    connect,
+    authorizer,
+    minRequestTimeoutMs: options.minRequestTimeoutMs ?? 1_800_000,
+    bookmarkIntervalMs: options.bookmarkIntervalMs ?? defaultBookmarkIntervalMs,
+    compress: options.featureGates?.["APIResponseCompression"] ?? true,
+  });
+}
+
+function createMetrics(
+  options: ApiServerOptions,
+  registry: Registry,
+  limiter: Limiter,
+  loopWatch: LoopWatch,
+): Metrics {
+  const { store } = options;
+  return new Metrics({
+    filter: options.metricsFilter,
+    registry,
+    inFlight: () => limiter.inFlight,
+    inQueue: () => limiter.inQueue,
+    databaseBytes: () => store.databaseBytes,
+    countObjects: options.countStoredObjects ?? true,
+    listenerFailures: () =>
+      registry.cache.listenerFailures + (store.listenerFailures ?? 0),
+    audit: options.auditor?.counts,
+    loopWatch,
+    more: options.moreMetrics ?? (() => []),
+  });
+}
+
+/** Discovery and OpenAPI. */
+function describingPaths(
+  options: ApiServerOptions,
+  { catalogue, kinds, slices }: Registry,
+  { negotiator, formats, cbor }: Encodings,
+  { port }: Running,
+): PathHandler[] {
+  const plainly = { protobuf: true, cbor, table: false, partial: false };
+  const host = options.advertiseAddress ?? options.bindAddress ?? "127.0.0.1";
+  const featureGates = options.featureGates ?? {};
+  const discovery = new Discovery({
+    catalogue,
+    serverAddress: () => `${host}:${port()}`,
+    featureGates,
+    route: { methods: ["GET"], produces: acceptedTypes(plainly) },
+    send({ exchange, headers, query }, object, how = {}) {
+      const negotiated = how.format
+        ? { ...jsonAnswer, format: how.format }
+        : negotiator.negotiate(exchange.headers.accept, { ...plainly, ...how });
+      const format = formatNamed(negotiated.format, formats);
+      const pretty = negotiated.pretty || wantsPretty(exchange, query);
+      headers["content-type"] ??= negotiated.contentType;
+      exchange.respond(
+        200,
+        headers,
+        pretty && format.name === "json"
+          ? JSON.stringify(object, null, 2)
+          : format.encode(object),
+      );
+    },
+  });
+  const openApi = new OpenApiPaths(catalogue, featureGates, slices);
+  kinds.onChange(() => {
+    discovery.invalidate();
+    openApi.invalidate();
+  });
+  return [...discovery.paths(), ...openApi.paths()];
+}
+
+function createListener(
+  options: ApiServerOptions,
+  front: Front,
+): Listener | undefined {
+  if (!(options.listen ?? true)) return undefined;
+  return new Listener({
+    address: options.bindAddress ?? "127.0.0.1",
+    port: options.port ?? 0,
+    tls: options.tls,
+    ...(options.servingTls ? { servingTls: options.servingTls } : {}),
+    http1Only: options.disableHttp2 ?? false,
+    maxStreamsPerConnection: options.http2MaxStreamsPerConnection ?? 250,
+    goawayChance: options.goawayChance ?? 0,
+    logger: options.logger,
+    handle: (exchange) => void front.handle(exchange),
+  });
+}
