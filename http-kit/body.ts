@@ -15,7 +15,7 @@ export interface BodyGate {
 interface ReadBodyOptions {
   readonly maxBytes?: number;
   readonly gate?: BodyGate | undefined;
-  /** Calls back when the request has been answered or its client has gone: an answered body tells nothing any more. */
+  /** Calls back when the request has been answered or its client has gone: the body of an answered request emits nothing more. */
   readonly onClose?: (callback: () => void) => void;
 }
 

@@ -113,11 +113,11 @@ export class Http1Exchange implements Exchange {
     readonly request: IncomingMessage,
     private readonly response: ServerResponse,
     readonly peer: Peer,
-    /** The client waits to be told that its body is wanted. */
+    /** The client waits for 100 Continue before it sends its body. */
     private waiting = false,
   ) {}
 
-  /** What stands beside the status in the answer's first line, where it is not the status's own text. */
+  /** The reason phrase of the answer's first line, where it is not the status's own text. */
   set reason(text: string) {
     this.response.statusMessage = text;
   }

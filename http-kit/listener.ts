@@ -45,8 +45,9 @@ export interface ServingCertificate {
   readonly clientCa?: string;
 }
 
-interface ListenerOptions {
-  readonly address: string;
+export interface ListenerOptions {
+  /** Undefined: all. */
+  readonly address: string | undefined;
   /** 0: a free one. */
   readonly port: number;
   readonly tls: ServingCertificate | undefined;
@@ -55,9 +56,13 @@ interface ListenerOptions {
   /** HTTP/1.1 only; default false. */
   readonly http1Only?: boolean;
   readonly maxStreamsPerConnection: number;
+  /** Are clients asked for certificates in the handshake? Default true. */
+  readonly asksForCertificates?: boolean;
+  /** Of a request's header; default 1 MiB. */
+  readonly maxHeaderBytes?: number;
   /** Default 10,000. Beyond it the connection that has been idle the longest is ended, or the new one refused. */
   readonly maxConnections?: number;
-  /** Probability that an HTTP/2 answer asks the client to connect anew; 0 to 0.02. */
+  /** Probability that an HTTP/2 answer asks the client for a new connection; 0 to 0.02. */
   readonly goawayChance: number;
   readonly handle: (exchange: Exchange) => void;
   readonly logger: Logger;
@@ -94,7 +99,7 @@ export class Listener {
     if (tls) {
       const common = {
         ...this.#loadCertificates(tls),
-        requestCert: true,
+        requestCert: options.asksForCertificates ?? true,
         rejectUnauthorized: false,
         handshakeTimeout: headersTimeoutMs,
         SNICallback: serverNameCallback(() => this.#contextOf),
@@ -185,7 +190,7 @@ export class Listener {
     );
     // Read by the parser of each HTTP/1 connection, also where HTTP/2's server accepts them.
     (http1 as Server & { maxHeaderSize: number }).maxHeaderSize =
-      maxHeaderBytes;
+      options.maxHeaderBytes ?? maxHeaderBytes;
     // Watches last; a slow header is the only thing to time out.
     http1.requestTimeout = 0;
     http1.headersTimeout = headersTimeoutMs;
@@ -227,6 +232,18 @@ export class Listener {
     this.#slow?.closeIdle();
   }
 
+  /** Drains, and ends what is left after the grace. */
+  async close(graceMs: number): Promise<void> {
+    const ended = new Promise<void>((resolve) =>
+      this.#server.listening ? this.#server.once("close", resolve) : resolve(),
+    );
+    this.drain();
+    const timer = setTimeout(() => this.destroy(), graceMs);
+    await ended;
+    clearTimeout(timer);
+    this.destroy();
+  }
+
   destroy(): void {
     this.#server.close();
     this.#slow?.stop();
@@ -259,7 +276,7 @@ export class Listener {
       );
     const { goawayChance } = this.options;
     if (goawayChance > 0 && session && Math.random() < goawayChance) {
-      // The client connects anew at once; what is under way on this connection is finished.
+      // The client makes a new connection at once; what is under way on this connection is finished.
       session.goaway(constants.NGHTTP2_NO_ERROR);
       stream.once("close", () => session.close());
     }

@@ -1,5 +1,5 @@
 // A request that offers to switch protocols (`Upgrade: websocket`, SPDY/3.1, h2c …). Node hands over its bare socket.
-// Whoever serves it may take the offer: then the socket is the taker's and `switched` is called. Until then it is an
+// Its handler may take the offer: then the socket is the taker's and `switched` is called. Until then it is an
 // exchange like any other: the response, and what there is of a body, are put together again here when they are first
 // needed, so that a request whose offer is not taken is answered as if it had not offered, and a refusal is a complete
 // answer (clients fall back only after one). The connection ends with the answer.
@@ -40,7 +40,7 @@ export class UpgradeExchange extends Http1Exchange {
     super(request, response, peer);
     this.#response = response;
     this.upgrade = { request, socket, head };
-    // Nobody reads the socket yet, and who does not read does not see its client go. What comes is kept for the taker.
+    // Nothing reads the socket yet, so its end would go unnoticed. What is read is kept for the taker.
     socket.once("end", this.#clientLeft);
     socket.read(0);
   }

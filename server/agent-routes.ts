@@ -7,17 +7,11 @@ import {
   type Family,
 } from "../api/metrics/family.ts";
 import type { Pod } from "../api/types/core-v1.ts";
-import {
-  HttpError,
-  answer,
-  answerJson,
-  answerText,
-  type Exchange,
-} from "./exchange.ts";
+import { HttpError } from "../http-kit/http-error.ts";
+import type { PortRequest, PortRoute } from "../http-kit/port.ts";
 import { serveHealth, type HealthCheck } from "./health.ts";
 import { serveContainerLogs } from "./logs.ts";
 import { cadvisorMetrics, readSummary, resourceMetrics } from "./metrics.ts";
-import type { Route } from "./routes.ts";
 import { serveRun } from "./run.ts";
 import {
   remoteCommandOptions,
@@ -26,15 +20,16 @@ import {
   type StreamServing,
 } from "./streams.ts";
 
+interface AgentRoute extends PortRoute {
+  /** Also on the read-only port. */
+  readonly readOnly?: boolean;
+}
+
 export interface AgentRouteOptions {
   view: NodeAgentView;
   serving: StreamServing;
   /** Text of /metrics. */
   metrics(): Promise<string>;
-  /** Files of the host's log directory under /logs/; absent: 404. */
-  systemLogs?: (exchange: Exchange, path: string) => Promise<void> | void;
-  /** /debug/pprof/; absent: 404. */
-  profiling?: (exchange: Exchange, path: string) => Promise<void> | void;
   extraChecks?: readonly HealthCheck[];
   /** Default true; false: what looks into containers or runs in them is 405. */
   debuggingHandlers?: boolean;
@@ -48,8 +43,11 @@ function podList(pods: readonly Pod[]): object {
   return { kind: "PodList", apiVersion: "v1", metadata: {}, items: pods };
 }
 
-function answerMetrics(exchange: Exchange, families: readonly Family[]): void {
-  answer(exchange, 200, metricsContentType, metricsText(families));
+function answerMetrics(
+  request: PortRequest,
+  families: readonly Family[],
+): void {
+  request.answer(200, metricsContentType, metricsText(families));
 }
 
 /** The pod of the path; 404 when the node has none of that name (and uid). */
@@ -86,20 +84,20 @@ export function agentHealthChecks(
   ];
 }
 
-export function healthRoutes(checks: readonly HealthCheck[]): Route[] {
+export function healthRoutes(checks: readonly HealthCheck[]): AgentRoute[] {
   return [
     {
       methods: ["GET"],
       pattern: "/healthz",
       readOnly: true,
-      serve: (exchange) => serveHealth(exchange, checks, undefined),
+      serve: (request) => serveHealth(request, checks, undefined),
     },
     {
       methods: ["GET"],
       pattern: "/healthz/{check}",
       readOnly: true,
-      serve: (exchange) =>
-        serveHealth(exchange, checks, exchange.parameters["check"]),
+      serve: (request) =>
+        serveHealth(request, checks, request.parameters["check"]),
     },
   ];
 }
@@ -116,7 +114,7 @@ const debuggingPaths = [
   "/logs",
 ];
 
-function disabledRoutes(): Route[] {
+function disabledRoutes(): AgentRoute[] {
   const serve = (): never => {
     throw new HttpError(405, "Debug endpoints are disabled.\n");
   };
@@ -126,24 +124,17 @@ function disabledRoutes(): Route[] {
   ]);
 }
 
-export function agentRoutes(options: AgentRouteOptions): Route[] {
+export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
   const { view, serving } = options;
   const get = ["GET"];
   const stream = ["GET", "POST"];
 
-  const seam = (
-    handler:
-      ((exchange: Exchange, path: string) => Promise<void> | void) | undefined,
-  ): Route["serve"] => {
-    return (exchange) => {
-      if (handler === undefined)
-        throw new HttpError(404, "404 page not found\n");
-      return handler(exchange, exchange.parameters["path"] ?? "");
-    };
+  const absent = (): never => {
+    throw new HttpError(404, "404 page not found\n");
   };
 
-  async function exec(exchange: Exchange): Promise<void> {
-    const { parameters, query } = exchange;
+  async function exec(request: PortRequest): Promise<void> {
+    const { parameters, query } = request;
     const pod = podOf(view, parameters);
     const container = parameters["container"]!;
     const streams = remoteCommandOptions(query);
@@ -151,7 +142,7 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
     if (command.length === 0)
       throw new HttpError(400, "you must specify a command");
     await serveExec(
-      exchange,
+      request,
       serving,
       streams,
       () =>
@@ -160,18 +151,18 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
     );
   }
 
-  async function attach(exchange: Exchange): Promise<void> {
-    const pod = podOf(view, exchange.parameters);
-    const container = exchange.parameters["container"]!;
-    const streams = remoteCommandOptions(exchange.query);
+  async function attach(request: PortRequest): Promise<void> {
+    const pod = podOf(view, request.parameters);
+    const container = request.parameters["container"]!;
+    const streams = remoteCommandOptions(request.query);
     const open = (): ReturnType<NodeAgentView["attach"]> =>
       view.attach(pod.namespace, pod.name, { container, ...streams });
-    await serveExec(exchange, serving, streams, open, "attaching to container");
+    await serveExec(request, serving, streams, open, "attaching to container");
   }
 
-  async function portForward(exchange: Exchange): Promise<void> {
-    const pod = podOf(view, exchange.parameters);
-    await servePortForward(exchange, serving, {
+  async function portForward(request: PortRequest): Promise<void> {
+    const pod = podOf(view, request.parameters);
+    await servePortForward(request, serving, {
       connect: (port) => view.portForward(pod.namespace, pod.name, port),
       clock: serving.clock,
       pod: `${pod.name}_${pod.namespace}`,
@@ -179,11 +170,10 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
     });
   }
 
-  const summary = async (exchange: Exchange): Promise<void> =>
-    answerJson(
-      exchange,
+  const summary = async (request: PortRequest): Promise<void> =>
+    request.json(
       await view.statsSummary(
-        /^(1|t|true)$/i.test(exchange.query.get("only_cpu_and_memory") ?? ""),
+        /^(1|t|true)$/i.test(request.query.get("only_cpu_and_memory") ?? ""),
       ),
     );
 
@@ -193,13 +183,12 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
       methods: get,
       pattern: "/pods/?",
       readOnly: true,
-      serve: (exchange) => answerJson(exchange, podList(view.pods())),
+      serve: (request) => request.json(podList(view.pods())),
     },
     {
       methods: get,
       pattern: "/runningpods/?",
-      serve: async (exchange) =>
-        answerJson(exchange, podList(await view.runningPods())),
+      serve: async (request) => request.json(podList(await view.runningPods())),
     },
     { methods: get, pattern: "/stats/?", readOnly: true, serve: summary },
     {
@@ -212,25 +201,25 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
       methods: get,
       pattern: "/metrics",
       readOnly: true,
-      serve: async (exchange) =>
-        answer(exchange, 200, metricsContentType, await options.metrics()),
+      serve: async (request) =>
+        request.answer(200, metricsContentType, await options.metrics()),
     },
     {
       methods: get,
       pattern: "/metrics/resource",
       readOnly: true,
-      serve: async (exchange) => {
+      serve: async (request) => {
         const { summary, failed } = await readSummary(view);
-        answerMetrics(exchange, resourceMetrics(summary, failed));
+        answerMetrics(request, resourceMetrics(summary, failed));
       },
     },
     {
       methods: get,
       pattern: "/metrics/cadvisor",
       readOnly: true,
-      serve: async (exchange) =>
+      serve: async (request) =>
         answerMetrics(
-          exchange,
+          request,
           cadvisorMetrics((await readSummary(view)).summary),
         ),
     },
@@ -238,19 +227,18 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
       methods: get,
       pattern: "/metrics/probes",
       readOnly: true,
-      serve: (exchange) => answerMetrics(exchange, []),
+      serve: (request) => answerMetrics(request, []),
     },
     ...healthRoutes(agentHealthChecks(view, options.extraChecks)),
     {
       methods: get,
       pattern: "/configz",
-      serve: (exchange) =>
-        answerJson(exchange, { kubeletconfig: view.config() }),
+      serve: (request) => request.json({ kubeletconfig: view.config() }),
     },
     {
       methods: get,
       pattern: "/containerLogs/{namespace}/{pod}/{container}",
-      serve: (exchange) => serveContainerLogs(exchange, view),
+      serve: (request) => serveContainerLogs(request, view),
     },
     {
       methods: stream,
@@ -285,42 +273,40 @@ export function agentRoutes(options: AgentRouteOptions): Route[] {
     {
       methods: ["POST"],
       pattern: "/run/{namespace}/{pod}/{container}",
-      serve: (exchange) => {
-        podOf(view, exchange.parameters);
-        return serveRun(exchange, view);
+      serve: (request) => {
+        podOf(view, request.parameters);
+        return serveRun(request, view);
       },
     },
     {
       methods: ["POST"],
       pattern: "/run/{namespace}/{pod}/{uid}/{container}",
-      serve: (exchange) => {
-        podOf(view, exchange.parameters);
-        return serveRun(exchange, view);
+      serve: (request) => {
+        podOf(view, request.parameters);
+        return serveRun(request, view);
       },
     },
-    { methods: get, pattern: "/logs/?", serve: seam(options.systemLogs) },
+    { methods: get, pattern: "/logs/?", serve: absent },
     {
       methods: get,
       pattern: "/logs/{path...}",
-      serve: seam(options.systemLogs),
+      serve: absent,
     },
     {
       methods: get,
       pattern: "/debug/pprof/{path...}",
-      serve: seam(options.profiling),
+      serve: absent,
     },
     // Checkpoints need a runtime that can make them.
     {
       methods: ["POST"],
       pattern: "/checkpoint/{path...}",
-      serve: () => {
-        throw new HttpError(404, "404 page not found\n");
-      },
+      serve: absent,
     },
     {
       methods: get,
       pattern: "/",
-      serve: (exchange) => answerText(exchange, "404 page not found\n", 404),
+      serve: (request) => request.text("404 page not found\n", 404),
     },
   ];
 }

@@ -1,5 +1,6 @@
 // /healthz and its single checks, as the reference answers them: "ok", or 500 with one line a check.
-import { HttpError, answerText, type Exchange } from "./exchange.ts";
+import { HttpError } from "../http-kit/http-error.ts";
+import type { PortRequest } from "../http-kit/port.ts";
 
 export interface HealthCheck {
   name: string;
@@ -18,7 +19,7 @@ async function failure(check: HealthCheck): Promise<string | undefined> {
 
 /** `name` undefined: all checks, less those of ?exclude=. */
 export async function serveHealth(
-  exchange: Exchange,
+  request: PortRequest,
   checks: readonly HealthCheck[],
   name: string | undefined,
 ): Promise<void> {
@@ -26,11 +27,11 @@ export async function serveHealth(
     const check = checks.find((candidate) => candidate.name === name);
     if (check === undefined) throw new HttpError(404, "404 page not found\n");
     const reason = await failure(check);
-    if (reason === undefined) answerText(exchange, "ok");
-    else answerText(exchange, `internal server error: ${reason}\n`, 500);
+    if (reason === undefined) request.text("ok");
+    else request.text(`internal server error: ${reason}\n`, 500);
     return;
   }
-  const excluded = new Set(exchange.query.getAll("exclude"));
+  const excluded = new Set(request.query.getAll("exclude"));
   const lines: string[] = [];
   let failed = false;
   for (const check of checks) {
@@ -40,16 +41,15 @@ export async function serveHealth(
     }
     const reason = await failure(check);
     failed ||= reason !== undefined;
-    // Reasons are for the log and the single check; here they could tell strangers too much.
+    // Reasons are for the log and the single check; here they could give strangers too much.
     lines.push(
       reason === undefined
         ? `[+]${check.name} ok`
         : `[-]${check.name} failed: reason withheld`,
     );
   }
-  if (failed)
-    answerText(exchange, `${lines.join("\n")}\nhealthz check failed\n`, 500);
-  else if (exchange.query.has("verbose"))
-    answerText(exchange, `${lines.join("\n")}\nhealthz check passed\n`);
-  else answerText(exchange, "ok");
+  if (failed) request.text(`${lines.join("\n")}\nhealthz check failed\n`, 500);
+  else if (request.query.has("verbose"))
+    request.text(`${lines.join("\n")}\nhealthz check passed\n`);
+  else request.text("ok");
 }

@@ -1,7 +1,8 @@
 // /containerLogs/{namespace}/{pod}/{container}: the query as LogOptions, the stream as the answer.
 import { pipeline } from "node:stream/promises";
 import type { LogOptions, NodeAgentView } from "../api/contracts.ts";
-import { HttpError, type Exchange } from "./exchange.ts";
+import { HttpError } from "../http-kit/http-error.ts";
+import type { PortRequest } from "../http-kit/port.ts";
 
 /** The reference's answers to a query that can't be read, and to one that makes no sense. */
 const undecodable = (): HttpError =>
@@ -56,25 +57,25 @@ function logOptions(query: URLSearchParams, container: string): LogOptions {
 }
 
 export async function serveContainerLogs(
-  exchange: Exchange,
+  request: PortRequest,
   view: NodeAgentView,
 ): Promise<void> {
-  const { parameters, query, response } = exchange;
+  const { parameters, query, exchange } = request;
   const { namespace, pod, container } = parameters as {
     namespace: string;
     pod: string;
     container: string;
   };
-  if (response === undefined)
+  if (exchange.upgrade)
     throw new HttpError(400, "logs are not served over an upgraded connection");
   const lines = await view.logs(namespace, pod, logOptions(query, container));
-  if (response.destroyed) {
+  if (exchange.closed) {
     lines.destroy();
     return;
   }
-  response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
-  // A follower has to see the head before the first line.
-  response.flushHeaders();
+  const out = exchange.open(200, {
+    "content-type": "text/plain; charset=utf-8",
+  });
   // Breaking off is the client's right; a broken log ends the answer before its last chunk, which the client notices.
-  await pipeline(lines, response).catch(() => response.destroy());
+  await pipeline(lines, out).catch(() => exchange.destroy());
 }

@@ -1,15 +1,16 @@
 // /run/{namespace}/{pod}/{container}?cmd=…: runs a command (words split at blanks) and answers with its output, standard
 // output and error as they come. A command that fails is answered with 500 and its output.
 import type { NodeAgentView } from "../api/contracts.ts";
-import { HttpError, answerText, type Exchange } from "./exchange.ts";
+import { HttpError } from "../http-kit/http-error.ts";
+import type { PortRequest } from "../http-kit/port.ts";
 
 const maxOutputBytes = 16 * 1024 * 1024;
 
 export async function serveRun(
-  exchange: Exchange,
+  request: PortRequest,
   view: NodeAgentView,
 ): Promise<void> {
-  const { parameters, query } = exchange;
+  const { parameters, query } = request;
   const { namespace, pod, container } = parameters as {
     namespace: string;
     pod: string;
@@ -44,15 +45,11 @@ export async function serveRun(
           stream.on("data", take).once("close", resolve).once("error", resolve);
       }),
   );
-  exchange.response?.once("close", () => session.close());
+  request.exchange.onClose(() => session.close());
   const code = await session.exit;
   await Promise.all(ended);
   const output = Buffer.concat(parts).toString("utf8");
-  if (code === 0) answerText(exchange, output);
+  if (code === 0) request.text(output);
   else
-    answerText(
-      exchange,
-      `command terminated with exit code ${code}\n${output}`,
-      500,
-    );
+    request.text(`command terminated with exit code ${code}\n${output}`, 500);
 }

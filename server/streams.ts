@@ -25,7 +25,9 @@ import {
 } from "../api/streaming/remote-command-server.ts";
 import { acceptSpdyRemoteCommand } from "../api/streaming/spdy-remote-command.ts";
 import { messageDuplex } from "../api/streaming/websocket-tunnel.ts";
-import { HttpError, type Exchange, type Upgrade } from "./exchange.ts";
+import type { Upgrade } from "../http-kit/exchange.ts";
+import { HttpError } from "../http-kit/http-error.ts";
+import type { PortRequest } from "../http-kit/port.ts";
 import { isWebSocketUpgrade, type WebSocketUpgrader } from "./websocket.ts";
 
 export interface StreamServing {
@@ -57,13 +59,13 @@ export function remoteCommandOptions(
   return options;
 }
 
-function wantedUpgrade(exchange: Exchange): Upgrade {
-  const { request, upgrade } = exchange;
+function wantedUpgrade({ exchange: { upgrade } }: PortRequest): Upgrade {
   if (upgrade === undefined)
     throw new HttpError(
       400,
       "unable to upgrade: missing upgrade headers in request",
     );
+  const { request } = upgrade;
   if (
     !isWebSocketUpgrade(request) &&
     !/^spdy\/3\.1$/i.test(request.headers.upgrade ?? "")
@@ -79,7 +81,7 @@ function prepareSocket(socket: Duplex, idleTimeoutMs: number): void {
   const tcp = socket as Partial<Socket>;
   tcp.setNoDelay?.(true);
   tcp.setTimeout?.(idleTimeoutMs, () => socket.destroy());
-  // Seen by whoever reads the stream; without a listener it would end the process.
+  // The reader of the stream sees it as well; without a listener it would end the process.
   socket.on("error", () => undefined);
 }
 
@@ -106,14 +108,14 @@ function negotiationFailure(
 
 /** exec and attach. `open` starts the session; `what` is for error texts ("executing command in container"). */
 export async function serveExec(
-  exchange: Exchange,
+  asked: PortRequest,
   serving: StreamServing,
   options: RemoteCommandOptions,
   open: () => Promise<ExecSession>,
   what: string,
 ): Promise<void> {
-  const upgrade = wantedUpgrade(exchange);
-  const { request } = exchange;
+  const upgrade = wantedUpgrade(asked);
+  const { request } = upgrade;
   const webSocket = isWebSocketUpgrade(request);
   const offered = offeredProtocols(
     request.headers[
@@ -130,16 +132,13 @@ export async function serveExec(
       : remoteCommandStreamProtocols.find((name) => offered.includes(name));
   if (webSocket ? channel === undefined : stream === undefined)
     throw negotiationFailure(offered, remoteCommandStreamProtocols);
-  let clientGone = false;
-  const onClose = (): void => void (clientGone = true);
-  upgrade.socket.once("close", onClose);
   const session = await open();
   session.exit.catch(() => undefined);
-  upgrade.socket.off("close", onClose);
-  if (clientGone) {
+  if (asked.exchange.closed) {
     session.close();
     return;
   }
+  asked.exchange.switched();
   prepareSocket(upgrade.socket, serving.idleTimeoutMs);
   let connection: RemoteCommandConnection;
   try {
@@ -191,18 +190,19 @@ function queryPorts(query: URLSearchParams): number[] {
 }
 
 export async function servePortForward(
-  exchange: Exchange,
+  asked: PortRequest,
   serving: StreamServing,
   options: PortForwardOptions,
 ): Promise<void> {
-  const upgrade = wantedUpgrade(exchange);
-  const { request, query } = exchange;
+  const upgrade = wantedUpgrade(asked);
+  const { request } = upgrade;
   if (!isWebSocketUpgrade(request)) {
     const offered = offeredProtocols(
       request.headers["x-stream-protocol-version"],
     );
     if (offered.length > 0 && !offered.includes(portForwardStreamProtocol))
       throw negotiationFailure(offered, [portForwardStreamProtocol]);
+    asked.exchange.switched();
     prepareSocket(upgrade.socket, serving.idleTimeoutMs);
     await serveSpdyPortForward(
       acceptSpdy(upgrade, portForwardStreamProtocol),
@@ -220,7 +220,8 @@ export async function servePortForward(
       portForwardTunnelProtocol,
       "v4.channel.k8s.io",
     ]);
-  const ports = tunnel ? [] : queryPorts(query);
+  const ports = tunnel ? [] : queryPorts(asked.query);
+  asked.exchange.switched();
   prepareSocket(upgrade.socket, serving.idleTimeoutMs);
   const name = tunnel ? portForwardTunnelProtocol : channel!.name;
   const socket = await serving.webSockets.upgrade(

@@ -1,4 +1,4 @@
-// Bodies as an audit event tells them: JSON values, whatever encoding they came in.
+// Bodies as an audit event records them: JSON values, whatever encoding they came in.
 import { gunzipSync } from "node:zlib";
 import { decodeCbor } from "../../api/codec/cbor.ts";
 import { decodeProtobuf } from "../../api/codec/protobuf.ts";

@@ -1,6 +1,6 @@
-// What is told of each request: one event a stage. From level Request on the decoded body is told, from RequestResponse
+// What is recorded of each request: one event a stage. From level Request on it has the decoded body, from RequestResponse
 // on the answer as well, both as JSON whatever their encoding was. Requests of this
-// process's own parts are told as well; what they read of the watch cache is no request.
+// process's own parts are recorded as well; what they read of the watch cache is no request.
 import { formatMicroTime, type Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
@@ -252,7 +252,7 @@ function given(ref: Readonly<Record<string, string>>): object {
   return Object.fromEntries(Object.entries(ref).filter(([, value]) => value));
 }
 
-/** As the request's way tells, the peer last. */
+/** The proxies that the request names, the peer last. */
 function sourceIps(headers: Exchange["headers"], peer: string): string[] {
   const forwarded = [headers["x-forwarded-for"], headers["x-real-ip"]]
     .flat()

@@ -1,4 +1,4 @@
-// Which flow schema and priority level a request belongs to, told in two headers. The schemas are the stored ones, by
+// Which flow schema and priority level a request belongs to, as two headers. The schemas are the stored ones, by
 // precedence, then name. Nothing is queued by them yet: the limits are the limiter's.
 import type { UserInfo } from "../../api/contracts.ts";
 import type {

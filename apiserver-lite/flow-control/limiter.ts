@@ -25,7 +25,7 @@ interface LimiterOptions {
   readonly readOnly: number;
   readonly mutating: number;
   readonly bodiesBytes?: number;
-  /** Of each of the two; default: nobody waits. */
+  /** Of each of the two; default: no request waits. */
   readonly queue?: { readonly length: number; readonly maxWaitMs: number };
   readonly clock?: Clock;
 }
@@ -34,7 +34,7 @@ interface LimiterOptions {
 interface LimitedRequest {
   readonly info: RequestInfo;
   readonly user: UserInfo;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is no longer wanted. */
   readonly signal: AbortSignal;
 }
 
@@ -146,7 +146,7 @@ export class Place implements BodyGate {
     options.over();
   }
 
-  /** Throws when nobody else may wait. */
+  /** Throws when the queue is full. */
   #wait(): Promise<void> {
     const { request, options } = this;
     let admitted!: () => void;

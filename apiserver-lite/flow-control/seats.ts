@@ -1,11 +1,11 @@
 // So many seats that all users share, with a bounded queue for those who find none.
 //
-// Invariants: nobody has more than half of the seats or of the queue (system:masters always has a seat); nobody waits who
-// fits; whoever waits for a seat is not overtaken by who came later, unless it waits for its own share only; each taken
-// seat is given back by one `give`.
+// Invariants: a user has at most half of the seats and of the queue (system:masters always has a seat); a waiter that fits
+// is admitted at once; a waiter is overtaken by a later one only while it waits for its own user's share; each taken seat
+// is given back by one `give`.
 import type { UserInfo } from "../../api/contracts.ts";
 
-/** An amount that all users share: nobody has more than half. */
+/** An amount that all users share: each has at most half. */
 export class Share {
   used = 0;
   readonly #byUser = new Map<string, number>();
@@ -55,7 +55,7 @@ export class Seats extends Share {
   readonly #waiters = new Set<Waiter>();
   readonly #queue: Share;
 
-  /** @param maxWaiting 0: nobody waits */
+  /** @param maxWaiting 0: there is no queue */
   constructor(
     max: number,
     private readonly maxWaiting: number,
@@ -113,7 +113,7 @@ export class Seats extends Share {
     return waited;
   }
 
-  /** Does anybody wait for seats that are not there, rather than for its own share of them? */
+  /** Does a waiter need more seats than are free, rather than a larger share for its user? */
   #someoneIsFirst(): boolean {
     for (const { width } of this.#waiters) if (!this.fits(width)) return true;
     return false;

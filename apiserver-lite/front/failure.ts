@@ -1,5 +1,5 @@
 // The answer of a request that failed: an ApiError as a Status in the format the client takes, a PlainAnswer as text, and
-// what nobody expected as a 500 that is logged with its stack and called a panic.
+// an unexpected error as a 500 that is logged with its stack and called a panic.
 import type { Logger } from "pino";
 import { ApiError, errors } from "../../api/errors.ts";
 import { PlainAnswer } from "../request/route.ts";

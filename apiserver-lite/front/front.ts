@@ -1,5 +1,5 @@
-// The front: every request, upgrades among them, goes through one chain of filters to whoever answers it (router.ts). The
-// filters stand in the reference's order.
+// The front: every request, upgrades among them, goes through one chain of filters to its delegate (router.ts). The filters
+// have the reference's order.
 import type { Logger } from "pino";
 import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
@@ -99,7 +99,7 @@ function filtersOf(options: FrontOptions): Filter[] {
     cacheControlFilter,
     deadlineFilter(options.requestTimeoutMs, refused),
     corsFilter(options.allowedOrigins),
-    authenticationFilter({ ...options, refused }),
+    authenticationFilter(options, refused),
     metricsFilter(options.observe),
     auditFilter(auditor),
     impersonationFilter(authorizer),

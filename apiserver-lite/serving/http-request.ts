@@ -32,7 +32,7 @@ export class HttpRequest extends RequestContext {
   place: HeldPlace | undefined;
   /** How a resource is shown in the answer. */
   shown!: Representation;
-  /** The text of an error that nobody expected. */
+  /** The text of an unexpected error. */
   panic: string | undefined;
   #controller: AbortController | undefined;
 

@@ -2,7 +2,11 @@
 // authenticators and authorizer in place of reviews.
 import type { ClusterPki } from "../../apiserver-lite/index.ts";
 import { controllerManagerOptions } from "../options/controller-manager.ts";
-import { startHealthPort, type HealthPort } from "../parts/health-port.ts";
+import { DependencyError } from "../options/table.ts";
+import {
+  startPartPort,
+  type PartPort as OpenPort,
+} from "../../http-kit/part-port.ts";
 import { metricsFilter } from "../parts/metrics-options.ts";
 import { servingTlsOf } from "../parts/serving-tls.ts";
 import type { ClusterContext, PartPort } from "./cluster-context.ts";
@@ -17,7 +21,7 @@ const sharedOptions = [
 ];
 
 export class PartPorts {
-  readonly #ports: HealthPort[] = [];
+  readonly #ports: OpenPort[] = [];
 
   async open(
     {
@@ -35,7 +39,7 @@ export class PartPorts {
       .pick(controllerManagerOptions, sharedOptions)
       .under(port.values);
     const filter = await metricsFilter(portValues);
-    const health = await startHealthPort({
+    const health = await startPartPort({
       // On loopback unless the part's own option says otherwise.
       address: port.values.isSet("bind-address")
         ? port.values.text("bind-address")
@@ -50,6 +54,9 @@ export class PartPorts {
       metrics: () => port.metrics.families(),
       ...(filter ? { metricsFilter: filter } : {}),
       what: port.what,
+      logger,
+    }).catch((error: Error) => {
+      throw new DependencyError(error.message);
     });
     this.#ports.push(health);
     started.add(() => health.stop());

@@ -1,10 +1,8 @@
 // Whose certificates the port of a part that runs alone believes: --client-ca-file and --requestheader-*, and for what they
 // leave out, with --authentication-kubeconfig, what the API server published. That is read once, at the start.
-import type { IncomingMessage } from "node:http";
-import type { TLSSocket } from "node:tls";
 import type { Logger } from "pino";
 import { ClientCertificateVerifier } from "../../http-kit/authentication/client-certificate.ts";
-import { withAuthenticatedGroup } from "../../http-kit/authentication/groups.ts";
+import type { FrontProxy } from "../../http-kit/part-port.ts";
 import { RequestHeaderAuthenticator } from "../../http-kit/authentication/request-header.ts";
 import {
   authenticationConfigName,
@@ -12,20 +10,12 @@ import {
   type PublishedAuthentication,
 } from "../../client/access/authentication-config.ts";
 import { systemClock } from "../../api/clock.ts";
-import type { UserInfo } from "../../api/contracts.ts";
 import { isNotFound } from "../../api/errors.ts";
 import type { Client } from "../../client/client.ts";
 import { configMaps } from "../../client/resources.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { DependencyError } from "../options/table.ts";
 import { readAuthorityFile } from "./option-files.ts";
-
-/** Who a proxy with a certificate of its own speaks for. */
-export interface FrontProxy {
-  /** PEM. */
-  readonly authority: string;
-  userOf(request: IncomingMessage): UserInfo | undefined;
-}
 
 interface ClientAuthentication {
   /** PEM. */
@@ -70,20 +60,7 @@ function frontProxyOf({
     uidHeaders: lower(uidHeaders),
     extraPrefixes: lower(extraPrefixes),
   });
-  return {
-    authority,
-    userOf({ headers, url = "/", socket }) {
-      const certificate = (socket as TLSSocket).getPeerCertificate() as
-        { raw?: Buffer } | undefined;
-      const found = authenticator.authenticate({
-        headers,
-        path: url,
-        clientCertificate: certificate?.raw,
-        remoteAddress: socket.remoteAddress ?? "",
-      });
-      return found && withAuthenticatedGroup(found.user);
-    },
-  };
+  return { authority, authenticator };
 }
 
 /** What the API server published; nothing where it did not. */

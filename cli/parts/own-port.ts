@@ -9,10 +9,11 @@ import { givenServingPair } from "./option-files.ts";
 import { delegatedAccess } from "./delegated-access.ts";
 import { clientAuthentication } from "./client-authentication.ts";
 import {
-  startHealthPort,
-  type HealthPort,
+  startPartPort,
+  type PartPort,
   type PortTls,
-} from "./health-port.ts";
+} from "../../http-kit/part-port.ts";
+import { DependencyError } from "../options/table.ts";
 import { metricsFilter } from "./metrics-options.ts";
 import type { PartMetrics } from "./part-metrics.ts";
 import { servingTlsOf } from "./serving-tls.ts";
@@ -46,14 +47,14 @@ export async function openOwnPort(
 ): Promise<{ stop(): Promise<void> }> {
   const access = await delegatedAccess(values, logger);
   const port = values.number("secure-port");
-  let health: HealthPort | undefined;
+  let health: PartPort | undefined;
   try {
     const filter = values.has("disabled-metrics")
       ? await metricsFilter(values)
       : undefined;
     const clients = await clientAuthentication(values, access.reviewer, logger);
     if (port > 0)
-      health = await startHealthPort({
+      health = await startPartPort({
         address: values.text("bind-address"),
         port,
         tls: portTls(values, part.name, clients.clientCa),
@@ -65,6 +66,9 @@ export async function openOwnPort(
         metrics: () => part.metrics.families(),
         ...(filter ? { metricsFilter: filter } : {}),
         what: part.what,
+        logger,
+      }).catch((error: Error) => {
+        throw new DependencyError(error.message);
       });
   } catch (error) {
     await access.close();

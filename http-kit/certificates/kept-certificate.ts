@@ -23,7 +23,7 @@ export function loadLeaf(
   if (certificate && key && isGood({ certificate, key }, authority, options))
     return { certificate, key };
   const issued = issueCertificate(authority, options);
-  // The key first: a crash in between leaves a pair that does not fit, which is made anew.
+  // The key first: a crash in between leaves a pair that does not fit, which is replaced.
   writePrivateFile(`${file}.key`, issued.key);
   writePrivateFile(`${file}.crt`, issued.certificate);
   return issued;

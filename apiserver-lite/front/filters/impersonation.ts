@@ -1,5 +1,5 @@
 // Impersonate-User, -Group, -Uid and -Extra-…: each is authorized for the real user as verb "impersonate", the user
-// first, so that who may impersonate nobody pays for one question only. Invariant: a request with any such header runs
+// first, so that a user without the permission costs one question only. Invariant: a request with any such header runs
 // as the user it names or is refused; it never runs as its sender.
 import type { IncomingHttpHeaders } from "node:http";
 import type {

@@ -3,7 +3,7 @@ import { isLongRunning } from "../../request/deadline.ts";
 import type { Observer } from "../../request/observer.ts";
 import type { Filter } from "../filter.ts";
 
-/** @param observer undefined: nobody counts */
+/** @param observer undefined: requests are not counted */
 export function metricsFilter(observer: Observer | undefined): Filter {
   return {
     name: "metrics",

@@ -13,14 +13,13 @@ const terms =
 const most: Readonly<Record<string, number>> = {
   agent: 24,
   api: 46,
-  "apiserver-lite": 130,
+  "apiserver-lite": 112,
   client: 10,
   controllers: 21,
   cri: 15,
   eviction: 2,
-  "http-kit": 8,
   scheduler: 1,
-  server: 5,
+  server: 3,
   storage: 17,
 };
 

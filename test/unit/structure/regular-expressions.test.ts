@@ -40,7 +40,7 @@ const made: Readonly<Record<string, { from: string; places: number }>> = {
   },
   "cli/ctl/jsonpath.ts": { from: "orbitctl's own user", places: 1 },
   "eviction/signals.ts": { from: "field names of /proc/meminfo", places: 1 },
-  "server/routes.ts": { from: "the program's own routes", places: 1 },
+  "http-kit/router.ts": { from: "the program's own routes", places: 1 },
 };
 
 const found = productSources().map((file) =>

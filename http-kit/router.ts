@@ -1,30 +1,28 @@
-// The agent's paths. A route is a method list and a pattern; `{name}` is one path part, `{name...}` the rest. Of several
-// that match the path the first wins; a known path with another method is 405, an unknown one 404.
-import { HttpError, type Exchange } from "./exchange.ts";
+// Routing by method and path. `{name}` of a pattern is one part of a path, `{name...}` the rest. Of several that match the
+// path the first wins; a known path with another method is 405, an unknown one 404.
+import { HttpError } from "./http-error.ts";
 
 export interface Route {
   /** Absent: all. */
-  methods?: readonly string[];
-  pattern: string;
-  /** Also on the read-only port. */
-  readOnly?: boolean;
-  serve(exchange: Exchange): Promise<void> | void;
+  readonly methods?: readonly string[];
+  readonly pattern: string;
 }
 
-interface CompiledRoute extends Route {
-  expression: RegExp;
-  names: string[];
+interface CompiledRoute<R> {
+  readonly route: R;
+  readonly expression: RegExp;
+  readonly names: readonly string[];
 }
 
-export interface Router {
-  /** Throws HttpError 404 or 405. */
+interface Router<R extends Route> {
+  /** Throws HttpError 400, 404 or 405. @param path percent-encoded, without the query */
   find(
     method: string,
     path: string,
-  ): { route: Route; parameters: Record<string, string> };
+  ): { route: R; parameters: Record<string, string> };
 }
 
-function compile(route: Route): CompiledRoute {
+function compile<R extends Route>(route: R): CompiledRoute<R> {
   const names: string[] = [];
   const source = route.pattern.replaceAll(
     /\{(\w+)(\.\.\.)?\}/g,
@@ -33,16 +31,16 @@ function compile(route: Route): CompiledRoute {
       return rest === undefined ? "([^/]+)" : "(.*)";
     },
   );
-  return { ...route, expression: new RegExp(`^${source}$`), names };
+  return { route, expression: new RegExp(`^${source}$`), names };
 }
 
-export function createRouter(routes: readonly Route[]): Router {
+export function createRouter<R extends Route>(routes: readonly R[]): Router<R> {
   const compiled = routes.map(compile);
   return {
     find(method, path) {
       const allowed = new Set<string>();
-      for (const route of compiled) {
-        const match = route.expression.exec(path);
+      for (const { route, expression, names } of compiled) {
+        const match = expression.exec(path);
         if (match === null) continue;
         const { methods } = route;
         if (
@@ -55,7 +53,7 @@ export function createRouter(routes: readonly Route[]): Router {
         }
         const parameters: Record<string, string> = {};
         try {
-          route.names.forEach(
+          names.forEach(
             (name, index) =>
               (parameters[name] = decodeURIComponent(match[index + 1]!)),
           );

@@ -1,0 +1,236 @@
+// The HTTPS port of the controllers and of the scheduler: /healthz, /livez, /readyz, /metrics, /configz. Paths of
+// `alwaysAllow` are for everybody; for the others the caller is identified (front proxy, client certificate, bearer token,
+// else anonymous) and the authorizer is asked, as at the reference; group system:masters may do everything.
+import type { Logger } from "pino";
+import type {
+  AccessAttributes,
+  Authorizer,
+  TokenAuthenticator,
+  UserInfo,
+} from "../api/contracts.ts";
+import { systemClock } from "../api/clock.ts";
+import { ApiError, errors } from "../api/errors.ts";
+import {
+  metricsContentType,
+  metricsText,
+  type Family,
+} from "../api/metrics/family.ts";
+import type { MetricsFilter } from "../api/metrics/filter.ts";
+import type { PrivateKeyPem } from "../api/pki/keys.ts";
+import type { ServingTls } from "../api/pki/serving-tls.ts";
+import type { RequestAuthenticator } from "./authentication/authenticator.ts";
+import { BearerTokenAuthenticator } from "./authentication/bearer-token.ts";
+import {
+  ClientCertificateAuthenticator,
+  ClientCertificateVerifier,
+} from "./authentication/client-certificate.ts";
+import { withAuthenticatedGroup } from "./authentication/groups.ts";
+import { identify } from "./authentication/identify.ts";
+import type { HttpError } from "./http-error.ts";
+import type { ServingCertificate } from "./listener.ts";
+import { Port, type PortRequest, type PortRoute } from "./port.ts";
+import { processFamilies } from "./process-metrics.ts";
+
+export interface PortTls {
+  /** PEM. */
+  readonly certificate: string;
+  readonly key: PrivateKeyPem;
+  readonly clientCa?: string;
+}
+
+/** A proxy with a certificate of its own, which speaks for users. */
+export interface FrontProxy {
+  /** PEM. */
+  readonly authority: string;
+  readonly authenticator: RequestAuthenticator;
+}
+
+interface PartPortOptions {
+  readonly address: string;
+  readonly port: number;
+  readonly tls: PortTls;
+  /** Lowest version, cipher suites, and certificates by server name. */
+  readonly servingTls?: ServingTls;
+  /** Paths anyone may read; one ending in * is a prefix. Default: the three of health. */
+  readonly alwaysAllow?: readonly string[];
+  readonly frontProxy?: FrontProxy;
+  readonly tokens?: TokenAuthenticator;
+  /** Without it only alwaysAllow and system:masters get in. */
+  readonly authorizer?: Authorizer;
+  /** Rejects with the reason when the part does not work. */
+  healthy(): Promise<void>;
+  metrics(): readonly Family[];
+  /** What of /metrics is shown, the process's own figures included; default: all. */
+  readonly metricsFilter?: MetricsFilter;
+  /** What /configz shows. */
+  configuration?(): object;
+  /** For messages. */
+  readonly what: string;
+  readonly logger: Logger;
+}
+
+export interface PartPort {
+  readonly port: number;
+  /** Connections from now on. */
+  updateTls(tls: PortTls): void;
+  stop(): Promise<void>;
+}
+
+const healthPaths = ["/healthz", "/readyz", "/livez"];
+const plain = "text/plain; charset=utf-8";
+const answerHeaders = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-cache, private",
+};
+const maxConnections = 256;
+const stopGraceMs = 1_000;
+
+/** Rejects with an Error that names the part, address and port when the port can't be had. */
+export async function startPartPort(
+  options: PartPortOptions,
+): Promise<PartPort> {
+  const { address, tls, frontProxy, tokens, what, logger } = options;
+  const verifier = new ClientCertificateVerifier(
+    tls.clientCa ?? "",
+    systemClock,
+  );
+  const identifying = {
+    authenticators: [
+      ...(frontProxy ? [frontProxy.authenticator] : []),
+      new ClientCertificateAuthenticator(verifier),
+      new BearerTokenAuthenticator(tokens),
+    ],
+    anonymous: true,
+    logger,
+  };
+  // Whose certificates clients are asked for; who is believed for what is found out later.
+  const serving = (pair: PortTls): ServingCertificate => {
+    const clientCa = [pair.clientCa, frontProxy?.authority]
+      .filter(Boolean)
+      .join("\n");
+    return {
+      cert: pair.certificate,
+      key: pair.key,
+      ...(clientCa ? { clientCa } : {}),
+    };
+  };
+  const port = new Port({
+    address,
+    port: options.port,
+    tls: serving(tls),
+    ...(options.servingTls ? { servingTls: options.servingTls } : {}),
+    asksForCertificates: tls.clientCa !== undefined || frontProxy !== undefined,
+    maxConnections,
+    routes: routesOf(options),
+    admit: async (request) => {
+      const { exchange, path } = request;
+      if (allows(options.alwaysAllow ?? healthPaths, path)) return;
+      const { headers, peer } = exchange;
+      const user = await identify(identifying, { headers, path, ...peer });
+      if (!user) throw errors.unauthorized();
+      await authorize(request, withAuthenticatedGroup(user), options);
+    },
+    refuse,
+    logger,
+    what,
+  });
+  await port.start();
+  return {
+    port: port.port,
+    updateTls(renewed) {
+      verifier.setAuthorities(renewed.clientCa ?? "");
+      port.reload(serving(renewed));
+    },
+    stop: () => port.stop(stopGraceMs),
+  };
+}
+
+const allows = (paths: readonly string[], path: string): boolean =>
+  paths.some((each) =>
+    each.endsWith("*") ? path.startsWith(each.slice(0, -1)) : each === path,
+  );
+
+/** Rejects with ApiError 403. */
+async function authorize(
+  { method, path }: PortRequest,
+  user: UserInfo,
+  { authorizer }: PartPortOptions,
+): Promise<void> {
+  if (user.groups.includes("system:masters")) return;
+  const verb = method.toLowerCase();
+  const attributes: AccessAttributes = {
+    user,
+    verb,
+    path,
+    resourceRequest: false,
+    group: "",
+    version: "",
+    resource: "",
+    subresource: "",
+    namespace: "",
+    name: "",
+  };
+  const answer = await authorizer?.authorize(attributes);
+  if (answer?.decision === "allow") return;
+  const why = answer?.reason ? `: ${answer.reason}` : "";
+  throw new ApiError({
+    code: 403,
+    reason: "Forbidden",
+    message: `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${why}`,
+    details: {},
+  });
+}
+
+function routesOf(options: PartPortOptions): PortRoute[] {
+  const methods = ["GET"];
+  const health = async (request: PortRequest): Promise<void> => {
+    const problem = await options.healthy().then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (problem === undefined) request.answer(200, plain, "ok", answerHeaders);
+    else request.answer(500, plain, `${problem}\n`, answerHeaders);
+  };
+  const metrics = async (request: PortRequest): Promise<void> => {
+    const families = [...options.metrics(), ...(await processFamilies())];
+    request.answer(
+      200,
+      metricsContentType,
+      metricsText(options.metricsFilter?.(families) ?? families),
+      answerHeaders,
+    );
+  };
+  const { configuration } = options;
+  return [
+    ...healthPaths.map((pattern) => ({ methods, pattern, serve: health })),
+    { methods, pattern: "/metrics", serve: metrics },
+    ...(configuration
+      ? [
+          {
+            methods,
+            pattern: "/configz",
+            serve: (request: PortRequest) =>
+              request.answer(
+                200,
+                "application/json",
+                JSON.stringify(configuration()),
+                answerHeaders,
+              ),
+          },
+        ]
+      : []),
+  ];
+}
+
+/** An ApiError as a Status, the rest as text. */
+function refuse(request: PortRequest, error: HttpError | ApiError): void {
+  const headers = { ...error.headers, ...answerHeaders };
+  if (error instanceof ApiError)
+    request.answer(
+      error.code,
+      "application/json",
+      JSON.stringify(error.status),
+      headers,
+    );
+  else request.answer(error.code, plain, error.message, headers);
+}
