@@ -1,0 +1,327 @@
+// The transitions of a pod's worker over a fake runtime, and its states by themselves.
+import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
+import { PodWorkers } from "../../../agent/pods/worker/pod-workers.ts";
+import {
+  cleaned,
+  containersEnded,
+  ended,
+  gone,
+  removed,
+  syncing,
+  tornDown,
+} from "../../../agent/pods/worker/worker-state.ts";
+import { configSourceAnnotation } from "../../../agent/pods/shape/labels.ts";
+import { turns, type Fate } from "../../robustness/mount.ts";
+import { fakeContext } from "../../robustness/pods/fake-context.ts";
+import { FakeHost, hostParts } from "../../robustness/pods/fake-host.ts";
+import {
+  actionsOf,
+  fakeRuntime,
+  FakeNode,
+} from "../../robustness/pods/fake-node.ts";
+import { Random } from "../../robustness/random.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+import { runtimePodOf } from "./runtime-objects.ts";
+
+const directories = useTempDirectories();
+
+test("the phase only moves right, and what was asked for first stays", () => {
+  const evicted = { failure: { reason: "Evicted", message: "m" } };
+  const left = runtimePodOf([], []);
+  let state = ended(syncing, evicted);
+  expect(state).toEqual({
+    phase: "terminating",
+    end: evicted,
+    removed: false,
+  });
+  state = ended(state, { graceSeconds: 1 });
+  state = removed(state);
+  expect(state).toMatchObject({ end: evicted, removed: true });
+  state = containersEnded(state, left);
+  expect(state).toMatchObject({ phase: "terminating", left });
+  state = tornDown(state, false);
+  expect(state).toEqual({
+    phase: "terminated",
+    end: evicted,
+    removed: true,
+    left,
+    clean: false,
+  });
+  expect(cleaned(state)).toMatchObject({ clean: true });
+  // Nothing goes back.
+  expect(ended(state, {})).toBe(state);
+  expect(containersEnded(state, left)).toBe(state);
+  expect(tornDown(state, true)).toBe(state);
+  for (const step of [
+    (each: typeof state) => ended(each, {}),
+    removed,
+    cleaned,
+    (each: typeof state) => tornDown(each, true),
+  ])
+    expect(step(gone)).toBe(gone);
+  expect(tornDown(syncing, true)).toBe(syncing);
+  expect(cleaned(syncing)).toBe(syncing);
+});
+
+interface Stage {
+  node: FakeNode;
+  host: FakeHost;
+  workers: PodWorkers;
+  clock: FakeClock;
+  statuses: Map<string, PodStatus>;
+  finished: string[];
+  broken: string[];
+  /** Lets time pass until the condition holds. */
+  until(what: string, condition: () => boolean): Promise<void>;
+  running(): string[];
+}
+
+async function stage(
+  options: {
+    fate?: (call: string) => Fate;
+    admit?: Parameters<typeof fakeContext>[0]["admit"];
+    /** What the API server has goes nowhere. */
+    withoutApi?: boolean;
+  } = {},
+): Promise<Stage> {
+  const directory = directories();
+  const clock = new FakeClock(Date.UTC(2025, 0, 1));
+  const broken: string[] = [];
+  const node = new FakeNode(
+    () => clock.now(),
+    (what) => void broken.push(what),
+  );
+  const host = new FakeHost();
+  const statuses = new Map<string, PodStatus>();
+  const finished: string[] = [];
+  const never = (): boolean => false;
+  const act = actionsOf({
+    random: new Random(1),
+    fate: options.fate ?? (() => ({ kind: "works" })),
+    ended: never,
+    end: () => undefined,
+  });
+  const context = fakeContext({
+    runtime: fakeRuntime(node, act, never),
+    clock,
+    directory,
+    host: hostParts(host, act, directory),
+    statuses,
+    ended: () => options.withoutApi ?? false,
+    onChange: (uid) => workers.wake(uid),
+    onFinished: ({ metadata }) => finished.push(metadata.uid!),
+    ...(options.admit ? { admit: options.admit } : {}),
+  });
+  const workers = new PodWorkers(context);
+  await context.runtimePods.start();
+  workers.open();
+  return {
+    node,
+    host,
+    workers,
+    clock,
+    statuses,
+    finished,
+    broken,
+    async until(what, condition) {
+      const untilMs = performance.now() + 10_000;
+      while (!condition()) {
+        if (performance.now() > untilMs) throw new Error(`never: ${what}`);
+        await turns(10);
+        if (condition()) return;
+        clock.advance(Math.min(clock.nextDelayMs ?? 100, 1000));
+      }
+    },
+    running: () => node.running().map(({ name }) => name),
+  };
+}
+
+function pod(spec: Partial<Pod["spec"]> = {}, uid = "u"): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: "ns", uid },
+    spec: {
+      containers: [{ name: "app", image: "i" }],
+      terminationGracePeriodSeconds: 1,
+      ...spec,
+    },
+  };
+}
+
+const deleted = (of: Pod): Pod => ({
+  ...of,
+  metadata: {
+    ...of.metadata,
+    deletionTimestamp: "2025-01-01T00:00:00Z",
+  },
+});
+
+test("syncing → terminating → terminated → gone, by deletion", async () => {
+  const on = await stage();
+  on.workers.set(pod());
+  const worker = on.workers.get("u")!;
+  await on.until("the app runs", () => on.running().length === 1);
+  expect(worker.phase).toBe("syncing");
+  expect(on.host.left()).toEqual(["directory u", "cgroup u", "volumes u"]);
+  on.workers.set(deleted(pod()));
+  expect(worker.phase).toBe("terminating");
+  await on.until("it is finished", () => on.finished.includes("u"));
+  expect(worker.phase).toBe("terminated");
+  // Nothing is in the runtime any more; its directory stays until the object is gone.
+  expect(on.node.sandboxes.size + on.node.containers.size).toBe(0);
+  expect(on.host.left()).toEqual(["directory u"]);
+  expect(on.statuses.get("u")?.phase).toBe("Failed");
+  on.workers.remove("u");
+  await on.until("it is gone", () => !on.workers.has("u"));
+  expect(worker.phase).toBe("gone");
+  expect(on.host.left()).toEqual([]);
+  expect(on.broken).toEqual([]);
+});
+
+test("a pod that ends by itself keeps its containers until it is removed", async () => {
+  const on = await stage();
+  on.workers.set(pod({ restartPolicy: "Never" }));
+  await on.until("the app runs", () => on.running().length === 1);
+  on.node.exit(on.node.running()[0]!.id, 0);
+  await on.until(
+    "it is terminated",
+    () => on.workers.get("u")!.phase === "terminated",
+  );
+  expect(on.statuses.get("u")?.phase).toBe("Succeeded");
+  expect(on.node.containers.size).toBe(1);
+  expect([...on.node.sandboxes.values()].map(({ ready }) => ready)).toEqual([
+    false,
+  ]);
+  on.workers.remove("u");
+  await on.until("it is gone", () => !on.workers.has("u"));
+  expect(on.node.containers.size + on.node.sandboxes.size).toBe(0);
+});
+
+test("a refused pod has failed, and nothing of it is made", async () => {
+  const on = await stage({
+    admit: () => ({ reason: "OutOfcpu", message: "no" }),
+  });
+  on.workers.set(pod());
+  await on.until("it has failed", () => on.statuses.has("u"));
+  expect(on.statuses.get("u")).toMatchObject({
+    phase: "Failed",
+    reason: "OutOfcpu",
+    message: "no",
+  });
+  expect(on.node.sandboxes.size).toBe(0);
+  expect(on.host.left()).toEqual([]);
+});
+
+test("an evicted pod says why, also when it is deleted meanwhile", async () => {
+  const on = await stage();
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  const failure = { reason: "Evicted", message: "m", disruption: true };
+  on.workers.end("u", { graceSeconds: 1, failure });
+  on.workers.end("u", {
+    failure: { reason: "Other", message: "too late" },
+  });
+  on.workers.set(deleted(pod()));
+  await on.until("it is finished", () => on.finished.includes("u"));
+  const status = on.statuses.get("u")!;
+  expect(status).toMatchObject({ phase: "Failed", reason: "Evicted" });
+  expect(status.conditions?.map(({ type }) => type)).toContain(
+    "DisruptionTarget",
+  );
+});
+
+test("after activeDeadlineSeconds the pod is ended", async () => {
+  const on = await stage();
+  on.workers.set(pod({ activeDeadlineSeconds: 60 }));
+  await on.until("the app runs", () => on.running().length === 1);
+  await on.until(
+    "it has failed",
+    () => on.statuses.get("u")?.phase === "Failed",
+  );
+  expect(on.statuses.get("u")?.reason).toBe("DeadlineExceeded");
+  expect(on.running()).toEqual([]);
+  expect(on.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+});
+
+test("deleted while it starts: nothing runs afterwards", async () => {
+  const on = await stage();
+  const containers: Container[] = ["a", "b", "c"].map((name) => ({
+    name,
+    image: "i",
+  }));
+  on.workers.set(pod({ containers }));
+  await on.until("the first runs", () => on.running().length === 1);
+  on.workers.set(deleted(pod({ containers })));
+  on.workers.remove("u");
+  await on.until("it is gone", () => !on.workers.has("u"));
+  expect(on.node.containers.size + on.node.sandboxes.size).toBe(0);
+  expect(on.node.runsOf("u/c").started).toBe(0);
+  expect(on.broken).toEqual([]);
+});
+
+test("wanted again while it ends: a new worker follows", async () => {
+  const on = await stage({ withoutApi: true });
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  const first = on.workers.get("u");
+  on.workers.remove("u");
+  on.workers.set(pod());
+  await on.until("it runs again", () => {
+    const now = on.workers.get("u");
+    return now !== first && on.running().length === 1;
+  });
+  expect(on.node.runsOf("u/app").started).toBe(2);
+  expect(on.broken).toEqual([]);
+});
+
+test("a static pod waits for the end of the one whose place it takes", async () => {
+  const on = await stage();
+  const version = (uid: string): Pod => {
+    const made = pod({}, uid);
+    made.metadata.annotations = { [configSourceAnnotation]: "file" };
+    return made;
+  };
+  on.workers.set(version("old"));
+  await on.until("the old one runs", () => on.running().length === 1);
+  on.workers.remove("old");
+  on.workers.set(version("new"));
+  await on.until("the new one runs", () => {
+    const uids = [...on.node.sandboxes.values()].map(
+      ({ metadata }) => metadata.uid,
+    );
+    if (uids.includes("new")) expect(uids).not.toContain("old");
+    return on.node.runsOf("new/app").started === 1;
+  });
+});
+
+test("pods of before open() wait, and those removed meanwhile never start", async () => {
+  const on = await stage();
+  const closed = new PodWorkers({} as never);
+  closed.set(pod());
+  closed.set(pod({}, "v"));
+  closed.remove("v");
+  expect([closed.has("u"), closed.has("v")]).toEqual([true, false]);
+  expect(closed.list()).toEqual([]);
+  expect(on.workers.isOpen).toBe(true);
+});
+
+test("calls that fail are tried again: one sandbox, one container, and all of it goes", async () => {
+  let calls = 0;
+  const on = await stage({
+    fate: () =>
+      ++calls % 11 === 0
+        ? { kind: "fails", code: "unavailable" }
+        : { kind: "works" },
+  }).catch(() => undefined);
+  if (!on) throw new Error("the first list failed");
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.set(deleted(pod()));
+  on.workers.remove("u");
+  await on.until("it is gone", () => !on.workers.has("u"));
+  expect(on.node.containers.size + on.node.sandboxes.size).toBe(0);
+  expect(on.host.left()).toEqual([]);
+  expect(on.broken).toEqual([]);
+});
