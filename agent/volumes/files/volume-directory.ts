@@ -17,5 +17,5 @@ export async function ensureVolumeDirectory(
   const found = await lstat(path);
   if (!found.isDirectory())
     throw new Error(`${path} is not a directory: it must not be a link`);
-  if ((found.mode & 0o777) !== mode) await chmod(path, mode);
+  if ((found.mode & 0o7777) !== mode) await chmod(path, mode);
 }

@@ -295,3 +295,17 @@ test("everything of a pod goes: subPaths, memory, tokens, directories", async ()
   expect(forgotten).toEqual(["u"]);
   await volumes.stop();
 });
+
+test("an emptyDir of memory is open to all users, without the sticky bit of a fresh tmpfs", async () => {
+  const root = directories();
+  const pod = podOf({ name: "v", emptyDir: { medium: "Memory" } });
+  const volumes = manager({ root });
+  await volumes.mount(pod);
+  const [mount] = await mountsBelow(root);
+  try {
+    expect(fs.statSync(mount!).mode & 0o7777).toBe(0o777);
+  } finally {
+    await volumes.unmount("u");
+  }
+  expect(await mountsBelow(root)).toEqual([]);
+});
