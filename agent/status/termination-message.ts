@@ -9,7 +9,8 @@ import type { ContainerStatus } from "../../cri/runtime.ts";
 const maxFileBytes = 4096;
 const maxLogCharacters = 2048;
 const maxLogLines = 80;
-const logDelayMs = 100;
+/** The runtime reports the end a moment before it has written the last output, on a busy machine a longer one. */
+const logDelaysMs = [50, 100, 200, 400];
 
 /** "" when there are none. Never rejects. */
 export async function terminationMessage(
@@ -30,11 +31,13 @@ export async function terminationMessage(
   if (!status.logPath) return "";
   const endOfLog = (): Promise<string> =>
     logs.tail(status, maxLogLines, maxLogCharacters).catch(() => "");
-  const log = await endOfLog();
-  if (log !== "") return log;
-  // The runtime reports the end a moment before it has written the last output.
-  await setTimeout(logDelayMs);
-  return endOfLog();
+  let log = await endOfLog();
+  for (const delayMs of logDelaysMs) {
+    if (log !== "") break;
+    await setTimeout(delayMs);
+    log = await endOfLog();
+  }
+  return log;
 }
 
 async function beginning(path: string): Promise<string> {
