@@ -2,8 +2,7 @@
 // an API server, made from its options and the cluster's PKI.
 import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
 import type { Clock } from "../../../api/clock.ts";
-import { pathSegmentProblems } from "../../../api/names.ts";
-import { publicKeyPem } from "../../../api/pki/keys.ts";
+import { publicKeyPem, type PrivateKeyPem } from "../../../api/pki/keys.ts";
 import type { Logger } from "pino";
 import {
   type AdmissionPlugin,
@@ -129,26 +128,20 @@ export function requestHeaderOf(
   };
 }
 
-export function createSecurity(options: SecurityOptions): Security {
-  const { values, pki, remote, state, clock, logger } = options;
-  const clientCaFile = values.optionalText("client-ca-file");
-  const { clientCa, headerCa } = clientAuthorities(values, pki);
-  const verifier = clientCa
-    ? new ClientCertificateVerifier(clientCa, clock)
-    : undefined;
-  const header = requestHeaderOf(values, headerCa);
-  const requestHeader =
-    header &&
-    new RequestHeaderAuthenticator({
-      ...header,
-      verifier: new ClientCertificateVerifier(header.authority, clock),
-    });
+/** Keys and names of service account tokens. */
+interface TokenIdentity {
+  /** The first signs, all are accepted. */
+  readonly issuers: readonly string[];
+  readonly audiences: readonly string[];
+  readonly signingKey: PrivateKeyPem | string | undefined;
+  readonly keys: readonly VerificationKey[];
+}
 
-  const issuers =
-    values.list("service-account-issuer").length > 0
-      ? values.list("service-account-issuer")
-      : [DEFAULT_ISSUER];
-  const audiences = apiAudiences(values);
+function tokenIdentity(
+  values: OptionValues,
+  pki: ClusterPki | undefined,
+): TokenIdentity {
+  const given = values.list("service-account-issuer");
   const signingFile = values.optionalText("service-account-signing-key-file");
   const signingKey = signingFile
     ? readKeyFile("service-account-signing-key-file", signingFile, "private")
@@ -158,72 +151,82 @@ export function createSecurity(options: SecurityOptions): Security {
     throw new UsageError(
       "--service-account-signing-key-file needs --service-account-key-file",
     );
-  const keys =
-    keyFiles.length > 0
-      ? keyFiles.map((file) =>
-          readKeyFile("service-account-key-file", file, "public"),
-        )
-      : signingKey
-        ? [publicKeyPem(signingKey)]
-        : [];
-  const tokenChain: TokenAuthenticator[] = [];
-  const tokenFile = values.optionalText("token-auth-file");
-  if (tokenFile) {
-    const text = readOptionFile("token-auth-file", tokenFile);
-    try {
-      tokenChain.push(
-        new StaticTokenAuthenticator(parseTokenFile(text, tokenFile)),
-      );
-    } catch (error) {
-      throw new UsageError(`--token-auth-file: ${(error as Error).message}`);
-    }
+  const own = signingKey ? [publicKeyPem(signingKey)] : [];
+  const keys = keyFiles.map((file) =>
+    readKeyFile("service-account-key-file", file, "public"),
+  );
+  return {
+    issuers: given.length > 0 ? given : [DEFAULT_ISSUER],
+    audiences: apiAudiences(values),
+    signingKey,
+    keys: (keys.length > 0 ? keys : own).map((key) => verificationKey(key)),
+  };
+}
+
+function staticTokens(values: OptionValues): TokenAuthenticator[] {
+  const file = values.optionalText("token-auth-file");
+  if (!file) return [];
+  const text = readOptionFile("token-auth-file", file);
+  try {
+    return [new StaticTokenAuthenticator(parseTokenFile(text, file))];
+  } catch (error) {
+    throw new UsageError(`--token-auth-file: ${(error as Error).message}`);
   }
-  const issuerKeys = keys.map((key) => verificationKey(key));
-  if (keys.length > 0)
-    tokenChain.push(
-      new ServiceAccountAuthenticator({
-        issuers,
-        keys: issuerKeys,
-        audiences,
-        state,
-        clock,
-      }),
-    );
-  if (values.flag("enable-bootstrap-token-auth"))
-    tokenChain.push(new BootstrapTokenAuthenticator(state, clock));
-  tokenChain.push(...remote.tokens);
-  const modes = values.list("authorization-mode");
-  let anonymous =
+}
+
+/** In the order in which they are asked. */
+function tokenAuthenticators(
+  { values, remote, state, clock }: SecurityOptions,
+  { issuers, audiences, keys }: TokenIdentity,
+): TokenAuthenticator[] {
+  const ofAccounts = { issuers, keys, audiences, state, clock };
+  return [
+    ...staticTokens(values),
+    ...(keys.length > 0 ? [new ServiceAccountAuthenticator(ofAccounts)] : []),
+    ...(values.flag("enable-bootstrap-token-auth")
+      ? [new BootstrapTokenAuthenticator(state, clock)]
+      : []),
+    ...remote.tokens,
+  ];
+}
+
+/** Whether requests without credentials pass: on every path, on these, or on none. */
+function anonymousAccess({
+  values,
+  pki,
+  logger,
+}: SecurityOptions): boolean | readonly string[] {
+  const anonymous =
     values.isSet("anonymous-auth") || !pki
       ? values.flag("anonymous-auth")
       : publicPaths;
-  if (anonymous === true && modes.includes("AlwaysAllow")) {
-    logger.warn(
-      "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer",
-    );
-    anonymous = false;
-  }
-  const authenticator = createAuthenticator({
-    ...(requestHeader ? { requestHeader } : {}),
-    ...(verifier
-      ? { clientCertificate: new ClientCertificateAuthenticator(verifier) }
-      : {}),
-    tokens: tokenChain,
-    anonymous,
-  });
-  const tokens: TokenAuthenticator = {
-    async authenticateToken(token, wanted) {
-      for (const each of tokenChain) {
-        const user = await each.authenticateToken(token, wanted);
-        if (user) return user;
-      }
-      return undefined;
-    },
-  };
+  if (
+    anonymous !== true ||
+    !values.list("authorization-mode").includes("AlwaysAllow")
+  )
+    return anonymous;
+  logger.warn(
+    "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer",
+  );
+  return false;
+}
 
-  // Roles are guarded against escalation in every mode: another server on the same store may decide by them.
+interface Authorization {
+  readonly authorizer: Authorizer;
+  /** Roles are guarded against escalation in every mode: another server on the same store may decide by them. */
+  readonly roles: RbacAuthorizer;
+  /** Undefined where these modes are off. */
+  readonly rbac: RbacAuthorizer | undefined;
+  readonly node: NodeAuthorizer | undefined;
+}
+
+function authorization({
+  values,
+  remote,
+  state,
+}: SecurityOptions): Authorization {
+  const modes = values.list("authorization-mode");
   const roles = new RbacAuthorizer(state);
-  const rbac = modes.includes("RBAC") ? roles : undefined;
   const node = modes.includes("Node") ? new NodeAuthorizer(state) : undefined;
   const byMode = modes.map((mode): Authorizer => {
     switch (mode) {
@@ -232,18 +235,30 @@ export function createSecurity(options: SecurityOptions): Security {
       case "AlwaysDeny":
         return alwaysDeny;
       case "RBAC":
-        return rbac!;
+        return roles;
       case "Node":
         return node!;
       default:
         return remote.authorizers[mode as "Webhook" | "ABAC"]!;
     }
   });
-  const authorizer = new UnionAuthorizer([superuserAuthorizer, ...byMode]);
+  return {
+    authorizer: new UnionAuthorizer([superuserAuthorizer, ...byMode]),
+    roles,
+    rbac: modes.includes("RBAC") ? roles : undefined,
+    node,
+  };
+}
 
-  const reviews: Readonly<Record<string, ResourceStrategy>> = {
+/** By group and resource: kinds that are answered and never stored. */
+function reviewStrategies(
+  tokens: readonly TokenAuthenticator[],
+  audiences: readonly string[],
+  { authorizer, rbac }: Authorization,
+): Readonly<Record<string, ResourceStrategy>> {
+  return {
     "authentication.k8s.io/tokenreviews": {
-      virtual: createTokenReview({ tokens: tokenChain, audiences }),
+      virtual: createTokenReview({ tokens, audiences }),
     },
     "authentication.k8s.io/selfsubjectreviews": { virtual: selfSubjectReview },
     "authorization.k8s.io/subjectaccessreviews": {
@@ -259,34 +274,72 @@ export function createSecurity(options: SecurityOptions): Security {
       virtual: createRulesReview(rbac),
     },
   };
+}
+
+/** serviceaccounts/token; undefined without a key to sign with. */
+function tokenSubresource(
+  values: OptionValues,
+  { issuers, audiences, signingKey }: TokenIdentity,
+): ReturnType<typeof createTokenSubresource> | undefined {
+  if (!signingKey) return undefined;
   const maxSeconds =
     values.number("service-account-max-token-expiration") / 1000;
-  const token = signingKey
-    ? createTokenSubresource({
-        issuer: issuers[0]!,
-        signer: new JwtSigner(signingKey),
-        audiences,
-        extendExpiration: values.flag(
-          "service-account-extend-token-expiration",
-        ),
-        ...(maxSeconds > 0 ? { maxExpirationSeconds: maxSeconds } : {}),
-      })
+  return createTokenSubresource({
+    issuer: issuers[0]!,
+    signer: new JwtSigner(signingKey),
+    audiences,
+    extendExpiration: values.flag("service-account-extend-token-expiration"),
+    ...(maxSeconds > 0 ? { maxExpirationSeconds: maxSeconds } : {}),
+  });
+}
+
+export function createSecurity(options: SecurityOptions): Security {
+  const { values, pki, state, clock, logger } = options;
+  const { clientCa, headerCa } = clientAuthorities(values, pki);
+  const verifier = clientCa
+    ? new ClientCertificateVerifier(clientCa, clock)
     : undefined;
+  const header = requestHeaderOf(values, headerCa);
+  const requestHeader =
+    header &&
+    new RequestHeaderAuthenticator({
+      ...header,
+      verifier: new ClientCertificateVerifier(header.authority, clock),
+    });
+  const identity = tokenIdentity(values, pki);
+  const tokenChain = tokenAuthenticators(options, identity);
+  const authenticator = createAuthenticator({
+    ...(requestHeader ? { requestHeader } : {}),
+    ...(verifier
+      ? { clientCertificate: new ClientCertificateAuthenticator(verifier) }
+      : {}),
+    tokens: tokenChain,
+    anonymous: anonymousAccess(options),
+  });
+  const access = authorization(options);
+  const { authorizer, roles, rbac, node } = access;
+  const reviews = reviewStrategies(tokenChain, identity.audiences, access);
+  const token = tokenSubresource(values, identity);
   let aggregator: RoleAggregator | undefined;
 
   return {
     authenticator,
-    tokens,
+    tokens: {
+      async authenticateToken(bearer, wanted) {
+        for (const each of tokenChain) {
+          const user = await each.authenticateToken(bearer, wanted);
+          if (user) return user;
+        }
+        return undefined;
+      },
+    },
     authorizer,
-    issuer: issuers[0]!,
-    issuerKeys,
+    issuer: identity.issuers[0]!,
+    issuerKeys: identity.keys,
     admission: [createEscalationCheck(roles, authorizer)],
     strategyFor(group, resource, base) {
       const review = reviews[`${group}/${resource}`];
       if (review) return { ...base, ...review };
-      // Names of roles are path segments: system:node.
-      if (group === "rbac.authorization.k8s.io" && !base?.validateName)
-        return { ...base, validateName: pathSegmentProblems };
       if (group === "" && resource === "serviceaccounts" && token)
         return { ...base, subresources: { ...base?.subresources, token } };
       return base;
@@ -302,7 +355,7 @@ export function createSecurity(options: SecurityOptions): Security {
       aggregator.start();
     },
     updatePki(renewed) {
-      if (!clientCaFile)
+      if (!values.optionalText("client-ca-file"))
         verifier?.setAuthorities(renewed.clusterCa.certificate);
     },
     async stop() {

@@ -1,0 +1,112 @@
+// From the API server's options to what createApiServer takes of them: limits, times, and what is served how. What is wrong
+// with a value is a UsageError that names the option.
+import type { Logger } from "pino";
+import { storedEncodingOf } from "../../../api/codec/stored-form.ts";
+import {
+  type AllowedOrigins,
+  compileOrigins,
+  type createApiServer,
+} from "../../../apiserver-lite/index.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { addressInRange } from "../addresses.ts";
+import { metricsFilter } from "../metrics-options.ts";
+import { servingTlsOf } from "../serving-tls.ts";
+import { chosenCatalogue } from "./runtime-config.ts";
+import { uncachedResources } from "./watch-cache-options.ts";
+
+async function allowedOrigins(
+  values: OptionValues,
+): Promise<AllowedOrigins | undefined> {
+  const name = "cors-allowed-origins";
+  try {
+    return await compileOrigins(values.list(name));
+  } catch (error) {
+    throw new UsageError(
+      `invalid argument for "--${name}": ${(error as Error).message}`,
+    );
+  }
+}
+
+function hsts(directives: readonly string[]): string | undefined {
+  for (const directive of directives) {
+    if (!/^(max-age=\d+|includeSubDomains|preload)$/.test(directive)) {
+      throw new UsageError(
+        `invalid argument "${directive}" for "--strict-transport-security-directives": must be max-age=SECONDS, includeSubDomains or preload`,
+      );
+    }
+  }
+  return directives.length > 0 ? directives.join("; ") : undefined;
+}
+
+export async function apiServerOptionsOf(
+  values: OptionValues,
+  logger: Logger,
+): Promise<
+  Omit<Parameters<typeof createApiServer>[0], "store" | "clock" | "logger">
+> {
+  const serviceCidrs = values.list("service-cluster-ip-range");
+  const uncached = uncachedResources(values);
+  const debugSocketPath = values.optionalText("debug-socket-path");
+  const sts = hsts(values.list("strict-transport-security-directives"));
+  const maxStreams = values.number("http2-max-streams-per-connection");
+  const featureGates = Object.fromEntries(
+    Object.entries(values.map("feature-gates")).map(([name, value]) => [
+      name,
+      value === "true",
+    ]),
+  );
+  const origins = await allowedOrigins(values);
+  const filter = await metricsFilter(values);
+  return {
+    catalogue: chosenCatalogue(values),
+    servingTls: servingTlsOf(values, (message) => logger.warn(message)),
+    disableHttp2: values.flag("disable-http2-serving"),
+    featureGates,
+    publishEndpoints: values.text("endpoint-reconciler-type") !== "none",
+    ...(serviceCidrs[0]
+      ? {
+          kubernetesServiceAddress: addressInRange(
+            serviceCidrs[0],
+            1,
+            "service-cluster-ip-range",
+          ),
+        }
+      : {}),
+    maxRequestsInFlight: values.number("max-requests-inflight"),
+    maxMutatingRequestsInFlight: values.number(
+      "max-mutating-requests-inflight",
+    ),
+    requestTimeoutMs: values.number("request-timeout"),
+    minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
+    eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
+    maxObjectBytes: values.number("max-object-bytes"),
+    storedEncoding: storedEncodingOf(values.text("storage-media-type")),
+    ...(uncached ? { uncached } : {}),
+    ...(filter ? { metricsFilter: filter } : {}),
+    garbageCollection: values.flag("enable-garbage-collector"),
+    countStoredObjects: values.number("etcd-count-metric-poll-period") > 0,
+    goawayChance: values.number("goaway-chance"),
+    ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
+    ...(origins ? { allowedOrigins: origins } : {}),
+    ...(sts ? { strictTransportSecurity: sts } : {}),
+    priorityAndFairness: values.flag("enable-priority-and-fairness"),
+    livezGraceMs: values.number("livez-grace-period"),
+    profiling: values.flag("profiling"),
+    ...(debugSocketPath ? { debugSocketPath } : {}),
+    storeCheckTimeoutMs: {
+      health: values.number("etcd-healthcheck-timeout"),
+      readiness: values.number("etcd-readycheck-timeout"),
+    },
+    // The reference's default of one worker would only be slow: deletes in flight share commits.
+    ...(values.isSet("delete-collection-workers")
+      ? { deleteCollectionWorkers: values.number("delete-collection-workers") }
+      : {}),
+    shutdownGraceMs: values.number("request-timeout"),
+    shutdownWatchGraceMs: values.number(
+      "shutdown-watch-termination-grace-period",
+    ),
+    shutdownDelayMs: values.number("shutdown-delay-duration"),
+    shutdownSendRetryAfter: values.flag("shutdown-send-retry-after"),
+  };
+}
