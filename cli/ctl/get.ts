@@ -7,41 +7,20 @@ import { fileOptions, outputOptions } from "../options/ctl.ts";
 import { UsageError } from "../options/table.ts";
 import { isNodeAgent, podsOfAgent } from "./node-agent.ts";
 import type { CtlCommand, CtlContext } from "./command.ts";
-import { jsonPathValues } from "./jsonpath.ts";
 import {
   createPrinter,
+  sorted,
+  tableOptions,
+  TablePrinter,
   tableText,
   type Printer,
   type Table,
-  type TableOptions,
 } from "./output.ts";
 import { pathOf, type ResourceType } from "./resource-names.ts";
 import { fileTargets, namedTargets, targetPath } from "./targets.ts";
 
 const tableAccept =
   "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-
-function tableOptions(
-  context: CtlContext,
-  several: boolean,
-  type: ResourceType | undefined,
-): TableOptions {
-  const { values } = context;
-  return {
-    wide: values.text("output") === "wide",
-    headers: !values.flag("no-headers"),
-    namespaces: values.flag("all-namespaces") && (type?.namespaced ?? true),
-    showLabels: values.flag("show-labels"),
-    labelColumns: values.list("label-columns"),
-    ...(several || values.flag("show-kind")
-      ? {
-          kindPrefix: type
-            ? type.singular + (type.group ? `.${type.group}` : "")
-            : "",
-        }
-      : {}),
-  };
-}
 
 function query(
   context: CtlContext,
@@ -81,25 +60,6 @@ async function listAll(
     next = page.metadata.continue;
   }
   return first;
-}
-
-function sorted<T>(
-  items: T[],
-  path: string | undefined,
-  of: (item: T) => AnyObject | undefined,
-): T[] {
-  if (!path) return items;
-  const value = (item: T): unknown =>
-    jsonPathValues(path.startsWith("{") ? path : `{${path}}`, of(item))[0];
-  return [...items].sort((a, b) => {
-    const left = value(a) as string | number | undefined;
-    const right = value(b) as string | number | undefined;
-    if (left === undefined || right === undefined)
-      return left === right ? 0 : left === undefined ? -1 : 1;
-    if (typeof left === "string")
-      return left.localeCompare(String(right), "en", { numeric: true });
-    return left - Number(right);
-  });
 }
 
 async function* lines(stream: Readable): AsyncGenerator<string> {
@@ -195,118 +155,156 @@ async function getFromAgent(
   return 0;
 }
 
-async function run(context: CtlContext): Promise<number> {
+/** What a get has found so far. */
+interface Gathered {
+  /** With -o: the objects to print. */
+  readonly objects: AnyObject[];
+  readonly tables: TablePrinter;
+  /** Of the last answer: where a watch begins. */
+  resourceVersion: string;
+  failed: boolean;
+}
+
+/** The namespace of a type's list; "" for all. */
+const listNamespace = async (
+  context: CtlContext,
+  type: ResourceType,
+): Promise<string> =>
+  context.values.flag("all-namespaces") || !type.namespaced
+    ? ""
+    : await context.namespace();
+
+type Target = Awaited<ReturnType<typeof fileTargets>>[number];
+
+async function getTargets(
+  context: CtlContext,
+  targets: readonly Target[],
+  raw: boolean,
+  gathered: Gathered,
+): Promise<void> {
   const { values } = context;
-  const printer = createPrinter(values);
-  if (await isNodeAgent(context)) return getFromAgent(context, printer);
   const http = await context.http();
-  const sortBy = values.optionalText("sort-by");
-  const { types, targets } =
-    values.list("filename").length > 0
-      ? { types: [], targets: await fileTargets(context) }
-      : await namedTargets(context, context.args);
-  const watching = values.flag("watch") || values.flag("watch-only");
-  const raw = printer !== undefined;
-  const gathered: AnyObject[] = [];
-  let failed = false;
-  let printed = 0;
-  const show = (
-    table: AnyObject & Partial<Table>,
-    type: ResourceType,
-    several: boolean,
-  ): void => {
-    if (!table.columnDefinitions || !table.rows) {
-      const items = (table.items as AnyObject[] | undefined) ?? [table];
-      table = {
-        ...table,
-        columnDefinitions: [{ name: "Name" }, { name: "Created At" }],
-        rows: items.map((item) => ({
-          cells: [item.metadata.name, item.metadata.creationTimestamp],
-          object: item,
-        })),
-      };
-    }
-    if (table.rows!.length === 0) return;
-    const rows = sorted(table.rows!, sortBy, (row) => row.object);
-    if (printed++ > 0) context.print("\n");
-    context.print(
-      tableText(
-        { columnDefinitions: table.columnDefinitions!, rows },
-        tableOptions(context, several, type),
-      ),
-    );
-  };
-  let resourceVersion = "";
+  const several = new Set(targets.map(({ type }) => type.kind)).size > 1;
   for (const target of targets) {
     try {
       const object = await http.json<AnyObject & Partial<Table>>({
         path: targetPath(target, values.optionalText("subresource") ?? ""),
         accept: raw ? "application/json" : tableAccept,
       });
-      resourceVersion = object.metadata.resourceVersion ?? "";
-      if (raw) gathered.push(object);
+      gathered.resourceVersion = object.metadata.resourceVersion ?? "";
+      if (raw) gathered.objects.push(object);
       else if (!values.flag("watch-only"))
-        show(
-          object,
-          target.type,
-          new Set(targets.map(({ type }) => type.kind)).size > 1,
-        );
+        gathered.tables.show(object, target.type, several);
     } catch (error) {
       if (!isNotFound(error)) throw error;
       if (values.flag("ignore-not-found")) continue;
       context.warn(`Error from server (NotFound): ${(error as Error).message}`);
-      failed = true;
+      gathered.failed = true;
     }
   }
-  const listed = types.filter(() => targets.length === 0);
-  for (const type of listed) {
-    const namespace =
-      values.flag("all-namespaces") || !type.namespaced
-        ? ""
-        : await context.namespace();
-    const wantsObjects =
-      sortBy && !raw
-        ? `${tableAccept}`
-        : raw
-          ? "application/json"
-          : tableAccept;
+}
+
+async function getLists(
+  context: CtlContext,
+  types: readonly ResourceType[],
+  raw: boolean,
+  gathered: Gathered,
+): Promise<void> {
+  const { values } = context;
+  for (const type of types) {
     const list = await listAll(
       context,
-      pathOf(type, namespace) + "",
-      wantsObjects,
+      pathOf(type, await listNamespace(context, type)),
+      raw ? "application/json" : tableAccept,
     );
-    resourceVersion = list.metadata.resourceVersion ?? "";
+    gathered.resourceVersion = list.metadata.resourceVersion ?? "";
     if (raw) {
       const kind = {
         apiVersion: list.apiVersion ?? "v1",
         kind: (list.kind ?? "List").replace(/List$/, ""),
       };
-      gathered.push(
+      gathered.objects.push(
         ...sorted(
           list.items.map((item) => ({ ...kind, ...item })),
-          sortBy,
+          values.optionalText("sort-by"),
           (item) => item,
         ),
       );
-    } else if (!values.flag("watch-only")) show(list, type, listed.length > 1);
+    } else if (!values.flag("watch-only"))
+      gathered.tables.show(list, type, types.length > 1);
   }
-  if (raw && !values.flag("watch-only")) {
-    const single = targets.length === 1 && gathered.length === 1;
-    if (gathered.length > 0 || targets.length === 0) {
-      context.print(
-        await printer(
-          single
-            ? gathered[0]!
-            : ({
-                apiVersion: "v1",
-                kind: "List",
-                metadata: { resourceVersion: "" },
-                items: gathered,
-              } as unknown as AnyObject),
-        ),
-      );
-    }
-  } else if (printed === 0 && !failed && !watching && targets.length === 0) {
+}
+
+/** One object that was asked for by name as itself, everything else as a List. */
+async function printObjects(
+  context: CtlContext,
+  printer: Printer,
+  objects: readonly AnyObject[],
+  names: number,
+): Promise<void> {
+  if (objects.length === 0 && names > 0) return;
+  const [single] = objects;
+  context.print(
+    await printer(
+      single && names === 1 && objects.length === 1
+        ? single
+        : ({
+            apiVersion: "v1",
+            kind: "List",
+            metadata: { resourceVersion: "" },
+            items: objects,
+          } as unknown as AnyObject),
+    ),
+  );
+}
+
+async function watchOne(
+  context: CtlContext,
+  targets: readonly Target[],
+  types: readonly ResourceType[],
+  printer: Printer | undefined,
+  resourceVersion: string,
+): Promise<void> {
+  const [target] = targets;
+  const type = target?.type ?? types[0];
+  if (targets.length > 1 || types.length > 1 || !type)
+    throw new UsageError(
+      "you may only specify a single resource type to watch",
+    );
+  const everywhere = context.values.flag("all-namespaces") || !type.namespaced;
+  await follow(
+    context,
+    type,
+    everywhere ? "" : (target?.namespace ?? (await context.namespace())),
+    target?.name ?? "",
+    printer,
+    resourceVersion,
+  );
+}
+
+async function run(context: CtlContext): Promise<number> {
+  const { values } = context;
+  const printer = createPrinter(values);
+  if (await isNodeAgent(context)) return getFromAgent(context, printer);
+  const { types, targets } =
+    values.list("filename").length > 0
+      ? { types: [], targets: await fileTargets(context) }
+      : await namedTargets(context, context.args);
+  const listed = targets.length === 0 ? types : [];
+  const raw = printer !== undefined;
+  const gathered: Gathered = {
+    objects: [],
+    tables: new TablePrinter(context, values.optionalText("sort-by")),
+    resourceVersion: "",
+    failed: false,
+  };
+  await getTargets(context, targets, raw, gathered);
+  await getLists(context, listed, raw, gathered);
+  const watching = values.flag("watch") || values.flag("watch-only");
+  const nothing = gathered.tables.printed === 0 && targets.length === 0;
+  if (printer && !values.flag("watch-only"))
+    await printObjects(context, printer, gathered.objects, targets.length);
+  else if (nothing && !gathered.failed && !watching) {
     const namespaced =
       listed.some((type) => type.namespaced) && !values.flag("all-namespaces");
     context.warn(
@@ -315,26 +313,9 @@ async function run(context: CtlContext): Promise<number> {
         : "No resources found",
     );
   }
-  if (watching) {
-    const type = targets[0]?.type ?? listed[0];
-    if (targets.length > 1 || listed.length > 1 || !type)
-      throw new UsageError(
-        "you may only specify a single resource type to watch",
-      );
-    const namespace =
-      values.flag("all-namespaces") || !type.namespaced
-        ? ""
-        : (targets[0]?.namespace ?? (await context.namespace()));
-    await follow(
-      context,
-      type,
-      namespace,
-      targets[0]?.name ?? "",
-      printer,
-      resourceVersion,
-    );
-  }
-  return failed ? 1 : 0;
+  if (watching)
+    await watchOne(context, targets, listed, printer, gathered.resourceVersion);
+  return gathered.failed ? 1 : 0;
 }
 
 export const selectorOptions = [

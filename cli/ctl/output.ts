@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import type { AnyObject } from "../../api/object.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
+import type { CtlContext } from "./command.ts";
 import { jsonPathValues, renderJsonPath } from "./jsonpath.ts";
 import { shownName, type ResourceType } from "./resource-names.ts";
 
@@ -180,7 +181,7 @@ export interface Table {
   rows: { cells: unknown[]; object?: AnyObject }[];
 }
 
-export interface TableOptions {
+interface TableOptions {
   wide: boolean;
   headers: boolean;
   namespaces: boolean;
@@ -231,4 +232,92 @@ export function tableText(table: Table, options: TableOptions): string {
     ...(options.showLabels ? ["LABELS"] : []),
   ];
   return columnsText(options.headers ? [head, ...rows] : rows);
+}
+
+export function tableOptions(
+  context: CtlContext,
+  several: boolean,
+  type: ResourceType | undefined,
+): TableOptions {
+  const { values } = context;
+  return {
+    wide: values.text("output") === "wide",
+    headers: !values.flag("no-headers"),
+    namespaces: values.flag("all-namespaces") && (type?.namespaced ?? true),
+    showLabels: values.flag("show-labels"),
+    labelColumns: values.list("label-columns"),
+    ...(several || values.flag("show-kind")
+      ? {
+          kindPrefix: type
+            ? type.singular + (type.group ? `.${type.group}` : "")
+            : "",
+        }
+      : {}),
+  };
+}
+
+export function sorted<T>(
+  items: T[],
+  path: string | undefined,
+  of: (item: T) => AnyObject | undefined,
+): T[] {
+  if (!path) return items;
+  const value = (item: T): unknown =>
+    jsonPathValues(path.startsWith("{") ? path : `{${path}}`, of(item))[0];
+  return [...items].sort((a, b) => {
+    const left = value(a) as string | number | undefined;
+    const right = value(b) as string | number | undefined;
+    if (left === undefined || right === undefined)
+      return left === right ? 0 : left === undefined ? -1 : 1;
+    if (typeof left === "string")
+      return left.localeCompare(String(right), "en", { numeric: true });
+    return left - Number(right);
+  });
+}
+
+/** Prints tables with an empty line between them. */
+export class TablePrinter {
+  /** Tables with rows so far. */
+  printed = 0;
+
+  constructor(
+    private readonly context: CtlContext,
+    private readonly sortBy: string | undefined,
+  ) {}
+
+  /** @param several whether the output names more than one type */
+  show(
+    answer: AnyObject & Partial<Table>,
+    type: ResourceType,
+    several: boolean,
+  ): void {
+    const { columnDefinitions, rows } = asTable(answer);
+    if (rows.length === 0) return;
+    if (this.printed++ > 0) this.context.print("\n");
+    this.context.print(
+      tableText(
+        {
+          columnDefinitions,
+          rows: sorted(rows, this.sortBy, (row) => row.object),
+        },
+        tableOptions(this.context, several, type),
+      ),
+    );
+  }
+}
+
+/** A server that makes no Tables answers with the object or the list itself: its names and ages. */
+function asTable(
+  answer: AnyObject & Partial<Table>,
+): Pick<Table, "columnDefinitions" | "rows"> {
+  const { columnDefinitions, rows } = answer;
+  if (columnDefinitions && rows) return { columnDefinitions, rows };
+  const items = (answer.items as AnyObject[] | undefined) ?? [answer];
+  return {
+    columnDefinitions: [{ name: "Name" }, { name: "Created At" }],
+    rows: items.map((item) => ({
+      cells: [item.metadata.name, item.metadata.creationTimestamp],
+      object: item,
+    })),
+  };
 }
