@@ -179,3 +179,26 @@ function nextTime(
   }
   return undefined;
 }
+
+const hourMs = 3_600_000;
+const lookBackMs = [1, 24, 32 * 24, 367 * 24, 5 * 367 * 24].map(
+  (hours) => hours * hourMs,
+);
+
+/** The last time of a schedule that is not after nowMs: looked for in growing windows, so that few times are counted. */
+export function latestBefore(
+  schedule: Schedule,
+  nowMs: number,
+): number | undefined {
+  for (const windowMs of lookBackMs) {
+    let last: number | undefined;
+    for (
+      let next = schedule.next(nowMs - windowMs);
+      next !== undefined && next <= nowMs;
+      next = schedule.next(next)
+    )
+      last = next;
+    if (last !== undefined) return last;
+  }
+  return undefined;
+}

@@ -109,6 +109,8 @@ class DaemonSetController {
     if (set.metadata.deletionTimestamp) return;
     const { client, clock } = this.#context;
     const revised = await this.#syncRevisions(set);
+    // Asked before adoption takes its time: what is seen meanwhile is not among the pods looked at here.
+    const mayManage = this.#expectations.satisfied(key);
     const owned = await claimObjects({
       client,
       ownerRef: daemonSets,
@@ -126,7 +128,7 @@ class DaemonSetController {
       nowMs: clock.now(),
     };
     let waitMs: number | undefined;
-    if (this.#expectations.satisfied(key)) {
+    if (mayManage) {
       const plan = planDaemons(state, (node) => this.#failureWaitMs(set, node));
       ({ waitMs } = plan);
       await this.#carryOut(key, set, hash, plan);

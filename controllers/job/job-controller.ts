@@ -69,13 +69,10 @@ class JobController {
     if (job.spec.managedBy && job.spec.managedBy !== ownName) return;
     if (isFinished(job) || job.metadata.deletionTimestamp)
       return this.#releaseAll(this.#podsOf(job));
+    // Asked before adoption takes its time: what is seen meanwhile is not among the pods looked at here.
+    const mayManage = this.#expectations.satisfied(key);
     const owned = await this.#claim(job);
-    const plan = planJob(
-      job,
-      owned,
-      this.#context.clock.now(),
-      this.#expectations.satisfied(key),
-    );
+    const plan = planJob(job, owned, this.#context.clock.now(), mayManage);
     recordAll(this.#recorder, job, plan.events);
     const failure = await this.#podWriter.apply(key, job, plan);
     const counted = plan.pending

@@ -5,35 +5,36 @@
 // deletion ranking, ReplicaFailure condition, events SuccessfulCreate, FailedCreate, SuccessfulDelete, FailedDelete.
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { KubeObject } from "../../api/object.ts";
-import type { Selector } from "../../api/selectors.ts";
-import type { ReplicaSetStatus } from "../../api/types/apps-v1.ts";
-import type { Pod, PodTemplateSpec } from "../../api/types/core-v1.ts";
-import type { OwnerReference } from "../../api/types/meta-v1.ts";
-import type { ResourceRef } from "../../client/client.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
-import type { Informer } from "../../client/informer.ts";
 import {
   controllerOf,
   controllerReference,
 } from "../../api/objects/owner-references.ts";
 import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
+import type { Selector } from "../../api/selectors.ts";
+import type { ReplicaSetStatus } from "../../api/types/apps-v1.ts";
+import type { Pod, PodTemplateSpec } from "../../api/types/core-v1.ts";
+import type { OwnerReference } from "../../api/types/meta-v1.ts";
+import type { ResourceRef } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
 import { pods } from "../../client/resources.ts";
-import { claimObjects } from "../workloads/adoption.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { Expectations } from "../workloads/expectations.ts";
-import { controllerIndex, orphansOf } from "../workloads/informer-indexes.ts";
-import {
-  createPodControl,
-  isNamespaceTerminating,
-  podFromTemplate,
-  slowStartBatch,
-} from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
+import { candidatesOf, claimObjects } from "../workloads/adoption.ts";
+import { Expectations } from "../workloads/expectations.ts";
+import { controllerIndex } from "../workloads/informer-indexes.ts";
+import { createPodControl, podFromTemplate } from "../workloads/pod-control.ts";
+import { PodWriter } from "../workloads/pod-writes.ts";
+import type { PodWrites } from "../workloads/pod-writes.ts";
+import { sameStatus } from "../workloads/status-equality.ts";
 import { deletionOrder } from "./removal-order.ts";
-import { replicaStatus, withoutZeros } from "./replica-status.ts";
+import { replicaStatus } from "./replica-status.ts";
 
-const burstReplicas = 500;
+/** Pods made or ended in one sync, at most. */
+const burst = 500;
+/** Looked at a second after a pod should have become available. */
+const availabilitySlackMs = 1000;
 
 /** How a kind spells what the engine needs. */
 interface ReplicaKind<T extends KubeObject> {
@@ -56,218 +57,201 @@ export function createReplicaController<T extends KubeObject>(
   kind: ReplicaKind<T>,
   context: ControllerContext,
 ): Controller {
-  const { client, clock } = context;
-  const owners = client.informer(kind.ref, {
-    indexes: { controller: controllerIndex },
-  });
-  const podInformer = client.informer(pods, {
-    indexes: { controller: controllerIndex },
-  });
-  const control = createPodControl(client, context.recorder(kind.component));
-  const expectations = new Expectations(clock);
-  const reconciler = new Reconciler({
-    name: kind.name,
-    context,
-    concurrency: kind.concurrency,
-    reconcile,
-  });
-  const { queue } = reconciler;
+  return new ReplicaController(kind, context).reconciler;
+}
 
-  async function reconcile(key: string): Promise<ReconcileResult> {
-    const { namespace, name } = splitKey(key);
-    const owner = owners.lister.get(name, namespace);
-    if (!owner) return expectations.forget(key);
-    const selector = kind.selector(owner);
-    const mayManage = expectations.satisfied(key);
-    const candidates = [
-      ...podInformer.lister.byIndex("controller", owner.metadata.uid ?? ""),
-      ...podInformer.lister.byIndex("controller", orphansOf(namespace)),
-    ].filter(isPodActive);
-    const active = await claimObjects({
-      client,
-      ownerRef: kind.ref,
-      owner,
-      selector,
-      ref: pods,
-      candidates,
+class ReplicaController<T extends KubeObject> {
+  readonly reconciler: Reconciler;
+  readonly #kind: ReplicaKind<T>;
+  readonly #context: ControllerContext;
+  readonly #owners: Informer<T>;
+  readonly #pods: Informer<Pod>;
+  readonly #expectations: Expectations;
+  readonly #podWriter: PodWriter;
+
+  constructor(kind: ReplicaKind<T>, context: ControllerContext) {
+    const { client, clock } = context;
+    this.#kind = kind;
+    this.#context = context;
+    this.#owners = client.informer(kind.ref, {
+      indexes: { controller: controllerIndex },
     });
-    let failure: unknown;
-    if (mayManage && !owner.metadata.deletionTimestamp)
-      failure = await manage(key, owner, active);
-    await updateStatus(owner, active, failure);
-    if (failure !== undefined) throw failure;
-    const { minReadySeconds, replicas } = kind.spec(owner);
-    // A pod becomes available by time alone: look again.
-    if (minReadySeconds > 0) {
-      const status = computeStatus(owner, active, undefined);
-      if (
-        status.readyReplicas === replicas &&
-        status.availableReplicas !== replicas
-      )
-        return { requeueAfterMs: minReadySeconds * 1000 };
-    }
+    this.#pods = client.informer(pods, {
+      indexes: { controller: controllerIndex },
+    });
+    this.#expectations = new Expectations(clock);
+    this.#podWriter = new PodWriter(
+      createPodControl(client, context.recorder(kind.component)),
+      this.#expectations,
+    );
+    this.reconciler = new Reconciler({
+      name: kind.name,
+      context,
+      concurrency: kind.concurrency,
+      reconcile: (key) => this.#reconcile(key),
+    });
+    this.#watch();
   }
 
-  /** Creates or deletes pods; returns the failure, if any. */
-  async function manage(
-    key: string,
-    owner: T,
-    active: readonly Pod[],
-  ): Promise<unknown> {
-    const { replicas, template } = kind.spec(owner);
-    const missing = Math.min(replicas - active.length, burstReplicas);
+  async #reconcile(key: string): Promise<ReconcileResult> {
+    const { namespace, name } = splitKey(key);
+    const owner = this.#owners.lister.get(name, namespace);
+    if (!owner) return this.#expectations.forget(key);
+    // Asked before adoption takes its time: what is seen meanwhile is seen in the next sync.
+    const mayManage = this.#expectations.satisfied(key);
+    const active = await claimObjects({
+      client: this.#context.client,
+      ownerRef: this.#kind.ref,
+      owner,
+      selector: this.#kind.selector(owner),
+      ref: pods,
+      candidates: candidatesOf(this.#pods, owner).filter(isPodActive),
+    });
+    const failure =
+      mayManage && !owner.metadata.deletionTimestamp
+        ? await this.#podWriter.apply(key, owner, this.#plan(owner, active))
+        : undefined;
+    await this.#writeStatus(owner, this.#statusOf(owner, active, failure));
+    if (failure !== undefined) throw failure;
+    const { minReadySeconds, replicas } = this.#kind.spec(owner);
+    if (minReadySeconds === 0) return;
+    // A pod becomes available by time alone: look again.
+    const { readyReplicas, availableReplicas } = this.#statusOf(
+      owner,
+      active,
+      undefined,
+    );
+    if (readyReplicas === replicas && availableReplicas !== replicas)
+      return { requeueAfterMs: minReadySeconds * 1000 };
+  }
+
+  #plan(owner: T, active: readonly Pod[]): PodWrites {
+    const { replicas, template } = this.#kind.spec(owner);
+    const missing = Math.min(replicas - active.length, burst);
     if (missing > 0 && template) {
-      expectations.expectCreations(key, missing);
-      const reference = controllerReference(kind.ref, owner);
-      const { successes, error } = await slowStartBatch(missing, async () => {
-        try {
-          await control.create(
-            podFromTemplate(template, owner, reference),
-            owner,
-          );
-        } catch (caught) {
-          if (!isNamespaceTerminating(caught)) throw caught;
-          // Never comes: nothing to wait for, nothing to retry.
-          expectations.creationObserved(key);
-        }
-      });
-      for (let lost = successes; lost < missing; lost++)
-        expectations.creationObserved(key);
-      return error;
+      const reference = controllerReference(this.#kind.ref, owner);
+      return {
+        create: Array.from({ length: missing }, () =>
+          podFromTemplate(template, owner, reference),
+        ),
+        remove: [],
+      };
     }
-    const surplus = Math.min(active.length - replicas, burstReplicas);
-    if (surplus <= 0) return undefined;
-    const doomed = deletionOrder(active, siblings(owner), clock.now()).slice(
-      0,
-      surplus,
-    );
-    expectations.expectDeletions(
-      key,
-      doomed.map((pod) => pod.metadata.uid ?? ""),
-    );
-    const results = await Promise.allSettled(
-      doomed.map(async (pod) => {
-        try {
-          await control.delete(pod, owner);
-        } catch (error) {
-          expectations.deletionObserved(key, pod.metadata.uid ?? "");
-          throw error;
-        }
-      }),
-    );
-    const failed = results.find((result) => result.status === "rejected");
-    return failed && (failed.reason as unknown);
+    const surplus = Math.min(active.length - replicas, burst);
+    if (surplus <= 0) return { create: [], remove: [] };
+    const siblings = this.#siblings(owner);
+    const order = deletionOrder(active, siblings, this.#context.clock.now());
+    return { create: [], remove: order.slice(0, surplus) };
   }
 
   /** Active pods of all owners under the same controller (the ReplicaSets of one Deployment). */
-  function siblings(owner: T): Pod[] {
+  #siblings(owner: T): Pod[] {
     const controller = controllerOf(owner);
     const related = controller
-      ? owners.lister.byIndex("controller", controller.uid)
+      ? this.#owners.lister.byIndex("controller", controller.uid)
       : [owner];
     return related
-      .flatMap((other) =>
-        podInformer.lister.byIndex("controller", other.metadata.uid ?? ""),
+      .flatMap(({ metadata }) =>
+        this.#pods.lister.byIndex("controller", metadata.uid ?? ""),
       )
       .filter(isPodActive);
   }
 
-  function computeStatus(
+  #statusOf(
     owner: T,
     active: readonly Pod[],
     failure: unknown,
   ): ReplicaSetStatus {
     return replicaStatus({
       pods: active,
-      ...kind.spec(owner),
+      ...this.#kind.spec(owner),
       generation: owner.metadata.generation,
-      old: kind.status(owner),
+      old: this.#kind.status(owner),
       failure,
-      nowMs: clock.now(),
+      nowMs: this.#context.clock.now(),
     });
   }
 
-  async function updateStatus(
-    owner: T,
-    active: readonly Pod[],
-    failure: unknown,
-  ): Promise<void> {
-    const status = computeStatus(owner, active, failure);
-    if (sameJson(withoutZeros(kind.status(owner)), withoutZeros(status)))
-      return;
-    await client
+  async #writeStatus(owner: T, status: ReplicaSetStatus): Promise<void> {
+    const kind = this.#kind;
+    if (sameStatus(kind.status(owner), status)) return;
+    await this.#context.client
       .resource(kind.ref)
       .updateStatus(kind.withStatus(owner, status));
   }
 
-  function resolve(
+  #watch(): void {
+    const { queue } = this.reconciler;
+    this.reconciler
+      .watch(this.#owners, {
+        onAdd: (owner) => queue.add(objectKey(owner)),
+        onUpdate: (_, owner) => queue.add(objectKey(owner)),
+        onDelete: (owner) => {
+          this.#expectations.forget(objectKey(owner));
+          queue.add(objectKey(owner));
+        },
+      })
+      .watch(this.#pods, {
+        onAdd: (pod) => this.#podAdded(pod),
+        onUpdate: (old, pod) => this.#podUpdated(old, pod),
+        onDelete: (pod) => this.#podDeleted(pod),
+      });
+  }
+
+  #ownerOf(
     namespace: string | undefined,
     controller: OwnerReference | undefined,
   ): T | undefined {
-    if (controller?.kind !== kind.ref.kind) return undefined;
-    const owner = owners.lister.get(controller.name, namespace);
+    if (controller?.kind !== this.#kind.ref.kind) return undefined;
+    const owner = this.#owners.lister.get(controller.name, namespace);
     return owner?.metadata.uid === controller.uid ? owner : undefined;
   }
 
-  function enqueueMatching(pod: Pod): void {
-    for (const owner of owners.lister.list(pod.metadata.namespace))
-      if (kind.selector(owner).matches(pod.metadata.labels))
-        queue.add(objectKey(owner));
+  #enqueueMatching({ metadata }: Pod): void {
+    for (const owner of this.#owners.lister.list(metadata.namespace))
+      if (this.#kind.selector(owner).matches(metadata.labels))
+        this.reconciler.queue.add(objectKey(owner));
   }
 
-  function podDeleted(pod: Pod): void {
-    const owner = resolve(pod.metadata.namespace, controllerOf(pod));
+  #podDeleted(pod: Pod): void {
+    const owner = this.#ownerOf(pod.metadata.namespace, controllerOf(pod));
     if (!owner) return;
     const key = objectKey(owner);
-    expectations.deletionObserved(key, pod.metadata.uid ?? "");
-    queue.add(key);
+    this.#expectations.deletionObserved(key, pod.metadata.uid ?? "");
+    this.reconciler.queue.add(key);
   }
 
-  function podAdded(pod: Pod): void {
-    if (pod.metadata.deletionTimestamp) return podDeleted(pod);
+  #podAdded(pod: Pod): void {
+    if (pod.metadata.deletionTimestamp) return this.#podDeleted(pod);
     const controller = controllerOf(pod);
-    if (!controller) return enqueueMatching(pod);
-    const owner = resolve(pod.metadata.namespace, controller);
+    if (!controller) return this.#enqueueMatching(pod);
+    const owner = this.#ownerOf(pod.metadata.namespace, controller);
     if (!owner) return;
-    expectations.creationObserved(objectKey(owner));
-    queue.add(objectKey(owner));
+    this.#expectations.creationObserved(objectKey(owner));
+    this.reconciler.queue.add(objectKey(owner));
   }
 
-  function podUpdated(old: Pod, pod: Pod): void {
+  #podUpdated(old: Pod, pod: Pod): void {
     if (old.metadata.resourceVersion === pod.metadata.resourceVersion) return;
+    const { queue } = this.reconciler;
     const controller = controllerOf(pod);
     const oldController = controllerOf(old);
     if (oldController && oldController.uid !== controller?.uid) {
-      const owner = resolve(old.metadata.namespace, oldController);
+      const owner = this.#ownerOf(old.metadata.namespace, oldController);
       if (owner) queue.add(objectKey(owner));
     }
-    if (pod.metadata.deletionTimestamp) return podDeleted(pod);
+    if (pod.metadata.deletionTimestamp) return this.#podDeleted(pod);
     if (!controller) {
       if (oldController || !sameJson(old.metadata.labels, pod.metadata.labels))
-        enqueueMatching(pod);
+        this.#enqueueMatching(pod);
       return;
     }
-    const owner = resolve(pod.metadata.namespace, controller);
+    const owner = this.#ownerOf(pod.metadata.namespace, controller);
     if (!owner) return;
     const key = objectKey(owner);
     queue.add(key);
-    const { minReadySeconds } = kind.spec(owner);
+    const { minReadySeconds } = this.#kind.spec(owner);
     if (minReadySeconds > 0 && isPodReady(pod) && !isPodReady(old))
-      queue.addAfter(key, minReadySeconds * 1000 + 1000);
+      queue.addAfter(key, minReadySeconds * 1000 + availabilitySlackMs);
   }
-
-  return reconciler
-    .watch(owners as Informer<T>, {
-      onAdd: (owner) => queue.add(objectKey(owner)),
-      onUpdate: (_, owner) => queue.add(objectKey(owner)),
-      onDelete: (owner) => {
-        expectations.forget(objectKey(owner));
-        queue.add(objectKey(owner));
-      },
-    })
-    .watch(podInformer, {
-      onAdd: podAdded,
-      onUpdate: podUpdated,
-      onDelete: podDeleted,
-    });
 }

@@ -61,15 +61,3 @@ export function replicaStatus(input: ReplicaStatusInput): ReplicaSetStatus {
     ...(conditions.length > 0 ? { conditions } : {}),
   };
 }
-
-/** Zeros and absent fields are the same in an object read from the API. */
-export function withoutZeros(
-  status: ReplicaSetStatus | undefined,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(status ?? {}).filter(
-      ([, value]) =>
-        value !== 0 && !(Array.isArray(value) && value.length === 0),
-    ),
-  );
-}

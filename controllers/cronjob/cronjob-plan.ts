@@ -1,0 +1,162 @@
+// What a CronJob wants at a moment, as functions of it, its Jobs and the time: its status, the Jobs that are beyond the
+// history limits, and whether a Job is due. Nothing here writes.
+import type { CronJob, CronJobStatus, Job } from "../../api/types/batch-v1.ts";
+import { hasCondition, isFinished } from "../job/job-conditions.ts";
+import type { PlannedEvent } from "../workloads/planned-event.ts";
+import { latestBefore } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
+
+const tooManyMissed = 100;
+
+const normal = (reason: string, message: string): PlannedEvent => ({
+  type: "Normal",
+  reason,
+  message,
+});
+const warning = (reason: string, message: string): PlannedEvent => ({
+  type: "Warning",
+  reason,
+  message,
+});
+
+/** The status with its active list and its last success brought up to date. */
+export function followJobs(
+  cronJob: CronJob,
+  owned: readonly Job[],
+): { status: CronJobStatus; events: PlannedEvent[] } {
+  const status: CronJobStatus = { ...cronJob.status };
+  const events: PlannedEvent[] = [];
+  const byUid = new Map(owned.map((job) => [job.metadata.uid, job]));
+  status.active = (status.active ?? []).filter(({ uid, name }) => {
+    const job = byUid.get(uid);
+    if (job && !isFinished(job)) return true;
+    const condition = hasCondition(job?.status, "Complete")
+      ? "Complete"
+      : "Failed";
+    events.push(
+      job
+        ? normal(
+            "SawCompletedJob",
+            `Saw completed job: ${name}, condition: ${condition}`,
+          )
+        : normal("MissingJob", `Active job went missing: ${name}`),
+    );
+    return false;
+  });
+  for (const job of owned) {
+    const { completionTime } = job.status ?? {};
+    if (
+      completionTime &&
+      hasCondition(job.status, "Complete") &&
+      completionTime > (status.lastSuccessfulTime ?? "")
+    )
+      status.lastSuccessfulTime = completionTime;
+  }
+  return { status, events };
+}
+
+/** The oldest finished Jobs beyond what is to be kept of each kind. */
+export function surplusJobs({ spec }: CronJob, owned: readonly Job[]): Job[] {
+  const { successfulJobsHistoryLimit = 3, failedJobsHistoryLimit = 1 } = spec;
+  const limits = [
+    ["Complete", successfulJobsHistoryLimit],
+    ["Failed", failedJobsHistoryLimit],
+  ] as const;
+  return limits.flatMap(([type, limit]) => {
+    const finished = owned
+      .filter((job) => hasCondition(job.status, type))
+      .sort((a, b) =>
+        (a.status?.startTime ?? "") < (b.status?.startTime ?? "") ? -1 : 1,
+      );
+    return finished.slice(0, Math.max(0, finished.length - limit));
+  });
+}
+
+interface DuePlan {
+  readonly events: readonly PlannedEvent[];
+  /** Undefined: no Job is to start now. */
+  readonly start:
+    | {
+        readonly jobName: string;
+        readonly dueMs: number;
+        /** Names of active Jobs that it takes the place of. */
+        readonly replaces: readonly string[];
+      }
+    | undefined;
+}
+
+/** @param jobNamed the Job of that name in the CronJob's namespace, as observed */
+export function planDue(
+  cronJob: CronJob,
+  schedule: Schedule,
+  nowMs: number,
+  jobNamed: (name: string) => Job | undefined,
+): DuePlan {
+  const { dueMs, events } = latestDue(cronJob, schedule, nowMs);
+  if (dueMs === undefined) return { events, start: undefined };
+  const { startingDeadlineSeconds, concurrencyPolicy } = cronJob.spec;
+  const nothing = (event?: PlannedEvent): DuePlan => ({
+    events: event ? [...events, event] : events,
+    start: undefined,
+  });
+  if (
+    startingDeadlineSeconds !== undefined &&
+    dueMs + startingDeadlineSeconds * 1000 < nowMs
+  )
+    return nothing(
+      warning(
+        "MissSchedule",
+        `Missed scheduled time to start a job: ${new Date(dueMs).toUTCString()}`,
+      ),
+    );
+  const jobName = `${cronJob.metadata.name}-${Math.floor(dueMs / 60_000)}`;
+  const active = cronJob.status?.active ?? [];
+  // Made already, but the status could not be written.
+  const made = jobNamed(jobName);
+  if (made && active.some(({ uid }) => uid === made.metadata.uid))
+    return nothing();
+  if (concurrencyPolicy === "Forbid" && active.length > 0 && !made)
+    return nothing(
+      normal(
+        "JobAlreadyActive",
+        "Not starting job because prior execution is running and concurrency policy is Forbid",
+      ),
+    );
+  const replaces =
+    concurrencyPolicy === "Replace" && !made
+      ? active.map(({ name = "" }) => name)
+      : [];
+  return { events, start: { jobName, dueMs, replaces } };
+}
+
+/** The last time that is due and was not yet started. */
+function latestDue(
+  { metadata, spec, status }: CronJob,
+  schedule: Schedule,
+  nowMs: number,
+): { dueMs: number | undefined; events: readonly PlannedEvent[] } {
+  let fromMs = Date.parse(
+    status?.lastScheduleTime ?? metadata.creationTimestamp ?? "",
+  );
+  if (spec.startingDeadlineSeconds !== undefined)
+    fromMs = Math.max(fromMs, nowMs - spec.startingDeadlineSeconds * 1000);
+  let missed = 0;
+  for (
+    let next = schedule.next(fromMs);
+    next !== undefined && next <= nowMs && missed <= tooManyMissed;
+    next = schedule.next(next)
+  )
+    missed++;
+  return {
+    dueMs: missed === 0 ? undefined : latestBefore(schedule, nowMs),
+    events:
+      missed > tooManyMissed
+        ? [
+            warning(
+              "TooManyMissedTimes",
+              "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew",
+            ),
+          ]
+        : [],
+  };
+}
