@@ -61,6 +61,8 @@ interface Plan {
   readonly fields: readonly FieldPlan[];
   /** By the hash of a name, then the places behind it: an index into `fields` plus 1, or 0. Never full. */
   readonly places: Uint8Array;
+  /** Fields that are written whatever the object has, in ascending order. */
+  readonly always: readonly number[];
 }
 
 /** The bytes can't be transcoded. */
@@ -113,7 +115,10 @@ function makePlan(message: Message): Plan {
     while (places[place] !== 0) place = (place + 1) & 255;
     places[place] = index + 1;
   });
-  return { fields, places };
+  const always = fields.flatMap(({ inlined, unset }, index) =>
+    inlined || unset ? [index] : [],
+  );
+  return { fields, places, always };
 }
 
 function makeField(field: MessageField): FieldPlan {
@@ -161,8 +166,8 @@ export class ProtobufTranscoder {
   readonly #tape = new JsonTape();
   #json: Buffer = Buffer.alloc(0);
   #writer = WireWriter.create();
-  /** The tokens of the fields of all messages under way; 0: the object has no such member. */
-  #found = new Int32Array(1024);
+  /** For the messages under way: the fields their objects have, in ascending order, each with its token. */
+  #found = new Int32Array(256);
   #top = 0;
 
   /**
@@ -186,36 +191,62 @@ export class ProtobufTranscoder {
 
   /** @param token of the object */
   #message(plan: Plan, token: number): void {
-    const { fields, places } = plan;
-    const { length } = fields;
+    const { fields, places, always } = plan;
+    const { tokens } = this.#tape;
+    if ((tokens[token]! & 15) !== objectToken) throw refusal;
     const base = this.#top;
-    const top = base + length;
-    if (top > this.#found.length) {
-      const larger = new Int32Array(2 * top);
+    const end = tokens[token + 2]!;
+    for (let key = token + 3; key < end; key = tokens[key + 5]!) {
+      const field = this.#fieldOf(fields, places, key);
+      if (field >= 0) this.#note(base, field, key + 3);
+    }
+    const top = this.#top;
+    let next = base;
+    let at = 0;
+    for (;;) {
+      const wanted = at < always.length ? always[at]! : maxFields;
+      const index = next < top ? this.#found[next]! : maxFields;
+      if (index > wanted) {
+        at++;
+        const field = fields[wanted]!;
+        if (field.inlined) this.#value(field, token);
+        else this.#writer.raw(field.unset!);
+        continue;
+      }
+      if (index === maxFields) break;
+      if (index === wanted) at++;
+      const field = fields[index]!;
+      const value = this.#found[next + 1]!;
+      next += 2;
+      if ((tokens[value]! & 15) !== nullToken) this.#field(field, value);
+      else if (field.unset) {
+        // What a null means to it is its own.
+        if (field.as === asParsed) this.#value(field, value);
+        else this.#writer.raw(field.unset);
+      }
+    }
+    this.#top = base;
+  }
+
+  /** Notes which token a field has, in the order of the fields behind `base`; the last of a name counts. */
+  #note(base: number, field: number, token: number): void {
+    if (this.#top + 2 > this.#found.length) {
+      const larger = new Int32Array(2 * this.#found.length);
       larger.set(this.#found);
       this.#found = larger;
     }
     const found = this.#found;
-    for (let index = base; index < top; index++) found[index] = 0;
-    this.#top = top;
-    const { tokens } = this.#tape;
-    if ((tokens[token]! & 15) !== objectToken) throw refusal;
-    const end = tokens[token + 2]!;
-    for (let key = token + 3; key < end; key = tokens[key + 5]!) {
-      const field = this.#fieldOf(fields, places, key);
-      if (field >= 0) found[base + field] = key + 3;
+    let at = this.#top;
+    while (at > base && found[at - 2]! > field) at -= 2;
+    if (at > base && found[at - 2] === field) {
+      found[at - 1] = token;
+      return;
     }
-    for (let index = 0; index < length; index++) {
-      const field = fields[index]!;
-      const value = this.#found[base + index]!;
-      if (value !== 0 && (tokens[value]! & 15) !== nullToken)
-        this.#field(field, value);
-      else if (field.inlined) this.#value(field, token);
-      else if (value !== 0 && field.as === asParsed && field.unset)
-        this.#value(field, value);
-      else if (field.unset) this.#writer.raw(field.unset);
-    }
-    this.#top = base;
+    for (let from = this.#top - 1; from >= at; from--)
+      found[from + 2] = found[from]!;
+    found[at] = field;
+    found[at + 1] = token;
+    this.#top += 2;
   }
 
   /** The index of the field a key names, or -1. */
