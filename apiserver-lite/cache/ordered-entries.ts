@@ -5,6 +5,8 @@
 import type { CacheEntry } from "./cache-entry.ts";
 
 const maxChunk = 512;
+/** Chunks that are joined by one call. */
+const maxJoined = 4096;
 
 export class OrderedEntries {
   #chunks: CacheEntry[][] = [];
@@ -55,21 +57,19 @@ export class OrderedEntries {
 
   /** Entries with from ≤ key < to ("" means no end), in order. */
   slice(from: string, to = ""): CacheEntry[] {
-    const found: CacheEntry[] = [];
+    const parts: (readonly CacheEntry[])[] = [];
     let at = this.#chunkFor(from);
     let index = lowerBound(this.#chunks[at] ?? [], from);
     for (; at < this.#chunks.length; at++, index = 0) {
       const chunk = this.#chunks[at]!;
       if (to === "" || chunk[chunk.length - 1]!.key < to) {
-        for (; index < chunk.length; index++) found.push(chunk[index]!);
+        parts.push(index === 0 ? chunk : chunk.slice(index));
         continue;
       }
-      for (; index < chunk.length; index++) {
-        if (chunk[index]!.key >= to) return found;
-        found.push(chunk[index]!);
-      }
+      parts.push(chunk.slice(index, Math.max(index, lowerBound(chunk, to))));
+      break;
     }
-    return found;
+    return joined(parts);
   }
 
   /** How many there are from ≤ key < to; without looking at each. */
@@ -99,6 +99,14 @@ export class OrderedEntries {
     }
     return low;
   }
+}
+
+/** A new array of exactly their length: one that grows would leave twice as much behind. */
+function joined(parts: readonly (readonly CacheEntry[])[]): CacheEntry[] {
+  let all: CacheEntry[] = [];
+  for (let at = 0; at < parts.length; at += maxJoined)
+    all = all.concat(...parts.slice(at, at + maxJoined));
+  return all;
 }
 
 function lowerBound(chunk: readonly CacheEntry[], key: string): number {
