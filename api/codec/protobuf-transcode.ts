@@ -2,14 +2,12 @@
 // making an object of them. Byte for byte what protobuf-encode.ts writes of the parsed object, which does it where this
 // can't: `transcode` then returns false.
 //
-// Relies on JSON as JSON.stringify writes it (json-tape.ts). Each message has a plan: its fields in the order in which
-// they are written, and a table that finds a field by the bytes of its JSON name. A message is written by noting which
-// token each field has, then writing field by field.
+// Relies on JSON as JSON.stringify writes it (json-tape.ts). A message is written by its plan (message-plans.ts): by noting
+// which token each field has, then writing field by field.
 import {
   arrayToken,
   escapedToken,
   falseToken,
-  hashOf,
   JsonTape,
   nullToken,
   numberToken,
@@ -18,149 +16,31 @@ import {
   stringToken,
   trueToken,
 } from "./json-tape.ts";
-import { encoderOf, hasOwnForm } from "./protobuf-encode.ts";
-import { WireWriter } from "./wire-writer.ts";
 import {
-  messageNamed,
-  type Message,
-  type MessageField,
-} from "../type-table.ts";
-
-/** How a value is written. */
-const asString = 0;
-const asBool = 1;
-const asInteger = 2;
-const asDouble = 3;
-const asBytes = 4;
-const asMessage = 5;
-const asTime = 6;
-const asQuantity = 7;
-const asIntOrString = 8;
-/** The JSON text itself. */
-const asRaw = 9;
-/** By the encoder of the message, of the parsed value. */
-const asParsed = 10;
-
-interface FieldPlan {
-  readonly name: Buffer;
-  readonly tag: number;
-  readonly label: MessageField["label"];
-  readonly as: number;
-  /** The wire type of its values. */
-  readonly wire: number;
-  /** Its fields are members of the parent's JSON object. */
-  readonly inlined: boolean;
-  /** Written where the object has no such member, or null: the tag and a zero value. */
-  readonly unset: Buffer | undefined;
-  readonly messageName: string;
-  /** Of `messageName`, made when first written: types may hold themselves. */
-  plan: Plan | undefined;
-}
-
-interface Plan {
-  readonly fields: readonly FieldPlan[];
-  /** By the hash of a name, then the places behind it: an index into `fields` plus 1, or 0. Never full. */
-  readonly places: Uint8Array;
-  /** Fields that are written whatever the object has, in ascending order. */
-  readonly always: readonly number[];
-}
+  asBool,
+  asBytes,
+  asDouble,
+  asInteger,
+  asIntOrString,
+  asMessage,
+  asParsed,
+  asQuantity,
+  asRaw,
+  asString,
+  asTime,
+  maxFields,
+  planOf,
+  type FieldPlan,
+  type MessagePlan,
+} from "./message-plans.ts";
+import { encoderOf } from "./protobuf-encode.ts";
+import { WireWriter } from "./wire-writer.ts";
 
 /** The bytes can't be transcoded. */
 const refusal = new Error("not transcoded");
 
-const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
-const special: Readonly<Record<string, number>> = {
-  [`${META}.Time`]: asTime,
-  "io.k8s.apimachinery.pkg.api.resource.Quantity": asQuantity,
-  "io.k8s.apimachinery.pkg.api.resource.QuantityValue": asQuantity,
-  "io.k8s.apimachinery.pkg.util.intstr.IntOrString": asIntOrString,
-  "io.k8s.apimachinery.pkg.runtime.RawExtension": asRaw,
-  [`${META}.FieldsV1`]: asRaw,
-};
-const scalars = {
-  string: asString,
-  bool: asBool,
-  int32: asInteger,
-  int64: asInteger,
-  double: asDouble,
-  bytes: asBytes,
-} as const;
 /** Integers of up to nine digits have the same form as int32 and int64. */
 const maxDigits = 9;
-/** More fields than this don't fit into a plan's places. */
-const maxFields = 120;
-
-const plans = new Map<string, Plan | undefined>();
-
-/** Undefined: it has a form of its own, or too many fields. */
-function planOf(messageName: string): Plan | undefined {
-  if (plans.has(messageName)) return plans.get(messageName);
-  const message = messageNamed(messageName);
-  const plan =
-    message && !hasOwnForm(message) && message.fields.length <= maxFields
-      ? makePlan(message)
-      : undefined;
-  plans.set(messageName, plan);
-  return plan;
-}
-
-function makePlan(message: Message): Plan {
-  const fields = message.fields
-    .filter(({ number }) => number > 0)
-    .map(makeField);
-  const places = new Uint8Array(256);
-  fields.forEach(({ name, inlined }, index) => {
-    if (inlined) return;
-    let place = hashOf(name, 0, name.length) & 255;
-    while (places[place] !== 0) place = (place + 1) & 255;
-    places[place] = index + 1;
-  });
-  const always = fields.flatMap(({ inlined, unset }, index) =>
-    inlined || unset ? [index] : [],
-  );
-  return { fields, places, always };
-}
-
-function makeField(field: MessageField): FieldPlan {
-  const { number, jsonName, label, inlined, nullable, scalar } = field;
-  const messageName = field.message ?? "";
-  const as = scalar
-    ? scalars[scalar]
-    : (special[messageName] ?? (isPlain(messageName) ? asMessage : asParsed));
-  const wire = as === asDouble ? 1 : as === asBool || as === asInteger ? 0 : 2;
-  const tag = ((number << 3) | wire) >>> 0;
-  const always = label === "one" && !nullable && !inlined && as !== asBytes;
-  return {
-    name: Buffer.from(jsonName),
-    tag,
-    label,
-    as,
-    wire,
-    inlined,
-    unset: always ? unsetBytes(tag, as, messageName) : undefined,
-    messageName,
-    plan: undefined,
-  };
-}
-
-/** Is its JSON an object of its fields, few enough for a plan? */
-function isPlain(messageName: string): boolean {
-  const message = messageNamed(messageName);
-  return (
-    message !== undefined &&
-    !hasOwnForm(message) &&
-    message.fields.length <= maxFields
-  );
-}
-
-function unsetBytes(tag: number, as: number, messageName: string): Buffer {
-  const writer = WireWriter.create(16).uint32(tag);
-  if (messageName === "")
-    return (as === asDouble ? writer.double(0) : writer.uint32(0)).finish();
-  writer.fork();
-  encoderOf(messageName)(writer, undefined);
-  return writer.ldelim().finish();
-}
 
 export class ProtobufTranscoder {
   readonly #tape = new JsonTape();
@@ -190,7 +70,7 @@ export class ProtobufTranscoder {
   }
 
   /** @param token of the object */
-  #message(plan: Plan, token: number): void {
+  #message(plan: MessagePlan, token: number): void {
     const { fields, places, always } = plan;
     const { tokens } = this.#tape;
     if ((tokens[token]! & 15) !== objectToken) throw refusal;
