@@ -90,7 +90,8 @@ export class Listener {
   readonly #peers = new WeakMap<object, Peer>();
   #slow: HeaderDeadline | undefined;
   #idle: SessionDeadline | undefined;
-  #open = 0;
+  /** Of all connections, those whose handshake is under way among them. */
+  readonly #open = new Set<Socket>();
   #refused = { count: 0, loggedMs: -refusalLogMs };
   #contextOf: (name: string) => SecureContext | undefined = () => undefined;
 
@@ -250,6 +251,7 @@ export class Listener {
     this.#idle?.stop();
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#open) socket.destroy();
   }
 
   get connections(): number {
@@ -311,7 +313,7 @@ export class Listener {
   #admit(socket: Socket): void {
     const { maxConnections = defaultMaxConnections, logger } = this.options;
     if (
-      this.#open >= maxConnections &&
+      this.#open.size >= maxConnections &&
       !this.#slow?.endIdle() &&
       !this.#idle?.endIdle()
     ) {
@@ -322,13 +324,13 @@ export class Listener {
       if (nowMs - refused.loggedMs < refusalLogMs) return;
       refused.loggedMs = nowMs;
       logger.warn(
-        { connections: this.#open, refused: refused.count },
+        { connections: this.#open.size, refused: refused.count },
         "too many connections: new ones are refused",
       );
       return;
     }
-    this.#open++;
-    socket.once("close", () => this.#open--);
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
   }
 
   #track(socket: Socket): void {
