@@ -104,6 +104,7 @@ export interface ApiServerOptions {
   readonly deleteCollectionWorkers?: number;
   /** As RegistryOptions say. */
   readonly uncached?: RegistryOptions["uncached"];
+  readonly sealOf?: RegistryOptions["sealOf"];
   readonly garbageCollection?: boolean;
   readonly shutdownDelayMs?: number;
   readonly shutdownSendRetryAfter?: boolean;

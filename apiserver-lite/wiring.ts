@@ -144,7 +144,7 @@ function createState(
     strategyFor: (group, resource) =>
       parts.strategyFor?.(group, resource) ?? builtin(group, resource),
     featureGates: options.featureGates ?? {},
-    ...(options.uncached ? { uncached: options.uncached } : {}),
+    ...{ uncached: options.uncached, sealOf: options.sealOf },
     garbageCollection: options.garbageCollection ?? true,
     ...(options.deleteCollectionWorkers
       ? { deleteCollectionWorkers: options.deleteCollectionWorkers }

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AnyObject } from "../../api/object.ts";
 import type { StoredValue, StoreEvent } from "../../storage/store.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import { CacheEntry } from "./cache-entry.ts";
 import { entryOf, type EntryShape } from "./entries.ts";
 import type { Unreadable } from "./resource-cache.ts";
@@ -54,21 +55,35 @@ export class ResourceLoader {
     private readonly report: (error: unknown, key: string) => void,
   ) {}
 
-  /** The opened bytes of each value; undefined where the store's are read as they are, which takes no time. */
-  async openAll(
+  /** The entries of all that can be read, in slices of time. */
+  async loadAll(
     values: readonly StoredValue[],
-  ): Promise<readonly Opened[] | undefined> {
-    if (!this.kind.open) return undefined;
-    const opened: Opened[] = [];
-    for (let at = 0; at < values.length; at += openedAtOnce)
-      opened.push(
-        ...(await Promise.all(
-          values
-            .slice(at, at + openedAtOnce)
-            .map(({ key, value }) => this.open(key, value)),
-        )),
-      );
-    return opened;
+    slices: TimeSlices,
+  ): Promise<CacheEntry[]> {
+    const entries: CacheEntry[] = [];
+    for (let at = 0; at < values.length; at += openedAtOnce) {
+      const some = values.slice(at, at + openedAtOnce);
+      const opening = this.#openAll(some);
+      const opened = opening && (await opening);
+      for (const [index, value] of some.entries()) {
+        if (slices.over) await slices.next();
+        const entry = this.load(value, opened?.[index]);
+        if (!entry) continue;
+        // Of many thousands nobody may ever ask for one again.
+        entry.cool();
+        entries.push(entry);
+      }
+    }
+    return entries;
+  }
+
+  /** The opened bytes of each value; undefined where the store's are read as they are, which takes no time. */
+  #openAll(
+    values: readonly StoredValue[],
+  ): Promise<readonly Opened[]> | undefined {
+    return this.kind.open
+      ? Promise.all(values.map(({ key, value }) => this.open(key, value)))
+      : undefined;
   }
 
   /** Never rejects. */

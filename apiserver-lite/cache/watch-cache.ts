@@ -131,7 +131,7 @@ export class WatchCache {
       if (loader) found.get(loader)!.push(value);
     }
     for (const [loader, own] of found)
-      this.#install(loader, await this.#entries(loader, own, slices), revision);
+      this.#install(loader, await loader.loadAll(own, slices), revision);
     this.#subscribe(revision);
     this.#prune();
   }
@@ -185,7 +185,7 @@ export class WatchCache {
     reading.events = [];
     reading.stale = false;
     const { revision, values } = await store.list(`${prefix}/`);
-    const entries = await this.#entries(reading.loader, values, this.#slices);
+    const entries = await reading.loader.loadAll(values, this.#slices);
     // Other resources must not be older than this one: a list says one revision for what it holds.
     while (this.#revision < revision && !reading.cancelled) {
       await store.currentRevision();
@@ -284,24 +284,6 @@ export class WatchCache {
         "a stored value can't be read; it is left alone",
       ),
     );
-  }
-
-  async #entries(
-    loader: ResourceLoader,
-    values: readonly StoredValue[],
-    slices: TimeSlices,
-  ): Promise<CacheEntry[]> {
-    const opened = await loader.openAll(values);
-    const entries: CacheEntry[] = [];
-    for (let index = 0; index < values.length; index++) {
-      if (slices.over) await slices.next();
-      const entry = loader.load(values[index]!, opened?.[index]);
-      if (!entry) continue;
-      // Of many thousands nobody may ever ask for one again.
-      entry.cool();
-      entries.push(entry);
-    }
-    return entries;
   }
 
   #install(

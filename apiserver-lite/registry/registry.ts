@@ -15,6 +15,7 @@ import { builtinKinds } from "./kinds/builtin-kinds.ts";
 import { KindSet } from "./kinds/kind-set.ts";
 import type { StoredKind } from "./kinds/stored-kind.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
+import type { SealLookup } from "./value-seal.ts";
 import type { ResourceStrategy } from "../resources/strategy.ts";
 
 export interface RegistryOptions {
@@ -31,12 +32,15 @@ export interface RegistryOptions {
   /** Events are removed this long after their last write. Default 1 h. */
   readonly eventTtlSeconds?: number;
   readonly valueCodec?: ValueCodec;
+  /** Default: no value is sealed. */
+  readonly sealOf?: SealLookup | undefined;
   /** Of one stored object, encoded. Default 1.5 MiB. */
   readonly maxObjectBytes?: number;
   /** Those that are set; gates of resources are off when absent. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
   /** Of resources whose reads with resourceVersion 0 are as new and as limited as those without. Default: none. */
-  readonly uncached?: (info: { group: string; resource: string }) => boolean;
+  readonly uncached?:
+    ((info: { group: string; resource: string }) => boolean) | undefined;
   /** False: deletions leave the finalizers of propagation policies alone. Default true. */
   readonly garbageCollection?: boolean;
   /** Deletes of one collection in flight at once; they share commits of the store. Default 64. */
@@ -76,6 +80,7 @@ export class Registry implements ClusterState {
       clock: this.clock,
       codec: options.valueCodec ?? jsonValueCodec,
       maxObjectBytes: options.maxObjectBytes,
+      sealOf: options.sealOf,
     });
   }
 

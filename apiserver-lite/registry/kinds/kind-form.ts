@@ -19,6 +19,7 @@ import {
 } from "../../cache/shared-fields.ts";
 import { decodeIndexed, encodeIndexed, withoutIndex } from "../indexed-json.ts";
 import type { ValueCodec } from "../value-codec.ts";
+import type { ValuePlace, ValueSeal } from "../value-seal.ts";
 import type { KindDefinition, StorageRules } from "./kind-definition.ts";
 
 /** A definition of a kind whose objects are stored. */
@@ -41,6 +42,8 @@ export class KindForm implements CachedResource {
   readonly namespaced: boolean;
   /** Of the stored form. */
   readonly apiVersion: string;
+  /** Only there when values are sealed. */
+  readonly open?: CachedResource["open"];
   /** How the JSON of its stored objects begins. */
   readonly #head: Buffer;
   readonly #shared = new SharedFields();
@@ -49,12 +52,14 @@ export class KindForm implements CachedResource {
     readonly definition: StoredDefinition,
     private readonly codec: ValueCodec,
     private readonly maxBytes = DEFAULT_MAX_OBJECT_BYTES,
+    private readonly seal?: ValueSeal,
   ) {
     const { kind, namespaced, storage } = definition;
     this.prefix = storage.prefix;
     this.namespaced = namespaced;
     this.apiVersion = storage.apiVersion;
     this.#head = headOf(kind, storage.apiVersion);
+    if (seal) this.open = (value, key) => seal.open(value, this.#placeOf(key));
   }
 
   /** What other servers wrote may be older than a default. */
@@ -97,6 +102,31 @@ export class KindForm implements CachedResource {
    * ApiError 500 when it is larger than the store takes.
    */
   encode(
+    key: string,
+    object: AnyObject,
+    revision: number,
+  ): { entry: CacheEntry; value: Uint8Array } {
+    const { entry, value } = this.#encodePlain(key, object, revision);
+    const { seal } = this;
+    return seal
+      ? {
+          entry,
+          value: seal.seal(value, this.#placeOf(`${this.prefix}/${key}`)),
+        }
+      : { entry, value };
+  }
+
+  /** What has to be waited for before `encode`. Rejects when the value can't be sealed. */
+  prepare(key: string): Promise<void> | undefined {
+    return this.seal?.prepare?.(this.#placeOf(`${this.prefix}/${key}`));
+  }
+
+  #placeOf(key: string): ValuePlace {
+    const { group, resource } = this.definition;
+    return { key, group, resource };
+  }
+
+  #encodePlain(
     key: string,
     object: AnyObject,
     revision: number,

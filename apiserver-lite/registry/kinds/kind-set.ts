@@ -10,6 +10,7 @@ import type { ResourceCache } from "../../cache/resource-cache.ts";
 import type { WatchCache } from "../../cache/watch-cache.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { ValueCodec } from "../value-codec.ts";
+import type { SealLookup } from "../value-seal.ts";
 import { DeferredConverter } from "./deferred-converter.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { KindForm, type StoredDefinition } from "./kind-form.ts";
@@ -22,6 +23,7 @@ interface KindSetOptions {
   readonly clock: Clock;
   readonly codec: ValueCodec;
   readonly maxObjectBytes: number | undefined;
+  readonly sealOf: SealLookup | undefined;
 }
 
 /** A change of an object: `previous` is undefined for a new one, `entry` for one that is gone. */
@@ -149,9 +151,14 @@ export class KindSet {
   }
 
   #formOf(definition: KindDefinition): KindForm | undefined {
-    const { codec, maxObjectBytes } = this.options;
+    const { codec, maxObjectBytes, sealOf } = this.options;
     return definition.storage
-      ? new KindForm(definition as StoredDefinition, codec, maxObjectBytes)
+      ? new KindForm(
+          definition as StoredDefinition,
+          codec,
+          maxObjectBytes,
+          sealOf?.(definition.group, definition.resource),
+        )
       : undefined;
   }
 

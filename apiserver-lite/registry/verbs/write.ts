@@ -165,6 +165,8 @@ export async function writeObject(
   const pending: PendingEntry = { resource: kind.form, entry: undefined };
   // Nobody stores it; only a dry run gives it back.
   if (object.metadata.selfLink !== undefined) delete object.metadata.selfLink;
+  const preparing = kind.form.prepare(key);
+  if (preparing) await prepared(preparing);
   const result = await storeWrite(call, {
     key: kind.storeKey(key),
     expectedRevision: expected,
@@ -185,6 +187,17 @@ export async function writeObject(
       entry: entryOf(kind.form, key, object, result.revision),
     };
   return { ok: true, entry };
+}
+
+/** Throws ApiError 500 when the value can't be sealed. */
+async function prepared(preparing: Promise<void>): Promise<void> {
+  try {
+    await preparing;
+  } catch (error) {
+    throw errors.internal(
+      `the value can't be sealed: ${(error as Error).message}`,
+    );
+  }
 }
 
 export function removeObject(
