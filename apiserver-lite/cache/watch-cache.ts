@@ -147,9 +147,13 @@ export class WatchCache {
 
   /**
    * Adds a resource while running, or takes the place of the one under the same prefix: its readers see the old one until
-   * the new one has been read, then that one is closed. Rejects when the store can't be read.
+   * the new one has been read, then that one is closed. Rejects when the store can't be read. @param installed called in
+   * the turn in which the new one takes its place, when both have seen the same events
    */
-  async register(kind: CachedResource): Promise<ResourceCache> {
+  async register(
+    kind: CachedResource,
+    installed: (cache: ResourceCache) => void = () => undefined,
+  ): Promise<ResourceCache> {
     const slot = this.#slots.get(kind.prefix) ?? {
       live: undefined,
       reading: undefined,
@@ -166,7 +170,7 @@ export class WatchCache {
     this.#slots.set(kind.prefix, slot);
     try {
       for (;;) {
-        const cache = await this.#read(kind.prefix, reading);
+        const cache = await this.#read(kind.prefix, reading, installed);
         if (cache) return cache;
       }
     } finally {
@@ -180,6 +184,7 @@ export class WatchCache {
   async #read(
     prefix: string,
     reading: Reading,
+    installed: (cache: ResourceCache) => void,
   ): Promise<ResourceCache | undefined> {
     const { store, clock } = this.options;
     reading.events = [];
@@ -199,6 +204,7 @@ export class WatchCache {
     const live = this.#slots.get(prefix)!.live!;
     for (const { event, opened } of reading.events)
       this.#applyTo(live, event, opened, clock.now());
+    installed(cache);
     return cache;
   }
 

@@ -87,22 +87,22 @@ export class KindSet {
       const known = this.kind(definition.group, definition.resource);
       this.#refuseTaken(definition, known);
       const form = this.#formOf(definition);
-      const kind = this.#kindOf(
-        definition,
-        form,
-        form && (await cache.register(form)),
-      );
-      if (known) this.#remove(known);
-      const prefix = known?.stored?.prefix;
-      if (prefix !== undefined && prefix !== form?.prefix)
-        cache.unregister(prefix);
-      for (const { info } of definition.versions) {
-        catalogue.addVersionOf(info);
-        catalogue.add(info);
-      }
-      this.#add(kind);
-      this.#changed();
-      return kind;
+      let kind: Kind | undefined;
+      const takePlace = (objects?: ResourceCache): void => {
+        if (known) this.#remove(known);
+        const prefix = known?.stored?.prefix;
+        if (prefix !== undefined && prefix !== form?.prefix)
+          cache.unregister(prefix);
+        for (const { info } of definition.versions) {
+          catalogue.addVersionOf(info);
+          catalogue.add(info);
+        }
+        this.#add((kind = this.#kindOf(definition, form, objects)));
+        this.#changed();
+      };
+      if (form) await cache.register(form, takePlace);
+      else takePlace();
+      return kind!;
     });
   }
 
