@@ -22,11 +22,6 @@ const maxLater = 10_000;
 const maxRestMs = 10;
 /** How long writing to watchers may hold up everything else. */
 const sliceMs = 3;
-/**
- * The first slice ends before the write is answered: the longer it is, the fewer watchers hear of the write after its
- * client. What else is done in that turn fits into the rest of five milliseconds.
- */
-const firstSliceMs = 4.5;
 /** Different queues of one turn that are remembered to be shared. */
 const maxJoined = 8;
 
@@ -80,21 +75,19 @@ export class WatchFlusher {
     this.#dirty = [];
     this.#at = 0;
     this.#busyMs = 0;
-    this.#flush(firstSliceMs);
+    this.#slice();
   };
 
-  readonly #next = (): void => this.#flush(sliceMs);
-
-  #flush(forMs: number): void {
+  readonly #slice = (): void => {
     const startMs = performance.now();
     let endMs = startMs;
-    while (this.#at < this.#turn.length && endMs - startMs < forMs) {
+    while (this.#at < this.#turn.length && endMs - startMs < sliceMs) {
       this.#turn[this.#at++]!.flush();
       if (this.#at % 8 === 0) endMs = performance.now();
     }
     this.#busyMs += performance.now() - startMs;
     if (this.#at < this.#turn.length) {
-      setImmediate(this.#next);
+      setImmediate(this.#slice);
       return;
     }
     this.#turn = [];
@@ -103,7 +96,7 @@ export class WatchFlusher {
     this.#restUntilMs =
       performance.now() + Math.min(3 * this.#busyMs, maxRestMs);
     if (this.#dirty.length > 0) this.#schedule();
-  }
+  };
 }
 
 export class WatchResponse implements WatchSink {
