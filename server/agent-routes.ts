@@ -124,15 +124,100 @@ function disabledRoutes(): AgentRoute[] {
   ]);
 }
 
+const get = ["GET"];
+const stream = ["GET", "POST"];
+
 export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
-  const { view, serving } = options;
-  const get = ["GET"];
-  const stream = ["GET", "POST"];
+  const { view } = options;
+  return [
+    ...(options.debuggingHandlers === false ? disabledRoutes() : []),
+    ...podRoutes(view),
+    ...metricRoutes(options),
+    ...healthRoutes(agentHealthChecks(view, options.extraChecks)),
+    {
+      methods: get,
+      pattern: "/configz",
+      serve: (request) => request.json({ kubeletconfig: view.config() }),
+    },
+    ...containerRoutes(options),
+    ...absentRoutes(),
+    {
+      methods: get,
+      pattern: "/",
+      serve: (request) => request.text("404 page not found\n", 404),
+    },
+  ];
+}
 
-  const absent = (): never => {
-    throw new HttpError(404, "404 page not found\n");
-  };
+function podRoutes(view: NodeAgentView): AgentRoute[] {
+  const summary = async (request: PortRequest): Promise<void> =>
+    request.json(
+      await view.statsSummary(
+        /^(1|t|true)$/i.test(request.query.get("only_cpu_and_memory") ?? ""),
+      ),
+    );
 
+  return [
+    {
+      methods: get,
+      pattern: "/pods/?",
+      readOnly: true,
+      serve: (request) => request.json(podList(view.pods())),
+    },
+    {
+      methods: get,
+      pattern: "/runningpods/?",
+      serve: async (request) => request.json(podList(await view.runningPods())),
+    },
+    { methods: get, pattern: "/stats/?", readOnly: true, serve: summary },
+    {
+      methods: ["GET", "POST"],
+      pattern: "/stats/summary",
+      readOnly: true,
+      serve: summary,
+    },
+  ];
+}
+
+function metricRoutes({ view, metrics }: AgentRouteOptions): AgentRoute[] {
+  return [
+    {
+      methods: get,
+      pattern: "/metrics",
+      readOnly: true,
+      serve: async (request) =>
+        request.answer(200, metricsContentType, await metrics()),
+    },
+    {
+      methods: get,
+      pattern: "/metrics/resource",
+      readOnly: true,
+      serve: async (request) => {
+        const { summary, failed } = await readSummary(view);
+        answerMetrics(request, resourceMetrics(summary, failed));
+      },
+    },
+    {
+      methods: get,
+      pattern: "/metrics/cadvisor",
+      readOnly: true,
+      serve: async (request) =>
+        answerMetrics(
+          request,
+          cadvisorMetrics((await readSummary(view)).summary),
+        ),
+    },
+    {
+      methods: get,
+      pattern: "/metrics/probes",
+      readOnly: true,
+      serve: (request) => answerMetrics(request, []),
+    },
+  ];
+}
+
+/** What looks into containers or runs in them. */
+function containerRoutes({ view, serving }: AgentRouteOptions): AgentRoute[] {
   async function exec(request: PortRequest): Promise<void> {
     const { parameters, query } = request;
     const pod = podOf(view, parameters);
@@ -170,71 +255,7 @@ export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
     });
   }
 
-  const summary = async (request: PortRequest): Promise<void> =>
-    request.json(
-      await view.statsSummary(
-        /^(1|t|true)$/i.test(request.query.get("only_cpu_and_memory") ?? ""),
-      ),
-    );
-
   return [
-    ...(options.debuggingHandlers === false ? disabledRoutes() : []),
-    {
-      methods: get,
-      pattern: "/pods/?",
-      readOnly: true,
-      serve: (request) => request.json(podList(view.pods())),
-    },
-    {
-      methods: get,
-      pattern: "/runningpods/?",
-      serve: async (request) => request.json(podList(await view.runningPods())),
-    },
-    { methods: get, pattern: "/stats/?", readOnly: true, serve: summary },
-    {
-      methods: ["GET", "POST"],
-      pattern: "/stats/summary",
-      readOnly: true,
-      serve: summary,
-    },
-    {
-      methods: get,
-      pattern: "/metrics",
-      readOnly: true,
-      serve: async (request) =>
-        request.answer(200, metricsContentType, await options.metrics()),
-    },
-    {
-      methods: get,
-      pattern: "/metrics/resource",
-      readOnly: true,
-      serve: async (request) => {
-        const { summary, failed } = await readSummary(view);
-        answerMetrics(request, resourceMetrics(summary, failed));
-      },
-    },
-    {
-      methods: get,
-      pattern: "/metrics/cadvisor",
-      readOnly: true,
-      serve: async (request) =>
-        answerMetrics(
-          request,
-          cadvisorMetrics((await readSummary(view)).summary),
-        ),
-    },
-    {
-      methods: get,
-      pattern: "/metrics/probes",
-      readOnly: true,
-      serve: (request) => answerMetrics(request, []),
-    },
-    ...healthRoutes(agentHealthChecks(view, options.extraChecks)),
-    {
-      methods: get,
-      pattern: "/configz",
-      serve: (request) => request.json({ kubeletconfig: view.config() }),
-    },
     {
       methods: get,
       pattern: "/containerLogs/{namespace}/{pod}/{container}",
@@ -286,6 +307,15 @@ export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
         return serveRun(request, view);
       },
     },
+  ];
+}
+
+/** What the reference serves and this agent does not (yet). */
+function absentRoutes(): AgentRoute[] {
+  const absent = (): never => {
+    throw new HttpError(404, "404 page not found\n");
+  };
+  return [
     { methods: get, pattern: "/logs/?", serve: absent },
     {
       methods: get,
@@ -302,11 +332,6 @@ export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
       methods: ["POST"],
       pattern: "/checkpoint/{path...}",
       serve: absent,
-    },
-    {
-      methods: get,
-      pattern: "/",
-      serve: (request) => request.text("404 page not found\n", 404),
     },
   ];
 }

@@ -164,111 +164,107 @@ export function resourceMetrics(summary: Summary, failed: boolean): Family[] {
   ];
 }
 
+/** In the order they are written. */
+function cadvisorFamilies() {
+  return {
+    cpu: new Family(
+      "container_cpu_usage_seconds_total",
+      "counter",
+      "Cumulative cpu time consumed in seconds.",
+    ),
+    workingSet: new Family(
+      "container_memory_working_set_bytes",
+      "gauge",
+      "Current working set in bytes.",
+    ),
+    usage: new Family(
+      "container_memory_usage_bytes",
+      "gauge",
+      "Current memory usage in bytes, including all memory regardless of when it was accessed",
+    ),
+    rss: new Family("container_memory_rss", "gauge", "Size of RSS in bytes."),
+    faults: new Family(
+      "container_memory_failures_total",
+      "counter",
+      "Cumulative count of memory allocation failures.",
+    ),
+    fsUsage: new Family(
+      "container_fs_usage_bytes",
+      "gauge",
+      "Number of bytes that are consumed by the container on this filesystem.",
+    ),
+    fsInodes: new Family(
+      "container_fs_inodes_total",
+      "gauge",
+      "Number of Inodes",
+    ),
+    start: new Family(
+      "container_start_time_seconds",
+      "gauge",
+      "Start time of the container since unix epoch in seconds.",
+    ),
+    received: new Family(
+      "container_network_receive_bytes_total",
+      "counter",
+      "Cumulative count of bytes received",
+    ),
+    receiveErrors: new Family(
+      "container_network_receive_errors_total",
+      "counter",
+      "Cumulative count of errors encountered while receiving",
+    ),
+    sent: new Family(
+      "container_network_transmit_bytes_total",
+      "counter",
+      "Cumulative count of bytes transmitted",
+    ),
+    sendErrors: new Family(
+      "container_network_transmit_errors_total",
+      "counter",
+      "Cumulative count of errors encountered while transmitting",
+    ),
+  };
+}
+
+type CadvisorFamilies = ReturnType<typeof cadvisorFamilies>;
+
+function addNetwork(
+  to: CadvisorFamilies,
+  labels: Labels,
+  stats: Network | undefined,
+): void {
+  const interfaces =
+    stats?.interfaces ?? (stats?.name === undefined ? [] : [stats]);
+  for (const device of interfaces) {
+    const own = { ...labels, interface: device.name ?? "" };
+    to.received.add(own, device.rxBytes);
+    to.receiveErrors.add(own, device.rxErrors);
+    to.sent.add(own, device.txBytes);
+    to.sendErrors.add(own, device.txErrors);
+  }
+}
+
+function addAmounts(
+  to: CadvisorFamilies,
+  labels: Labels,
+  { cpu, memory }: { cpu?: Cpu; memory?: Memory },
+): void {
+  to.cpu.add({ ...labels, cpu: "total" }, seconds(cpu), cpu?.time);
+  to.workingSet.add(labels, memory?.workingSetBytes, memory?.time);
+  to.usage.add(labels, memory?.usageBytes, memory?.time);
+  to.rss.add(labels, memory?.rssBytes, memory?.time);
+  to.faults.add(
+    { ...labels, failure_type: "pgfault", scope: "container" },
+    memory?.pageFaults,
+  );
+  to.faults.add(
+    { ...labels, failure_type: "pgmajfault", scope: "container" },
+    memory?.majorPageFaults,
+  );
+}
+
 export function cadvisorMetrics(summary: Summary): Family[] {
-  const cpu = new Family(
-    "container_cpu_usage_seconds_total",
-    "counter",
-    "Cumulative cpu time consumed in seconds.",
-  );
-  const workingSet = new Family(
-    "container_memory_working_set_bytes",
-    "gauge",
-    "Current working set in bytes.",
-  );
-  const usage = new Family(
-    "container_memory_usage_bytes",
-    "gauge",
-    "Current memory usage in bytes, including all memory regardless of when it was accessed",
-  );
-  const rss = new Family(
-    "container_memory_rss",
-    "gauge",
-    "Size of RSS in bytes.",
-  );
-  const faults = new Family(
-    "container_memory_failures_total",
-    "counter",
-    "Cumulative count of memory allocation failures.",
-  );
-  const fsUsage = new Family(
-    "container_fs_usage_bytes",
-    "gauge",
-    "Number of bytes that are consumed by the container on this filesystem.",
-  );
-  const fsInodes = new Family(
-    "container_fs_inodes_total",
-    "gauge",
-    "Number of Inodes",
-  );
-  const start = new Family(
-    "container_start_time_seconds",
-    "gauge",
-    "Start time of the container since unix epoch in seconds.",
-  );
-  const received = new Family(
-    "container_network_receive_bytes_total",
-    "counter",
-    "Cumulative count of bytes received",
-  );
-  const receiveErrors = new Family(
-    "container_network_receive_errors_total",
-    "counter",
-    "Cumulative count of errors encountered while receiving",
-  );
-  const sent = new Family(
-    "container_network_transmit_bytes_total",
-    "counter",
-    "Cumulative count of bytes transmitted",
-  );
-  const sendErrors = new Family(
-    "container_network_transmit_errors_total",
-    "counter",
-    "Cumulative count of errors encountered while transmitting",
-  );
-  const families = [
-    cpu,
-    workingSet,
-    usage,
-    rss,
-    faults,
-    fsUsage,
-    fsInodes,
-    start,
-    received,
-    receiveErrors,
-    sent,
-    sendErrors,
-  ];
-
-  const network = (labels: Labels, stats: Network | undefined): void => {
-    const interfaces =
-      stats?.interfaces ?? (stats?.name === undefined ? [] : [stats]);
-    for (const device of interfaces) {
-      const own = { ...labels, interface: device.name ?? "" };
-      received.add(own, device.rxBytes);
-      receiveErrors.add(own, device.rxErrors);
-      sent.add(own, device.txBytes);
-      sendErrors.add(own, device.txErrors);
-    }
-  };
-  const amounts = (
-    labels: Labels,
-    part: { cpu?: Cpu; memory?: Memory },
-  ): void => {
-    cpu.add({ ...labels, cpu: "total" }, seconds(part.cpu), part.cpu?.time);
-    workingSet.add(labels, part.memory?.workingSetBytes, part.memory?.time);
-    usage.add(labels, part.memory?.usageBytes, part.memory?.time);
-    rss.add(labels, part.memory?.rssBytes, part.memory?.time);
-    faults.add(
-      { ...labels, failure_type: "pgfault", scope: "container" },
-      part.memory?.pageFaults,
-    );
-    faults.add(
-      { ...labels, failure_type: "pgmajfault", scope: "container" },
-      part.memory?.majorPageFaults,
-    );
-  };
-
+  const families = cadvisorFamilies();
   const root = {
     container: "",
     id: "/",
@@ -278,9 +274,9 @@ export function cadvisorMetrics(summary: Summary): Family[] {
     pod: "",
   };
   if (summary.node !== undefined) {
-    amounts(root, summary.node);
-    network(root, summary.node.network);
-    start.add(root, epochSeconds(summary.node.startTime));
+    addAmounts(families, root, summary.node);
+    addNetwork(families, root, summary.node.network);
+    families.start.add(root, epochSeconds(summary.node.startTime));
   }
   for (const pod of summary.pods ?? []) {
     const base = {
@@ -290,16 +286,19 @@ export function cadvisorMetrics(summary: Summary): Family[] {
       namespace: pod.podRef?.namespace ?? "",
       pod: pod.podRef?.name ?? "",
     };
-    amounts({ container: "", ...base }, pod);
-    network({ container: "", ...base }, pod.network);
+    addAmounts(families, { container: "", ...base }, pod);
+    addNetwork(families, { container: "", ...base }, pod.network);
     for (const container of pod.containers ?? []) {
       const labels = { container: container.name, ...base };
-      amounts(labels, container);
-      fsUsage.add({ ...labels, device: "" }, container.rootfs?.usedBytes);
-      start.add(labels, epochSeconds(container.startTime));
+      addAmounts(families, labels, container);
+      families.fsUsage.add(
+        { ...labels, device: "" },
+        container.rootfs?.usedBytes,
+      );
+      families.start.add(labels, epochSeconds(container.startTime));
     }
   }
-  return families;
+  return Object.values(families);
 }
 
 /** The summary, or an empty one with `failed`. */
