@@ -29,6 +29,7 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
   return {
     nodeName: settings.nodeName,
     pods,
+    pod: (namespace, name) => access.find(namespace, name),
     async runningPods() {
       await within(clock, listPatienceMs, runtimePods.relist());
       const found = await Promise.all(

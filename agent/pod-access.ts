@@ -9,13 +9,13 @@ import {
   type ContainerStatus,
   type Runtime,
 } from "../cri/runtime.ts";
-import { findContainer, podFullName } from "./pods/shape/pod-shape.ts";
+import { findContainer } from "./pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "./pods/runtime/runtime-pods.ts";
 
 interface PodAccessOptions {
   runtime: Runtime;
   /** With status. */
-  pods: () => readonly Pod[];
+  pod: (namespace: string, name: string) => Pod | undefined;
   refresh: (pod: Pod) => Promise<RuntimePod>;
   /** Calls back on each change of the pod's containers; returns a disposer. */
   onChange: (uid: string, listener: () => void) => () => void;
@@ -26,6 +26,10 @@ export class PodAccess {
 
   constructor(options: PodAccessOptions) {
     this.#options = options;
+  }
+
+  find(namespace: string, name: string): Pod | undefined {
+    return this.#options.pod(namespace, name);
   }
 
   async logs(
@@ -90,7 +94,8 @@ export class PodAccess {
     name: string,
     options: ExecOptions,
   ): Promise<ExecSession> {
-    const status = await this.#running(namespace, name, options.container);
+    const pod = this.#pod(namespace, name);
+    const status = await this.#running(pod, options.container);
     return await asApiError(
       this.#options.runtime.exec(status.id, options.command, options),
     );
@@ -101,11 +106,9 @@ export class PodAccess {
     name: string,
     options: Omit<ExecOptions, "command">,
   ): Promise<ExecSession> {
-    const status = await this.#running(namespace, name, options.container);
-    const container = findContainer(
-      this.#pod(namespace, name),
-      status.name,
-    )?.container;
+    const pod = this.#pod(namespace, name);
+    const status = await this.#running(pod, options.container);
+    const container = findContainer(pod, status.name)?.container;
     return await asApiError(
       this.#options.runtime.attach(status.id, {
         ...options,
@@ -129,9 +132,7 @@ export class PodAccess {
   }
 
   #pod(namespace: string, name: string): Pod {
-    const found = this.#options
-      .pods()
-      .find((pod) => podFullName(pod) === `${namespace}/${name}`);
+    const found = this.find(namespace, name);
     if (!found)
       throw new ApiError({
         code: 404,
@@ -152,12 +153,7 @@ export class PodAccess {
     });
   }
 
-  async #running(
-    namespace: string,
-    name: string,
-    containerName: string,
-  ): Promise<ContainerStatus> {
-    const pod = this.#pod(namespace, name);
+  async #running(pod: Pod, containerName: string): Promise<ContainerStatus> {
     const wanted = this.#containerName(pod, containerName);
     const runtimePod = await this.#options.refresh(pod);
     const status = runtimePod.containers.find(

@@ -26,6 +26,7 @@ import { NodeAdmission } from "./node/node-admission.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
 import { PressureControl } from "./node/pressure.ts";
 import { PodAccess } from "./pod-access.ts";
+import { podFullName } from "./pods/shape/pod-shape.ts";
 import { PodChanges } from "./pods/runtime/pod-changes.ts";
 import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { NodeResources } from "./pods/shape/field-paths.ts";
@@ -282,14 +283,20 @@ function wireViews(
 ): Pick<AgentParts, "pods" | "access" | "stats"> {
   const { settings, runtime, clock, runtimePods, changes } = parts;
   const { workers, reports } = parts;
+  const withStatus = (pod: Pod): Pod => {
+    const status = reports.statuses.get(pod);
+    return status ? { ...pod, status } : pod;
+  };
   const pods = (): readonly Pod[] =>
-    workers.list().map(({ pod }) => {
-      const status = reports.statuses.get(pod);
-      return status ? { ...pod, status } : pod;
-    });
+    workers.list().map(({ pod }) => withStatus(pod));
   const access = new PodAccess({
     runtime,
-    pods,
+    pod: (namespace, name) => {
+      const found = workers
+        .list()
+        .find(({ pod }) => podFullName(pod) === `${namespace}/${name}`);
+      return found && withStatus(found.pod);
+    },
     refresh: (pod) =>
       runtimePods.refresh(pod.metadata.uid ?? "", {
         name: pod.metadata.name,

@@ -91,6 +91,8 @@ export interface NodeAgentView {
   readonly nodeName: string;
   /** Pods the agent knows, with the status it computed. Static pods are among them. */
   pods(): readonly Pod[];
+  /** One of them. */
+  pod(namespace: string, name: string): Pod | undefined;
   /** Pods the runtime runs, reconstructed from it. */
   runningPods(): Promise<readonly Pod[]>;
   logs(namespace: string, name: string, options: LogOptions): Promise<Readable>;

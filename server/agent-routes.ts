@@ -55,12 +55,7 @@ function podOf(
   view: NodeAgentView,
   { namespace, pod, uid }: Readonly<Record<string, string>>,
 ): { name: string; namespace: string; uid: string } {
-  const found = view
-    .pods()
-    .find(
-      ({ metadata }) =>
-        metadata.namespace === namespace && metadata.name === pod,
-    );
+  const found = view.pod(namespace!, pod!);
   const annotations = found?.metadata.annotations ?? {};
   const uids = [
     found?.metadata.uid,

@@ -102,6 +102,8 @@ export function createScriptedView(): ScriptedView {
     illness: undefined,
     nodeName: "node-1",
     pods: () => [pod],
+    pod: (namespace, name) =>
+      namespace === "default" && name === "p" ? pod : undefined,
     runningPods: () =>
       Promise.resolve([
         { ...pod, metadata: { ...pod.metadata, name: "running" } },
