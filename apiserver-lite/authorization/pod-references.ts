@@ -100,7 +100,7 @@ function* volumeReferences(
   for (const name of secrets) if (name) yield { resource: "secrets", name };
 }
 
-/** Claims of devices: named, or made from a template, which the status tells. */
+/** Claims of devices: named, or made from a template, which the status names. */
 function* deviceClaims({
   spec,
   status,

@@ -24,7 +24,7 @@ export type Verb =
 
 /**
  * One request, from its transport's first look at it to its answer: the one object that filters, dispatch and answers
- * pass on. Fields are set as they are found out, in the order they stand here.
+ * pass on. Fields are set as they are found out, in the order of this list.
  */
 export class RequestContext {
   info!: RequestInfo;

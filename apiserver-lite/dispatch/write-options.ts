@@ -1,4 +1,4 @@
-// The query parameters every write shares: dryRun, fieldManager, fieldValidation, force. All problems are told at once,
+// The query parameters every write shares: dryRun, fieldManager, fieldValidation, force. All problems are reported at once,
 // under the name of the options kind that belongs to the verb.
 import type { FieldValidation } from "../../api/codec/json.ts";
 import { errors, type FieldError } from "../../api/errors.ts";

@@ -33,7 +33,7 @@ const defaultColumns: readonly Column[] = [
   ["Created At", "date", "", 0],
 ];
 
-/** In our own words: the reference's are its documentation. */
+/** Texts of our own: the reference's are its documentation. */
 function descriptionOf(name: string): string {
   if (name === "Name") return "Identifies the object among its kind.";
   if (name === "Age") return "Time since the object was created.";

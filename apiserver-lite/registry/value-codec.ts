@@ -36,7 +36,7 @@ export const jsonValueCodec: ValueCodec = {
     try {
       return checked(JSON.parse(withoutIndex(value).toString("utf8")));
     } catch {
-      // For the words that say what is wrong.
+      // For the text that says what is wrong.
       return decodeValue(value, types);
     }
   },

@@ -174,7 +174,7 @@ function selectedName(query: URLSearchParams): string {
     const name = parseFieldSelector(selector).required("metadata.name") ?? "";
     return name === "." || name === ".." || /[/%]/.test(name) ? "" : name;
   } catch {
-    // The list refuses it in its own words.
+    // The list refuses it with a text of its own.
     return "";
   }
 }

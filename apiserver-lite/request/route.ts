@@ -69,7 +69,7 @@ function refusal(code: number, reason: string, text: string): ApiError {
   });
 }
 
-/** An error that is told in plain text: what comes before, or beside, the API. */
+/** An error that is answered in plain text: what comes before, or beside, the API. */
 export class PlainAnswer extends Error {
   constructor(
     readonly status: number,

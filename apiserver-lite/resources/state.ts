@@ -1,5 +1,5 @@
-// What authentication, authorization and admission need of the watch cache: present objects, shared and frozen, and to be
-// told of changes. The API server's registry implements it.
+// What rules, authentication, authorization and admission need of the watch cache: present objects, shared and frozen, and
+// notifications of changes. The API server's registry implements it.
 import type { AnyObject } from "../../api/object.ts";
 
 export interface StateChange {
@@ -33,7 +33,7 @@ export interface ClusterState extends StateReader {
     resource: string,
     field: string,
   ): Iterable<Readonly<AnyObject>>;
-  /** Calls back synchronously after each change; must not throw. Returns the way to stop. */
+  /** Calls back synchronously after each change; must not throw. Returns a disposer. */
   onChange(
     group: string,
     resource: string,

@@ -59,7 +59,7 @@ export interface ResourceStrategy<
     old: Readonly<T>,
     context: StrategyContext,
   ): FieldError[];
-  /** What is told in Warning headers of an object that was accepted. */
+  /** Texts of Warning headers for an object that was accepted. */
   warnings?(
     object: Readonly<T>,
     old: Readonly<T> | undefined,
@@ -123,7 +123,7 @@ export interface ResourceStrategy<
   readonly fieldNames?: Readonly<Record<string, string>>;
   /** Finalizers added on create (namespaces' spec.finalizers are not these). */
   readonly defaultPropagation?: "Background" | "Foreground" | "Orphan";
-  /** What orphanDependents=false stands for. Default: Background. */
+  /** The policy that orphanDependents=false means. Default: Background. */
   readonly withoutOrphans?: "Background" | "Foreground";
   /** False: deletions leave finalizers alone, whatever the propagation policy. */
   readonly propagates?: false;

@@ -1,4 +1,4 @@
-// Owners named twice are told once: the repetition goes, with a warning.
+// Owners named twice are kept once: the repetition is dropped, with a warning.
 import type { AnyObject } from "../../../api/object.ts";
 import type { Call } from "../call.ts";
 

@@ -139,7 +139,7 @@ async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
   );
 }
 
-/** Keys twice in an applied text: told after what else is wrong with it. */
+/** Keys twice in an applied text: reported after all other problems. */
 function judgeText(call: Call, { problems }: PatchText): void {
   if (problems.length === 0) return;
   if (call.options.fieldValidation === "Strict")

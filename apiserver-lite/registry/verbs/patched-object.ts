@@ -106,7 +106,7 @@ function decode(
   );
 }
 
-/** A wrong type as the reference tells it of a map that becomes an object. */
+/** The problem of a wrong type as the reference reports it for a map that becomes an object. */
 export function wordsForMaps({
   message,
   value,

@@ -18,6 +18,18 @@ export const readersOf: Readonly<Record<string, readonly string[]>> = {
 /** Rooms of which others import index.ts and no other file. */
 export const doors: readonly string[] = ["apiserver-lite"];
 
+/** Commands that run without an API server, and load no file of it: neither at the start nor later. */
+export const withoutServer: readonly string[] = [
+  "cli/agent.ts",
+  "cli/controller-manager.ts",
+  "cli/ctl/ctl.ts",
+  "cli/doctor.ts",
+  "cli/image.ts",
+  "cli/remove-pods.ts",
+  "cli/scheduler.ts",
+  "cli/stop-pods.ts",
+];
+
 /** By room. A place is a file or a folder with all below it; the longest that fits decides. */
 export const innerFloors: Readonly<
   Record<string, readonly (readonly string[])[]>

@@ -12,6 +12,7 @@ import {
   maxFiles,
   namedKinds,
   readersOf,
+  withoutServer,
 } from "./house-plan.ts";
 
 const root = path.join(__dirname, "../../..");
@@ -182,6 +183,37 @@ test.each(Object.entries(casts))(
     expect(count).toBeLessThanOrEqual(most);
   },
 );
+
+/** What is left of the imports when types are gone. */
+function loadedBy(file: string): string[] {
+  const text = texts.get(file) ?? "";
+  return importsOf(
+    file,
+    text.replace(
+      /(?:^|\n)(?:import|export) (?:type [^;]*|\{(?:\s*type \w+,?)+\s*\} from [^;]*);/g,
+      "",
+    ),
+  );
+}
+
+function reachedFrom(entry: string): Set<string> {
+  const reached = new Set([entry]);
+  for (const file of reached)
+    for (const target of loadedBy(file)) reached.add(target);
+  return reached;
+}
+
+test.each(withoutServer)("%s loads nothing of the API server", (entry) => {
+  const reached = [...reachedFrom(entry)];
+  expect(reached.length).toBeGreaterThan(2);
+  expect(reached.filter((file) => file.startsWith("apiserver-lite/"))).toEqual(
+    [],
+  );
+});
+
+test("the library loads the API server", () => {
+  expect(reachedFrom("index.ts")).toContain("apiserver-lite/server.ts");
+});
 
 const kindName = /(?<!typeof )\b(?:kind|resource) [!=]== "[A-Za-z]+"/g;
 
