@@ -11,6 +11,8 @@ const maxJoined = 4096;
 export class OrderedEntries {
   #chunks: CacheEntry[][] = [];
   #size = 0;
+  /** All of them, as last asked for, until one changes. */
+  #all: readonly CacheEntry[] | undefined;
 
   get size(): number {
     return this.#size;
@@ -19,6 +21,7 @@ export class OrderedEntries {
   /** Replaces all; the entries must be in key order. */
   load(entries: readonly CacheEntry[]): void {
     this.#chunks = [];
+    this.#all = undefined;
     for (let at = 0; at < entries.length; at += maxChunk / 2)
       this.#chunks.push(entries.slice(at, at + maxChunk / 2));
     this.#size = entries.length;
@@ -26,6 +29,7 @@ export class OrderedEntries {
 
   /** Inserts, or replaces the entry with the same key. */
   set(entry: CacheEntry): void {
+    this.#all = undefined;
     const at = this.#chunkFor(entry.key);
     const chunk = this.#chunks[at];
     if (!chunk) {
@@ -50,13 +54,15 @@ export class OrderedEntries {
     if (!chunk) return;
     const index = lowerBound(chunk, key);
     if (chunk[index]?.key !== key) return;
+    this.#all = undefined;
     chunk.splice(index, 1);
     this.#size--;
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
 
   /** Entries with from ≤ key < to ("" means no end), in order. */
-  slice(from: string, to = ""): CacheEntry[] {
+  slice(from: string, to = ""): readonly CacheEntry[] {
+    if (from === "" && to === "") return (this.#all ??= joined(this.#chunks));
     const parts: (readonly CacheEntry[])[] = [];
     let at = this.#chunkFor(from);
     let index = lowerBound(this.#chunks[at] ?? [], from);

@@ -31,7 +31,7 @@ export class PastView {
   }
 
   /** Entries with from ≤ key < to that have been replaced or deleted since, in key order. */
-  before(from: string, to: string): CacheEntry[] {
+  before(from: string, to: string): readonly CacheEntry[] {
     return this.#before.slice(from, to);
   }
 }

@@ -75,14 +75,14 @@ export class ResourceCache {
   }
 
   /** All entries of a namespace ("" for all), in key order. */
-  entries(namespace = ""): CacheEntry[] {
+  entries(namespace = ""): readonly CacheEntry[] {
     return namespace === ""
       ? this.#ordered.slice("")
       : this.#ordered.slice(`${namespace}/`, `${namespace}0`);
   }
 
   /** Entries with from ≤ key < to ("": no end), in key order: those of this moment, whatever is written afterwards. */
-  slice(from: string, to: string): CacheEntry[] {
+  slice(from: string, to: string): readonly CacheEntry[] {
     return this.#ordered.slice(from, to);
   }
 
