@@ -120,7 +120,7 @@ async function createOnce(
       "CREATE",
       object,
       undefined,
-      {},
+      undefined,
       object.metadata.name,
     );
     await admit(call, attributes);

@@ -8,6 +8,7 @@ import {
 } from "../../../api/patch/apply.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import { StoreError, type WriteResult } from "../../../storage/store.ts";
 import type {
   AdmissionAttributes,
@@ -58,7 +59,7 @@ export function admissionAttributes(
   operation: AdmissionAttributes["operation"],
   object: AnyObject | undefined,
   oldObject: Readonly<AnyObject> | undefined,
-  options: object = {},
+  given?: DeleteOptions,
   name = call.name,
 ): AdmissionAttributes {
   const { group, version, resource, kind } = call.endpoint.info;
@@ -71,9 +72,38 @@ export function admissionAttributes(
     name,
     user: call.user,
     dryRun: call.dryRun,
-    options,
+    // Made when a plug-in asks: few do.
+    get options() {
+      return optionsOf(call, operation, given);
+    },
     object,
     oldObject,
+  };
+}
+
+const optionKinds = {
+  CREATE: "CreateOptions",
+  UPDATE: "UpdateOptions",
+  DELETE: "DeleteOptions",
+  CONNECT: "",
+} as const;
+
+/** As the reference shows the options of a request to admission; a patch has those of the create or update it becomes. */
+function optionsOf(
+  call: Call,
+  operation: AdmissionAttributes["operation"],
+  given: DeleteOptions | undefined,
+): object {
+  const type = { kind: optionKinds[operation], apiVersion: "meta.k8s.io/v1" };
+  const dryRun = call.dryRun ? { dryRun: ["All"] } : {};
+  if (operation === "DELETE") return { ...given, ...type, ...dryRun };
+  const { fieldManager } = call.options;
+  const fieldValidation = call.query.get("fieldValidation");
+  return {
+    ...type,
+    ...dryRun,
+    ...(fieldManager ? { fieldManager } : {}),
+    ...(fieldValidation ? { fieldValidation } : {}),
   };
 }
 
