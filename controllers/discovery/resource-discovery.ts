@@ -23,9 +23,17 @@ interface ApiResource {
 }
 
 const keepMs = 30_000;
+/** Whole seconds of the server's times, and what its clock may differ. */
+const clockSlackMs = 2000;
 
 export class Discovery {
-  #kept: { readMs: number; answer: Promise<Discovered> } | undefined;
+  #kept:
+    | {
+        readonly readMs: number;
+        readonly atMs: number;
+        readonly answer: Promise<Discovered>;
+      }
+    | undefined;
 
   constructor(
     private readonly client: Client,
@@ -36,14 +44,21 @@ export class Discovery {
     this.#kept = undefined;
   }
 
-  resources(): Promise<Discovered> {
-    const nowMs = this.clock.monotonic();
-    if (!this.#kept || nowMs - this.#kept.readMs > keepMs) {
-      const answer = this.#read();
-      this.#kept = { readMs: nowMs, answer };
-      answer.catch(() => this.invalidate());
-    }
-    return this.#kept.answer;
+  /** @param sinceMs the answer knows what was served at this time of the server's clock; default: any kept answer will do */
+  resources(sinceMs = 0): Promise<Discovered> {
+    const readMs = this.clock.monotonic();
+    const atMs = this.clock.now();
+    const kept = this.#kept;
+    if (
+      kept &&
+      readMs - kept.readMs <= keepMs &&
+      kept.atMs > sinceMs + clockSlackMs
+    )
+      return kept.answer;
+    const answer = this.#read();
+    this.#kept = { readMs, atMs, answer };
+    answer.catch(() => this.invalidate());
+    return answer;
   }
 
   /** The resource of a kind as owner references name it; undefined when the server has none. */

@@ -25,8 +25,10 @@ export async function deleteContent(
   client: Client,
   discovery: Discovery,
   namespace: string,
+  /** Since then nothing is created in it: what was served by then is all there can be. */
+  deletedMs: number,
 ): Promise<ContentReport> {
-  const { resources, failures } = await discovery.resources();
+  const { resources, failures } = await discovery.resources(deletedMs);
   const report: ContentReport = {
     discoveryFailures: failures,
     deletionErrors: [],

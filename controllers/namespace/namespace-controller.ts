@@ -35,7 +35,12 @@ export function createNamespaceController(
     const namespace = informer.lister.get(name);
     if (!namespace?.metadata.deletionTimestamp) return;
     if (!namespace.spec.finalizers?.includes(finalizer)) return;
-    const report = await deleteContent(client, discovery, name);
+    const report = await deleteContent(
+      client,
+      discovery,
+      name,
+      Date.parse(namespace.metadata.deletionTimestamp),
+    );
     const updated = await writeConditions(name, report);
     if (!updated) return;
     const left = report.remaining.size > 0;
