@@ -8,7 +8,8 @@ import { createChannelInputs } from "./channel-inputs.ts";
 import { channelWritable } from "./channel-remote-command.ts";
 import { decodeMessage, type ChannelProtocol } from "./channel-protocol.ts";
 import type { MessageSocket } from "./message-socket.ts";
-import { createSpdySession, type SpdyStream } from "./spdy-session.ts";
+import { createSpdySession } from "./spdy-session.ts";
+import type { SpdyStream } from "./spdy-stream.ts";
 
 export interface PortForwardOptions {
   /** A connection to a port of the pod. */

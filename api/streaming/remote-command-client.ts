@@ -4,7 +4,8 @@ import type { Readable } from "node:stream";
 import type { ExecSession } from "../contracts.ts";
 import { formatTerminalSize } from "./channel-protocol.ts";
 import { decodeStatus } from "./exit-status.ts";
-import type { SpdySession, SpdyStream } from "./spdy-session.ts";
+import type { SpdySession } from "./spdy-session.ts";
+import type { SpdyStream } from "./spdy-stream.ts";
 
 interface RemoteCommandStreams {
   stdin: boolean;

@@ -9,7 +9,8 @@ import type {
   RemoteCommandConnection,
   RemoteCommandOptions,
 } from "./remote-command-server.ts";
-import { createSpdySession, type SpdyStream } from "./spdy-session.ts";
+import { createSpdySession } from "./spdy-session.ts";
+import type { SpdyStream } from "./spdy-stream.ts";
 
 /** How long a client may take to open its streams; the reference's. */
 const streamCreationTimeoutMs = 30_000;

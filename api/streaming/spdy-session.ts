@@ -3,12 +3,11 @@
 // buffers up to 1 MiB, then the whole connection is not read until it catches up (memory stays bounded).
 // Invariants: streams of a dead connection end (readers get what came, then the end; written bytes are dropped);
 // `closed` settles once, rejecting for a protocol error or a broken duplex.
-import { Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 import {
   FrameParser,
   SpdyProtocolError,
   controlFrame,
-  dataHeader,
   flagFin,
   frameTypes,
   resetStatus,
@@ -20,6 +19,8 @@ import {
   HeaderWriter,
   type SpdyHeaders,
 } from "./spdy-headers.ts";
+import { SpdyStream } from "./spdy-stream.ts";
+import type { SpdyLink } from "./spdy-stream.ts";
 
 interface SpdySessionOptions {
   side: "client" | "server";
@@ -30,7 +31,7 @@ interface SpdySessionOptions {
 }
 
 export interface SpdySession {
-  /** Opens a stream at once; `stream.accepted` tells the peer's answer. */
+  /** Opens a stream at once; `stream.accepted` settles with the peer's answer. */
   openStream(headers: SpdyHeaders): SpdyStream;
   /** GOAWAY, then the duplex is ended once everything is written. */
   close(): void;
@@ -38,390 +39,292 @@ export interface SpdySession {
   readonly closed: Promise<void>;
 }
 
-/** What a stream needs of its session. */
-interface Link {
-  write(frames: readonly Buffer[], done: (error?: Error | null) => void): void;
-  wantsMore(stream: SpdyStream): void;
-  reset(stream: SpdyStream): void;
-  over(stream: SpdyStream): void;
-}
-
 const streamBufferBytes = 1024 * 1024;
-/** Written bytes of one stream are cut to frames of this, so that streams take turns. */
-const maxFrameBytes = 64 * 1024;
 const defaultMaxStreams = 256;
 const maxStreamId = 0x7fffffff;
-
-export class SpdyStream extends Duplex {
-  /** Resolves when the peer took the stream, rejects when it refused it or the connection broke before. */
-  readonly accepted: Promise<void>;
-  #accept!: () => void;
-  #refuse!: (error: Error) => void;
-  #link: Link;
-  #lost = false;
-  remoteDone = false;
-  localDone = false;
-
-  constructor(
-    link: Link,
-    readonly id: number,
-    readonly headers: SpdyHeaders,
-  ) {
-    super({
-      allowHalfOpen: true,
-      readableHighWaterMark: 64 * 1024,
-      writableHighWaterMark: 64 * 1024,
-    });
-    this.#link = link;
-    this.accepted = new Promise((resolve, reject) => {
-      this.#accept = resolve;
-      this.#refuse = reject;
-    });
-    this.accepted.catch(() => undefined);
-    // A stream reset by the peer must not end the process of a user who does not listen.
-    this.on("error", () => undefined);
-  }
-
-  /** For the session. */
-  answered(): void {
-    this.#accept();
-  }
-
-  /**
-   * For the session: the peer reset the stream, or the connection is gone. What came before can still be read (containerd
-   * resets an error stream right after its Status); the stream closes when that is done.
-   */
-  lose(why: string): void {
-    if (this.#lost) return;
-    this.#lost = true;
-    this.#refuse(new Error(why));
-    if (!this.remoteDone) {
-      this.remoteDone = true;
-      this.push(null);
-    }
-    if (this.readableEnded) this.destroy();
-    else this.once("end", () => this.destroy());
-  }
-
-  override _read(): void {
-    this.#link.wantsMore(this);
-  }
-
-  override _write(
-    chunk: Buffer,
-    _encoding: string,
-    done: (error?: Error | null) => void,
-  ): void {
-    if (this.#lost) {
-      done();
-      return;
-    }
-    const frames: Buffer[] = [];
-    for (let at = 0; at < chunk.length; at += maxFrameBytes) {
-      const piece = chunk.subarray(at, at + maxFrameBytes);
-      frames.push(dataHeader(this.id, piece.length, false), piece);
-    }
-    if (frames.length === 0) done();
-    else this.#link.write(frames, done);
-  }
-
-  override _final(done: (error?: Error | null) => void): void {
-    this.localDone = true;
-    if (this.#lost) done();
-    else this.#link.write([dataHeader(this.id, 0, true)], done);
-  }
-
-  override _destroy(
-    error: Error | null,
-    done: (error?: Error | null) => void,
-  ): void {
-    if (!this.#lost && !(this.remoteDone && this.localDone))
-      this.#link.reset(this);
-    this.#link.over(this);
-    this.#refuse(error ?? new Error("the stream was destroyed"));
-    done(error);
-  }
-}
 
 export function createSpdySession(
   duplex: Duplex,
   options: SpdySessionOptions,
 ): SpdySession {
-  const { side, onStream, maxStreams = defaultMaxStreams } = options;
-  const parser = new FrameParser();
-  const headerReader = new HeaderReader();
-  const headerWriter = new HeaderWriter();
-  const streams = new Map<number, SpdyStream>();
-  const waitingWriters: (() => void)[] = [];
-  let nextId = side === "client" ? 1 : 2;
-  let lastPeerId = 0;
-  let peerStreams = 0;
-  let goingAway = false;
-  let dead = false;
-  let blockedBy: { stream: SpdyStream; resume: () => void } | undefined;
-  let settle!: { resolve: () => void; reject: (error: Error) => void };
-  const closed = new Promise<void>(
-    (resolve, reject) => (settle = { resolve, reject }),
-  );
-  closed.catch(() => undefined);
+  return new Session(duplex, options);
+}
 
-  function releaseWriters(): void {
-    for (const done of waitingWriters.splice(0)) done();
-  }
+class Session implements SpdySession {
+  readonly closed: Promise<void>;
+  readonly #settle: { resolve: () => void; reject: (error: Error) => void };
+  readonly #duplex: Duplex;
+  readonly #options: SpdySessionOptions;
+  readonly #parser = new FrameParser();
+  readonly #headerReader = new HeaderReader();
+  readonly #headerWriter = new HeaderWriter();
+  readonly #streams = new Map<number, SpdyStream>();
+  readonly #waitingWriters: (() => void)[] = [];
+  readonly #link: SpdyLink;
+  #nextId: number;
+  #lastPeerId = 0;
+  #peerStreams = 0;
+  #goingAway = false;
+  #dead = false;
+  /** The stream whose reader holds the whole connection up. */
+  #blockedBy: { stream: SpdyStream; resume: () => void } | undefined;
 
-  function send(frames: readonly Buffer[], done?: () => void): void {
-    if (dead || duplex.destroyed || duplex.writableEnded) {
-      done?.();
-      return;
-    }
-    duplex.cork();
-    let more = true;
-    for (const frame of frames) more = duplex.write(frame);
-    duplex.uncork();
-    if (done === undefined) return;
-    if (more) done();
-    else waitingWriters.push(done);
-  }
-
-  function unblock(stream: SpdyStream): void {
-    if (blockedBy?.stream !== stream) return;
-    const { resume } = blockedBy;
-    blockedBy = undefined;
-    resume();
-  }
-
-  const link: Link = {
-    write: (frames, done) => send(frames, () => done()),
-    wantsMore: unblock,
-    reset(stream) {
-      send([
-        controlFrame(
-          frameTypes.rstStream,
-          0,
-          words(stream.id, resetStatus.cancel),
-        ),
-      ]);
-    },
-    over(stream) {
-      if (streams.get(stream.id) === stream) {
-        streams.delete(stream.id);
-        if (isPeers(stream.id)) peerStreams--;
-      }
-      unblock(stream);
-    },
-  };
-
-  function isPeers(id: number): boolean {
-    return id % 2 === (side === "client" ? 0 : 1);
-  }
-
-  function die(error?: Error): void {
-    if (dead) return;
-    dead = true;
-    headerReader.close();
-    for (const stream of [...streams.values()])
-      stream.lose("the connection was closed");
-    streams.clear();
-    const blocked = blockedBy;
-    blockedBy = undefined;
-    blocked?.resume();
-    releaseWriters();
-    if (error === undefined) settle.resolve();
-    else settle.reject(error);
-  }
-
-  function remoteEnd(stream: SpdyStream): void {
-    if (stream.remoteDone) return;
-    stream.remoteDone = true;
-    stream.push(null);
-  }
-
-  function openedByPeer(id: number, headers: SpdyHeaders, fin: boolean): void {
-    if (!isPeers(id) || id <= lastPeerId)
-      throw new SpdyProtocolError(`bad stream id ${id}`);
-    lastPeerId = id;
-    const stream = new SpdyStream(link, id, headers);
-    if (
-      goingAway ||
-      peerStreams >= maxStreams ||
-      onStream === undefined ||
-      !onStream(stream)
-    ) {
-      stream.localDone = stream.remoteDone = true;
-      stream.destroy();
-      send([
-        controlFrame(
-          frameTypes.rstStream,
-          0,
-          words(id, resetStatus.refusedStream),
-        ),
-      ]);
-      return;
-    }
-    peerStreams++;
-    streams.set(id, stream);
-    stream.answered();
-    send([
-      controlFrame(
-        frameTypes.synReply,
-        0,
-        Buffer.concat([words(id), headerWriter.write({})]),
-      ),
-    ]);
-    if (fin) remoteEnd(stream);
-  }
-
-  async function control(
-    type: number,
-    flags: number,
-    payload: Buffer,
-  ): Promise<void> {
-    const need = (bytes: number): void => {
-      if (payload.length < bytes)
-        throw new SpdyProtocolError(`control frame ${type} is truncated`);
+  constructor(duplex: Duplex, options: SpdySessionOptions) {
+    this.#duplex = duplex;
+    this.#options = options;
+    this.#nextId = options.side === "client" ? 1 : 2;
+    let settle!: { resolve: () => void; reject: (error: Error) => void };
+    this.closed = new Promise<void>(
+      (resolve, reject) => (settle = { resolve, reject }),
+    );
+    this.closed.catch(() => undefined);
+    this.#settle = settle;
+    this.#link = {
+      write: (frames, done) => this.#send(frames, () => done()),
+      wantsMore: (stream) => this.#unblock(stream),
+      reset: ({ id }) => this.#resetStream(id, resetStatus.cancel),
+      over: (stream) => this.#forget(stream),
     };
-    const fin = (flags & flagFin) !== 0;
-    switch (type) {
-      case frameTypes.synStream: {
-        need(10);
-        const headers = await headerReader.read(payload.subarray(10));
-        if (!dead)
-          openedByPeer(payload.readUInt32BE(0) & maxStreamId, headers, fin);
-        return;
-      }
-      case frameTypes.synReply:
-      case frameTypes.headers: {
-        need(4);
-        // Read in any case: the compression context runs through all blocks.
-        await headerReader.read(payload.subarray(4));
-        const stream = streams.get(payload.readUInt32BE(0) & maxStreamId);
-        if (stream === undefined) return;
-        if (type === frameTypes.synReply) stream.answered();
-        if (fin) remoteEnd(stream);
-        return;
-      }
-      case frameTypes.rstStream: {
-        need(8);
-        const stream = streams.get(payload.readUInt32BE(0) & maxStreamId);
-        if (stream === undefined) return;
-        const status = payload.readUInt32BE(4);
-        stream.lose(`the stream was reset by the peer (status ${status})`);
-        unblock(stream);
-        return;
-      }
-      case frameTypes.ping: {
-        need(4);
-        // Ours would be odd for a client; the peer's are answered as they are.
-        if (isPeers(payload.readUInt32BE(0)))
-          send([controlFrame(frameTypes.ping, 0, payload.subarray(0, 4))]);
-        return;
-      }
-      case frameTypes.goAway:
-        goingAway = true;
-        return;
-      default:
-      // SETTINGS, WINDOW_UPDATE and unknown frames change nothing here.
+    duplex.on("drain", () => this.#releaseWriters());
+    // The connection's end is reported by #run(), after the frames that came before it: headers are inflated on other
+    // threads, so a busy machine may see the close while the last chunk's frames still wait. Only a server that is held
+    // up by a reader of its own must not wait: its peer is gone.
+    const gone = (error?: Error): void => {
+      if (options.side === "server" && this.#blockedBy !== undefined)
+        this.#die(error);
+    };
+    duplex.on("error", gone);
+    duplex.on("close", () => gone());
+    this.#run().then(
+      () => {
+        this.#die();
+        duplex.end();
+      },
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  openStream(headers: SpdyHeaders): SpdyStream {
+    const id = this.#nextId;
+    this.#nextId += 2;
+    const stream = new SpdyStream(this.#link, id, headers);
+    if (this.#dead || this.#goingAway || id > maxStreamId) {
+      stream.lose("the connection was closed");
+      return stream;
     }
+    this.#streams.set(id, stream);
+    this.#sendControl(
+      frameTypes.synStream,
+      words(id, 0),
+      Buffer.from([0, 0]),
+      this.#headerWriter.write(headers),
+    );
+    return stream;
+  }
+
+  close(): void {
+    if (this.#dead) return;
+    if (!this.#goingAway) {
+      this.#goingAway = true;
+      this.#sendControl(frameTypes.goAway, words(this.#lastPeerId, 0));
+    }
+    this.#duplex.end();
+  }
+
+  destroy(error?: Error): void {
+    this.#die(error);
+    this.#duplex.destroy();
+  }
+
+  async #run(): Promise<void> {
+    const parser = this.#parser;
+    const chunks = this.#duplex.iterator({ destroyOnReturn: false });
+    for await (const chunk of chunks as AsyncIterable<Buffer>) {
+      parser.add(chunk);
+      for (
+        let frame = parser.next();
+        frame !== undefined && !this.#dead;
+        frame = parser.next()
+      ) {
+        const wait = this.#handle(frame);
+        if (wait !== undefined) await wait;
+      }
+      if (this.#dead) return;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ERR_STREAM_PREMATURE_CLOSE") return this.#die();
+    const failure = error instanceof Error ? error : new Error(String(error));
+    if (failure instanceof SpdyProtocolError && !this.#dead)
+      this.#sendControl(
+        frameTypes.goAway,
+        words(this.#lastPeerId, resetStatus.protocolError),
+      );
+    this.#die(failure);
+    this.#duplex.destroy();
+  }
+
+  #die(error?: Error): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#headerReader.close();
+    for (const stream of [...this.#streams.values()])
+      stream.lose("the connection was closed");
+    this.#streams.clear();
+    const blocked = this.#blockedBy;
+    this.#blockedBy = undefined;
+    blocked?.resume();
+    this.#releaseWriters();
+    if (error === undefined) this.#settle.resolve();
+    else this.#settle.reject(error);
   }
 
   /** A promise when reading has to wait. */
-  function handle(frame: Frame): Promise<void> | undefined {
+  #handle(frame: Frame): Promise<void> | undefined {
     if (frame.kind === "control")
-      return control(frame.type, frame.flags, frame.payload);
-    const stream = streams.get(frame.streamId);
-    if (stream === undefined || stream.remoteDone) return undefined; // late bytes of a stream that is over
+      return this.#control(frame.type, frame.flags, frame.payload);
+    const stream = this.#streams.get(frame.streamId);
+    // Late bytes of a stream that is over.
+    if (stream === undefined || stream.remoteDone) return undefined;
     const more = frame.data.length === 0 || stream.push(frame.data);
     if (frame.fin) {
       remoteEnd(stream);
       return undefined;
     }
     if (more || stream.readableLength < streamBufferBytes) return undefined;
-    return new Promise((resume) => (blockedBy = { stream, resume }));
+    return new Promise((resume) => (this.#blockedBy = { stream, resume }));
   }
 
-  async function run(): Promise<void> {
-    for await (const chunk of duplex.iterator({
-      destroyOnReturn: false,
-    }) as AsyncIterable<Buffer>) {
-      parser.add(chunk);
-      for (
-        let frame = parser.next();
-        frame !== undefined && !dead;
-        frame = parser.next()
-      ) {
-        const wait = handle(frame);
-        if (wait !== undefined) await wait;
+  async #control(type: number, flags: number, payload: Buffer): Promise<void> {
+    const least = leastPayload.get(type) ?? 0;
+    if (payload.length < least)
+      throw new SpdyProtocolError(`control frame ${type} is truncated`);
+    const fin = (flags & flagFin) !== 0;
+    switch (type) {
+      case frameTypes.synStream: {
+        const headers = await this.#headerReader.read(payload.subarray(10));
+        if (!this.#dead) this.#openedByPeer(streamIdOf(payload), headers, fin);
+        return;
       }
-      if (dead) return;
+      case frameTypes.synReply:
+      case frameTypes.headers: {
+        // Read in any case: the compression context runs through all blocks.
+        await this.#headerReader.read(payload.subarray(4));
+        const stream = this.#streams.get(streamIdOf(payload));
+        if (stream === undefined) return;
+        if (type === frameTypes.synReply) stream.answered();
+        if (fin) remoteEnd(stream);
+        return;
+      }
+      case frameTypes.rstStream: {
+        const stream = this.#streams.get(streamIdOf(payload));
+        if (stream === undefined) return;
+        const status = payload.readUInt32BE(4);
+        stream.lose(`the stream was reset by the peer (status ${status})`);
+        return this.#unblock(stream);
+      }
+      case frameTypes.ping:
+        // Ours would be odd for a client; the peer's are answered as they are.
+        if (this.#isPeers(payload.readUInt32BE(0)))
+          this.#sendControl(frameTypes.ping, payload.subarray(0, 4));
+        return;
+      case frameTypes.goAway:
+        this.#goingAway = true;
+        return;
+      default:
+      // SETTINGS, WINDOW_UPDATE and unknown frames change nothing here.
     }
   }
 
-  duplex.on("drain", releaseWriters);
-  // The connection's end is told by run(), after the frames that came before it: headers are inflated on other threads,
-  // so a busy machine may see the close while the last chunk's frames still wait. Only a server that is held up by a
-  // reader of its own must not wait: its peer is gone.
-  const gone = (error?: Error): void => {
-    if (side === "server" && blockedBy !== undefined) die(error);
-  };
-  duplex.on("error", gone);
-  duplex.on("close", () => gone());
-  run().then(
-    () => {
-      die();
-      duplex.end();
-    },
-    (error: unknown) => {
-      if (
-        (error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE"
-      ) {
-        die();
-        return;
-      }
-      const failure = error instanceof Error ? error : new Error(String(error));
-      if (failure instanceof SpdyProtocolError && !dead)
-        send([
-          controlFrame(
-            frameTypes.goAway,
-            0,
-            words(lastPeerId, resetStatus.protocolError),
-          ),
-        ]);
-      die(failure);
-      duplex.destroy();
-    },
-  );
+  #openedByPeer(id: number, headers: SpdyHeaders, fin: boolean): void {
+    if (!this.#isPeers(id) || id <= this.#lastPeerId)
+      throw new SpdyProtocolError(`bad stream id ${id}`);
+    this.#lastPeerId = id;
+    const { onStream, maxStreams = defaultMaxStreams } = this.#options;
+    const stream = new SpdyStream(this.#link, id, headers);
+    if (
+      this.#goingAway ||
+      this.#peerStreams >= maxStreams ||
+      onStream === undefined ||
+      !onStream(stream)
+    ) {
+      stream.localDone = stream.remoteDone = true;
+      stream.destroy();
+      this.#resetStream(id, resetStatus.refusedStream);
+      return;
+    }
+    this.#peerStreams++;
+    this.#streams.set(id, stream);
+    stream.answered();
+    this.#sendControl(
+      frameTypes.synReply,
+      words(id),
+      this.#headerWriter.write({}),
+    );
+    if (fin) remoteEnd(stream);
+  }
 
-  return {
-    closed,
-    openStream(headers) {
-      const id = nextId;
-      nextId += 2;
-      const stream = new SpdyStream(link, id, headers);
-      if (dead || goingAway || id > maxStreamId) {
-        stream.lose("the connection was closed");
-        return stream;
-      }
-      streams.set(id, stream);
-      const payload = Buffer.concat([
-        words(id, 0),
-        Buffer.from([0, 0]),
-        headerWriter.write(headers),
-      ]);
-      send([controlFrame(frameTypes.synStream, 0, payload)]);
-      return stream;
-    },
-    close() {
-      if (dead || goingAway) {
-        if (!dead) duplex.end();
-        return;
-      }
-      goingAway = true;
-      send([controlFrame(frameTypes.goAway, 0, words(lastPeerId, 0))]);
-      duplex.end();
-    },
-    destroy(error) {
-      die(error);
-      duplex.destroy();
-    },
-  };
+  #isPeers(id: number): boolean {
+    return id % 2 === (this.#options.side === "client" ? 0 : 1);
+  }
+
+  #forget(stream: SpdyStream): void {
+    if (this.#streams.get(stream.id) === stream) {
+      this.#streams.delete(stream.id);
+      if (this.#isPeers(stream.id)) this.#peerStreams--;
+    }
+    this.#unblock(stream);
+  }
+
+  #unblock(stream: SpdyStream): void {
+    if (this.#blockedBy?.stream !== stream) return;
+    const { resume } = this.#blockedBy;
+    this.#blockedBy = undefined;
+    resume();
+  }
+
+  #resetStream(id: number, status: number): void {
+    this.#sendControl(frameTypes.rstStream, words(id, status));
+  }
+
+  #sendControl(type: number, ...payload: readonly Buffer[]): void {
+    this.#send([controlFrame(type, 0, Buffer.concat(payload))]);
+  }
+
+  /** `done` is called when more may be written; at once on a dead connection, where written bytes are dropped. */
+  #send(frames: readonly Buffer[], done?: () => void): void {
+    const duplex = this.#duplex;
+    if (this.#dead || duplex.destroyed || duplex.writableEnded) return done?.();
+    duplex.cork();
+    let more = true;
+    for (const frame of frames) more = duplex.write(frame);
+    duplex.uncork();
+    if (done === undefined) return;
+    if (more) done();
+    else this.#waitingWriters.push(done);
+  }
+
+  #releaseWriters(): void {
+    for (const done of this.#waitingWriters.splice(0)) done();
+  }
+}
+
+/** By the type of a control frame: the bytes its payload has at least. */
+const leastPayload: ReadonlyMap<number, number> = new Map<number, number>([
+  [frameTypes.synStream, 10],
+  [frameTypes.synReply, 4],
+  [frameTypes.headers, 4],
+  [frameTypes.rstStream, 8],
+  [frameTypes.ping, 4],
+]);
+
+const streamIdOf = (payload: Buffer): number =>
+  payload.readUInt32BE(0) & maxStreamId;
+
+function remoteEnd(stream: SpdyStream): void {
+  if (stream.remoteDone) return;
+  stream.remoteDone = true;
+  stream.push(null);
 }
