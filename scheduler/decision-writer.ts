@@ -1,0 +1,118 @@
+// Writes what the scheduler decided: bindings, the reason why a pod found no node (event FailedScheduling, condition
+// PodScheduled), and the end of pods that have to make room.
+import { formatTime } from "../api/clock.ts";
+import type { Clock } from "../api/clock.ts";
+import { isNotFound } from "../api/errors.ts";
+import { findCondition, setCondition } from "../api/objects/conditions.ts";
+import type { Pod, PodStatus } from "../api/types/core-v1.ts";
+import type { Client } from "../client/client.ts";
+import type { EventRecorder } from "../client/event-recorder.ts";
+import { pods } from "../client/resources.ts";
+import type { Preemption } from "./preemption.ts";
+
+interface DecisionWriterOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly schedulerName: string;
+}
+
+export class DecisionWriter {
+  constructor(private readonly options: DecisionWriterOptions) {}
+
+  async bind(pod: Pod, nodeName: string): Promise<void> {
+    const { client, recorder } = this.options;
+    const { name, namespace, uid } = pod.metadata;
+    await client.resource(pods).createSubresource(name, namespace, "binding", {
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { name, namespace, uid },
+      target: { kind: "Node", name: nodeName },
+    });
+    recorder.event(
+      pod,
+      "Normal",
+      "Scheduled",
+      `Successfully assigned ${namespace}/${name} to ${nodeName}`,
+    );
+  }
+
+  /** The status is only written when it says something else. */
+  async reportFailure(
+    pod: Pod,
+    reason: string,
+    message: string,
+    preemption?: Preemption,
+  ): Promise<void> {
+    const { clock, recorder } = this.options;
+    recorder.event(pod, "Warning", "FailedScheduling", message);
+    const known = findCondition(pod.status?.conditions, "PodScheduled");
+    const reported =
+      known?.status === "False" &&
+      known.reason === reason &&
+      known.message === message;
+    if (!reported || preemption)
+      await this.#patchStatus(pod, {
+        conditions: [
+          ...setCondition(
+            known && [known],
+            { type: "PodScheduled", status: "False", reason, message },
+            formatTime(clock.now()),
+          ),
+        ],
+        ...(preemption ? { nominatedNodeName: preemption.node.name } : {}),
+      });
+    if (preemption) await this.#preempt(pod, preemption);
+  }
+
+  async #preempt(pod: Pod, { node, victims }: Preemption): Promise<void> {
+    await Promise.all(
+      victims.map(({ pod: victim }) => this.#end(victim, pod, node.name)),
+    );
+  }
+
+  async #end(victim: Pod, pod: Pod, nodeName: string): Promise<void> {
+    if (victim.metadata.deletionTimestamp) return;
+    const { client, clock, recorder, schedulerName } = this.options;
+    await this.#patchStatus(victim, {
+      conditions: [
+        {
+          type: "DisruptionTarget",
+          status: "True",
+          reason: "PreemptionByScheduler",
+          message: `${schedulerName}: preempting to accommodate a higher priority pod`,
+          lastTransitionTime: formatTime(clock.now()),
+        },
+      ],
+    });
+    const { name, namespace, uid } = victim.metadata;
+    await client
+      .resource(pods)
+      .delete(name, namespace, uid ? { preconditions: { uid } } : {})
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    recorder.event(
+      victim,
+      "Normal",
+      "Preempted",
+      `Preempted by pod ${pod.metadata.uid} on node ${nodeName}`,
+    );
+  }
+
+  async #patchStatus(pod: Pod, status: PodStatus): Promise<void> {
+    const { name, namespace, uid } = pod.metadata;
+    try {
+      await this.options.client
+        .resource(pods)
+        .patch(
+          name,
+          namespace,
+          { type: "strategic", body: { metadata: { uid }, status } },
+          { subresource: "status" },
+        );
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
