@@ -4,7 +4,7 @@ import { isNotFound } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import { selectorFromMap } from "../../api/selectors.ts";
 import type { Pod, Service } from "../../api/types/core-v1.ts";
-import type { Endpoint, EndpointSlice } from "../../api/types/discovery-v1.ts";
+import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import { controllerReference } from "../../api/objects/owner-references.ts";
 import {
@@ -16,23 +16,15 @@ import {
 import type { Controller, ControllerContext } from "../context.ts";
 import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
-import {
-  addressOf,
-  conditionsOf,
-  hostnameOf,
-  isHeadless,
-  mayServe,
-  portsOn,
-} from "./service-pods.ts";
+import { isHeadless, mayServe } from "./service-pods.ts";
 import { planSlices } from "./slice-plan.ts";
-import type { WantedGroup } from "./slice-plan.ts";
+import { wantedGroups, zoneLabel } from "./wanted-endpoints.ts";
 import { watchServicePods } from "./watch-service-pods.ts";
 
 export const serviceNameLabel = "kubernetes.io/service-name";
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 export const headlessLabel = "service.kubernetes.io/headless";
 const managedBy = "endpointslice-controller.k8s.io";
-const zoneLabel = "topology.kubernetes.io/zone";
 
 /** Slices by the service they are of. */
 export function serviceIndex(slice: EndpointSlice): readonly string[] {
@@ -73,7 +65,9 @@ export function createEndpointSliceController(
       return;
     }
     const plan = planSlices(
-      wantedGroups(service),
+      wantedGroups(service, servingPods(service), (nodeName) =>
+        nodeInformer.lister.get(nodeName),
+      ),
       existing,
       options.maxEndpointsPerSlice,
       (slice) => withMeta(slice, service),
@@ -91,55 +85,11 @@ export function createEndpointSliceController(
     for (const slice of plan.delete) await remove(slice);
   }
 
-  function wantedGroups(service: Service): WantedGroup[] {
-    const selector = selectorFromMap(service.spec.selector);
-    const families = service.spec.ipFamilies?.length
-      ? service.spec.ipFamilies
-      : ["IPv4"];
-    const serving = podInformer.lister
-      .list(service.metadata.namespace)
+  function servingPods({ metadata, spec }: Service): Pod[] {
+    const selector = selectorFromMap(spec.selector);
+    return podInformer.lister
+      .list(metadata.namespace)
       .filter((pod) => mayServe(pod) && selector.matches(pod.metadata.labels));
-    return families.flatMap((family) => {
-      const groups = new Map<string, WantedGroup>();
-      for (const pod of serving) {
-        const address = addressOf(pod, family);
-        if (!address) continue;
-        const ports = portsOn(service, pod);
-        const id = JSON.stringify(ports);
-        let group = groups.get(id);
-        if (!group)
-          groups.set(
-            id,
-            (group = { addressType: family, ports, endpoints: [] }),
-          );
-        group.endpoints.push(endpointOf(pod, address, service));
-      }
-      // Readers should see that the service is known even when nothing serves it.
-      return groups.size > 0
-        ? [...groups.values()]
-        : [{ addressType: family, ports: [], endpoints: [] }];
-    });
-  }
-
-  function endpointOf(pod: Pod, address: string, service: Service): Endpoint {
-    const { nodeName } = pod.spec;
-    const node = nodeName ? nodeInformer.lister.get(nodeName) : undefined;
-    const zone = node?.metadata.labels?.[zoneLabel];
-    const hostname = hostnameOf(pod, service);
-    const { name, namespace, uid } = pod.metadata;
-    return {
-      addresses: [address],
-      conditions: conditionsOf(pod, service),
-      ...(hostname ? { hostname } : {}),
-      ...(nodeName ? { nodeName } : {}),
-      targetRef: {
-        kind: "Pod",
-        name,
-        ...(namespace ? { namespace } : {}),
-        ...(uid ? { uid } : {}),
-      },
-      ...(zone ? { zone } : {}),
-    };
   }
 
   async function remove(slice: EndpointSlice): Promise<void> {

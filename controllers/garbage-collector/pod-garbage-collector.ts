@@ -44,17 +44,8 @@ export function createPodGarbageCollector(
       const { name, namespace } = splitKey(key);
       return podInformer.lister.get(name, namespace) ?? [];
     });
-    const evicted = (pod: Pod): number =>
-      pod.status?.reason === "Evicted" ? 0 : 1;
-    candidates.sort(
-      (a, b) =>
-        evicted(a) - evicted(b) ||
-        ((a.metadata.creationTimestamp ?? "") <
-        (b.metadata.creationTimestamp ?? "")
-          ? -1
-          : 1),
-    );
-    for (const pod of candidates.slice(0, surplus)) await remove(pod);
+    for (const pod of candidates.sort(evictedThenOldest).slice(0, surplus))
+      await remove(pod);
   }
 
   async function collectOrphans(nodeName: string): Promise<ReconcileResult> {
@@ -137,4 +128,12 @@ export function createPodGarbageCollector(
       onUpdate: (_, pod) => look(pod),
       onDelete: (pod) => terminated.delete(objectKey(pod)),
     });
+}
+
+function evictedThenOldest(a: Pod, b: Pod): number {
+  const rank = ({ status }: Pod): number =>
+    status?.reason === "Evicted" ? 0 : 1;
+  const isOlder =
+    (a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "");
+  return rank(a) - rank(b) || (isOlder ? -1 : 1);
 }

@@ -3,8 +3,8 @@ import { formatTime } from "../../api/clock.ts";
 import type { Node, NodeCondition, Taint } from "../../api/types/core-v1.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 
-const notReadyTaint = "node.kubernetes.io/not-ready";
-const unreachableTaint = "node.kubernetes.io/unreachable";
+export const notReadyTaint = "node.kubernetes.io/not-ready";
+export const unreachableTaint = "node.kubernetes.io/unreachable";
 
 /** condition type → status → taint key */
 const conditionTaints: readonly [type: string, status: string, key: string][] =

@@ -19,7 +19,17 @@ import {
   pods,
   storageClasses,
 } from "../../client/resources.ts";
+import type { StorageClass } from "../../api/types/storage-v1.ts";
+import type { Client } from "../../client/client.ts";
+import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { Informer } from "../../client/informer.ts";
 import type { Controller, ControllerContext } from "../context.ts";
+import {
+  boundClaimStatus,
+  claimBoundTo,
+  volumeBoundTo,
+  wasBound,
+} from "./bound-objects.ts";
 import { Reconciler } from "../reconciler.ts";
 import { claimIndex, claimKeysOf } from "../../api/objects/pod-claims.ts";
 import {
@@ -28,55 +38,70 @@ import {
   isReservedFor,
 } from "../../api/objects/volume-match.ts";
 
-const boundByController = "pv.kubernetes.io/bound-by-controller";
-const bindCompleted = "pv.kubernetes.io/bind-completed";
 const selectedNode = "volume.kubernetes.io/selected-node";
 const volumeKey = "volume:";
 
 export function createVolumeBinder(context: ControllerContext): Controller {
-  const { client } = context;
-  const claims = client.informer(persistentVolumeClaims);
-  const volumes = client.informer(persistentVolumes);
-  const classes = client.informer(storageClasses);
-  const nodeInformer = client.informer(nodes);
-  const podInformer = client.informer(pods, { indexes: { claim: claimIndex } });
-  const recorder = context.recorder("persistentvolume-controller");
-  const reconciler = new Reconciler({
-    name: "persistentvolume-binder-controller",
-    context,
-    reconcile: (key) =>
-      key.startsWith(volumeKey)
-        ? reconcileVolume(key.slice(volumeKey.length))
-        : reconcileClaim(key),
-  });
-  const { queue } = reconciler;
+  return new VolumeBinder(context).reconciler;
+}
 
-  async function reconcileClaim(key: string): Promise<void> {
+class VolumeBinder {
+  readonly reconciler: Reconciler;
+  readonly #client: Client;
+  readonly #claims: Informer<PersistentVolumeClaim>;
+  readonly #volumes: Informer<PersistentVolume>;
+  readonly #classes: Informer<StorageClass>;
+  readonly #nodes: Informer<Node>;
+  readonly #pods: Informer<Pod>;
+  readonly #recorder: EventRecorder;
+
+  constructor(context: ControllerContext) {
+    const { client, options } = context;
+    this.#client = client;
+    this.#claims = client.informer(persistentVolumeClaims);
+    this.#volumes = client.informer(persistentVolumes);
+    this.#classes = client.informer(storageClasses);
+    this.#nodes = client.informer(nodes);
+    this.#pods = client.informer(pods, { indexes: { claim: claimIndex } });
+    this.#recorder = context.recorder("persistentvolume-controller");
+    this.reconciler = new Reconciler({
+      name: "persistentvolume-binder-controller",
+      context,
+      reconcile: (key) =>
+        key.startsWith(volumeKey)
+          ? this.#reconcileVolume(key.slice(volumeKey.length))
+          : this.#reconcileClaim(key),
+    });
+    this.#watch(options.pvclaimbinderSyncPeriodMs);
+  }
+
+  async #reconcileClaim(key: string): Promise<void> {
     const { name, namespace } = splitKey(key);
-    const claim = claims.lister.get(name, namespace);
+    const claim = this.#claims.lister.get(name, namespace);
     if (!claim || claim.metadata.deletionTimestamp) return;
     const volumeName = claim.spec?.volumeName;
     const volume = volumeName
-      ? volumes.lister.get(volumeName)
-      : choose(claim, key);
+      ? this.#volumes.lister.get(volumeName)
+      : this.#choose(claim, key);
     if (volume && (isReservedFor(volume, claim) || !volume.spec?.claimRef))
-      return bind(volume, claim);
-    // What was bound and has lost its volume can't be helped; what never was waits.
-    if (volumeName && claim.metadata.annotations?.[bindCompleted])
-      await writeClaimStatus(claim, { phase: "Lost" });
+      return this.#bind(volume, claim);
+    if (volumeName && wasBound(claim))
+      await this.#writeClaimStatus(claim, { phase: "Lost" });
   }
 
-  function choose(
+  #choose(
     claim: PersistentVolumeClaim,
     key: string,
   ): PersistentVolume | undefined {
     const className = classOf(claim);
-    const storageClass = className ? classes.lister.get(className) : undefined;
+    const storageClass = className
+      ? this.#classes.lister.get(className)
+      : undefined;
     const waits = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
-    const node = waits ? nodeOf(claim, key) : undefined;
-    const found = bestVolume(claim, volumes.lister.list(), node);
+    const node = waits ? this.#nodeOf(claim, key) : undefined;
+    const found = bestVolume(claim, this.#volumes.lister.list(), node);
     if (waits && !node && !(found && isReservedFor(found, claim))) {
-      recorder.event(
+      this.#recorder.event(
         claim,
         "Normal",
         "WaitForFirstConsumer",
@@ -85,14 +110,14 @@ export function createVolumeBinder(context: ControllerContext): Controller {
       return undefined;
     }
     if (!found && className === "")
-      recorder.event(
+      this.#recorder.event(
         claim,
         "Normal",
         "FailedBinding",
         "no persistent volumes available for this claim and no storage class is set",
       );
     else if (!found && !storageClass)
-      recorder.event(
+      this.#recorder.event(
         claim,
         "Warning",
         "ProvisioningFailed",
@@ -101,157 +126,126 @@ export function createVolumeBinder(context: ControllerContext): Controller {
     return found;
   }
 
-  function nodeOf(claim: PersistentVolumeClaim, key: string): Node | undefined {
+  #nodeOf(claim: PersistentVolumeClaim, key: string): Node | undefined {
     const name =
       claim.metadata.annotations?.[selectedNode] ??
-      podInformer.lister.byIndex("claim", key).find(({ spec }) => spec.nodeName)
+      this.#pods.lister.byIndex("claim", key).find(({ spec }) => spec.nodeName)
         ?.spec.nodeName;
-    return name ? nodeInformer.lister.get(name) : undefined;
+    return name ? this.#nodes.lister.get(name) : undefined;
   }
 
-  async function bind(
+  async #bind(
     volume: PersistentVolume,
     claim: PersistentVolumeClaim,
   ): Promise<void> {
-    const { name, namespace, uid, resourceVersion } = claim.metadata;
-    if (volume.spec?.claimRef?.uid !== uid) {
-      const chosen = !volume.spec?.claimRef;
-      volume = await client.resource(persistentVolumes).update({
-        ...volume,
-        metadata: {
-          ...volume.metadata,
-          ...(chosen
-            ? {
-                annotations: {
-                  ...volume.metadata.annotations,
-                  [boundByController]: "yes",
-                },
-              }
-            : {}),
-        },
-        spec: {
-          ...volume.spec,
-          claimRef: {
-            ...volume.spec?.claimRef,
-            kind: "PersistentVolumeClaim",
-            apiVersion: "v1",
-            name,
-            ...(namespace ? { namespace } : {}),
-            ...(uid ? { uid } : {}),
-            ...(resourceVersion ? { resourceVersion } : {}),
-          },
-        },
-      });
-    }
-    const annotations = claim.metadata.annotations ?? {};
-    if (!claim.spec?.volumeName || !annotations[bindCompleted])
-      claim = await client.resource(persistentVolumeClaims).update({
-        ...claim,
-        metadata: {
-          ...claim.metadata,
-          annotations: {
-            ...annotations,
-            [bindCompleted]: "yes",
-            ...(claim.spec?.volumeName ? {} : { [boundByController]: "yes" }),
-          },
-        },
-        spec: { ...claim.spec, volumeName: volume.metadata.name },
-      });
-    await writeVolumeStatus(volume, { phase: "Bound" });
-    await writeClaimStatus(claim, {
-      phase: "Bound",
-      ...(volume.spec?.accessModes
-        ? { accessModes: volume.spec.accessModes }
-        : {}),
-      ...(volume.spec?.capacity ? { capacity: volume.spec.capacity } : {}),
-    });
+    const reserved = volumeBoundTo(volume, claim);
+    const bound =
+      reserved === volume
+        ? volume
+        : await this.#client.resource(persistentVolumes).update(reserved);
+    const following = claimBoundTo(claim, bound);
+    const followed =
+      following === claim
+        ? claim
+        : await this.#client.resource(persistentVolumeClaims).update(following);
+    await this.#writeVolumeStatus(bound, { phase: "Bound" });
+    await this.#writeClaimStatus(followed, boundClaimStatus(bound));
   }
 
-  async function reconcileVolume(name: string): Promise<void> {
-    const volume = volumes.lister.get(name);
+  async #reconcileVolume(name: string): Promise<void> {
+    const volume = this.#volumes.lister.get(name);
     // One that is being deleted as well: its protection ends when it is no longer Bound.
     if (!volume) return;
     const ref = volume.spec?.claimRef;
     if (!ref?.name) {
-      await writeVolumeStatus(volume, { phase: "Available" });
-      for (const claim of claims.lister.list())
+      await this.#writeVolumeStatus(volume, { phase: "Available" });
+      for (const claim of this.#claims.lister.list())
         if (!claim.spec?.volumeName || claim.spec.volumeName === name)
-          queue.add(objectKey(claim));
+          this.reconciler.queue.add(objectKey(claim));
       return;
     }
-    const claim = await readClaim(ref.name, ref.namespace ?? "");
+    const claim = await this.#readClaim(ref.name, ref.namespace ?? "");
     if (claim && (!ref.uid || claim.metadata.uid === ref.uid)) {
-      queue.add(objectKey(claim));
-      if (!ref.uid) await writeVolumeStatus(volume, { phase: "Available" });
+      this.reconciler.queue.add(objectKey(claim));
+      if (!ref.uid)
+        await this.#writeVolumeStatus(volume, { phase: "Available" });
     } else if (!ref.uid)
-      await writeVolumeStatus(volume, { phase: "Available" });
+      await this.#writeVolumeStatus(volume, { phase: "Available" });
     else if (volume.status?.phase !== "Failed")
-      await writeVolumeStatus(volume, { phase: "Released" });
+      await this.#writeVolumeStatus(volume, { phase: "Released" });
   }
 
   /** Past the cache: a volume is released for good. */
-  async function readClaim(
+  async #readClaim(
     name: string,
     namespace: string,
   ): Promise<PersistentVolumeClaim | undefined> {
     try {
-      return await client.resource(persistentVolumeClaims).get(name, namespace);
+      return await this.#client
+        .resource(persistentVolumeClaims)
+        .get(name, namespace);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  async function writeVolumeStatus(
+  async #writeVolumeStatus(
     volume: PersistentVolume,
     status: NonNullable<PersistentVolume["status"]>,
   ): Promise<void> {
     if (volume.status?.phase === status.phase) return;
-    await client
+    await this.#client
       .resource(persistentVolumes)
       .updateStatus({ ...volume, status: { ...volume.status, ...status } });
   }
 
-  async function writeClaimStatus(
+  async #writeClaimStatus(
     claim: PersistentVolumeClaim,
     status: NonNullable<PersistentVolumeClaim["status"]>,
   ): Promise<void> {
     const next = { ...claim.status, ...status };
     if (sameJson(claim.status, next)) return;
-    await client
+    await this.#client
       .resource(persistentVolumeClaims)
       .updateStatus({ ...claim, status: next });
   }
 
-  const lookForClaims = (pod: Pod): void => {
-    if (!pod.spec.nodeName) return;
-    for (const key of claimKeysOf(pod)) queue.add(key);
-  };
-  return reconciler
-    .resync(context.options.pvclaimbinderSyncPeriodMs, () => [
-      ...claims.lister.list().map(objectKey),
-      ...volumes.lister.list().map(({ metadata }) => volumeKey + metadata.name),
-    ])
-    .watchAll(claims, (claim) => {
-      queue.add(objectKey(claim));
-      if (claim.spec?.volumeName) queue.add(volumeKey + claim.spec.volumeName);
-    })
-    .watchAll(volumes, (volume) => {
-      queue.add(volumeKey + volume.metadata.name);
-      const ref = volume.spec?.claimRef;
-      if (ref?.name) queue.add(`${ref.namespace ?? ""}/${ref.name}`);
-    })
-    .watch(classes, {
-      onAdd: ({ metadata }) => {
-        for (const claim of claims.lister.list())
-          if (classOf(claim) === metadata.name) queue.add(objectKey(claim));
-      },
-    })
-    .watch(nodeInformer, {})
-    .watch(podInformer, {
-      onAdd: lookForClaims,
-      onUpdate: (old, pod) => {
-        if (old.spec.nodeName !== pod.spec.nodeName) lookForClaims(pod);
-      },
-    });
+  #watch(resyncMs: number): void {
+    const { queue } = this.reconciler;
+    const lookForClaims = (pod: Pod): void => {
+      if (!pod.spec.nodeName) return;
+      for (const key of claimKeysOf(pod)) queue.add(key);
+    };
+    this.reconciler
+      .resync(resyncMs, () => [
+        ...this.#claims.lister.list().map(objectKey),
+        ...this.#volumes.lister
+          .list()
+          .map(({ metadata }) => volumeKey + metadata.name),
+      ])
+      .watchAll(this.#claims, (claim) => {
+        queue.add(objectKey(claim));
+        const volumeName = claim.spec?.volumeName;
+        if (volumeName) queue.add(volumeKey + volumeName);
+      })
+      .watchAll(this.#volumes, (volume) => {
+        queue.add(volumeKey + volume.metadata.name);
+        const ref = volume.spec?.claimRef;
+        if (ref?.name) queue.add(`${ref.namespace ?? ""}/${ref.name}`);
+      })
+      .watch(this.#classes, {
+        onAdd: ({ metadata }) => {
+          for (const claim of this.#claims.lister.list())
+            if (classOf(claim) === metadata.name) queue.add(objectKey(claim));
+        },
+      })
+      .watch(this.#nodes, {})
+      .watch(this.#pods, {
+        onAdd: lookForClaims,
+        onUpdate: (old, pod) => {
+          if (old.spec.nodeName !== pod.spec.nodeName) lookForClaims(pod);
+        },
+      });
+  }
 }

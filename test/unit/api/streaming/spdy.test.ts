@@ -14,10 +14,8 @@ import {
   HeaderWriter,
   spdyDictionary,
 } from "../../../../api/streaming/spdy-headers.ts";
-import {
-  createSpdySession,
-  type SpdyStream,
-} from "../../../../api/streaming/spdy-session.ts";
+import { createSpdySession } from "../../../../api/streaming/spdy-session.ts";
+import type { SpdyStream } from "../../../../api/streaming/spdy-stream.ts";
 import { collect } from "../../../../api/streaming/remote-command-client.ts";
 
 /** Two duplexes joined back to back. */
