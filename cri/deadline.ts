@@ -1,4 +1,4 @@
-// A bound on how long somebody waits for the container runtime. The call itself goes on; only the waiting ends.
+// A bound on how long a caller waits for the container runtime. The call itself goes on; only the waiting ends.
 import type { Clock } from "../api/clock.ts";
 import { RuntimeError } from "./runtime.ts";
 

@@ -13,7 +13,7 @@ export type RuntimeErrorCode =
   | "unknown";
 
 export class RuntimeError extends Error {
-  /** The runtime's own words, without the call's name: what statuses and events of pods show. */
+  /** The runtime's own text, without the call's name: what statuses and events of pods show. */
   readonly detail: string;
 
   constructor(
@@ -193,7 +193,7 @@ export interface SandboxSummary {
 export interface SandboxStatus extends SandboxSummary {
   /** First is the pod IP; empty on the host network. */
   ips: string[];
-  /** PID of the sandbox process on the host, when asked for and the runtime tells. */
+  /** PID of the sandbox process on the host, when asked for and reported. */
   pid?: number;
 }
 

@@ -67,7 +67,7 @@ export class PressureMonitor {
     } = this.#options;
     try {
       const signals = await read(paths());
-      this.#judge(crossed(signals, thresholds));
+      this.#update(crossed(signals, thresholds));
       this.#options.onSignals?.(signals);
     } catch (error) {
       logger.warn({ err: error }, "can't read the node's resource signals");
@@ -76,7 +76,7 @@ export class PressureMonitor {
       this.#timer = clock.after(periodMs, () => void this.#look());
   }
 
-  #judge(found: readonly SignalName[]): void {
+  #update(found: readonly SignalName[]): void {
     const nowMs = this.#options.clock.monotonic();
     for (const signal of found) this.#lastCrossedMs.set(kindOf(signal), nowMs);
     const holds = (kind: keyof NodePressure): boolean => {

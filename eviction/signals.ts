@@ -1,4 +1,4 @@
-// The signals from which node pressure is told, and the thresholds they are measured against. Units are bytes and counts.
+// The signals that node pressure is derived from, and the thresholds they are measured against. Units are bytes and counts.
 import { readFile, statfs } from "node:fs/promises";
 import { parseQuantity, quantityValue } from "../api/quantity.ts";
 
@@ -22,7 +22,7 @@ export type Signals = ReadonlyMap<SignalName, Signal>;
 export interface SignalPaths {
   /** File system of pods' volumes and logs. */
   nodefs: string;
-  /** File system of images; undefined where the runtime does not tell. */
+  /** File system of images; undefined where the runtime does not report it. */
   imagefs: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 // The node's heartbeat: a Lease in kube-node-lease, renewed at a quarter of its duration. After a failure it is tried
-// again soon; a Lease that somebody deleted is made anew.
+// again soon; a Lease that was deleted is made again.
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import { formatMicroTime, type Clock, type Timer } from "../../api/clock.ts";

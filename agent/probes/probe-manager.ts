@@ -1,5 +1,5 @@
 // Runs the startup, liveness and readiness probes of all running containers. A probe belongs to one run of a container
-// (its id): a restart begins anew. Liveness and readiness wait for startup. Results change only when a threshold is
+// (its id): a restart begins again. Liveness and readiness wait for startup. Results change only when a threshold is
 // reached; each change wakes the pod's worker. Containers without probes cost nothing, and no timer runs for them.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";

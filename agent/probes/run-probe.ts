@@ -1,4 +1,4 @@
-// One probe, run once: exec, HTTP GET, TCP connect or gRPC health check, with the reference's words for what went wrong.
+// One probe, run once: exec, HTTP GET, TCP connect or gRPC health check, with the reference's texts for failures.
 import { connect } from "node:net";
 import type { Container, Probe } from "../../api/types/core-v1.ts";
 import { RuntimeError, type Runtime } from "../../cri/runtime.ts";

@@ -1,5 +1,5 @@
-// Mirror pods: the API objects by which static pods are seen. Made when the node exists in the API, made anew when
-// somebody deletes one or when the static pod changed, deleted when the static pod is gone.
+// Mirror pods: the API objects by which static pods are seen. Made when the node exists in the API, made again when
+// one is deleted or when the static pod changed, deleted when the static pod is gone.
 import { Backoff } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";

@@ -86,7 +86,7 @@ export class StatusManager {
     this.#entries.delete(uid);
   }
 
-  /** The mirror pod appeared or was made anew: it gets the status. */
+  /** The mirror pod appeared or was made again: it gets the status. */
   resend(uid: string): void {
     const entry = this.#entries.get(uid);
     if (!entry) return;

@@ -70,7 +70,7 @@ export class FileSource {
     this.#watcher.on("all", (_event, file) =>
       this.#enqueue(() => this.#readOne(file)),
     );
-    // What was written before the watcher was ready is not told.
+    // The watcher does not report what was written before it was ready.
     this.#watcher.on("ready", () => this.#enqueue(() => this.#rescan()));
     this.#watcher.on("error", (error) =>
       this.#options.logger.warn(

@@ -78,7 +78,7 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   let phase: Phase = podPhase(pod, initStatuses, statuses, ended && stopped);
   if (previous && isPodTerminal({ status: previous }))
     phase = previous.phase as Phase;
-  // Not before its containers have ended: whoever counts on a failed pod's end may rely on it.
+  // Not before its containers have ended: clients that wait for a failed pod's end rely on it.
   const failed = stopped ? failure : undefined;
   if (failed || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
 

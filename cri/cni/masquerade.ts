@@ -26,7 +26,7 @@ table ${table} {
 
 const patienceMs = 5000;
 
-/** Resolves when the rules are in the kernel; rejects with nft's words, also when there is no nft. */
+/** Resolves when the rules are in the kernel; rejects with nft's error text, also when there is no nft. */
 export function ensureMasquerade(
   podCidr: string,
   program = "nft",

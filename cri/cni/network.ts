@@ -1,4 +1,4 @@
-// The pod network of a node whose CNI directory nobody else configures: our configuration list and the masquerade rule.
+// The pod network of a node whose CNI directory holds no other configuration: our configuration list and the masquerade rule.
 import * as fs from "node:fs/promises";
 import type { Logger } from "pino";
 import {

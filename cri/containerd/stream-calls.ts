@@ -10,7 +10,7 @@ type StreamCalls = Pick<
   "execSync" | "exec" | "attach" | "portForward"
 >;
 
-/** The runtime ends an exec at its timeout; ours comes later, so that the two can be told apart. */
+/** The runtime ends an exec at its timeout; ours comes later, so that the two are distinguished. */
 const execSyncSlackMs = 15_000;
 
 export function streamCalls({ connection }: CallContext): StreamCalls {

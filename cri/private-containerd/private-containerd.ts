@@ -25,7 +25,7 @@ export interface PrivateContainerdOptions {
   cniBinaryDirectories?: readonly string[];
   /** overlayfs by default; native where overlay mounts do not work. */
   snapshotter?: string;
-  /** It lives there instead of in the cgroup of whoever starts it, e.g. /orbit-runtime. */
+  /** It lives there instead of in the cgroup of the process that starts it, e.g. /orbit-runtime. */
   cgroup?: string;
   /** How long to wait for the socket; default 15 s. */
   startTimeoutMs?: number;
@@ -71,7 +71,7 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
-/** The process may have been started a moment ago, by somebody who did not live to see it. */
+/** The process may have been started a moment ago, by a process that was killed meanwhile. */
 async function answersSoon(
   record: PidRecord,
   socket: string,

@@ -1,4 +1,4 @@
-// Keeps a private containerd running: looks once a second whether its process lives (one small read) and starts it anew,
+// Keeps a private containerd running: looks once a second whether its process lives (one small read) and starts it again,
 // with back-off, when it does not. Its pods live through that; the endpoint stays the same, so a Runtime on it reconnects.
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";

@@ -219,7 +219,7 @@ export class RuntimePods {
     this.#entries.delete(uid);
   }
 
-  /** Reads everything anew; every pod whose state may have changed is reported. */
+  /** Reads everything again; every pod whose state may have changed is reported. */
   async relist(): Promise<void> {
     const { runtime } = this.#options;
     const [sandboxes, containers] = await Promise.all([

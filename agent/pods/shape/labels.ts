@@ -102,7 +102,7 @@ export function containerAnnotations(
   return annotations;
 }
 
-/** What tells a container from its replacement: the fields of a running pod's container that may change. */
+/** What distinguishes a container from its replacement: the fields of a running pod's container that may change. */
 export function containerHash(container: Container): string {
   return createHash("sha256")
     .update(`${container.name}\0${container.image}`)

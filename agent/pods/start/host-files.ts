@@ -53,7 +53,7 @@ export class HostFiles {
     return directory;
   }
 
-  /** One more than the highest log number found: the restart count where no container is left to tell it. */
+  /** One more than the highest log number found: the restart count where no container is left that records it. */
   async nextLogNumber(pod: Pod, containerName: string): Promise<number> {
     const names = await readdir(
       join(podLogDirectory(this.#config, pod), containerName),
@@ -99,7 +99,7 @@ export class HostFiles {
     );
   }
 
-  /** An empty file that the container may write its last words into. */
+  /** An empty file that the container may write its last message into. */
   async terminationLog(
     pod: Pod,
     containerName: string,

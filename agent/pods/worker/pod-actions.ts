@@ -1,6 +1,6 @@
 // Decides, without doing anything, what a pod needs next: from its specification, what the runtime runs, probe results
 // and back-off. Init containers run one after another, sidecars (restartable init containers) are started in their
-// turn and kept running, app containers start when all of that is done. A new sandbox starts everything anew.
+// turn and kept running, app containers start when all of that is done. With a new sandbox everything starts again.
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus, SandboxStatus } from "../../../cri/runtime.ts";
 import { backOffKey, type BackOff } from "../start/back-off.ts";

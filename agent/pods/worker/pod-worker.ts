@@ -60,7 +60,7 @@ export interface WorkerContext {
   readonly logger: Logger;
 }
 
-/** What the other workers of the node say to this one. */
+/** What a worker asks of the other workers of the node. */
 interface WorkerPeers {
   /** False while another pod of the same name still ends. */
   mayStart: () => boolean;

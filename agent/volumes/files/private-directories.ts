@@ -1,5 +1,5 @@
 // Directories of the agent's own on the host. Pods' volumes hold secrets, and files in them are often readable for all
-// as the container's user is not known: so nobody but root may pass the directories above them. Payloads of secrets lie
+// as the container's user is not known: so only root may pass the directories above them. Payloads of secrets lie
 // on a tmpfs, so that they are never written to a disk (where the kernel can, not to swap either).
 // Invariant: a directory named here is a real directory of this process's user without any right for others.
 import { chmod, lstat, mkdir, statfs } from "node:fs/promises";
