@@ -15,12 +15,10 @@ import { freePort } from "../../support/free-port.ts";
 import { listeningSockets } from "../../support/listening.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort, type OpenPort } from "./part-ports.ts";
+import { useStopped } from "./support.ts";
 
 const directories = useTempDirectories();
-const open: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.stop();
-});
+const open = useStopped();
 
 async function start(
   argv: readonly string[],

@@ -14,21 +14,13 @@ import { builtinGroupVersions } from "../../../api/catalogue.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort, type OpenPort } from "./part-ports.ts";
+import { useStopped, askPort, type JsonAnswer } from "./support.ts";
 
 const directories = useTempDirectories();
-const open: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.stop();
-});
+const open = useStopped();
 
-interface Answer {
-  code: number;
-  // Of whatever form the path has: the tests say what they expect of it.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  body: any;
-}
 interface Api extends OpenPort {
-  request(method: string, target: string, body?: object): Promise<Answer>;
+  request(method: string, target: string, body?: object): Promise<JsonAnswer>;
 }
 
 async function start(...argv: string[]): Promise<Api> {
@@ -44,39 +36,10 @@ async function start(...argv: string[]): Promise<Api> {
   return {
     ...port,
     request: (method, target, body) =>
-      new Promise((resolve, reject) => {
-        const sent = https.request(
-          {
-            host: "127.0.0.1",
-            port: port.port,
-            method,
-            path: target,
-            rejectUnauthorized: false,
-            agent: false,
-            headers: {
-              authorization: "Bearer t",
-              "content-type":
-                method === "PATCH"
-                  ? "application/merge-patch+json"
-                  : "application/json",
-            },
-          },
-          (response) => {
-            let text = "";
-            response.on("data", (chunk: Buffer) => (text += chunk.toString()));
-            response.on("end", () => {
-              let answer: unknown = text;
-              try {
-                answer = JSON.parse(text);
-              } catch {
-                // plain text
-              }
-              resolve({ code: response.statusCode!, body: answer });
-            });
-          },
-        );
-        sent.on("error", reject);
-        sent.end(body && JSON.stringify(body));
+      askPort(port.port, method, target, {
+        token: "t",
+        ...(body ? { body } : {}),
+        ...(method === "PATCH" ? { type: "application/merge-patch+json" } : {}),
       }),
   };
 }

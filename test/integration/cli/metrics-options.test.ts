@@ -1,37 +1,20 @@
 // --disabled-metrics, --allow-metric-labels and its manifest, on /metrics of every program that takes them.
-import * as fs from "node:fs";
 import * as https from "node:https";
-import * as path from "node:path";
-import {
-  createCertificateAuthority,
-  issueCertificate,
-  YEAR_MS,
-} from "../../../api/pki/certificate.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
-import { openPort, type OpenPort, type PortProgram } from "./part-ports.ts";
+import { openPort, type PortProgram } from "./part-ports.ts";
+import {
+  useStopped,
+  fileIn,
+  authorityNamed,
+  certificateOf,
+} from "./support.ts";
 
 const directories = useTempDirectories();
-const open: OpenPort[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.stop();
-});
+const open = useStopped();
 
-const nowMs = Date.now();
-const authority = createCertificateAuthority({
-  subject: { commonName: "clients" },
-  nowMs,
-});
-const admin = issueCertificate(authority, {
-  subject: { commonName: "admin", organizations: ["system:masters"] },
-  usages: ["client auth"],
-  validityMs: YEAR_MS,
-  nowMs,
-});
-const file = (text: string): string => {
-  const name = path.join(directories(), "file");
-  fs.writeFileSync(name, text);
-  return name;
-};
+const authority = authorityNamed("clients");
+const admin = certificateOf(authority, "admin", ["system:masters"]);
+const file = fileIn(directories);
 
 /** The text of /metrics, for an administrator. */
 async function metrics(

@@ -1,17 +1,10 @@
 // Whom the ports of the controllers and the scheduler believe when they run alone: front proxies by --requestheader-*, and
 // authorities that the API server publishes; and how fast these parts ask it.
-import * as fs from "node:fs";
 import * as http from "node:http";
 import * as https from "node:https";
 import type { AddressInfo } from "node:net";
-import * as path from "node:path";
 import pino from "pino";
-import {
-  createCertificateAuthority,
-  issueCertificate,
-  YEAR_MS,
-  type CertificatePair,
-} from "../../../api/pki/certificate.ts";
+import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { controllerManagerOptions } from "../../../cli/options/controller-manager.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
@@ -22,36 +15,21 @@ import { configMaps, leases } from "../../../client/resources.ts";
 import { freePort } from "../../support/free-port.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort, type OpenPort, type PortProgram } from "./part-ports.ts";
+import {
+  useStopped,
+  fileIn,
+  authorityNamed,
+  certificateOf,
+} from "./support.ts";
 
 const directories = useTempDirectories();
-const open: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.stop();
-});
+const open = useStopped();
 
-const nowMs = Date.now();
-const authority = (commonName: string): CertificatePair =>
-  createCertificateAuthority({ subject: { commonName }, nowMs });
-const leaf = (
-  signer: CertificatePair,
-  commonName: string,
-  organizations: string[] = [],
-): CertificatePair =>
-  issueCertificate(signer, {
-    subject: { commonName, organizations },
-    usages: ["client auth"],
-    validityMs: YEAR_MS,
-    nowMs,
-  });
-const file = (text: string): string => {
-  const name = path.join(directories(), "file");
-  fs.writeFileSync(name, text);
-  return name;
-};
-const clients = authority("clients");
-const proxies = authority("proxies");
-const proxy = leaf(proxies, "front-proxy-client");
-const admin = leaf(clients, "admin", ["system:masters"]);
+const file = fileIn(directories);
+const clients = authorityNamed("clients");
+const proxies = authorityNamed("proxies");
+const proxy = certificateOf(proxies, "front-proxy-client");
+const admin = certificateOf(clients, "admin", ["system:masters"]);
 
 async function start(
   program: PortProgram,
@@ -121,14 +99,14 @@ describe("--requestheader-*", () => {
     expect(
       await metrics(
         port,
-        leaf(proxies, "root", ["system:masters"]),
+        certificateOf(proxies, "root", ["system:masters"]),
         headers("j"),
       ),
     ).toBe(401);
     expect(
       await metrics(
         port,
-        leaf(authority("others"), "front-proxy-client"),
+        certificateOf(authorityNamed("others"), "front-proxy-client"),
         headers("root", "system:masters"),
       ),
     ).toBe(401);
@@ -138,7 +116,7 @@ describe("--requestheader-*", () => {
     expect(
       await metrics(
         port,
-        leaf(clients, "bob"),
+        certificateOf(clients, "bob"),
         headers("root", "system:masters"),
       ),
     ).toBe("bob");
@@ -199,7 +177,7 @@ describe("authorities that the API server publishes", () => {
         "jane",
       );
       expect(
-        await metrics(port, leaf(proxies, "other"), {
+        await metrics(port, certificateOf(proxies, "other"), {
           "X-Remote-User": "jane",
         }),
       ).toBe(401);
@@ -219,16 +197,16 @@ describe("authorities that the API server publishes", () => {
   );
 
   test("its own options win over what is published", async () => {
-    const others = authority("others");
+    const others = authorityNamed("others");
     const port = await start(
       "controller-manager",
       await publishing(),
       `--client-ca-file=${file(others.certificate)}`,
     );
     expect(await metrics(port, admin)).toBe(401);
-    expect(await metrics(port, leaf(others, "root", ["system:masters"]))).toBe(
-      200,
-    );
+    expect(
+      await metrics(port, certificateOf(others, "root", ["system:masters"])),
+    ).toBe(200);
     expect(await metrics(port, proxy, { "X-Remote-User": "jane" })).toBe(
       "jane",
     );

@@ -6,42 +6,27 @@ import {
   constants,
   type KeyObject,
 } from "node:crypto";
-import * as fs from "node:fs";
 import * as https from "node:https";
 import type { AddressInfo } from "node:net";
-import * as path from "node:path";
-import {
-  createCertificateAuthority,
-  issueCertificate,
-  YEAR_MS,
-} from "../../../api/pki/certificate.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort } from "./part-ports.ts";
+import {
+  useStopped,
+  fileIn,
+  authorityNamed,
+  certificateOf,
+  askPort,
+} from "./support.ts";
 
 const directories = useTempDirectories();
-const open: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.stop();
-});
+const open = useStopped();
 
-const nowMs = Date.now();
-const authority = createCertificateAuthority({
-  subject: { commonName: "remote-ca" },
-  nowMs,
-});
-const serving = issueCertificate(authority, {
-  subject: { commonName: "remote" },
-  usages: ["server auth"],
-  validityMs: YEAR_MS,
-  nowMs,
+const authority = authorityNamed("remote-ca");
+const serving = certificateOf(authority, "remote", [], {
   ipAddresses: ["127.0.0.1"],
 });
-const file = (text: string): string => {
-  const name = path.join(directories(), "file");
-  fs.writeFileSync(name, text);
-  return name;
-};
+const file = fileIn(directories);
 
 /** An HTTPS server of JSON answers; `answer` gets the path and the posted object. */
 async function remote(
@@ -117,36 +102,9 @@ async function start(...argv: string[]): Promise<Ask> {
   const port = await openPort("apiserver", directories(), argv);
   open.push(port);
   return (method, target, token, body) =>
-    new Promise((resolve, reject) => {
-      const sent = https.request(
-        {
-          host: "127.0.0.1",
-          port: port.port,
-          method,
-          path: target,
-          rejectUnauthorized: false,
-          agent: false,
-          headers: {
-            "content-type": "application/json",
-            ...(token ? { authorization: `Bearer ${token}` } : {}),
-          },
-        },
-        (response) => {
-          let text = "";
-          response.on("data", (chunk: Buffer) => (text += chunk.toString()));
-          response.on("end", () => {
-            let parsed: unknown = text;
-            try {
-              parsed = JSON.parse(text);
-            } catch {
-              // plain text
-            }
-            resolve({ code: response.statusCode!, body: parsed });
-          });
-        },
-      );
-      sent.on("error", reject);
-      sent.end(body && JSON.stringify(body));
+    askPort(port.port, method, target, {
+      ...(token ? { token } : {}),
+      ...(body ? { body } : {}),
     });
 }
 
@@ -236,10 +194,7 @@ describe("--authentication-token-webhook-config-file", () => {
 
   test("a server of another authority is not believed", async () => {
     const { url, seen } = await reviewer();
-    const other = createCertificateAuthority({
-      subject: { commonName: "other" },
-      nowMs,
-    });
+    const other = authorityNamed("other");
     const ask = await start(
       `--authentication-token-webhook-config-file=${kubeconfig(url, other.certificate)}`,
     );
@@ -650,10 +605,7 @@ describe("--oidc-*", () => {
 
   test("an issuer of another authority, or one that names another issuer, is not believed", async () => {
     const { url, claims } = await issuer();
-    const other = createCertificateAuthority({
-      subject: { commonName: "other" },
-      nowMs,
-    });
+    const other = authorityNamed("other");
     const stranger = await start(
       `--oidc-issuer-url=${url}`,
       "--oidc-client-id=orbit",
