@@ -49,6 +49,34 @@ const asking = (name: string, cpu: string, extra: Partial<Pod["spec"]> = {}) =>
     ...extra,
   });
 
+test("one that is stopped while its informers sync schedules nothing", async () => {
+  await env.stop();
+  const api = new MemoryApi(systemClock);
+  const client = createClient(api, { clock: systemClock, logger: silent });
+  await client.resource(nodes).create(testNode("n1"));
+  await client.resource(pods).create(testPod("a"));
+  const attempts: string[] = [];
+  const make = () =>
+    createScheduler({
+      client,
+      clock: systemClock,
+      logger: silent,
+      onAttempt: (result) => attempts.push(result),
+    });
+  const stopped = make();
+  const starting = stopped.start();
+  await stopped.stop();
+  await starting;
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+  expect(attempts).toEqual([]);
+  // One that is not stopped does, with the same pod.
+  const running = make();
+  await running.start();
+  await passes(() => expect(attempts).toEqual(["scheduled"]));
+  await running.stop();
+  await client.close();
+});
+
 test("a pod is bound and its event recorded", async () => {
   await env.client.resource(nodes).create(testNode("n1"));
   await env.client.resource(pods).create(testPod("a"));
