@@ -1,5 +1,5 @@
 // The Transport over HTTP to any conforming API server: JSON on undici's pools, one for requests and one for watches
-// (a watch keeps its connection). Token files are read anew once a minute and after a 401; 429 and 503 with Retry-After
+// (a watch keeps its connection). Token files are read again once a minute and after a 401; 429 and 503 with Retry-After
 // are waited out and tried again; a GET whose kept-alive connection had died is tried once more.
 //
 // Owns its pools: close() ends all requests and watches. An answer ≥ 400 rejects with an ApiError made of the Status
@@ -40,7 +40,7 @@ export interface HttpTransportOptions {
   server: string;
   tls?: TlsOptions;
   token?: string;
-  /** Wins over token; read anew once a minute. */
+  /** Wins over token; read again once a minute. */
   tokenFile?: string;
   username?: string;
   password?: string;
@@ -65,7 +65,7 @@ class TransportError extends Error {
 }
 
 interface HttpTransport extends Transport {
-  /** New certificates for connections from now on; running watches are ended, so that their readers connect anew. */
+  /** New certificates for connections from now on; running watches are ended, so that their readers connect again. */
   updateTls(tls: TlsOptions): Promise<void>;
 }
 

@@ -28,7 +28,7 @@ export interface InformerOptions<T extends KubeObject> {
 
 export interface Informer<T extends KubeObject> {
   readonly lister: Lister<T>;
-  /** Existing objects are replayed as onAdd. Returns the way to remove the handler. */
+  /** Existing objects are replayed as onAdd. Returns a disposer that removes the handler. */
   addHandler(handler: ResourceHandler<T>): () => void;
   hasSynced(): boolean;
   /** Resolves when the first full list has been handed to all handlers. */

@@ -47,7 +47,7 @@ class Reflector<T extends KubeObject> {
   readonly #stopped = new AbortController();
   readonly #backoff = new Backoff({ baseMs: 100, maxMs: 30_000, jitter: 0.5 });
   #stream: WatchStream<KubeObject> | undefined;
-  /** "" means: start anew with the newest state. */
+  /** "" means: start again from the newest state. */
   #resourceVersion = "";
   #firstList = true;
   #streamingLists = true;

@@ -31,7 +31,7 @@ export interface ApiRequest {
 /** A live, shared view of one resource's objects that needs no watch: the in-process transport has it. */
 export interface ObjectCache<T extends KubeObject> {
   readonly lister: Pick<Lister<T>, "get" | "list">;
-  /** Replays the present state as onAdd, then follows. Returns the way to stop. */
+  /** Replays the present state as onAdd, then follows. Returns a disposer. */
   subscribe(handler: ResourceHandler<T>): () => void;
 }
 

@@ -13,7 +13,7 @@ export interface WorkResult {
   requeueAfterMs?: number;
 }
 
-/** Told what a queue does; the composition turns it into the metrics of /metrics. */
+/** Receives what a queue does; the composition turns it into the metrics of /metrics. */
 export interface WorkQueueMetrics {
   /** A key begins to wait. */
   added(): void;
@@ -34,7 +34,7 @@ interface WorkQueueOptions {
   process: (key: string) => Promise<WorkResult | void>;
   baseBackoffMs?: number;
   maxBackoffMs?: number;
-  /** Told after each key: how long it took and whether it failed. */
+  /** Called after each key: how long it took and whether it failed. */
   onProcessed?: (key: string, durationMs: number, error: unknown) => void;
   metrics?: WorkQueueMetrics;
   /** Is this failure expected (a conflict …), to be logged quietly? */

@@ -1,5 +1,5 @@
 // Authorization by SubjectAccessReviews, of an API server or a webhook, their answers kept for the two configured times.
-// When nobody can be asked the reviewer rejects: the callers take it for a no.
+// When no answer can be had the reviewer rejects: the callers take that for a no.
 import { LRUCache } from "lru-cache";
 import type {
   AccessAttributes,

@@ -84,7 +84,7 @@ export async function publishAuthentication(
   );
 }
 
-/** What a server published. A list that can't be read is an Error: it must not stand for "any name". */
+/** What a server published. A list that can't be read is an Error: it must not count as "any name". */
 export function readAuthentication(
   data: Readonly<Record<string, string>>,
 ): PublishedAuthentication {
