@@ -10,7 +10,6 @@ import {
   decodeProtobuf,
   encodeProtobuf,
   encodeWatchFrame,
-  hasProtobuf,
   listItem,
   protobufListParts,
   transcodeProtobuf,
@@ -129,5 +128,3 @@ export const cborDecoders: BodyDecoders = {
   cbor: decodeCbor,
   cborValue: (bytes) => parseCbor(bytes).value,
 };
-
-export { hasProtobuf };

@@ -83,8 +83,13 @@ export class WatchServing {
     }
     const stream = exchange.stream(200, this.#streamHeaders(request));
     const close = this.#keep(timeoutMs, live, response);
-    exchange.onClose(close);
-    stream.out.on("error", close);
+    const { out } = stream;
+    out.on("error", close);
+    exchange.onClose(() => {
+      // Further watches may follow on the connection.
+      out.off("error", close);
+      close();
+    });
     response.attach(stream);
   }
 
