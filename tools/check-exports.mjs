@@ -28,14 +28,12 @@ const withoutImport = {
   "@types/node": "types of Node",
   "@types/ws": "types of ws",
   dockerode: "the Docker runtime is built next",
-  eslint: "run by its name",
   jest: "run by its name",
   "node-cron": "scheduled jobs are built next",
   oxlint: "run by its path",
   "oxlint-tsgolint": "under oxlint",
   prettier: "run by its name",
   systeminformation: "facts on the node are built next",
-  typescript: "under typescript-eslint",
   "typescript-go": "the type check, run by its path",
 };
 const isTest = (file) => file.startsWith("test/");
