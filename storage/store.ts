@@ -48,9 +48,9 @@ export interface StoreEvent {
 }
 
 /**
- * Called once per commit with all its events in revision order. Must not block. One that throws is called no more, and its
- * `onLost` is called. `upTo`: nothing else
- * happened up to this revision; engines that share their revisions with others call with no events to tell it.
+ * The engine calls a listener once per commit with all its events in revision order. A listener must not block. When it
+ * throws, it is called no more, and its `onLost` is called. `upTo`: nothing else happened up to this revision; engines
+ * that share their revisions with other clients call with no events to report it.
  */
 export type StoreListener = (
   events: readonly StoreEvent[],
@@ -87,9 +87,9 @@ export interface Store {
    * where single writes are as fast.
    */
   writeNew?(entries: readonly NewEntry[]): Promise<boolean>;
-  /** Bytes the database takes, as last asked; undefined where nobody asks. */
+  /** Bytes the database takes, as last asked; undefined where the engine does not ask. */
   readonly databaseBytes?: number | undefined;
-  /** Events with revision > afterRevision, then the live ones. Returns the way to stop listening. */
+  /** Events with revision > afterRevision, then the live ones. Returns a function that stops listening. */
   subscribe(
     afterRevision: number,
     listener: StoreListener,

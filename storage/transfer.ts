@@ -53,7 +53,7 @@ export async function readStore(
 
 type TtlRule = (key: string) => number | undefined;
 
-/** Events expire an hour after their last write; stores other than the file store do not tell when. */
+/** Events expire an hour after their last write; stores other than the file store do not report when. */
 export const eventTtl: TtlRule = (key) =>
   /\/events\//.test(key) ? 3600 : undefined;
 

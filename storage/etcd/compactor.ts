@@ -59,7 +59,7 @@ export class Compactor {
     try {
       await this.client.call("compact", { revision });
     } catch (error) {
-      // Somebody compacted by hand.
+      // Another client compacted the store.
       if ((error as StoreError).code !== "compacted") throw error;
     }
   }

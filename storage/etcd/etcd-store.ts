@@ -6,7 +6,7 @@
 // watch's progress requests overtake events before 3.4.25 and 3.5.8).
 //
 // The watch reconnects with back-off and goes on after the last revision it saw; when etcd has compacted that away the
-// subscribers are told that they have lost events.
+// store notifies the subscribers that they have lost events.
 import { Backoff } from "../../api/queueing/backoff.ts";
 import { trimEnd, trimStart } from "../../api/trim.ts";
 import type { Logger } from "pino";
@@ -61,7 +61,7 @@ const PAGE_SIZE = 500;
 const EVENT_WAIT_MS = 5_000;
 /** An event that is on its way comes within this. */
 const GRACE_MS = 20;
-/** Below the prefix, no resource's; nobody else sees it. */
+/** The key lies below the prefix and belongs to no resource, so no reader of resources sees it. */
 const PROGRESS_KEY = "/orbit.progress";
 /** Of one transaction: etcd's own limits are 128 operations and 1.5 MiB. */
 const MAX_NEW_KEYS = 100;
@@ -469,7 +469,7 @@ class EtcdStore implements Store {
     }
   }
 
-  /** Bounded: a write is durable, whatever became of the watch. Tells whether it came so far. */
+  /** The wait is bounded: a write is durable, whatever became of the watch. Resolves to whether the watch came so far. */
   #deliveredUpTo(revision: number, waitMs = EVENT_WAIT_MS): Promise<boolean> {
     if (this.#delivered >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {

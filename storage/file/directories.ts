@@ -34,7 +34,7 @@ async function syncEntry(
   try {
     await syncDirectory(fileSystem, parent);
   } catch (error) {
-    // Not readable, so made by somebody else.
+    // The directory is not readable, so another user made it.
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
   }
   await syncEntry(fileSystem, parent, levels - 1);

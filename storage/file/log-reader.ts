@@ -3,8 +3,8 @@
 //   damage:    bad bytes with a sound frame behind them, or bad bytes at the end that no crash leaves. Acknowledged writes
 //              are lost in it.
 //   torn tail: bad bytes that reach to the end of the file and look like a write that a crash ended: cut off, or with
-//              sectors never written. Nobody was told that this write succeeded. Never in the state with which the file
-//              begins: it was durable before the file got its name.
+//              sectors never written. No client received an answer for this write. The state with which the file
+//              begins has no torn tail: it was durable before the file got its name.
 //
 // Only one commit is ever in flight, so nothing sound can be behind a torn frame.
 import { StoreError } from "../store.ts";

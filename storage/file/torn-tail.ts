@@ -1,5 +1,5 @@
-// What a crash tore at the end of the log is kept beside it as `log.torn-<time>` before it is cut off: it never was
-// acknowledged, but whoever doubts that can look. The newest few files are kept.
+// The torn end of the log after a crash is kept beside the log as `log.torn-<time>` before it is cut off: the write was
+// never acknowledged, and an administrator can check that in the file. The newest few files are kept.
 import * as path from "node:path";
 import { crashPoint } from "../../api/crash-point.ts";
 import { removeIfThere, syncDirectory } from "./directories.ts";

@@ -42,7 +42,7 @@ export class EventHistory {
       this.#call(subscriber, events);
   }
 
-  /** Tells that nothing more happened up to this revision. */
+  /** Notifies the subscribers that nothing more happened up to this revision. */
   advance(revision: number): void {
     for (const subscriber of [...this.#subscribers])
       this.#call(subscriber, [], revision);
@@ -113,7 +113,7 @@ export class EventHistory {
     }
   }
 
-  /** Tells every subscriber that no further event will come, and forgets them. */
+  /** Notifies every subscriber that no further event will come, and forgets them. */
   lose(error: Error): void {
     const lost = [...this.#subscribers];
     this.#subscribers.clear();

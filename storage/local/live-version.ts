@@ -2,7 +2,7 @@
 // a hundred bytes of heap for each.
 import type { StoredValue } from "../store.ts";
 
-/** A live value. The bytes are shared with whoever wrote or reads them: nobody changes them. */
+/** A live value. Its writer and its readers share the bytes: they must not be changed. */
 export interface StoredVersion extends StoredValue {
   /** Epoch milliseconds; 0: never. */
   readonly expiresAtMs: number;

@@ -85,7 +85,7 @@ export class LocalStore implements Store {
   readonly #history: EventHistory;
   readonly #expiries = new ExpiryQueue();
   #queue: PendingWrite[] = [];
-  /** They conflict with a write that is not durable yet, and are decided anew after the next commit. */
+  /** These writes conflict with one that is not durable yet; they are decided again after the next commit. */
   #undecided: Ask[] = [];
   #running: Promise<void> | undefined;
   #commitStartedMs: number | undefined;
