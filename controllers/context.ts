@@ -6,7 +6,7 @@ import type { EventRecorder } from "../client/event-recorder.ts";
 import type { WorkQueueMetrics } from "../client/work-queue.ts";
 import type { ControllerOptions } from "./options.ts";
 
-/** Told what reconcilers do; the composition may turn it into Prometheus metrics. */
+/** Records what reconcilers do; the composition may turn it into Prometheus metrics. */
 export interface ControllerMetrics {
   /** The sink of one queue's doings; `queue` shows its present state when asked. */
   queue(name: string, queue: ObservedQueue): WorkQueueMetrics;

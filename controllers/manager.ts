@@ -48,7 +48,7 @@ export function createControllerManager(
 
 /**
  * Which controllers a --controllers list means: `*` all on by default, `name` also that one, `-name` not that one; the
- * exact name wins over `*`. Throws on a name nobody has.
+ * exact name wins over `*`. Throws on a name that no controller has.
  */
 function chosenControllers(list: readonly string[]): Initializer[] {
   for (const entry of list) {

@@ -9,7 +9,7 @@ import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import { untoleratedTaint } from "../../api/objects/taints.ts";
 
-/** Daemons run on nodes nobody else may be sent to. */
+/** Daemons run on nodes where other pods may not be scheduled. */
 const ownTolerations: readonly Toleration[] = [
   { key: "node.kubernetes.io/not-ready", effect: "NoExecute" },
   { key: "node.kubernetes.io/unreachable", effect: "NoExecute" },

@@ -109,7 +109,7 @@ const failedEvent = (pod: Pod, nodeName: string): PlannedEvent => ({
   message: `Found failed daemon pod ${objectKey(pod)} on node ${nodeName}, will try to kill it`,
 });
 
-/** Replaces pods of old templates: as many as may be unavailable, or as may be there in surplus. */
+/** Replaces pods of earlier templates: as many as may be unavailable, or as may be there in surplus. */
 function rollDaemons(
   state: DaemonState,
 ): Pick<DaemonPlan, "create" | "remove"> {
@@ -161,7 +161,7 @@ function rollInPlace(
     const { fresh, old } = generationsOn(state, metadata.name);
     if (old && isAvailable(state, old)) serving.push(old);
     else if (old) {
-      // It serves nobody: replacing it costs nothing.
+      // This pod serves no request: replacing it costs nothing.
       broken.push(old);
       down++;
     } else if (!fresh || !isAvailable(state, fresh)) down++;

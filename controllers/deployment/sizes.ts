@@ -30,7 +30,7 @@ function fenceposts(deployment: Deployment): {
     replicas,
     "down",
   );
-  // Both zero (by rounding) would stand still for ever.
+  // With both zero (by rounding) the rollout would never move.
   return surge === 0 && unavailable === 0
     ? { surge: 0, unavailable: 1 }
     : { surge, unavailable };

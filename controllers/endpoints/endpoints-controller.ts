@@ -57,7 +57,7 @@ export function createEndpointsController(
       }
       return;
     }
-    // Without a selector the object belongs to whoever made it.
+    // Without a selector the object belongs to the client that made it.
     if (!service.spec.selector) return;
     const wanted = wantedEndpoints(service, existing);
     try {

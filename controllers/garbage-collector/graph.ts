@@ -1,7 +1,7 @@
 // The graph of owners and dependents over all objects a garbage collector watches, by uid.
 //
 // Worked example: ReplicaSet r (uid 1) is added, then Pod p (uid 2) with owner 1 → nodes 1 and 2, 2 among 1's dependents.
-// When p comes first, a virtual node 1 stands in for the owner until the informer shows it, or a read shows that it does
+// When p comes first, a virtual node 1 replaces the owner until the informer shows it, or a read shows that it does
 // not exist. Deleting r removes node 1 and hands 2 to be looked at.
 //
 // Invariants: a node is in dependents of exactly the nodes its owners name; a virtual node has dependents, or is removed.

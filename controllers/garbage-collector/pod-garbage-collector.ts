@@ -1,4 +1,4 @@
-// Removes pods nobody will: ended ones beyond the threshold (oldest first), those of nodes that are gone (after 40 s, so
+// Removes pods that no owner removes: ended ones beyond the threshold (oldest first), those of lost nodes (after 40 s, so
 // that a node may come back), and terminating ones that never had a node.
 import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";

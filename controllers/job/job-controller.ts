@@ -169,7 +169,7 @@ class JobController {
     const { namespace } = pod.metadata;
     const job = this.#jobs.lister.get(controller.name, namespace);
     if (job?.metadata.uid !== controller.uid) {
-      // Its Job is gone: nobody will count it any more.
+      // The pod's Job is gone: no controller will count the pod any more.
       void this.#releaseAll([pod]).catch((error: unknown) =>
         this.reconciler.logger.debug({ err: error }, "could not release a pod"),
       );

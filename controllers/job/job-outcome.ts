@@ -1,6 +1,6 @@
-// Whether a Job is over, and how: its failure (policy, back-off limits, deadline, failed indexes) or its success. What was
-// decided once stays decided, whatever the pods that are ended do; it stands in the conditions FailureTarget and
-// SuccessCriteriaMet until no pod runs any more.
+// Whether a Job is over, and how: its failure (policy, back-off limits, deadline, failed indexes) or its success. An
+// outcome that was decided once stays decided, whatever the pods that are ended do; the conditions FailureTarget and
+// SuccessCriteriaMet record it until no pod runs any more.
 import type { Job, JobStatus } from "../../api/types/batch-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { verdictOf } from "./job-conditions.ts";

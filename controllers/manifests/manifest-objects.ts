@@ -25,7 +25,7 @@ interface ManifestObjectsOptions {
   dataDirectory: string;
   clock: Clock;
   logger: Logger;
-  /** An object that can't be applied; told once until its text, or what is wrong with it, changes. */
+  /** An object that can't be applied; it is reported once until its text, or what is wrong with it, changes. */
   onProblem: (file: string, message: string) => void;
 }
 

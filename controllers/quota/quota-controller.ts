@@ -68,7 +68,7 @@ export function createResourceQuotaController(
     return { requeueAfterMs: context.options.resourceQuotaSyncPeriodMs };
   }
 
-  /** Synced informers of all that these names count; names nobody counts are left out. */
+  /** Synced informers of all that these names count; names that no quota counts are left out. */
   async function monitorsFor(names: readonly string[]): Promise<Monitor[]> {
     const wanted = new Set(names.map(countedResource));
     const found: Monitor[] = [];

@@ -27,7 +27,7 @@ export class Expectations {
     this.#set(key, count, []);
   }
 
-  /** @param uids what is being deleted, told apart because one may be seen twice (terminating, then gone) */
+  /** @param uids the objects being deleted, by uid because one may be seen twice (terminating, then gone) */
   expectDeletions(key: string, uids: readonly string[]): void {
     this.#set(key, 0, uids);
   }

@@ -27,8 +27,8 @@ interface RevisionOwner {
 }
 
 /**
- * What is kept of an owner: enough for `kubectl rollout undo` to patch it back. Clients compare its bytes with those they
- * make of the owner themselves: names are sorted, and the time nobody set is written out.
+ * The part of an owner that a revision keeps: enough for `kubectl rollout undo` to patch it back. Clients compare its
+ * bytes with those they make of the owner themselves: names are sorted, and an unset time is written out.
  */
 function dataOf(template: PodTemplateSpec): Record<string, unknown> {
   const metadata = { creationTimestamp: null, ...template.metadata };

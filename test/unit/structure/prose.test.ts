@@ -15,7 +15,7 @@ const most: Readonly<Record<string, number>> = {
   api: 44,
   "apiserver-lite": 96,
   client: 0,
-  controllers: 15,
+  controllers: 0,
   cri: 4,
   server: 1,
   storage: 0,
