@@ -16,7 +16,7 @@ class BadManifest extends Error {
   }
 }
 
-/** What is wrong with fields of one object; the reader of the file adds where they stand. */
+/** What is wrong with fields of one object; the reader of the file adds the object's place. */
 export class FieldProblems extends Error {
   constructor(readonly problems: readonly { field: string; detail: string }[]) {
     super(

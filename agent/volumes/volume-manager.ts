@@ -1,7 +1,7 @@
 // The volumes of all pods on this node. mount() may be called any number of times: what exists is kept, content that
 // follows the API is brought up to date every 20 s. What a volume is, its plug-in knows (volume-plugin.ts); here is when
-// it is mounted and refreshed, fsGroup, and the removal of everything a pod had. Nobody but root can pass the directories
-// above the volumes.
+// it is mounted and refreshed, fsGroup, and the removal of everything a pod had. Only root can pass the directories above
+// the volumes.
 import { rm } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";

@@ -36,7 +36,7 @@ export interface MountedVolume {
 export interface VolumePlugin {
   /** The field of the source that asks for this type. */
   readonly field: keyof VolumeSource;
-  /** Where the field may stand: in a pod, in a PersistentVolume, or in both. */
+  /** Which objects may have the field: a pod, a PersistentVolume, or both. */
   readonly serves: readonly ("pod" | "persistent")[];
   /**
    * Makes the volume ready. Idempotent: an agent that was restarted calls it for what its predecessor mounted, and gets

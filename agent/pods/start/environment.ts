@@ -1,5 +1,5 @@
 // A container's environment: service variables, then envFrom, then env with every valueFrom, later names winning and
-// $(VAR) seeing what stands before it. Missing objects are errors unless optional (→ CreateContainerConfigError).
+// $(VAR) seeing the variables before it. Missing objects are errors unless optional (→ CreateContainerConfigError).
 import type {
   ConfigMap,
   Container,
