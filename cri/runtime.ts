@@ -313,7 +313,7 @@ export interface Runtime {
   stop(): Promise<void>;
   version(): Promise<RuntimeVersion>;
   status(): Promise<RuntimeStatus>;
-  /** Tells the runtime the pod CIDR where it writes the CNI configuration itself; a no-op otherwise. */
+  /** Sends the pod CIDR to a runtime that writes the CNI configuration itself; a no-op otherwise. */
   updatePodCidr(podCidr: string): Promise<void>;
 
   runPodSandbox(config: SandboxConfig, runtimeHandler: string): Promise<string>;

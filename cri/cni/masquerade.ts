@@ -1,5 +1,5 @@
 // What pods send outside their own range leaves with the node's address: one nftables rule for the whole range, in a
-// table of our own. It stands in for the ptp plug-in's ipMasq, which runs iptables seven times for every pod made and
+// table of our own. It replaces the ptp plug-in's ipMasq, which runs iptables seven times for every pod made and
 // five times for every pod removed. The table's name is the range's, so clusters on one host do not meet; writing it
 // again changes nothing, and it outlives this process as the pods do (uninstall removes tables named orbit…).
 import { spawn } from "node:child_process";

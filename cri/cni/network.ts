@@ -11,7 +11,7 @@ import { ensureMasquerade } from "./masquerade.ts";
 
 /**
  * With `ipMasq` the masquerading is one rule of our own, and only where that can't be set the ptp plug-in's.
- * Somebody else's configuration is left alone. Resolves to true when a configuration file was written.
+ * The function leaves the configuration of another program alone. Resolves to true when a configuration file was written.
  */
 export async function setUpPodNetwork(
   options: CniOptions,

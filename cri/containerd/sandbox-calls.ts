@@ -40,7 +40,7 @@ export function sandboxCalls(
       try {
         return await run();
       } catch (error) {
-        // Somebody removed the image, for instance under another of its names.
+        // Another client removed the image, for instance under another of its names.
         if (!/failed to get sandbox image/.test((error as Error).message))
           throw error;
         await image.importAgain();

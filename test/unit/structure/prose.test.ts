@@ -16,7 +16,7 @@ const most: Readonly<Record<string, number>> = {
   "apiserver-lite": 96,
   client: 0,
   controllers: 0,
-  cri: 4,
+  cri: 0,
   server: 1,
   storage: 0,
 };
