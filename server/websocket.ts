@@ -1,5 +1,5 @@
 // WebSocket upgrades by `ws`, as the MessageSocket of api/streaming. `ws` refuses sub-protocol names with a slash, so the
-// port-forward tunnel's name is swapped for a stand-in on the way in and swapped back in the answer's head.
+// port-forward tunnel's name is swapped for a substitute in the request and swapped back in the answer's head.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";

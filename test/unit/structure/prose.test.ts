@@ -17,7 +17,7 @@ const most: Readonly<Record<string, number>> = {
   client: 0,
   controllers: 0,
   cri: 0,
-  server: 1,
+  server: 0,
   storage: 0,
 };
 
