@@ -1,6 +1,6 @@
 // What an IP address leads to, by its value and not by how it is written: `::1`, `0:0:0:0:0:0:0:1`, `::ffff:127.0.0.1`
 // and `::ffff:7f00:1` are all loopback. The one place that says which addresses lead to this machine or its link alone;
-// whatever dials or publishes an address of somebody else's asks here.
+// all code that dials or publishes an address from a client or an object asks here.
 import { BlockList, isIP } from "node:net";
 
 /** `outside`: an address that means the same on every machine (Go's IsGlobalUnicast, private ranges included). */

@@ -46,7 +46,7 @@ export function aliasApiVersion(apiVersion: string): string {
     : apiVersion;
 }
 
-/** Fields whose value names a version, a group, or a list of groups, wherever they stand in a document. */
+/** Fields whose value names a version, a group, or a list of groups, at any depth of a document. */
 const VERSION_FIELDS = new Set(["apiVersion", "groupVersion"]);
 const GROUP_FIELDS = new Set(["apiGroup"]);
 const GROUP_LIST_FIELDS = new Set(["apiGroups"]);
@@ -121,7 +121,7 @@ function rewrite(
   }
 }
 
-/** In access reviews and admission reviews the group stands in a field of that name. */
+/** Access reviews and admission reviews name the group in a field of that name. */
 function renameGroup(
   attributes: unknown,
   group: (text: string) => string,

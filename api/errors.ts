@@ -223,7 +223,7 @@ export const isForbidden = (error: unknown): boolean =>
   hasReason(error, "Forbidden");
 export const isInvalid = (error: unknown): boolean =>
   hasReason(error, "Invalid");
-/** The watch or list must start anew: its history is gone. */
+/** The client must start its watch or list again: the history is gone. */
 export const isExpired = (error: unknown): boolean =>
   hasReason(error, "Expired") || hasReason(error, "Gone");
 

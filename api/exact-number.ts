@@ -1,4 +1,4 @@
-// A number of a JSON text whose writing tells more than its value: 3.0 is no integer, 1e3 a quantity of its own, and
+// A number of a JSON text whose notation holds more than its value: 3.0 is no integer, 1e3 a quantity of its own, and
 // digits beyond 2^53 are lost in a double. Readers make one only for such numbers, all others stay plain; decoding into
 // a type turns every one into what the type holds, so that stored objects have none.
 export class ExactNumber {

@@ -162,7 +162,7 @@ interface Token {
 const endToken: Token = { type: "end", text: "" };
 const symbols = /[()!,=<>]/;
 
-/** Words `in` and `notin` are operators only where one may stand: `expect` says so at consumption. */
+/** `in` and `notin` are operators only where an operator may occur: `expect` decides that at consumption. */
 class Tokens {
   readonly #tokens: Token[] = [];
   #next = 0;

@@ -511,7 +511,7 @@ class Input {
     switch (tag) {
       case 55799:
         return this.item(path);
-      // Byte strings that stand for their base64 text.
+      // These tags mark byte strings that become their base64 text.
       case 21:
       case 22:
       case 23: {

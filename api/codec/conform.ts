@@ -35,7 +35,7 @@ export class TypeMismatch extends Error {
 export class UndecodableBody extends ApiError {
   constructor(
     message: string,
-    /** The decoder's own words, which some places tell alone. */
+    /** The decoder's own text, which some callers report alone. */
     readonly why: string,
   ) {
     super({ code: 400, reason: "BadRequest", message });
@@ -131,7 +131,7 @@ function hasZero({ schema, omitEmpty }: FieldSchema): boolean {
   }
 }
 
-/** Given empty it is no omission: it takes the fields from everyone. Whoever manages fields takes it out. */
+/** An empty list here is no omission: it takes the fields from every manager. The managed-fields code removes it. */
 const managedFieldsReset = "managedFields";
 
 class Conforming {

@@ -233,7 +233,7 @@ function parseBytes(
 const typeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/** A document as an object whose type can be told; null is an empty one. Throws ApiError 400. */
+/** Returns a document as an object whose type can be read; null becomes an empty object. Throws ApiError 400. */
 export function objectOf(
   value: unknown,
   wanted: string,

@@ -201,7 +201,7 @@ function emptyMessage(messageName: string): unknown {
   return decoderOf(messageName)(new WireReader(Buffer.alloc(0)));
 }
 
-/** Makes copies of an empty message faster than decoding it anew. */
+/** Makes copies of an empty message faster than decoding it again. */
 function makerOf(template: unknown): () => unknown {
   if (typeof template !== "object" || template === null) return () => template;
   const inner = Object.entries(template).filter(

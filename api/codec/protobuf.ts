@@ -91,7 +91,7 @@ const maxScratchBytes = 256 * 1024;
 /** Of an envelope: what its writer has room for at first. */
 const headBytes = 128;
 
-/** What stands before a message of `size` bytes in its envelope. */
+/** The bytes before a message of `size` bytes in its envelope. */
 function envelopeHead(
   apiVersion: string,
   kind: string,

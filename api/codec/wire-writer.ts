@@ -110,7 +110,7 @@ export class WireWriter {
     return this;
   }
 
-  /** As it stands: without tag, length or conversion. */
+  /** Writes the bytes unchanged: without tag, length or conversion. */
   raw(bytes: Uint8Array): this {
     this.#room(bytes.length);
     this.#bytes.set(bytes, this.#at);
@@ -118,7 +118,7 @@ export class WireWriter {
     return this;
   }
 
-  /** A copy of what was written. The writer begins anew, with the same room. */
+  /** Returns a copy of the bytes written so far. The writer starts over with the same room. */
   finish(): Buffer {
     const written = Buffer.from(this.#bytes.subarray(0, this.#at));
     this.#at = 0;
@@ -126,14 +126,14 @@ export class WireWriter {
     return written;
   }
 
-  /** What was written, valid until the next write. The writer begins anew. */
+  /** Returns the bytes written so far, valid until the next write. The writer starts over. */
   view(): Buffer {
     const written = this.#bytes.subarray(0, this.#at);
     this.#at = 0;
     return written;
   }
 
-  /** Begins anew after what could not be completed. */
+  /** Starts over after a message that could not be completed. */
   reset(): void {
     this.#at = 0;
     this.#open.length = 0;
@@ -151,7 +151,7 @@ export class WireWriter {
     return this;
   }
 
-  /** Writes the length of what stands behind `start`, where one byte is free for it. */
+  /** Writes the length of the bytes behind `start`, where one byte is free for it. */
   #close(start: number): void {
     const length = this.#at - start - 1;
     if (length < 0x80) {

@@ -56,7 +56,7 @@ class Emitter {
     }
   }
 
-  /** What stands behind a dash starts on its line. */
+  /** An item's text starts on the line of its dash. */
   #item(value: unknown, indent: number): void {
     if (Array.isArray(value) && value.length > 0) {
       value.forEach((inner, index) => {
@@ -255,7 +255,7 @@ function number(value: number | boolean): string {
   return String(value).replace(/e([-+])(\d)$/, "e$10$2");
 }
 
-/** Text that may stand unquoted: no indicator at the start, no ": " or " #" inside, no blanks at the ends. */
+/** Text that may be written unquoted: no indicator at the start, no ": " or " #" inside, no blanks at the ends. */
 function styleOf(text: string, isKey: boolean): Style {
   const special = hasSpecial(text);
   if (text.includes("\n")) {

@@ -24,9 +24,9 @@ export class YamlSyntaxError extends Error {
   readonly line: number;
   /** The reason without position. */
   readonly reason: string;
-  /** @param told the line the message names, where it is another; 0: none */
-  constructor(reason: string, line: number, told = line) {
-    super(told > 0 ? `yaml: line ${told}: ${reason}` : `yaml: ${reason}`);
+  /** @param shown the line the message names, where it is another; 0: none */
+  constructor(reason: string, line: number, shown = line) {
+    super(shown > 0 ? `yaml: line ${shown}: ${reason}` : `yaml: ${reason}`);
     this.reason = reason;
     this.line = line;
   }

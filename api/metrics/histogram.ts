@@ -1,5 +1,5 @@
 // A histogram of plain numbers: counts by upper bound, their sum and their number. Counting costs one look through the
-// bounds; text is made from it when somebody asks (family.ts).
+// bounds; a scrape makes the text from it (family.ts).
 
 export class Histogram {
   count = 0;

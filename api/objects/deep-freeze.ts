@@ -1,4 +1,4 @@
-// Freezing of shared objects: what comes out of a cache is read by many, so that nobody can change it.
+// Freezing of shared objects: an object from a cache has many readers, so no reader may change it.
 
 /**
  * Freezes a JSON tree in place. Parts already frozen are taken to be frozen all the way down. Depth is bounded by the

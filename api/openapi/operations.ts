@@ -178,7 +178,7 @@ function pathOf({
   return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
-/** Name of the type that stands for a kind in definitions; kinds outside the table get one made of their group. */
+/** Name of the type that represents a kind in definitions; kinds outside the table get one made of their group. */
 function typeNameOf({ group, version, kind }: GroupVersionKind): string {
   return (
     messageNameOfKind(apiVersionOf({ group, version }), kind) ??

@@ -56,7 +56,7 @@ export interface FieldManagement {
   /** Is the kind known in that version? What is owned in others is forgotten. Default: every version is. */
   readonly knows?: (apiVersion: string) => boolean;
   /**
-   * Paths the strategy resets for this (sub)resource, which nobody gets to own through it: [["status"]] for the main
+   * Paths the strategy resets for this (sub)resource, so that no manager owns them through it: [["status"]] for the main
    * resource of a kind with a status subresource, [["spec"], …] for /status.
    */
   readonly resetPaths?: readonly (readonly string[])[];
@@ -94,7 +94,7 @@ function managersOf(
   return managers && managers.size > 0 ? managers : stored;
 }
 
-/** Without those of versions nobody knows; undefined when one has no version at all: then nothing can be kept. */
+/** Drops the entries of unknown versions; undefined when one has no version at all: then nothing can be kept. */
 function knownManagers(
   managers: Managers,
   { knows }: FieldManagement,
@@ -306,7 +306,7 @@ function conflictsWith(
   return conflicts;
 }
 
-/** What client-side apply set and nobody changed since: server-side apply by kubectl may take it over. */
+/** The fields that client-side apply set and no manager changed since: kubectl's server-side apply may take them over. */
 function takeable(
   live: Readonly<AnyObject>,
   schema: PatchSchema | undefined,

@@ -1,5 +1,5 @@
-// Where the elements of a list stand, by their merge key or, without one, by their value: the lists of a patch and of an
-// object have tens of thousands of elements when somebody wants them to, and are looked up element by element.
+// The places of a list's elements, by their merge key or, without one, by their value: the lists of a patch and of an
+// object can have tens of thousands of elements if a client sends them, and are looked up element by element.
 //
 // Worked example: over [{name: a}, {name: b}, {name: a}] with the key `name`, {name: a, image: x} is found at 0.
 import { ExactNumber } from "../exact-number.ts";

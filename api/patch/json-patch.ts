@@ -150,7 +150,7 @@ function applyOperation(state: State, operation: JsonPatchOperation): void {
   }
 }
 
-/** What stands before the first slash is not looked at. */
+/** The text before the first slash is ignored. */
 function place(state: State, pointer: string | undefined): Place {
   const [, ...parts] = (pointer ?? "").split("/");
   const key = parts.pop();

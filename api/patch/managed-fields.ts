@@ -1,5 +1,5 @@
 // metadata.managedFields as managers with their sets: decoding, encoding in the reference's order, the limit of update
-// managers, and the paths nobody owns.
+// managers, and the paths that no manager owns.
 import { formatTime } from "../clock.ts";
 import type { FieldError } from "../errors.ts";
 import { fieldErrors } from "../field-errors.ts";

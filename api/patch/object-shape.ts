@@ -77,7 +77,7 @@ function knownOf(schema: PatchSchema): Known[] {
 class ShapeReader {
   #nodes = 0;
 
-  /** Undefined for what is too large, or holds what shapes do not tell apart. */
+  /** Returns undefined for a value that is too large, or holds values that shapes do not distinguish. */
   read(value: unknown, field: PatchField | undefined): Shape | undefined {
     if (++this.#nodes > maxNodes || value instanceof ExactNumber)
       return undefined;

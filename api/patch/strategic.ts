@@ -376,7 +376,7 @@ function inOrderOf(
   return [...items].sort((a, b) => position.get(a)! - position.get(b)!);
 }
 
-/** Merges two sorted lists; where both heads stood in the old list the earlier one goes first, else the patch's. */
+/** Merges two sorted lists; where both heads were in the old list the earlier one goes first, else the patch's. */
 function interleave(
   serverOnly: unknown[],
   named: unknown[],

@@ -1,6 +1,6 @@
 // JSON values seen through their schema, as server-side apply sees them: which parts are one (leaves), which are merged
 // by name (objects), by keys (list maps) or by value (list sets). On it: the fields a value sets, what differs between
-// two values, the merge of an applied configuration, and the removal of what nobody owns any more.
+// two values, the merge of an applied configuration, and the removal of fields that no manager owns any more.
 // Without a schema every object is merged by name and every list is one.
 import {
   emptySet,
@@ -78,7 +78,7 @@ export function itemKey(
   return `k:${JSON.stringify(values)}`;
 }
 
-/** The parts of a value that is no leaf; undefined when a list's items can't be told apart. */
+/** The parts of a value that is no leaf; undefined when a list's items can't be distinguished. */
 function partsOf(
   value: unknown,
   field: PatchField | undefined,
@@ -126,7 +126,7 @@ const isNothing = (value: unknown): boolean =>
   value === undefined ||
   (isJsonObject(value) && Object.keys(value).length === 0);
 
-/** Everything the value sets. Throws AmbiguousList when the items of a list can't be told apart. */
+/** The set of all fields the value sets. Throws AmbiguousList when the items of a list can't be distinguished. */
 export function fieldsOf(
   value: unknown,
   schema: PatchSchema | undefined,
@@ -154,7 +154,7 @@ export function fieldsOf(
   return fields.build();
 }
 
-/** A list whose items can't be told apart; the message is its path. */
+/** A list whose items can't be distinguished; the message is its path. */
 class AmbiguousList extends Error {}
 
 export interface Comparison {

@@ -230,7 +230,7 @@ function keyIdentifier(publicKey: Buffer): Buffer {
 
 /**
  * The key identifier an authority's certificate gives itself, if it does: what it signs must name exactly that, however
- * whoever made the authority computed it.
+ * the authority's maker computed it.
  */
 function subjectKeyIdentifier(certificatePem: string): Buffer | undefined {
   const block = decodePem(certificatePem)[0];
@@ -244,7 +244,7 @@ function subjectKeyIdentifier(certificatePem: string): Buffer | undefined {
       const each = extensions.enter(Tag.sequence);
       if (readOid(each.read().content) !== "2.5.29.14") continue;
       let content = each.read();
-      // Critical or not may stand before it.
+      // The boolean `critical` may come before the value.
       if (content.tag !== Tag.octetString) content = each.read();
       return new DerReader(content.content).expect(Tag.octetString).content;
     }

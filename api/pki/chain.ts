@@ -131,7 +131,7 @@ class Search {
     const { nowMs, usage } = this.#options;
     const { notBeforeMs, notAfterMs } = validityOf([{ certificate, fields }]);
     if (!(nowMs >= notBeforeMs && nowMs <= notAfterMs)) return false;
-    // Whoever is trusted need not prove it by a signature of its own.
+    // A trusted authority need not prove itself by its own signature.
     if (!isAuthority && broken.has(fields.signatureAlgorithm)) return false;
     for (const [id, { critical }] of fields.extensions)
       if (critical && !understood.has(id)) return false;
@@ -188,7 +188,7 @@ function pathLengthOf(value: Buffer): number | undefined {
   return undefined;
 }
 
-/** The constraints are on alternative names alone, and nobody below has any: there is nothing they could forbid. */
+/** The constraints are on alternative names alone, and no certificate below has any: they could forbid nothing. */
 function constrainsNothing(value: Buffer, below: readonly Link[]): boolean {
   if (below.some(({ fields }) => fields.extensions.has(ALTERNATIVE_NAME)))
     return false;

@@ -22,7 +22,7 @@ export function createChannelInputs(
 
   const streams = Array.from({ length: count }, (_unused, index) => {
     const stream = new Readable({ read: () => free(index) });
-    // Nobody reads a destroyed stream; the others must go on.
+    // A destroyed stream has no reader; the others must go on.
     stream.on("close", () => free(index));
     stream.on("error", () => undefined);
     return stream;

@@ -72,7 +72,7 @@ export function acceptChannelRemoteCommand(
     }),
   );
 
-  // An empty message on the first channel that is written tells the client that the streams are there.
+  // An empty message on the first written channel notifies the client that the streams are there.
   const first = options.stdout
     ? channels.stdout
     : options.stderr && !options.tty

@@ -1,4 +1,4 @@
-// How the end of an exec or attach is told on the error stream: from protocol version 4 on a Status object, before it
+// How the error stream reports the end of an exec or attach: as a Status object from protocol version 4 on, before it as
 // plain text (nothing for success).
 import type { Status } from "../types/meta-v1.ts";
 import { ApiError } from "../errors.ts";
