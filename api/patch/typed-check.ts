@@ -1,6 +1,7 @@
 // Whether an applied configuration fits its type, as server-side apply sees types: which values are text, numbers, lists
-// or maps, which fields there are, and that the items of keyed lists and sets can be distinguished. Finer checks (whole numbers,
-// quantities) come when the merged object is decoded. All problems, in the order of the keys, with the reference's texts.
+// or maps, which fields there are, and that the items of keyed lists and sets can be distinguished. Finer checks (whole
+// numbers, quantities) come when the merged object is decoded. Reports all problems, in the order of the keys, with the
+// reference's texts.
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 import { mapNotation, valueType } from "./map-notation.ts";
 import { pathText } from "./field-set.ts";
