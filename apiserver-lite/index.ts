@@ -1,6 +1,6 @@
 // The only door of the API server: all that the commands and the library may use of it. No other room imports anything from
-// here, and nobody imports another file (test/unit/structure). It loads the whole server, so those who only sometimes need
-// it import it dynamically, or are themselves imported so.
+// here, and no room imports another file (test/unit/structure). It loads the whole server, so modules that only sometimes
+// need it import it dynamically, or are themselves imported so.
 
 // The server, and what it is composed of.
 export { type ApiServer, createApiServer, superuser } from "./server.ts";

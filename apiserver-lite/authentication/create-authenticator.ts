@@ -72,7 +72,7 @@ export function createAuthenticator(
   return { authenticate: (request) => ask(request, 0) };
 }
 
-/** Asks one after the other; a rejection counts only when nobody else knows the token. */
+/** Asks one authenticator after the other; a rejection counts only when no other one knows the token. */
 export async function authenticateToken(
   authenticators: readonly TokenAuthenticator[],
   token: string,

@@ -1,4 +1,4 @@
-// TokenReview and SelfSubjectReview: virtual resources that tell who a token, or the asker, is.
+// TokenReview and SelfSubjectReview: virtual resources that return the identity of a token, or of the asker.
 import { formatTime } from "../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";

@@ -52,7 +52,7 @@ export class StaticTokenAuthenticator implements TokenAuthenticator {
   }
 }
 
-/** Looking a digest up tells nothing about the token by its timing. */
+/** The time of a digest's look-up reveals nothing about the token. */
 function digestOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }

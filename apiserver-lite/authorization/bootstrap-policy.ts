@@ -154,7 +154,7 @@ export async function reconcileBootstrapPolicy(
     for (const result of results) {
       if (result.status === "fulfilled") continue;
       const error: unknown = result.reason;
-      // Somebody else (another server on the same store) was faster.
+      // Another writer (such as another server on the same store) was faster.
       if (isAlreadyExists(error) || isConflict(error)) continue;
       if (!isNotFound(error)) throw error;
       options.logger.warn(
@@ -192,7 +192,7 @@ function merged(
   present: Readonly<AnyObject>,
 ): AnyObject | undefined {
   if (wanted["roleRef"]) {
-    // A binding to another role is somebody's decision; the reference makes it anew, we leave it.
+    // A binding to another role is an administrator's decision; the reference recreates it, we leave it.
     if (
       JSON.stringify(wanted["roleRef"]) !== JSON.stringify(present["roleRef"])
     )

@@ -12,7 +12,7 @@ interface CompiledRule {
   /** Undefined: every name. */
   readonly names: ReadonlySet<string> | undefined;
   readonly paths: ReadonlySet<string>;
-  /** From "/healthz/*"; "" stands for every path. */
+  /** From "/healthz/*"; "" matches every path. */
   readonly pathPrefixes: readonly string[];
 }
 

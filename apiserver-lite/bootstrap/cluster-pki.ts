@@ -1,5 +1,5 @@
 // The cluster's keys and certificates under one directory, in kubeadm's file names: made when missing, loaded when
-// there, and made anew when two thirds of their life are over, when the authority changed, or when the names they must
+// there, and renewed when two thirds of their life are over, when the authority changed, or when the names they must
 // be valid for are not all in them. Authorities and the ServiceAccount key are never replaced here.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";

@@ -1,4 +1,4 @@
-// The API servers on one store, the reference's among them, tell each other which of them are there: each keeps a key
+// The API servers on one store, the reference's among them, announce themselves to each other: each keeps a key
 // with its address that expires, and the `kubernetes` service's endpoints are made of all of these.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";

@@ -1,6 +1,6 @@
-// Watches over the cluster's certificates while the server runs: loads them anew when the first is due, and when the
-// host's names or addresses got more. One timer: the names and addresses are looked at each 10 s (Node tells of no change;
-// looking costs microseconds), the files only when one is new or the first certificate is due.
+// Watches over the cluster's certificates while the server runs: loads them again when the first is due, and when the
+// host has new names or addresses. One timer looks at the names and addresses each 10 s (Node reports no change;
+// looking costs microseconds), and at the files only when one is new or the first certificate is due.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import {
@@ -52,7 +52,7 @@ export class PkiKeeper {
     try {
       added = hosts().some((host) => !this.#hosts.has(host));
     } catch {
-      // check() tells.
+      // check() reports the error.
     }
     if (due || added) this.check();
     else this.#schedule(LOOK_MS);

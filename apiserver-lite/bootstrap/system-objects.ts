@@ -103,7 +103,7 @@ async function ensureKubernetesService(
   });
 }
 
-/** Since when the use of old tokens is told: the controller that removes unused ones goes by this date. */
+/** Records since when the use of legacy tokens is tracked: the controller that removes unused ones goes by this date. */
 export async function createTokenTracking(
   transport: Pick<Transport, "request">,
   clock: Clock,

@@ -18,7 +18,7 @@ export class CacheEntry {
   readonly #at: number;
   /** Of the JSON. */
   readonly bytes: number;
-  /** Once the object is cool: whoever still holds it (informers) shares it, else it is parsed again. */
+  /** Weak once the object is cool: while an informer still holds the object it is shared, else it is parsed again. */
   #held: AnyObject | WeakRef<AnyObject> | undefined;
   #frozen = false;
   #derived: Derived | undefined;
@@ -86,7 +86,7 @@ export class CacheEntry {
     return JSON.parse(this.json.toString("utf8")) as AnyObject;
   }
 
-  /** The object where somebody has it. */
+  /** The object if it is still in memory. */
   #found(): AnyObject | undefined {
     const held = this.#held;
     return held instanceof WeakRef ? held.deref() : held;
@@ -154,7 +154,7 @@ export class CacheEntry {
   }
 
   /**
-   * Where the metadata end in `json`: they begin at `start` with `"metadata":{`, and stand whole before this index.
+   * Where the metadata end in `json`: they begin at `start` with `"metadata":{`, and are complete before this index.
    * -1 when they are not there.
    */
   metadataEnd(start: number): number {

@@ -69,7 +69,7 @@ export class ResourceLoader {
         if (slices.over) await slices.next();
         const entry = this.load(value, opened?.[index]);
         if (!entry) continue;
-        // Of many thousands nobody may ever ask for one again.
+        // Of many thousands a client may never ask for one again.
         entry.cool();
         entries.push(entry);
       }

@@ -3,13 +3,13 @@
 //
 // Example, budget of three slabs: keep() fills A, B, C; the next keep() throws one of them away, chosen by chance, so that
 // reading more than fits again and again still finds part of it. get() of what was in there gives undefined.
-// Invariants: slabs are written once at each place and never reused, so a view stays true as long as somebody holds it;
+// Invariants: slabs are written once at each place and never reused, so a view stays true as long as it is referenced;
 // their bytes together are at most `maxBytes`, one slab aside.
 
 interface Slab {
   bytes: Buffer | undefined;
   used: number;
-  /** Somebody read or wrote in it since the last `age`. */
+  /** The slab was read or written since the last `age`. */
   touched: boolean;
 }
 
@@ -55,7 +55,7 @@ export class DerivedBytes {
     return slab.bytes?.subarray(start, start + length);
   }
 
-  /** Throws away what nobody used since the last call. */
+  /** Throws away the slabs that were not used since the last call. */
   age(): void {
     const unused = this.#slabs.filter(({ touched }) => !touched);
     for (const slab of unused) this.#drop(slab);

@@ -31,7 +31,7 @@ export class EventOrder {
       upTo: number,
       opened: OpenedEvents,
     ) => void,
-    /** What `give` threw while nobody was there to catch it. */
+    /** Receives the error that `give` threw while it had no caller to catch it. */
     private readonly failed: (error: unknown) => void,
   ) {}
 

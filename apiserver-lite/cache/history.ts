@@ -14,7 +14,7 @@ export interface CacheEvent {
   /** The version it replaced; undefined for a create. */
   readonly previous: CacheEntry | undefined;
   readonly atMs: number;
-  /** Encoded watch events by representation while the event is told: made for the first watcher, shared by all. */
+  /** Encoded watch events by representation while the event is sent: made for the first watcher, shared by all. */
   frames?: Map<string, Buffer>;
 }
 

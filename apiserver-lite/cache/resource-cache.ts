@@ -53,7 +53,7 @@ export class ResourceCache {
     readonly loadedAt: number,
     budget: HistoryBudget,
     entries: readonly CacheEntry[],
-    /** By key: these exist, but nobody can read them. Kept by the watch cache. */
+    /** By key: these objects exist, but can't be decoded. The watch cache maintains the map. */
     readonly unreadable: ReadonlyMap<string, Unreadable> = new Map(),
     private readonly onFailure: ListenerFailure = () => undefined,
   ) {

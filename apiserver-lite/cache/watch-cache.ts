@@ -96,7 +96,7 @@ export class WatchCache {
 
   /**
    * Exact reads of older revisions are refused as too old, even where the undo log could still serve them: versions
-   * expire by age, as those the reference's storage has compacted, also in collections that nobody changes. Watches
+   * expire by age, as those the reference's storage has compacted, also in collections that never change. Watches
    * start at any revision the undo log knows.
    */
   get compacted(): number {

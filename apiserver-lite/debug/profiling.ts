@@ -88,7 +88,7 @@ export class Profiling {
     ];
   }
 
-  /** `isPrivate`: nobody but the owner of the process can ask. Throws ApiError 400, 429. */
+  /** `isPrivate`: only the owner of the process can ask. Throws ApiError 400, 429. */
   async serve(
     exchange: Exchange,
     path: string,

@@ -146,7 +146,7 @@ export class RequestRecorder {
   }
 }
 
-/** Nobody changes the query of a request. */
+/** All requests can share it: no code changes the query of a request. */
 const noQuery = new URLSearchParams();
 const json = "application/json";
 

@@ -1,6 +1,6 @@
-// Finds the requests that hold the event loop. Whoever starts to work for a request says so; until the next one does, or
-// the loop's turn is over, the time is that request's. What took longer than the limit is counted and logged with its
-// path. The loop's own delay is measured beside it by Node, for everything this process does.
+// Finds the requests that hold the event loop. Code that starts to work for a request reports that; until the next such
+// report, or the end of the loop's turn, the time is that request's. A request that took longer than the limit is counted
+// and logged with its path. Node measures the loop's own delay beside it, for everything this process does.
 //
 // Invariants: costs a clock reading where work starts and one immediate a turn; an idle loop is not woken by it.
 import { monitorEventLoopDelay, type IntervalHistogram } from "node:perf_hooks";

@@ -1,5 +1,5 @@
-// /metrics with the reference's names. Requests are only counted in plain maps, so that a server nobody scrapes pays next
-// to nothing; the text is made when it is asked for, in slices of time.
+// /metrics with the reference's names. Requests are only counted in plain maps, so that a server without scrapes pays
+// next to nothing; each scrape makes the text, in slices of time.
 import { Family, metricsParts } from "../../api/metrics/family.ts";
 import type { MetricsFilter } from "../../api/metrics/filter.ts";
 import { processFamilies } from "../../http-kit/process-metrics.ts";

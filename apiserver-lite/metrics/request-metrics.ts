@@ -1,6 +1,6 @@
 // What requests leave in /metrics, under the reference's names and labels: how many with which status, how long they
 // took, how long of that counts for the service's objectives, and which long-running ones are open.
-// Kept in plain maps, bounded; families are made when somebody asks.
+// The counts are in plain maps, bounded; each scrape makes the families.
 import { Family, type Labels } from "../../api/metrics/family.ts";
 import { Histogram } from "../../api/metrics/histogram.ts";
 import type { RequestInfo } from "../request/request-info.ts";
@@ -57,7 +57,7 @@ export class RequestMetrics {
         : namespace !== ""
           ? "namespace"
           : "cluster";
-    // What is no resource is told by its path, without what follows it.
+    // A request for no resource is recorded under its path's first segment.
     const subresource = info.resourceRequest
       ? info.subresource
       : (/^\/[^/]*/.exec(info.path)?.[0] ?? "");

@@ -33,7 +33,7 @@ export function orNone(text: string | null | undefined): string {
   return text ? text : "<none>";
 }
 
-/** Three items, then " + 2 more...". `none` stands for an empty list. */
+/** Three items, then " + 2 more...". `none` is the text of an empty list. */
 export function formatFew(
   items: readonly string[],
   none = "<none>",

@@ -15,7 +15,7 @@ const minus = 0x2d;
 /** Of a moment in milliseconds: with both marks it is longer than every age. */
 const digits = 13;
 
-/** From the row's brace to what stands before its object, and `behind`. */
+/** The bytes from the row's brace to the start of its object, and `behind`. */
 export function rowTemplate(
   printer: Pick<Printer, "cells">,
   object: Readonly<AnyObject>,

@@ -180,7 +180,7 @@ export class ProxyHandler implements ConnectHandler {
     return proxyTarget(request, { state, addressTypes });
   }
 
-  /** Answers that need nobody else. */
+  /** Answers the requests that need no other server. */
   #isSettledHere(request: ConnectRequest, response: ConnectResponse): boolean {
     const { subresource, method, proxyPath, rawQuery } = request;
     if (subresource === "log" && isUnscheduled(request)) {

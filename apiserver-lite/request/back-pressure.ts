@@ -2,7 +2,7 @@
 import type { Writable } from "node:stream";
 
 /**
- * Undefined: more may be written at once. The promise resolves when it may, or when nobody reads any more.
+ * Undefined: more may be written at once. The promise resolves when it may, or when the reader is gone.
  * @param written called when the bytes are no longer needed
  */
 export function writeTo(

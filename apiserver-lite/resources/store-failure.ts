@@ -1,4 +1,4 @@
-// What a client is told when the store can't be reached or written.
+// The errors for clients when the store can't be reached or written.
 import { ApiError, errors } from "../../api/errors.ts";
 import { StoreError } from "../../storage/store.ts";
 

@@ -28,7 +28,7 @@ export interface StrategyContext extends StateReader {
   readonly clock: Clock;
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
-  /** Tells the audit log. */
+  /** Adds an annotation to the request's audit event. */
   annotate(name: string, value: string): void;
 }
 
@@ -64,7 +64,7 @@ export interface ResourceStrategy<
     object: Readonly<T>,
     old: Readonly<T> | undefined,
   ): Iterable<string>;
-  /** What to warn of when an object is deleted by somebody who does not say what becomes of its dependents. */
+  /** The warning for a delete request that does not say what becomes of the object's dependents. */
   readonly orphanWarning?: string;
   /** Why an object may never be deleted, or undefined. */
   refuseDeletion?(object: Readonly<T>): string | undefined;
@@ -159,7 +159,7 @@ export interface ResourceStrategy<
 
 /** A subresource's own rules for updates of the object. */
 export interface PartStrategy<T extends KubeObject = AnyObject> {
-  /** Nobody comes to own these by a write here. Default: spec. */
+  /** A write here makes no manager own these paths. Default: spec. */
   readonly resetPaths?: readonly (readonly string[])[];
   prepareForUpdate?(
     object: T,

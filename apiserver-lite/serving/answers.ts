@@ -238,7 +238,7 @@ class ListAnswer {
     }
   }
 
-  /** Nobody reads any more. */
+  /** The client reads no more. */
   get closed(): boolean {
     return this.#out.destroyed;
   }

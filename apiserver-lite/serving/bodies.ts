@@ -105,7 +105,7 @@ export class Bodies {
     return text;
   }
 
-  /** YAML, of which JSON is a part; null stands for an empty document. */
+  /** Reads YAML, of which JSON is a part; null means an empty document. */
   #applyText(mediaType: string, bytes: Buffer): PatchText {
     const { decoders } = this;
     if (mediaType === "application/apply-patch+cbor")
@@ -177,7 +177,7 @@ function looksLikeJson(bytes: Buffer): boolean {
 
 type JsonPatchType = Exclude<PatchType, "apply">;
 
-/** What the reference says before a syntax error; a merge patch that nobody wants checked has no word of its own. */
+/** The reference's text before a syntax error; without strict validation the answers have none. */
 const syntaxPrefixes: Readonly<Record<JsonPatchType, string>> = {
   json: "error decoding patch: ",
   merge: "error decoding patch: ",

@@ -1,4 +1,4 @@
-// gzip of answers on the threads of libuv's pool, chunk by chunk, so that no list stands in memory as a whole. At most some
+// gzip of answers on the threads of libuv's pool, chunk by chunk, so that no list is in memory as a whole. At most some
 // chunks of all answers are compressed at once: the pool is the store's as well, and no answer keeps a place in it while
 // its client reads slowly.
 import { availableParallelism } from "node:os";

@@ -1,12 +1,12 @@
 // The wire encodings: how an object, a list of encoded objects and a watch event become bytes. JSON is always there;
 // YAML, protobuf and CBOR load when first asked for. Lists are made in parts, so that a list of any size neither holds
-// the event loop nor stands in memory as a whole.
+// the event loop nor is in memory as a whole.
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { FormatName } from "./negotiation.ts";
 
 /**
- * The bytes of a list in chunks of up to 64 KiB of the pool, to be given back to it. `undefined` stands for no bytes: it comes after some work, so that who
- * asks can look at the clock.
+ * The bytes of a list in chunks of up to 64 KiB of the pool, to be given back to it. `undefined` means no bytes: it comes
+ * after some work, so that the caller can look at the clock.
  */
 export type ListParts = Generator<Buffer | undefined, void>;
 
@@ -43,7 +43,7 @@ export interface Format {
     pool: ChunkPool,
   ): ListParts;
   frame(type: string, object: Buffer): Buffer;
-  /** What stands around an object in a frame, in place of the last byte of its own; undefined: a frame is made as a whole. */
+  /** The bytes around an object in a frame, in place of its own last byte; undefined: a frame is made as a whole. */
   around?(type: string): readonly [before: Buffer, behind: Buffer];
 }
 

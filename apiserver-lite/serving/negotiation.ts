@@ -76,7 +76,7 @@ export function acceptedTypes({ protobuf, cbor, stream }: Offer): string[] {
 }
 
 const maxRemembered = 256;
-/** Longer headers are read anew each time: together they would be hundreds of megabytes that anybody could leave here. */
+/** Longer headers are parsed each time: together they would be hundreds of megabytes that any client could leave here. */
 const maxRememberedLength = 512;
 
 export class Negotiator {

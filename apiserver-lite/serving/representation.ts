@@ -249,7 +249,7 @@ export class Representation {
         },
       };
     }
-    // Items of a partial list keep their kind, as in the reference; their metadata stand in the entry's own bytes.
+    // Items of a partial list keep their kind, as in the reference; their metadata are part of the entry's own bytes.
     const before = Buffer.from(
       `${JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: this.#metaVersion }).slice(0, -1)},`,
     );

@@ -1,5 +1,5 @@
-// Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. A row's cells are kept as a
-// template, in which every answer writes the ages anew; its object is cut out of the entry's own bytes where it can be.
+// Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. A row's cells are kept as
+// a template, into which every answer writes the ages; its object is cut out of the entry's own bytes where it can be.
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { DerivedBytes } from "../cache/derived-bytes.ts";

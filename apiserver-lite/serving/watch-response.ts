@@ -32,9 +32,9 @@ function sameFrames(a: readonly Buffer[], b: readonly Buffer[]): boolean {
 }
 
 /**
- * Writes what all watchers of a server have queued, once a turn. The first go out before the write they tell of is
- * answered (its promise settles behind the microtask), so that a client that acts on the answer finds the watchers
- * told; with many watchers the rest follows in slices, so that neither answers nor requests wait for all of them.
+ * Writes what all watchers of a server have queued, once a turn. The first events go out before the write they report is
+ * answered (its promise settles behind the microtask), so that the watchers know of it when a client acts on the answer;
+ * with many watchers the rest follows in slices, so that neither answers nor requests wait for all of them.
  */
 export class WatchFlusher {
   #dirty: WatchResponse[] = [];

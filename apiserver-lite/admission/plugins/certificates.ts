@@ -43,7 +43,7 @@ export function createCertificateSigning(
   };
 }
 
-/** Nobody becomes a superuser by a client certificate from the API. */
+/** A client certificate from the API makes no user a superuser. */
 export const certificateSubjectRestriction: AdmissionPlugin = {
   name: "CertificateSubjectRestriction",
   validate(attributes) {

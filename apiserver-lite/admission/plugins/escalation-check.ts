@@ -1,8 +1,8 @@
-// Nobody gives what he does not have: a user who writes a role must hold all its rules (or may "escalate"), a user who
-// writes a binding must hold the rules of its role (or may "bind" it). It is part of the reference's registry of roles
-// and bindings; here it is a validating step after all others, so that every verb and transport that writes passes it.
-// An update is checked whatever it changes, because labels, too, give rules away (aggregation); only one that touches
-// nothing but finalizers and owner references passes, so that the garbage collector can work.
+// Users give only permissions they have: a user who writes a role must hold all its rules (or may "escalate"), a user who
+// writes a binding must hold the rules of its role (or may "bind" it). The check is part of the reference's registry of
+// roles and bindings; here it is a validating step after all others, so that every verb and transport that writes passes
+// it. Every update is checked, because labels, too, give rules away (aggregation); only one that touches nothing but
+// finalizers and owner references passes, so that the garbage collector can work.
 import { isDeepStrictEqual } from "node:util";
 import type { Authorizer, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";

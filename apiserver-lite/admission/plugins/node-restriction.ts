@@ -261,7 +261,7 @@ function admitNode(node: string, attributes: AdmissionAttributes): void {
     );
   if (!isDeepStrictEqual(now?.spec?.taints ?? [], before?.spec?.taints ?? []))
     refuse(attributes, `${who} is not allowed to modify taints`);
-  // With an owner that is gone the Node would be collected, and registered anew with labels and taints of its choice.
+  // With an owner that is gone the Node would be collected, and registered again with labels and taints of its choice.
   if (
     !isDeepStrictEqual(
       now?.metadata.ownerReferences ?? [],

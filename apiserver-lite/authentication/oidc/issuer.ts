@@ -1,6 +1,6 @@
 // What an OpenID Connect issuer publishes: its discovery document, which must name the issuer itself, and its keys. Both
-// are fetched in the background from the start on, and keys anew when a token names an unknown one, at most once in ten
-// seconds. Nothing is followed to another place than https URLs.
+// are fetched in the background from the start on, and keys again when a token names an unknown one, at most once in ten
+// seconds. The keys, too, are fetched from https URLs only.
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import type { Clock, Timer } from "../../../api/clock.ts";

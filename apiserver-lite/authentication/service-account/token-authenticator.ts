@@ -82,7 +82,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
       return undefined;
     if (pod && !this.#isLive("pods", namespace, pod)) return undefined;
     if (secret && !this.#isLive("secrets", namespace, secret)) return undefined;
-    // The node of a pod is told, not checked; a token bound to a node alone lives with it.
+    // A pod's node is reported, not checked; a token bound to a node alone is valid as long as the node exists.
     if (node && !pod && !this.#isLive("nodes", "", node)) return undefined;
 
     const extra: Record<string, string[]> = {};

@@ -3,7 +3,7 @@
 //
 // Example, batches of two: a, b and c are asked for in one turn → calls [a, b] and [c]; who asks for a meanwhile waits for
 // the first call; who asks later gets what it gave.
-// Invariants: what is kept of one version is at most `maxKeptBytes`; a failure is kept by nobody; an entry of the wanted
+// Invariants: what is kept of one version is at most `maxKeptBytes`; a failure is never kept; an entry of the wanted
 // version is given back as it is, at once.
 import { LRUCache } from "lru-cache";
 import { encodeObject } from "../../../api/codec/object-text.ts";

@@ -104,7 +104,7 @@ async function createOnce(
     object.metadata.generation = 1;
   let turn = call.nextTurn();
   if (turn) await turn;
-  // What strategy and admission make of the object is nobody's.
+  // No manager owns the fields that strategy and admission set.
   const managing = applied ? undefined : manageFields(call, undefined, object);
   if (managing) await managing;
   turn = call.nextTurn();

@@ -1,5 +1,5 @@
-// What a patch says and what strict reading has against its text: read only when there is an object to change, as the
-// reference tells a missing object before a bad patch.
+// The content of a patch and the problems that strict reading finds in its text: the patch is read only when there is an
+// object to change, as the reference reports a missing object before a bad patch.
 import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import {

@@ -1,4 +1,4 @@
-// Stored values that are no objects: reads answer 500 with the reference's texts, which tell more behind the gate, and a
+// Stored values that are no objects: reads answer 500 with the reference's texts, which say more behind the gate, and a
 // delete that says so, behind the same gate, removes them without looking at finalizers or preconditions.
 import { ApiError, errors } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";

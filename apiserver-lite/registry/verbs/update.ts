@@ -237,7 +237,7 @@ async function prepare(
   given: AnyObject,
   live: CacheEntry,
   { applied = false, admitted = false }: Replacement,
-  /** Told when the strategy has prepared, so that what it took is given back. */
+  /** Records that the strategy has prepared, so that the caller gives back what the strategy took. */
   taken: { prepared: boolean },
 ): Promise<AnyObject> {
   const { endpoint } = call;
@@ -247,7 +247,7 @@ async function prepare(
   let turn = call.nextTurn();
   if (turn) await turn;
   setDefaults(call, object);
-  // What strategy and admission make of the object is nobody's.
+  // No manager owns the fields that strategy and admission set.
   const managing = applied ? undefined : manageFields(call, old, object);
   if (managing) await managing;
   turn = call.nextTurn();

@@ -193,7 +193,7 @@ export async function writeObject(
   expected: number,
 ): Promise<Written> {
   const pending: PendingEntry = { resource: kind.form, entry: undefined };
-  // Nobody stores it; only a dry run gives it back.
+  // The field is never stored; only a dry run returns it.
   if (object.metadata.selfLink !== undefined) delete object.metadata.selfLink;
   const preparing = kind.form.prepare(key);
   if (preparing) await prepared(preparing);

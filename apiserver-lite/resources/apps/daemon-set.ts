@@ -31,7 +31,7 @@ const emptyStatus = (): DaemonSet["status"] => ({
   numberReady: 0,
 });
 
-/** How often the template changed, of which the first versions of the API told in a field. */
+/** How often the template changed; the first versions of the API reported it in a field. */
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
 /** 0: there is none. Throws ApiError 400. */

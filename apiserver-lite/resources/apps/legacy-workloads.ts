@@ -12,7 +12,7 @@ const fromTemplate: Upgrade = ({ metadata, spec }) => {
   spec.selector ??= { matchLabels: { ...labels } };
 };
 
-/** What a field of old held is kept in an annotation. */
+/** Keeps the value of a removed field in an annotation. */
 const annotate =
   (
     field: string,

@@ -71,7 +71,7 @@ export function scaleSubresource(resource: {
   group: string;
   resource: string;
 }): SubresourceHandler {
-  /** Who reads the scale of nothing is told that the scale is missing, except of a stateful set. */
+  /** For a missing object the error reports that the scale is missing, except for a stateful set. */
   async function parentOf(
     parent: () => Promise<Readonly<AnyObject>>,
   ): Promise<Readonly<AnyObject>> {

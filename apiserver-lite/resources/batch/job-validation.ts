@@ -208,7 +208,7 @@ function validateFailureRule(
   return problems;
 }
 
-/** Like `oneOf`, but an empty value is told what it may be. */
+/** Like `oneOf`, but the problem of an empty value lists the supported ones. */
 function choice(
   field: string,
   value: string | undefined,

@@ -43,7 +43,7 @@ function generateSelector(job: Job): void {
   };
 }
 
-/** Nobody but the server makes the selector, unless the job says that it does. */
+/** The server makes the selector, unless the job says that it has its own. */
 function validateGenerated(job: Job): FieldError[] {
   const { selector, template, manualSelector } = job.spec!;
   if (manualSelector || !selector) return [];

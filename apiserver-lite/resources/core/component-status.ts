@@ -1,4 +1,4 @@
-// componentstatuses: computed from checks when somebody asks. Deprecated, but still what `kubectl get cs` shows.
+// componentstatuses: each request computes them from checks. They are deprecated, but `kubectl get cs` still shows them.
 import type { AnyObject, KubeObject } from "../../../api/object.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { strategyOf, untyped } from "../typed.ts";

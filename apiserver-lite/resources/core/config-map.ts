@@ -9,7 +9,7 @@ import { sameValue } from "../../../api/objects/json-equality.ts";
 
 export const maxDataBytes = 1024 * 1024;
 
-/** Bytes that a base64 text stands for. */
+/** The number of bytes that a base64 text encodes. */
 export function decodedBytes(base64: string): number {
   const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
   return Math.max(0, Math.floor((base64.length * 3) / 4) - padding);

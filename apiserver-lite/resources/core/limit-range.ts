@@ -28,7 +28,7 @@ const parts: readonly Part[] = [
 ];
 const types = ["Pod", "Container", "PersistentVolumeClaim"];
 
-/** The first may not be above the second: what they are called, where it is told, and whose value is shown. */
+/** The first may not be above the second: their names, the field that a problem names, and whose value it shows. */
 const order: readonly {
   low: Part;
   high: Part;

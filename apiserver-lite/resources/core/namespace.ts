@@ -17,7 +17,7 @@ const nameLabel = "kubernetes.io/metadata.name";
 const securityPrefix = "pod-security.kubernetes.io/";
 const levels = ["privileged", "baseline", "restricted"];
 
-/** Labels that say how pods are judged must be understood. */
+/** Pod security labels must have known values. */
 function podSecurityLabels(
   labels: Readonly<Record<string, string>> | undefined,
 ): FieldError[] {

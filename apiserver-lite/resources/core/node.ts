@@ -136,7 +136,7 @@ export const nodeStrategy = strategyOf<Node>({
   validate: (object) => validateNode(object),
   validateUpdate(object, old) {
     const [spec, was] = [object.spec ?? {}, old.spec ?? {}];
-    // Told twice by the reference.
+    // The reference reports these problems twice.
     const problems = taintProblems(spec.taints ?? []);
     if (was.podCIDRs?.length && !sameValue(spec.podCIDRs, was.podCIDRs)) {
       problems.push(

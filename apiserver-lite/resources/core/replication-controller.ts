@@ -72,7 +72,7 @@ export const replicationControllerStrategy = strategyOf<ReplicationController>({
     };
   },
   validate: (object) => validateController(object),
-  // Asked again of what is changed, as in the reference: causes are told twice.
+  // The changed object is validated again, as in the reference, which reports its causes twice.
   validateUpdate: (object) => validateController(object),
   warnings: (object, old) => controllerWarnings(object, old === undefined),
   status: {

@@ -13,7 +13,7 @@ const terms =
 const most: Readonly<Record<string, number>> = {
   agent: 0,
   api: 0,
-  "apiserver-lite": 96,
+  "apiserver-lite": 0,
   client: 0,
   controllers: 0,
   cri: 0,

@@ -40,7 +40,7 @@ export function namesWhere(
     .map(({ name }) => name);
 }
 
-/** Who set what may not be: the pod, containers, or both. Empty: nobody. */
+/** Where the forbidden value was set: in the pod, in containers, or in both. Empty: nowhere. */
 export function settersOf(isPod: boolean, names: readonly string[]): string[] {
   return [
     ...(isPod ? ["pod"] : []),

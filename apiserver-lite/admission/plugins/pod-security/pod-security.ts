@@ -107,8 +107,8 @@ function violationText(
 }
 
 /**
- * Of the fields the checks look at, none can change but by new ephemeral containers; new images are looked at anew, so
- * that older pods can still be handled, but not used for more.
+ * Of the fields that the checks read, an update can change only the ephemeral containers. A pod with new images is checked
+ * again as well, so that clients can still handle older pods, but not use them for more.
  */
 function isSignificant(
   { operation, oldObject }: AdmissionAttributes,

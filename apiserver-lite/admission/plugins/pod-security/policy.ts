@@ -24,7 +24,7 @@ export const privilegedPolicy: Policy = {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What can't be read is enforced as the strictest; it is not told or warned about. */
+/** An unknown level is enforced as the strictest; for audit and warnings it counts as the laxest. */
 export function policyOf(labels: Labels, defaults: Policy): Policy {
   const enforce = modeOf(labels, "enforce", defaults.enforce, "restricted");
   const audit = modeOf(labels, "audit", defaults.audit, "privileged");

@@ -1,4 +1,4 @@
-// What a container may be told of its pod, through an environment variable or a file: fields of the pod and resources of
+// The facts of its pod that a container may get in an environment variable or a file: fields of the pod and resources of
 // a container, each with the problems a reference to it can have.
 import type { FieldError } from "../../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";

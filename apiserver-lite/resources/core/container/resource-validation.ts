@@ -67,14 +67,14 @@ export const isQuotaResource = (name: string): boolean =>
 const mayOvercommit = (name: string): boolean =>
   isNativeResource(name) && !isHugePages(name);
 
-/** A quantity as the reference prints its struct; `told`: its text has been asked for before. */
-export function goQuantity(value: string, told = false): string {
+/** A quantity as the reference prints its struct; `printed`: its text has been asked for before. */
+export function goQuantity(value: string, printed = false): string {
   const canonical = canonicalQuantity(value);
   const binary = /[KMGTPE]i$/.test(canonical);
   let [digits, scale] = [parseQuantity(value).nano, -9];
   while (scale < 0 && digits % 10n === 0n)
     [digits, scale] = [digits / 10n, scale + 1];
-  const text = told || scale === 0 ? canonical : "";
+  const text = printed || scale === 0 ? canonical : "";
   return `resource.Quantity{i:resource.int64Amount{value:${digits}, scale:${scale}}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:${JSON.stringify(text)}, Format:${binary ? '"BinarySI"' : '"DecimalSI"'}}`;
 }
 

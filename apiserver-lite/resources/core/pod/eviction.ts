@@ -28,7 +28,7 @@ type Context = Parameters<SubresourceHandler["handle"]>[1];
 
 /**
  * Takes one disruption from the pod's budget, so that evictions side by side can't overdraw it before its controller
- * counts again. Throws the error to answer with when the budget stands in the way.
+ * counts again. Throws the error to answer with when the budget does not allow the eviction.
  */
 async function spendBudget(
   pod: Pod,
@@ -115,7 +115,7 @@ function refusalOf({
   );
 }
 
-/** Says why the pod goes: Jobs and people tell an eviction from a failure by it. */
+/** Records why the pod goes: Jobs and people distinguish an eviction from a failure by it. */
 function noteDisruption(pod: Pod, context: Context): void {
   const others = (pod.status?.conditions ?? []).filter(
     ({ type }) => type !== "DisruptionTarget",

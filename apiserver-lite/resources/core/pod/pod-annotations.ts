@@ -79,7 +79,7 @@ export function validatePodAnnotations(
   return problems;
 }
 
-/** The field an annotation stands for; undefined when it is none. */
+/** The field that an annotation sets; undefined when it sets none. */
 export function appArmorProfileOf(value: string): AppArmorProfile | undefined {
   if (value === "runtime/default") return { type: "RuntimeDefault" };
   if (value === "unconfined") return { type: "Unconfined" };

@@ -197,7 +197,7 @@ function validateName(
 }
 
 interface PodSpecRules {
-  /** The name of the pod; undefined for a template, which is judged more mildly. */
+  /** The name of the pod; undefined for a template, for which some checks are left out. */
   readonly podName?: string;
 }
 

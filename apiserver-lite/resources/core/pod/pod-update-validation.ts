@@ -43,7 +43,7 @@ export function goDifference(type: string, now: object, was: object): string {
 
 /** Run in addition to what is asked of every pod. */
 export function validatePodUpdate(pod: Pod, old: Pod): FieldError[] {
-  // Annotations and images are looked at twice, as in the reference: causes are told as often.
+  // Annotations and images are validated twice, as in the reference: it reports their causes as often.
   const problems = [
     ...validateMirror(pod, old),
     ...validatePodAnnotations(

@@ -1,4 +1,4 @@
-// What a pod or pod template may say but had better not: told in Warning headers once it has been accepted.
+// Warnings for accepted fields of a pod or pod template that its author should avoid: the answer has them as headers.
 import { trimEnd } from "../../../../api/trim.ts";
 import { canonicalQuantity, parseQuantity } from "../../../../api/quantity.ts";
 import type {
@@ -44,7 +44,7 @@ const containerSeccomp = "container.seccomp.security.alpha.kubernetes.io/";
 const seccompGone =
   'non-functional in v1.27+; use the "seccompProfile" field instead';
 
-/** Deprecated kinds of volumes in the order they are told, `name` where the reference writes another. */
+/** Deprecated kinds of volumes in the order of the warnings, `name` where the reference writes another. */
 const deprecatedVolumes: readonly [
   kind: keyof Volume,
   since: string,
@@ -333,8 +333,8 @@ function* ofPodTerms(field: string, spec: PodSpec): Iterable<string> {
 }
 
 /**
- * `field` is "" for a pod and "spec.template." for a workload's template. Annotations of AppArmor are told of templates
- * only: pods get the field from them, and a warning at once.
+ * `field` is "" for a pod and "spec.template." for a workload's template. Only templates get the warning about AppArmor's
+ * annotations: pods get the field from them, and a warning at once.
  */
 export function* podWarnings(
   field: string,

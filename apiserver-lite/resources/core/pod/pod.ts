@@ -23,7 +23,7 @@ import { podRow } from "./pod-status-text.ts";
 import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
 import { podSubresources } from "./pod-subresources.ts";
 
-/** The old annotations of AppArmor become the fields they stand for, with a warning, and the fields annotations. */
+/** The old annotations of AppArmor set the fields that replaced them, with a warning, and the fields set annotations. */
 function joinAppArmor(pod: Pod, warn: (text: string) => void): void {
   for (const [, container] of containersOf("spec", pod.spec)) {
     const key = `${appArmorPrefix}${container.name}`;

@@ -1,6 +1,6 @@
 // What the API servers on one store have given out of a range of numbers: a RangeAllocation under a key of its own, with
 // one bit a number (big-endian, bit 0 is the range's first number). Every server changes it by compare and swap, so that
-// no number is given out twice, whoever asks in the same moment; the reference's servers do the same.
+// no number is given out twice, even to requests in the same moment; the reference's servers do the same.
 //
 // Example, range "30000-32767" with 30000 and 30009 taken: data is 0x02 0x01.
 import type { Store } from "../../../../storage/store.ts";
@@ -22,7 +22,7 @@ interface AllocationRangeOptions {
 
 /** How often in a row other servers may be faster. */
 const maxAttempts = 64;
-/** A number nobody has is given back after being seen so in this many repairs: its service may just be made. */
+/** An unused number is given back after this many repairs found it unused: its service may just be made. */
 const repairsBeforeRelease = 3;
 
 export class AllocationRange {
@@ -79,7 +79,7 @@ export class AllocationRange {
   }
 
   /**
-   * Brings the range in line with the numbers services have: missing ones are added, those nobody has are given back
+   * Brings the range in line with the numbers services have: missing ones are added, unused ones are given back
    * after some rounds. What was kept of another range goes. Returns the numbers given back; undefined when another
    * server wrote in between.
    */

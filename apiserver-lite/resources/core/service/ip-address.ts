@@ -14,7 +14,7 @@ const specialKinds: Readonly<
     "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
 };
 
-/** The reference's words for an address that leads to whoever uses it, or to its link. */
+/** The reference's texts for an address that leads to the host that uses it, or to its link. */
 export function specialIpProblems(ip: string): string[] {
   const text = specialKinds[addressKind(ip) ?? "outside"];
   return text ? [text(ip)] : [];

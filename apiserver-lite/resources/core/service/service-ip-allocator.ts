@@ -281,7 +281,7 @@ export function adoptServices(
 }
 
 /**
- * Keeps up with one change of a stored service, whoever made it: other servers on the same store allocate too. Own
+ * Keeps up with one change of a stored service by any server: other servers on the same store allocate too. Own
  * writes have taken theirs already, and taking again changes nothing.
  */
 export function followService(
