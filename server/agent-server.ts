@@ -28,7 +28,7 @@ import {
   healthRoutes,
   type AgentRouteOptions,
 } from "./agent-routes.ts";
-import { forbiddenText, requestAttributes } from "./authorization.ts";
+import { forbiddenText, requestAttributes } from "./access-attributes.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { createWebSocketUpgrader } from "./websocket.ts";
 
