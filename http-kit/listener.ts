@@ -1,5 +1,6 @@
-// The one port: HTTP/1.1 and HTTP/2 over TLS (ALPN), upgrades on HTTP/1.1. Without a certificate it speaks plain
-// HTTP/1.1, for tests and sockets on this machine.
+// The socket of every HTTP port of the program: HTTP/1.1 and HTTP/2 over TLS (ALPN), upgrades on HTTP/1.1; each request is
+// handed to the port as an Exchange (exchange.ts, upgrade-exchange.ts). Bounds connections, headers and idle time. Without
+// a certificate it speaks plain HTTP/1.1, for tests and ports that only this machine reaches.
 import type { PrivateKeyPem } from "../api/pki/keys.ts";
 import { maxIntermediates } from "../api/pki/chain.ts";
 import {

@@ -3,7 +3,7 @@
 // two (body.ts, write-options.ts, delete-options.ts, the verbs' files), so that every transport refuses, warns and
 // answers alike. Before it a transport has found the endpoint and checked the place (places.ts), and authorized the user.
 //
-// Watches go through watchOf (watch.ts): their outcome is a stream of the transport's own.
+// Watches go through openWatch (watch.ts): their outcome is a stream of the transport's own.
 import { errors } from "../../api/errors.ts";
 import { list } from "../registry/verbs/list.ts";
 import { removeCollection } from "../registry/verbs/delete-collection.ts";

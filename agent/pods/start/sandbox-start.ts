@@ -1,4 +1,4 @@
-// Makes a pod's sandbox, so many at a time.
+// Makes a pod's sandbox by the runtime, as many at a time as its turns allow; a failure is an event of the pod.
 import { crashPoint } from "../../../api/crash-point.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import {

@@ -1,5 +1,5 @@
-// The last steps every write shares: defaults, admission, validation, ownership of fields, and the guarded write into
-// the store that makes the entry's bytes with the revision inside.
+// The steps that the writing verbs share, called by each in its own order: first defaults, admission, validation and
+// ownership of fields, then the guarded write into the store that makes the entry's bytes with the revision inside.
 import { errors, type FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import {
