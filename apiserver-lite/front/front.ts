@@ -22,7 +22,7 @@ import { corsFilter } from "./filters/cors.ts";
 import { deadlineFilter } from "./filters/deadline.ts";
 import { impersonationFilter } from "./filters/impersonation.ts";
 import { flowFilter, limitFilter } from "./filters/limits.ts";
-import { metricsFilter } from "./filters/observation.ts";
+import { metricsFilter } from "./filters/metrics.ts";
 import { requestInfoFilter } from "./filters/request-info.ts";
 import {
   auditIdFilter,
