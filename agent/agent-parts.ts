@@ -20,7 +20,7 @@ import type { NodeResources } from "./pods/shape/field-paths.ts";
 import type { HostFiles } from "./pods/start/host-files.ts";
 import type { PodWorkers } from "./pods/worker/pod-workers.ts";
 import type { ProbeManager } from "./probes/probe-manager.ts";
-import type { PodReports } from "./reporting/pod-reports.ts";
+import type { ApiReporting } from "./reporting/api-reporting.ts";
 import type { RuntimeAdoption } from "./runtime-adoption.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
 import type { ReferencedObjects } from "./sources/referenced-objects.ts";
@@ -43,7 +43,7 @@ export interface Ground {
 export interface Reporting {
   readonly node: NodeReporter;
   readonly lease: NodeLease | undefined;
-  readonly reports: PodReports;
+  readonly reports: ApiReporting;
 }
 
 /** What pods consist of on this machine. */

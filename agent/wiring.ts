@@ -34,7 +34,7 @@ import { HostFiles } from "./pods/start/host-files.ts";
 import { evictPod } from "./pods/worker/evict.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
-import { PodReports } from "./reporting/pod-reports.ts";
+import { ApiReporting } from "./reporting/api-reporting.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
 import { ReferencedObjects } from "./sources/referenced-objects.ts";
@@ -118,7 +118,7 @@ function wireGround(options: AgentOptions): Ground {
 function wireReporting(ground: Ground): Reporting {
   const { settings: config, client, clock, logger } = ground;
   const node = new NodeReporter({ ...ground, config });
-  const reports = new PodReports({
+  const reports = new ApiReporting({
     client,
     nodeOwner: () => node.owner,
     clock,

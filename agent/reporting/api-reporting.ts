@@ -1,5 +1,6 @@
-// What the API server gets to see of this node's pods: statuses, and for static pods their mirrors, which the statuses are
-// written to. Without an API server statuses are only kept.
+// What the agent reports of its pods to the API server: owns the statuses (status-manager.ts) and, for static pods, the
+// mirrors (mirror-pods.ts) that the statuses are written to, and joins the two by what is known of mirrors
+// (known-mirrors.ts). Without an API server statuses are only kept. What one worker reports is pods/worker/pod-report.ts.
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
@@ -8,7 +9,7 @@ import { KnownMirrors } from "./known-mirrors.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 import { StatusManager } from "./status-manager.ts";
 
-interface PodReportsOptions {
+interface ApiReportingOptions {
   client: Client | undefined;
   /** The Node as owner of the mirrors; undefined while it is not registered. */
   nodeOwner: () => OwnerReference | undefined;
@@ -16,11 +17,11 @@ interface PodReportsOptions {
   logger: Logger;
 }
 
-export class PodReports {
+export class ApiReporting {
   readonly statuses: StatusManager;
   readonly mirrors: MirrorPods | undefined;
 
-  constructor({ client, nodeOwner, clock, logger }: PodReportsOptions) {
+  constructor({ client, nodeOwner, clock, logger }: ApiReportingOptions) {
     const known = new KnownMirrors();
     const statuses = new StatusManager({
       client,

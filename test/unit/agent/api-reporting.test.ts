@@ -8,7 +8,7 @@ import {
   configMirrorAnnotation,
   configSourceAnnotation,
 } from "../../../agent/pods/shape/labels.ts";
-import { PodReports } from "../../../agent/reporting/pod-reports.ts";
+import { ApiReporting } from "../../../agent/reporting/api-reporting.ts";
 import type { Client } from "../../../client/client.ts";
 import { FakeClock, settle } from "../../support/fake-clock.ts";
 
@@ -37,7 +37,7 @@ function reportsOf() {
       },
     }),
   } as unknown as Client;
-  const reports = new PodReports({
+  const reports = new ApiReporting({
     client,
     nodeOwner: () => node.owner,
     clock,
