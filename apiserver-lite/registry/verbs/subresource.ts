@@ -56,8 +56,10 @@ async function admitted(call: Call, body: AnyObject): Promise<AnyObject> {
   const { group, version } = parseApiVersion(
     sub?.apiVersion ?? call.endpoint.apiVersion,
   );
+  const own = admissionAttributes(call, "CREATE", body, undefined);
   const attributes = {
-    ...admissionAttributes(call, "CREATE", body, undefined),
+    ...own,
+    options: own.options,
     kind: { group, version, kind: sub?.kind ?? info.kind },
   };
   await admit(call, attributes);

@@ -62,23 +62,43 @@ export function admissionAttributes(
   given?: DeleteOptions,
   name = call.name,
 ): AdmissionAttributes {
-  const { group, version, resource, kind } = call.endpoint.info;
-  return {
-    operation,
-    resource: { group, version, resource },
-    kind: { group, version, kind },
-    subresource: call.subresource,
-    namespace: call.namespace,
-    name,
-    user: call.user,
-    dryRun: call.dryRun,
-    // Made when a plug-in asks: few do.
-    get options() {
-      return optionsOf(call, operation, given);
-    },
-    object,
-    oldObject,
-  };
+  return new CallAttributes(call, operation, object, oldObject, given, name);
+}
+
+/** A class, as an object literal with a getter takes several times as long to make. */
+class CallAttributes implements AdmissionAttributes {
+  readonly resource: AdmissionAttributes["resource"];
+  readonly kind: AdmissionAttributes["kind"];
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly user: AdmissionAttributes["user"];
+  readonly dryRun: boolean;
+  readonly #call: Call;
+  readonly #given: DeleteOptions | undefined;
+
+  constructor(
+    call: Call,
+    readonly operation: AdmissionAttributes["operation"],
+    public object: AnyObject | undefined,
+    readonly oldObject: Readonly<AnyObject> | undefined,
+    given: DeleteOptions | undefined,
+    readonly name: string,
+  ) {
+    const { group, version, resource, kind } = call.endpoint.info;
+    this.resource = { group, version, resource };
+    this.kind = { group, version, kind };
+    this.subresource = call.subresource;
+    this.namespace = call.namespace;
+    this.user = call.user;
+    this.dryRun = call.dryRun;
+    this.#call = call;
+    this.#given = given;
+  }
+
+  /** Made when a plug-in asks: few do. */
+  get options(): object {
+    return optionsOf(this.#call, this.operation, this.#given);
+  }
 }
 
 const optionKinds = {
