@@ -92,9 +92,9 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
       conditional: true,
       uid: metadata.uid,
     }));
-  const text = JSON.stringify(object);
+  // Each attempt changes what it is given.
   return replace(call, () => ({
-    object: JSON.parse(text) as AnyObject,
+    object: copyJson(object),
     conditional: false,
     uid: metadata.uid,
   }));
