@@ -61,6 +61,17 @@ function definitionOf(
         ...(strategy.expires ? { ttlSeconds: options.eventTtlSeconds } : {}),
       }
     : undefined;
+  const kindIn = (version: string) => ({
+    ...parseApiVersion(version),
+    kind: first.kind,
+  });
+  // Of the versions that are written; stored objects of others are rare.
+  const kinds = new Map(
+    [apiVersion, ...infos.map(apiVersionOf)].map((version) => [
+      version,
+      kindIn(version),
+    ]),
+  );
   return {
     group: home.group,
     resource: home.resource,
@@ -77,10 +88,7 @@ function definitionOf(
       .filter((info) => !hides(info, options))
       .map((info) => versionOf(info, storage && strategy, options)),
     setDefaults: (object, version) =>
-      applyDefaults(object, {
-        ...parseApiVersion(version),
-        kind: first.kind,
-      }),
+      applyDefaults(object, kinds.get(version) ?? kindIn(version)),
     upgrade: (object) => upgradeBy(strategy, object),
   };
 }
