@@ -20,10 +20,12 @@ export async function bodyOf(
   body: RequestBody,
 ): Promise<AnyObject> {
   const { endpoint, subresource } = call;
-  const type = endpoint.bodyType(subresource);
-  const { apiVersion, kind } = type;
+  const { apiVersion, kind, schema, protobuf } = endpoint.bodyType(subresource);
   const wanted: WantedBody = {
-    ...type,
+    apiVersion,
+    kind,
+    schema,
+    protobuf,
     fieldValidation: call.options.fieldValidation ?? "Warn",
   };
   const decoding = body.decode(wanted);

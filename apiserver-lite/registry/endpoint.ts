@@ -37,6 +37,7 @@ export class Endpoint {
   readonly hasStatus: boolean;
   /** The constant beginning of its JSON that list items leave out: `{"kind":…,"apiVersion":…,`. */
   readonly itemSkip: number;
+  readonly #ownBody: BodyType;
   constructor(
     version: VersionDefinition,
     readonly definition: KindDefinition,
@@ -54,19 +55,20 @@ export class Endpoint {
     this.printer = version.printer;
     this.types = definition.types;
     this.hasStatus = info.subresources.some(({ name }) => name === "status");
+    this.#ownBody = {
+      apiVersion: this.apiVersion,
+      kind: info.kind,
+      schema: this.schema,
+      protobuf: this.protobuf,
+    };
     this.itemSkip = headOf(info.kind, this.apiVersion).length;
   }
 
   /** Of a body sent to the resource itself ("") or to a subresource. */
   bodyType(subresource: string): BodyType {
+    if (subresource === "") return this.#ownBody;
     const sub = this.info.subresources.find(({ name }) => name === subresource);
-    if (!sub)
-      return {
-        apiVersion: this.apiVersion,
-        kind: this.info.kind,
-        schema: this.schema,
-        protobuf: this.protobuf,
-      };
+    if (!sub) return this.#ownBody;
     const apiVersion = sub.apiVersion ?? this.apiVersion;
     const schema =
       apiVersion === this.apiVersion && sub.kind === this.info.kind
