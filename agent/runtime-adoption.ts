@@ -12,7 +12,7 @@ interface RuntimeAdoptionOptions {
   runtimePods: Pick<RuntimePods, "start" | "relist" | "uids">;
   workers: Pick<PodWorkers, "open" | "isOpen" | "wakeAll">;
   sources: Pick<PodSources, "complete" | "endOrphans">;
-  /** What runs already counts as admitted. */
+  /** A pod that runs already counts as admitted. */
   admission: { adopt(uids: Iterable<string>): void };
   housekeeping: Pick<Housekeeping, "sweep">;
   resyncEveryMs: number;

@@ -172,7 +172,7 @@ export class MirrorPods {
   }
 
   async #delete(mirror: Pod): Promise<void> {
-    // What is no mirror is not ours to delete.
+    // The agent deletes mirrors only.
     if (mirror.metadata.annotations?.[configMirrorAnnotation] === undefined)
       return;
     const { name, namespace = "default", uid } = mirror.metadata;

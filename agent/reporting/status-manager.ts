@@ -49,7 +49,7 @@ export class StatusManager {
         (isStaticPod(pod) ? this.#options.mirrorOf(pod)?.status : pod.status) ??
         undefined
       );
-    // What others wrote since (readiness gates and the like) is theirs to change.
+    // Conditions that other clients wrote since (readiness gates and the like) are theirs to change.
     const foreign =
       (isStaticPod(pod) ? undefined : pod.status?.conditions) ?? [];
     const known = new Set((own.conditions ?? []).map(({ type }) => type));

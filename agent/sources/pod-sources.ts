@@ -137,7 +137,7 @@ export class PodSources {
     }
   }
 
-  /** Every source was read: what no source has is wanted by none. */
+  /** Every source was read: a pod that no source has is not wanted. */
   get complete(): boolean {
     return (
       this.isComplete("api") &&

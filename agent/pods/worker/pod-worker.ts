@@ -245,7 +245,7 @@ export class PodWorker {
   async #tearDown(left: RuntimePod, end: EndRequest): Promise<void> {
     const { runtime } = this.#context.end;
     const { volumes, probes, cgroups, admission } = this.#context.tearDown;
-    // Where the object goes as well nothing reads the containers any more.
+    // When the object is deleted as well, no reader needs the containers any more.
     const clean = this.removed || !!this.#pod.metadata.deletionTimestamp;
     if (clean) this.#reportEnding(left, "torn-down", end);
     await Promise.all([
