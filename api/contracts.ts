@@ -2,7 +2,7 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { Pod } from "./types/core-v1.ts";
 
-/** Who asks, as authentication found. */
+/** The user of a request, as authentication found it. */
 export interface UserInfo {
   name: string;
   uid?: string;

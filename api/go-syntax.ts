@@ -1,7 +1,7 @@
 // Values as the reference prints them inside error texts: Go's %#v of the struct they are there, such as
 // `v1.LabelSelector{MatchLabels:map[string]string{"a":"b"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}`.
 // Types are named as Go names them ("apps.DeploymentStrategy", "[]string", "map[string]string"); their fields come from
-// the type table. What a pointer points at is printed as an address by the reference: here it is always the same one.
+// the type table. The reference prints a pointer's target as an address: here it is always the same one.
 import {
   messageNamed,
   packageOfVersion,
@@ -169,7 +169,7 @@ export function goSyntax(type: string, value: unknown): string {
       return typeof value === "string"
         ? `intstr.IntOrString{Type:1, IntVal:0, StrVal:${JSON.stringify(value)}}`
         : `intstr.IntOrString{Type:0, IntVal:${Number(value ?? 0)}, StrVal:""}`;
-    // What says itself how it is shown.
+    // A type with a text form of its own is shown as that text.
     case "Stringer":
       return timeText(String(value));
     case "resource.Quantity":

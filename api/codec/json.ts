@@ -65,7 +65,7 @@ export function decodeJson(
   const unknown = problems.map(({ path }) => path);
   const all = [...problems];
   for (const path of slow.duplicates) {
-    // What is unknown is not looked into.
+    // Unknown fields are not looked into.
     if (
       !unknown.some(
         (outer) =>

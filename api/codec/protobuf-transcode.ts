@@ -100,7 +100,7 @@ export class ProtobufTranscoder {
       next += 2;
       if ((tokens[value]! & 15) !== nullToken) this.#field(field, value);
       else if (field.unset) {
-        // What a null means to it is its own.
+        // The type itself decides the meaning of a null.
         if (field.as === asParsed) this.#value(field, value);
         else this.#writer.raw(field.unset);
       }

@@ -66,7 +66,7 @@ const transcoder = new ProtobufTranscoder();
 
 /** Up to where the object's message begins. */
 function beginEnvelope(apiVersion: string, kind: string): void {
-  // What an encoding that threw has left.
+  // Removes the bytes that a failed encoding left.
   scratch.reset();
   scratch
     .raw(MAGIC)

@@ -77,7 +77,7 @@ function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   );
 }
 
-/** A request may bring managedFields of its own; what it leaves out or spoils is taken from the live object. */
+/** A request may bring managedFields of its own; entries it leaves out or spoils are taken from the live object. */
 function managersOf(
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
@@ -130,7 +130,7 @@ function withoutPaths(
   );
 }
 
-/** What is reset afterwards is no change. */
+/** A field that is reset afterwards is no change. */
 function withoutReset(
   { added, modified, removed }: Comparison,
   paths: FieldManagement["resetPaths"],
@@ -430,7 +430,7 @@ export function shownIdentity(config: Readonly<AnyObject>): string {
   return `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}; ${shownKind(apiVersion, kind)}`;
 }
 
-/** `/v1, Kind=ConfigMap`; what is no version is none. */
+/** `/v1, Kind=ConfigMap`; a text that is no version gives none. */
 export function shownKind(apiVersion: unknown, kind: unknown): string {
   const version = typeof apiVersion === "string" ? apiVersion : "";
   const parts = version.split("/");

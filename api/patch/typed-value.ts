@@ -208,7 +208,7 @@ function wholeOf(value: unknown, field: PatchField | undefined): FieldSet {
   return children.size === 0 ? leaf : { member: true, children };
 }
 
-/** What changed. A part that is new as a whole is added with everything in it, and likewise for removal. */
+/** The changes. A part that is new as a whole is added with everything in it, and likewise for removal. */
 export function compare(
   old: unknown,
   now: unknown,
@@ -249,7 +249,7 @@ export function compare(
       path.pop();
     }
   };
-  /** Two objects field by field: what is equal is found on the way, not before. */
+  /** Compares two objects field by field: equal parts are found on the way, not before. */
   const visitFields = (
     x: JsonObject,
     y: JsonObject,

@@ -1,7 +1,7 @@
 // Is a certificate from one of these authorities, over the intermediates that came with it? Path building as far as
 // clients need it (RFC 5280): signatures, names, times, basic constraints with path lengths, key usage, extended key
 // usage down the path, name constraints as far as the path has no names they speak of.
-// Invariant: what is not understood is refused: a critical extension, a constraint, an algorithm that is broken.
+// Invariant: the check refuses all it does not understand (a critical extension, a constraint) and broken algorithms.
 import type { X509Certificate } from "node:crypto";
 import { DerReader, Tag } from "./der.ts";
 import { readCertificateFields, type CertificateFields } from "./extensions.ts";

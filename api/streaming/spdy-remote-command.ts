@@ -89,7 +89,7 @@ export async function acceptSpdyRemoteCommand(
   const stdout = streams.get("stdout");
   const stderr = streams.get("stderr");
   const resize = streams.get("resize");
-  // What the client has no reason to send is read and dropped, so that it can't hold up the rest.
+  // Data that the client has no reason to send is read and dropped, so that it can't hold up the rest.
   for (const stream of [error, stdout, stderr]) stream?.resume();
   return {
     ...(stdin === undefined ? {} : { stdin }),
