@@ -37,7 +37,7 @@ export interface ApiServer {
   addHealthCheck(check: HealthCheck): void;
 }
 
-/** Who the server itself is. */
+/** The identity of the server itself. */
 export const superuser: UserInfo = {
   name: "system:apiserver",
   groups: ["system:masters"],
@@ -109,7 +109,7 @@ class Server implements ApiServer {
     this.#state = "ready";
   }
 
-  /** Who writes to the store alone is the only endpoint. */
+  /** A server that is its store's only writer is the only endpoint. */
   async #publish(
     address: string,
     publish: (addresses: readonly string[]) => Promise<void>,

@@ -26,7 +26,7 @@ export interface AdmissionAttributes {
 export interface AdmissionPlugin {
   /** The reference's name: NamespaceLifecycle, ServiceAccount … */
   readonly name: string;
-  /** What `admit` writes is whole: the kind's defaults need not be set again. */
+  /** `admit` writes complete values: the kind's defaults need not be set again. */
   readonly writesWhole?: boolean;
   /** Changes attributes.object, or rejects with an ApiError. */
   admit?(

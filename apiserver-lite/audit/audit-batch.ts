@@ -1,6 +1,6 @@
 // Events wait here and go on in batches, without the request waiting: when a batch is full, or its first event has
-// waited long enough. What does not fit into the buffer is dropped, counted and logged. Batches may be throttled by a
-// token bucket.
+// waited long enough. Events that do not fit into the buffer are dropped, counted and logged. Batches may be throttled by
+// a token bucket.
 import { TokenBucket } from "../../api/queueing/token-bucket.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";

@@ -61,7 +61,7 @@ export class AuditWebhook implements AuditSink {
     }
   }
 
-  /** What waits for another try is tried once more, at once. */
+  /** Batches that wait for another try are sent once more, at once. */
   async close(): Promise<void> {
     this.#abort.abort();
     await this.#webhook.close();

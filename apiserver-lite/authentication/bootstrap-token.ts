@@ -47,7 +47,7 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
     )
       return undefined;
     const expiration = field("expiration");
-    // What can't be read as a time counts as expired.
+    // An expiration that can't be read as a time counts as passed.
     if (expiration !== "" && !(Date.parse(expiration) > this.clock.now()))
       return undefined;
     const extraGroups = field("auth-extra-groups")

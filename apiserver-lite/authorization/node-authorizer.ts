@@ -1,6 +1,6 @@
 // Node authorization as the reference has it since 1.32 (with selectors): an agent (group system:nodes, user
 // system:node:<name>) reads its own Node, its own pods, what those refer to, and changes what is its own; the rest is as
-// the role system:node says. What a request's body may say is NodeRestriction's (admission).
+// the role system:node says. NodeRestriction (admission) checks a request's body.
 import type {
   AccessAttributes,
   AccessDecision,

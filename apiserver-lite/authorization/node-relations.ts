@@ -23,7 +23,7 @@ export class NodeRelations {
     this.#state = state;
   }
 
-  /** Resolves when all pods are counted, in slices of time. What changes meanwhile is counted at once. */
+  /** Resolves when all pods are counted, in slices of time. Pods that change meanwhile are counted at once. */
   async start(): Promise<void> {
     const present = this.#state.scan("", "pods", "spec.nodeName");
     this.#stop = this.#state.onChange("", "pods", ({ object, previous }) => {

@@ -1,5 +1,5 @@
 // The bytes made from cache entries for readers (protobuf, partial objects, rows of tables …), all in slabs outside of the
-// heap and bounded together. What is thrown away is made again on demand.
+// heap and bounded together. Bytes that were thrown away are made again on demand.
 //
 // Example, budget of three slabs: keep() fills A, B, C; the next keep() throws one of them away, chosen by chance, so that
 // reading more than fits again and again still finds part of it. get() of what was in there gives undefined.

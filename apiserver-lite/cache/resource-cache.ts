@@ -13,7 +13,7 @@ export interface Unreadable {
   readonly reason: string;
 }
 
-/** Must not block. What it throws is logged and counted; see `listen`. */
+/** A listener must not block. Its errors are logged and counted; see `listen`. */
 type CacheListener = (event: CacheEvent) => void;
 
 /** How a subscription may end before it is given up. */
@@ -30,7 +30,7 @@ interface ListenerEnds {
 /** Of a resource; both are logged and counted by the watch cache. */
 type ListenerFailure = (prefix: string, error: unknown) => void;
 
-/** Objects just written stay parsed: what is written is likely to be written again soon. */
+/** Objects just written stay parsed: they are likely to be written again soon. */
 const maxWarm = 128;
 /** Revisions at which lists are being read page by page. */
 const maxViews = 8;
@@ -172,7 +172,7 @@ export class ResourceCache {
     return this.#closed;
   }
 
-  /** Ends all subscriptions and lets go of history. Who reads a list of it goes on with what it has. */
+  /** Ends all subscriptions and lets go of history. A reader of a list goes on with the entries it has. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

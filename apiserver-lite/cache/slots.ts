@@ -14,7 +14,7 @@ export interface Live {
 export interface Reading {
   readonly loader: ResourceLoader;
   events: { readonly event: StoreEvent; readonly opened: Opened | undefined }[];
-  /** Events were lost: what has been read is too old. */
+  /** Events were lost: the state read so far is too old. */
   stale: boolean;
   cancelled: boolean;
 }

@@ -4,7 +4,7 @@
 // Data's way: registry writes with a PendingEntry as attachment → the store calls its `encode` with the revision, which
 // makes the CacheEntry → the store's event carries it back → the ResourceCache takes it as it is. Events without an
 // attachment (other processes on one etcd, expiry) are decoded from the value, sealed ones when they have been opened.
-// Resources are added, replaced and removed while events come: what is written meanwhile is neither lost nor seen twice.
+// Resources are added, replaced and removed while events come: writes meanwhile are neither lost nor seen twice.
 // Invariants: `revision` is that of the newest event applied; with a local store it equals store.revision whenever a
 // write's promise has resolved.
 import type { Logger } from "pino";
@@ -256,7 +256,7 @@ export class WatchCache {
   }
 
   /**
-   * Reads the whole state again. What differs becomes events, each key's latest change only; deletes get the revision
+   * Reads the whole state again. The differences become events, each key's latest change only; deletes get the revision
    * of the list. Tried until it works.
    */
   #reload(failures: number): void {

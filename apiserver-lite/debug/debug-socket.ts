@@ -1,5 +1,5 @@
-// --debug-socket-path: the profiling pages on a unix socket, without authentication: who may open the file may look.
-// So that a server that hangs in its filters can still be looked into.
+// --debug-socket-path: the profiling pages on a unix socket, without authentication: every user who may open the file may
+// read them. A server that hangs in its filters can still be inspected that way.
 import * as fs from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { Logger } from "pino";

@@ -28,7 +28,7 @@ export async function performCreate(request: RequestContext): Promise<Outcome> {
   return { status: 201, entry: await create(call, body) };
 }
 
-/** What was authorized is the path's namespace. Throws ApiError 400. */
+/** Authorization has checked the path's namespace. Throws ApiError 400. */
 function place({ metadata }: AnyObject, namespace: string): void {
   metadata.namespace ||= namespace;
   if (metadata.namespace !== namespace)

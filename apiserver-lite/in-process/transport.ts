@@ -146,7 +146,7 @@ export class InProcessTransport implements Transport {
   ): ObjectCache<T> | undefined {
     if (this.#isSwitchedOff(resource)) return nothing;
     let endpoint = this.#endpoint(resource);
-    // What has to be converted outside of this process is listed and watched.
+    // Kinds that must be converted outside of this process are listed and watched.
     if (endpoint.converts) return undefined;
     const { group, version, resource: plural } = resource;
     const { registry } = this.options;

@@ -1,5 +1,5 @@
-// A watch of this process as an async sequence: events wait in a bounded queue; who does not take them gets 410, as a
-// watcher over HTTP that does not read is cut off.
+// A watch of this process as an async sequence: events wait in a bounded queue; a reader that does not take them gets
+// 410, as a watcher over HTTP that does not read is cut off.
 import { errors } from "../../api/errors.ts";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 import type { WatchEvent, WatchStream } from "../../client/client.ts";
@@ -65,7 +65,7 @@ export class WatchQueue implements WatchStream<KubeObject> {
     };
   }
 
-  /** What is queued is still given, then the error is thrown. */
+  /** Queued events are still returned, then the error is thrown. */
   fail(error: unknown): void {
     if (this.#ended) return;
     this.#failure = error;
@@ -105,7 +105,7 @@ export class WatchQueue implements WatchStream<KubeObject> {
     this.#wake?.();
   }
 
-  /** What is queued is still given. */
+  /** Queued events are still returned. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -20,7 +20,7 @@ interface Series {
   open: number;
 }
 
-/** Bound of distinct label sets; what comes after is not counted. */
+/** Bound of distinct label sets; later sets are not counted. */
 const maxSeries = 5000;
 
 const verbs: Readonly<Record<string, string>> = {

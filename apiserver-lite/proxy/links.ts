@@ -67,7 +67,7 @@ const isLetter = (character: string | undefined): boolean =>
   character !== undefined && /[a-z]/i.test(character);
 
 /**
- * Rewrites the links of a page that comes in pieces. What is not complete yet waits for the next piece; every character
+ * Rewrites the links of a page that comes in pieces. An incomplete part waits for the next piece; every character
  * is looked at once, however small the pieces are.
  */
 export class LinkRewriter {

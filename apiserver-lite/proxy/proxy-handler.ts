@@ -222,7 +222,7 @@ export class ProxyHandler implements ConnectHandler {
       const throttle = this.#throttle();
       from.once("close", () => {
         this.#tunnels.delete(from);
-        // What the other side still has to send is sent.
+        // The throttle sends the data that it still holds, then ends the other side.
         if (throttle && from.readableEnded) return;
         if (!to.destroyed) to.end();
         if (from.readableEnded) return;

@@ -1,4 +1,4 @@
-// --max-connection-bytes-per-sec: bytes pass at a steady rate; what comes faster waits, with back-pressure to its source.
+// --max-connection-bytes-per-sec: bytes pass at a steady rate; faster ones wait, with back-pressure to their source.
 import { Transform } from "node:stream";
 
 /** Pieces are small enough that a slow rate still looks steady. */

@@ -123,7 +123,7 @@ export class Registry implements ClusterState {
     );
   }
 
-  /** The served resource, or undefined. What its gate hides is not there. */
+  /** The served resource, or undefined. A resource that its gate hides is not there. */
   endpoint(
     group: string,
     version: string,

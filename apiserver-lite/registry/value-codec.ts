@@ -28,7 +28,7 @@ export interface ValueCodec {
 const BRACE = 0x7b;
 const lenient: DecodeOptions = { fieldValidation: "Ignore" };
 
-/** Values of the local engines: what this program wrote is taken as it is. */
+/** Values of the local engines: the codec accepts this program's own bytes as they are. */
 export const jsonValueCodec: ValueCodec = {
   foreign: false,
   decode(value, types) {

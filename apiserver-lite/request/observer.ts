@@ -2,7 +2,7 @@
 import type { RequestInfo } from "./request-info.ts";
 
 export interface Observer {
-  /** A long-running request begins; what is given back is called when it is over. */
+  /** A long-running request begins; the returned function is called when it is over. */
   began?(info: RequestInfo): (() => void) | undefined;
   finished(
     info: RequestInfo,

@@ -132,7 +132,7 @@ function nonResource(method: string, path: string): RequestInfo {
   };
 }
 
-/** What is no UTF-8 becomes U+FFFD. */
+/** Bytes that are no UTF-8 become U+FFFD. */
 function decodePath(path: string): string {
   if (/%(?![\da-fA-F]{2})/.test(path)) throw new URIError("malformed");
   try {

@@ -2,7 +2,7 @@
 // cost is bound here. Selectors are long; paths and lists of parameters never are.
 import { malformed } from "./route.ts";
 
-/** A name has 253 characters at most; what a proxied application wants beyond this no server of ours has seen. */
+/** A name has 253 characters at most; no known proxied application needs more than this. */
 const maxPathLength = 64 * 1024;
 const maxParameters = 4096;
 

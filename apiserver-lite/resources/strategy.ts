@@ -105,7 +105,7 @@ export interface ResourceStrategy<
   ): void | Promise<void>;
   /**
    * Between versions whose shapes differ, by "from to" (apiVersions). Never change their argument; kind and apiVersion
-   * are the registry's. What a version can't express goes into the reference's annotations.
+   * are the registry's. Fields that a version can't express go into the reference's annotations.
    */
   readonly conversions?: Readonly<
     Record<string, (object: AnyObject) => AnyObject>

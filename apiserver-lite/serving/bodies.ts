@@ -1,4 +1,4 @@
-// From the bytes of a body to an object or a patch, in every encoding. What they must be is the dispatch's to say.
+// From the bytes of a body to an object or a patch, in every encoding. The dispatch decides which object it accepts.
 import {
   decodeJson,
   parseJson,

@@ -10,7 +10,7 @@ import type { FormatName } from "./negotiation.ts";
  */
 export type ListParts = Generator<Buffer | undefined, void>;
 
-/** What a list is made of. What it gives is for one use and not to be changed. */
+/** The items of a list. Callers use the returned bytes and objects once and do not change them. */
 export interface ListItems {
   readonly count: number;
   /** As `encode` makes it. */

@@ -24,7 +24,7 @@ export class HttpRequest extends RequestContext {
   readonly headers: OutgoingHttpHeaders = {};
   /** The query as sent, without "?". */
   rawQuery = "";
-  /** Who asks; the same as `user` without impersonation. */
+  /** The user that asks; the same as `user` without impersonation. */
   original!: UserInfo;
   /** How long the answer may take; 0: as long as it takes. */
   limitMs = 0;

@@ -38,7 +38,7 @@ export class ResourceRoutes {
     let place = places.get(key);
     if (place === undefined) {
       place = this.#make(endpoint, key) ?? null;
-      // What is not there has too many names to remember.
+      // Missing resources have too many names to remember.
       if (place) places.set(key, place);
     }
     return place ?? undefined;

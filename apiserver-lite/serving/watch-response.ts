@@ -1,6 +1,6 @@
 // One watch over HTTP: frames queued for the watcher are written once an event-loop turn; what it begins with is made in
-// slices of time, as fast as the watcher reads. Who does not read fast enough is cut off, so that others never wait and
-// memory stays bounded.
+// slices of time, as fast as the watcher reads. A watcher that does not read fast enough is cut off, so that others never
+// wait and memory stays bounded.
 import type { Writable } from "node:stream";
 import type { ApiError } from "../../api/errors.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";

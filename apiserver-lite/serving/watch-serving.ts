@@ -19,7 +19,7 @@ interface WatchServingOptions {
   readonly pool: ChunkPool;
 }
 
-/** What history has lost, or has not reached, is reported inside the stream, as the reference does. */
+/** Revisions that history has lost, or has not reached, are reported inside the stream, as in the reference. */
 function isReportedInside(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.code === 410 || error.code === 504)

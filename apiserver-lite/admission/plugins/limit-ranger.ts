@@ -40,7 +40,7 @@ export const limitRanger: AdmissionPlugin = {
       ...pod.metadata.annotations,
       "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${told.join("; ")}`,
     };
-    // What was asked for decides on the class.
+    // The requested resources decide the class.
     if (pod.status) pod.status.qosClass = qosClass(pod);
   },
 

@@ -77,7 +77,7 @@ export const priority: AdmissionPlugin = {
   },
 };
 
-/** What was given at creation stays when an update leaves it out, as a manifest that is put back does. */
+/** The value given at creation stays when an update leaves it out, as a manifest that is put back does. */
 function keepPriority({
   resource,
   subresource,

@@ -1,5 +1,5 @@
-// ResourceQuota: refuses what would take a namespace above its quotas. What is used is counted from the watch cache at
-// the moment of the request, together with what this process has just let through but not yet stored; status.used is
+// ResourceQuota: refuses objects that would take a namespace above its quotas. The usage is counted from the watch cache
+// at the moment of the request, together with what this process has just let through but not yet stored; status.used is
 // the quota controller's to keep.
 import { errors } from "../../../api/errors.ts";
 import { compareQuantities } from "../../../api/quantity.ts";

@@ -1,4 +1,4 @@
-// Who asks. Throws, or rejects with, ApiError 401.
+// Finds the user of a request. Throws, or rejects with, ApiError 401.
 import type { UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import {

@@ -121,7 +121,7 @@ function wishOf(exchange: Pick<Exchange, "headers" | "headerValues">): Wish {
   return { name, uid, groups, extra: { ...extra } };
 }
 
-/** What can't be decoded is the key as it came. */
+/** A key that can't be decoded is used as it came. */
 function decodedKey(encoded: string): string {
   try {
     return decodeURIComponent(encoded);

@@ -25,7 +25,10 @@ const bodyVerbs: ReadonlySet<string> = new Set([
   "deletecollection",
 ]);
 
-/** Throws, or rejects with, a PlainAnswer of 429. What takes too long for its client keeps its place until it is done. */
+/**
+ * Throws, or rejects with, a PlainAnswer of 429. A request that takes too long for its client keeps its place until it
+ * is done.
+ */
 export function limitFilter(limiter: Limiter): Filter {
   return {
     name: "limits",

@@ -62,7 +62,7 @@ export class KindForm implements CachedResource {
     if (seal) this.open = (value, key) => seal.open(value, this.#placeOf(key));
   }
 
-  /** What other servers wrote may be older than a default. */
+  /** Values that other servers wrote may be older than a default. */
   decode(value: Uint8Array): AnyObject {
     const { definition, codec } = this;
     const { kind, conversion } = definition;
@@ -83,7 +83,7 @@ export class KindForm implements CachedResource {
     return object;
   }
 
-  /** What lies under the wrong key is not taken for an object of this kind. */
+  /** A value under the wrong key is not accepted as an object of this kind. */
   #checkKind({ kind = "", apiVersion = "" }: AnyObject): void {
     const { types, kind: own } = this.definition;
     const typed = types.schemaOf(this.apiVersion, own) !== undefined;

@@ -262,7 +262,7 @@ class Follower {
     const left = this.#left;
     this.#left = undefined;
     this.#cache = cache;
-    // First: what a listener does may lead to further changes.
+    // First: a listener's work may lead to further changes.
     this.#stop = cache.listen(this.listener);
     if (!left && !replay) return;
     for (const entry of cache.entries()) {
@@ -275,7 +275,7 @@ class Follower {
       this.listener({ entry: undefined, previous });
   }
 
-  /** The kind goes. What it held is remembered as bytes, as the reader of a watch remembers what it has seen. */
+  /** The kind goes. Its objects are remembered as bytes, as the reader of a watch remembers the objects it has seen. */
   detach(): void {
     this.#stop?.();
     const entries = this.#cache?.entries() ?? [];

@@ -181,7 +181,7 @@ function setSystemFields(call: Call, object: AnyObject): void {
         "the namespace of the provided object does not match the namespace sent on the request",
       );
   } else if (metadata.namespace !== undefined) delete metadata.namespace;
-  // Rules look at names; what has none is refused by them.
+  // Rules look at names; they refuse an object without one.
   metadata.name ??= "";
   metadata.uid = randomUUID();
   metadata.creationTimestamp = formatTime(call.clock.now());

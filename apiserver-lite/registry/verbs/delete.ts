@@ -1,5 +1,5 @@
-// delete: two phases. What has finalizers, or a grace period, is only marked (deletionTimestamp); it leaves the store
-// when the last of them goes (update.ts) or when it is deleted again with no grace left.
+// delete: two phases. An object with finalizers, or a grace period, is only marked (deletionTimestamp); it leaves the
+// store when the last of them goes (update.ts) or when it is deleted again with no grace left.
 import { formatTime } from "../../../api/clock.ts";
 import { errors, type FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";

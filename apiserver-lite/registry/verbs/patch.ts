@@ -28,7 +28,7 @@ import { whenReady } from "../kinds/when-ready.ts";
 import { mostRecent } from "../versions.ts";
 import { managementOf } from "./write.ts";
 
-/** `read` gives the patch; what it gives is not changed. Throws ApiError 400, 404, 409, 413, 415, 422. */
+/** `read` returns the patch, which is not changed. Throws ApiError 400, 404, 409, 413, 415, 422. */
 export async function patch(
   call: Call,
   type: PatchType,

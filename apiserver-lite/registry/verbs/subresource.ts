@@ -67,7 +67,7 @@ async function admitted(call: Call, body: AnyObject): Promise<AnyObject> {
   return attributes.object!;
 }
 
-/** What a patch finds missing is the object, whatever a read says. */
+/** A patch reports the object as missing, whatever a read reports. */
 async function readForPatch(call: Call): Promise<AnyObject> {
   try {
     return await runSubresource(call, "get", undefined);

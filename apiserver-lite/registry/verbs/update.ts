@@ -166,7 +166,7 @@ const undetermined = (name: string): string =>
 function otherUid(call: Call, uid: string, liveUid: string): ApiError {
   const kind = storedOf(call);
   const key = kind.storeKey(kind.keyOf(call.namespace, call.name));
-  // What is not written has not got to the store's own prefix.
+  // The error of an object that was not written does not have the store's own prefix.
   const shown = call.dryRun ? key.replace(/^\/registry/, "") : key;
   return errors.conflict(
     { group: call.endpoint.info.group, resource: call.endpoint.info.resource },

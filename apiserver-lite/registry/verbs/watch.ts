@@ -33,7 +33,7 @@ export interface WatchSink {
   bookmark(revision: number, initialEnd: boolean): void;
   /** An event could not be taken: no further one will come. The watcher's stream is to end. */
   lost(error: unknown): void;
-  /** What comes next can't be shown: an ERROR event says so, and the stream ends. */
+  /** The next event can't be shown: an ERROR event reports that, and the stream ends. */
   fail(error: ApiError): void;
   /** The resource is no longer served, or served otherwise: the stream ends after what it has been given. */
   end(): void;

@@ -91,7 +91,7 @@ export function metricsFromV1(
   return (metrics as MetricV2[]).map((metric) => {
     const source = sourceOf(metric);
     const given = metric[source] as Plain | undefined;
-    // What is in v2's form already stays.
+    // Metrics in v2's form stay as they are.
     if (!given || (source !== "object" && given[side])) return metric;
     const rest = { ...given };
     const take = (name: string): unknown => {

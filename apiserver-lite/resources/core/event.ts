@@ -44,7 +44,7 @@ function sourceText({
   return [name, host].filter(Boolean).join(", ");
 }
 
-/** Who says it, and what it did: asked of events of the new kind only, which have a time of their own. */
+/** Validates the reporter and its action: of events of the new kind only, which have a time of their own. */
 function reportProblems(object: Readonly<Event & NewEvent>): FieldError[] {
   const { component, instance, reason } = facts(object);
   const { action = "" } = object;

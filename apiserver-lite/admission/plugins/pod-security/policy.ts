@@ -64,7 +64,7 @@ function modeOf(
   };
 }
 
-/** What is no version is the latest. */
+/** A text that is no version means the latest. */
 function minorOf(version: string): number {
   const match = /^v1\.(0|[1-9][0-9]{0,5})$/.exec(version);
   return match ? Number(match[1]) : Infinity;

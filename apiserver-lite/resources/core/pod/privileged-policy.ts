@@ -1,5 +1,5 @@
 // --allow-privileged=false: no pod, template or ephemeral container with securityContext.privileged is accepted, in the
-// reference's words. What is stored already stays; an update of it is refused too, as there.
+// reference's words. Stored objects stay; an update of them is refused too, as there.
 import { errors, type FieldError } from "../../../../api/errors.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";

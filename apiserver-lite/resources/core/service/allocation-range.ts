@@ -80,7 +80,7 @@ export class AllocationRange {
 
   /**
    * Brings the range in line with the numbers services have: missing ones are added, unused ones are given back
-   * after some rounds. What was kept of another range goes. Returns the numbers given back; undefined when another
+   * after some rounds. Entries of another range are dropped. Returns the numbers given back; undefined when another
    * server wrote in between.
    */
   repair(used: () => ReadonlySet<number>): Promise<number[] | undefined> {

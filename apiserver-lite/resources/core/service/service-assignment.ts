@@ -21,7 +21,7 @@ const needsNodePorts = (spec: ServiceSpec): boolean =>
 const needsHealthPort = (spec: ServiceSpec): boolean =>
   spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 
-/** clusterIP is the first of clusterIPs; who gives only the one gets the other. */
+/** clusterIP is the first of clusterIPs; when a client gives only one of them, the server sets the other. */
 export function joinClusterIps(spec: ServiceSpec): void {
   if (!spec.clusterIPs?.length && spec.clusterIP)
     spec.clusterIPs = [spec.clusterIP];
@@ -272,7 +272,7 @@ export function carryOver(spec: ServiceSpec, was: ServiceSpec): void {
       spec.clusterIP = was.clusterIP;
       if (was.clusterIPs) spec.clusterIPs = [...was.clusterIPs];
     } else if (spec.clusterIP === was.clusterIP) {
-      // Who knows only one of the two fields changes only that one.
+      // A client that knows only one of the two fields changes only that one.
       if (!spec.clusterIPs?.length && was.clusterIPs)
         spec.clusterIPs = [...was.clusterIPs];
     } else if (spec.clusterIP && listSame) {
@@ -304,10 +304,10 @@ export function carryOver(spec: ServiceSpec, was: ServiceSpec): void {
     spec.healthCheckNodePort ||= was.healthCheckNodePort ?? 0;
 }
 
-/** What the new type has no use for goes, where it is only what the stored service had. */
+/** Removes fields that the new type has no use for, where they only repeat the stored service's. */
 export function dropUnneeded(spec: ServiceSpec, was: ServiceSpec): void {
   if (!needsIp(spec) && needsIp(was)) {
-    // Who knows only clusterIP may have cleared it beside the list as it was.
+    // A client that knows only clusterIP may have cleared it beside the unchanged list.
     if (
       spec.clusterIP === was.clusterIP ||
       (!spec.clusterIP && sameValue(spec.clusterIPs, was.clusterIPs))

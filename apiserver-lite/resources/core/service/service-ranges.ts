@@ -106,7 +106,7 @@ class ServiceRanges implements SharedRanges {
     return true;
   }
 
-  /** What can't be given back now is found by a repair. */
+  /** A repair finds the numbers that can't be given back now. */
   async release(
     service: Readonly<Service>,
     keep?: Readonly<Service>,
