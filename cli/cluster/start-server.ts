@@ -86,7 +86,7 @@ function adminKubeconfig(
   };
 }
 
-/** Starts everything; resolves when it is ready. What was started is stopped again when something fails. */
+/** Starts everything; resolves when it is ready. The started parts are stopped again when something fails. */
 export async function startServer(
   values: OptionValues,
   logger: Logger,
