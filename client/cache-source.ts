@@ -16,7 +16,7 @@ export function cacheInformer<T extends KubeObject>(
 ): { informer: SharedInformer<T>; stop: () => void } {
   const matches = objectFilter<T>(options);
   const { namespace } = options;
-  // Handlers must see reads that agree with the events they got: what was deleted in the meantime is simply absent.
+  // Handlers must see reads that agree with the events they got: objects deleted in the meantime are simply absent.
   const reader: ObjectReader<T> = {
     get(key) {
       const { name, namespace: objectNamespace } = splitKey(key);

@@ -112,7 +112,7 @@ export class EventRecorder {
     await this.#sending;
   }
 
-  /** Sends no more; what waits is dropped. */
+  /** Sends no more; the waiting events are dropped. */
   stop(): void {
     this.#stopped.abort();
     this.#queue.length = 0;

@@ -16,7 +16,10 @@ export function watchQuery(options: WatchOptions): Record<string, string> {
   return query;
 }
 
-/** Splits chunks at newlines; what follows the last newline is given too. Throws when a line is longer than the bound. */
+/**
+ * Splits chunks at newlines; the text after the last newline is returned too. Throws when a line is longer than the
+ * bound.
+ */
 export async function* lines(
   chunks: AsyncIterable<Uint8Array>,
   limitBytes = maxLineBytes,
