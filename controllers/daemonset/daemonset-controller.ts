@@ -109,7 +109,7 @@ class DaemonSetController {
     if (set.metadata.deletionTimestamp) return;
     const { client, clock } = this.#context;
     const revised = await this.#syncRevisions(set);
-    // Asked before adoption takes its time: what is seen meanwhile is not among the pods looked at here.
+    // Asked before adoption takes its time: pods seen meanwhile are not among the pods looked at here.
     const mayManage = this.#expectations.satisfied(key);
     const owned = await claimObjects({
       client,

@@ -1,5 +1,6 @@
 // The reads and writes of the garbage collector on objects of any kind. Each write carries the uid, so that a namesake is
-// never touched; changes of metadata carry the revision they were decided on as well. What is gone counts as done.
+// never touched; changes of metadata carry the revision they were decided on as well. An edit of an object that is gone
+// counts as done.
 import { isConflict, isNotFound } from "../../api/errors.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";

@@ -111,7 +111,7 @@ export class ResourceMonitors {
         .filter(isCollectable)
         .map((ref) => [`${ref.group}/${ref.resource}`, ref]),
     );
-    // What a failed group had is kept: the group may only be away for a moment.
+    // The monitors of a failed group are kept: the group may only be away for a moment.
     if (failures.length === 0)
       for (const [key, detach] of this.#monitors)
         if (!wanted.has(key)) {

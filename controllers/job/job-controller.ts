@@ -69,7 +69,7 @@ class JobController {
     if (job.spec.managedBy && job.spec.managedBy !== ownName) return;
     if (isFinished(job) || job.metadata.deletionTimestamp)
       return this.#releaseAll(this.#podsOf(job));
-    // Asked before adoption takes its time: what is seen meanwhile is not among the pods looked at here.
+    // Asked before adoption takes its time: pods seen meanwhile are not among the pods looked at here.
     const mayManage = this.#expectations.satisfied(key);
     const owned = await this.#claim(job);
     const plan = planJob(job, owned, this.#context.clock.now(), mayManage);

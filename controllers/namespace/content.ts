@@ -25,7 +25,7 @@ export async function deleteContent(
   client: Client,
   discovery: Discovery,
   namespace: string,
-  /** Since then nothing is created in it: what was served by then is all there can be. */
+  /** Since then nothing is created in it: only resources served by then can have objects in it. */
   deletedMs: number,
 ): Promise<ContentReport> {
   const { resources, failures } = await discovery.resources(deletedMs);

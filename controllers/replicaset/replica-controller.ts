@@ -97,7 +97,7 @@ class ReplicaController<T extends KubeObject> {
     const { namespace, name } = splitKey(key);
     const owner = this.#owners.lister.get(name, namespace);
     if (!owner) return this.#expectations.forget(key);
-    // Asked before adoption takes its time: what is seen meanwhile is seen in the next sync.
+    // Asked before adoption takes its time: the next sync handles pods seen meanwhile.
     const mayManage = this.#expectations.satisfied(key);
     const active = await claimObjects({
       client: this.#context.client,

@@ -8,7 +8,10 @@ import type {
 const boundByController = "pv.kubernetes.io/bound-by-controller";
 const bindCompleted = "pv.kubernetes.io/bind-completed";
 
-/** Has the claim ever been bound? What was and has lost its volume can't be helped; what never was waits. */
+/**
+ * Has the claim ever been bound? A claim that was bound and has lost its volume can't be helped; one that never was
+ * waits.
+ */
 export const wasBound = ({ metadata }: PersistentVolumeClaim): boolean =>
   Boolean(metadata.annotations?.[bindCompleted]);
 
