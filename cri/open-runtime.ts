@@ -1,6 +1,6 @@
 // The runtime behind an endpoint, by scheme and socket. A unix socket speaks CRI v1 (containerd, CRI-O, cri-dockerd), but for
-// Docker's own, which is known by its name. What is not served is refused by name. A runtime's code is loaded when it is
-// chosen.
+// Docker's own, which is known by its name. A runtime that is not served is refused by name. A runtime's code is loaded
+// when it is chosen.
 import { basename } from "node:path";
 import { socketPath } from "./endpoint.ts";
 import type { ContainerdRuntimeOptions } from "./containerd/containerd-runtime.ts";
