@@ -10,7 +10,7 @@ import type {
 import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable, Writable } from "node:stream";
 
-/** What belongs to the connection and is found out once for all its requests. */
+/** Facts of the connection, found out once for all its requests. */
 export interface Peer {
   readonly remoteAddress: string;
   /** The leaf in DER; the same Buffer for every request of a connection. */
@@ -88,7 +88,7 @@ export interface Exchange {
     headers: OutgoingHttpHeaders,
     body?: Uint8Array | string,
   ): void;
-  /** What is written may be changed once the callback of its write was called. */
+  /** A caller may change the bytes it wrote once the callback of their write was called. */
   open(status: number, headers: OutgoingHttpHeaders): Writable;
   /**
    * The same for many small frames shared by many streams. With `chunks` each has to be written as an HTTP chunk
@@ -325,7 +325,7 @@ export class Http2Exchange implements Exchange {
     this.#stream.close(8);
   }
 
-  /** Ends the stream that has been answered: what the client still sends is not wanted. */
+  /** Ends the stream that has been answered: bytes that the client still sends are not read. */
   reset(): void {
     this.#stream.close(this.unsentBytes > 0 ? 8 : 0);
   }

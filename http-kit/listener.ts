@@ -177,7 +177,7 @@ export class Listener {
     http1.on(
       "clientError",
       ({ code }: NodeJS.ErrnoException, socket: Duplex) => {
-        // What follows a last request takes nothing from its answer.
+        // Bytes after a last request do not shorten its answer.
         if (code === "HPE_CLOSED_CONNECTION") return;
         const status =
           code === "HPE_HEADER_OVERFLOW"
@@ -279,7 +279,7 @@ export class Listener {
       );
     const { goawayChance } = this.options;
     if (goawayChance > 0 && session && Math.random() < goawayChance) {
-      // The client makes a new connection at once; what is under way on this connection is finished.
+      // The client makes a new connection at once; the requests under way on this connection are finished.
       session.goaway(constants.NGHTTP2_NO_ERROR);
       stream.once("close", () => session.close());
     }

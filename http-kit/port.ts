@@ -24,7 +24,7 @@ interface PortOptions extends Omit<
   readonly routes: readonly PortRoute[];
   /** Throws to refuse a request, before its route is looked for. */
   readonly admit?: (request: PortRequest) => void | Promise<void>;
-  /** A request was routed; what is returned is called when it was served. */
+  /** A request was routed; the returned function is called when it was served. */
   readonly began?: (method: string, pattern: string) => () => void;
   /** The answer's form where it is not plain text. */
   readonly refuse?: (request: PortRequest, error: HttpError | ApiError) => void;

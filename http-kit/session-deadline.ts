@@ -58,7 +58,7 @@ export class SessionDeadline {
     };
     this.#sessions.set(session, tracked);
     session.once("close", () => this.#sessions.delete(session));
-    // Whole frames: what came up to them is complete.
+    // Whole frames: the bytes up to their end are complete.
     const complete = (): void => {
       tracked.bytes = undefined;
       tracked.quietSinceMs = this.now();

@@ -40,7 +40,7 @@ export class UpgradeExchange extends Http1Exchange {
     super(request, response, peer);
     this.#response = response;
     this.upgrade = { request, socket, head };
-    // Nothing reads the socket yet, so its end would go unnoticed. What is read is kept for the taker.
+    // Nothing reads the socket yet, so its end would go unnoticed. The bytes read here are kept for the taker.
     socket.once("end", this.#clientLeft);
     socket.read(0);
   }

@@ -1,5 +1,5 @@
-// Who sends a request: the first authenticator that knows it says so; else it is anonymous, where that is allowed. A bad
-// credential is refused also where anonymous requests are not.
+// The identity of a request's sender: the first authenticator that knows it reports it; else it is anonymous, where that
+// is allowed. A bad credential is refused also where anonymous requests are not.
 import type { Logger } from "pino";
 import type { UserInfo } from "../../api/contracts.ts";
 import { ApiError } from "../../api/errors.ts";
