@@ -31,7 +31,7 @@ export interface AgentRouteOptions {
   /** Text of /metrics. */
   metrics(): Promise<string>;
   extraChecks?: readonly HealthCheck[];
-  /** Default true; false: what looks into containers or runs in them is 405. */
+  /** Default true; false: requests that look into containers or run in them are answered 405. */
   debuggingHandlers?: boolean;
 }
 
@@ -305,7 +305,7 @@ function containerRoutes({ view, serving }: AgentRouteOptions): AgentRoute[] {
   ];
 }
 
-/** What the reference serves and this agent does not (yet). */
+/** The paths that the reference serves and this agent does not (yet). */
 function absentRoutes(): AgentRoute[] {
   const absent = (): never => {
     throw new HttpError(404, "404 page not found\n");
