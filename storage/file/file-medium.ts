@@ -288,7 +288,7 @@ export class FileMedium implements Medium {
       );
     } catch (error) {
       this.#compactAtBytes = old.bytes + compactAboveBytes;
-      // What became the log stays open, whatever failed afterwards.
+      // The file that became the log stays open, whatever failed afterwards.
       if (next !== this.#log) await next?.close().catch(() => undefined);
       if (!this.#unsyncedRename)
         await removeIfThere(fileSystem, this.#newFile).catch(() => undefined);

@@ -89,7 +89,7 @@ export class EventHistory {
     } catch (error) {
       this.#subscribers.delete(subscriber);
       this.#report(error);
-      // Later: who lost it may subscribe again at once.
+      // Later: a subscriber that lost events may subscribe again at once.
       queueMicrotask(() => {
         try {
           subscriber.onLost(
