@@ -2,7 +2,6 @@
 // handed to the port as an Exchange (exchange.ts, upgrade-exchange.ts). Bounds connections, headers and idle time. Without
 // a certificate it speaks plain HTTP/1.1, for tests and ports that only this machine reaches.
 import type { PrivateKeyPem } from "../api/pki/keys.ts";
-import { maxIntermediates } from "../api/pki/chain.ts";
 import {
   createServer,
   type IncomingMessage,
@@ -29,6 +28,7 @@ import {
   type ServingTls,
 } from "../api/pki/serving-tls.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
+import { clientCertificates } from "./peer-certificates.ts";
 import { SessionDeadline } from "./session-deadline.ts";
 import { UpgradeExchange } from "./upgrade-exchange.ts";
 import {
@@ -76,7 +76,10 @@ const idleTimeoutMs = 90_000;
 const defaultMaxConnections = 10_000;
 /** How often refused connections are logged, at most. */
 const refusalLogMs = 60_000;
-/** More than anyone sends; Node's own limit is 128. */
+/**
+ * More than anyone sends. A request with more is refused: Node's own limits (128 of HTTP/2, 1,000 of HTTP/1) drop the
+ * fields beyond them, and one of those may say as whom the request is to be served.
+ */
 const maxHeaderFields = 8192;
 /** So that clients who heed it send long headers in one frame: continuations are limited to eight. */
 const maxFrameBytes = 1024 * 1024;
@@ -193,6 +196,8 @@ export class Listener {
     // Read by the parser of each HTTP/1 connection, also where HTTP/2's server accepts them.
     (http1 as Server & { maxHeaderSize: number }).maxHeaderSize =
       options.maxHeaderBytes ?? maxHeaderBytes;
+    // One more than is served, so that a request with too many is seen to have them.
+    http1.maxHeadersCount = maxHeaderFields + 1;
     // Watches last; a slow header is the only thing to time out.
     http1.requestTimeout = 0;
     http1.headersTimeout = headersTimeoutMs;
@@ -299,15 +304,11 @@ export class Listener {
 
   #handle(exchange: Http1Exchange): void {
     const { request } = exchange;
+    if (request.rawHeaders.length > 2 * maxHeaderFields)
+      return refuse(exchange, 431, "Request Header Fields Too Large");
     if (request.httpVersionMinor === 0 || request.headers.host !== undefined)
       return this.options.handle(exchange);
-    const headers = {
-      "content-type": "text/plain; charset=utf-8",
-      connection: "close",
-    };
-    const problem = "Bad Request: missing required Host header";
-    exchange.reason = problem;
-    exchange.respond(400, headers, `400 ${problem}`);
+    refuse(exchange, 400, "Bad Request: missing required Host header");
   }
 
   /** Counts the new connection, or ends it when there are too many that are in use. */
@@ -348,7 +349,7 @@ export class Listener {
     if (!peer) {
       peer = {
         remoteAddress: socket.remoteAddress ?? "",
-        ...clientCertificates(socket as TLSSocket),
+        ...clientCertificates(socket),
       };
       this.#peers.set(key, peer);
     }
@@ -369,22 +370,16 @@ export class Listener {
   }
 }
 
-/** The leaf and its issuers. The last issuer, when it is trusted, comes from the server's own bundle. */
-function clientCertificates(
-  socket: TLSSocket,
-): Pick<Peer, "clientCertificate" | "clientChain"> {
-  let certificate = socket.getPeerCertificate?.(true);
-  if (!certificate?.raw) return { clientCertificate: undefined };
-  const leaf = certificate.raw;
-  const clientChain: Buffer[] = [];
-  // One that issued itself is linked to itself.
-  while (
-    clientChain.length < maxIntermediates &&
-    certificate.issuerCertificate &&
-    certificate.issuerCertificate !== certificate
-  ) {
-    certificate = certificate.issuerCertificate;
-    clientChain.push(certificate.raw);
-  }
-  return { clientCertificate: leaf, clientChain };
+/** Answers what is no request one can serve, and ends the connection. */
+function refuse(
+  exchange: Http1Exchange,
+  status: number,
+  problem: string,
+): void {
+  const headers = {
+    "content-type": "text/plain; charset=utf-8",
+    connection: "close",
+  };
+  exchange.reason = problem;
+  exchange.respond(status, headers, `${status} ${problem}`);
 }

@@ -112,3 +112,50 @@ test("connections that have ended leave their places", async () => {
   }
   expect(warnings).toEqual([]);
 });
+
+/** What comes back until the connection ends, for requests written as they are. */
+async function exchangeRaw(text: string): Promise<string> {
+  const socket = await connect();
+  let answer = "";
+  socket.on("data", (chunk: Buffer) => (answer += chunk.toString("latin1")));
+  socket.write(text);
+  await once(socket, "close");
+  return answer;
+}
+
+describe("many header fields", () => {
+  const fields = (count: number): string =>
+    Array.from({ length: count }, (_, at) => `X-${at}: a\r\n`).join("");
+
+  test.each([1_200, 5_000])(
+    "the one after %d others is kept",
+    async (count) => {
+      const before = held.length;
+      const socket = await connect();
+      socket.write(
+        `GET /held HTTP/1.1\r\nHost: x\r\n${fields(count)}Impersonate-User: peon\r\n\r\n`,
+      );
+      await eventually(() => held.length === before + 1);
+      const { headers } = held.at(-1)!;
+      expect(headers["impersonate-user"]).toBe("peon");
+      expect(held.at(-1)!.headerValues("impersonate-user")).toEqual(["peon"]);
+    },
+  );
+
+  const tooMany = fields(10_000);
+  const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+  test.each([
+    ["a request", tooMany],
+    ["an upgrade", upgrade + tooMany],
+    ["repeated fields", "A: b\r\n".repeat(10_000)],
+  ])("%s with too many is refused", async (_what, some) => {
+    const before = held.length;
+    const answer = await exchangeRaw(
+      `GET /held HTTP/1.1\r\nHost: x\r\n${some}Impersonate-User: peon\r\n\r\n`,
+    );
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/,
+    );
+    expect(held).toHaveLength(before);
+  });
+});
