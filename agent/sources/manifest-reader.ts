@@ -40,7 +40,7 @@ interface ManifestFile {
   stamp: string;
 }
 
-/** Rejects with a BadManifest, or with ENOENT when the file is gone. */
+/** Rejects with a ManifestError or BadManifest, or with ENOENT when the file is gone. */
 export async function readManifestFile(path: string): Promise<ManifestFile> {
   const handle = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ELOOP")
