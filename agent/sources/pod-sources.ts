@@ -1,7 +1,7 @@
 // The pods this node is to run, merged from its sources: the API server, a directory, a URL. Each pod goes to its worker;
 // static pods also go to their mirrors, and mirrors that come back from the API go there too. Knows which sources are
-// complete: a source that is not configured is, any other once it was read whole. Invariant: what the runtime runs is
-// ended only when the source it came from is complete and no longer has it.
+// complete: a source that is not configured is, any other once it was read whole. Invariant: a running pod
+// is ended only when the source it came from is complete and no longer has it.
 //
 //   directory ─┐
 //   URL ───────┼─ static pods ─┬─▶ workers

@@ -1,5 +1,5 @@
-// The frame of volumes whose content comes from the API: written as a whole and compared again from time to time. What was
-// mounted once serves on when the API can't be read: a lost API server must not keep a container from being restarted.
+// The frame of volumes whose content comes from the API: written as a whole and compared again from time to time. A
+// mounted volume serves on when the API can't be read: a lost API server must not keep a container from being restarted.
 import type { Logger } from "pino";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { AgentConfig } from "../config/agent-config.ts";

@@ -1,5 +1,5 @@
 // Starts what one pod lacks: its directories, volumes and cgroup, its sandbox, then its containers in order. Sandbox and
-// volumes are made at the same time. What fails for a container is a reason why it waits; what fails for the pod is thrown.
+// volumes are made at the same time. A container's error is a reason why it waits; a pod's error is thrown.
 import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import type { SandboxStatus } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
