@@ -1,5 +1,5 @@
-// --audit-webhook-config-file: batches of events as an EventList, posted to the server a kubeconfig names. What fails is
-// tried again with back-off, four times; then the events are lost, and logged.
+// --audit-webhook-config-file: batches of events as an EventList, posted to the server a kubeconfig names. A failed
+// batch is tried again with back-off, four times; then its events are lost, and logged.
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import {

@@ -1,6 +1,6 @@
-// What is recorded of each request: one event a stage. From level Request on it has the decoded body, from RequestResponse
-// on the answer as well, both as JSON whatever their encoding was. Requests of this
-// process's own parts are recorded as well; what they read of the watch cache is no request.
+// Records each request: one event a stage. From level Request on the event has the decoded body, from RequestResponse on
+// the answer as well, both as JSON whatever their encoding was. Requests of this process's own parts are recorded as
+// well; their reads of the watch cache are no requests.
 import { formatMicroTime, type Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";

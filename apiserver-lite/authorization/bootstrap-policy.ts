@@ -1,4 +1,4 @@
-// The roles and bindings every cluster has, brought up to date at start: what is missing is made, missing rules and
+// The roles and bindings every cluster has, brought up to date at start: missing objects are made, missing rules and
 // subjects are added to those that still carry autoupdate=true, nothing is removed. When all is there, nothing is written.
 import type { Logger } from "pino";
 import { isAlreadyExists, isConflict, isNotFound } from "../../api/errors.ts";

@@ -140,8 +140,8 @@ export class ResourceLoader {
 
   /**
    * With the stored bytes as the entry's own. The first value of a kind is encoded again to compare, and all must have its
-   * field names: what another version of this program wrote may hold something else than this one would write. The order
-   * of members may differ.
+   * field names: another version of this program may have written other fields than this one would. The order of members
+   * may differ.
    */
   #fromStored(
     key: string,

@@ -1,5 +1,5 @@
-// The object that a write sends: decoded by the transport, accepted here. What strict decoding found is refused, warned of
-// or ignored as fieldValidation says, and another kind or version than the place's is refused.
+// The object that a write sends: decoded by the transport, accepted here. The problems that strict decoding found are
+// errors, warnings or ignored, as fieldValidation says, and another kind or version than the place's is refused.
 import {
   strictDecodingError,
   strictError,

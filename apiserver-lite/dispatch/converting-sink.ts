@@ -1,5 +1,5 @@
-// A watch whose kind converts outside of this process: what the registry gives waits here, in order, until its objects are
-// in the version that is watched, and goes on to the transport's sink in batches.
+// A watch whose kind converts outside of this process: the registry's events wait here, in order, until their objects are
+// in the version that is watched, and go on to the transport's sink in batches.
 //
 // Invariants: the sink behind sees what it would see without conversion, in the same order; nothing waits when nothing has
 // to be converted; at most `maxWaiting` events wait. A conversion that fails ends the watch with an ERROR event.

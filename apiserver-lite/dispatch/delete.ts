@@ -1,5 +1,5 @@
-// delete: marks or removes an object, or, where the gate and the options say so, a value that can't be read. What is gone
-// is answered with a Status, or, where the strategy says so, with the object's last state.
+// delete: marks or removes an object, or, where the gate and the options say so, a value that can't be read. The answer
+// for a removed object is a Status, or, where the strategy says so, the object's last state.
 import type { Call } from "../registry/call.ts";
 import { remove } from "../registry/verbs/delete.ts";
 import {

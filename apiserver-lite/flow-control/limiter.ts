@@ -1,10 +1,10 @@
 // --max-requests-inflight and --max-mutating-requests-inflight: beyond them requests wait in a bounded queue, where one is
 // set, or are answered 429. A place is taken when there is work to do, that is after a body has been received, and kept
-// until the work is over, also when its client has been answered that it takes too long. What bodies hold while they are
-// received is bounded in bytes instead. Long-running requests (watch, proxy, log, exec …) have no place.
+// until the work is over, also when its client has been answered that it takes too long. The memory of bodies that
+// are being received is bounded in bytes instead. Long-running requests (watch, proxy, log, exec …) have no place.
 //
 // A request that finds a place waits for no promise. One that is queued leaves the queue when its client goes away, when
-// it has been answered, or after the longest wait; whatever happens, what it took is given back once.
+// it has been answered, or after the longest wait; whatever happens, its place is given back once.
 import { systemClock, type Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { BodyGate } from "../../http-kit/body.ts";

@@ -1,5 +1,5 @@
-// Who answers a request: one question for paths beside the resources, resources and whatever else is served, for requests
-// and upgrades alike.
+// Finds the handler of a request: one question for paths beside the resources, resources and whatever else is served, for
+// requests and upgrades alike.
 import type { Handler, HttpRequest } from "../serving/http-request.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import type { RequestInfo } from "../request/request-info.ts";

@@ -1,5 +1,5 @@
 // The body of a request of this process: an object, taken as its JSON text would be read (undefined is left out, dates
-// become text) but without making one. The caller's object is never kept: what goes on is a private copy in the shape
+// become text) but without making one. The caller's object is never kept: the registry gets a private copy in the shape
 // of its type.
 import {
   conformObject,

@@ -1,6 +1,6 @@
 // What is recorded of the requests of this process: counts and durations in the metrics, and, where there is an audit
-// policy, the events that the same requests over HTTP would leave. What fails unexpectedly is logged with its stack and
-// becomes a 500, so that callers meet ApiErrors only.
+// policy, the events that the same requests over HTTP would leave. An unexpected error is logged with its stack and
+// becomes a 500, so that callers get ApiErrors only.
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { UserInfo } from "../../api/contracts.ts";

@@ -1,7 +1,7 @@
 // The client's Transport on the registry itself: no encoding, no sockets. Requests pass the dispatch as those over HTTP
-// do, so rules, refusals and answers are the same; what is answered is shared and frozen. Informers read the watch cache.
-// Requests are those of one user and pass admission, not authorization: who composes the server decides whom to hand
-// one to. They are counted, and audited where there is a policy; what informers read of the cache is no request.
+// do, so rules, refusals and answers are the same; answers are shared and frozen. Informers read the watch cache.
+// Requests are those of one user and pass admission, not authorization: the composition decides which parts get a
+// transport. They are counted, and audited where there is a policy; informers' reads of the cache are no requests.
 import { builtinGroupVersions } from "../../api/catalogue.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { ApiError } from "../../api/errors.ts";

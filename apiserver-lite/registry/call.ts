@@ -100,7 +100,7 @@ export class Call implements StrategyContext, LoopWork {
 
   /**
    * Between two steps of a write: for a large object a promise of the loop's next turn. The object is the caller's own
-   * all the while; what it read of the state before may have changed behind it.
+   * all the while; state that it read before may have changed since.
    */
   nextTurn(): Promise<void> | undefined {
     return this.bytes > largeBytes
@@ -113,7 +113,7 @@ export class Call implements StrategyContext, LoopWork {
       this.warnings.push(text);
   }
 
-  /** As many as an answer has room for: what would come after is not looked for. */
+  /** Adds as many warnings as an answer has room for; the iteration ends there. */
   warnEach(texts: Iterable<string>): void {
     for (const text of texts) {
       if (this.warnings.length >= maxWarnings) return;

@@ -1,5 +1,5 @@
-// The time a request may take: --request-timeout, or less with the `timeout` parameter. What lasts by its nature (watch,
-// logs, streams, proxies, profiles) has none.
+// The time a request may take: --request-timeout, or less with the `timeout` parameter. Long-running requests
+// (watch, logs, streams, proxies, profiles) have none.
 import { parseDurationMs } from "../../api/duration.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type { RequestInfo } from "./request-info.ts";

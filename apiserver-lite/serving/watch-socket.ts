@@ -1,6 +1,6 @@
-// Watches over WebSocket: each event is one text message (binary for protobuf and CBOR). What the client sends is
-// ignored; what the watch begins with is sent in slices of time as fast as the client reads, and a client that does not
-// read what follows is cut off.
+// Watches over WebSocket: each event is one text message (binary for protobuf and CBOR). Messages of the client
+// are ignored; the initial events are sent in slices of time as fast as the client reads, and a client that does not read
+// the later ones is cut off.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ApiError } from "../../api/errors.ts";

@@ -1,10 +1,10 @@
-// Conversion that takes its time, of the entries of one kind: in batches, once for all who ask for the same at the same
-// time, and kept for those who ask later, as long as there is room.
+// Conversion that takes its time, of the entries of one kind: in batches, once for all callers that ask for the same at
+// the same time, and kept for later callers, as long as there is room.
 //
-// Example, batches of two: a, b and c are asked for in one turn → calls [a, b] and [c]; who asks for a meanwhile waits for
-// the first call; who asks later gets what it gave.
-// Invariants: what is kept of one version is at most `maxKeptBytes`; a failure is never kept; an entry of the wanted
-// version is given back as it is, at once.
+// Example, batches of two: a, b and c are asked for in one turn → calls [a, b] and [c]; a caller that asks for a
+// meanwhile waits for the first call; a later caller gets that call's result.
+// Invariants: the results kept of one version take at most `maxKeptBytes`; a failure is never kept; an entry of the
+// wanted version is given back as it is, at once.
 import { LRUCache } from "lru-cache";
 import { encodeObject } from "../../../api/codec/object-text.ts";
 import type { Clock } from "../../../api/clock.ts";

@@ -1,7 +1,7 @@
 // list: every cell of the resourceVersion × resourceVersionMatch × limit/continue table, paging with a constant
 // collection version, and past versions from the undo log.
-// Invariant: a list is of one revision. What is there is noted in one go (references to entries, which never change); what
-// is selected of it, and what a past version differs by, is found out in slices of time.
+// Invariant: a list is of one revision. Its entries are noted in one go (references to entries, which never change); the
+// selection among them, and the differences of a past version, are computed in slices of time.
 import { ApiError, errors, type FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";

@@ -1,9 +1,9 @@
 // watch: where the stream starts (now, history, initial events), which events a selector turns into ADDED and DELETED,
-// and bookmarks. What a watcher does with an event is its sink's: HTTP frames or objects in process.
+// and bookmarks. A watcher's sink turns events into HTTP frames or into objects of this process.
 //
 // Invariant: the sink is called synchronously, in revision order, with no gap and nothing twice between the initial
-// state and the events after it. What there is to begin with is handed over as it is; the sink selects and sends it in
-// slices of time, and what comes meanwhile behind it.
+// state and the events after it. The initial state is handed over as it is; the sink selects and sends it in slices of
+// time, and later events behind it.
 import { errors, type ApiError, type FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
