@@ -1,5 +1,5 @@
 // What `orbit server`'s options mean for its parts: the options of each, its names and ranges, and the directories, which
-// are there afterwards. What is wrong with any of it is a UsageError before anything starts.
+// are there afterwards. A problem with any of them is a UsageError before anything starts.
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";

@@ -1,4 +1,4 @@
-// Files that options name. What can't be read, or does not hold what the option needs, is a UsageError naming the option:
+// Files that options name. A file that can't be read, or lacks what the option needs, is a UsageError naming the option:
 // an empty or damaged file never counts as "nothing configured".
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import {
