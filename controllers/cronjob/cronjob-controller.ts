@@ -1,5 +1,5 @@
 // Makes Jobs at the times of a CronJob's schedule, under its concurrency policy and starting deadline; follows the Jobs it
-// made; keeps the wanted number of finished ones. One delayed key a CronJob, due at its next time. What is due is planned
+// made; keeps the wanted number of finished ones. One delayed key a CronJob, due at its next time. Due Jobs are planned
 // in cronjob-plan.ts; here are the informers and the writes.
 import { formatTime } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
