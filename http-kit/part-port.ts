@@ -103,7 +103,7 @@ export async function startPartPort(
     anonymous: true,
     logger,
   };
-  // Whose certificates clients are asked for; who is believed for what is found out later.
+  // The authorities whose certificates clients are asked for; each request checks later which one it trusts for what.
   const serving = (pair: PortTls): ServingCertificate => {
     const clientCa = [pair.clientCa, frontProxy?.authority]
       .filter(Boolean)

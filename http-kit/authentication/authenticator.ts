@@ -1,4 +1,5 @@
-// Who sends a request. An authenticator answers undefined for "not mine" and rejects for "mine, and bad" (401).
+// The identity of a request's sender. An authenticator answers undefined for "not mine" and rejects for "mine, and bad"
+// (401).
 import type { IncomingHttpHeaders } from "node:http";
 import type { UserInfo } from "../../api/contracts.ts";
 
