@@ -3,8 +3,8 @@ import * as path from "node:path";
 import type { FileSystem } from "./file-system.ts";
 
 /**
- * Makes a directory and its missing parents (mode 0700), each durable in its own parent. What is there already may have
- * been made by a process that ended before it could sync: the directory and its parent are made durable all the same.
+ * Makes a directory and its missing parents (mode 0700), each durable in its own parent. A process that ended before it
+ * could sync may have made a directory that exists already: it and its parent are made durable all the same.
  */
 export async function makeDirectories(
   fileSystem: FileSystem,

@@ -1,5 +1,5 @@
 // Packs small values into shared blocks: a Buffer of its own costs a few hundred bytes more. A block lives as long as one
-// of its values, so blocks are small: what values that are replaced later leave unused stays a fraction.
+// of its values, so blocks are small: the bytes of replaced values that stay unused are a small part.
 
 const BLOCK_BYTES = 64 * 1024;
 const LARGE_BYTES = 8 * 1024;
