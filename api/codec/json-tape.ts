@@ -9,6 +9,7 @@
 // A token is three numbers: start × 16 + type, end, and the index of the token behind it (behind all inner tokens of an
 // object or array); a key has a hash of its bytes as the third. Strings and keys lie between start and end without their
 // quotes, all else with its brackets. An object's members are key, value, key, value …
+import { KnownDocuments } from "./object-end.ts";
 
 export const nullToken = 0;
 export const falseToken = 1;
@@ -40,9 +41,6 @@ const shortString = 48;
 const maxDepth = 512;
 const opaqueKey = Buffer.from("fieldsV1");
 const opaqueHash = hashOf(opaqueKey, 0, opaqueKey.length);
-/** Documents that are recognised without being read: many objects have the same. */
-const maxKnown = 4;
-const maxKnownBytes = 8 * 1024;
 
 /** Of the bytes of a key. */
 export function hashOf(bytes: Uint8Array, start: number, end: number): number {
@@ -59,8 +57,7 @@ export class JsonTape {
   readonly #open = new Int32Array(maxDepth);
   /** The first backslash behind where strings have been searched for one; the text's length: there is none. */
   #backslash = 0;
-  readonly #known: Buffer[] = [];
-  #nextKnown = 0;
+  readonly #documents = new KnownDocuments();
 
   /** False: the text is of another form. */
   read(json: Buffer): boolean {
@@ -225,34 +222,9 @@ export class JsonTape {
   }
 
   #opaque(json: Buffer, start: number, end: number): number {
-    for (const known of this.#known) {
-      const behind = start + known.length;
-      if (behind <= end && known.compare(json, start, behind) === 0) {
-        this.#push(start, opaqueToken, behind, this.#count + 3);
-        return behind;
-      }
-    }
-    const behind = endOfObject(json, start);
-    if (behind < 0 || behind > end) return -1;
-    if (behind - start <= maxKnownBytes) {
-      this.#known[this.#nextKnown] = Buffer.from(json.subarray(start, behind));
-      this.#nextKnown = (this.#nextKnown + 1) % maxKnown;
-    }
+    const behind = this.#documents.endOf(json, start, end);
+    if (behind < 0) return -1;
     this.#push(start, opaqueToken, behind, this.#count + 3);
     return behind;
   }
-}
-
-/** Behind the brace that closes the object that begins at `start`; -1 when there is none. */
-export function endOfObject(json: Uint8Array, start: number): number {
-  let at = start + 1;
-  for (let depth = 1; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === quote) {
-      for (at++; at < json.length && json[at] !== quote; at++)
-        if (json[at] === backslash) at++;
-    } else if (byte === openBrace) depth++;
-    else if (byte === closeBrace && --depth === 0) return at + 1;
-  }
-  return -1;
 }

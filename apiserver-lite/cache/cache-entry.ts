@@ -4,12 +4,11 @@
 //
 // Invariants: never changes after it was made; `json` is the object in the storage version with its resourceVersion,
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
-import { endOfObject } from "../../api/codec/json-tape.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";
-import { parseLean } from "./lean-object.ts";
+import { endOfMetadata, parseWithout } from "./lean-object.ts";
 import type { Fields } from "./shared-fields.ts";
 
 export class CacheEntry {
@@ -123,7 +122,13 @@ export class CacheEntry {
    * @param start where the metadata begin, see `metadataEnd`
    */
   lean(start: number): Readonly<AnyObject> {
-    return this.#found() ?? parseLean(this.json, this.metadataEnd(start));
+    const found = this.#found();
+    if (found) return found;
+    const { json } = this;
+    const documents: number[] = [];
+    // Readers of rows ask for this end next.
+    this.#metadataEnd = endOfMetadata(json, start, documents);
+    return parseWithout(json, documents);
   }
 
   /** Another encoding. @param id of the representation @param make its result is copied */
@@ -159,7 +164,7 @@ export class CacheEntry {
    */
   metadataEnd(start: number): number {
     if (this.#metadataEnd === 0)
-      this.#metadataEnd = endOfMember(this.json, start);
+      this.#metadataEnd = endOfMetadata(this.json, start);
     return this.#metadataEnd;
   }
 
@@ -174,13 +179,4 @@ export class CacheEntry {
 function without(list: Derived | undefined, one: Derived): Derived | undefined {
   if (!list || list === one) return list?.next;
   return { ...list, next: without(list.next, one) };
-}
-
-const metadataStart = Buffer.from('"metadata":{');
-
-function endOfMember(json: Buffer, start: number): number {
-  const at = start + metadataStart.length;
-  return metadataStart.compare(json, start, at) === 0
-    ? endOfObject(json, at - 1)
-    : -1;
 }

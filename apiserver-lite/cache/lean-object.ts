@@ -1,30 +1,72 @@
-// Parses an entry's JSON without the documents of its managed fields, which are up to half of it, for readers that don't
-// look at them.
-import { endOfObject } from "../../api/codec/json-tape.ts";
+// Where the metadata end in an entry's JSON, and the object without the documents of its managed fields, which are up to
+// half of it, for readers that do not look at them. Both come from one pass over the bytes of the metadata, which skips
+// documents that it has seen before.
+//
+// Relies on the JSON being what JSON.stringify writes: no white space between tokens.
+import { KnownDocuments } from "../../api/codec/object-end.ts";
 import type { AnyObject } from "../../api/object.ts";
 
-const key = Buffer.from('"fieldsV1":');
-const open = 0x7b;
+const metadataKey = Buffer.from('"metadata":{');
+const documentKey = Buffer.from('"fieldsV1":{');
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+/** The letter at which the key differs from the other keys of metadata: looked at before the whole key is compared. */
+const letterV = 0x56;
+const letterVAt = documentKey.indexOf(letterV);
+
+const known = new KnownDocuments();
 
 /**
- * The object, in which each `fieldsV1` is empty.
- * @param metadataEnd where the metadata end in `json`, -1: unknown
+ * Behind the metadata that begin at `start` with `"metadata":{`; -1 when they are not there.
+ * @param documents is given the start and the end of each `fieldsV1` that is an object
  */
-export function parseLean(json: Buffer, metadataEnd: number): AnyObject {
+export function endOfMetadata(
+  json: Buffer,
+  start: number,
+  documents?: number[],
+): number {
+  const { length } = json;
+  let at = start + metadataKey.length;
+  if (at > length || metadataKey.compare(json, start, at) !== 0) return -1;
+  for (let depth = 1; at < length; at++) {
+    const byte = json[at];
+    if (byte === quote) {
+      // A string begins here, and in its text the quotes of the key would be escaped: only the key itself equals it.
+      if (
+        json[at + letterVAt] === letterV &&
+        at + documentKey.length <= length &&
+        documentKey.compare(json, at, at + documentKey.length) === 0
+      ) {
+        const document = at + documentKey.length - 1;
+        const end = known.endOf(json, document, length);
+        if (end < 0) return -1;
+        documents?.push(document, end);
+        at = end - 1;
+        continue;
+      }
+      for (at++; at < length && json[at] !== quote; at++)
+        if (json[at] === backslash) at++;
+    } else if (byte === openBrace) depth++;
+    else if (byte === closeBrace && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+/**
+ * The object, in which each document is empty.
+ * @param documents their starts and ends, see `endOfMetadata`
+ */
+export function parseWithout(
+  json: Buffer,
+  documents: readonly number[],
+): AnyObject {
   let text = "";
   let from = 0;
-  // Text can't hold the key: its quotes would be escaped. Nothing else in metadata has that name and is an object.
-  for (
-    let at = json.indexOf(key);
-    at >= 0 && at < metadataEnd;
-    at = json.indexOf(key, from)
-  ) {
-    const start = at + key.length;
-    const end = json[start] === open ? endOfObject(json, start) : -1;
-    if (end < 0) break;
-    text += `${json.toString("utf8", from, start)}{}`;
-    from = end;
+  for (let index = 0; index < documents.length; index += 2) {
+    text += `${json.toString("utf8", from, documents[index])}{}`;
+    from = documents[index + 1]!;
   }
-  text += json.toString("utf8", from);
-  return JSON.parse(text) as AnyObject;
+  return JSON.parse(text + json.toString("utf8", from)) as AnyObject;
 }

@@ -8,7 +8,7 @@
 // parsed.
 import { objectText } from "../../api/codec/object-text.ts";
 import type { AnyObject } from "../../api/object.ts";
-import { endOfObject } from "../../api/codec/json-tape.ts";
+import { endOfObject } from "../../api/codec/object-end.ts";
 import {
   noFields,
   type Fields,

@@ -1,6 +1,8 @@
 // What is parsed without the documents of managed fields is the object but for these documents.
-import { endOfObject } from "../../../../api/codec/json-tape.ts";
-import { parseLean } from "../../../../apiserver-lite/cache/lean-object.ts";
+import {
+  endOfMetadata,
+  parseWithout,
+} from "../../../../apiserver-lite/cache/lean-object.ts";
 
 /** What is left of an object: its metadata's documents are empty. */
 function withoutDocuments<T extends { metadata: object }>(object: T): T {
@@ -45,11 +47,17 @@ test.each(objects)("%s", (_name, metadata) => {
     data: { fieldsV1: "{}", other: '"fieldsV1":{}' },
   };
   const json = Buffer.from(`${JSON.stringify(object)}\n`);
-  const start = '{"kind":"ConfigMap","apiVersion":"v1","metadata":'.length;
-  const lean = parseLean(json, endOfObject(json, start));
-  expect(JSON.stringify(lean)).toBe(JSON.stringify(withoutDocuments(object)));
-  // An unknown end of the metadata leaves nothing unparsed.
-  expect(parseLean(json, -1)).toEqual(object);
+  const start = '{"kind":"ConfigMap","apiVersion":"v1",'.length;
+  const member = `"metadata":${JSON.stringify(metadata)}`;
+  // The second time the documents are known.
+  for (let turn = 0; turn < 2; turn++) {
+    const documents: number[] = [];
+    const end = endOfMetadata(json, start, documents);
+    expect(json.toString("utf8", start, end)).toBe(member);
+    expect(endOfMetadata(json, start)).toBe(end);
+    const lean = parseWithout(json, documents);
+    expect(JSON.stringify(lean)).toBe(JSON.stringify(withoutDocuments(object)));
+  }
 });
 
 test("fields named like the key below the metadata", () => {
@@ -58,6 +66,35 @@ test("fields named like the key below the metadata", () => {
     spec: { fieldsV1: { a: 1 }, metadata: { managedFields: [managed({})] } },
   };
   const json = Buffer.from(JSON.stringify(object));
-  const lean = parseLean(json, endOfObject(json, '{"metadata":'.length));
+  const documents: number[] = [];
+  endOfMetadata(json, 1, documents);
+  const lean = parseWithout(json, documents);
   expect(JSON.stringify(lean)).toBe(JSON.stringify(withoutDocuments(object)));
+});
+
+test("a document that begins like a known one", () => {
+  const shorter = { "f:a": {} };
+  const longer = { "f:a": {}, "f:b": { ".": {} } };
+  for (const fieldsV1 of [shorter, longer, shorter, { "f:a": { ".": {} } }]) {
+    const metadata = { managedFields: [managed(fieldsV1)], name: "a" };
+    const json = Buffer.from(JSON.stringify({ metadata, data: {} }));
+    const documents: number[] = [];
+    const end = endOfMetadata(json, 1, documents);
+    expect(json.toString("utf8", end)).toBe(',"data":{}}');
+    expect(json.toString("utf8", documents[0], documents[1])).toBe(
+      JSON.stringify(fieldsV1),
+    );
+  }
+});
+
+test.each([
+  ["nothing", ""],
+  ["another member", '{"spec":{}}'],
+  ["metadata that are no object", '{"metadata":null}'],
+  ["a cut object", '{"metadata":{"name":"a"'],
+  ["a cut text", '{"metadata":{"name":"a'],
+  ["a cut document", '{"metadata":{"fieldsV1":{"f:a":{}'],
+  ["a cut key", '{"metadata":{"fieldsV'],
+])("no end of metadata: %s", (_name, text) => {
+  expect(endOfMetadata(Buffer.from(text), 1)).toBe(-1);
 });
