@@ -29,6 +29,7 @@ import {
 } from "../api/pki/serving-tls.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
 import { clientCertificates } from "./peer-certificates.ts";
+import { Pipeline } from "./pipeline.ts";
 import { SessionDeadline } from "./session-deadline.ts";
 import { UpgradeExchange } from "./upgrade-exchange.ts";
 import {
@@ -92,6 +93,7 @@ export class Listener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<Socket>();
   readonly #peers = new WeakMap<object, Peer>();
+  readonly #pipeline = new Pipeline();
   #slow: HeaderDeadline | undefined;
   #idle: SessionDeadline | undefined;
   /** Of all connections, those whose handshake is under way among them. */
@@ -174,7 +176,9 @@ export class Listener {
         socket.on("error", () => socket.destroy());
         this.#slow?.forget(socket as Socket);
         const peer = this.#peerOf(socket as Socket);
-        this.#handle(new UpgradeExchange(request, socket, head, peer));
+        const exchange = new UpgradeExchange(request, socket, head, peer);
+        // Sent behind other requests: it gets the connection when they have been answered.
+        this.#pipeline.afterAll(socket as Socket, () => this.#handle(exchange));
       },
     );
     http1.on(
@@ -298,6 +302,7 @@ export class Listener {
   ): void {
     const answered = this.#slow?.begin(request.socket);
     if (answered) response.once("close", answered);
+    this.#pipeline.add(request.socket, response);
     const peer = this.#peerOf(request.socket);
     this.#handle(new Http1Exchange(request, response, peer, waiting));
   }
