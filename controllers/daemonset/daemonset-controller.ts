@@ -32,8 +32,8 @@ import { recordAll } from "../workloads/planned-event.ts";
 import { createPodControl, podFromTemplate } from "../workloads/pod-control.ts";
 import { PodWriter } from "../workloads/pod-writes.ts";
 import {
-  currentRevision,
-  listRevisions,
+  syncRevisions,
+  type SyncedRevisions,
   revisionHash,
   revisionHashLabel,
   trimRevisions,
@@ -150,28 +150,15 @@ class DaemonSetController {
     return waitMs === undefined ? undefined : { requeueAfterMs: waitMs };
   }
 
-  async #syncRevisions(set: DaemonSet): Promise<{
-    revision: ControllerRevision;
-    history: readonly ControllerRevision[];
-  }> {
-    const { template, selector } = set.spec;
-    const given = {
-      client: this.#context.client,
-      ref: daemonSets,
-      owner: set,
-      selector: selectorFromObject(selector),
-      template,
-      labels: template.metadata?.labels ?? {},
-      collisionCount: set.status?.collisionCount,
-    };
-    const history = await listRevisions(given, this.#revisions);
-    const { revision, collision } = await currentRevision(given, history);
-    if (!collision) return { revision, history };
-    await this.#writeStatus(set, {
-      ...set.status!,
-      collisionCount: (set.status?.collisionCount ?? 0) + 1,
-    });
-    throw new Error("controller revision name collided");
+  #syncRevisions(set: DaemonSet): Promise<SyncedRevisions> {
+    return syncRevisions(
+      this.#context.client,
+      daemonSets,
+      set,
+      this.#revisions,
+      (collisionCount) =>
+        this.#writeStatus(set, { ...set.status!, collisionCount }),
+    );
   }
 
   /** 0: failed pods there may be replaced now, and the next ones wait twice as long. */

@@ -27,8 +27,8 @@ import { controllerIndex } from "../workloads/informer-indexes.ts";
 import { recordAll } from "../workloads/planned-event.ts";
 import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import {
-  currentRevision,
-  listRevisions,
+  syncRevisions,
+  type SyncedRevisions,
   revisionHash,
   trimRevisions,
 } from "../workloads/revision-history.ts";
@@ -83,8 +83,8 @@ class StatefulSetController {
     const { name, namespace } = splitKey(key);
     const set = this.#sets.lister.get(name, namespace);
     if (!set) return;
-    const history = await this.#syncRevisions(set);
-    const state = await this.#observe(set, history);
+    const revisions = await this.#syncRevisions(set);
+    const state = await this.#observe(set, revisions);
     let failure: unknown;
     if (!set.metadata.deletionTimestamp)
       failure = await this.#carryOut(set, planStateful(state));
@@ -94,8 +94,8 @@ class StatefulSetController {
     if (failure !== undefined) throw failure;
     await trimRevisions(
       client,
-      history.revisions,
-      hashesInUse(state, history.revisions),
+      revisions.history,
+      hashesInUse(state, revisions.history),
       set.spec.revisionHistoryLimit ?? 10,
     );
     const { minReadySeconds = 0 } = set.spec;
@@ -108,7 +108,7 @@ class StatefulSetController {
 
   async #observe(
     set: StatefulSet,
-    { revisions, update }: SyncedRevisions,
+    { history: revisions, revision: update }: SyncedRevisions,
   ): Promise<StatefulState> {
     const { client, clock } = this.#context;
     const isNumbered = (pod: Pod): boolean => ordinalOf(set, pod) >= 0;
@@ -134,25 +134,15 @@ class StatefulSetController {
     };
   }
 
-  async #syncRevisions(set: StatefulSet): Promise<SyncedRevisions> {
-    const { template, selector } = set.spec;
-    const given = {
-      client: this.#context.client,
-      ref: statefulSets,
-      owner: set,
-      selector: selectorFromObject(selector),
-      template,
-      labels: template.metadata?.labels ?? {},
-      collisionCount: set.status?.collisionCount,
-    };
-    const revisions = await listRevisions(given, this.#revisions);
-    const { revision, collision } = await currentRevision(given, revisions);
-    if (!collision) return { revisions, update: revision };
-    await this.#writeStatus(set, {
-      ...set.status!,
-      collisionCount: (set.status?.collisionCount ?? 0) + 1,
-    });
-    throw new Error("controller revision name collided");
+  #syncRevisions(set: StatefulSet): Promise<SyncedRevisions> {
+    return syncRevisions(
+      this.#context.client,
+      statefulSets,
+      set,
+      this.#revisions,
+      (collisionCount) =>
+        this.#writeStatus(set, { ...set.status!, collisionCount }),
+    );
   }
 
   /** Returns what failed; the writes behind it are left for the next sync. */
@@ -284,13 +274,6 @@ class StatefulSetController {
       )
         queue.add(objectKey(set));
   }
-}
-
-interface SyncedRevisions {
-  /** As they were listed, oldest first. */
-  readonly revisions: readonly ControllerRevision[];
-  /** Of the present template. */
-  readonly update: ControllerRevision;
 }
 
 function hashesInUse(

@@ -2,8 +2,12 @@
 // revision, whose number goes up when it becomes the newest again (a rollback).
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { KubeObject } from "../../api/object.ts";
-import type { Selector } from "../../api/selectors.ts";
-import type { ControllerRevision } from "../../api/types/apps-v1.ts";
+import { selectorFromObject, type Selector } from "../../api/selectors.ts";
+import type {
+  ControllerRevision,
+  DaemonSet,
+  StatefulSet,
+} from "../../api/types/apps-v1.ts";
 import type { PodTemplateSpec } from "../../api/types/core-v1.ts";
 import type { Client, ResourceRef } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
@@ -37,8 +41,43 @@ function dataOf(template: PodTemplateSpec): Record<string, unknown> {
   }) as Record<string, unknown>;
 }
 
+export interface SyncedRevisions {
+  /** As they were listed, oldest first. */
+  readonly history: readonly ControllerRevision[];
+  /** Of the present template. */
+  readonly revision: ControllerRevision;
+}
+
+/**
+ * The set's revisions, with one for its present template. Where another template has the revision's name, the next
+ * collision count is written to the set's status and the call rejects, so that the reconcile is repeated with it.
+ */
+export async function syncRevisions(
+  client: Client,
+  ref: ResourceRef,
+  set: DaemonSet | StatefulSet,
+  informer: Informer<ControllerRevision>,
+  writeCollisionCount: (count: number) => Promise<unknown>,
+): Promise<SyncedRevisions> {
+  const { template, selector } = set.spec;
+  const given = {
+    client,
+    ref,
+    owner: set,
+    selector: selectorFromObject(selector),
+    template,
+    labels: template.metadata?.labels ?? {},
+    collisionCount: set.status?.collisionCount,
+  };
+  const history = await listRevisions(given, informer);
+  const { revision, collision } = await currentRevision(given, history);
+  if (!collision) return { revision, history };
+  await writeCollisionCount((set.status?.collisionCount ?? 0) + 1);
+  throw new Error("controller revision name collided");
+}
+
 /** The owner's revisions, oldest first. */
-export async function listRevisions(
+async function listRevisions(
   { client, ref, owner, selector }: RevisionOwner,
   informer: Informer<ControllerRevision>,
 ): Promise<ControllerRevision[]> {
@@ -54,7 +93,7 @@ export async function listRevisions(
 }
 
 /** The revision of the present template, made or renumbered where needed, and whether its name collided. */
-export async function currentRevision(
+async function currentRevision(
   given: RevisionOwner,
   history: readonly ControllerRevision[],
 ): Promise<{ revision: ControllerRevision; collision: boolean }> {
