@@ -12,6 +12,7 @@ import {
 import { HttpError } from "../../../http-kit/http-error.ts";
 import { Port, type PortRequest } from "../../../http-kit/port.ts";
 import { eventually } from "../../support/eventually.ts";
+import { rawRequest } from "../../support/raw-request.ts";
 
 const nowMs = Date.now();
 const ca = createCertificateAuthority({ subject: { commonName: "ca" }, nowMs });
@@ -102,27 +103,8 @@ async function ask(
   path: string,
   { method = "GET", headers = {} as Record<string, string> } = {},
 ): Promise<{ status: number; head: string; body: string; ended: boolean }> {
-  const socket = net.connect(port!.port, "127.0.0.1");
-  sockets.push(socket);
-  socket.on("error", () => undefined);
-  const sent = {
-    host: "x",
-    ...headers,
-    ...(upgrade ? { connection: "Upgrade", upgrade } : { connection: "close" }),
-  };
-  const lines = Object.entries(sent).map(
-    ([name, value]) => `${name}: ${value}`,
-  );
-  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
-  let text = "";
-  let ended = false;
-  socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  socket.on("end", () => (ended = true));
-  await eventually(
-    () => ended || socket.destroyed || text.startsWith("HTTP/1.1 101"),
-  );
-  const [head = "", body = ""] = text.split("\r\n\r\n", 2);
-  return { status: Number(head.split(" ")[1]), head, body, ended };
+  const asked = { path, method, headers, upgrade };
+  return rawRequest(port!.port, asked, sockets);
 }
 
 const nobody = { headers: { "x-user": "nobody" } };

@@ -1,5 +1,5 @@
 // Every filter, for a request and for one that offers to switch protocols: over a real connection, refused and passed.
-import * as net from "node:net";
+import type * as net from "node:net";
 import pino from "pino";
 import type { Authorizer } from "../../../../api/contracts.ts";
 import { systemClock } from "../../../../api/clock.ts";
@@ -14,6 +14,7 @@ import { Negotiator } from "../../../../apiserver-lite/serving/negotiation.ts";
 import { otherFormats } from "../../../../apiserver-lite/serving/other-formats.ts";
 import { Listener } from "../../../../http-kit/listener.ts";
 import { eventually } from "../../../support/eventually.ts";
+import { rawRequest } from "../../../support/raw-request.ts";
 
 type FrontOptions = ConstructorParameters<typeof Front>[0];
 
@@ -119,29 +120,14 @@ interface Asked {
 
 async function ask(upgrade: string | undefined, asked: Asked): Promise<Answer> {
   const { path = exec, method = "GET", headers = {} } = asked;
-  const socket = net.connect(listener!.port, "127.0.0.1");
-  sockets.push(socket);
-  socket.on("error", () => undefined);
-  const sent = {
-    host: "x",
-    ...headers,
-    ...(upgrade ? { connection: "Upgrade", upgrade } : { connection: "close" }),
-  };
-  const lines = Object.entries(sent).map(
-    ([name, value]) => `${name}: ${value}`,
+  const { status, head, body, ended } = await rawRequest(
+    listener!.port,
+    { path, method, headers, upgrade },
+    sockets,
   );
-  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
-  let text = "";
-  let ended = false;
-  socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  socket.on("end", () => (ended = true));
-  const switched = (): boolean =>
-    text.startsWith("HTTP/1.1 101") && text.includes("\r\n\r\n");
-  await eventually(() => ended || socket.destroyed || switched());
-  const [head = "", body = ""] = text.split("\r\n\r\n", 2) as [string, string];
-  const [first = "", ...rest] = head.split("\r\n");
+  const [, ...rest] = head.split("\r\n");
   return {
-    status: Number(first.split(" ")[1]),
+    status,
     headers: Object.fromEntries(
       rest.map((line) => {
         const colon = line.indexOf(":");
