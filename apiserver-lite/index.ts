@@ -62,6 +62,8 @@ export {
 export type { AdmissionPlugin } from "./admission/plugin.ts";
 export { createEscalationCheck } from "./admission/plugins/escalation-check.ts";
 export {
+  type AdmissionSettings,
+  type AdmissionSurroundings,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
 } from "./admission/plugins/index.ts";

@@ -1,9 +1,10 @@
-// CertificateApproval, CertificateSigning, CertificateSubjectRestriction: who may approve, sign and ask for what.
+// CertificateApproval, CertificateSigning, CertificateSubjectRestriction, ClusterTrustBundleAttest: who may approve, sign,
+// ask for and attest what.
 import type { Authorizer, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import { parseCsr } from "../../../api/pki/signing-request.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { createdObject, nameOf } from "./requests.ts";
+import { changesOnlyOwnership, createdObject, nameOf } from "./requests.ts";
 
 const GROUP = "certificates.k8s.io";
 const API_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
@@ -74,6 +75,34 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
     );
   },
 };
+
+/** A bundle of a signer is written by whom the signer lets attest; writes of the garbage collector's fields pass. */
+export function createTrustBundleAttest(
+  authorizer: Authorizer,
+): AdmissionPlugin {
+  return {
+    name: "ClusterTrustBundleAttest",
+    async validate(attributes) {
+      const { operation, resource, object, oldObject, user } = attributes;
+      if (
+        resource.group !== GROUP ||
+        resource.resource !== "clustertrustbundles" ||
+        (operation !== "CREATE" && operation !== "UPDATE")
+      )
+        return;
+      const signer = (object as RequestFields | undefined)?.spec?.signerName;
+      if (!signer) return;
+      if (oldObject && object && changesOnlyOwnership(object, oldObject))
+        return;
+      if (await mayUseSigner("attest", user, signer, authorizer)) return;
+      throw errors.forbidden(
+        resource,
+        nameOf(attributes),
+        `user not permitted to attest for signerName ${JSON.stringify(signer)}`,
+      );
+    },
+  };
+}
 
 function isRequestUpdate(
   { resource, operation, subresource }: AdmissionAttributes,

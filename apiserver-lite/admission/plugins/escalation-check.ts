@@ -3,7 +3,6 @@
 // roles and bindings; here it is a validating step after all others, so that every verb and transport that writes passes
 // it. Every update is checked, because labels, too, give rules away (aggregation); only one that touches nothing but
 // finalizers and owner references passes, so that the garbage collector can work.
-import { isDeepStrictEqual } from "node:util";
 import type { Authorizer, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
@@ -15,6 +14,7 @@ import {
   TooManyRules,
   uncoveredRules,
 } from "../../authorization/policy-rule.ts";
+import { changesOnlyOwnership } from "./requests.ts";
 import type { RbacAuthorizer } from "../../authorization/rbac-authorizer.ts";
 import { SUPERUSER_GROUP } from "../../authorization/union-authorizer.ts";
 
@@ -76,25 +76,6 @@ export function createEscalationCheck(
 
 function rulesOf(role: Readonly<AnyObject>): readonly PolicyRule[] {
   return (role["rules"] as PolicyRule[] | null | undefined) ?? [];
-}
-
-/** The garbage collector's writes: the objects are equal but for finalizers, owner references and who manages fields. */
-function changesOnlyOwnership(
-  object: Readonly<AnyObject>,
-  old: Readonly<AnyObject>,
-): boolean {
-  return isDeepStrictEqual(withoutOwnership(object), withoutOwnership(old));
-}
-
-function withoutOwnership({ metadata, ...rest }: Readonly<AnyObject>): object {
-  const {
-    finalizers: _,
-    ownerReferences: __,
-    managedFields: ___,
-    resourceVersion: ____,
-    ...kept
-  } = metadata;
-  return { ...rest, metadata: kept };
 }
 
 async function mayDo(

@@ -1,13 +1,25 @@
-// All built-in admission plugins in the reference's order.
+// All built-in admission plug-ins in the reference's order.
 import type { Authorizer } from "../../../api/contracts.ts";
+import { alwaysAdmit, alwaysDeny } from "./always.ts";
 import {
   certificateSubjectRestriction,
   createCertificateApproval,
   createCertificateSigning,
+  createTrustBundleAttest,
 } from "./certificates.ts";
+import { createEventRateLimit, type EventLimit } from "./event-rate-limit.ts";
+import { denyServiceExternalIPs } from "./external-ips.ts";
 import { limitRanger } from "./limit-ranger.ts";
+import {
+  createNamespaceAutoProvision,
+  namespaceExists,
+} from "./namespace-existence.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { nodeRestriction } from "./node-restriction.ts";
+import {
+  createOwnerPermissionEnforcement,
+  type ResourcesOfKind,
+} from "./owner-permission.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import {
   createDefaultTolerationSeconds,
@@ -15,7 +27,18 @@ import {
   taintNodesByCondition,
   type TolerationSeconds,
 } from "./pod-defaults.ts";
-import { createPodSecurity } from "./pod-security/pod-security.ts";
+import {
+  createPodSecurity,
+  type PodSecurityOptions,
+} from "./pod-security/pod-security.ts";
+import { alwaysPullImages } from "./pods/always-pull-images.ts";
+import { limitPodHardAntiAffinityTopology } from "./pods/anti-affinity.ts";
+import { createPodNodeSelector } from "./pods/node-selector.ts";
+import {
+  createPodTolerationRestriction,
+  extendedResourceToleration,
+  type TolerationRestriction,
+} from "./pods/tolerations.ts";
 import { priority } from "./priority.ts";
 import { createResourceQuota } from "./resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
@@ -26,33 +49,79 @@ import {
   storageObjectInUseProtection,
 } from "./storage-defaults.ts";
 
-/** Plugins that only run when they are asked for. */
-export const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(["NodeRestriction"]);
+/** Plug-ins that run only when they are asked for. */
+export const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
+  "AlwaysAdmit",
+  "AlwaysDeny",
+  "AlwaysPullImages",
+  "DenyServiceExternalIPs",
+  "EventRateLimit",
+  "ExtendedResourceToleration",
+  "ImagePolicyWebhook",
+  "LimitPodHardAntiAffinityTopology",
+  "NamespaceAutoProvision",
+  "NamespaceExists",
+  "NodeRestriction",
+  "OwnerReferencesPermissionEnforcement",
+  "PodNodeSelector",
+  "PodTolerationRestriction",
+]);
+
+/** What plug-ins are configured with; each has the reference's default. */
+export interface AdmissionSettings {
+  readonly tolerationSeconds?: TolerationSeconds;
+  readonly eventLimits?: readonly EventLimit[];
+  /** By namespace, and clusterDefaultNodeSelector. */
+  readonly nodeSelectors?: Readonly<Record<string, string>>;
+  readonly podSecurity?: PodSecurityOptions;
+  readonly tolerationRestriction?: TolerationRestriction;
+}
+
+/** What plug-ins ask of the server they run in. */
+export interface AdmissionSurroundings {
+  readonly authorizer: Authorizer;
+  readonly resourcesOf: ResourcesOfKind;
+  /** Creates a namespace as the server itself. */
+  readonly makeNamespace: (name: string) => Promise<void>;
+}
 
 const FIVE_MINUTES: TolerationSeconds = { notReady: 300, unreachable: 300 };
 
-/** Every built-in plugin; which of them run is the composition's choice. */
+/** Every built-in plug-in; which of them run is the composition's choice. */
 export function orderedAdmissionPlugins(
-  authorizer: Authorizer,
-  tolerationSeconds = FIVE_MINUTES,
+  { authorizer, resourcesOf, makeNamespace }: AdmissionSurroundings,
+  settings: AdmissionSettings = {},
 ): AdmissionPlugin[] {
   return [
+    alwaysAdmit,
+    createNamespaceAutoProvision(makeNamespace),
     namespaceLifecycle,
+    namespaceExists,
+    limitPodHardAntiAffinityTopology,
     limitRanger,
     serviceAccount,
     nodeRestriction,
     taintNodesByCondition,
-    createPodSecurity(),
+    alwaysPullImages,
+    createPodSecurity(settings.podSecurity),
+    createPodNodeSelector(settings.nodeSelectors),
     priority,
-    createDefaultTolerationSeconds(tolerationSeconds),
+    createDefaultTolerationSeconds(settings.tolerationSeconds ?? FIVE_MINUTES),
+    createPodTolerationRestriction(settings.tolerationRestriction),
+    createEventRateLimit(settings.eventLimits ?? []),
+    extendedResourceToleration,
     defaultStorageClass,
     storageObjectInUseProtection,
+    createOwnerPermissionEnforcement(authorizer, resourcesOf),
     persistentVolumeClaimResize,
     runtimeClass,
     createCertificateApproval(authorizer),
     createCertificateSigning(authorizer),
+    createTrustBundleAttest(authorizer),
     certificateSubjectRestriction,
     defaultIngressClass,
+    denyServiceExternalIPs,
     createResourceQuota(),
+    alwaysDeny,
   ];
 }

@@ -1,9 +1,9 @@
 // Three small plugins that complete pods and nodes: DefaultTolerationSeconds, TaintNodesByCondition, RuntimeClass.
 import { errors } from "../../../api/errors.ts";
-import type { Node, Pod, Toleration } from "../../../api/types/core-v1.ts";
+import type { Node, Toleration } from "../../../api/types/core-v1.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { createdObject, createdPod, nameOf } from "./requests.ts";
+import { createdObject, createdPod, nameOf, writtenPod } from "./requests.ts";
 import { typed } from "../../resources/typed.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
@@ -20,12 +20,7 @@ export const createDefaultTolerationSeconds = (
   name: "DefaultTolerationSeconds",
   writesWhole: true,
   admit(attributes) {
-    const isPodWrite =
-      attributes.resource.group === "" &&
-      attributes.resource.resource === "pods" &&
-      attributes.subresource === "" &&
-      (attributes.operation === "CREATE" || attributes.operation === "UPDATE");
-    const pod = isPodWrite ? typed<Pod>(attributes.object) : undefined;
+    const pod = writtenPod(attributes);
     if (!pod) return;
     const tolerations = pod.spec.tolerations ?? [];
     const added = [NOT_READY, UNREACHABLE].filter(

@@ -1,4 +1,5 @@
 // Questions plugins ask about the request before them.
+import { isDeepStrictEqual } from "node:util";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AdmissionAttributes } from "../plugin.ts";
@@ -36,4 +37,39 @@ export function nameOf({ name, object }: AdmissionAttributes): string {
     (object?.metadata.name ?? "") ||
     (object?.metadata.generateName ?? "")
   );
+}
+
+/** Is it a write of a pod itself, and of none of its subresources? */
+function isPodWrite(attributes: AdmissionAttributes): boolean {
+  const { operation, resource, subresource } = attributes;
+  return (
+    resource.group === "" &&
+    resource.resource === "pods" &&
+    subresource === "" &&
+    (operation === "CREATE" || operation === "UPDATE")
+  );
+}
+
+/** The pod of a create or an update of pods themselves; undefined for every other request. */
+export function writtenPod(attributes: AdmissionAttributes): Pod | undefined {
+  return isPodWrite(attributes) ? typed<Pod>(attributes.object) : undefined;
+}
+
+/** The garbage collector's writes: the objects are equal but for finalizers, owner references and who manages fields. */
+export function changesOnlyOwnership(
+  object: Readonly<AnyObject>,
+  old: Readonly<AnyObject>,
+): boolean {
+  return isDeepStrictEqual(withoutOwnership(object), withoutOwnership(old));
+}
+
+function withoutOwnership({ metadata, ...rest }: Readonly<AnyObject>): object {
+  const {
+    finalizers: _,
+    ownerReferences: __,
+    managedFields: ___,
+    resourceVersion: ____,
+    ...kept
+  } = metadata;
+  return { ...rest, metadata: kept };
 }

@@ -1,35 +1,88 @@
-// Which admission plugins an API server runs, in the reference's order: the default ones, those of
+// Which admission plug-ins an API server runs, in the reference's order: the default ones, those of
 // --enable-admission-plugins, without those of --disable-admission-plugins.
 import type { Authorizer } from "../../../api/contracts.ts";
+import type { Catalogue, ResourceInfo } from "../../../api/catalogue.ts";
+import { parseApiVersion } from "../../../api/object.ts";
 import {
   type AdmissionPlugin,
+  type AdmissionSurroundings,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
 } from "../../../apiserver-lite/index.ts";
+import type { Transport } from "../../../client/transport.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { refusedText } from "../../options/refusal.ts";
 import { UsageError } from "../../options/table.ts";
 
-/** Plugins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
+/** Plug-ins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
 const missing = [
-  "ClusterTrustBundleAttest",
+  "ImagePolicyWebhook",
   "MutatingAdmissionPolicy",
   "MutatingAdmissionWebhook",
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionWebhook",
 ];
 
-/** @param secure whether plugins a secure cluster needs (NodeRestriction) are on by default */
-export function chooseAdmission(
+type ServerTransport = Pick<Transport, "request">;
+
+interface Served {
+  readonly catalogue: Catalogue;
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+}
+
+export class AdmissionPart {
+  #transport: ServerTransport | undefined;
+
+  /** @param secure whether plug-ins that a secure cluster needs (NodeRestriction) are on by default */
+  constructor(
+    private readonly values: OptionValues,
+    private readonly served: Served,
+    private readonly secure: boolean,
+  ) {}
+
+  plugins(authorizer: Authorizer): readonly AdmissionPlugin[] {
+    const { values, secure } = this;
+    const { catalogue, featureGates = {} } = this.served;
+    const surroundings: AdmissionSurroundings = {
+      authorizer,
+      resourcesOf: (apiVersion, kind) =>
+        resourcesOf(catalogue, apiVersion, kind),
+      makeNamespace: (name) => makeNamespace(this.#transport, name),
+    };
+    const all = orderedAdmissionPlugins(surroundings, {
+      tolerationSeconds: {
+        notReady: values.number("default-not-ready-toleration-seconds"),
+        unreachable: values.number("default-unreachable-toleration-seconds"),
+      },
+    });
+    const { enabled, disabled } = chosenNames(
+      values,
+      all.map(({ name }) => name),
+    );
+    const isOn = (name: string): boolean =>
+      enabled.has(name) ||
+      !OFF_BY_DEFAULT.has(name) ||
+      (secure && name === "NodeRestriction");
+    return all.filter(
+      ({ name }) =>
+        !disabled.has(name) &&
+        isOn(name) &&
+        (name !== "ClusterTrustBundleAttest" ||
+          featureGates["ClusterTrustBundle"]),
+    );
+  }
+
+  /** From now on plug-ins may write as the server itself. */
+  connect(transport: ServerTransport): void {
+    this.#transport = transport;
+  }
+}
+
+function chosenNames(
   values: OptionValues,
-  authorizer: Authorizer,
-  secure: boolean,
-): readonly AdmissionPlugin[] {
-  const all = orderedAdmissionPlugins(authorizer, {
-    notReady: values.number("default-not-ready-toleration-seconds"),
-    unreachable: values.number("default-unreachable-toleration-seconds"),
-  });
-  const known = new Set([...all.map(({ name }) => name), ...missing]);
+  built: readonly string[],
+): { enabled: ReadonlySet<string>; disabled: ReadonlySet<string> } {
+  const known = new Set([...built, ...missing]);
   const enabled = new Set(values.list("enable-admission-plugins"));
   const disabled = new Set(values.list("disable-admission-plugins"));
   for (const [option, names] of [
@@ -50,9 +103,28 @@ export function chooseAdmission(
   for (const name of missing)
     if (enabled.has(name))
       throw new UsageError(refusedText(`--enable-admission-plugins: ${name}`));
-  return all.filter(
-    ({ name }) =>
-      !disabled.has(name) &&
-      (enabled.has(name) || secure || !OFF_BY_DEFAULT.has(name)),
-  );
+  return { enabled, disabled };
+}
+
+/** As the server itself, once it has a transport of its own. */
+async function makeNamespace(
+  transport: ServerTransport | undefined,
+  name: string,
+): Promise<void> {
+  if (!transport) throw new Error("not yet ready to handle request");
+  await transport.request({
+    verb: "create",
+    resource: { group: "", version: "v1", resource: "namespaces" },
+    body: { apiVersion: "v1", kind: "Namespace", metadata: { name } },
+  });
+}
+
+function resourcesOf(
+  catalogue: Catalogue,
+  apiVersion: string,
+  kind: string,
+): readonly ResourceInfo[] {
+  const { group, version } = parseApiVersion(apiVersion);
+  const found = catalogue.kind(group, version, kind);
+  return found ? [found] : [];
 }

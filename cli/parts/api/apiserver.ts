@@ -16,7 +16,7 @@ import {
 } from "../../../apiserver-lite/index.ts";
 import type { ServingCertificate } from "../../../http-kit/listener.ts";
 import type { Transport } from "../../../client/transport.ts";
-import { chooseAdmission } from "./admission.ts";
+import { AdmissionPart } from "./admission.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { Store } from "../../../storage/store.ts";
@@ -120,6 +120,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const served = await apiServerOptionsOf(values, logger);
   const audit = await createAudit(values, clock, logger);
   const remote = await remoteAccess(values, clock, logger);
+  const admission = new AdmissionPart(values, served, pki !== undefined);
   const made: { security?: Security; proxy?: ProxyHandler } = {};
   const server: ApiServer = createApiServer({
     ...served,
@@ -135,7 +136,6 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     parts(state) {
       const context = { values, pki, remote, state, clock, logger };
       const security = createSecurity(context);
-      const secure = pki !== undefined;
       const proxy = new ProxyHandler({
         state,
         logger,
@@ -148,7 +148,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         authenticators: [security.authenticator],
         authorizer: security.authorizer,
         admission: [
-          ...chooseAdmission(values, security.authorizer, secure),
+          ...admission.plugins(security.authorizer),
           ...security.admission,
         ],
         connect: proxy,
@@ -167,6 +167,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           await services.start(state);
         },
         async bootstrap(transport) {
+          admission.connect(transport);
           await Promise.all([
             security.startPolicy(transport),
             createPriorityClasses(transport),

@@ -1,6 +1,7 @@
 // From the API server's options to what createApiServer takes of them: limits, times, and what is served how. What is wrong
 // with a value is a UsageError that names the option.
 import type { Logger } from "pino";
+import type { Catalogue } from "../../../api/catalogue.ts";
 import { storedEncodingOf } from "../../../api/codec/stored-form.ts";
 import {
   type AllowedOrigins,
@@ -43,7 +44,9 @@ export async function apiServerOptionsOf(
   values: OptionValues,
   logger: Logger,
 ): Promise<
-  Omit<Parameters<typeof createApiServer>[0], "store" | "clock" | "logger">
+  Omit<Parameters<typeof createApiServer>[0], "store" | "clock" | "logger"> & {
+    readonly catalogue: Catalogue;
+  }
 > {
   const serviceCidrs = values.list("service-cluster-ip-range");
   const uncached = uncachedResources(values);

@@ -17,7 +17,7 @@ import {
 import { podViolations } from "./standards.ts";
 import { typed } from "../../../resources/typed.ts";
 
-interface PodSecurityOptions {
+export interface PodSecurityOptions {
   /** Where a namespace's labels say nothing. */
   readonly defaults?: Policy;
   /** Whose pods are not looked at. */

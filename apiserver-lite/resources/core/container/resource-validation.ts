@@ -43,7 +43,7 @@ const isHugePages = (name: string): boolean => name.startsWith(hugePages);
 const isNativeResource = (name: string): boolean =>
   !name.includes("/") || name.includes("kubernetes.io/");
 /** A vendor's own: counted in whole pieces. */
-const isExtendedResource = (name: string): boolean =>
+export const isExtendedResource = (name: string): boolean =>
   !isNativeResource(name) &&
   !name.startsWith("requests.") &&
   qualifiedNameProblems(`requests.${name}`).length === 0;

@@ -1,8 +1,14 @@
-import type { UserInfo } from "../../../../api/contracts.ts";
+import type { Authorizer, UserInfo } from "../../../../api/contracts.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
-import type { AdmissionAttributes } from "../../../../apiserver-lite/admission/plugin.ts";
-import { orderedAdmissionPlugins } from "../../../../apiserver-lite/admission/plugins/index.ts";
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+} from "../../../../apiserver-lite/admission/plugin.ts";
+import {
+  OFF_BY_DEFAULT,
+  orderedAdmissionPlugins,
+} from "../../../../apiserver-lite/admission/plugins/index.ts";
 import { systemPriorityClasses } from "../../../../apiserver-lite/admission/plugins/priority.ts";
 import {
   alwaysAllow,
@@ -22,6 +28,18 @@ const agent: UserInfo = {
   groups: ["system:nodes"],
   extra: {},
 };
+
+/** Those that run in a secure cluster without options. */
+function builtIn(authorizer: Authorizer): AdmissionPlugin[] {
+  const all = orderedAdmissionPlugins({
+    authorizer,
+    resourcesOf: () => [],
+    makeNamespace: () => Promise.resolve(),
+  });
+  return all.filter(
+    ({ name }) => !OFF_BY_DEFAULT.has(name) || name === "NodeRestriction",
+  );
+}
 
 let state: FakeState;
 let warnings: string[];
@@ -89,7 +107,7 @@ async function admit(
     warn: (text) => warnings.push(text),
     annotate: () => undefined,
   };
-  const plugins = orderedAdmissionPlugins(alwaysAllow);
+  const plugins = builtIn(alwaysAllow);
   for (const plugin of plugins) await plugin.admit?.(attributes, context);
   for (const plugin of plugins) await plugin.validate?.(attributes, context);
 }
@@ -410,7 +428,7 @@ it("taints new nodes", async () => {
 });
 
 it("asks who may approve and sign", async () => {
-  const [approval] = orderedAdmissionPlugins(alwaysDeny).filter(
+  const [approval] = builtIn(alwaysDeny).filter(
     ({ name }) => name === "CertificateApproval",
   );
   const object = {
@@ -449,7 +467,7 @@ describe("ResourceQuota", () => {
       { containers: [{ name: "c", resources: { requests: { memory } } }] },
       { name },
     );
-  const [plugin] = orderedAdmissionPlugins(alwaysAllow).filter(
+  const [plugin] = builtIn(alwaysAllow).filter(
     ({ name }) => name === "ResourceQuota",
   );
   const ask = async (resource: string, object: unknown): Promise<void> => {
