@@ -50,6 +50,21 @@ interface MapSchema {
   readonly values: TypeSchema;
 }
 
+/** A problem that strict reading of a document reports. */
+export interface StrictProblem {
+  readonly kind: "unknown" | "duplicate";
+  /** `spec.containers[0].imag` */
+  readonly path: string;
+}
+
+/** A document that was brought into the shape of its type. */
+export interface Conformed {
+  object: Record<string, unknown>;
+  /** Keys met in the tree, dropped ones included. */
+  keys: number;
+  problems: StrictProblem[];
+}
+
 export interface ObjectSchema {
   readonly type: "object";
   /** Full name, e.g. io.k8s.api.core.v1.PodSpec; custom resources have a name of their own. */
@@ -64,6 +79,11 @@ export interface ObjectSchema {
   readonly preserveUnknownFields?: boolean;
   /** Has apiVersion, kind and metadata. */
   readonly isKind?: boolean;
+  /**
+   * Of custom resources: brings a tree, which is used up, into the shape of its schema. Throws TypeMismatch, as `conform`
+   * of codec/conform.ts does for built-in types.
+   */
+  conform?(value: unknown, strict: boolean, partial: boolean): Conformed;
 }
 
 /** The three unions of JSON Schema: an object, or `true`/`false`, or a list of objects, or a list of strings. */

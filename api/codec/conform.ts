@@ -7,15 +7,15 @@ import { ExactNumber, integerOf, plainNumbers } from "../exact-number.ts";
 import { formatDuration, parseDurationMs } from "../duration.ts";
 import { isJsonObject, jsonKind } from "../patch/json-value.ts";
 import { canonicalQuantity } from "../quantity.ts";
-import type { FieldSchema, ObjectSchema, TypeSchema } from "../schema.ts";
+import type {
+  Conformed,
+  FieldSchema,
+  ObjectSchema,
+  StrictProblem,
+  TypeSchema,
+} from "../schema.ts";
 import { countKeys, joinPath, setOwn } from "./json-text.ts";
 import { stringTypeName } from "./value-type-names.ts";
-
-export interface StrictProblem {
-  readonly kind: "unknown" | "duplicate";
-  /** `spec.containers[0].imag` */
-  readonly path: string;
-}
 
 /** A value that does not fit its type; `message` is what the reference's decoder says after "json: " and the like. */
 export class TypeMismatch extends Error {
@@ -45,13 +45,6 @@ export class UndecodableBody extends ApiError {
 /** The reference stops counting there as well. */
 const MAX_PROBLEMS = 100;
 
-export interface Conformed {
-  object: Record<string, unknown>;
-  /** Keys met in the tree, dropped ones included. */
-  keys: number;
-  problems: StrictProblem[];
-}
-
 /**
  * `value` must be private to the caller. With `strict` unset, unknown fields are dropped silently. A `partial` object
  * (an applied configuration) says only what its author said: nothing is filled in, empty values stay. Throws
@@ -63,6 +56,7 @@ export function conform(
   strict: boolean,
   partial = false,
 ): Conformed {
+  if (schema.conform) return schema.conform(value, strict, partial);
   const walk = new Conforming(strict, partial);
   const object = walk.value(value, schema) as
     Record<string, unknown> | undefined;

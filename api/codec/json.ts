@@ -5,13 +5,12 @@ import type { ApiError } from "../errors.ts";
 import { plainNumbers } from "../exact-number.ts";
 import { parseApiVersion } from "../object.ts";
 import { jsonKind } from "../patch/json-value.ts";
-import type { ObjectSchema } from "../schema.ts";
+import type { ObjectSchema, StrictProblem } from "../schema.ts";
 import {
   cannotBeHandled,
   conform,
   TypeMismatch,
   UndecodableBody,
-  type StrictProblem,
 } from "./conform.ts";
 import {
   countKeys,
@@ -54,7 +53,8 @@ export function decodeJson(
   if (once.found === keys || (!strict && !schema))
     return { object: once.object, problems: once.problems.map(problemText) };
   // Some key was given twice: find out which. An object given twice is read twice, into the same one.
-  const slow = parseJsonSlowly(decodeText(bytes), true);
+  const custom = schema?.conform !== undefined;
+  const slow = parseJsonSlowly(decodeText(bytes), !custom);
   const { object, problems } = fit(
     slow.value as Record<string, unknown>,
     schema,
@@ -62,6 +62,10 @@ export function decodeJson(
     options,
   );
   if (!strict) return { object, problems: [] };
+  if (custom) {
+    const twice = slow.duplicates.map((path) => `duplicate field "${path}"`);
+    return { object, problems: [...twice, ...problems.map(problemText)] };
+  }
   const unknown = problems.map(({ path }) => path);
   const all = [...problems];
   for (const path of slow.duplicates) {

@@ -1,11 +1,7 @@
 // A patch's result is decoded like a body, but what does not fit is a 422 that shows the patch: the patched object as
 // JSON for JSON and merge patches, the patch itself in the reference's notation for maps for strategic ones, which also
 // have words of their own for wrong types.
-import {
-  conform,
-  TypeMismatch,
-  type Conformed,
-} from "../../../api/codec/conform.ts";
+import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
 import {
   strictDecodingError,
   type FieldValidation,
@@ -20,7 +16,7 @@ import {
   type JsonObject,
 } from "../../../api/patch/json-value.ts";
 import { mapNotation, valueType } from "../../../api/patch/map-notation.ts";
-import type { ObjectSchema } from "../../../api/schema.ts";
+import type { Conformed, ObjectSchema } from "../../../api/schema.ts";
 import type { Types } from "../kinds/kind-definition.ts";
 import type { Change } from "./patch-text.ts";
 

@@ -1,0 +1,113 @@
+// The structure of a custom resource: which fields there are, of what kind, and what is said of them beside their values.
+// Parsed once from the `openAPIV3Schema` of a definition; what restricts values (`enum`, `anyOf` …) stays in `source`, for
+// the room validation/.
+//
+// Example: {type: object, properties: {replicas: {type: integer, default: 1}}} becomes a node whose `properties` has one
+// node, and whose `defaulted` names it, so that a walk that sets defaults looks at no other field.
+// Invariants: nodes are never changed; flags that end in `Below` are about the node and everything under it.
+import type {
+  JSONSchemaProps,
+  ValidationRule,
+} from "../types/apiextensions-v1.ts";
+import { isJsonObject } from "../patch/json-value.ts";
+
+type ListType = "atomic" | "set" | "map";
+type MapType = "granular" | "atomic";
+
+export class Structural {
+  /** "" when the schema names none. */
+  readonly type: string;
+  readonly nullable: boolean;
+  /** Undefined: none; null is none either. */
+  readonly default: unknown;
+  readonly preserveUnknown: boolean;
+  readonly embedded: boolean;
+  readonly intOrString: boolean;
+  readonly listType: ListType | undefined;
+  readonly listMapKeys: readonly string[];
+  readonly mapType: MapType | undefined;
+  readonly rules: readonly ValidationRule[];
+  readonly properties: ReadonlyMap<string, Structural> | undefined;
+  readonly items: Structural | undefined;
+  /** The schema of the values, or whether there may be any; undefined: not mentioned. */
+  readonly additional: Structural | boolean | undefined;
+
+  /** Fields that have a default themselves. */
+  readonly defaulted: readonly (readonly [string, Structural])[];
+  /** Fields with a default in them. */
+  readonly defaultedBelow: readonly (readonly [string, Structural])[];
+  readonly hasDefaultBelow: boolean;
+  readonly hasEmbeddedBelow: boolean;
+  readonly hasListTypeBelow: boolean;
+  readonly hasRuleBelow: boolean;
+
+  constructor(readonly source: JSONSchemaProps) {
+    this.type = source.type ?? "";
+    this.nullable = source.nullable ?? false;
+    this.default = source.default ?? undefined;
+    this.preserveUnknown =
+      source["x-kubernetes-preserve-unknown-fields"] ?? false;
+    this.embedded = source["x-kubernetes-embedded-resource"] ?? false;
+    this.intOrString = source["x-kubernetes-int-or-string"] ?? false;
+    this.listType = source["x-kubernetes-list-type"] as ListType | undefined;
+    this.listMapKeys = source["x-kubernetes-list-map-keys"] ?? [];
+    this.mapType = source["x-kubernetes-map-type"] as MapType | undefined;
+    this.rules = source["x-kubernetes-validations"] ?? [];
+    this.properties = propertiesOf(source);
+    this.items = schemaIn(source.items);
+    this.additional = additionalOf(source);
+
+    const fields = this.properties ? [...this.properties] : [];
+    this.defaulted = fields.filter(([, { default: own }]) => own !== undefined);
+    this.defaultedBelow = fields.filter(([, below]) => below.hasDefaultBelow);
+    const below = fields.map(([, field]) => field);
+    if (this.items) below.push(this.items);
+    if (this.additional instanceof Structural) below.push(this.additional);
+    this.hasDefaultBelow =
+      this.defaulted.length > 0 ||
+      this.items?.default !== undefined ||
+      (this.additional instanceof Structural &&
+        this.additional.default !== undefined) ||
+      below.some((each) => each.hasDefaultBelow);
+    this.hasEmbeddedBelow =
+      this.embedded || below.some((each) => each.hasEmbeddedBelow);
+    this.hasListTypeBelow =
+      this.listType === "set" ||
+      this.listType === "map" ||
+      below.some((each) => each.hasListTypeBelow);
+    this.hasRuleBelow =
+      this.rules.length > 0 || below.some((each) => each.hasRuleBelow);
+  }
+
+  /** The schema of the values of keys that are no properties. */
+  get values(): Structural | undefined {
+    return this.additional instanceof Structural ? this.additional : undefined;
+  }
+
+  /** The schema of a field, named or free. */
+  field(name: string): Structural | undefined {
+    return this.properties?.get(name) ?? this.values;
+  }
+}
+
+function propertiesOf({
+  properties,
+}: JSONSchemaProps): ReadonlyMap<string, Structural> | undefined {
+  if (!properties) return undefined;
+  const found = new Map<string, Structural>();
+  for (const name of Object.keys(properties))
+    found.set(name, new Structural(properties[name]!));
+  return found.size > 0 ? found : undefined;
+}
+
+function additionalOf({
+  additionalProperties: given,
+}: JSONSchemaProps): Structural | boolean | undefined {
+  if (typeof given === "boolean") return given;
+  return isJsonObject(given) ? new Structural(given) : undefined;
+}
+
+/** Of `items`; a list of schemas is no structural schema, and is refused elsewhere. */
+function schemaIn(given: unknown): Structural | undefined {
+  return isJsonObject(given) ? new Structural(given) : undefined;
+}
