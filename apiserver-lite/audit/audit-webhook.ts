@@ -5,7 +5,7 @@ import type { Clock } from "../../api/clock.ts";
 import {
   JsonWebhook,
   type WebhookConnection,
-} from "../../client/access/json-webhook.ts";
+} from "../../client/webhook/json-webhook.ts";
 import type { AuditEvent, AuditSink } from "./audit-event.ts";
 
 interface AuditWebhookOptions {

@@ -14,7 +14,7 @@ import type { Clock } from "../../../api/clock.ts";
 import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
 import type { TokenReview } from "../../../api/types/authentication-v1.ts";
 import type { SubjectAccessReview } from "../../../api/types/authorization-v1.ts";
-import { JsonWebhook } from "../../../client/access/json-webhook.ts";
+import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
 import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
