@@ -69,6 +69,9 @@ export {
 } from "./admission/plugins/index.ts";
 export { systemPriorityClasses } from "./admission/plugins/priority.ts";
 
+// Webhooks that objects name.
+export { WebhookClients } from "./webhook-client/webhook-clients.ts";
+
 // Audit.
 export { AuditBatch } from "./audit/audit-batch.ts";
 export type { AuditSink } from "./audit/audit-event.ts";

@@ -98,6 +98,12 @@ export async function parseKubeconfig(
   return connect(config, choice, "kubeconfig");
 }
 
+/** Who a connection is made as. */
+export type UserCredentials = Pick<
+  KubeconfigConnection,
+  "token" | "username" | "password"
+> & { readonly tls?: Pick<TlsOptions, "cert" | "key"> };
+
 /** The connection a pod's service account gives, from the files and variables every pod has. */
 export async function inClusterConnection(
   environment: Readonly<Record<string, string | undefined>> = process.env,

@@ -26,7 +26,9 @@ export class AuditWebhook implements AuditSink {
   readonly #webhook: JsonWebhook;
 
   constructor(private readonly options: AuditWebhookOptions) {
-    this.#webhook = new JsonWebhook(options.connection, TIMEOUT_MS);
+    this.#webhook = new JsonWebhook(options.connection, {
+      timeoutMs: TIMEOUT_MS,
+    });
   }
 
   async write(events: readonly AuditEvent[]): Promise<boolean> {

@@ -5,6 +5,7 @@ import * as https from "node:https";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import { errors, type ApiError } from "../../api/errors.ts";
+import { connectionText } from "../../client/webhook/call-failure.ts";
 import type { ProxyTarget } from "./proxy-name.ts";
 
 export interface DialerOptions {
@@ -112,22 +113,15 @@ export class Dialer {
   }
 }
 
-const texts: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connect: connection refused",
-  EHOSTUNREACH: "connect: no route to host",
-  ENETUNREACH: "connect: network is unreachable",
-  ETIMEDOUT: "i/o timeout",
-  ECONNRESET: "read: connection reset by peer",
-};
-
-/** The reference's words for a backend that can't be reached. */
+/** The reference's text for a backend that can't be reached. */
 export function dialError(
   error: unknown,
   { host, port, agent }: ProxyTarget,
 ): ApiError {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   const reason =
-    texts[code] ?? (error instanceof Error ? error.message : String(error));
+    connectionText(code) ??
+    (error instanceof Error ? error.message : String(error));
   const text = `dial tcp ${host.includes(":") ? `[${host}]` : host}:${port}: ${reason}`;
   return agent
     ? errors.internal(`error dialing backend: ${text}`)

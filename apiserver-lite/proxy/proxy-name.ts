@@ -1,6 +1,4 @@
-// What every kind of target reads of a request: `scheme:name:port`, the path behind it, and which addresses are refused.
-import { addressKind } from "../../api/address-kind.ts";
-import { ApiError } from "../../api/errors.ts";
+// What every kind of target reads of a request: `scheme:name:port`, and the path behind it.
 import type { ConnectRequest } from "./connect-handler.ts";
 
 export interface ProxyTarget {
@@ -37,14 +35,4 @@ export function splitProxyName(text: string): ProxyName | undefined {
 export function pathOf({ proxyPath, rawQuery }: ConnectRequest): string {
   const path = proxyPath.startsWith("/") ? proxyPath : `/${proxyPath}`;
   return rawQuery === "" ? path : `${path}?${rawQuery}`;
-}
-
-/** Throws ApiError 400 for what is no address, or leads to this machine, its links or to many (the reference's rule). */
-export function refuseLocalAddress(address: string): void {
-  if (addressKind(address) === "outside") return;
-  throw new ApiError({
-    code: 400,
-    reason: "BadRequest",
-    message: "address not allowed",
-  });
 }

@@ -4,12 +4,8 @@ import { errors } from "../../api/errors.ts";
 import type { Container, Node, Pod } from "../../api/types/core-v1.ts";
 import type { StateReader } from "../resources/state.ts";
 import type { ConnectRequest } from "./connect-handler.ts";
-import {
-  pathOf,
-  refuseLocalAddress,
-  splitProxyName,
-  type ProxyTarget,
-} from "./proxy-name.ts";
+import { pathOf, splitProxyName, type ProxyTarget } from "./proxy-name.ts";
+import { refuseLocalAddress } from "../service-routing/service-place.ts";
 import { serviceTarget } from "./service-target.ts";
 import { typed } from "../resources/typed.ts";
 

@@ -1,81 +1,338 @@
-// A webhook that a kubeconfig names: JSON is posted to the server's URL itself. One connection pool; nothing is tried again
-// here.
-import type { Dispatcher } from "undici";
+// A webhook: JSON is posted to one URL, over kept HTTP/1.1 connections of a pool of its own. The only piece that calls
+// webhooks: of kubeconfigs (tokens, permissions, audit, images), and by apiserver-lite/webhook-client those that
+// configurations name.
+//
+// Invariants: a call ends within its time limit, whatever the server does, and holds at most `maxAnswerBytes` of its
+// answer; redirects are not followed (the reference follows them: a server could send the API server's requests to where
+// the server itself can't reach). A call is sent again when a kept connection turns out to be closed before an answer,
+// and when the answer asks for it (Retry-After), within the same time limit.
+import type { Dispatcher, Pool } from "undici";
+import { systemClock, type Clock } from "../../api/clock.ts";
 import type { HttpTransportOptions } from "../http-transport.ts";
+import {
+  failureText,
+  WebhookCallError,
+  WebhookStatusError,
+  WebhookTimeoutError,
+} from "./call-failure.ts";
+import { statusOf } from "./response-status.ts";
 
+/** `server` is the whole URL that is posted to. */
 export type WebhookConnection = Pick<
   HttpTransportOptions,
   "server" | "tls" | "token" | "username" | "password"
 >;
 
-/** More than any answer needs. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
-
-class WebhookStatusError extends Error {
-  override readonly name = "WebhookStatusError";
-  constructor(readonly statusCode: number) {
-    super(`the webhook answered ${statusCode}`);
-  }
+interface WebhookPlace {
+  /** A name or an address, an IPv6 one without brackets. */
+  readonly host: string;
+  readonly port: number;
 }
 
-export class JsonWebhook {
-  #dispatcher: Promise<Dispatcher> | undefined;
+interface WebhookOptions {
+  /** Of one call, at most; calls may ask for less. */
+  readonly timeoutMs: number;
+  /** Scheme, host and port as error messages show them; default those of the URL, without the scheme's usual port. */
+  readonly shownServer?: string;
+  /** Where a new connection goes, instead of the URL's host and port. What it throws fails the call. */
+  readonly resolve?: () => WebhookPlace;
+  readonly userAgent?: string;
+  readonly clock?: Clock;
+}
 
+interface CallOptions {
+  readonly timeoutMs?: number;
+  /** Default 1 MiB. */
+  readonly maxAnswerBytes?: number;
+  /** Ends the call. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Answer {
+  readonly code: number;
+  readonly contentType: string;
+  readonly retryAfterMs: number | undefined;
+  readonly body: Buffer;
+}
+
+/** One call, over as many requests as it takes. */
+interface Posting {
+  readonly path: string;
+  readonly body: string;
+  readonly maxAnswerBytes: number;
+  readonly isOver: () => WebhookCallError | undefined;
+  /** Set while a request runs: ends it. */
+  end: ((why: WebhookCallError) => void) | undefined;
+}
+
+const defaultMaxAnswerBytes = 1024 * 1024;
+const maxConnections = 256;
+/** Of connections without a request; a server's own shorter limit is honoured. */
+const keepAliveMs = 60_000;
+const maxRetries = 10;
+/** Connections that a restarted server left behind. */
+const maxDeadConnections = 3;
+
+export class JsonWebhook {
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  readonly #clock: Clock;
+  #pool: Promise<Pool> | Pool | undefined;
+  #answered = false;
+  #closed = false;
+
+  /** Throws a TypeError when `server` is no URL. */
   constructor(
     private readonly connection: WebhookConnection,
-    private readonly timeoutMs: number,
-  ) {}
-
-  /** The answer's text. Rejects with WebhookStatusError for 300 and above, and when there is no answer in time. */
-  async post(body: string): Promise<string> {
-    const { server, token, username, password } = this.connection;
+    private readonly options: WebhookOptions,
+  ) {
+    const { token, username, password } = connection;
+    this.#url = new URL(connection.server);
+    this.#clock = options.clock ?? systemClock;
     const basic =
       username === undefined
         ? undefined
         : `Basic ${Buffer.from(`${username}:${password ?? ""}`).toString("base64")}`;
     const authorization = token ? `Bearer ${token}` : basic;
-    const { request } = await import("undici");
-    const answer = await request(server, {
-      method: "POST",
-      dispatcher: await (this.#dispatcher ??= this.#connect()),
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, */*",
-        ...(authorization ? { authorization } : {}),
-      },
+    this.#headers = {
+      "content-type": "application/json",
+      accept: "application/json, */*",
+      ...(options.userAgent ? { "user-agent": options.userAgent } : {}),
+      ...(authorization ? { authorization } : {}),
+    };
+  }
+
+  /**
+   * The body of a 2xx answer. Rejects with WebhookStatusError for any other answer, with WebhookTimeoutError when there
+   * is none in time, with WebhookCallError when none can be had; what `resolve` throws is in its message.
+   */
+  async post(body: string, call: CallOptions = {}): Promise<string> {
+    const timeoutMs = Math.min(
+      call.timeoutMs ?? this.options.timeoutMs,
+      this.options.timeoutMs,
+    );
+    let over: WebhookCallError | undefined;
+    const posting: Posting = {
+      path: this.#path(timeoutMs),
       body,
-      headersTimeout: this.timeoutMs,
-      bodyTimeout: this.timeoutMs,
-    });
-    if (answer.statusCode >= 300) {
-      await answer.body.dump();
-      throw new WebhookStatusError(answer.statusCode);
+      maxAnswerBytes: call.maxAnswerBytes ?? defaultMaxAnswerBytes,
+      isOver: () => over,
+      end: undefined,
+    };
+    const end = (why: WebhookCallError): void => {
+      over ??= why;
+      posting.end?.(over);
+    };
+    const timer = this.#clock.after(timeoutMs, () =>
+      end(new WebhookTimeoutError(this.#shown(posting, deadlineText))),
+    );
+    const abort = (): void =>
+      end(new WebhookCallError(this.#shown(posting, "context canceled")));
+    const { signal } = call;
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await this.#answer(posting);
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener("abort", abort);
     }
-    let text = "";
-    for await (const chunk of answer.body) {
-      text += (chunk as Buffer).toString();
-      if (text.length > MAX_ANSWER_BYTES)
-        throw new Error("the webhook's answer is too large");
-    }
-    return text;
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Ends what runs. */
   async close(): Promise<void> {
-    await (await this.#dispatcher)?.close();
+    this.#closed = true;
+    await (await this.#pool)?.destroy();
   }
 
-  async #connect(): Promise<Dispatcher> {
-    const { Agent } = await import("undici");
-    const { tls } = this.connection;
-    return new Agent({
-      connect: {
-        ...(tls?.ca ? { ca: tls.ca } : {}),
-        ...(tls?.cert ? { cert: tls.cert } : {}),
-        ...(tls?.key ? { key: tls.key } : {}),
-        ...(tls?.serverName ? { servername: tls.serverName } : {}),
-        rejectUnauthorized: !tls?.insecureSkipVerify,
-        timeout: this.timeoutMs,
-      },
+  async #answer(posting: Posting): Promise<string> {
+    for (let retry = 0; ; retry++) {
+      const { code, contentType, retryAfterMs, body } =
+        await this.#send(posting);
+      this.#answered = true;
+      if (code >= 200 && code <= 206) return body.toString();
+      if (retryAfterMs === undefined || retry >= maxRetries)
+        throw new WebhookStatusError(statusOf(code, contentType, body));
+      await this.#pause(retryAfterMs, posting);
+    }
+  }
+
+  async #send(posting: Posting): Promise<Answer> {
+    if (this.#closed)
+      throw new WebhookCallError(this.#shown(posting, "context canceled"));
+    const pool = (this.#pool ??= this.#createPool());
+    const ready = pool instanceof Promise ? (this.#pool = await pool) : pool;
+    for (let dead = 0; ; dead++) {
+      const over = posting.isOver();
+      if (over) throw over;
+      try {
+        return await this.#request(ready, posting);
+      } catch (error) {
+        const failure = error as Error;
+        if (failure instanceof WebhookCallError) throw failure;
+        const { code } = failure as NodeJS.ErrnoException;
+        const closed = code === "UND_ERR_SOCKET" || code === "ECONNRESET";
+        if (closed && this.#answered && dead < maxDeadConnections) continue;
+        throw new WebhookCallError(
+          this.#shown(posting, failureText(failure, this.#place())),
+          { cause: failure },
+        );
+      }
+    }
+  }
+
+  #request(pool: Pool, posting: Posting): Promise<Answer> {
+    const { maxAnswerBytes } = posting;
+    return new Promise((resolve, reject) => {
+      let controller: Dispatcher.DispatchController | undefined;
+      let over = false;
+      let code = 0;
+      let headers: Record<string, string | string[] | undefined> = {};
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const fail = (error: Error): void => {
+        if (over) return;
+        over = true;
+        reject(error);
+        controller?.abort(error);
+      };
+      posting.end = fail;
+      const text = (name: string): string => String(headers[name] ?? "");
+      pool.dispatch(
+        {
+          path: posting.path,
+          method: "POST",
+          headers: this.#headers,
+          body: posting.body,
+        },
+        {
+          onRequestStart(started) {
+            controller = started;
+            if (over) started.abort(new Error("the call is over"));
+          },
+          onResponseStart(_, statusCode, received) {
+            code = statusCode;
+            headers = received;
+          },
+          onResponseData(_, chunk) {
+            bytes += chunk.length;
+            if (bytes > maxAnswerBytes)
+              fail(
+                new WebhookCallError(
+                  `the answer is larger than ${maxAnswerBytes} bytes`,
+                ),
+              );
+            else chunks.push(chunk);
+          },
+          onResponseEnd() {
+            if (over) return;
+            over = true;
+            resolve({
+              code,
+              contentType: text("content-type"),
+              retryAfterMs: retryAfterMs(code, text("retry-after")),
+              body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
+            });
+          },
+          onResponseError(_, error) {
+            fail(code === 0 ? error : brokenAnswer(error));
+          },
+        },
+      );
     });
   }
+
+  /** Rejects when the call is over. */
+  #pause(ms: number, posting: Posting): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const over = posting.isOver();
+      if (over) return reject(over);
+      const timer = this.#clock.after(ms, resolve);
+      posting.end = (why) => {
+        timer.cancel();
+        reject(why);
+      };
+    });
+  }
+
+  #path(timeoutMs: number): string {
+    const { pathname, search } = this.#url;
+    const timeout = `timeout=${Math.ceil(timeoutMs / 1000)}s`;
+    return `${pathname}${search === "" ? "?" : `${search}&`}${timeout}`;
+  }
+
+  #shown({ path }: Posting, why: string): string {
+    const { shownServer = this.#url.origin } = this.options;
+    return `Post ${JSON.stringify(shownServer + path)}: ${why}`;
+  }
+
+  #place(): string {
+    const { hostname, port, protocol } = this.#url;
+    const usual = protocol === "https:" ? "443" : "80";
+    try {
+      const found = this.options.resolve?.();
+      if (found) {
+        const { host } = found;
+        return `${host.includes(":") ? `[${host}]` : host}:${found.port}`;
+      }
+    } catch {
+      // The place that was dialed is gone.
+    }
+    return `${hostname}:${port || usual}`;
+  }
+
+  async #createPool(): Promise<Pool> {
+    const { Pool, buildConnector } = await import("undici");
+    const { tls } = this.connection;
+    const { resolve, timeoutMs } = this.options;
+    const connect = buildConnector({
+      ...(tls?.ca ? { ca: tls.ca } : {}),
+      ...(tls?.cert ? { cert: tls.cert } : {}),
+      ...(tls?.key ? { key: tls.key } : {}),
+      ...(tls?.serverName ? { servername: tls.serverName } : {}),
+      rejectUnauthorized: !tls?.insecureSkipVerify,
+      timeout: timeoutMs,
+    });
+    return new Pool(this.#url.origin, {
+      connections: maxConnections,
+      keepAliveTimeout: keepAliveMs,
+      // Each call has a time limit of its own.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: resolve
+        ? (target, callback) => {
+            let place: WebhookPlace;
+            try {
+              place = resolve();
+            } catch (error) {
+              callback(error as Error, null);
+              return;
+            }
+            const { host, port } = place;
+            connect(
+              { ...target, hostname: host, port: String(port) },
+              callback,
+            );
+          }
+        : connect,
+    });
+  }
+}
+
+const deadlineText = "context deadline exceeded";
+
+function retryAfterMs(code: number, text: string): number | undefined {
+  if (code !== 429 && (code < 500 || code > 599)) return undefined;
+  return /^\d+$/.test(text) ? Number(text) * 1000 : undefined;
+}
+
+function brokenAnswer(error: Error): WebhookCallError {
+  return new WebhookCallError(
+    `unexpected error when reading response body. Please retry. Original error: ${failureText(error, "")}`,
+    { cause: error },
+  );
 }

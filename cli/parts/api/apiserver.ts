@@ -13,6 +13,7 @@ import {
   jwksPath,
   ProxyHandler,
   systemPriorityClasses,
+  WebhookClients,
 } from "../../../apiserver-lite/index.ts";
 import type { ServingCertificate } from "../../../http-kit/listener.ts";
 import type { Transport } from "../../../client/transport.ts";
@@ -143,6 +144,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         addressTypes: values.list("kubelet-preferred-address-types"),
         ...agents,
       });
+      const webhooks = new WebhookClients({ state, clock });
       Object.assign(made, { security, proxy });
       return {
         authenticators: [security.authenticator],
@@ -183,6 +185,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         async stop() {
           services.stop();
           proxy.close();
+          webhooks.close();
           await security.stop();
           await remote.close();
         },

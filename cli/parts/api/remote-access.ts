@@ -43,10 +43,9 @@ async function webhookOf(
   if (!file) return undefined;
   const text = readOptionFile(optionName, file);
   try {
-    return new JsonWebhook(
-      await parseKubeconfig(text, path.dirname(file)),
-      TIMEOUT_MS,
-    );
+    return new JsonWebhook(await parseKubeconfig(text, path.dirname(file)), {
+      timeoutMs: TIMEOUT_MS,
+    });
   } catch (error) {
     throw new UsageError(`--${optionName}: ${(error as Error).message}`);
   }

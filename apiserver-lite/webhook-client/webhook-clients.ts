@@ -1,0 +1,152 @@
+// Webhooks that configurations name by a service or a URL: one connection pool for each place and authority, made at the
+// first call and kept for later ones. Admission and conversion webhooks are called through it.
+//
+// Invariants: at most `maxClients` pools; a service is resolved for every new connection, its certificate must be that of
+// `<service>.<namespace>.svc`; a webhook without caBundle is verified by the machine's roots, never unverified.
+import { X509Certificate } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../api/clock.ts";
+import type { UserCredentials } from "../../client/kubeconfig.ts";
+import { JsonWebhook } from "../../client/webhook/json-webhook.ts";
+import type { StateReader } from "../resources/state.ts";
+import { servicePlace } from "../service-routing/service-place.ts";
+
+/** As in configurations and definitions of the API: either url or service. */
+interface WebhookClientConfig {
+  readonly url?: string;
+  readonly service?: {
+    readonly namespace: string;
+    readonly name: string;
+    /** With its leading slash; default none. */
+    readonly path?: string;
+    /** Default 443. */
+    readonly port?: number;
+  };
+  /** PEM in base64; without it the machine's roots are trusted. */
+  readonly caBundle?: string;
+}
+
+export interface WebhookClientsOptions {
+  /** Services and their endpoints. */
+  readonly state: StateReader;
+  readonly clock: Clock;
+  /** What the API server shows to `host:port`; default nothing. */
+  readonly credentials?: (hostPort: string) => UserCredentials | undefined;
+}
+
+interface WebhookCall {
+  readonly timeoutMs: number;
+  /** Default 8 MiB. */
+  readonly maxAnswerBytes?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The configuration itself can't be used: no call was made. */
+export class WebhookConfigError extends Error {
+  override readonly name = "WebhookConfigError";
+}
+
+const maxClients = 200;
+const longestTimeoutMs = 30_000;
+const defaultMaxAnswerBytes = 8 * 1024 * 1024;
+const userAgent = "kube-apiserver-admission";
+
+export class WebhookClients {
+  readonly #clients = new LRUCache<string, JsonWebhook>({
+    max: maxClients,
+    dispose: (client) => void client.close(),
+  });
+  /** Configurations are kept objects: their clients are found without comparing certificates. */
+  #byConfig = new WeakMap<WebhookClientConfig, JsonWebhook>();
+
+  constructor(private readonly options: WebhookClientsOptions) {}
+
+  /**
+   * The text of a 2xx answer to `body`, which is JSON. Rejects with WebhookConfigError before anything was sent, and
+   * with what JsonWebhook.post rejects with; all their messages are the reference's.
+   */
+  async post(
+    config: WebhookClientConfig,
+    body: string,
+    { timeoutMs, maxAnswerBytes = defaultMaxAnswerBytes, signal }: WebhookCall,
+  ): Promise<string> {
+    return this.#clientOf(config).post(body, {
+      timeoutMs,
+      maxAnswerBytes,
+      signal,
+    });
+  }
+
+  /** Ends what runs. */
+  close(): void {
+    this.#byConfig = new WeakMap();
+    this.#clients.clear();
+  }
+
+  #clientOf(config: WebhookClientConfig): JsonWebhook {
+    const known = this.#byConfig.get(config);
+    // One that has left the cache is closed.
+    if (known && !known.closed) return known;
+    const { url, service, caBundle } = config;
+    const key = JSON.stringify([url, service, caBundle]);
+    let client = this.#clients.get(key);
+    if (!client) {
+      client = this.#createClient(config);
+      this.#clients.set(key, client);
+    }
+    this.#byConfig.set(config, client);
+    return client;
+  }
+
+  #createClient({ url, service, caBundle }: WebhookClientConfig): JsonWebhook {
+    const { state, clock } = this.options;
+    const ca = caBundle ? authorityOf(caBundle) : undefined;
+    const limits = { clock, userAgent, timeoutMs: longestTimeoutMs };
+    if (service) {
+      const { namespace, name, path = "", port = 443 } = service;
+      const host = `${name}.${namespace}.svc`;
+      const { tls, ...shown } = this.#credentials(`${host}:${port}`);
+      return new JsonWebhook(
+        {
+          ...shown,
+          server: `https://${host}:${port}${path}`,
+          tls: { ...tls, ...(ca ? { ca } : {}), serverName: host },
+        },
+        {
+          ...limits,
+          shownServer: `https://${host}:${port}`,
+          resolve: () => servicePlace(state, { namespace, name, port }),
+        },
+      );
+    }
+    const parsed = url && URL.canParse(url) ? new URL(url) : undefined;
+    if (!url || parsed?.protocol !== "https:")
+      throw new WebhookConfigError(
+        "webhook configuration must have either service or URL",
+      );
+    const { tls, ...shown } = this.#credentials(
+      `${parsed.hostname}:${parsed.port || "443"}`,
+    );
+    return new JsonWebhook(
+      { ...shown, server: url, tls: { ...tls, ...(ca ? { ca } : {}) } },
+      limits,
+    );
+  }
+
+  #credentials(hostPort: string): UserCredentials {
+    return this.options.credentials?.(hostPort) ?? {};
+  }
+}
+
+/** Throws WebhookConfigError. */
+function authorityOf(caBundle: string): string {
+  const ca = Buffer.from(caBundle, "base64").toString();
+  try {
+    new X509Certificate(ca);
+  } catch {
+    throw new WebhookConfigError(
+      "unable to load root certificates: unable to parse bytes as PEM block",
+    );
+  }
+  return ca;
+}
