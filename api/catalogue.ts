@@ -19,6 +19,8 @@ export interface ResourceInfo {
   /** Plural, as in URLs. */
   readonly resource: string;
   readonly kind: string;
+  /** Unset: the kind and "List". */
+  readonly listKind?: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];

@@ -84,6 +84,9 @@ class Server implements ApiServer {
     await this.registry.start();
     this.#wiring.flows?.start();
     await this.#wiring.parts.start?.();
+    await this.#wiring.customDefinitions.start(
+      this.transport(superuser, "orbit-apiserver"),
+    );
     await this.#wiring.listener?.listen();
     const transport = servedOnly(
       this.transport(superuser, "orbit-apiserver"),
@@ -153,6 +156,7 @@ class Server implements ApiServer {
     await this.#endpointLeases?.stop();
     this.#wiring.listener?.destroy();
     this.#wiring.debugSocket?.close();
+    await this.#wiring.customDefinitions.stop();
     await this.#wiring.parts.stop?.();
     this.#wiring.flows?.stop();
     this.registry.stop();

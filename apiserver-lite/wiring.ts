@@ -3,6 +3,7 @@
 import { builtinCatalogue } from "../api/catalogue.ts";
 import { type Clock } from "../api/clock.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
+import { CustomDefinitions } from "./custom/custom-definitions.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
 import { Profiling } from "./debug/profiling.ts";
 import { Discovery } from "./discovery/discovery.ts";
@@ -54,6 +55,7 @@ interface Wiring {
   readonly resources: ResourceHandler;
   readonly limiter: Limiter;
   readonly flows: FlowClassifier | undefined;
+  readonly customDefinitions: CustomDefinitions;
   readonly observe: Observer;
   readonly front: Front;
   readonly listener: Listener | undefined;
@@ -116,6 +118,12 @@ export function wire(
   });
   return {
     ...{ registry, parts, resources, limiter, flows, observe, front },
+    customDefinitions: new CustomDefinitions({
+      state: registry,
+      kinds: registry.kinds,
+      clock,
+      logger,
+    }),
     listener: createListener(options, front),
     debugSocket: options.debugSocketPath
       ? new DebugSocket(options.debugSocketPath, profiling, logger)

@@ -246,7 +246,7 @@ export class InProcessTransport implements Transport {
     }
     return {
       apiVersion: endpoint.apiVersion,
-      kind: `${endpoint.info.kind}List`,
+      kind: endpoint.listKind,
       metadata: {
         ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
         ...(listed.continue ? { continue: listed.continue } : {}),

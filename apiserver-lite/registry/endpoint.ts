@@ -30,6 +30,8 @@ export class Endpoint {
   readonly apiVersion: string;
   readonly strategy: ResourceStrategy;
   readonly schema: ObjectSchema | undefined;
+  /** There are no strategic patches, and the items of lists say what they are. */
+  readonly custom: boolean;
   /** Bodies and answers may be in protobuf; custom resources have no such form. */
   readonly protobuf: boolean;
   readonly printer: Printer;
@@ -51,6 +53,7 @@ export class Endpoint {
     this.apiVersion = apiVersionOf(info);
     this.strategy = version.strategy;
     this.schema = version.schema;
+    this.custom = version.custom ?? false;
     this.protobuf = version.protobuf;
     this.printer = version.printer;
     this.types = definition.types;
@@ -62,6 +65,17 @@ export class Endpoint {
       protobuf: this.protobuf,
     };
     this.itemSkip = headOf(info.kind, this.apiVersion).length;
+  }
+
+  /** Where in its JSON an item of a list begins behind its brace, which has to be `apiVersion`'s. */
+  itemStart(apiVersion: string): number {
+    return this.custom
+      ? 1
+      : this.itemSkip + apiVersion.length - this.apiVersion.length;
+  }
+
+  get listKind(): string {
+    return this.info.listKind ?? `${this.info.kind}List`;
   }
 
   /** Of a body sent to the resource itself ("") or to a subresource. */

@@ -31,8 +31,8 @@ interface MetaRules {
   readonly namespaced: boolean;
   /** Default: a DNS subdomain. */
   readonly validateName?: (name: string, prefix: boolean) => string[];
-  /** Custom resources may have finalizers without a domain. */
-  readonly customResource?: boolean;
+  /** Definitions and custom resources may have finalizers without a domain. */
+  readonly anyFinalizer?: boolean;
 }
 
 /** All problems of the metadata of an object as it is about to be stored. */
@@ -95,7 +95,7 @@ export function validateObjectMeta(
   problems.push(
     ...validateFinalizers(
       metadata.finalizers ?? [],
-      rules.customResource ?? false,
+      rules.anyFinalizer ?? false,
     ),
   );
   problems.push(...managedFieldsProblems(metadata.managedFields));
@@ -180,7 +180,7 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
 
 function validateFinalizers(
   finalizers: readonly string[],
-  customResource: boolean,
+  anyFinalizer: boolean,
 ): FieldError[] {
   const problems: FieldError[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -192,7 +192,7 @@ function validateFinalizers(
       ),
     );
     if (
-      !customResource &&
+      !anyFinalizer &&
       !finalizer.includes("/") &&
       !standardFinalizers.has(finalizer)
     ) {
@@ -266,16 +266,18 @@ const checksOfKinds: Readonly<
 export function validateReplacedMeta(
   object: Readonly<KubeObject>,
   old: Readonly<KubeObject>,
-  namespaced: boolean,
+  rules: Omit<MetaRules, "validateName">,
 ): FieldError[] {
   const whole = validateObjectMeta(object, {
-    namespaced,
+    ...rules,
     validateName: pathSegmentProblems,
   });
   const change = validateObjectMetaUpdate(object, old);
   if (whole.length > 0) change.push(...checkedParts(object.metadata));
   if (whole.length === 0 && change.length === 0) return [];
-  const times = checksOfKinds[object.kind ?? ""] ?? { whole: 2, change: 2 };
+  const times = rules.anyFinalizer
+    ? { whole: 1, change: 2 }
+    : (checksOfKinds[object.kind ?? ""] ?? { whole: 2, change: 2 });
   const [first, ...again] = Array<FieldError[]>(times.whole).fill(whole);
   return [
     ...first!,

@@ -70,6 +70,8 @@ export interface ResourceStrategy<
   refuseDeletion?(object: Readonly<T>): string | undefined;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
+  /** Finalizers need no domain: definitions and custom resources. */
+  readonly anyFinalizer?: true;
   /** Objects are removed some time after their last write (--event-ttl). */
   readonly expires?: true;
   /** Does anything beside metadata.finalizers keep a deleted object in the store? */
@@ -141,6 +143,8 @@ export interface ResourceStrategy<
   readonly countsGeneration?: boolean | "created" | "changed";
   /** What of metadata makes a new generation too. */
   readonly countsMetadata?: "annotations" | "labels";
+  /** A change of status by the resource itself makes a new generation too: kinds without /status have no other rules for it. */
+  readonly countsStatus?: true;
   /** Named subresources with their own code, beyond status and scale: binding, eviction, token … */
   readonly subresources?: Readonly<Record<string, SubresourceHandler>>;
   /** Resources that are computed and never stored (SubjectAccessReview …). */

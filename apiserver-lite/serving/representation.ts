@@ -164,7 +164,7 @@ export class Representation {
     }
     const kind = this.#partial
       ? "PartialObjectMetadataList"
-      : `${this.#endpoint.info.kind}List`;
+      : this.#endpoint.listKind;
     const apiVersion = this.#partial ? this.#metaVersion : this.#apiVersion;
     const head = { kind, apiVersion, metadata };
     if (this.#format.name !== "json" || this.#pretty)
@@ -199,7 +199,7 @@ export class Representation {
   #listBytes(head: object, entries: readonly CacheEntry[]): number {
     // Of the brace, the comma and the newline of each item's bytes, the first two stay; the first item has no comma.
     let bytes = Buffer.byteLength(JSON.stringify({ ...head, items: [] })) + 1;
-    const less = this.#endpoint.itemSkip - 1;
+    const less = this.#endpoint.itemStart(this.#apiVersion) - 1;
     for (const entry of entries) bytes += entry.bytes - less;
     return entries.length === 0 ? bytes : bytes - 1;
   }
@@ -222,7 +222,7 @@ export class Representation {
       length: (index) => entries[index]!.encodedLength(this.#id),
       object: (index) => {
         const shown = this.#shown(entries[index]!.transient as AnyObject);
-        if (this.#partial) return shown;
+        if (this.#partial || this.#endpoint.custom) return shown;
         const { kind: _, apiVersion: __, ...rest } = shown;
         return rest;
       },
@@ -231,11 +231,11 @@ export class Representation {
 
   /** What of each entry's bytes a JSON list shows. */
   #pieces(entries: readonly CacheEntry[]): JsonPieces {
-    const { itemSkip, apiVersion } = this.#endpoint;
+    const { itemSkip } = this.#endpoint;
     const count = entries.length;
     if (!this.#partial) {
       // Each item is a brace, then what follows its kind and apiVersion, without the final newline.
-      const start = itemSkip + this.#apiVersion.length - apiVersion.length;
+      const start = this.#endpoint.itemStart(this.#apiVersion);
       return {
         count,
         before: brace,

@@ -4,7 +4,7 @@
 // other; a follower sees every change of the objects of its resource once and in order, and after a time without the
 // kind what differs from before.
 import type { Clock } from "../../../api/clock.ts";
-import type { Catalogue } from "../../../api/catalogue.ts";
+import type { Catalogue, ResourceInfo } from "../../../api/catalogue.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { ResourceCache } from "../../cache/resource-cache.ts";
 import type { WatchCache } from "../../cache/watch-cache.ts";
@@ -117,6 +117,16 @@ export class KindSet {
       }
       return Promise.resolve();
     });
+  }
+
+  /** Changes what discovery says of versions that are served, and nothing else of them. */
+  describe(infos: readonly ResourceInfo[]): void {
+    for (const info of infos) {
+      const { group, version, resource } = info;
+      if (this.endpoint(group, version, resource))
+        this.options.catalogue.add(info);
+    }
+    this.#changed();
   }
 
   /** Calls back after a kind was added, replaced or removed. Returns a disposer. */

@@ -133,6 +133,7 @@ async function createOnce(
     refuseProblems(call, name, [
       ...validateObjectMeta(object, {
         namespaced: kind.namespaced,
+        anyFinalizer: strategy.anyFinalizer ?? false,
         ...(strategy.validateName
           ? { validateName: strategy.validateName }
           : {}),

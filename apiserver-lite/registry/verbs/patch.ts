@@ -43,7 +43,9 @@ export async function patch(
       type,
       read(),
       mode !== "Ignore",
-      endpoint.schema as PatchSchema | undefined,
+      endpoint.custom
+        ? undefined
+        : (endpoint.schema as PatchSchema | undefined),
     );
     const parsed = change;
     return whenReady(endpoint.toServed(live.copy()), (served) => {

@@ -273,7 +273,10 @@ async function prepare(
   if (turn) await turn;
   countGeneration(call, object, old);
   refuseProblems(call, call.name, [
-    ...validateReplacedMeta(object, old, endpoint.info.namespaced),
+    ...validateReplacedMeta(object, old, {
+      namespaced: endpoint.info.namespaced,
+      anyFinalizer: strategy.anyFinalizer ?? false,
+    }),
     ...validateChange(call, object, old),
   ]);
   if (call.subresource === "")
@@ -329,11 +332,16 @@ function countGeneration(
   object: AnyObject,
   old: Readonly<AnyObject>,
 ): void {
-  const { countsGeneration = true, countsMetadata } = call.endpoint.strategy;
+  const {
+    countsGeneration = true,
+    countsMetadata,
+    countsStatus,
+  } = call.endpoint.strategy;
   if (countsGeneration === false || countsGeneration === "created") return;
   if (call.subresource === "status") return;
   if (
     !sameSpec(object, old) ||
+    (countsStatus && !sameJson(object["status"], old["status"])) ||
     (countsMetadata !== undefined &&
       !sameJson(
         object.metadata[countsMetadata] ?? {},

@@ -5,11 +5,13 @@ import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { dns1035Problems, dnsSubdomainProblems } from "../../../api/names.ts";
 import type { CustomResourceDefinition } from "../../../api/types/apiextensions-v1.ts";
 import { strategyOf } from "../typed.ts";
+import { markForCleanup } from "./cleanup.ts";
 import { immutable, oneOf } from "../field-checks.ts";
 
 export const customResourceDefinitionStrategy =
   strategyOf<CustomResourceDefinition>({
     allowUnconditionalUpdate: false,
+    anyFinalizer: true,
     prepareForCreate(definition) {
       const stored = definition.spec.versions?.find(
         ({ storage }) => storage,
@@ -33,6 +35,9 @@ export const customResourceDefinitionStrategy =
             : versions,
       };
     },
+    // A deleted definition stays until its objects are gone.
+    isHeld: ({ metadata }) => metadata.deletionTimestamp === undefined,
+    prepareForDeletion: markForCleanup,
     validate(object) {
       const { metadata, spec } = object;
       const problems: FieldError[] = [];

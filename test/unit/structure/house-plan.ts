@@ -44,7 +44,7 @@ export const innerFloors: Readonly<
     ["metrics"],
     ["discovery", "health", "debug"],
     ["serving"],
-    ["bootstrap", "dispatch", "proxy"],
+    ["bootstrap", "custom", "dispatch", "proxy"],
     ["admission/plugins", "authentication", "flow-control"],
     ["registry"],
     ["admission", "audit", "authorization", "cache", "webhook-client"],

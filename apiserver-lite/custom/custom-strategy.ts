@@ -1,0 +1,91 @@
+// The rules of the objects of one version of a definition.
+import { ApiError, errors } from "../../api/errors.ts";
+import type { AnyObject } from "../../api/object.ts";
+import { isConditionTrue } from "../../api/objects/conditions.ts";
+import { qualifiedNameProblems } from "../../api/names.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionVersion as Version,
+} from "../../api/types/apiextensions-v1.ts";
+import type {
+  ResourceStrategy,
+  StrategyContext,
+} from "../resources/strategy.ts";
+import { typed } from "../resources/typed.ts";
+
+export function customStrategy(
+  { metadata, spec }: Readonly<CustomResourceDefinition>,
+  version: Readonly<Version>,
+): ResourceStrategy {
+  const resource = { group: spec.group, resource: spec.names.plural };
+  return {
+    allowUnconditionalUpdate: false,
+    anyFinalizer: true,
+    countsStatus: true,
+    prepareForCreate(object, context) {
+      refuseTerminating(context, metadata.name, resource);
+      if (version.subresources?.status) delete object["status"];
+    },
+    warnings: finalizerWarnings,
+    ...(version.subresources?.status
+      ? {
+          status: {
+            resetPaths: [["spec"]],
+            prepareForUpdate: keepMetadata,
+          },
+        }
+      : {}),
+  };
+}
+
+/** Nothing is created while the definition is being deleted. Throws ApiError 405. */
+function refuseTerminating(
+  context: StrategyContext,
+  name: string,
+  resource: { group: string; resource: string },
+): void {
+  const definition = typed<CustomResourceDefinition>(
+    context.read("apiextensions.k8s.io", "customresourcedefinitions", "", name),
+  );
+  if (!isConditionTrue(definition?.status?.conditions, "Terminating")) return;
+  throw new ApiError({
+    ...errors.methodNotAllowed(resource, "create").status,
+    message:
+      "create not allowed while custom resource definition is terminating",
+  });
+}
+
+/** A write of /status changes the status and who manages its fields, nothing else of metadata. */
+function keepMetadata(object: AnyObject, old: Readonly<AnyObject>): void {
+  const { managedFields, resourceVersion } = object.metadata;
+  object.metadata = copyJson(old.metadata);
+  if (managedFields) object.metadata.managedFields = managedFields;
+  else delete object.metadata.managedFields;
+  if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
+}
+
+const standardFinalizers = new Set([
+  "orphan",
+  "foregroundDeletion",
+  "kubernetes",
+]);
+
+/** Of finalizers that are new and whose names other writers may choose too. */
+function* finalizerWarnings(
+  object: Readonly<AnyObject>,
+  old: Readonly<AnyObject> | undefined,
+): Iterable<string> {
+  const known = new Set(old?.metadata.finalizers);
+  const added = new Set(object.metadata.finalizers);
+  for (const finalizer of [...added].sort()) {
+    if (known.has(finalizer)) continue;
+    const text = (problem: string): string =>
+      `metadata.finalizers: ${JSON.stringify(finalizer)}: ${problem}`;
+    yield* qualifiedNameProblems(finalizer).map(text);
+    if (finalizer.includes("/") || standardFinalizers.has(finalizer)) continue;
+    yield text(
+      `prefer a domain-qualified finalizer name ${finalizer.includes(".") ? "including a path (/) " : ""}to avoid accidental conflicts with other finalizer writers`,
+    );
+  }
+}
