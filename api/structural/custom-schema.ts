@@ -10,6 +10,8 @@ import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { duplicateProblems } from "./list-types.ts";
 import { objectSchemaOf, type KindNames } from "./object-schema.ts";
 import { Structural } from "./structural.ts";
+import { loadPatterns } from "./values/patterns.ts";
+import { ValueValidator } from "./values/value-validator.ts";
 
 interface CustomSchemaOptions extends KindNames {
   /** `spec.preserveUnknownFields` of the definition: unknown fields are kept. Default false. */
@@ -18,10 +20,21 @@ interface CustomSchemaOptions extends KindNames {
   readonly checkMetadata: MetadataCheck;
 }
 
+/** @param source of a definition's version; read when the schema is first used */
+export async function compileSchema(
+  source: () => JSONSchemaProps | undefined,
+  options: CustomSchemaOptions,
+): Promise<CustomSchema> {
+  await loadPatterns();
+  return new CustomSchema(source, options);
+}
+
 export class CustomSchema {
   readonly #read: () => JSONSchemaProps | undefined;
   #structural: Structural | undefined;
   #object: ObjectSchema | undefined;
+  #validator: ValueValidator | undefined;
+  #statusValidator: ValueValidator | undefined;
 
   constructor(
     source: () => JSONSchemaProps | undefined,
@@ -59,7 +72,13 @@ export class CustomSchema {
     ofScale: readonly FieldError[] = [],
   ): FieldError[] {
     const { structural } = this;
+    this.#validator ??= new ValueValidator(structural.source);
     return [
+      ...this.#validator.validate(
+        object,
+        undefined,
+        old && { value: old, schema: structural },
+      ),
       ...ofScale,
       ...embeddedProblems(object, structural, this.options.checkMetadata),
       ...this.#duplicates(object, old),
@@ -72,7 +91,28 @@ export class CustomSchema {
     old: Readonly<JsonObject>,
     ofScale: readonly FieldError[] = [],
   ): FieldError[] {
-    return [...ofScale, ...this.#duplicates(object, old)];
+    return [
+      ...this.#statusProblems(object, old),
+      ...ofScale,
+      ...this.#duplicates(object, old),
+    ];
+  }
+
+  #statusProblems(
+    object: Readonly<JsonObject>,
+    old: Readonly<JsonObject>,
+  ): FieldError[] {
+    const schema = this.structural.properties?.get("status");
+    const { status } = object;
+    if (!schema || status === undefined) return [];
+    this.#statusValidator ??= new ValueValidator(schema.source);
+    return this.#statusValidator.validate(
+      status,
+      "status",
+      old["status"] === undefined
+        ? undefined
+        : { value: old["status"], schema },
+    );
   }
 
   /** Lists that had duplicates before may keep them. */

@@ -27,7 +27,7 @@ function literal(value: unknown): string {
 }
 
 /** A number as the reference prints it: whole ones in full, others with an exponent from 1e+21 and below 1e-04. */
-function goNumber(value: number): string {
+export function goNumber(value: number): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e21) return value.toFixed(0);
   if (size >= 1e-4 && size < 1e21) return String(value);

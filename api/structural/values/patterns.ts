@@ -1,0 +1,42 @@
+// Regular expressions of schemas (`pattern`): the reference's syntax, RE2, matched in time linear in the text whatever the
+// expression is. The engine is loaded when the first definition is, not at the start of the program.
+import type { RE2JS } from "re2js";
+
+export interface Pattern {
+  test(text: string): boolean;
+}
+
+/** The expression can't be read; the message is the reference's: `error parsing regexp: missing closing ): …`. */
+class PatternError extends Error {}
+
+/** Steps of a compiled expression, about: more take seconds to compile. */
+const maxSteps = 200_000;
+
+let engine: typeof RE2JS | undefined;
+
+/** Must be awaited before a pattern is compiled. */
+export async function loadPatterns(): Promise<void> {
+  engine ??= (await import("re2js")).RE2JS;
+}
+
+/** Throws PatternError. */
+export function compilePattern(source: string): Pattern {
+  if (!engine) throw new Error("the engine of patterns is not loaded");
+  if (stepsOf(source) > maxSteps)
+    throw new PatternError("error parsing regexp: expression too large");
+  try {
+    return engine.compile(source);
+  } catch (error) {
+    throw new PatternError((error as Error).message);
+  }
+}
+
+/** An upper bound, about: every repetition is counted as one of the longest thing that can be repeated there. */
+function stepsOf(source: string): number {
+  let steps = source.length;
+  for (const [, low, high] of source.matchAll(
+    /\{([0-9]{1,6})(?:,([0-9]{0,6}))?\}/g,
+  ))
+    steps += 16 * Math.max(Number(low), Number(high ?? 0));
+  return steps;
+}
