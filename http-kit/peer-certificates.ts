@@ -1,25 +1,22 @@
 // The certificates a client showed in the handshake, in DER. Whether they are good is found out for each request.
+import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { maxIntermediates } from "../api/pki/chain.ts";
 import type { Peer } from "./exchange.ts";
 
-/** The leaf and its issuers. The last issuer, when it is trusted, comes from the server's own bundle. */
+/** The leaf and the issuers that were sent beside it, in their order. */
 export function clientCertificates(
   socket: Socket,
 ): Pick<Peer, "clientCertificate" | "clientChain"> {
-  let certificate = (socket as Partial<TLSSocket>).getPeerCertificate?.(true);
-  if (!certificate?.raw) return { clientCertificate: undefined };
-  const leaf = certificate.raw;
+  // The certificate as OpenSSL holds it: getPeerCertificate would make an object of all its fields.
+  const leaf = (socket as Partial<TLSSocket>).getPeerX509Certificate?.();
+  if (!leaf) return { clientCertificate: undefined };
   const clientChain: Buffer[] = [];
-  // One that issued itself is linked to itself.
-  while (
-    clientChain.length < maxIntermediates &&
-    certificate.issuerCertificate &&
-    certificate.issuerCertificate !== certificate
-  ) {
-    certificate = certificate.issuerCertificate;
-    clientChain.push(certificate.raw);
+  let issuer: X509Certificate | undefined = leaf.issuerCertificate;
+  while (issuer && clientChain.length < maxIntermediates) {
+    clientChain.push(issuer.raw);
+    issuer = issuer.issuerCertificate;
   }
-  return { clientCertificate: leaf, clientChain };
+  return { clientCertificate: leaf.raw, clientChain };
 }
