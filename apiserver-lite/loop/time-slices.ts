@@ -11,7 +11,7 @@
 // waits is resumed in the order of waiting; an idle process has no timer and no immediate pending.
 import type { LoopWatch, LoopWork } from "./loop-watch.ts";
 
-const defaultSliceMs = 2;
+const defaultSliceMs = 1;
 
 interface Waiting {
   readonly resume: () => void;
