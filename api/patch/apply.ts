@@ -30,6 +30,7 @@ import {
 } from "./managed-fields.ts";
 import { fieldsOfShape } from "./object-shape.ts";
 import type { PatchSchema } from "./patch-schema.ts";
+import type { Steps } from "./steps.ts";
 import {
   compare,
   fieldsOf,
@@ -177,17 +178,18 @@ function isSame({ added, modified, removed }: Comparison): boolean {
  * the stored object, undefined for a create. Without any difference the entries keep their timestamps. An object that
  * exists and has no managers (they were reset) stays without until it is applied.
  */
-export function updateManagedFields(
+export function* updateManagedFields(
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
   management: FieldManagement,
-): void {
+): Steps<void> {
   if (!live && object.metadata.managedFields === undefined)
-    return manageCreated(object, management);
+    return yield* manageCreated(object, management);
   const all = managersOf(live, object, management.subresource);
   const managers = knownManagers(all, management);
   const given = object.metadata.managedFields;
   if (!managers || (live && all.size === 0)) return setEntries(object, []);
+  yield;
   const { added, modified, removed } = withoutReset(
     compare(
       live && withoutManagedFields(live),
@@ -209,6 +211,7 @@ export function updateManagedFields(
       own ? encodeManagers(managers) : (live.metadata.managedFields ?? []),
     );
   }
+  yield;
   const result = dispossess(managers, changed, removed);
   if (!isEmptySet(mine)) {
     const { manager: name, apiVersion, subresource } = management;
@@ -224,13 +227,17 @@ export function updateManagedFields(
     const time = timeOf(management) ?? before?.time;
     result.set(id, { ...identity, time, set });
   }
+  yield;
   setEntries(object, encodeManagers(result));
 }
 
 /** A create that brings no entries of its own: one manager has all that is set. */
-function manageCreated(object: AnyObject, management: FieldManagement): void {
+function* manageCreated(
+  object: AnyObject,
+  management: FieldManagement,
+): Steps<void> {
   const { schema, resetPaths = [], manager, apiVersion } = management;
-  const fieldsV1 = fieldsOfShape(object, schema, resetPaths, () => {
+  const fieldsV1 = yield* fieldsOfShape(object, schema, resetPaths, () => {
     const { added, modified } = compare(undefined, object, schema);
     return owned(union(added, modified), resetPaths);
   });
@@ -332,20 +339,21 @@ function takeable(
  * Nulls are set and owned like values. Throws ApiError 409 with one cause a conflict unless `force`, 400 for a
  * bad configuration.
  */
-export function applyPatch(
+export function* applyPatch(
   live: Readonly<AnyObject> | undefined,
-  applied: AnyObject,
+  applied: Readonly<AnyObject>,
   management: FieldManagement & { readonly force: boolean },
-): AnyObject {
+): Steps<AnyObject> {
   const { schema, manager: name, apiVersion, subresource } = management;
   const given = applied.metadata?.managedFields as unknown;
   if (given !== undefined && given !== null)
     throw errors.badRequest("metadata.managedFields must be nil");
-  const config = applied;
+  const config = { ...applied };
   // Null says nothing of what every object has.
   if ((config.metadata as unknown) === null)
     delete (config as Partial<AnyObject>).metadata;
   if (schema) requireTyped(config, schema);
+  yield;
   const base = live
     ? withoutManagedFields(live)
     : ({
@@ -366,25 +374,33 @@ export function applyPatch(
   };
   const id = managerId(identity);
   const last = managers.get(id);
+  yield;
   const wanted = fieldsOf(config, schema);
+  yield;
   const set = owned(wanted, management.resetPaths);
   managers.set(id, { ...identity, time: last?.time, set });
+  yield;
 
   let next = mergeApplied(base, config, rootField(schema)) as AnyObject;
   if (last) {
+    yield;
     let everyone = wanted;
     for (const manager of managers.values())
       everyone = union(everyone, manager.set);
+    yield;
     next = pruneValue(next, last.set, everyone, rootField(schema)) as AnyObject;
   }
+  yield;
   const comparison = withoutReset(
     compare(base, next, schema),
     management.resetPaths,
   );
+  yield;
   const changed = union(comparison.added, comparison.modified);
   if (!management.force)
     refuseConflicts(conflictsWith(managers, changed, id), base, management);
 
+  yield;
   const result = dispossess(managers, changed, comparison.removed, id);
   if (live && isSame(comparison) && equalManagers(result, before))
     return copyJson(live) as AnyObject;
@@ -393,7 +409,9 @@ export function applyPatch(
   if (!isSame(comparison) && result.has(id) && time)
     result.set(id, { ...result.get(id)!, time });
   if (isEmptySet(set)) result.delete(id);
+  yield;
   const object = copyJson(next);
+  yield;
   if (
     name === "kubectl" &&
     live?.metadata.annotations?.[lastApplied] !== undefined

@@ -9,6 +9,7 @@ import { ExactNumber } from "../exact-number.ts";
 import { encodeFieldSet, isEmptySet, type FieldSet } from "./field-set.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
+import type { Steps } from "./steps.ts";
 import { fieldNamed, rootField, shapeOf } from "./typed-value.ts";
 
 /** One class for all kinds of nodes, so that the walk meets one layout. */
@@ -44,12 +45,12 @@ const none: readonly never[] = [];
  * FieldsV1 of the set that a create of `object` (without managedFields) owns; `setOf` makes the set when it is not known.
  * The document is shared: do not change it. Undefined: nothing is owned.
  */
-export function fieldsOfShape(
+export function* fieldsOfShape(
   object: Readonly<object>,
   schema: PatchSchema | undefined,
   resetPaths: readonly (readonly string[])[],
   setOf: () => FieldSet,
-): JsonObject | undefined {
+): Steps<JsonObject | undefined> {
   const known = schema && knownOf(schema);
   for (let at = 0; known && at < known.length; at++) {
     const one = known[at]!;
@@ -59,6 +60,7 @@ export function fieldsOfShape(
     return one.document;
   }
   const set = setOf();
+  yield;
   const document = isEmptySet(set) ? undefined : encodeFieldSet(set);
   const shape = known && new ShapeReader().read(object, rootField(schema));
   if (shape) {

@@ -13,6 +13,7 @@ import {
   admissionAttributes,
   admit,
   manageFields,
+  printOwnership,
   refuseProblems,
   setAdmittedDefaults,
   setDefaults,
@@ -141,10 +142,10 @@ async function createOnce(
       ...(strategy.validate?.(object, call) ?? []),
       ...(strategy.validateCreate?.(object, call) ?? []),
     ]);
-    call.warnEach(strategy.warnings?.(object, undefined) ?? []);
-    if (unauthorized) await call.authorize("create");
     turn = call.nextTurn();
     if (turn) await turn;
+    call.warnEach(strategy.warnings?.(object, undefined) ?? []);
+    if (unauthorized) await call.authorize("create");
     await validateAdmission(call, attributes);
     const key = kind.keyOf(object.metadata.namespace ?? "", name);
     if (call.dryRun) {
@@ -157,6 +158,8 @@ async function createOnce(
       throw errors.badRequest(
         "resourceVersion should not be set on objects to be created",
       );
+    turn = printOwnership(call, object);
+    if (turn) await turn;
     const written = await writeObject(call, kind, key, object, 0);
     if (written.ok) return written.entry;
     if (kind.cache.get(key)?.raw.metadata.deletionTimestamp) {

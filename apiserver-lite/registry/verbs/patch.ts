@@ -10,9 +10,10 @@ import {
   shownIdentity,
   shownKind,
 } from "../../../api/patch/apply.ts";
-import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import type { Steps } from "../../../api/patch/steps.ts";
 import type { ObjectSchema } from "../../../api/schema.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { Call } from "../call.ts";
 import { create, storedOf } from "./create.ts";
 import {
@@ -24,7 +25,7 @@ import {
 } from "./patch-text.ts";
 import { conformPatched, wordsForMaps } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
-import { whenReady } from "../kinds/when-ready.ts";
+import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 import { mostRecent } from "../versions.ts";
 import { managementOf } from "./write.ts";
 
@@ -48,19 +49,27 @@ export async function patch(
         : (endpoint.schema as PatchSchema | undefined),
     );
     const parsed = change;
-    return whenReady(endpoint.toServed(live.copy()), (served) => {
-      const changed = conformPatched(parsed.apply(served), parsed, endpoint, {
+    function* changing(served: AnyObject): Steps<AnyObject> {
+      yield;
+      const result = parsed.apply(served);
+      yield;
+      const changed = conformPatched(result, parsed, endpoint, {
         mode,
         warn: (problem) => call.warn(problem),
       });
       checkIdentity(call, changed);
-      const conditional =
-        changed.metadata.resourceVersion !== String(live.revision);
-      return whenReady(endpoint.toStored(changed), (object) => ({
-        object,
-        conditional,
-      }));
-    });
+      return changed;
+    }
+    return whenReady(endpoint.toServed(live.copy()), (served) =>
+      whenReady(call.inTurns(changing(served)), (changed) => {
+        const conditional =
+          changed.metadata.resourceVersion !== String(live.revision);
+        return whenReady(endpoint.toStored(changed), (object) => ({
+          object,
+          conditional,
+        }));
+      }),
+    );
   });
 }
 
@@ -86,20 +95,22 @@ export function checkIdentity(call: Call, object: AnyObject): void {
     );
 }
 
-/** The live object, private and in the served version, with the configuration applied. Throws what apply throws. */
-export function applied(
+/** The live object in the served version, copied, with the configuration applied. Throws what apply throws. */
+export function* applied(
   call: Call,
   text: PatchText,
-  live: AnyObject | undefined,
-): AnyObject {
+  live: Readonly<AnyObject> | undefined,
+): Steps<AnyObject> {
   const { apiVersion, info, schema } = call.endpoint;
   const given = (text.value ?? {}) as AnyObject;
   checkTypeMeta(given, apiVersion, info.kind);
-  const merged = applyPatch(live, copyJson(given), {
+  yield;
+  const merged = yield* applyPatch(live, given, {
     ...managementOf(call),
     force: call.options.force ?? false,
   });
-  judgeText(call, text);
+  yield;
+  reportProblems(call, text);
   const object = schema ? versioned(merged, given, schema) : merged;
   if (!live && object.metadata.uid)
     throw errors.conflict(
@@ -120,7 +131,7 @@ async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
   if (!kind.cache.get(key)) {
     if (call.subresource !== "")
       throw errors.notFound(endpoint.info, call.name);
-    const object = applied(call, text, undefined);
+    const object = await call.inTurns(applied(call, text, undefined));
     delete object.metadata.resourceVersion;
     return {
       entry: await create(call, object, { applied: true, unauthorized: true }),
@@ -130,19 +141,23 @@ async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
   const conditional = Boolean(
     (text.value as AnyObject | null)?.metadata?.resourceVersion,
   );
+  const served = (live: CacheEntry): MaybePromise<Readonly<AnyObject>> =>
+    endpoint.native ? live.raw : endpoint.toServed(live.copy());
   return replace(call, (live) =>
-    whenReady(endpoint.toServed(live.copy()), (served) =>
-      whenReady(endpoint.toStored(applied(call, text, served)), (object) => ({
-        object,
-        conditional,
-        applied: true,
-      })),
+    whenReady(served(live), (before) =>
+      whenReady(call.inTurns(applied(call, text, before)), (merged) =>
+        whenReady(endpoint.toStored(merged), (object) => ({
+          object,
+          conditional,
+          applied: true,
+        })),
+      ),
     ),
   );
 }
 
 /** Keys twice in an applied text: reported after all other problems. */
-function judgeText(call: Call, { problems }: PatchText): void {
+function reportProblems(call: Call, { problems }: PatchText): void {
   if (problems.length === 0) return;
   if (call.options.fieldValidation === "Strict")
     throw errors.badRequest(

@@ -8,6 +8,7 @@ import {
 } from "../../../api/object.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import { finish } from "../../../api/patch/steps.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import { Call } from "../call.ts";
 import { remove } from "./delete.ts";
@@ -120,7 +121,7 @@ function patched(
   current: Readonly<AnyObject>,
 ): AnyObject {
   const copy = copyJson(current) as AnyObject;
-  if (type === "apply") return applied(call, text, copy);
+  if (type === "apply") return finish(applied(call, text, copy));
   // What the handler returned: the parent's kind or one of its own.
   const { apiVersion, kind } = copy as { apiVersion: string; kind: string };
   const { group, version } = parseApiVersion(apiVersion);

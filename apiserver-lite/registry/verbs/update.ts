@@ -2,10 +2,11 @@
 //
 // `produce` makes the new object (a private copy, stored version) from the live entry. When another write comes between,
 // it is asked again, unless the new object named a resourceVersion: then the caller gets 409.
-import type { ApiError } from "../../../api/errors.ts";
+import type { ApiError, FieldError } from "../../../api/errors.ts";
 import { errors, otherUidText } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
+import type { Steps } from "../../../api/patch/steps.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import { validateReplacedMeta } from "../../resources/object-meta.ts";
@@ -20,6 +21,7 @@ import {
   admissionAttributes,
   admit,
   manageFields,
+  printOwnership,
   refuseProblems,
   removeObject,
   setAdmittedDefaults,
@@ -138,6 +140,8 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
           entry: unstoredEntry(kind, key, next, live),
           created: false,
         };
+      const turn = printOwnership(call, next);
+      if (turn) await turn;
       const done = await commit(call, kind, key, next, live);
       if (done) {
         failed = false;
@@ -247,6 +251,8 @@ async function prepare(
   let turn = call.nextTurn();
   if (turn) await turn;
   setDefaults(call, object);
+  turn = call.nextTurn();
+  if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
   const managing = applied ? undefined : manageFields(call, old, object);
   if (managing) await managing;
@@ -272,32 +278,42 @@ async function prepare(
   turn = call.nextTurn();
   if (turn) await turn;
   countGeneration(call, object, old);
-  refuseProblems(call, call.name, [
-    ...validateReplacedMeta(object, old, {
-      namespaced: endpoint.info.namespaced,
-      anyFinalizer: strategy.anyFinalizer ?? false,
-    }),
-    ...validateChange(call, object, old),
-  ]);
-  if (call.subresource === "")
-    call.warnEach(strategy.warnings?.(object, old) ?? []);
+  const problems = call.inTurns(validation(call, object, old));
+  refuseProblems(
+    call,
+    call.name,
+    problems instanceof Promise ? await problems : problems,
+  );
   turn = call.nextTurn();
   if (turn) await turn;
+  if (call.subresource === "")
+    call.warnEach(strategy.warnings?.(object, old) ?? []);
   if (!admitted) await validateAdmission(call, attributes);
+  turn = call.nextTurn();
+  if (turn) await turn;
   return object;
 }
 
-function validateChange(
+/** What is wrong with the new object. */
+function* validation(
   call: Call,
   object: AnyObject,
   old: Readonly<AnyObject>,
-) {
-  const { strategy } = call.endpoint;
+): Steps<FieldError[]> {
+  const { strategy, info } = call.endpoint;
+  const meta = validateReplacedMeta(object, old, {
+    namespaced: info.namespaced,
+    anyFinalizer: strategy.anyFinalizer ?? false,
+  });
   const part = call.endpoint.part(call.subresource);
-  if (part) return part.validateUpdate?.(object, old, call) ?? [];
-  if (call.subresource !== "" && call.subresource !== "scale") return [];
+  if (part)
+    return [...meta, ...(part.validateUpdate?.(object, old, call) ?? [])];
+  if (call.subresource !== "" && call.subresource !== "scale") return meta;
+  const own = strategy.validate?.(object, call) ?? [];
+  yield;
   return [
-    ...(strategy.validate?.(object, call) ?? []),
+    ...meta,
+    ...own,
     ...(strategy.validateUpdate?.(object, old, call) ?? []),
   ];
 }

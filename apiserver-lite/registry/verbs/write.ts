@@ -6,6 +6,7 @@ import {
   updateManagedFields,
   type FieldManagement,
 } from "../../../api/patch/apply.ts";
+import { documentText } from "../../../api/patch/field-set.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
@@ -165,17 +166,38 @@ export function manageFields(
 ): MaybePromise<void> {
   const { endpoint } = call;
   if (endpoint.native)
-    return updateManagedFields(live, object, managementOf(call));
+    return call.inTurns(updateManagedFields(live, object, managementOf(call)));
   // Fields are owned as the version that was spoken has them.
   const before = live && endpoint.toServed(copyJson(live) as AnyObject);
   return whenReady(before, (old) =>
-    whenReady(endpoint.toServed(copyJson(object)), (served) => {
-      updateManagedFields(old, served, managementOf(call));
-      const { managedFields } = served.metadata;
-      if (managedFields) object.metadata.managedFields = managedFields;
-      else delete object.metadata.managedFields;
-    }),
+    whenReady(endpoint.toServed(copyJson(object)), (served) =>
+      whenReady(
+        call.inTurns(updateManagedFields(old, served, managementOf(call))),
+        () => {
+          const { managedFields } = served.metadata;
+          if (managedFields) object.metadata.managedFields = managedFields;
+          else delete object.metadata.managedFields;
+        },
+      ),
+    ),
   );
+}
+
+/**
+ * Makes the texts of a large object's managed fields in turns of their own, so that they are there when the store asks for
+ * the object's bytes.
+ */
+export function printOwnership(
+  call: Call,
+  { metadata }: Readonly<AnyObject>,
+): Promise<void> | undefined {
+  const turn = call.nextTurn();
+  if (!turn) return undefined;
+  return turn.then(() => {
+    for (const { fieldsV1 } of metadata.managedFields ?? [])
+      if (fieldsV1) documentText(fieldsV1);
+    return call.nextTurn();
+  });
 }
 
 /** Who manages fields through this call, and which there are. */

@@ -3,11 +3,17 @@ import { applyDefaults } from "../../../../api/defaults.ts";
 import { ApiError } from "../../../../api/errors.ts";
 import { parseApiVersion, type AnyObject } from "../../../../api/object.ts";
 import {
-  applyPatch,
-  updateManagedFields,
+  applyPatch as applySteps,
+  updateManagedFields as updateSteps,
   type FieldManagement,
 } from "../../../../api/patch/apply.ts";
+import { finish } from "../../../../api/patch/steps.ts";
 import { schemaFor } from "../../../../api/schema.ts";
+
+const updateManagedFields = (...given: Parameters<typeof updateSteps>): void =>
+  finish(updateSteps(...given));
+const applyPatch = (...given: Parameters<typeof applySteps>): AnyObject =>
+  finish(applySteps(...given));
 
 const t0 = Date.UTC(2025, 0, 1);
 const time = (seconds: number): string =>

@@ -2,11 +2,15 @@
 import fc from "fast-check";
 import type { AnyObject } from "../../../../api/object.ts";
 import {
-  updateManagedFields,
+  updateManagedFields as updateSteps,
   type FieldManagement,
 } from "../../../../api/patch/apply.ts";
+import { finish } from "../../../../api/patch/steps.ts";
 import type { PatchSchema } from "../../../../api/patch/patch-schema.ts";
 import { schemaFor } from "../../../../api/schema.ts";
+
+const updateManagedFields = (...given: Parameters<typeof updateSteps>): void =>
+  finish(updateSteps(...given));
 
 const schema = schemaFor("", "v1", "Pod")! as PatchSchema;
 
