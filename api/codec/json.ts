@@ -6,6 +6,7 @@ import { plainNumbers } from "../exact-number.ts";
 import { parseApiVersion } from "../object.ts";
 import { jsonKind } from "../patch/json-value.ts";
 import type { ObjectSchema, StrictProblem } from "../schema.ts";
+import { finish, type Steps } from "../steps.ts";
 import {
   cannotBeHandled,
   conform,
@@ -43,11 +44,21 @@ export interface Decoded {
 export function decodeJson(
   bytes: Uint8Array,
   schema?: ObjectSchema,
-  options: DecodeOptions = {},
+  options?: DecodeOptions,
 ): Decoded {
+  return finish(decodingJson(bytes, schema, options));
+}
+
+/** The same in steps. */
+export function* decodingJson(
+  bytes: Uint8Array,
+  schema?: ObjectSchema,
+  options: DecodeOptions = {},
+): Steps<Decoded> {
   const strict = options.fieldValidation !== "Ignore";
   const wanted = schema?.shortName ?? "unstructured object";
-  const { value: parsed, keys } = parseBytes(bytes, wanted);
+  const { value: parsed, keys } = yield* parseBytes(bytes, wanted);
+  yield;
   const value = objectOf(parsed, wanted, bytes);
   const once = fit(value, schema, strict, options);
   if (once.found === keys || (!strict && !schema))
@@ -104,11 +115,11 @@ export function conformObject(
 }
 
 /** Parses any JSON text with the limits of bodies, duplicates reported. Throws JsonSyntaxError. */
-export function parseJson(bytes: Uint8Array): {
-  value: unknown;
-  duplicates: string[];
-} {
-  const { value, keys } = parseText(bytes);
+export function* parsingJson(
+  bytes: Uint8Array,
+): Steps<{ value: unknown; duplicates: string[] }> {
+  const { value, keys } = yield* parseText(bytes);
+  yield;
   return {
     value,
     duplicates:
@@ -205,9 +216,12 @@ function decodeText(bytes: Uint8Array): string {
   );
 }
 
-function parseText(bytes: Uint8Array): { value: unknown; keys: number } {
+function* parseText(
+  bytes: Uint8Array,
+): Steps<{ value: unknown; keys: number }> {
   if (!isUtf8(bytes)) throw new JsonSyntaxError("invalid UTF-8");
   const { keys, special } = scanText(bytes);
+  yield;
   const text = decodeText(bytes);
   if (special) return { value: parseJsonSlowly(text).value, keys };
   try {
@@ -218,12 +232,12 @@ function parseText(bytes: Uint8Array): { value: unknown; keys: number } {
   }
 }
 
-function parseBytes(
+function* parseBytes(
   bytes: Uint8Array,
   wanted: string,
-): { value: unknown; keys: number } {
+): Steps<{ value: unknown; keys: number }> {
   try {
-    return parseText(bytes);
+    return yield* parseText(bytes);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unrecognised(

@@ -131,27 +131,46 @@ export function fieldsOf(
   value: unknown,
   schema: PatchSchema | undefined,
 ): FieldSet {
-  const fields = new FieldSetBuilder();
-  const visit = (
-    node: unknown,
-    field: PatchField | undefined,
-    path: string[],
-  ): void => {
-    if (shapeOf(node, field) === "leaf") return fields.insert(path);
-    const parts = partsOf(node, field);
-    if (!parts) throw new AmbiguousList(pathText(path));
-    for (const part of parts.values()) {
-      const below = [...path, part.key];
-      visit(part.value, part.field, below);
-      if (part.free || isNothing(part.value)) fields.insert(below);
+  const path: string[] = [];
+  /** What is below the path; the path itself is a member where nothing can be below. */
+  const within = (node: unknown, field: PatchField | undefined): FieldSet => {
+    const shape = shapeOf(node, field);
+    if (shape === "leaf") return leaf;
+    const children = new Map<string, FieldSet>();
+    const add = (
+      key: string,
+      inner: unknown,
+      known: PatchField | undefined,
+      free: boolean,
+    ): void => {
+      path.push(key);
+      const below = within(inner, known);
+      path.pop();
+      if (below.member) children.set(key, below);
+      else if (free || isNothing(inner))
+        children.set(key, { member: true, children: below.children });
+      else if (below.children.size > 0) children.set(key, below);
+    };
+    if (shape === "object") {
+      for (const name of Object.keys(node as JsonObject)) {
+        const { field: known, free } = fieldNamed(field?.schema, name);
+        // The root's own fields are no keys of a map.
+        add(
+          `f:${name}`,
+          (node as JsonObject)[name],
+          known,
+          free && path.length > 0,
+        );
+      }
+    } else {
+      const parts = partsOf(node, field);
+      if (!parts) throw new AmbiguousList(pathText(path));
+      for (const part of parts.values())
+        add(part.key, part.value, part.field, part.free);
     }
+    return { member: false, children };
   };
-  const parts = partsOf(value, rootField(schema));
-  for (const part of parts?.values() ?? []) {
-    visit(part.value, part.field, [part.key]);
-    if (isNothing(part.value)) fields.insert([part.key]);
-  }
-  return fields.build();
+  return within(value, rootField(schema));
 }
 
 /** A list whose items can't be distinguished; the message is its path. */
@@ -282,19 +301,26 @@ export function mergeApplied(
 ): unknown {
   const shape = shapeOf(applied, field);
   if (shape === "leaf" || shapeOf(live, field) !== shape) return applied;
-  const [mine, theirs] = [partsOf(live, field), partsOf(applied, field)];
-  if (!mine || !theirs) return applied;
   if (shape === "object") {
-    const result: JsonObject = {};
-    for (const key of Object.keys(live as JsonObject))
-      setOwn(result, key, (live as JsonObject)[key]);
-    for (const { key, value, field: inner } of theirs.values()) {
-      const name = key.slice(2);
-      const old = mine.get(key);
-      setOwn(result, name, old ? mergeApplied(old.value, value, inner) : value);
+    const result: JsonObject = { ...(live as JsonObject) };
+    for (const name of Object.keys(applied as JsonObject)) {
+      const value = (applied as JsonObject)[name];
+      setOwn(
+        result,
+        name,
+        Object.hasOwn(result, name)
+          ? mergeApplied(
+              result[name],
+              value,
+              fieldNamed(field?.schema, name).field,
+            )
+          : value,
+      );
     }
     return result;
   }
+  const [mine, theirs] = [partsOf(live, field), partsOf(applied, field)];
+  if (!mine || !theirs) return applied;
   const result: unknown[] = [];
   const queue = [...theirs.values()];
   const done = new Set<string>();

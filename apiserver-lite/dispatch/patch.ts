@@ -2,6 +2,7 @@
 // there: a missing object is reported before a bad patch.
 import { errors } from "../../api/errors.ts";
 import { plainNumbers } from "../../api/exact-number.ts";
+import type { Steps } from "../../api/steps.ts";
 import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
 import { patch } from "../registry/verbs/patch.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
@@ -17,7 +18,9 @@ export async function performPatch(request: RequestContext): Promise<Outcome> {
   const parse = await body.patch(options.fieldValidation);
   call.bytes = body.bytes ?? 0;
   let text: PatchText | undefined;
-  const read = (): PatchText => (text ??= accepted(type, parse()));
+  function* read(): Steps<PatchText> {
+    return (text ??= accepted(type, yield* parse()));
+  }
   if (
     !endpoint.isObject(subresource) &&
     endpoint.strategy.subresources?.[subresource]

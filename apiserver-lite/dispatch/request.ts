@@ -8,7 +8,8 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import { Call, type CallOptions } from "../registry/call.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/verbs/list.ts";
-import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
+import type { MaybePromise } from "../registry/kinds/when-ready.ts";
+import type { PatchType, ReadPatch } from "../registry/verbs/patch-text.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 
@@ -89,9 +90,7 @@ export interface RequestBody {
     wanted: WantedBody,
   ): Decoded | undefined | Promise<Decoded | undefined>;
   /** Receives the patch; it is parsed when the result is called. Throws ApiError 400, 413. */
-  patch(
-    fieldValidation: FieldValidation,
-  ): (() => PatchText) | Promise<() => PatchText>;
+  patch(fieldValidation: FieldValidation): MaybePromise<ReadPatch>;
 }
 
 export type Outcome =

@@ -26,7 +26,9 @@ export function objectBody(
     decode: (wanted) => decode(object, wanted),
     patch: () => {
       received?.(encode(patch!.body), patch!.type);
-      return () => patchText(patch!.body);
+      return function* () {
+        return patchText(patch!.body);
+      };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
-import { finish, type Steps } from "../../api/patch/steps.ts";
+import { finish, type Steps } from "../../api/steps.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import { forbiddenError } from "../authorization/refusal.ts";
 import type { LoopWork } from "../loop/loop-watch.ts";
@@ -112,15 +112,9 @@ export class Call implements StrategyContext, LoopWork {
 
   /** The result of all steps: of a large object's a promise, each step in a turn of the loop of its own. */
   inTurns<T>(steps: Steps<T>): MaybePromise<T> {
-    return this.bytes > largeBytes ? this.#eachInTurn(steps) : finish(steps);
-  }
-
-  async #eachInTurn<T>(steps: Steps<T>): Promise<T> {
-    for (;;) {
-      const step = steps.next();
-      if (step.done) return step.value;
-      await this.registry.slices.next(this);
-    }
+    return this.bytes > largeBytes
+      ? this.registry.slices.run(steps, this)
+      : finish(steps);
   }
 
   warn(text: string): void {

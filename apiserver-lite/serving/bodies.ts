@@ -1,7 +1,7 @@
 // From the bytes of a body to an object or a patch, in every encoding. The dispatch decides which object it accepts.
 import {
-  decodeJson,
-  parseJson,
+  decodingJson,
+  parsingJson,
   type Decoded,
   type DecodeOptions,
   type FieldValidation,
@@ -10,6 +10,7 @@ import { JsonSyntaxError } from "../../api/codec/json-text.ts";
 import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
+import { finish, type Steps } from "../../api/steps.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import { readBody } from "../../http-kit/body.ts";
@@ -64,9 +65,11 @@ export class Bodies {
       decode: async (wanted: WantedBody) => {
         const bytes = await this.#read(request);
         body.bytes = bytes.length;
-        return wanted.optional && bytes.length === 0
-          ? undefined
-          : this.#decode(exchange, bytes, wanted);
+        if (wanted.optional && bytes.length === 0) return undefined;
+        const decoding = this.#decode(exchange, bytes, wanted);
+        return bytes.length > largeBytes
+          ? this.slices.run(decoding, exchange)
+          : finish(decoding);
       },
       patch: async (fieldValidation: FieldValidation) => {
         const { type, mediaType } = patch!;
@@ -91,28 +94,28 @@ export class Bodies {
   }
 
   /** Throws ApiError 400. */
-  #patchText(
+  *#patchText(
     type: PatchType,
     contentType: string,
     bytes: Buffer,
     fieldValidation: FieldValidation,
-  ): PatchText {
+  ): Steps<PatchText> {
     const text =
       type === "apply"
-        ? this.#applyText(contentType, bytes)
-        : jsonPatchText(type, bytes, fieldValidation !== "Ignore");
+        ? yield* this.#applyText(contentType, bytes)
+        : yield* jsonPatchText(type, bytes, fieldValidation !== "Ignore");
     if (mentionsAlias(bytes)) canonicaliseDocument(text.value);
     return text;
   }
 
   /** Reads YAML, of which JSON is a part; null means an empty document. */
-  #applyText(mediaType: string, bytes: Buffer): PatchText {
+  *#applyText(mediaType: string, bytes: Buffer): Steps<PatchText> {
     const { decoders } = this;
     if (mediaType === "application/apply-patch+cbor")
       return { value: decoders.cborValue!(bytes), problems: [] };
     if (looksLikeJson(bytes) || !decoders.yamlValue) {
       try {
-        const { value, duplicates } = parseJson(bytes);
+        const { value, duplicates } = yield* parsingJson(bytes);
         if (duplicates.length === 0) return { value, problems: [] };
       } catch (error) {
         if (!(error instanceof JsonSyntaxError)) throw error;
@@ -121,8 +124,12 @@ export class Bodies {
     return decoders.yamlValue!(bytes);
   }
 
-  #decode(exchange: Exchange, bytes: Buffer, wanted: WantedBody): Decoded {
-    const decoded = this.#decodeAs(
+  *#decode(
+    exchange: Exchange,
+    bytes: Buffer,
+    wanted: WantedBody,
+  ): Steps<Decoded> {
+    const decoded = yield* this.#decodeAs(
       mediaType(exchange.headers["content-type"]),
       bytes,
       wanted,
@@ -131,12 +138,12 @@ export class Bodies {
     return decoded;
   }
 
-  #decodeAs(type: string, bytes: Buffer, wanted: WantedBody): Decoded {
+  *#decodeAs(type: string, bytes: Buffer, wanted: WantedBody): Steps<Decoded> {
     const { decoders } = this;
     const { schema, apiVersion, kind, fieldValidation, protobuf } = wanted;
     const options = { fieldValidation, apiVersion };
     if (type === "" || type === "application/json")
-      return decodeJson(bytes, schema, options);
+      return yield* decodingJson(bytes, schema, options);
     if (type === "application/yaml" && decoders.yaml)
       return decoders.yaml(bytes, schema, options);
     if (
@@ -184,13 +191,13 @@ const syntaxPrefixes: Readonly<Record<JsonPatchType, string>> = {
   strategic: "",
 };
 
-function jsonPatchText(
+function* jsonPatchText(
   type: JsonPatchType,
   bytes: Buffer,
   strict: boolean,
-): PatchText {
+): Steps<PatchText> {
   try {
-    const { value, duplicates } = parseJson(bytes);
+    const { value, duplicates } = yield* parsingJson(bytes);
     return {
       value,
       problems: strict

@@ -13,6 +13,7 @@ import {
   type JsonObject,
 } from "../../../api/patch/json-value.ts";
 import { applyMergePatch } from "../../../api/patch/merge-patch.ts";
+import type { Steps } from "../../../api/steps.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import { applyStrategicMergePatch } from "../../../api/patch/strategic.ts";
 
@@ -25,11 +26,15 @@ export interface PatchText {
   readonly problems: readonly string[];
 }
 
+/** Parses the patch; its result is not changed. Throws ApiError 400. */
+export type ReadPatch = () => Steps<PatchText>;
+
 /** A patch in memory has no text. */
-export const patchOf = (value: unknown) => (): PatchText => ({
-  value,
-  problems: [],
-});
+export const patchOf = (value: unknown): ReadPatch =>
+  // eslint-disable-next-line require-yield
+  function* () {
+    return { value, problems: [] };
+  };
 
 /** A patch ready to be applied, as often as other writes come between. */
 export interface Change {

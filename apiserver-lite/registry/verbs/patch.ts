@@ -11,7 +11,7 @@ import {
   shownKind,
 } from "../../../api/patch/apply.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import type { Steps } from "../../../api/patch/steps.ts";
+import { finish, type Steps } from "../../../api/steps.ts";
 import type { ObjectSchema } from "../../../api/schema.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { Call } from "../call.ts";
@@ -22,6 +22,7 @@ import {
   type Change,
   type PatchText,
   type PatchType,
+  type ReadPatch,
 } from "./patch-text.ts";
 import { conformPatched, wordsForMaps } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
@@ -29,11 +30,11 @@ import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 import { mostRecent } from "../versions.ts";
 import { managementOf } from "./write.ts";
 
-/** `read` returns the patch, which is not changed. Throws ApiError 400, 404, 409, 413, 415, 422. */
+/** Throws ApiError 400, 404, 409, 413, 415, 422. */
 export async function patch(
   call: Call,
   type: PatchType,
-  read: () => PatchText,
+  read: ReadPatch,
 ): Promise<Replaced> {
   if (type === "apply") return apply(call, read);
   const { endpoint } = call;
@@ -42,7 +43,7 @@ export async function patch(
   return replace(call, (live) => {
     change ??= changeOf(
       type,
-      read(),
+      finish(read()),
       mode !== "Ignore",
       endpoint.custom
         ? undefined
@@ -122,9 +123,10 @@ export function* applied(
   return object;
 }
 
-async function apply(call: Call, read: () => PatchText): Promise<Replaced> {
+async function apply(call: Call, read: ReadPatch): Promise<Replaced> {
   const { endpoint } = call;
-  const text = read();
+  const reading = call.inTurns(read());
+  const text = reading instanceof Promise ? await reading : reading;
   const kind = storedOf(call);
   const key = kind.keyOf(call.namespace, call.name);
   if (!kind.cache.get(key)) await mostRecent(call.registry);
@@ -184,12 +186,9 @@ function versioned(
 }
 
 /** An apply of a Scale owns the parent's replicas. Throws what apply throws. */
-export async function applyScale(
-  call: Call,
-  read: () => PatchText,
-): Promise<void> {
+export async function applyScale(call: Call, read: ReadPatch): Promise<void> {
   const { endpoint } = call;
-  const given = read().value as AnyObject;
+  const given = finish(read()).value as AnyObject;
   checkTypeMeta(given, "autoscaling/v1", "Scale");
   requireTyped(given, endpoint.types.schemaOf("autoscaling/v1", "Scale")!);
   const { metadata, spec } = given as AnyObject & {

@@ -8,12 +8,17 @@ import {
 } from "../../../api/object.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import { finish } from "../../../api/patch/steps.ts";
+import { finish } from "../../../api/steps.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import { Call } from "../call.ts";
 import { remove } from "./delete.ts";
 import { applied, applyScale, checkIdentity } from "./patch.ts";
-import { changeOf, type PatchText, type PatchType } from "./patch-text.ts";
+import {
+  changeOf,
+  type PatchText,
+  type PatchType,
+  type ReadPatch,
+} from "./patch-text.ts";
 import { conformPatched } from "./patched-object.ts";
 import type {
   SubresourceHandler,
@@ -88,7 +93,7 @@ const unmanagedSubresources: ReadonlySet<string> = new Set([
 export async function patchSubresource(
   call: Call,
   type: PatchType,
-  read: () => PatchText,
+  read: ReadPatch,
 ): Promise<AnyObject> {
   if (type === "apply" && call.subresource === "scale") {
     await applyScale(call, read);
@@ -97,7 +102,7 @@ export async function patchSubresource(
   let patch: PatchText | undefined;
   for (let attempt = 1; ; attempt++) {
     const current = await readForPatch(call);
-    patch ??= read();
+    patch ??= finish(read());
     const changed = patched(call, type, patch, current);
     const seen = current.metadata?.resourceVersion;
     const conditional =
