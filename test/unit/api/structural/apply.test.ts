@@ -3,6 +3,7 @@ import type { AnyObject } from "../../../../api/object.ts";
 import { applyPatch } from "../../../../api/patch/apply.ts";
 import type { PatchSchema } from "../../../../api/patch/patch-schema.ts";
 import { CustomSchema } from "../../../../api/structural/custom-schema.ts";
+import { finish } from "../../../../api/steps.ts";
 import type { JSONSchemaProps } from "../../../../api/types/apiextensions-v1.ts";
 
 const text = { type: "string" };
@@ -57,14 +58,16 @@ function apply(
     metadata: { name: "n" },
     spec: given,
   };
-  return applyPatch(live, object as AnyObject, {
-    manager,
-    apiVersion,
-    subresource: "",
-    nowMs: 0,
-    schema: custom.objectSchema as PatchSchema,
-    force: false,
-  });
+  return finish(
+    applyPatch(live, object as AnyObject, {
+      manager,
+      apiVersion,
+      subresource: "",
+      nowMs: 0,
+      schema: custom.objectSchema as PatchSchema,
+      force: false,
+    }),
+  );
 }
 
 function fieldsOf(object: AnyObject, manager: string): unknown {
