@@ -39,7 +39,7 @@ import {
   rootField,
   type Comparison,
 } from "./typed-value.ts";
-import { typedProblems } from "./typed-check.ts";
+import { requireTyped } from "./typed-check.ts";
 
 export interface FieldManagement {
   /** `fieldManager` of the request, or the user agent up to its first "/" for writes that are no apply. */
@@ -424,37 +424,6 @@ export function* applyPatch(
   }
   setEntries(object, encodeManagers(result));
   return object;
-}
-
-/** Throws ApiError 400 for a configuration that its type can't hold. */
-export function requireTyped(
-  config: Readonly<AnyObject>,
-  schema: PatchSchema,
-): void {
-  const problems = typedProblems(config, schema);
-  if (problems.length === 0) return;
-  const why =
-    problems.length === 1
-      ? problems[0]!
-      : `errors:\n  ${problems.join("\n  ")}`;
-  throw errors.badRequest(
-    `failed to create typed patch object (${shownIdentity(config)}): ${why}`,
-  );
-}
-
-/** `default/name; apps/v1, Kind=Deployment`, as texts about a configuration name it. */
-export function shownIdentity(config: Readonly<AnyObject>): string {
-  const { apiVersion, kind, metadata } = config as Partial<AnyObject>;
-  return `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}; ${shownKind(apiVersion, kind)}`;
-}
-
-/** `/v1, Kind=ConfigMap`; a text that is no version gives none. */
-export function shownKind(apiVersion: unknown, kind: unknown): string {
-  const version = typeof apiVersion === "string" ? apiVersion : "";
-  const parts = version.split("/");
-  if (parts.length > 2) return "/, Kind=";
-  const shown = parts.length === 2 ? version : `/${version}`;
-  return `${shown}, Kind=${typeof kind === "string" ? kind : ""}`;
 }
 
 /** An object that was never tracked: all it has belongs to "before-first-apply". */

@@ -2,6 +2,8 @@
 // or maps, which fields there are, and that the items of keyed lists and sets can be distinguished. Finer checks (whole
 // numbers, quantities) come when the merged object is decoded. Reports all problems, in the order of the keys, with the
 // reference's texts.
+import { errors } from "../errors.ts";
+import type { AnyObject } from "../object.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 import { mapNotation, valueType } from "./map-notation.ts";
 import { pathText } from "./field-set.ts";
@@ -9,7 +11,7 @@ import type { PatchField, PatchSchema } from "./patch-schema.ts";
 import { itemKey, rootField } from "./typed-value.ts";
 
 /** `.spec.containers[name="a"].imag: field not declared in schema`, …; none when it fits. */
-export function typedProblems(value: unknown, schema: PatchSchema): string[] {
+function typedProblems(value: unknown, schema: PatchSchema): string[] {
   const check = new TypedCheck();
   check.visit(value, rootField(schema), "");
   return check.problems;
@@ -130,4 +132,35 @@ function keyedProblem(item: unknown): string | undefined {
   return isJsonObject(item)
     ? undefined
     : "with keys may not have non-map elements";
+}
+
+/** Throws ApiError 400 for a configuration that its type can't hold. */
+export function requireTyped(
+  config: Readonly<AnyObject>,
+  schema: PatchSchema,
+): void {
+  const problems = typedProblems(config, schema);
+  if (problems.length === 0) return;
+  const why =
+    problems.length === 1
+      ? problems[0]!
+      : `errors:\n  ${problems.join("\n  ")}`;
+  throw errors.badRequest(
+    `failed to create typed patch object (${shownIdentity(config)}): ${why}`,
+  );
+}
+
+/** `default/name; apps/v1, Kind=Deployment`, as texts about a configuration name it. */
+export function shownIdentity(config: Readonly<AnyObject>): string {
+  const { apiVersion, kind, metadata } = config as Partial<AnyObject>;
+  return `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}; ${shownKind(apiVersion, kind)}`;
+}
+
+/** `/v1, Kind=ConfigMap`; a text that is no version gives none. */
+export function shownKind(apiVersion: unknown, kind: unknown): string {
+  const version = typeof apiVersion === "string" ? apiVersion : "";
+  const parts = version.split("/");
+  if (parts.length > 2) return "/, Kind=";
+  const shown = parts.length === 2 ? version : `/${version}`;
+  return `${shown}, Kind=${typeof kind === "string" ? kind : ""}`;
 }

@@ -27,6 +27,7 @@ export function objectBody(
     patch: () => {
       received?.(encode(patch!.body), patch!.type);
       return function* () {
+        yield;
         return patchText(patch!.body);
       };
     },

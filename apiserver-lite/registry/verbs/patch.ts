@@ -4,13 +4,13 @@ import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
 import { warningsOf } from "../../../api/codec/json.ts";
 import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import { applyPatch } from "../../../api/patch/apply.ts";
+import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import {
-  applyPatch,
   requireTyped,
   shownIdentity,
   shownKind,
-} from "../../../api/patch/apply.ts";
-import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+} from "../../../api/patch/typed-check.ts";
 import { finish, type Steps } from "../../../api/steps.ts";
 import type { ObjectSchema } from "../../../api/schema.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
