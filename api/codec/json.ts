@@ -6,7 +6,7 @@ import { plainNumbers } from "../exact-number.ts";
 import { parseApiVersion } from "../object.ts";
 import { jsonKind } from "../patch/json-value.ts";
 import type { ObjectSchema, StrictProblem } from "../schema.ts";
-import { finish, type Steps } from "../steps.ts";
+import { finish, type Steps } from "../queueing/steps.ts";
 import {
   cannotBeHandled,
   conform,

@@ -10,7 +10,7 @@ import {
   type MessageField,
 } from "../type-table.ts";
 import { parseApiVersion, type GroupVersionKind } from "../object.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 
 /** By type and field: the values that strings may have. */
 const enums: Readonly<

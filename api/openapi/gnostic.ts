@@ -4,7 +4,7 @@
 // message's vendor extensions as JSON text, which the readers' YAML parsers take.
 import { WireWriter as Writer } from "../codec/wire-writer.ts";
 import type { JsonObject } from "./definitions.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 
 type Encode = (writer: Writer, value: never) => void;
 type Fields = Readonly<

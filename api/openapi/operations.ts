@@ -7,7 +7,7 @@ import {
 } from "../object.ts";
 import { messageNameOfKind } from "../type-table.ts";
 import { PATCH } from "./definitions.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
 

@@ -7,7 +7,8 @@ import type { Catalogue } from "../catalogue.ts";
 import { encodeGnostic } from "./gnostic.ts";
 import type { FeatureGates } from "./operations.ts";
 import type { JsonObject } from "./definitions.ts";
-import { jsonChunks, paced, type Pause, type Steps } from "./steps.ts";
+import { paced, type Pause, type Steps } from "../queueing/steps.ts";
+import { jsonChunks } from "./json-chunks.ts";
 import { openApiV2, type CustomSchemas } from "./v2.ts";
 import { documentName, openApiV3, rootDocuments } from "./v3.ts";
 

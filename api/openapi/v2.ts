@@ -17,7 +17,7 @@ import {
   type Parameter,
   type PathItem,
 } from "./operations.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 
 /** Schemas of kinds that are not built in, by type name (see `typeNameOf`); version 2 or 3 form is the caller's. */
 export type CustomSchemas = (typeName: string) => JsonObject | undefined;

@@ -17,7 +17,7 @@ import {
   type Parameter,
   type PathItem,
 } from "./operations.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 import { DESCRIPTIONS, type CustomSchemas } from "./v2.ts";
 
 /** `api/v1`, `apis/apps/v1`: the document's name in the index. */

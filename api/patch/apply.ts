@@ -30,7 +30,7 @@ import {
 } from "./managed-fields.ts";
 import { fieldsOfShape } from "./object-shape.ts";
 import type { PatchSchema } from "./patch-schema.ts";
-import type { Steps } from "../steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 import {
   compare,
   fieldsOf,

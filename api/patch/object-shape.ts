@@ -9,7 +9,7 @@ import { ExactNumber } from "../exact-number.ts";
 import { encodeFieldSet, isEmptySet, type FieldSet } from "./field-set.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
-import type { Steps } from "../steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 import { fieldNamed, rootField, shapeOf } from "./typed-value.ts";
 
 /** One class for all kinds of nodes, so that the walk meets one layout. */

@@ -2,7 +2,7 @@
 // there: a missing object is reported before a bad patch.
 import { errors } from "../../api/errors.ts";
 import { plainNumbers } from "../../api/exact-number.ts";
-import type { Steps } from "../../api/steps.ts";
+import type { Steps } from "../../api/queueing/steps.ts";
 import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
 import { patch } from "../registry/verbs/patch.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";

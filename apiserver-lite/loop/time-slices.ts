@@ -9,7 +9,6 @@
 //
 // Invariants: a turn of the loop has one slice, which begins either where work begins or where those who wait go on; who
 // waits is resumed in the order of waiting; an idle process has no timer and no immediate pending.
-import type { Steps } from "../../api/steps.ts";
 import type { LoopWatch, LoopWork } from "./loop-watch.ts";
 
 const defaultSliceMs = 1;
@@ -49,15 +48,6 @@ export class TimeSlices {
       this.#early = true;
       this.#begin(performance.now());
     });
-  }
-
-  /** The result of a computation, each step of which has a turn of its own. */
-  async run<T>(steps: Steps<T>, who?: LoopWork): Promise<T> {
-    for (;;) {
-      const step = steps.next();
-      if (step.done) return step.value;
-      await this.next(who);
-    }
   }
 
   #begin(nowMs: number): void {

@@ -3,7 +3,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
-import { finish, type Steps } from "../../api/steps.ts";
+import { finish, paced, type Steps } from "../../api/queueing/steps.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import { forbiddenError } from "../authorization/refusal.ts";
 import type { LoopWork } from "../loop/loop-watch.ts";
@@ -113,7 +113,7 @@ export class Call implements StrategyContext, LoopWork {
   /** The result of all steps: of a large object's a promise, each step in a turn of the loop of its own. */
   inTurns<T>(steps: Steps<T>): MaybePromise<T> {
     return this.bytes > largeBytes
-      ? this.registry.slices.run(steps, this)
+      ? paced(steps, () => this.registry.slices.next(this))
       : finish(steps);
   }
 

@@ -10,7 +10,7 @@ import { JsonSyntaxError } from "../../api/codec/json-text.ts";
 import { canonicaliseDocument, mentionsAlias } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
-import { finish, type Steps } from "../../api/steps.ts";
+import { finish, paced, type Steps } from "../../api/queueing/steps.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
 import type { PatchText, PatchType } from "../registry/verbs/patch-text.ts";
 import { readBody } from "../../http-kit/body.ts";
@@ -68,7 +68,7 @@ export class Bodies {
         if (wanted.optional && bytes.length === 0) return undefined;
         const decoding = this.#decode(exchange, bytes, wanted);
         return bytes.length > largeBytes
-          ? this.slices.run(decoding, exchange)
+          ? paced(decoding, () => this.slices.next(exchange))
           : finish(decoding);
       },
       patch: async (fieldValidation: FieldValidation) => {

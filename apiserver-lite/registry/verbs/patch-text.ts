@@ -13,7 +13,7 @@ import {
   type JsonObject,
 } from "../../../api/patch/json-value.ts";
 import { applyMergePatch } from "../../../api/patch/merge-patch.ts";
-import type { Steps } from "../../../api/steps.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import { applyStrategicMergePatch } from "../../../api/patch/strategic.ts";
 

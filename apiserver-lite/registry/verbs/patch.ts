@@ -11,7 +11,7 @@ import {
   shownIdentity,
   shownKind,
 } from "../../../api/patch/typed-check.ts";
-import { finish, type Steps } from "../../../api/steps.ts";
+import { finish, type Steps } from "../../../api/queueing/steps.ts";
 import type { ObjectSchema } from "../../../api/schema.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { Call } from "../call.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../../api/object.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import { finish } from "../../../api/steps.ts";
+import { finish } from "../../../api/queueing/steps.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import { Call } from "../call.ts";
 import { remove } from "./delete.ts";

@@ -6,7 +6,7 @@ import type { ApiError, FieldError } from "../../../api/errors.ts";
 import { errors, otherUidText } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
-import type { Steps } from "../../../api/steps.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
 import type { CacheEntry } from "../../cache/cache-entry.ts";
 import { validateReplacedMeta } from "../../resources/object-meta.ts";

@@ -5,7 +5,8 @@ import {
   createOpenApiService,
   OPENAPI_V2_PROTOBUF,
 } from "../../../api/openapi/service.ts";
-import { jsonChunks, type Steps } from "../../../api/openapi/steps.ts";
+import { jsonChunks } from "../../../api/openapi/json-chunks.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import { openApiV2 } from "../../../api/openapi/v2.ts";
 import { openApiV3 } from "../../../api/openapi/v3.ts";
 

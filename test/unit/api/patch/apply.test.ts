@@ -7,7 +7,7 @@ import {
   updateManagedFields as updateSteps,
   type FieldManagement,
 } from "../../../../api/patch/apply.ts";
-import { finish } from "../../../../api/steps.ts";
+import { finish } from "../../../../api/queueing/steps.ts";
 import { schemaFor } from "../../../../api/schema.ts";
 
 const updateManagedFields = (...given: Parameters<typeof updateSteps>): void =>

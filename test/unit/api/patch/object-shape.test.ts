@@ -5,7 +5,7 @@ import {
   updateManagedFields as updateSteps,
   type FieldManagement,
 } from "../../../../api/patch/apply.ts";
-import { finish } from "../../../../api/steps.ts";
+import { finish } from "../../../../api/queueing/steps.ts";
 import type { PatchSchema } from "../../../../api/patch/patch-schema.ts";
 import { schemaFor } from "../../../../api/schema.ts";
 

@@ -3,7 +3,7 @@ import type { AnyObject } from "../../../../api/object.ts";
 import { applyPatch } from "../../../../api/patch/apply.ts";
 import type { PatchSchema } from "../../../../api/patch/patch-schema.ts";
 import { CustomSchema } from "../../../../api/structural/custom-schema.ts";
-import { finish } from "../../../../api/steps.ts";
+import { finish } from "../../../../api/queueing/steps.ts";
 import type { JSONSchemaProps } from "../../../../api/types/apiextensions-v1.ts";
 
 const text = { type: "string" };

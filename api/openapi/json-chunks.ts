@@ -1,19 +1,5 @@
-// Work that takes long, cut into steps of a millisecond or less: between two of them who drives it lets others have the
-// event loop.
-
-export type Steps<T> = Generator<void, T>;
-
-/** Resolves when the work may go on; undefined: it may at once. */
-export type Pause = () => Promise<void> | undefined;
-
-export async function paced<T>(steps: Steps<T>, pause: Pause): Promise<T> {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    const paused = pause();
-    if (paused) await paused;
-  }
-}
+// A JSON document made in steps of a millisecond or less.
+import type { Steps } from "../queueing/steps.ts";
 
 const chunkBytes = 16 * 1024;
 

@@ -1,0 +1,24 @@
+// Computations that pause between their steps, so that a long one lets others have the event loop.
+
+/** Yields between steps; the objects it was given belong to it until it returns. */
+export type Steps<T> = Generator<void, T>;
+
+/** Runs all steps at once. */
+export function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** Resolves when the work may go on; undefined: it may at once. */
+export type Pause = () => Promise<void> | undefined;
+
+export async function paced<T>(steps: Steps<T>, pause: Pause): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    const paused = pause();
+    if (paused) await paused;
+  }
+}
