@@ -21,6 +21,13 @@ const forTests = new Set([
   "api/type-table.ts messageNames",
   // The kinds of custom resources are built next.
   "api/structural/custom-schema.ts compileSchema",
+  // CEL's users, admission and rules of definitions, are built next.
+  ...["compile", "Compiled", "Outcome", "perCallLimit", "Program"].map(
+    (name) => `api/cel/program.ts ${name}`,
+  ),
+  "api/cel/program.ts Variables",
+  "api/cel/environment.ts EnvironmentOptions",
+  "api/cel/schemas/declared-type.ts dynDeclared",
 ]);
 /** Packages that no source file imports, and why they are declared. */
 const withoutImport = {

@@ -1,0 +1,145 @@
+// What expressions may use: variables with their types, and the functions of a Kubernetes version. Environments are
+// made once and shared; extending one is cheap.
+import {
+  declareFunctions,
+  type FunctionDeclaration,
+  type Library,
+} from "./checking/declarations.ts";
+import type { Declarations } from "./checking/checker.ts";
+import {
+  boolType,
+  bytesType,
+  doubleType,
+  durationType,
+  dynType,
+  intType,
+  listType,
+  mapType,
+  nullType,
+  stringType,
+  timestampType,
+  typeType,
+  uintType,
+  type CelType,
+} from "./checking/types.ts";
+import { librariesOf, typesOf } from "./functions/libraries.ts";
+import { objectTypesOf, type DeclaredType } from "./schemas/declared-type.ts";
+import {
+  macroTable,
+  optionalMacros,
+  standardMacros,
+  twoVariableMacros,
+  type Macro,
+} from "./syntax/macros.ts";
+import { Failure, TypeValue, type Result, type Value } from "./values/value.ts";
+
+export interface EnvironmentOptions {
+  /** Types of the variables, by their names. */
+  readonly variables: Readonly<Record<string, DeclaredType>>;
+  /** Object types that no variable has, for expressions that make messages. */
+  readonly types?: readonly DeclaredType[];
+  /** Functions beside those of the version, as a variable's library. */
+  readonly functions?: readonly Library[];
+  /** Makes messages: `Object{spec: …}`. Without it expressions cannot. */
+  readonly construct?: (
+    typeName: string,
+    fields: ReadonlyMap<string, Value>,
+  ) => Result;
+}
+
+const simpleTypes: Readonly<Record<string, CelType>> = {
+  bool: boolType,
+  bytes: bytesType,
+  double: doubleType,
+  "google.protobuf.Duration": durationType,
+  int: intType,
+  list: listType(dynType),
+  map: mapType(dynType, dynType),
+  null_type: nullType,
+  string: stringType,
+  "google.protobuf.Timestamp": timestampType,
+  type: typeType(),
+  uint: uintType,
+};
+
+const macros: ReadonlyMap<string, Macro> = macroTable([
+  ...standardMacros,
+  ...optionalMacros,
+  ...twoVariableMacros,
+]);
+
+let standard: ReadonlyMap<string, FunctionDeclaration> | undefined;
+
+export class Environment implements Declarations {
+  readonly macros = macros;
+  /** In the order of their indices. */
+  readonly variables: readonly (readonly [string, DeclaredType])[];
+  readonly #indices: ReadonlyMap<string, number>;
+  readonly #objects: ReadonlyMap<string, DeclaredType>;
+  readonly #fields = new Map<string, ReadonlyMap<string, CelType>>();
+  readonly #functions: ReadonlyMap<string, FunctionDeclaration>;
+  readonly #construct: EnvironmentOptions["construct"];
+
+  constructor(options: EnvironmentOptions) {
+    this.variables = Object.entries(options.variables);
+    this.#indices = new Map(
+      this.variables.map(([name], index) => [name, index]),
+    );
+    this.#objects = objectTypesOf([
+      ...Object.values(options.variables),
+      ...(options.types ?? []),
+    ]);
+    standard ??= declareFunctions(librariesOf());
+    this.#functions = options.functions
+      ? declareFunctions([...librariesOf(), ...options.functions])
+      : standard;
+    this.#construct = options.construct;
+  }
+
+  variable(name: string): CelType | undefined {
+    const index = this.#indices.get(name);
+    if (index !== undefined) return this.variables[index]?.[1].type;
+    const type = this.#typeNamed(name);
+    return type && typeType(type);
+  }
+
+  function(name: string): FunctionDeclaration | undefined {
+    return this.#functions.get(name);
+  }
+
+  fields(objectType: string): ReadonlyMap<string, CelType> | undefined {
+    const known = this.#fields.get(objectType);
+    if (known) return known;
+    const declared = this.#objects.get(objectType);
+    if (!declared) return typesOf().has(objectType) ? new Map() : undefined;
+    const fields = new Map<string, CelType>();
+    for (const [name, { reader }] of declared.fields ?? [])
+      if (reader) fields.set(name, reader.type);
+    this.#fields.set(objectType, fields);
+    return fields;
+  }
+
+  /** The object type of that name, undefined where none is declared. */
+  objectType(name: string): DeclaredType | undefined {
+    return this.#objects.get(name);
+  }
+
+  /** What a checked name is: a variable by its index, or a type. */
+  resolve(name: string): { index: number } | { value: Value } {
+    const index = this.#indices.get(name);
+    if (index !== undefined) return { index };
+    return { value: new TypeValue(this.#typeNamed(name) ?? dynType) };
+  }
+
+  construct(typeName: string, fields: ReadonlyMap<string, Value>): Result {
+    return (
+      this.#construct?.(typeName, fields) ??
+      new Failure(`unknown type: ${typeName}`)
+    );
+  }
+
+  #typeNamed(name: string): CelType | undefined {
+    if (Object.hasOwn(simpleTypes, name)) return simpleTypes[name];
+    return typesOf().get(name) ?? this.#objects.get(name)?.type;
+  }
+}

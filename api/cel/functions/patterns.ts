@@ -1,0 +1,36 @@
+// Regular expressions of RE2's syntax in linear time, whatever the pattern. Compiled
+// patterns are kept, a bounded number of them.
+import { RE2JS } from "re2js";
+import { LRUCache } from "lru-cache";
+import { Failure } from "../values/value.ts";
+
+interface Pattern {
+  /** Whether it matches anywhere in the text. */
+  test(text: string): boolean;
+  readonly engine: RE2JS;
+}
+
+const compiled = new LRUCache<string, Pattern | Failure>({
+  max: 512,
+  // Long patterns take more room.
+  maxSize: 1 << 20,
+  sizeCalculation: (_pattern, text) => text.length + 1,
+});
+
+/** A failure with the reference's text for what is no pattern. */
+export function compilePattern(text: string): Pattern | Failure {
+  const known = compiled.get(text);
+  if (known) return known;
+  const made = make(text);
+  compiled.set(text, made);
+  return made;
+}
+
+function make(text: string): Pattern | Failure {
+  try {
+    const engine = RE2JS.compile(text);
+    return { engine, test: (input) => engine.matcher(input).find() };
+  } catch (error) {
+    return new Failure((error as Error).message);
+  }
+}

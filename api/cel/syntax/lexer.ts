@@ -1,0 +1,131 @@
+// Cuts the text of an expression into tokens. Characters that begin no token are reported and skipped, as the
+// reference does, so that one message names each of them.
+import type { Issues } from "./issues.ts";
+import { unescapeText } from "./escapes.ts";
+
+type TokenKind =
+  | "end"
+  | "identifier"
+  | "int"
+  | "uint"
+  | "double"
+  | "string"
+  | "bytes"
+  | "symbol";
+
+export interface Token {
+  readonly kind: TokenKind;
+  /** As written; an operator, a bracket or a word of the grammar (`in`, `true`, `null`) for symbols. */
+  readonly text: string;
+  /** Index into the UTF-16 text. */
+  readonly at: number;
+}
+
+const words = new Set(["in", "true", "false", "null"]);
+const symbols = /(?:==|!=|<=|>=|&&|\|\||[<>[\](){}.,\-!?:+*/%])/y;
+const blank = /(?:[\t \r\n\f]|\/\/[^\n]*)+/y;
+const number =
+  /(?:0x[0-9a-fA-F]+[uU]?|[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[uU]?)/y;
+const identifier = /[A-Za-z_][A-Za-z0-9_]*/y;
+const quote = /[bB]?[rR]?(?:"""|'''|"|')/y;
+
+/** The match at a place, undefined without one. */
+function take(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
+}
+
+function numberKind(text: string): TokenKind {
+  if (text.startsWith("0x")) return /[uU]$/.test(text) ? "uint" : "int";
+  if (/[.eE]/.test(text)) return "double";
+  return /[uU]$/.test(text) ? "uint" : "int";
+}
+
+/** The index behind the closing quote, -1 where there is none. */
+function endOfString(text: string, opening: string, start: number): number {
+  const raw = /r/i.test(opening);
+  const marks = opening.replace(/^[bBrR]+/, "");
+  for (let at = start; at < text.length; at += 1) {
+    if (!raw && text[at] === "\\") at += 1;
+    else if (text.startsWith(marks, at)) return at + marks.length;
+    else if (marks.length === 1 && (text[at] === "\n" || text[at] === "\r"))
+      return -1;
+  }
+  return -1;
+}
+
+/** All tokens, the last of kind "end". */
+export function tokenize(text: string, issues: Issues): Token[] {
+  const tokens: Token[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const skipped = take(blank, text, at);
+    if (skipped !== undefined) {
+      at += skipped.length;
+      continue;
+    }
+    const opening = take(quote, text, at);
+    if (opening !== undefined) {
+      const end = endOfString(text, opening, at + opening.length);
+      if (end < 0) {
+        // The quote begins no token: the rest of the line is what could not be read.
+        const rest = /^[^\n\r]*/.exec(text.slice(at))?.[0] ?? "";
+        issues.report(
+          at,
+          `Syntax error: token recognition error at: '${rest}'`,
+        );
+        at += Math.max(rest.length, 1);
+        continue;
+      }
+      const kind = /^b/i.test(opening) ? "bytes" : "string";
+      tokens.push({ kind, text: text.slice(at, end), at });
+      at = end;
+      continue;
+    }
+    const digits = take(number, text, at);
+    if (digits !== undefined) {
+      tokens.push({ kind: numberKind(digits), text: digits, at });
+      at += digits.length;
+      continue;
+    }
+    const name = take(identifier, text, at);
+    if (name !== undefined) {
+      const kind = words.has(name) ? "symbol" : "identifier";
+      tokens.push({ kind, text: name, at });
+      at += name.length;
+      continue;
+    }
+    const symbol = take(symbols, text, at);
+    if (symbol !== undefined) {
+      tokens.push({ kind: "symbol", text: symbol, at });
+      at += symbol.length;
+      continue;
+    }
+    const point = String.fromCodePoint(text.codePointAt(at) ?? 0);
+    issues.report(at, `Syntax error: token recognition error at: '${point}'`);
+    at += point.length;
+  }
+  tokens.push({ kind: "end", text: "<EOF>", at: text.length });
+  return tokens;
+}
+
+/** The value of a string token. Throws an Error with the reference's text. */
+export function stringValue(token: Token): string {
+  const { raw, body } = unquote(token.text);
+  return raw ? body : unescapeText(body);
+}
+
+/** The value of a bytes token. Throws an Error with the reference's text. */
+export function bytesValue(token: Token): Uint8Array {
+  const { raw, body } = unquote(token.text.slice(1));
+  return raw ? Buffer.from(body) : unescapeText(body, true);
+}
+
+function unquote(text: string): { raw: boolean; body: string } {
+  const raw = /^r/i.test(text);
+  const quoted = raw ? text.slice(1) : text;
+  const width = /^(?:"""|''')/.test(quoted) && quoted.length >= 6 ? 3 : 1;
+  // Lines end by \n, however the text was written.
+  const body = quoted.slice(width, -width).replace(/\r\n|\r/g, "\n");
+  return { raw, body };
+}
