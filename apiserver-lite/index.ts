@@ -64,9 +64,15 @@ export { createEscalationCheck } from "./admission/plugins/escalation-check.ts";
 export {
   type AdmissionSettings,
   type AdmissionSurroundings,
+  builtInPlugins,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
 } from "./admission/plugins/index.ts";
+export {
+  levelProblem,
+  levelVersion,
+  versionProblem,
+} from "./admission/plugins/pod-security/policy.ts";
 export { systemPriorityClasses } from "./admission/plugins/priority.ts";
 
 // Webhooks that objects name.
@@ -83,6 +89,7 @@ export { type AuditPolicy, checkAuditPolicy } from "./audit/policy.ts";
 
 // Kinds.
 export type { ComponentCheck } from "./resources/core/component-status.ts";
+export { validateTolerations } from "./resources/core/pod/scheduling-validation.ts";
 export { validatePodSpec } from "./resources/core/pod/pod-spec-validation.ts";
 export {
   adoptServices,

@@ -3,44 +3,58 @@ import type { AnyObject } from "../object.ts";
 import { qosClass } from "./pod-qos.ts";
 import type { Pod, ResourceQuota } from "../types/core-v1.ts";
 
+export interface QuotaScope {
+  readonly scopeName: string;
+  /** Exists, DoesNotExist, In, NotIn. */
+  readonly operator: string;
+  readonly values?: readonly string[] | undefined;
+}
+
+/** Both notations of a quota in one. */
+export const scopesOf = ({ spec }: ResourceQuota): QuotaScope[] => [
+  ...(spec?.scopes ?? []).map((scopeName) => ({
+    scopeName,
+    operator: "Exists",
+  })),
+  ...(spec?.scopeSelector?.matchExpressions ?? []),
+];
+
 export function isInQuotaScope(
-  { spec }: ResourceQuota,
+  quota: ResourceQuota,
   resource: string,
   object: Readonly<AnyObject>,
 ): boolean {
-  const expressions = [
-    ...(spec?.scopes ?? []).map((scopeName) => ({
-      scopeName,
-      operator: "Exists",
-      values: undefined,
-    })),
-    ...(spec?.scopeSelector?.matchExpressions ?? []),
-  ];
-  if (expressions.length === 0) return true;
+  const scopes = scopesOf(quota);
+  if (scopes.length === 0) return true;
   if (resource !== "pods") return false;
-  const pod = object as unknown as Pod;
-  return expressions.every(({ scopeName, operator, values }) => {
-    switch (scopeName) {
-      case "Terminating":
-        return isTerminating(pod);
-      case "NotTerminating":
-        return !isTerminating(pod);
-      case "BestEffort":
-        return isBestEffort(pod);
-      case "NotBestEffort":
-        return !isBestEffort(pod);
-      case "CrossNamespacePodAffinity":
-        return reachesOtherNamespaces(pod);
-      case "PriorityClass": {
-        const name = pod.spec.priorityClassName ?? "";
-        if (operator === "Exists") return name !== "";
-        if (operator === "DoesNotExist") return name === "";
-        return (operator === "In") === (values ?? []).includes(name);
-      }
-      default:
-        return false;
+  return scopes.every((scope) => holdsFor(scope, object as unknown as Pod));
+}
+
+/** Does one scope hold for a pod? */
+export function holdsFor(
+  { scopeName, operator, values }: QuotaScope,
+  pod: Pod,
+): boolean {
+  switch (scopeName) {
+    case "Terminating":
+      return isTerminating(pod);
+    case "NotTerminating":
+      return !isTerminating(pod);
+    case "BestEffort":
+      return isBestEffort(pod);
+    case "NotBestEffort":
+      return !isBestEffort(pod);
+    case "CrossNamespacePodAffinity":
+      return reachesOtherNamespaces(pod);
+    case "PriorityClass": {
+      const name = pod.spec.priorityClassName ?? "";
+      if (operator === "Exists") return name !== "";
+      if (operator === "DoesNotExist") return name === "";
+      return (operator === "In") === (values ?? []).includes(name);
     }
-  });
+    default:
+      return false;
+  }
 }
 
 function isTerminating({ spec }: Pod): boolean {

@@ -813,6 +813,7 @@ const usedApiServerOptions: readonly string[] = [
   "kubelet-timeout",
   "kubelet-preferred-address-types",
   "cert-dir",
+  "admission-control-config-file",
   "enable-admission-plugins",
   "disable-admission-plugins",
   "logging-format",

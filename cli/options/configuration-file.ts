@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { readFileSync } from "node:fs";
 import { kubeletFields } from "./kubelet-fields.ts";
+import { isMap, parseDocument } from "./configuration-document.ts";
 import { asksForNothing, refusedText } from "./refusal.ts";
 import {
   allOptions,
@@ -20,9 +21,6 @@ interface ConfigurationFile {
   /** Known fields without effect that were set. */
   readonly withoutEffect: readonly string[];
 }
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** The JSON types of a field by its option's. */
 function typeProblem(spec: OptionSpec, value: unknown): string | undefined {
@@ -112,40 +110,6 @@ function flatten(
   }
   for (const [key, each] of Object.entries(value))
     flatten(each, known, path === "" ? key : `${path}.${key}`, out);
-}
-
-interface Document {
-  value: unknown;
-  lineOf(path: string): number;
-}
-
-async function parseDocument(text: string, file: string): Promise<Document> {
-  const { parseYaml, YamlSyntaxError } =
-    await import("../../api/codec/yaml-text.ts");
-  try {
-    const [document, second] = parseYaml(text, { withLines: true });
-    const duplicate = document?.duplicates[0];
-    if (duplicate)
-      throw new YamlSyntaxError(
-        `${duplicate.path}: key is given twice`,
-        duplicate.line,
-      );
-    if (second)
-      throw new YamlSyntaxError("one document is expected", second.line);
-    return {
-      value: document?.value,
-      lineOf: (path) => {
-        for (let at = path; at !== ""; at = at.replace(/\.?[^.]*$/, "")) {
-          const line = document?.lines.get(at);
-          if (line !== undefined) return line;
-        }
-        return document?.line ?? 1;
-      },
-    };
-  } catch (error) {
-    if (!(error instanceof YamlSyntaxError)) throw error;
-    throw new UsageError(`${file}:${error.line}: ${error.reason}`);
-  }
 }
 
 /** Reads a KubeletConfiguration from text (YAML or JSON). */

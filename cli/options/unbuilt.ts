@@ -25,7 +25,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "service-account-signing-endpoint": "",
     "service-account-lookup": "true",
     "authorization-config": "",
-    "admission-control-config-file": "",
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",
     "encryption-provider-config": "",

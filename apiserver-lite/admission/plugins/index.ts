@@ -40,6 +40,7 @@ import {
   type TolerationRestriction,
 } from "./pods/tolerations.ts";
 import { priority } from "./priority.ts";
+import type { LimitedResource } from "./quota-limits.ts";
 import { createResourceQuota } from "./resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
 import {
@@ -74,6 +75,7 @@ export interface AdmissionSettings {
   /** By namespace, and clusterDefaultNodeSelector. */
   readonly nodeSelectors?: Readonly<Record<string, string>>;
   readonly podSecurity?: PodSecurityOptions;
+  readonly quotaLimitedResources?: readonly LimitedResource[];
   readonly tolerationRestriction?: TolerationRestriction;
 }
 
@@ -121,7 +123,14 @@ export function orderedAdmissionPlugins(
     certificateSubjectRestriction,
     defaultIngressClass,
     denyServiceExternalIPs,
-    createResourceQuota(),
+    createResourceQuota(settings.quotaLimitedResources),
     alwaysDeny,
   ];
 }
+
+/** The names of all of them, whatever they are configured with. */
+export const builtInPlugins: readonly string[] = orderedAdmissionPlugins({
+  authorizer: { authorize: () => ({ decision: "no-opinion", reason: "" }) },
+  resourcesOf: () => [],
+  makeNamespace: () => Promise.resolve(),
+}).map(({ name }) => name);

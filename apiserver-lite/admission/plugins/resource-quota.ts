@@ -7,6 +7,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
+import { requireCovering, type LimitedResource } from "./quota-limits.ts";
 import { nameOf } from "./requests.ts";
 import {
   addUsage,
@@ -30,7 +31,9 @@ interface Reservation {
 }
 
 /** One for each server: it remembers what is under way. */
-export function createResourceQuota(): AdmissionPlugin {
+export function createResourceQuota(
+  limited: readonly LimitedResource[] = [],
+): AdmissionPlugin {
   let reservations: Reservation[] = [];
   return {
     name: "ResourceQuota",
@@ -47,6 +50,7 @@ export function createResourceQuota(): AdmissionPlugin {
       const quotas = typed<ResourceQuota[]>(
         context.list("", "resourcequotas", namespace),
       );
+      requireCovering(limited, quotas, attributes);
       if (quotas.length === 0) return;
       const nowMs = context.clock.monotonic();
       reservations = reservations

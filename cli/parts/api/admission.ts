@@ -6,6 +6,7 @@ import { parseApiVersion } from "../../../api/object.ts";
 import {
   type AdmissionPlugin,
   type AdmissionSurroundings,
+  builtInPlugins,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
 } from "../../../apiserver-lite/index.ts";
@@ -13,6 +14,8 @@ import type { Transport } from "../../../client/transport.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { refusedText } from "../../options/refusal.ts";
 import { UsageError } from "../../options/table.ts";
+import type { PluginConfigs } from "./admission-plugin-configs.ts";
+import { readAdmissionConfig } from "./admission-config.ts";
 
 /** Plug-ins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
 const missing = [
@@ -25,6 +28,8 @@ const missing = [
 
 type ServerTransport = Pick<Transport, "request">;
 
+const pluginNames: readonly string[] = [...builtInPlugins, ...missing];
+
 interface Served {
   readonly catalogue: Catalogue;
   readonly featureGates?: Readonly<Record<string, boolean>>;
@@ -33,12 +38,30 @@ interface Served {
 export class AdmissionPart {
   #transport: ServerTransport | undefined;
 
-  /** @param secure whether plug-ins that a secure cluster needs (NodeRestriction) are on by default */
-  constructor(
+  private constructor(
     private readonly values: OptionValues,
     private readonly served: Served,
     private readonly secure: boolean,
+    private readonly configs: PluginConfigs,
   ) {}
+
+  /**
+   * Reads the plug-ins' configuration. Throws UsageError for what is wrong with it.
+   * @param secure whether plug-ins that a secure cluster needs (NodeRestriction) are on by default
+   */
+  static async create(
+    values: OptionValues,
+    served: Served,
+    secure: boolean,
+  ): Promise<AdmissionPart> {
+    const configs = await readAdmissionConfig(values, pluginNames);
+    const enabled = values.list("enable-admission-plugins");
+    if (enabled.includes("EventRateLimit") && !configs.eventLimits)
+      throw new UsageError(
+        'failed to initialize admission: couldn\'t init admission plugin "EventRateLimit": limits: Invalid value: []: must not be empty',
+      );
+    return new AdmissionPart(values, served, secure, configs);
+  }
 
   plugins(authorizer: Authorizer): readonly AdmissionPlugin[] {
     const { values, secure } = this;
@@ -50,15 +73,13 @@ export class AdmissionPart {
       makeNamespace: (name) => makeNamespace(this.#transport, name),
     };
     const all = orderedAdmissionPlugins(surroundings, {
+      ...this.configs,
       tolerationSeconds: {
         notReady: values.number("default-not-ready-toleration-seconds"),
         unreachable: values.number("default-unreachable-toleration-seconds"),
       },
     });
-    const { enabled, disabled } = chosenNames(
-      values,
-      all.map(({ name }) => name),
-    );
+    const { enabled, disabled } = chosenNames(values);
     const isOn = (name: string): boolean =>
       enabled.has(name) ||
       !OFF_BY_DEFAULT.has(name) ||
@@ -78,11 +99,11 @@ export class AdmissionPart {
   }
 }
 
-function chosenNames(
-  values: OptionValues,
-  built: readonly string[],
-): { enabled: ReadonlySet<string>; disabled: ReadonlySet<string> } {
-  const known = new Set([...built, ...missing]);
+function chosenNames(values: OptionValues): {
+  enabled: ReadonlySet<string>;
+  disabled: ReadonlySet<string>;
+} {
+  const known = new Set(pluginNames);
   const enabled = new Set(values.list("enable-admission-plugins"));
   const disabled = new Set(values.list("disable-admission-plugins"));
   for (const [option, names] of [

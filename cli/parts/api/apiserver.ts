@@ -121,7 +121,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const served = await apiServerOptionsOf(values, logger);
   const audit = await createAudit(values, clock, logger);
   const remote = await remoteAccess(values, clock, logger);
-  const admission = new AdmissionPart(values, served, pki !== undefined);
+  const admission = await AdmissionPart.create(values, served, !!pki);
   const made: { security?: Security; proxy?: ProxyHandler } = {};
   const server: ApiServer = createApiServer({
     ...served,
