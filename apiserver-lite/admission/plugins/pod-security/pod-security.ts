@@ -6,7 +6,9 @@ import type { Container, Pod } from "../../../../api/types/core-v1.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../plugin.ts";
 import { nameOf } from "../requests.ts";
 import type { Violation } from "./check.ts";
+import { checkNamespace } from "./namespace-check.ts";
 import {
+  labelProblems,
   labelPrefix,
   policyOf,
   privilegedPolicy,
@@ -15,6 +17,7 @@ import {
   type Policy,
 } from "./policy.ts";
 import { podViolations } from "./standards.ts";
+import type { StrategyContext } from "../../../resources/strategy.ts";
 import { typed } from "../../../resources/typed.ts";
 
 export interface PodSecurityOptions {
@@ -44,55 +47,94 @@ export function createPodSecurity({
   defaults = privilegedPolicy,
   exemptions = {},
 }: PodSecurityOptions = {}): AdmissionPlugin {
-  const { usernames, namespaces, runtimeClasses } = exemptions;
+  const { usernames = [], namespaces = [], runtimeClasses = [] } = exemptions;
+  const rules = {
+    defaults,
+    exemptNamespaces: namespaces,
+    exemptClasses: runtimeClasses,
+  };
+  const exemption = (
+    { namespace, user }: AdmissionAttributes,
+    className: string,
+  ): string | undefined => {
+    if (namespaces.includes(namespace)) return "namespace";
+    if (user.name !== "" && usernames.includes(user.name)) return "user";
+    return className !== "" && runtimeClasses.includes(className)
+      ? "runtimeClass"
+      : undefined;
+  };
   return {
     name: "PodSecurity",
     validate(attributes, context) {
-      const { operation, subresource, namespace, resource, user } = attributes;
-      if (
-        (operation !== "CREATE" && operation !== "UPDATE") ||
-        namespace === ""
-      )
-        return;
+      const { operation, subresource, namespace, resource } = attributes;
+      if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
+      if (resource.group === "" && resource.resource === "namespaces")
+        return subresource === ""
+          ? checkNamespace(attributes, context, rules)
+          : undefined;
+      if (namespace === "") return undefined;
       const isPod = resource.group === "" && resource.resource === "pods";
-      if (isPod ? podless.has(subresource) : subresource !== "") return;
+      if (isPod ? podless.has(subresource) : subresource !== "")
+        return undefined;
       const pod = isPod
         ? typed<Pod>(attributes.object)
         : templateOf(attributes.object);
-      if (!pod?.spec?.containers) return;
-      const exempt =
-        namespaces?.includes(namespace) ||
-        usernames?.includes(user.name) ||
-        runtimeClasses?.includes(pod.spec.runtimeClassName ?? "");
-      if (exempt || (isPod && !isSignificant(attributes, pod))) return;
+      if (!pod?.spec?.containers) return undefined;
+      const exempt = exemption(attributes, pod.spec.runtimeClassName ?? "");
+      if (exempt !== undefined) {
+        context.annotate(`${labelPrefix}exempt`, exempt);
+        return undefined;
+      }
+      if (isPod && !isSignificant(attributes, pod)) return undefined;
       const labels =
         context.read("", "namespaces", "", namespace)?.metadata.labels ?? {};
-      const policy = policyOf(labels, defaults);
-      const found = (at: LevelVersion): Violation[] =>
-        podViolations(pod, at.level, at.minor);
-      if (isPod)
-        context.annotate(
-          `${labelPrefix}enforce-policy`,
-          shownLevel(policy.enforce),
-        );
-      const reported = found(policy.audit);
-      if (reported.length > 0)
-        context.annotate(
-          `${labelPrefix}audit-violations`,
-          violationText("would violate", policy.audit, reported),
-        );
-      const broken = isPod ? found(policy.enforce) : [];
-      if (broken.length > 0)
-        throw errors.forbidden(
-          resource,
-          nameOf(attributes),
-          violationText("violates", policy.enforce, broken),
-        );
-      const warned = found(policy.warn);
-      if (warned.length > 0)
-        context.warn(violationText("would violate", policy.warn, warned));
+      checkPod(attributes, context, pod, policyOf(labels, defaults), labels);
+      return undefined;
     },
   };
+}
+
+/** Throws ApiError 403 when a pod violates the level that is enforced; workloads are reported and warned about. */
+function checkPod(
+  attributes: AdmissionAttributes,
+  context: StrategyContext,
+  pod: Pod,
+  policy: Policy,
+  labels: Readonly<Record<string, string>>,
+): void {
+  const { resource } = attributes;
+  const isPod = resource.group === "" && resource.resource === "pods";
+  const found = (at: LevelVersion): Violation[] =>
+    podViolations(pod, at.level, at.minor);
+  const unreadable = labelProblems(labels).map(
+    ({ field, detail }) => `${field}: ${detail}`,
+  );
+  if (unreadable.length > 0)
+    context.annotate(
+      `${labelPrefix}error`,
+      `Failed to parse policy: ${unreadable.length === 1 ? unreadable[0] : `[${unreadable.join(", ")}]`}`,
+    );
+  if (isPod)
+    context.annotate(
+      `${labelPrefix}enforce-policy`,
+      shownLevel(policy.enforce),
+    );
+  const reported = found(policy.audit);
+  if (reported.length > 0)
+    context.annotate(
+      `${labelPrefix}audit-violations`,
+      violationText("would violate", policy.audit, reported),
+    );
+  const broken = isPod ? found(policy.enforce) : [];
+  if (broken.length > 0)
+    throw errors.forbidden(
+      resource,
+      nameOf(attributes),
+      violationText("violates", policy.enforce, broken),
+    );
+  const warned = found(policy.warn);
+  if (warned.length > 0)
+    context.warn(violationText("would violate", policy.warn, warned));
 }
 
 function violationText(

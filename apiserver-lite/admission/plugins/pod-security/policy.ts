@@ -1,4 +1,6 @@
 // Which policy a namespace has: from its labels, where those say nothing from the plug-in's defaults.
+import type { FieldError } from "../../../../api/errors.ts";
+import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { SecurityLevel } from "./standards.ts";
 
 export const labelPrefix = "pod-security.kubernetes.io/";
@@ -33,7 +35,7 @@ export function policyOf(labels: Labels, defaults: Policy): Policy {
   if (
     labels[`${labelPrefix}warn`] === undefined &&
     levels.includes(label) &&
-    levels.indexOf(label) > levels.indexOf(warn.level)
+    isStricter(enforce.level, warn.level)
   )
     warn = {
       level: enforce.level,
@@ -64,11 +66,53 @@ function modeOf(
   };
 }
 
+const versionForm = /^v1\.(0|[1-9][0-9]{0,5})$/;
+
 /** A text that is no version means the latest. */
 function minorOf(version: string): number {
-  const match = /^v1\.(0|[1-9][0-9]{0,5})$/.exec(version);
+  const match = versionForm.exec(version);
   return match ? Number(match[1]) : Infinity;
 }
+
+export const isStricter = (one: SecurityLevel, other: SecurityLevel): boolean =>
+  levels.indexOf(one) > levels.indexOf(other);
+
+/** What is wrong with a level ("" where it is none) or with a version, as the reference says it. */
+export const levelProblem = (level: string): string =>
+  levels.includes(level) ? "" : `must be one of ${levels.join(", ")}`;
+export const versionProblem = (version: string): string =>
+  version === "latest" || versionForm.test(version)
+    ? ""
+    : 'must be "latest" or "v1.x"';
+
+/** What is not readable of a namespace's labels. */
+export function labelProblems(labels: Labels): FieldError[] {
+  return ["enforce", "audit", "warn"].flatMap((mode) =>
+    [
+      [labelPrefix + mode, levelProblem],
+      [`${labelPrefix}${mode}-version`, versionProblem],
+    ].flatMap(([label, problemOf]) => {
+      const value = labels[label as string];
+      if (value === undefined) return [];
+      const problem = (problemOf as typeof levelProblem)(value);
+      return problem === ""
+        ? []
+        : [
+            fieldErrors.invalid(
+              `metadata.labels[${label as string}]`,
+              value,
+              problem,
+            ),
+          ];
+    }),
+  );
+}
+
+/** A policy of texts that are levels and versions, as a configuration has them. */
+export const levelVersion = (level: string, version: string): LevelVersion => ({
+  level: level as SecurityLevel,
+  minor: minorOf(version),
+});
 
 /** `baseline:v1.25` */
 export function shownLevel({ level, minor }: LevelVersion): string {
