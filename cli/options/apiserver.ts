@@ -596,18 +596,8 @@ const table: OptionTable = [
       "",
       "Admission configuration.",
     ),
-    option(
-      "enable-admission-plugins",
-      "strings",
-      "",
-      "Plugins on beyond the default ones.",
-    ),
-    option(
-      "disable-admission-plugins",
-      "strings",
-      "",
-      "Default plugins that are off.",
-    ),
+    option("enable-admission-plugins", "strings", "", "Plugins to turn on."),
+    option("disable-admission-plugins", "strings", "", "Plugins to turn off."),
     option(
       "default-not-ready-toleration-seconds",
       "int",
