@@ -46,6 +46,9 @@ export interface Server {
 
 export interface Scenario {
   name: string;
+  /** Of the server, beyond those of test/reference/README.md. `@NAME` is the path of that file of `files`. */
+  readonly options?: readonly string[];
+  readonly files?: Readonly<Record<string, string>>;
   run(server: Server): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 // All scenarios; each file in scenarios/ is one part of the interface.
 import type { Scenario } from "./scenario.ts";
 import { access } from "./scenarios/access.ts";
+import { admissionPlugins } from "./scenarios/admission-plugins.ts";
 import { apply } from "./scenarios/apply.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
@@ -39,6 +40,7 @@ import { writing } from "./scenarios/writing.ts";
 
 export const scenarios: readonly Scenario[] = [
   access,
+  admissionPlugins,
   apply,
   bodies,
   configMaps,

@@ -6,7 +6,12 @@ import * as https from "node:https";
 import * as path from "node:path";
 import { deviations } from "../../reference/deviations.ts";
 import { differences } from "../../reference/differences.ts";
-import { play, type Recording, type Target } from "../../reference/scenario.ts";
+import {
+  play,
+  type Recording,
+  type Scenario,
+  type Target,
+} from "../../reference/scenario.ts";
 import { scenarios } from "../../reference/scenarios.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freePorts } from "../../support/free-port.ts";
@@ -27,12 +32,30 @@ const aheadOfTime =
     ? scenarios
     : scenarios.filter(({ name }) => ["tables", "access"].includes(name));
 
-describe.each([
-  ["the clock of this machine", () => ({}), scenarios],
-  ["the clock a year ahead", yearAhead, aheadOfTime],
-] as const)("%s", (_, environment, played) => {
+/** Those that share a server, and each that wants one of its own. */
+const plainOnes = (all: readonly Scenario[]): Scenario[] =>
+  all.filter(({ options }) => !options);
+const groups: readonly [
+  string,
+  () => NodeJS.ProcessEnv,
+  readonly Scenario[],
+][] = [
+  ["the clock of this machine", () => ({}), plainOnes(scenarios)],
+  ["the clock a year ahead", yearAhead, plainOnes(aheadOfTime)],
+  ...scenarios
+    .filter(({ options }) => options)
+    .map((scenario): (typeof groups)[number] => [
+      `options of ${scenario.name}`,
+      () => ({}),
+      [scenario],
+    ]),
+];
+
+describe.each(groups)("%s", (_, environment, played) => {
   let server: ApiServerProcess;
-  beforeAll(async () => (server = await startApiServer(environment())));
+  beforeAll(
+    async () => (server = await startApiServer(environment(), played[0]!)),
+  );
   afterAll(() => server.stop());
 
   test.each(played.map((scenario) => [scenario.name, scenario] as const))(
@@ -82,6 +105,7 @@ interface ApiServerProcess {
 /** Starts `orbit apiserver` as the reference was started for the recordings (test/reference/README.md). */
 async function startApiServer(
   environment: NodeJS.ProcessEnv,
+  { options = [], files = {} }: Pick<Scenario, "options" | "files">,
 ): Promise<ApiServerProcess> {
   const directory = makeTempDirectory("orbit-reference-");
   const [port] = (await freePorts(1)) as [number];
@@ -107,7 +131,10 @@ async function startApiServer(
     `--token-auth-file=${tokens}`,
     "--disable-admission-plugins=ServiceAccount",
     "--allow-privileged",
+    ...options.map((option) => option.replace("@", `${directory}/`)),
   ];
+  for (const [name, text] of Object.entries(files))
+    fs.writeFileSync(path.join(directory, name), text);
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment },

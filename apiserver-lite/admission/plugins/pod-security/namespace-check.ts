@@ -48,8 +48,20 @@ export async function checkNamespace(
     !isDeepStrictEqual(problems, labelProblems(before))
   )
     throw errors.invalid(kind, nameOf(attributes), problems);
-  if (operation !== "UPDATE") return;
+  const name = nameOf(attributes);
   const policy = policyOf(labels, rules.defaults);
+  const isExempt = rules.exemptNamespaces.includes(name);
+  const warnOfExemption = (): void => {
+    const ignored = ignoredPolicy(policy, labels, rules.defaults);
+    if (ignored !== undefined)
+      context.warn(
+        `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${ignored}) will be ignored`,
+      );
+  };
+  if (operation !== "UPDATE") {
+    if (isExempt) warnOfExemption();
+    return;
+  }
   const { enforce } = policy;
   const old = policyOf(before, rules.defaults).enforce;
   if (
@@ -58,13 +70,8 @@ export async function checkNamespace(
     (enforce.minor === old.minor && !isStricter(enforce.level, old.level))
   )
     return;
-  const name = nameOf(attributes);
-  if (rules.exemptNamespaces.includes(name)) {
-    const ignored = ignoredPolicy(policy, labels, rules.defaults);
-    if (ignored !== undefined)
-      context.warn(
-        `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${ignored}) will be ignored`,
-      );
+  if (isExempt) {
+    warnOfExemption();
     return;
   }
   const pods = typed<readonly Pod[]>(context.list("", "pods", name));

@@ -83,7 +83,7 @@ function parseSelector(text: string): Labels {
       });
     const [key, value] = sides.map((side) => side.trim()) as [string, string];
     refuse("<nil>", key, labelKeyProblems(key));
-    refuse(`<nil>[${key}]`, value, labelValueProblems(value));
+    refuse(`[${key}]`, value, labelValueProblems(value));
     labels[key] = value;
   }
   return labels;

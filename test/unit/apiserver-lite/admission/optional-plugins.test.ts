@@ -154,7 +154,7 @@ describe("PodNodeSelector", () => {
     ["", { ns: "a=b" }, { z: "1" }, /conflict with its namespace whitelist/],
     ["a", {}, {}, /^invalid selector: \[a\]$/],
     ["a=b=c", {}, {}, /^invalid selector: \[a b c\]$/],
-    ["a=-", {}, {}, /^<nil>\[a\]: Invalid value: "-"/],
+    ["a=-", {}, {}, /^\[a\]: Invalid value: "-"/],
     ["-=a", {}, {}, /^<nil>: Invalid value: "-"/],
   ])("refuses: %s with %j", async (text, selectors, nodeSelector, message) => {
     namespace({ [key]: text });
