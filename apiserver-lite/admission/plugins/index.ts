@@ -33,6 +33,10 @@ import {
 } from "./pod-security/pod-security.ts";
 import { alwaysPullImages } from "./pods/always-pull-images.ts";
 import { limitPodHardAntiAffinityTopology } from "./pods/anti-affinity.ts";
+import {
+  createImagePolicyWebhook,
+  type ImagePolicyOptions,
+} from "./pods/image-policy.ts";
 import { createPodNodeSelector } from "./pods/node-selector.ts";
 import {
   createPodTolerationRestriction,
@@ -72,6 +76,7 @@ export const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
 export interface AdmissionSettings {
   readonly tolerationSeconds?: TolerationSeconds;
   readonly eventLimits?: readonly EventLimit[];
+  readonly imagePolicy?: ImagePolicyOptions;
   /** By namespace, and clusterDefaultNodeSelector. */
   readonly nodeSelectors?: Readonly<Record<string, string>>;
   readonly podSecurity?: PodSecurityOptions;
@@ -86,6 +91,12 @@ export interface AdmissionSurroundings {
   /** Creates a namespace as the server itself. */
   readonly makeNamespace: (name: string) => Promise<void>;
 }
+
+/** Without a configuration there is no webhook to ask: pods are refused. */
+const unsetImagePolicy: ImagePolicyOptions = {
+  post: () => Promise.reject(new Error("no config specified")),
+  ...{ allowTtlMs: 0, denyTtlMs: 0, retryBackoffMs: 0, defaultAllow: false },
+};
 
 const FIVE_MINUTES: TolerationSeconds = { notReady: 300, unreachable: 300 };
 
@@ -105,6 +116,7 @@ export function orderedAdmissionPlugins(
     nodeRestriction,
     taintNodesByCondition,
     alwaysPullImages,
+    createImagePolicyWebhook(settings.imagePolicy ?? unsetImagePolicy),
     createPodSecurity(settings.podSecurity),
     createPodNodeSelector(settings.nodeSelectors),
     priority,

@@ -1,25 +1,32 @@
 // Which admission plug-ins an API server runs, in the reference's order: the default ones, those of
 // --enable-admission-plugins, without those of --disable-admission-plugins.
+import * as path from "node:path";
 import type { Authorizer } from "../../../api/contracts.ts";
 import type { Catalogue, ResourceInfo } from "../../../api/catalogue.ts";
 import { parseApiVersion } from "../../../api/object.ts";
 import {
   type AdmissionPlugin,
+  type AdmissionSettings,
   type AdmissionSurroundings,
   builtInPlugins,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
 } from "../../../apiserver-lite/index.ts";
+import { parseKubeconfig } from "../../../client/kubeconfig.ts";
+import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
 import type { Transport } from "../../../client/transport.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { refusedText } from "../../options/refusal.ts";
 import { UsageError } from "../../options/table.ts";
-import type { PluginConfigs } from "./admission-plugin-configs.ts";
+import { readOptionFile } from "../option-files.ts";
+import type {
+  ImagePolicyConfig,
+  PluginConfigs,
+} from "./admission-plugin-configs.ts";
 import { readAdmissionConfig } from "./admission-config.ts";
 
 /** Plug-ins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
 const missing = [
-  "ImagePolicyWebhook",
   "MutatingAdmissionPolicy",
   "MutatingAdmissionWebhook",
   "ValidatingAdmissionPolicy",
@@ -43,6 +50,7 @@ export class AdmissionPart {
     private readonly served: Served,
     private readonly secure: boolean,
     private readonly configs: PluginConfigs,
+    private readonly images: JsonWebhook | undefined,
   ) {}
 
   /**
@@ -56,11 +64,21 @@ export class AdmissionPart {
   ): Promise<AdmissionPart> {
     const configs = await readAdmissionConfig(values, pluginNames);
     const enabled = values.list("enable-admission-plugins");
-    if (enabled.includes("EventRateLimit") && !configs.eventLimits)
-      throw new UsageError(
-        'failed to initialize admission: couldn\'t init admission plugin "EventRateLimit": limits: Invalid value: []: must not be empty',
-      );
-    return new AdmissionPart(values, served, secure, configs);
+    const need = (name: string, config: unknown, why: string): void => {
+      if (enabled.includes(name) && !config)
+        throw new UsageError(
+          `failed to initialize admission: couldn't init admission plugin "${name}": ${why}`,
+        );
+    };
+    need(
+      "EventRateLimit",
+      configs.eventLimits,
+      "limits: Invalid value: []: must not be empty",
+    );
+    need("ImagePolicyWebhook", configs.imagePolicy, "no config specified");
+    const images =
+      configs.imagePolicy && (await imageWebhook(configs.imagePolicy));
+    return new AdmissionPart(values, served, secure, configs, images);
   }
 
   plugins(authorizer: Authorizer): readonly AdmissionPlugin[] {
@@ -73,7 +91,7 @@ export class AdmissionPart {
       makeNamespace: (name) => makeNamespace(this.#transport, name),
     };
     const all = orderedAdmissionPlugins(surroundings, {
-      ...this.configs,
+      ...settingsOf(this.configs, this.images),
       tolerationSeconds: {
         notReady: values.number("default-not-ready-toleration-seconds"),
         unreachable: values.number("default-unreachable-toleration-seconds"),
@@ -93,10 +111,39 @@ export class AdmissionPart {
     );
   }
 
+  async close(): Promise<void> {
+    await this.images?.close();
+  }
+
   /** From now on plug-ins may write as the server itself. */
   connect(transport: ServerTransport): void {
     this.#transport = transport;
   }
+}
+
+const webhookTimeoutMs = 30_000;
+
+async function imageWebhook({
+  kubeConfigFile,
+}: ImagePolicyConfig): Promise<JsonWebhook> {
+  const text = readOptionFile("admission-control-config-file", kubeConfigFile);
+  try {
+    return new JsonWebhook(
+      await parseKubeconfig(text, path.dirname(kubeConfigFile)),
+      { timeoutMs: webhookTimeoutMs },
+    );
+  } catch (error) {
+    throw new UsageError(`${kubeConfigFile}: ${(error as Error).message}`);
+  }
+}
+
+function settingsOf(
+  { imagePolicy, ...configs }: PluginConfigs,
+  images: JsonWebhook | undefined,
+): AdmissionSettings {
+  if (!imagePolicy || !images) return configs;
+  const post = (body: string): Promise<string> => images.post(body);
+  return { ...configs, imagePolicy: { ...imagePolicy, post } };
 }
 
 function chosenNames(values: OptionValues): {

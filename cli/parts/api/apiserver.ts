@@ -188,6 +188,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           webhooks.close();
           await security.stop();
           await remote.close();
+          await admission.close();
         },
       };
     },

@@ -17,12 +17,14 @@ import {
 import { createOwnerPermissionEnforcement } from "../../../../apiserver-lite/admission/plugins/owner-permission.ts";
 import { alwaysPullImages } from "../../../../apiserver-lite/admission/plugins/pods/always-pull-images.ts";
 import { limitPodHardAntiAffinityTopology } from "../../../../apiserver-lite/admission/plugins/pods/anti-affinity.ts";
+import { createImagePolicyWebhook } from "../../../../apiserver-lite/admission/plugins/pods/image-policy.ts";
 import { createPodNodeSelector } from "../../../../apiserver-lite/admission/plugins/pods/node-selector.ts";
 import {
   createPodTolerationRestriction,
   extendedResourceToleration,
 } from "../../../../apiserver-lite/admission/plugins/pods/tolerations.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
+import { WebhookStatusError } from "../../../../client/webhook/call-failure.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeState } from "../fake-state.ts";
 
@@ -410,4 +412,86 @@ it("ClusterTrustBundleAttest asks who may attest for a signer", async () => {
   await expect(run(plugin, bundle("bad.io/x"), at)).rejects.toThrow(
     'clustertrustbundles.certificates.k8s.io "b" is forbidden: user not permitted to attest for signerName "bad.io/x"',
   );
+});
+
+describe("ImagePolicyWebhook", () => {
+  const answers: (string | Error)[] = [];
+  const asked: string[] = [];
+  const options = {
+    post: (body: string): Promise<string> => {
+      asked.push(body);
+      const answer = answers.shift() ?? new Error("connection refused");
+      return answer instanceof Error
+        ? Promise.reject(answer)
+        : Promise.resolve(answer);
+    },
+    ...{ allowTtlMs: 1000, denyTtlMs: 0, retryBackoffMs: 1 },
+    defaultAllow: false,
+  };
+  const answer = (status: object): string =>
+    JSON.stringify({ kind: "ImageReview", status });
+  beforeEach(() => {
+    answers.length = 0;
+    asked.length = 0;
+  });
+
+  it("sends the images and what the pod says to the webhook, once", async () => {
+    const plugin = createImagePolicyWebhook(options);
+    answers.push(answer({ allowed: true }));
+    const made = pod({ initContainers: [{ name: "i", image: "x" }] });
+    made.metadata.annotations = { a: "b", "my.image-policy.k8s.io/t": "1" };
+    await run(plugin, made);
+    await run(plugin, made);
+    expect(
+      asked.map((body) => (JSON.parse(body) as { spec: unknown }).spec),
+    ).toEqual([
+      {
+        containers: [{ image: "i" }, { image: "x" }],
+        annotations: { "my.image-policy.k8s.io/t": "1" },
+        namespace: "ns",
+      },
+    ]);
+  });
+  it.each([
+    [
+      answer({ allowed: false }),
+      "one or more images rejected by webhook backend",
+    ],
+    [
+      answer({ allowed: false, reason: "no" }),
+      "image policy webhook backend denied one or more images: no",
+    ],
+    [answer({}), "one or more images rejected by webhook backend"],
+    ["{}", "the webhook's answer is no ImageReview"],
+    ["nonsense", "JSON"],
+    [new Error("connection refused"), "connection refused"],
+  ])("refuses at %s", async (given, message) => {
+    answers.push(given);
+    await expect(run(createImagePolicyWebhook(options), pod())).rejects.toThrow(
+      message,
+    );
+  });
+  it("lets pass and marks where it is to", async () => {
+    const made = pod();
+    await run(
+      createImagePolicyWebhook({ ...options, defaultAllow: true }),
+      made,
+    );
+    expect(made.metadata.annotations).toEqual({
+      "alpha.image-policy.k8s.io/failed-open": "true",
+    });
+  });
+  it("asks again after an answer that may pass", async () => {
+    const busy = new WebhookStatusError({
+      code: 429,
+      message: "busy",
+      reason: "",
+    });
+    answers.push(busy, answer({ allowed: true }));
+    const running = run(createImagePolicyWebhook(options), pod());
+    await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(1);
+    await running;
+    expect(asked).toHaveLength(2);
+  });
 });
