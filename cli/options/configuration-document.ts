@@ -45,4 +45,4 @@ export async function parseDocument(
 
 /** `a.b[0].c` → `a.b[0]` → `a.b` → `a` → "" */
 const parentOf = (path: string): string =>
-  path.replace(/(\[\d+\]|\.?[^.[\]]*)$/, "");
+  path.slice(0, Math.max(path.lastIndexOf("."), path.lastIndexOf("["), 0));
