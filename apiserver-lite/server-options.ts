@@ -68,6 +68,7 @@ export interface ApiServerOptions {
   readonly kubernetesServiceAddress?: string;
   /** Keep that service's endpoints; default true. */
   readonly publishEndpoints?: boolean;
+  /** Above 0 together with the next where priority and fairness is on; else 0 is no limit. */
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
   /** Requests beyond these that wait, of each of the two kinds; default: none, they are answered 429 at once. */
@@ -117,6 +118,6 @@ export interface ApiServerOptions {
   readonly historyBytes?: number;
   readonly observer?: Observer;
   readonly auditor?: Auditor;
-  /** Requests are classified, and reported so. Default true. */
+  /** Requests wait in queues by their flow; the limits in flight are its seats together. Default true. */
   readonly priorityAndFairness?: boolean;
 }

@@ -9,6 +9,8 @@ import { systemClock, type Clock } from "../api/clock.ts";
 import type { UserInfo } from "../api/contracts.ts";
 import type { Transport } from "../client/transport.ts";
 import { EndpointLeases } from "./bootstrap/endpoint-leases.ts";
+import { DanglingSchemas } from "./bootstrap/dangling-schemas.ts";
+import { FlowObjects } from "./bootstrap/flow-objects.ts";
 import {
   createSystemObjects,
   publishEndpoints,
@@ -53,6 +55,8 @@ class Server implements ApiServer {
   readonly #checks: HealthCheck[] = [];
   readonly #clock: Clock;
   #endpointLeases: EndpointLeases | undefined;
+  #flowObjects: FlowObjects | undefined;
+  #danglingSchemas: DanglingSchemas | undefined;
   #startedMs = 0;
   #state: "new" | "ready" | "leaving" | "draining" | "stopped" = "new";
 
@@ -104,12 +108,27 @@ class Server implements ApiServer {
       advertisePort,
       serviceAddress: kubernetesServiceAddress,
     });
+    await this.#keepFlowObjects(transport);
     if (kubernetesServiceAddress && (this.options.publishEndpoints ?? true))
       await this.#publish(reachableAddress(advertiseAddress), (addresses) =>
         publishEndpoints({ transport, advertisePort }, addresses),
       );
     await this.#wiring.parts.bootstrap?.(transport);
     this.#state = "ready";
+  }
+
+  /** The objects of priority and fairness, and what they say of themselves. */
+  async #keepFlowObjects(transport: Pick<Transport, "request">): Promise<void> {
+    const { logger } = this.options;
+    const { registry: state } = this;
+    const { flows } = this.#wiring;
+    const options = { transport, state, clock: this.#clock, logger };
+    this.#flowObjects = new FlowObjects(options);
+    await this.#flowObjects.start();
+    if (!flows) return;
+    const hasLevel = (name: string): boolean => flows.hasLevel(name);
+    this.#danglingSchemas = new DanglingSchemas({ ...options, hasLevel });
+    await this.#danglingSchemas.start();
   }
 
   /** A server that is its store's only writer is the only endpoint. */
@@ -153,6 +172,8 @@ class Server implements ApiServer {
       );
       this.#wiring.resources.endWatches();
     }
+    this.#danglingSchemas?.stop();
+    this.#flowObjects?.stop();
     await this.#endpointLeases?.stop();
     this.#wiring.listener?.destroy();
     this.#wiring.debugSocket?.close();
@@ -177,6 +198,7 @@ class Server implements ApiServer {
       logger,
       observe: this.#wiring.observe,
       auditor,
+      limiter: this.#wiring.limiter,
     });
   }
 

@@ -14,7 +14,8 @@ import {
   HealthResults,
   type HealthCheck,
 } from "./health/health.ts";
-import { FlowClassifier } from "./flow-control/flow-classifier.ts";
+import { FlowControl } from "./flow-control/flow-control.ts";
+import { flowDumps } from "./debug/flow-dumps.ts";
 import { formatNamed, type OtherFormats } from "./serving/formats.ts";
 import { Front } from "./front/front.ts";
 import type { Observer } from "./request/observer.ts";
@@ -54,7 +55,7 @@ interface Wiring {
   readonly parts: ServerParts;
   readonly resources: ResourceHandler;
   readonly limiter: Limiter;
-  readonly flows: FlowClassifier | undefined;
+  readonly flows: FlowControl | undefined;
   readonly customDefinitions: CustomDefinitions;
   readonly observe: Observer;
   readonly front: Front;
@@ -64,6 +65,10 @@ interface Wiring {
 }
 
 export const defaultBookmarkIntervalMs = 60_000;
+const defaultRequestTimeoutMs = 60_000;
+/** Requests in flight; together the seats of priority and fairness. */
+const defaultReadOnly = 400;
+const defaultMutating = 200;
 
 export function wire(
   options: ApiServerOptions,
@@ -75,20 +80,18 @@ export function wire(
   const { registry, parts } = createState(options, clock, loopWatch);
   const encodings = createEncodings(options);
   const resources = createResources(options, registry, parts, encodings);
+  const flows = createFlows(options, registry, clock);
   const limiter = new Limiter({
-    readOnly: options.maxRequestsInFlight ?? 400,
-    mutating: options.maxMutatingRequestsInFlight ?? 200,
+    readOnly: options.maxRequestsInFlight ?? defaultReadOnly,
+    mutating: options.maxMutatingRequestsInFlight ?? defaultMutating,
+    flows,
     clock,
     ...(options.requestQueue ? { queue: options.requestQueue } : {}),
   });
-  const metrics = createMetrics(options, registry, limiter, loopWatch);
+  const metrics = createMetrics(options, registry, limiter, flows, loopWatch);
   const observe = options.observer ?? metrics;
   const profiling = new Profiling();
   const health = new HealthResults();
-  const flows =
-    (options.priorityAndFairness ?? true)
-      ? new FlowClassifier(registry)
-      : undefined;
   const front = new Front({
     authenticators: parts.authenticators ?? [],
     anonymous: options.anonymous ?? true,
@@ -100,6 +103,7 @@ export function wire(
       ...healthPaths(running.healthChecks, health),
       health.path(),
       ...((options.profiling ?? true) ? profiling.paths() : []),
+      ...(flows ? flowDumps(flows, clock) : []),
       versionPath,
       ...(parts.paths ?? []),
     ],
@@ -109,9 +113,8 @@ export function wire(
     logger,
     allowedOrigins: options.allowedOrigins,
     strictTransportSecurity: options.strictTransportSecurity,
-    requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
     auditor: options.auditor,
-    flows,
     observe,
     loopWatch,
     refusing: running.refusing,
@@ -130,6 +133,27 @@ export function wire(
       : undefined,
     loopWatch,
   };
+}
+
+/** Undefined: priority and fairness is off, and the limits in flight hold. */
+function createFlows(
+  options: ApiServerOptions,
+  registry: Registry,
+  clock: Clock,
+): FlowControl | undefined {
+  if (options.priorityAndFairness === false) return undefined;
+  const {
+    maxRequestsInFlight = defaultReadOnly,
+    maxMutatingRequestsInFlight = defaultMutating,
+  } = options;
+  return new FlowControl({
+    state: registry,
+    seats: maxRequestsInFlight + maxMutatingRequestsInFlight,
+    objects: ({ group, resource }) =>
+      registry.storedKind(group, resource)?.cache.size,
+    requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
+    clock,
+  });
 }
 
 /** The registry, and the parts that are made from its state and that it is given in turn. */
@@ -213,6 +237,7 @@ function createMetrics(
   options: ApiServerOptions,
   registry: Registry,
   limiter: Limiter,
+  flows: FlowControl | undefined,
   loopWatch: LoopWatch,
 ): Metrics {
   const { store } = options;
@@ -227,7 +252,10 @@ function createMetrics(
       registry.cache.listenerFailures + (store.listenerFailures ?? 0),
     audit: options.auditor?.counts,
     loopWatch,
-    more: options.moreMetrics ?? (() => []),
+    more: () => [
+      ...(flows?.families() ?? []),
+      ...(options.moreMetrics?.() ?? []),
+    ],
   });
 }
 

@@ -11,11 +11,16 @@ export class Histogram {
     this.#counts = bounds.map(() => 0);
   }
 
-  observe(value: number): void {
-    this.count++;
-    this.sum += value;
-    const bucket = this.bounds.findIndex((bound) => value <= bound);
-    if (bucket >= 0) this.#counts[bucket]!++;
+  /** @param weight how often, or how long, the value was seen */
+  observe(value: number, weight = 1): void {
+    this.count += weight;
+    this.sum += value * weight;
+    const { bounds } = this;
+    for (let bucket = 0; bucket < bounds.length; bucket++)
+      if (value <= bounds[bucket]!) {
+        this.#counts[bucket]! += weight;
+        return;
+      }
   }
 
   /** Bounds, from `least` on, with how many values are at or below them; the last bound is Infinity. */

@@ -1,13 +1,11 @@
-// What an API server puts into an empty cluster: the system namespaces, the system priority classes, flow control's
-// objects, and the `kubernetes` service; and that service's endpoints.
+// What an API server puts into an empty cluster: the system namespaces, the system priority classes and the `kubernetes`
+// service; and that service's endpoints. Flow control's objects are kept by flow-objects.ts.
 import { isLoopbackAddress } from "../../api/address-kind.ts";
 import type { Logger } from "pino";
-import facts from "../../api/facts/flowcontrol-bootstrap.json";
 import { formatTime, type Clock } from "../../api/clock.ts";
 import { errors, isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { Transport } from "../../client/transport.ts";
-import { typed } from "../resources/typed.ts";
 
 interface SystemObjectsOptions {
   readonly transport: Pick<Transport, "request">;
@@ -54,30 +52,8 @@ export async function createSystemObjects(
     description:
       "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
   });
-  await ensureFlowControl(options);
   if (options.serviceAddress)
     await ensureKubernetesService(options, options.serviceAddress);
-}
-
-/** The mandatory and suggested priority levels and flow schemas. */
-async function ensureFlowControl(options: SystemObjectsOptions): Promise<void> {
-  const flowcontrol = (resource: string): GroupVersionResource => ({
-    group: "flowcontrol.apiserver.k8s.io",
-    version: "v1",
-    resource,
-  });
-  const { priorityLevels, flowSchemas } =
-    typed<Record<"priorityLevels" | "flowSchemas", readonly AnyObject[]>>(
-      facts,
-    );
-  await Promise.all([
-    ...priorityLevels.map((object) =>
-      ensure(options, flowcontrol("prioritylevelconfigurations"), object),
-    ),
-    ...flowSchemas.map((object) =>
-      ensure(options, flowcontrol("flowschemas"), object),
-    ),
-  ]);
 }
 
 async function ensureKubernetesService(

@@ -1,16 +1,20 @@
-// --max-requests-inflight and --max-mutating-requests-inflight: beyond them requests wait in a bounded queue, where one is
-// set, or are answered 429. A place is taken when there is work to do, that is after a body has been received, and kept
+// How many requests are worked on at once: by priority and fairness (flow-control.ts), or, without it, by
+// --max-requests-inflight and --max-mutating-requests-inflight. What finds no place waits in a bounded queue, where there
+// is one, or is answered 429. A place is taken when there is work to do, that is after a body has been received, and kept
 // until the work is over, also when its client has been answered that it takes too long. The memory of bodies that
-// are being received is bounded in bytes instead. Long-running requests (watch, proxy, log, exec …) have no place.
+// are being received is bounded in bytes instead. Long-running requests (proxy, log, exec …) have no place; a watch has
+// one, under priority and fairness, until its initial events are sent.
 //
 // A request that finds a place waits for no promise. One that is queued leaves the queue when its client goes away, when
 // it has been answered, or after the longest wait; whatever happens, its place is given back once.
-import { systemClock, type Clock } from "../../api/clock.ts";
+import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { BodyGate } from "../../http-kit/body.ts";
 import { isLongRunning } from "../request/deadline.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import { PlainAnswer } from "../request/route.ts";
+import type { Claim, Entering } from "./claim.ts";
+import type { FlowControl } from "./flow-control.ts";
 import { Seats, Share } from "./seats.ts";
 
 const readOnly = new Set(["get", "list", "watch"]);
@@ -21,9 +25,11 @@ const maxBodiesBytes = 300 * 1024 * 1024;
 const waitingBytes = 4096;
 
 interface LimiterOptions {
-  /** Requests at once; 0: no limit. */
+  /** Requests at once; 0: no limit. Without effect beside `flows`. */
   readonly readOnly: number;
   readonly mutating: number;
+  /** Undefined: priority and fairness is off. */
+  readonly flows?: FlowControl | undefined;
   readonly bodiesBytes?: number;
   /** Of each of the two; default: no request waits. */
   readonly queue?: { readonly length: number; readonly maxWaitMs: number };
@@ -34,6 +40,9 @@ interface LimiterOptions {
 interface LimitedRequest {
   readonly info: RequestInfo;
   readonly user: UserInfo;
+  readonly query: URLSearchParams;
+  /** How long the answer may take; 0: nothing is said. */
+  readonly limitMs: number;
   /** Aborted when the answer is no longer wanted. */
   readonly signal: AbortSignal;
 }
@@ -44,6 +53,7 @@ export class Limiter {
   readonly #bodies: Share;
   readonly #maxWaitMs: number;
   readonly #clock: Clock;
+  readonly #flows: FlowControl | undefined;
   /** Requests that have been begun, with or without a place. */
   requests = 0;
 
@@ -54,48 +64,107 @@ export class Limiter {
     this.#bodies = new Share(options.bodiesBytes ?? maxBodiesBytes);
     this.#maxWaitMs = queue.maxWaitMs;
     this.#clock = options.clock ?? systemClock;
+    this.#flows = options.flows;
   }
 
   /** Now, by kind of request. */
   get inFlight(): { readOnly: number; mutating: number } {
-    return { readOnly: this.#readOnly.used, mutating: this.#mutating.used };
+    return (
+      this.#flows?.inFlight ?? {
+        readOnly: this.#readOnly.used,
+        mutating: this.#mutating.used,
+      }
+    );
   }
 
   get inQueue(): { readOnly: number; mutating: number } {
-    return {
-      readOnly: this.#readOnly.waiting,
-      mutating: this.#mutating.waiting,
-    };
+    return (
+      this.#flows?.inQueue ?? {
+        readOnly: this.#readOnly.waiting,
+        mutating: this.#mutating.waiting,
+      }
+    );
   }
 
   /** Undefined for long-running requests. The place is not taken yet. */
   place(request: LimitedRequest): Place | undefined {
-    const { info } = request;
-    if (isLongRunning(info)) return undefined;
-    const reads = !info.resourceRequest || readOnly.has(info.verb);
+    const claim = this.#claim(request);
+    if (!claim) return undefined;
     this.requests++;
+    return this.#place(request, claim, this.#over);
+  }
+
+  /** Of a request of this process, which the limits in flight do not concern. */
+  placeOfPart(request: LimitedRequest): Place | undefined {
+    const claim = this.#flows && this.#claim(request);
+    return claim && this.#place(request, claim, () => undefined);
+  }
+
+  #place(request: LimitedRequest, claim: Claim, over: () => void): Place {
     return new Place(request, {
-      seats: reads ? this.#readOnly : this.#mutating,
+      claim,
       bodies: this.#bodies,
       clock: this.#clock,
-      maxWaitMs: this.#maxWaitMs,
-      over: this.#over,
+      over,
     });
+  }
+
+  #claim(request: LimitedRequest): Claim | undefined {
+    const { info, user } = request;
+    if (isLongRunning(info) && !(this.#flows && info.verb === "watch"))
+      return undefined;
+    if (this.#flows) return this.#flows.claim(request, request.limitMs);
+    const reads = !info.resourceRequest || readOnly.has(info.verb);
+    const seats = reads ? this.#readOnly : this.#mutating;
+    return new SeatClaim(seats, user, this.#maxWaitMs);
   }
 
   readonly #over = (): void => void this.requests--;
 }
 
-interface PlaceOptions {
-  readonly seats: Seats;
-  readonly bodies: Share;
-  readonly clock: Clock;
-  readonly maxWaitMs: number;
-  readonly over: () => void;
+/** A seat of the limits in flight. */
+class SeatClaim implements Claim {
+  #taken = false;
+  #stop: (() => void) | undefined;
+
+  constructor(
+    private readonly seats: Seats,
+    private readonly user: UserInfo,
+    readonly maxWaitMs: number,
+  ) {}
+
+  enter(admitted: () => void): Entering {
+    this.#taken = this.seats.enter(this.user, 1);
+    if (this.#taken) return "runs";
+    this.#stop = this.seats.wait(this.user, 1, () => {
+      this.#taken = true;
+      this.#stop = undefined;
+      admitted();
+    });
+    return this.#stop ? "waits" : "refused";
+  }
+
+  stopWaiting(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  leave(): void {
+    if (this.#taken) this.seats.give(this.user, 1);
+    this.#taken = false;
+  }
+
+  refuse(): number {
+    return 1;
+  }
 }
 
-/** How many seats a request takes. Fairness will estimate what a list costs here. */
-const width = 1;
+interface PlaceOptions {
+  readonly claim: Claim;
+  readonly bodies: Share;
+  readonly clock: Clock;
+  readonly over: () => void;
+}
 
 /** One request's. `leave` has to be called in the end; more calls do nothing. */
 export class Place implements BodyGate {
@@ -104,11 +173,17 @@ export class Place implements BodyGate {
   #left = false;
   /** Set while it waits for a place. */
   #giveUp: (() => void) | undefined;
+  #timer: Timer | undefined;
 
   constructor(
     private readonly request: LimitedRequest,
     private readonly options: PlaceOptions,
   ) {}
+
+  /** Which flow the request belongs to, for its answer. */
+  get headers(): Readonly<Record<string, string>> | undefined {
+    return this.options.claim.flow?.headers;
+  }
 
   /** A body is waited for. Throws a PlainAnswer of 429. */
   expect(): void {
@@ -118,16 +193,17 @@ export class Place implements BodyGate {
   received(bytes: number): void {
     const { request, options } = this;
     if (this.#left || !options.bodies.take(request.user, bytes))
-      throw tooMany();
+      throw this.#tooMany();
     this.#bytes += bytes;
   }
 
   /** Throws, or rejects with, a PlainAnswer of 429. Without a promise where there is a place now. */
   take(): void | Promise<void> {
     if (this.#taken) return;
-    if (this.#left) throw tooMany();
-    if (!this.options.seats.enter(this.request.user, width))
-      return this.#wait();
+    if (this.#left) throw this.#tooMany();
+    const entering = this.options.claim.enter(this.#admitted);
+    if (entering === "refused") throw this.#tooMany();
+    if (entering === "waits") return this.#wait();
     this.#taken = true;
   }
 
@@ -136,51 +212,61 @@ export class Place implements BodyGate {
     this.#giveUp?.();
   }
 
+  /** A watch has ended: it left its place long before. */
+  over(): void {
+    this.options.claim.over?.();
+  }
+
   leave(): void {
     if (this.#left) return;
     this.#left = true;
     this.#giveUp?.();
     const { request, options } = this;
-    if (this.#taken) options.seats.give(request.user, width);
+    options.claim.leave();
     if (this.#bytes > 0) options.bodies.give(request.user, this.#bytes);
     options.over();
   }
 
-  /** Throws when the queue is full. */
+  #resolve: (() => void) | undefined;
+
+  readonly #admitted = (): void => {
+    this.#taken = true;
+    this.#giveUp = undefined;
+    this.#timer?.cancel();
+    this.#resolve?.();
+  };
+
   #wait(): Promise<void> {
     const { request, options } = this;
-    let admitted!: () => void;
+    const { claim, clock } = options;
     let refused!: (error: Error) => void;
     const entered = new Promise<void>((resolve, reject) => {
-      admitted = resolve;
+      this.#resolve = resolve;
       refused = reject;
     });
-    const stop = options.seats.wait(request.user, width, () => {
-      this.#taken = true;
-      this.#giveUp = undefined;
-      timer.cancel();
-      admitted();
-    });
-    if (!stop) throw tooMany();
     const giveUp = (): void => {
       if (this.#giveUp !== giveUp) return;
       this.#giveUp = undefined;
-      timer.cancel();
-      stop();
-      refused(tooMany());
+      this.#timer?.cancel();
+      claim.stopWaiting();
+      refused(this.#tooMany());
     };
-    const timer = options.clock.after(options.maxWaitMs, giveUp);
     this.#giveUp = giveUp;
+    this.#timer = clock.after(claim.maxWaitMs, giveUp);
     const { signal } = request;
     if (signal.aborted) giveUp();
     else signal.addEventListener("abort", giveUp, { once: true });
     return entered;
   }
-}
 
-function tooMany(): PlainAnswer {
-  return new PlainAnswer(429, "Too many requests, please try again later.\n", {
-    "retry-after": "1",
-    "x-content-type-options": "nosniff",
-  });
+  #tooMany(): PlainAnswer {
+    return new PlainAnswer(
+      429,
+      "Too many requests, please try again later.\n",
+      {
+        "retry-after": String(this.options.claim.refuse()),
+        "x-content-type-options": "nosniff",
+      },
+    );
+  }
 }

@@ -5,7 +5,6 @@ import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
 import type { Auditor } from "../audit/auditor.ts";
 import type { RequestAuthenticator } from "../../http-kit/authentication/authenticator.ts";
-import type { FlowClassifier } from "../flow-control/flow-classifier.ts";
 import type { Limiter } from "../flow-control/limiter.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
 import type { Observer } from "../request/observer.ts";
@@ -21,7 +20,7 @@ import { authorizationFilter } from "./filters/authorization.ts";
 import { corsFilter } from "./filters/cors.ts";
 import { deadlineFilter } from "./filters/deadline.ts";
 import { impersonationFilter } from "./filters/impersonation.ts";
-import { flowFilter, limitFilter } from "./filters/limits.ts";
+import { limitFilter } from "./filters/limits.ts";
 import { metricsFilter } from "./filters/metrics.ts";
 import { requestInfoFilter } from "./filters/request-info.ts";
 import {
@@ -50,8 +49,6 @@ interface FrontOptions {
   readonly observe: Observer | undefined;
   readonly loopWatch: LoopWatch | undefined;
   readonly auditor: Auditor | undefined;
-  /** Undefined: priority and fairness is off. */
-  readonly flows: FlowClassifier | undefined;
   /** While the server shuts down new requests are refused. */
   readonly refusing: Refusing;
 }
@@ -103,7 +100,6 @@ function filtersOf(options: FrontOptions): Filter[] {
     metricsFilter(options.observe),
     auditFilter(auditor),
     impersonationFilter(authorizer),
-    flowFilter(options.flows),
     limitFilter(options.limiter),
     authorizationFilter(authorizer),
   ];

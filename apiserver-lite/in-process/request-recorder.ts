@@ -10,8 +10,10 @@ import type { ApiRequest } from "../../client/transport.ts";
 import type { Auditor, AuditTrail } from "../audit/auditor.ts";
 import { methodOf } from "../dispatch/places.ts";
 import { RequestContext, type Verb } from "../dispatch/request.ts";
+import type { Limiter, Place } from "../flow-control/limiter.ts";
 import type { Observer } from "../request/observer.ts";
 import { parseRequest, type RequestInfo } from "../request/request-info.ts";
+import { PlainAnswer } from "../request/route.ts";
 
 export interface RecorderOptions {
   readonly user: UserInfo;
@@ -21,6 +23,8 @@ export interface RecorderOptions {
   readonly observe: Observer | undefined;
   /** Undefined: there is no audit. */
   readonly auditor: Auditor | undefined;
+  /** Priority and fairness holds for this process's requests too; most of its parts are exempt. */
+  readonly limiter: Limiter;
 }
 
 export type RecordedRequest = Omit<ApiRequest, "verb" | "body" | "patch"> & {
@@ -45,8 +49,12 @@ export class RequestRecorder {
     const context = this.#begin(request);
     const { info, trail } = context;
     let status = 500;
+    let place: Place | undefined;
     try {
       if (trail) await this.#received(trail);
+      place = this.#place(context);
+      const entering = place?.take();
+      if (entering) await entering;
       const answered = await run(context);
       const { answer } = answered;
       status = answered.status;
@@ -59,6 +67,7 @@ export class RequestRecorder {
       status = known.code;
       throw known;
     } finally {
+      place?.leave();
       observe?.finished(info, methodOf[request.verb], status, startedMs);
       void trail?.stage("ResponseComplete");
     }
@@ -75,8 +84,12 @@ export class RequestRecorder {
     const context = this.#begin(request);
     const { info, trail } = context;
     let status = 200;
+    const place = this.#place(context);
     try {
       if (trail) await this.#received(trail);
+      const entering = place?.take();
+      if (entering) await entering;
+      onEnd(() => place?.over());
       await open(context);
       trail?.answered(status);
       void trail?.stage("ResponseStarted");
@@ -91,6 +104,7 @@ export class RequestRecorder {
       void trail?.stage("ResponseComplete");
       throw known;
     } finally {
+      place?.leave();
       observe?.finished(info, "GET", status, startedMs);
     }
   }
@@ -104,6 +118,19 @@ export class RequestRecorder {
     context.info = infoOf(request);
     if (auditor) context.trail = this.#trail(auditor, request, context);
     return context;
+  }
+
+  #place({ info, user, query }: RequestContext): Place | undefined {
+    return this.options.limiter.placeOfPart({
+      info,
+      user,
+      query,
+      limitMs: 0,
+      // Parts of this process wait for their answers.
+      get signal() {
+        return new AbortController().signal;
+      },
+    });
   }
 
   #trail(
@@ -132,6 +159,14 @@ export class RequestRecorder {
   }
 
   #known(error: unknown, trail: AuditTrail | undefined): ApiError {
+    if (error instanceof PlainAnswer)
+      return this.#known(
+        errors.tooManyRequests(
+          error.message,
+          Number(error.headers["retry-after"] ?? 1),
+        ),
+        trail,
+      );
     if (error instanceof ApiError) {
       trail?.answered(error.code, encode(error.status), json);
       return error;

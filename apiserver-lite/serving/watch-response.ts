@@ -161,13 +161,13 @@ export class WatchResponse implements WatchSink {
     return this.chunked ? chunkOf(frame) : frame;
   }
 
-  /** The headers have been sent: from here on frames flow. */
-  attach(stream: FrameStream): void {
+  /** The headers have been sent: from here on frames flow. Settles when those it begins with are sent, or will not be. */
+  attach(stream: FrameStream): void | Promise<void> {
     this.#stream = stream;
     this.#out = stream.out;
     if (this.#ending) return this.end();
-    if (this.#backlog) void this.#sendBacklog(this.#backlog);
-    else if (this.#queue.length > 0) this.flush();
+    if (this.#backlog) return this.#sendBacklog(this.#backlog);
+    if (this.#queue.length > 0) this.flush();
   }
 
   flush(): void {

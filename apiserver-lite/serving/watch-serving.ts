@@ -46,7 +46,7 @@ export class WatchServing {
     return this.#watches.size;
   }
 
-  /** Over WebSocket where that is offered, else as a streamed answer. */
+  /** Settles when the initial events are sent. Over WebSocket where that is offered, else as a streamed answer. */
   serve(request: HttpRequest, call: Call): Promise<void> {
     const { upgrade } = request.exchange;
     return upgrade && /^websocket$/i.test(upgrade.request.headers.upgrade ?? "")
@@ -90,7 +90,7 @@ export class WatchServing {
       out.off("error", close);
       close();
     });
-    response.attach(stream);
+    await response.attach(stream);
   }
 
   /** The handshake is done once the watch is open. */

@@ -82,7 +82,7 @@ export class WatchSocket implements WatchSink {
     this.#push(this.representation.error(status));
   }
 
-  /** Does the handshake; frames that waited go out. */
+  /** Does the handshake; frames that waited go out. Settles when they are sent, or will not be. */
   async attach(
     request: IncomingMessage,
     socket: Duplex,
@@ -94,6 +94,7 @@ export class WatchSocket implements WatchSink {
       noServer: true,
       maxPayload: 64 * 1024,
     });
+    let sending: Promise<void> | undefined;
     server.handleUpgrade(request, socket, head, (webSocket) => {
       const opened: Socket = webSocket;
       opened.on("close", () => {
@@ -103,8 +104,9 @@ export class WatchSocket implements WatchSink {
       opened.on("error", () => opened.terminate());
       this.#socket = opened;
       if (this.#closed) return opened.terminate();
-      void this.#sendBacklog(opened);
+      sending = this.#sendBacklog(opened);
     });
+    await sending;
   }
 
   fail({ status }: ApiError): void {

@@ -33,8 +33,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
   harmless: [
     ...metrics,
     ...sharing,
-    // The limits in flight hold without it.
-    "enable-priority-and-fairness",
     // No aggregated server, peer or webhook is called yet, with or without these.
     "aggregator-reject-forwarding-redirect",
     "enable-aggregator-routing",

@@ -1,20 +1,7 @@
-// Which flow a request belongs to, named in two headers of its answer, and its place among those that are worked on at
-// once: now, or when its body has been received.
-import type { FlowClassifier } from "../../flow-control/flow-classifier.ts";
+// The place of a request among those that are worked on at once, taken now or when its body has been received, and which
+// flow it belongs to, named in two headers of its answer.
 import type { Limiter } from "../../flow-control/limiter.ts";
 import type { Filter } from "../filter.ts";
-
-/** @param flows undefined: priority and fairness is off */
-export function flowFilter(flows: FlowClassifier | undefined): Filter {
-  return {
-    name: "flow classification",
-    skipsParts: true,
-    enter({ user, info, headers }) {
-      const flow = flows?.classify(user, info);
-      if (flow) Object.assign(headers, flow);
-    },
-  };
-}
 
 /** Whose bodies are read before anything is done. */
 const bodyVerbs: ReadonlySet<string> = new Set([
@@ -36,7 +23,9 @@ export function limitFilter(limiter: Limiter): Filter {
       const place = limiter.place(request);
       if (!place) return;
       request.place = place;
+      if (place.headers) Object.assign(request.headers, place.headers);
       const { info, exchange } = request;
+      if (info.verb === "watch") exchange.onClose(() => place.over());
       const readsBody = info.resourceRequest && bodyVerbs.has(info.verb);
       if (!readsBody || !exchange.hasBody) return place.take();
       place.expect();

@@ -40,6 +40,27 @@ function hsts(directives: readonly string[]): string | undefined {
   return directives.length > 0 ? directives.join("; ") : undefined;
 }
 
+/** The limits in flight, which together are the seats of priority and fairness. Throws UsageError. */
+function requestLimits(values: OptionValues) {
+  const priorityAndFairness = values.flag("enable-priority-and-fairness");
+  const maxRequestsInFlight = values.number("max-requests-inflight");
+  const maxMutatingRequestsInFlight = values.number(
+    "max-mutating-requests-inflight",
+  );
+  if (
+    priorityAndFairness &&
+    maxRequestsInFlight + maxMutatingRequestsInFlight === 0
+  )
+    throw new UsageError(
+      "--max-requests-inflight and --max-mutating-requests-inflight must add up to something positive with --enable-priority-and-fairness",
+    );
+  return {
+    priorityAndFairness,
+    maxRequestsInFlight,
+    maxMutatingRequestsInFlight,
+  };
+}
+
 export async function apiServerOptionsOf(
   values: OptionValues,
   logger: Logger,
@@ -76,10 +97,7 @@ export async function apiServerOptionsOf(
           ),
         }
       : {}),
-    maxRequestsInFlight: values.number("max-requests-inflight"),
-    maxMutatingRequestsInFlight: values.number(
-      "max-mutating-requests-inflight",
-    ),
+    ...requestLimits(values),
     requestTimeoutMs: values.number("request-timeout"),
     minRequestTimeoutMs: values.number("min-request-timeout") * 1000,
     eventTtlSeconds: Math.round(values.number("event-ttl") / 1000),
@@ -93,7 +111,6 @@ export async function apiServerOptionsOf(
     ...(maxStreams > 0 ? { http2MaxStreamsPerConnection: maxStreams } : {}),
     ...(origins ? { allowedOrigins: origins } : {}),
     ...(sts ? { strictTransportSecurity: sts } : {}),
-    priorityAndFairness: values.flag("enable-priority-and-fairness"),
     livezGraceMs: values.number("livez-grace-period"),
     profiling: values.flag("profiling"),
     ...(debugSocketPath ? { debugSocketPath } : {}),

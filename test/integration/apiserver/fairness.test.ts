@@ -1,4 +1,4 @@
-// Places in flight: nobody holds them with bodies that do not come, one user never has all of them, and work that takes
+// Places in flight without priority and fairness: nobody holds them with bodies that do not come, one user never has all of them, and work that takes
 // too long keeps its own until it is done.
 import * as net from "node:net";
 import type { AdmissionPlugin } from "../../../apiserver-lite/admission/plugin.ts";
@@ -38,6 +38,7 @@ async function start(
   server = await startTestServer({
     maxRequestsInFlight: 8,
     maxMutatingRequestsInFlight: 4,
+    priorityAndFairness: false,
     ...options,
     parts: () => ({ admission: [plugin], authenticators: [byHeader] }),
   });

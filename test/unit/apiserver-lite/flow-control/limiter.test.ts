@@ -15,11 +15,14 @@ const writing = parseRequest(
   "/api/v1/namespaces/a/pods",
   new URLSearchParams(),
 );
+const query = new URLSearchParams();
 /** A request whose signal nobody may look at: it has to wait for nothing. */
 const place = (limiter: Limiter, name: string, ...groups: string[]): Place =>
   limiter.place({
     info: writing,
     user: user(name, ...groups),
+    query,
+    limitMs: 0,
     get signal(): AbortSignal {
       throw new Error("asked for a signal");
     },
@@ -76,7 +79,9 @@ test("long-running requests have no place", () => {
     new URLSearchParams(),
   );
   const { signal } = new AbortController();
-  expect(bounded().place({ info, user: user("a"), signal })).toBeUndefined();
+  expect(
+    bounded().place({ info, user: user("a"), query, limitMs: 0, signal }),
+  ).toBeUndefined();
 });
 
 describe("a queue", () => {
@@ -99,6 +104,8 @@ describe("a queue", () => {
     const made = limiter.place({
       info: writing,
       user: user(name, ...groups),
+      query,
+      limitMs: 0,
       signal: controller.signal,
     })!;
     aborts.set(made, controller);

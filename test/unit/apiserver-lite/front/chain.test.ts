@@ -6,6 +6,7 @@ import { systemClock } from "../../../../api/clock.ts";
 import { Auditor } from "../../../../apiserver-lite/audit/auditor.ts";
 import type { AuditEvent } from "../../../../apiserver-lite/audit/audit-event.ts";
 import { checkAuditPolicy } from "../../../../apiserver-lite/audit/policy.ts";
+import { FlowControl } from "../../../../apiserver-lite/flow-control/flow-control.ts";
 import { Limiter } from "../../../../apiserver-lite/flow-control/limiter.ts";
 import { Front } from "../../../../apiserver-lite/front/front.ts";
 import { compileOrigins } from "../../../../apiserver-lite/front/origins.ts";
@@ -15,6 +16,22 @@ import { otherFormats } from "../../../../apiserver-lite/serving/other-formats.t
 import { Listener } from "../../../../http-kit/listener.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { rawRequest } from "../../../support/raw-request.ts";
+
+/** One schema for everybody, with a uid. */
+const catchAllState: ConstructorParameters<typeof FlowControl>[0]["state"] = {
+  read: () => undefined,
+  list: (_group, resource) =>
+    resource === "flowschemas"
+      ? [
+          {
+            metadata: { name: "catch-all", uid: "f" },
+            spec: { priorityLevelConfiguration: { name: "catch-all" } },
+          },
+        ]
+      : [],
+  scan: () => [],
+  onChange: () => () => undefined,
+};
 
 type FrontOptions = ConstructorParameters<typeof Front>[0];
 
@@ -84,7 +101,6 @@ async function start(options: Partial<FrontOptions> = {}): Promise<void> {
     },
     loopWatch: undefined,
     auditor: undefined,
-    flows: undefined,
     refusing: () => undefined,
     ...options,
   });
@@ -284,16 +300,22 @@ const refusals: Refusal[] = [
     counted: true,
   },
   {
-    filter: "flow classification",
+    filter: "limits",
     options: () => ({
       authorizer: nobodyMay,
-      flows: {
-        classify: () => ({
-          "x-kubernetes-pf-flowschema-uid": "f",
-          "x-kubernetes-pf-prioritylevel-uid": "p",
+      limiter: new Limiter({
+        readOnly: 0,
+        mutating: 0,
+        flows: new FlowControl({
+          state: catchAllState,
+          seats: 10,
+          objects: () => undefined,
+          requestTimeoutMs: 1000,
         }),
-      } as unknown as FrontOptions["flows"],
+      }),
     }),
+    // Streams have no flow.
+    asked: { path: pods },
     status: 403,
     headers: { "x-kubernetes-pf-flowschema-uid": "f" },
     text: /forbidden/,
@@ -307,6 +329,8 @@ const refusals: Refusal[] = [
         .place({
           info: { path: "/", resourceRequest: false, verb: "get" } as never,
           user: { name: "other", groups: [], extra: {} },
+          query: new URLSearchParams(),
+          limitMs: 0,
           signal: new AbortController().signal,
         })!
         .take();

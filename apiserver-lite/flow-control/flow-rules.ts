@@ -1,0 +1,83 @@
+// Does a rule of a FlowSchema match a request? The order of schemas is by precedence, then name.
+import type { UserInfo } from "../../api/contracts.ts";
+import type {
+  FlowSchema,
+  NonResourcePolicyRule,
+  PolicyRulesWithSubjects,
+  ResourcePolicyRule,
+  Subject,
+} from "../../api/types/flowcontrol-v1.ts";
+import type { RequestInfo } from "../request/request-info.ts";
+
+const defaultPrecedence = 1000;
+
+export function inMatchingOrder(schemas: readonly FlowSchema[]): FlowSchema[] {
+  const precedenceOf = ({ spec }: FlowSchema): number =>
+    spec.matchingPrecedence ?? defaultPrecedence;
+  return [...schemas].sort(
+    (a, b) =>
+      precedenceOf(a) - precedenceOf(b) ||
+      (a.metadata.name! < b.metadata.name! ? -1 : 1),
+  );
+}
+
+export function matchesRule(
+  rule: PolicyRulesWithSubjects,
+  user: UserInfo,
+  info: RequestInfo,
+): boolean {
+  if (!rule.subjects.some((subject) => isSubject(subject, user))) return false;
+  return info.resourceRequest
+    ? (rule.resourceRules ?? []).some((one) => matchesResource(one, info))
+    : (rule.nonResourceRules ?? []).some((one) => matchesPath(one, info));
+}
+
+const has = (list: readonly string[] | undefined, wanted: string): boolean =>
+  list?.some((item) => item === "*" || item === wanted) ?? false;
+
+function matchesResource(
+  rule: ResourcePolicyRule,
+  { verb, group, resource, subresource, namespace }: RequestInfo,
+): boolean {
+  return (
+    has(rule.verbs, verb) &&
+    has(rule.apiGroups, group) &&
+    has(
+      rule.resources,
+      subresource ? `${resource}/${subresource}` : resource,
+    ) &&
+    (namespace === ""
+      ? rule.clusterScope === true
+      : has(rule.namespaces, namespace))
+  );
+}
+
+/** A path covers what lies below it. */
+function matchesPath(
+  { verbs, nonResourceURLs }: NonResourcePolicyRule,
+  { verb, path }: RequestInfo,
+): boolean {
+  return (
+    has(verbs, verb) &&
+    nonResourceURLs.some((url) => {
+      if (url === "*" || url === path) return true;
+      const prefix = url.endsWith("*") ? url.slice(0, -1) : url;
+      return path.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`);
+    })
+  );
+}
+
+function isSubject(subject: Subject, { name, groups }: UserInfo): boolean {
+  if (subject.kind === "User")
+    return subject.user?.name === "*" || subject.user?.name === name;
+  if (subject.kind === "Group")
+    return (
+      subject.group?.name === "*" || groups.includes(subject.group?.name ?? "")
+    );
+  const account = subject.serviceAccount;
+  if (subject.kind !== "ServiceAccount" || !account) return false;
+  const prefix = `system:serviceaccount:${account.namespace}:`;
+  return account.name === "*"
+    ? name.startsWith(prefix)
+    : name === prefix + account.name;
+}
