@@ -48,7 +48,7 @@ function watcherOf(
     new TimeSlices(),
     new ChunkPool(),
   );
-  response.attach({ out, end: () => out.end() });
+  void response.attach({ out, end: () => out.end() });
   return { response, writes };
 }
 
