@@ -4,6 +4,7 @@
 
 // The server, and what it is composed of.
 export { type ApiServer, createApiServer, superuser } from "./server.ts";
+export type { AggregationOptions } from "./aggregation/aggregator.ts";
 export type { DialerOptions } from "./proxy/dialer.ts";
 export { ProxyHandler } from "./proxy/proxy-handler.ts";
 export { type AllowedOrigins, compileOrigins } from "./front/origins.ts";

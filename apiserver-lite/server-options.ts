@@ -8,6 +8,7 @@ import type { MetricsFilter } from "../api/metrics/filter.ts";
 import type { ServingTls } from "../api/pki/serving-tls.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Store } from "../storage/store.ts";
+import type { AggregationOptions } from "./aggregation/aggregator.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import type { Auditor } from "./audit/auditor.ts";
 import type { RequestAuthenticator } from "../http-kit/authentication/authenticator.ts";
@@ -116,6 +117,8 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   readonly historyMs?: number;
   readonly historyBytes?: number;
+  /** Of the servers behind APIServices. */
+  readonly aggregation?: AggregationOptions;
   readonly observer?: Observer;
   readonly auditor?: Auditor;
   /** Requests wait in queues by their flow; the limits in flight are its seats together. Default true. */

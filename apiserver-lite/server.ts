@@ -6,6 +6,7 @@
 import { addressKind } from "../api/address-kind.ts";
 import { networkInterfaces } from "node:os";
 import { systemClock, type Clock } from "../api/clock.ts";
+import type { CertificatePair } from "../api/pki/certificate.ts";
 import type { UserInfo } from "../api/contracts.ts";
 import type { Transport } from "../client/transport.ts";
 import { EndpointLeases } from "./bootstrap/endpoint-leases.ts";
@@ -35,6 +36,8 @@ export interface ApiServer {
   readonly registry: Registry;
   /** New serving certificate for new connections. */
   reloadCertificate(tls: ServingCertificate): void;
+  /** What aggregated servers know this one by, for new connections. */
+  setProxyCertificate(certificate: CertificatePair | undefined): void;
   /** Named checks beside the server's own. */
   addHealthCheck(check: HealthCheck): void;
 }
@@ -87,6 +90,7 @@ class Server implements ApiServer {
     await this.#wiring.debugSocket?.listen();
     await this.registry.start();
     this.#wiring.flows?.start();
+    this.#wiring.aggregator.start();
     await this.#wiring.parts.start?.();
     await this.#wiring.customDefinitions.start(
       this.transport(superuser, "orbit-apiserver"),
@@ -113,7 +117,10 @@ class Server implements ApiServer {
       await this.#publish(reachableAddress(advertiseAddress), (addresses) =>
         publishEndpoints({ transport, advertisePort }, addresses),
       );
-    await this.#wiring.parts.bootstrap?.(transport);
+    await Promise.all([
+      this.#wiring.parts.bootstrap?.(transport),
+      this.#wiring.aggregator.run(transport),
+    ]);
     this.#state = "ready";
   }
 
@@ -178,6 +185,7 @@ class Server implements ApiServer {
     this.#wiring.listener?.destroy();
     this.#wiring.debugSocket?.close();
     await this.#wiring.customDefinitions.stop();
+    await this.#wiring.aggregator.stop();
     await this.#wiring.parts.stop?.();
     this.#wiring.flows?.stop();
     this.registry.stop();
@@ -204,6 +212,10 @@ class Server implements ApiServer {
 
   reloadCertificate(tls: ServingCertificate): void {
     this.#wiring.listener?.reload(tls);
+  }
+
+  setProxyCertificate(certificate: CertificatePair | undefined): void {
+    this.#wiring.aggregator.setCertificate(certificate);
   }
 
   addHealthCheck(check: HealthCheck): void {

@@ -2,6 +2,7 @@
 // and stop is the server's (server.ts).
 import { builtinCatalogue } from "../api/catalogue.ts";
 import { type Clock } from "../api/clock.ts";
+import { Aggregator } from "./aggregation/aggregator.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { CustomDefinitions } from "./custom/custom-definitions.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
@@ -59,6 +60,7 @@ interface Wiring {
   readonly customDefinitions: CustomDefinitions;
   readonly observe: Observer;
   readonly front: Front;
+  readonly aggregator: Aggregator;
   readonly listener: Listener | undefined;
   readonly debugSocket: DebugSocket | undefined;
   readonly loopWatch: LoopWatch;
@@ -88,7 +90,15 @@ export function wire(
     clock,
     ...(options.requestQueue ? { queue: options.requestQueue } : {}),
   });
-  const metrics = createMetrics(options, registry, limiter, flows, loopWatch);
+  const aggregator = createAggregator(options, registry, running);
+  const metrics = createMetrics(
+    options,
+    registry,
+    limiter,
+    flows,
+    aggregator,
+    loopWatch,
+  );
   const observe = options.observer ?? metrics;
   const profiling = new Profiling();
   const health = new HealthResults();
@@ -107,6 +117,7 @@ export function wire(
       versionPath,
       ...(parts.paths ?? []),
     ],
+    aggregation: aggregator,
     limiter,
     negotiator: encodings.negotiator,
     formats: encodings.formats,
@@ -127,6 +138,7 @@ export function wire(
       clock,
       logger,
     }),
+    aggregator,
     listener: createListener(options, front),
     debugSocket: options.debugSocketPath
       ? new DebugSocket(options.debugSocketPath, profiling, logger)
@@ -198,6 +210,23 @@ function createState(
   return { registry, parts };
 }
 
+function createAggregator(
+  { aggregation = {}, listen = true }: ApiServerOptions,
+  registry: Registry,
+  { port }: Running,
+): Aggregator {
+  const { catalogue, clock, logger } = registry;
+  return new Aggregator(
+    {
+      state: registry,
+      ...{ catalogue, clock, logger },
+      withUid: registry.gate("RemoteRequestHeaderUID"),
+      ownPort: () => (listen ? port() : undefined),
+    },
+    aggregation,
+  );
+}
+
 interface Encodings {
   readonly negotiator: Negotiator;
   readonly formats: OtherFormats;
@@ -238,6 +267,7 @@ function createMetrics(
   registry: Registry,
   limiter: Limiter,
   flows: FlowControl | undefined,
+  aggregator: Aggregator,
   loopWatch: LoopWatch,
 ): Metrics {
   const { store } = options;
@@ -254,6 +284,7 @@ function createMetrics(
     loopWatch,
     more: () => [
       ...(flows?.families() ?? []),
+      ...aggregator.families(),
       ...(options.moreMetrics?.() ?? []),
     ],
   });

@@ -85,6 +85,7 @@ export class AuditTrail {
   #requestObject: unknown;
   #responseObject: unknown;
   #status: object | undefined;
+  #isDelegated = false;
 
   constructor(
     private readonly request: AuditedRequest,
@@ -143,8 +144,14 @@ export class AuditTrail {
       this.#requestObject = patchOf(body, contentType);
   }
 
+  /** Another server does what was asked: bodies are its own to record. */
+  delegated(): void {
+    this.#isDelegated = true;
+  }
+
   /** Must the body of an answer with this status be kept for `answered`? */
   wantsAnswer(status: number): boolean {
+    if (this.#isDelegated) return false;
     const { verb, subresource } = this.request.info;
     if (status >= 400) return true;
     if (verb === "watch" || streams.has(subresource)) return false;

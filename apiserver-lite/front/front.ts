@@ -30,7 +30,7 @@ import {
 } from "./filters/response-headers.ts";
 import { shutdownFilter, type Refusing } from "./filters/shutdown-refusal.ts";
 import type { AllowedOrigins } from "./origins.ts";
-import { PathDelegate, Router } from "./router.ts";
+import { type Delegate, PathDelegate, Router } from "./router.ts";
 
 interface FrontOptions {
   readonly authenticators: readonly RequestAuthenticator[];
@@ -38,6 +38,8 @@ interface FrontOptions {
   readonly authorizer: Authorizer | undefined;
   readonly resources: { handle: Handler };
   readonly paths: readonly PathHandler[];
+  /** Asked first: what other servers answer. */
+  readonly aggregation: Delegate;
   readonly limiter: Limiter;
   readonly negotiator: Negotiator;
   readonly formats: OtherFormats;
@@ -60,6 +62,7 @@ export class Front {
   constructor(private readonly options: FrontOptions) {
     const resources: Handler = (request) => options.resources.handle(request);
     const router = new Router([
+      options.aggregation,
       new PathDelegate(options.paths),
       { route: (info) => (info.resourceRequest ? resources : undefined) },
     ]);

@@ -6,7 +6,7 @@ import type { RequestInfo } from "../request/request-info.ts";
 import { checkRoute, pageNotFound } from "../request/route.ts";
 
 /** A part of the served paths. */
-interface Delegate {
+export interface Delegate {
   /** Undefined: this is not one of its requests. */
   route(info: RequestInfo): Handler | undefined;
 }

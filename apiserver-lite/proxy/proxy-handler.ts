@@ -21,9 +21,9 @@ import { requestHeaders, responseHeaders } from "./headers.ts";
 import type { ProxyPlace } from "./links.ts";
 import { sendLog } from "./log-socket.ts";
 import { throughProxy } from "./page-transform.ts";
-import { createThrottle } from "./throttle.ts";
 import type { ProxyTarget } from "./proxy-name.ts";
 import { proxyTarget, readPod } from "./target.ts";
+import { Tunnels } from "./tunnels.ts";
 
 interface ProxyHandlerOptions extends DialerOptions {
   readonly state: StateReader;
@@ -47,11 +47,12 @@ const DEFAULT_ADDRESS_TYPES = [
 export class ProxyHandler implements ConnectHandler {
   readonly #options: ProxyHandlerOptions;
   readonly #dialer: Dialer;
-  readonly #tunnels = new Set<Duplex>();
+  readonly #tunnels: Tunnels;
 
   constructor(options: ProxyHandlerOptions) {
     this.#options = options;
     this.#dialer = new Dialer(options);
+    this.#tunnels = new Tunnels(options.maxBytesPerSecond);
   }
 
   /** After a renewal of the certificates. */
@@ -62,7 +63,7 @@ export class ProxyHandler implements ConnectHandler {
   /** Ends everything that is open. */
   close(): void {
     this.#dialer.close();
-    for (const socket of this.#tunnels) socket.destroy();
+    this.#tunnels.close();
   }
 
   async serve(
@@ -113,7 +114,7 @@ export class ProxyHandler implements ConnectHandler {
         : throughProxy(passed, request.method, placeOf(request, target));
       const sink = response.start(answer.statusCode ?? 502, passed);
       // The client's leaving is no error; a broken source must break the answer too.
-      const throttle = this.#throttle();
+      const throttle = this.#tunnels.throttle();
       if (throttle) steps.push(throttle);
       await pipeline([answer, ...steps, sink]).catch(() => {
         answer.destroy();
@@ -164,15 +165,9 @@ export class ProxyHandler implements ConnectHandler {
       if ((answer.statusCode ?? 500) >= 300)
         throw await answerAsError(answer, request);
       await sendLog(answer, request.headers, socket, head);
-    } else if (backend) this.#join(socket, head, answer, backend, backendHead);
+    } else if (backend)
+      this.#tunnels.join({ socket, head }, answer, backend, backendHead);
     else await passAnswerOn(answer, socket);
-  }
-
-  #throttle(): Transform | undefined {
-    const { maxBytesPerSecond = 0 } = this.#options;
-    return maxBytesPerSecond > 0
-      ? createThrottle(maxBytesPerSecond)
-      : undefined;
   }
 
   #target(request: ConnectRequest): ProxyTarget {
@@ -198,41 +193,6 @@ export class ProxyHandler implements ConnectHandler {
       return true;
     }
     return false;
-  }
-
-  #join(
-    socket: Duplex,
-    head: Buffer,
-    answer: IncomingMessage,
-    backend: Duplex,
-    backendHead: Buffer,
-  ): void {
-    const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`];
-    for (let i = 0; i < answer.rawHeaders.length; i += 2)
-      lines.push(`${answer.rawHeaders[i]}: ${answer.rawHeaders[i + 1]}`);
-    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-    if (backendHead.length > 0) socket.write(backendHead);
-    if (head.length > 0) backend.write(head);
-    for (const [from, to] of [
-      [socket, backend],
-      [backend, socket],
-    ] as const) {
-      this.#tunnels.add(from);
-      from.on("error", () => to.destroy());
-      const throttle = this.#throttle();
-      from.once("close", () => {
-        this.#tunnels.delete(from);
-        // The throttle sends the data that it still holds, then ends the other side.
-        if (throttle && from.readableEnded) return;
-        if (!to.destroyed) to.end();
-        if (from.readableEnded) return;
-        to.destroy();
-      });
-      if (throttle) {
-        to.once("close", () => throttle.destroy());
-        from.pipe(throttle).pipe(to);
-      } else from.pipe(to);
-    }
   }
 }
 

@@ -86,6 +86,7 @@ export async function composeCluster(
     store: options.store,
     serving: serving ?? pki.serving,
     whole: true,
+    serviceAddresses: false,
     pki,
     clock,
     logger,

@@ -33,13 +33,9 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
   harmless: [
     ...metrics,
     ...sharing,
-    // No aggregated server, peer or webhook is called yet, with or without these.
-    "aggregator-reject-forwarding-redirect",
-    "enable-aggregator-routing",
+    // No peer is called, with or without these.
     "peer-advertise-ip",
     "peer-advertise-port",
-    "proxy-client-cert-file",
-    "proxy-client-key-file",
     "tracing-config-file",
     "contention-profiling",
     "vmodule",

@@ -26,6 +26,7 @@ import type { OptionValues } from "../../options/parse.ts";
 import { DependencyError } from "../../options/table.ts";
 import { advertisedAddress, urlHost } from "../addresses.ts";
 import { createAudit } from "./audit.ts";
+import { aggregationOptions, proxyCertificate } from "./aggregation.ts";
 import { componentChecks } from "./component-checks.ts";
 import { readAuthorityFile, readPair } from "../option-files.ts";
 import { remoteAccess } from "./remote-access.ts";
@@ -53,6 +54,8 @@ interface ApiPartOptions {
   moreMetrics?: () => readonly Family[];
   /** Scheduler and controllers run in this process. */
   whole?: boolean;
+  /** False: no service proxy makes the addresses of services lead to their pods here. */
+  serviceAddresses?: boolean;
 }
 
 /** How the API server goes to node agents: as the options say, else as its own cluster's agents want it. */
@@ -131,6 +134,12 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     store,
     logger,
     clock,
+    aggregation: aggregationOptions(
+      values,
+      pki,
+      header,
+      options.serviceAddresses ?? true,
+    ),
     bindAddress,
     advertiseAddress,
     port: options.port ?? values.number("secure-port"),
@@ -193,6 +202,25 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       };
     },
   });
+  await start(server);
+  return {
+    server,
+    security: made.security!,
+    updatePki(renewed) {
+      server.reloadCertificate(servingTls(renewed.serving, values, renewed));
+      made.security!.updatePki(renewed);
+      made.proxy?.setDialing(dialing(values, renewed));
+      server.setProxyCertificate(proxyCertificate(values, renewed));
+    },
+    async stop() {
+      await server.stop();
+      await audit?.close();
+    },
+  };
+}
+
+/** Throws a DependencyError for a port or a store that can't be had. */
+async function start(server: ApiServer): Promise<void> {
   try {
     await server.start();
   } catch (error) {
@@ -207,19 +235,6 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       throw new DependencyError(`the API server: ${(error as Error).message}`);
     throw error;
   }
-  return {
-    server,
-    security: made.security!,
-    updatePki(renewed) {
-      server.reloadCertificate(servingTls(renewed.serving, values, renewed));
-      made.security!.updatePki(renewed);
-      made.proxy?.setDialing(dialing(values, renewed));
-    },
-    async stop() {
-      await server.stop();
-      await audit?.close();
-    },
-  };
 }
 
 function servingTls(

@@ -43,6 +43,7 @@ export const innerFloors: Readonly<
     ["front"],
     ["metrics"],
     ["discovery", "health", "debug"],
+    ["aggregation"],
     ["serving"],
     ["bootstrap", "custom", "dispatch", "proxy"],
     ["admission/plugins", "authentication", "flow-control"],

@@ -83,6 +83,7 @@ async function start(options: Partial<FrontOptions> = {}): Promise<void> {
     anonymous: true,
     authorizer: undefined,
     resources: { handle: answer },
+    aggregation: { route: () => undefined },
     paths: [{ path: "/livez", handle: answer }],
     limiter: new Limiter({ readOnly: 1, mutating: 1 }),
     negotiator: new Negotiator(),

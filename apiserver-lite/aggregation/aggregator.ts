@@ -1,0 +1,142 @@
+// The aggregation layer: group versions that other servers answer for, by their APIServices. Requests for those go to
+// their servers; all others are none of the aggregator's. It also keeps the APIServices of this server's own groups.
+import type { Catalogue } from "../../api/catalogue.ts";
+import type { Clock } from "../../api/clock.ts";
+import type { Family } from "../../api/metrics/family.ts";
+import type { CertificatePair } from "../../api/pki/certificate.ts";
+import type { Logger } from "pino";
+import type { Transport } from "../../client/transport.ts";
+import { Tunnels } from "../proxy/tunnels.ts";
+import type { RequestInfo } from "../request/request-info.ts";
+import type { ClusterState } from "../resources/state.ts";
+import type { Handler, HttpRequest } from "../serving/http-request.ts";
+import { AvailabilityMetrics } from "./availability-metrics.ts";
+import { Availability } from "./availability.ts";
+import { ExtensionProxy, plainError } from "./extension-proxy.ts";
+import { LocalRegistration } from "./local-registration.ts";
+import { type RemoteService, RemoteServices } from "./remote-services.ts";
+import {
+  createServiceResolver,
+  type Routing,
+  type ServiceResolver,
+} from "./service-resolver.ts";
+
+/** How aggregated servers are reached, and what they are shown. */
+export interface AggregationOptions {
+  /** What this server is known by; undefined: it has no certificate. */
+  readonly proxyCertificate?: CertificatePair | undefined;
+  /** Default: no-data-path. */
+  readonly routing?: Routing;
+  /** Default true. */
+  readonly rejectForwardingRedirect?: boolean;
+  /** Header fields, in lower case, by which front proxies name users to this server. */
+  readonly identityFields?: {
+    readonly names: readonly string[];
+    readonly prefixes: readonly string[];
+  };
+  /** Of upgraded connections, in each direction; 0: no limit. */
+  readonly maxBytesPerSecond?: number;
+}
+
+interface AggregatorParts {
+  readonly state: ClusterState;
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** UIDs of users are passed on. */
+  readonly withUid: boolean;
+  readonly ownPort: () => number | undefined;
+}
+
+export class Aggregator {
+  readonly remotes: RemoteServices;
+  readonly resolve: ServiceResolver;
+  readonly #metrics = new AvailabilityMetrics();
+  readonly #tunnels: Tunnels;
+  readonly #proxy: ExtensionProxy;
+  #registration: LocalRegistration | undefined;
+  #availability: Availability | undefined;
+
+  constructor(
+    private readonly parts: AggregatorParts,
+    options: AggregationOptions,
+  ) {
+    const { state, ownPort, withUid } = parts;
+    const { routing = "no-data-path" } = options;
+    this.remotes = new RemoteServices(state, options.proxyCertificate);
+    this.resolve = createServiceResolver({ state, routing, ownPort });
+    this.#tunnels = new Tunnels(options.maxBytesPerSecond);
+    this.#proxy = new ExtensionProxy({
+      tunnels: this.#tunnels,
+      withUid,
+      ownIdentity: options.identityFields ?? { names: [], prefixes: [] },
+      rejectRedirects: options.rejectForwardingRedirect ?? true,
+    });
+  }
+
+  /** Knows the servers: requests for them can be routed. The cache is loaded. */
+  start(): void {
+    this.remotes.start();
+  }
+
+  /** Keeps APIServices. Resolves when this server's own groups have theirs. */
+  async run(transport: Pick<Transport, "request">): Promise<void> {
+    const { state, catalogue, clock, logger } = this.parts;
+    const shared = { state, transport, clock, logger };
+    this.#registration = new LocalRegistration({ ...shared, catalogue });
+    await this.#registration.start();
+    this.#availability = new Availability({
+      ...shared,
+      remotes: this.remotes,
+      resolve: this.resolve,
+      metrics: this.#metrics,
+    });
+    this.#availability.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#registration?.stop(), this.#availability?.stop()]);
+    this.remotes.stop();
+    this.#tunnels.close();
+  }
+
+  setCertificate(certificate: CertificatePair | undefined): void {
+    this.remotes.setCertificate(certificate);
+  }
+
+  families(): Family[] {
+    return this.#metrics.families();
+  }
+
+  /** Undefined: no other server's. */
+  route({ path }: RequestInfo): Handler | undefined {
+    if (this.remotes.size === 0) return undefined;
+    const remote = this.#remoteAt(path);
+    return remote && ((request) => this.#serve(request, remote));
+  }
+
+  #remoteAt(path: string): RemoteService | undefined {
+    if (!path.startsWith("/api")) return undefined;
+    const [, root, group = "", version = ""] = path.split("/", 4);
+    if (root === "api") return this.remotes.get("v1.");
+    if (root !== "apis" || version === "") return undefined;
+    return this.remotes.get(`${version}.${group}`);
+  }
+
+  #serve(request: HttpRequest, remote: RemoteService): Promise<void> {
+    const { server, service } = remote;
+    if (!remote.available) throw plainError(503, "service unavailable");
+    if (server.problem) throw plainError(500, server.problem);
+    let place;
+    try {
+      place = this.resolve(service);
+    } catch (error) {
+      this.parts.logger.warn(
+        { apiService: remote.name, err: error },
+        "the service of an aggregated API can't be resolved",
+      );
+      throw plainError(503, "service unavailable");
+    }
+    return this.#proxy.serve(request, { server, place });
+  }
+}

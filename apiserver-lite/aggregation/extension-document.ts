@@ -1,0 +1,98 @@
+// One document of an aggregated server: read whole, but bounded in size and time, so that a server that hangs or answers
+// without end costs no more than that.
+import type { IncomingMessage } from "node:http";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { ExtensionServer, Place } from "./extension-server.ts";
+import { identityHeaders } from "./identity-headers.ts";
+import { reachError } from "./reach-error.ts";
+
+interface DocumentRequest {
+  readonly path: string;
+  readonly user: UserInfo;
+  readonly accept?: string;
+  /** Of the version that is known. */
+  readonly etag?: string | undefined;
+  readonly timeoutMs: number;
+  /** Larger ones are refused. 0: the body is not read. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+interface ExtensionDocument {
+  readonly status: number;
+  readonly contentType: string;
+  readonly etag: string;
+  readonly body: Buffer;
+}
+
+/** Rejects with an Error that says what went wrong. */
+export async function readDocument(
+  server: ExtensionServer,
+  place: Place,
+  asked: DocumentRequest,
+): Promise<ExtensionDocument> {
+  if (server.problem) throw new Error(server.problem);
+  const { path, user, accept, etag, timeoutMs, signal } = asked;
+  const late = new Error(
+    "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+  );
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const outgoing = server.request(place, {
+      method: "GET",
+      path,
+      headers: {
+        ...identityHeaders(user, false),
+        "user-agent": "orbit-aggregator",
+        ...(accept ? { accept } : {}),
+        ...(etag ? { "if-none-match": etag } : {}),
+      },
+    });
+    timer = setTimeout(() => outgoing.destroy(late), timeoutMs);
+    const stop = (): void => void outgoing.destroy();
+    signal?.addEventListener("abort", stop, { once: true });
+    outgoing.once("close", () => signal?.removeEventListener("abort", stop));
+    if (signal?.aborted) stop();
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.once("response", resolve);
+      outgoing.on("error", reject);
+      outgoing.once("upgrade", (_answer, socket) => {
+        socket.destroy();
+        reject(new Error("unexpected switch of protocols"));
+      });
+      outgoing.once("close", () => reject(new Error("EOF")));
+      outgoing.end();
+    });
+    return {
+      status: answer.statusCode ?? 0,
+      contentType: answer.headers["content-type"] ?? "",
+      etag: answer.headers.etag ?? "",
+      body: await readBounded(answer, asked.maxBytes),
+    };
+  } catch (error) {
+    throw new Error(reachError(error, place), { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readBounded(
+  answer: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    if (maxBytes > 0)
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBytes)
+          throw new Error(`the answer has more than ${maxBytes} bytes`);
+        chunks.push(chunk);
+      }
+  } finally {
+    // What is left of it is not waited for.
+    if (!answer.complete) answer.destroy();
+  }
+  return Buffer.concat(chunks, bytes);
+}
