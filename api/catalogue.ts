@@ -19,6 +19,8 @@ export interface ResourceInfo {
   /** Plural, as in URLs. */
   readonly resource: string;
   readonly kind: string;
+  /** Of a definition, which nothing below the API server knows. */
+  readonly custom?: true;
   /** Unset: the kind and "List". */
   readonly listKind?: string;
   readonly singular: string;
@@ -40,6 +42,8 @@ export interface GroupVersionInfo {
   readonly stability: "GA" | "beta" | "alpha";
   readonly enabledByDefault: boolean;
   readonly preferred: boolean;
+  /** Its resources are those of definitions. */
+  readonly custom?: true;
 }
 
 export class Catalogue {
@@ -53,7 +57,7 @@ export class Catalogue {
   }
 
   /** The version of a resource that is added at run time, unless it is there. Versions of a group follow by priority. */
-  addVersionOf({ group, version }: ResourceInfo): void {
+  addVersionOf({ group, version, custom }: ResourceInfo): void {
     if (this.hasGroupVersion(group, version)) return;
     const all = [...this.#groups];
     const lower = all.findIndex(
@@ -66,6 +70,7 @@ export class Catalogue {
       stability: stabilityOf(version),
       enabledByDefault: true,
       preferred: false,
+      ...(custom ? { custom } : {}),
     };
     if (lower < 0) return this.addGroupVersion(info);
     all.splice(lower, 0, [apiVersionOf(info), info]);
@@ -137,7 +142,7 @@ function stabilityOf(version: string): GroupVersionInfo["stability"] {
  * Below 0 when `a` has the higher priority: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, v11alpha2, foo1, foo10, as
  * the reference orders the versions of custom resources.
  */
-function compareVersions(a: string, b: string): number {
+export function compareVersions(a: string, b: string): number {
   const [first, second] = [versionForm.exec(a), versionForm.exec(b)];
   if (!first || !second) {
     if (first || second) return first ? -1 : 1;

@@ -60,6 +60,8 @@ export function* decodingJson(
   const { value: parsed, keys } = yield* parseBytes(bytes, wanted);
   yield;
   const value = objectOf(parsed, wanted, bytes);
+  if (schema?.conform && !value["kind"])
+    throw missingKind(bytes, schema, strict, options);
   const once = fit(value, schema, strict, options);
   if (once.found === keys || (!strict && !schema))
     return { object: once.object, problems: once.problems.map(problemText) };
@@ -95,6 +97,24 @@ export function* decodingJson(
     (a, b) => (slow.order.get(a.path) ?? 0) - (slow.order.get(b.path) ?? 0),
   );
   return { object, problems: all.map(problemText) };
+}
+
+/** The 400 of an object that does not say its kind, where nothing else does: custom resources. */
+function missingKind(
+  bytes: Uint8Array,
+  schema: ObjectSchema,
+  strict: boolean,
+  { apiVersion = "" }: DecodeOptions,
+): ApiError {
+  const why = `Object 'Kind' is missing in '${decodeText(bytes)}'`;
+  return strict
+    ? unrecognised(schema.shortName, why, bytes)
+    : cannotBeHandled(
+        schema.shortName,
+        parseApiVersion(apiVersion).version,
+        schema.shortName,
+        why,
+      );
 }
 
 /**

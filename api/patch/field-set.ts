@@ -138,12 +138,14 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
-/** All paths, in the order of the tree. */
+/** All paths: of a node first its own members, then what is inside them, as the reference lists them. */
 export function pathsOf(set: FieldSet): FieldPath[] {
   const paths: FieldPath[] = [];
   const visit = (node: FieldSet, path: string[]): void => {
-    if (node.member) paths.push(path);
-    for (const [key, child] of node.children) visit(child, [...path, key]);
+    for (const [key, child] of node.children)
+      if (child.member) paths.push([...path, key]);
+    for (const [key, child] of node.children)
+      if (child.children.size > 0) visit(child, [...path, key]);
   };
   visit(set, []);
   return paths;

@@ -10,6 +10,7 @@ import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { duplicateProblems } from "./list-types.ts";
 import { objectSchemaOf, type KindNames } from "./object-schema.ts";
 import { Structural } from "./structural.ts";
+import { loadPatterns } from "./values/patterns.ts";
 import { ValueValidator } from "./values/value-validator.ts";
 
 interface CustomSchemaOptions extends KindNames {
@@ -19,7 +20,15 @@ interface CustomSchemaOptions extends KindNames {
   readonly checkMetadata: MetadataCheck;
 }
 
-/** `loadPatterns` (values/patterns.ts) has been awaited before anything is validated. */
+/** @param source of a definition's version; read when the schema is first used */
+export async function compileSchema(
+  source: () => JSONSchemaProps | undefined,
+  options: CustomSchemaOptions,
+): Promise<CustomSchema> {
+  await loadPatterns();
+  return new CustomSchema(source, options);
+}
+
 export class CustomSchema {
   readonly #read: () => JSONSchemaProps | undefined;
   #structural: Structural | undefined;
@@ -27,7 +36,6 @@ export class CustomSchema {
   #validator: ValueValidator | undefined;
   #statusValidator: ValueValidator | undefined;
 
-  /** @param source of a definition's version; read when the schema is first used */
   constructor(
     source: () => JSONSchemaProps | undefined,
     private readonly options: CustomSchemaOptions,

@@ -79,7 +79,7 @@ export interface KindNames {
 }
 
 /** com.example.stable.v1.CronTab */
-export function definitionName({ group, version, kind }: KindNames): string {
+function definitionName({ group, version, kind }: KindNames): string {
   return [...group.split(".").reverse(), version, kind].join(".");
 }
 

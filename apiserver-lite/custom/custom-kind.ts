@@ -1,12 +1,15 @@
 // The Kind of a definition: names, versions and rules of the objects it describes. Made again when the definition changes.
-import type { ResourceInfo, SubresourceInfo } from "../../api/catalogue.ts";
-import { parseApiVersion } from "../../api/object.ts";
-import { isConditionTrue } from "../../api/objects/conditions.ts";
+import { createHash } from "node:crypto";
 import {
-  typeNamed,
-  type FieldSchema,
-  type ObjectSchema,
-} from "../../api/schema.ts";
+  compareVersions,
+  type ResourceInfo,
+  type SubresourceInfo,
+} from "../../api/catalogue.ts";
+import { conform } from "../../api/codec/conform.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import { isConditionTrue } from "../../api/objects/conditions.ts";
+import { copyJson } from "../../api/patch/json-value.ts";
+import { CustomSchema } from "../../api/structural/custom-schema.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion as Version,
@@ -19,7 +22,7 @@ import type {
   VersionDefinition,
 } from "../registry/kinds/kind-definition.ts";
 import { customColumns } from "./custom-columns.ts";
-import { customStrategy } from "./custom-strategy.ts";
+import { customStrategy, embeddedMetaProblems } from "./custom-strategy.ts";
 
 const verbs: readonly string[] =
   "delete deletecollection get list patch create update watch".split(" ");
@@ -29,8 +32,6 @@ const lastVerbs: readonly string[] = verbs.filter(
 );
 const partVerbs: readonly string[] = ["get", "patch", "update"];
 
-const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
-
 /** The definition's names have been accepted. */
 export function customKind(
   definition: Readonly<CustomResourceDefinition>,
@@ -39,11 +40,12 @@ export function customKind(
   const { group, scope } = spec;
   const { kind, plural } = spec.names;
   const stored = spec.versions.find(({ storage }) => storage)!;
-  const types = typesOf(definition);
+  const schemas = schemasOf(definition);
+  const types = typesOf(definition, schemas);
   const strategies = new Map(
     spec.versions.map((version) => [
       version,
-      customStrategy(definition, version),
+      customStrategy(definition, version, schemas.get(version.name)!),
     ]),
   );
   return {
@@ -53,7 +55,7 @@ export function customKind(
     namespaced: scope === "Namespaced",
     strategy: strategies.get(stored)!,
     types,
-    conversion: sameShape,
+    conversion: sameShape(schemas),
     storage: {
       prefix: `/registry/${group}/${plural}`,
       apiVersion: `${group}/${stored.name}`,
@@ -63,13 +65,16 @@ export function customKind(
       .filter(({ served }) => served)
       .map((version): VersionDefinition => ({
         info: resourceInfo(definition, version),
-        schema: types.schemaOf(`${group}/${version.name}`, kind),
-        custom: true,
+        get schema() {
+          return types.schemaOf(`${group}/${version.name}`, kind);
+        },
+        warnings: deprecationWarnings(definition, version),
         protobuf: false,
         strategy: strategies.get(version)!,
         printer: customColumns(version),
       })),
-    setDefaults: () => undefined,
+    setDefaults: (object, apiVersion) =>
+      schemas.get(parseApiVersion(apiVersion).version)?.setDefaults(object),
   };
 }
 
@@ -83,6 +88,8 @@ export function resourceInfo(
   const { plural, singular = "", kind, listKind } = names;
   return {
     ...{ group, version: version.name, resource: plural, kind, singular },
+    custom: true,
+    storageVersionHash: hashOf(spec),
     ...(listKind ? { listKind } : {}),
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
@@ -115,50 +122,81 @@ function subresourcesOf(
   ];
 }
 
-/** Objects of all versions, of which metadata are checked as they are decoded; and what the reference's own types are. */
-function typesOf({ spec }: Readonly<CustomResourceDefinition>): Types {
+/** Objects of all versions; and what is no object of the kind: the reference's own types. */
+function typesOf(
+  { spec }: Readonly<CustomResourceDefinition>,
+  schemas: Schemas,
+): Types {
   const { group, names } = spec;
-  const schema = envelope(group, names.kind);
-  const versions = new Set(spec.versions.map(({ name }) => name));
   return {
     schemaOf(apiVersion, kind) {
       const asked = parseApiVersion(apiVersion);
-      if (asked.group !== group || group === "")
-        return builtinTypes.schemaOf(apiVersion, kind);
-      return kind === names.kind && versions.has(asked.version)
-        ? schema
+      if (asked.group !== group) return builtinTypes.schemaOf(apiVersion, kind);
+      return kind === names.kind
+        ? schemas.get(asked.version)?.objectSchema
         : undefined;
     },
   };
 }
 
-/** Everything beside apiVersion, kind and metadata is kept as it is. */
-function envelope(group: string, kind: string): ObjectSchema {
-  const text = { type: "string" } as const;
-  const field = (name: string, schema: FieldSchema["schema"]): FieldSchema => ({
-    ...{ name, schema },
-    required: false,
-    nullable: false,
-    omitEmpty: true,
-  });
-  return {
-    type: "object",
-    name: `${group}.${kind}`,
-    shortName: kind,
-    fields: new Map(
-      [
-        field("kind", text),
-        field("apiVersion", text),
-        field("metadata", typeNamed(`${META}.ObjectMeta`)!),
-      ].map((one) => [one.name, one]),
-    ),
-    preserveUnknownFields: true,
-    isKind: true,
-  };
+type Schemas = ReadonlyMap<string, CustomSchema>;
+
+/** By version. None is parsed before it is asked for. */
+function schemasOf({ spec }: Readonly<CustomResourceDefinition>): Schemas {
+  const { group, names, versions, preserveUnknownFields = false } = spec;
+  return new Map(
+    versions.map(({ name, schema }) => [
+      name,
+      new CustomSchema(() => schema?.openAPIV3Schema, {
+        ...{ group, version: name, kind: names.kind },
+        preserveUnknownFields,
+        checkMetadata: embeddedMetaProblems,
+      }),
+    ]),
+  );
 }
 
-/** Conversion "None": the version is another, the fields are the same. */
-const sameShape: Conversion = {
+/** Conversion "None": the version is another; what its schema does not have goes. */
+const sameShape = (schemas: Schemas): Conversion => ({
   mode: "immediate",
-  convert: (object, apiVersion) => ({ ...object, apiVersion }),
-};
+  convert(object, apiVersion) {
+    const { version } = parseApiVersion(apiVersion);
+    const copy = copyJson({ ...object, apiVersion });
+    const { objectSchema } = schemas.get(version)!;
+    return conform(copy, objectSchema, false).object as AnyObject;
+  },
+});
+
+/** Which version objects are stored in, for clients that compare. */
+function hashOf({
+  group,
+  names,
+  versions,
+}: CustomResourceDefinition["spec"]): string {
+  const stored = versions.find(({ storage }) => storage)?.name ?? "";
+  return createHash("sha256")
+    .update(`${group}/${stored}/${names.kind}`)
+    .digest()
+    .subarray(0, 8)
+    .toString("base64");
+}
+
+/** Names the newest version that is served and not deprecated. */
+function deprecationWarnings(
+  { spec }: Readonly<CustomResourceDefinition>,
+  { name, deprecated, deprecationWarning }: Readonly<Version>,
+): string[] {
+  if (!deprecated) return [];
+  if (deprecationWarning !== undefined) return [deprecationWarning];
+  const [best] = spec.versions
+    .filter(
+      (one) =>
+        one.served && !one.deprecated && compareVersions(one.name, name) < 0,
+    )
+    .map((one) => one.name)
+    .sort(compareVersions);
+  const { group, names } = spec;
+  return [
+    `${group}/${name} ${names.kind} is deprecated${best === undefined ? "" : `; use ${group}/${best} ${names.kind}`}`,
+  ];
+}

@@ -1,13 +1,18 @@
 // The rules of the objects of one version of a definition.
-import { ApiError, errors } from "../../api/errors.ts";
+import { ApiError, errors, type FieldError } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
+import { jsonPath, jsonPathText } from "../../api/objects/json-path.ts";
 import { isConditionTrue } from "../../api/objects/conditions.ts";
-import { qualifiedNameProblems } from "../../api/names.ts";
+import { pathSegmentProblems, qualifiedNameProblems } from "../../api/names.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion as Version,
 } from "../../api/types/apiextensions-v1.ts";
+import type { ObjectMeta } from "../../api/types/meta-v1.ts";
+import type { CustomSchema } from "../../api/structural/custom-schema.ts";
+import { customScale, scaleProblems, stepsOf } from "./custom-scale.ts";
+import { validateObjectMeta } from "../resources/object-meta.ts";
 import type {
   ResourceStrategy,
   StrategyContext,
@@ -17,8 +22,12 @@ import { typed } from "../resources/typed.ts";
 export function customStrategy(
   { metadata, spec }: Readonly<CustomResourceDefinition>,
   version: Readonly<Version>,
+  schema: CustomSchema,
 ): ResourceStrategy {
   const resource = { group: spec.group, resource: spec.names.plural };
+  const { scale } = version.subresources ?? {};
+  const ofScale = (object: Readonly<AnyObject>, statusOnly = false) =>
+    scale ? scaleProblems(object, scale, statusOnly) : [];
   return {
     allowUnconditionalUpdate: false,
     anyFinalizer: true,
@@ -27,16 +36,67 @@ export function customStrategy(
       refuseTerminating(context, metadata.name, resource);
       if (version.subresources?.status) delete object["status"];
     },
+    validateCreate: (object) =>
+      schema.validate(object, undefined, ofScale(object)),
+    validateUpdate: (object, old) =>
+      schema.validate(object, old, ofScale(object)),
+    ...selectableFields(version),
+    ...(scale
+      ? {
+          subresources: { scale: customScale(scale, resource) },
+          replicasPath: stepsOf(scale.specReplicasPath),
+        }
+      : {}),
     warnings: finalizerWarnings,
     ...(version.subresources?.status
       ? {
           status: {
             resetPaths: [["spec"]],
             prepareForUpdate: keepMetadata,
+            validateUpdate: (object, old) =>
+              schema.validateStatus(object, old, ofScale(object, true)),
           },
         }
       : {}),
   };
+}
+
+/** Their values as text; one that is not there is "". */
+function selectableFields({
+  selectableFields: asked = [],
+}: Readonly<Version>): Pick<ResourceStrategy, "selectableFields"> {
+  if (asked.length === 0) return {};
+  const fields = asked.map(
+    ({ jsonPath: path }) =>
+      [path.replace(/^\./, ""), jsonPath(path) ?? (() => [])] as const,
+  );
+  return {
+    selectableFields: (object) =>
+      Object.fromEntries(
+        fields.map(([name, find]) => {
+          const [value] = find(object);
+          return [
+            name,
+            value === undefined || value === null ? "" : jsonPathText(value),
+          ];
+        }),
+      ),
+  };
+}
+
+/** The problems of an embedded resource's metadata, which need not name it. */
+export function embeddedMetaProblems(
+  metadata: Readonly<ObjectMeta>,
+): FieldError[] {
+  const name = metadata.name || "fakename";
+  return validateObjectMeta(
+    { metadata: { ...metadata, name } },
+    {
+      namespaced: Boolean(metadata.namespace),
+      anyFinalizer: true,
+      validateName: pathSegmentProblems,
+    },
+  );
 }
 
 /** Nothing is created while the definition is being deleted. Throws ApiError 405. */

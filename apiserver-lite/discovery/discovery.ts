@@ -262,7 +262,8 @@ export class Discovery {
 
   #aggregatedResource(info: ResourceInfo): object {
     const scope = info.namespaced ? "Namespaced" : "Cluster";
-    // Empty where they are the list's own, as the reference has it.
+    // Empty where they are the list's own, as the reference has it for what is built in.
+    const own = info.custom && apiVersionOf(info);
     const kindOf = (kind: string, apiVersion: string | undefined) => {
       if (!apiVersion) return { group: "", version: "", kind };
       const [group, version] = apiVersion.includes("/")
@@ -274,12 +275,12 @@ export class Discovery {
       .filter((sub) => this.#served(sub))
       .map((sub) => ({
         subresource: sub.name,
-        responseKind: kindOf(sub.kind, sub.apiVersion),
+        responseKind: kindOf(sub.kind, sub.apiVersion ?? own),
         verbs: sub.verbs,
       }));
     return {
       resource: info.resource,
-      responseKind: kindOf(info.kind, undefined),
+      responseKind: kindOf(info.kind, own),
       scope,
       singularResource: info.singular,
       verbs: info.verbs,

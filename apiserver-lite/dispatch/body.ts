@@ -10,6 +10,7 @@ import { cannotBeHandled, unknownKind } from "../../api/codec/conform.ts";
 import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { errors } from "../../api/errors.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import { otherKind } from "../registry/verbs/patched-object.ts";
 import type { Call } from "../registry/call.ts";
 import type { Types } from "../registry/kinds/kind-definition.ts";
 import type { RequestBody, WantedBody } from "./request.ts";
@@ -35,7 +36,9 @@ export async function bodyOf(
   if (turn) await turn;
   checkProblems(call, decoded!, wanted);
   const object = decoded!.object as AnyObject;
-  checkKind(object, apiVersion, kind, endpoint.types);
+  if (endpoint.custom && endpoint.isObject(subresource))
+    checkCustomKind(object, apiVersion, kind);
+  else checkKind(object, apiVersion, kind, endpoint.types);
   object.kind = kind;
   object.apiVersion = apiVersion;
   object.metadata ??= {} as AnyObject["metadata"];
@@ -57,6 +60,19 @@ function checkProblems(
   if (fieldValidation === "Warn")
     for (const problem of problems)
       warningsOf(problem).forEach(call.warn, call);
+}
+
+/** Custom resources must say what they are. Throws ApiError 400 for another version, 422 for another kind. */
+function checkCustomKind(
+  object: AnyObject,
+  apiVersion: string,
+  kind: string,
+): void {
+  if (object.apiVersion !== apiVersion)
+    throw errors.badRequest(
+      `the API version in the data (${object.apiVersion ?? ""}) does not match the expected API version (${apiVersion})`,
+    );
+  if (object.kind !== kind) throw otherKind(object, { apiVersion, kind });
 }
 
 /** Throws ApiError 400 for an object of another kind or version. */

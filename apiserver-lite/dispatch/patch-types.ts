@@ -22,27 +22,34 @@ export function mediaTypeOfPatch(wanted: PatchType): string {
   throw new Error(`no media type for ${wanted} patches`);
 }
 
-/** Throws ApiError 415. */
+/** @param custom of custom resources, which have no strategic patches. Throws ApiError 415. */
 export function patchTypeOf(
   header: string | undefined,
-  cbor: boolean,
+  { cbor = false, custom = false }: { cbor?: boolean; custom?: boolean } = {},
 ): AskedPatch {
   const typeOf = (name: string): PatchType | undefined =>
-    cbor && name === cborApply ? "apply" : patchTypes.get(name);
+    cbor && name === cborApply
+      ? "apply"
+      : custom && patchTypes.get(name) === "strategic"
+        ? undefined
+        : patchTypes.get(name);
   const named = (header ?? "")
     .split(",")
     .map((one) => one.split(";", 1)[0]!.trim());
-  if (!named.some(typeOf))
+  if (!custom && !named.some(typeOf))
     throw new ApiError({
       code: 415,
       reason: "UnsupportedMediaType",
       message: "415: Unsupported Media Type",
       details: {},
     });
-  const mediaType = header!.split(";", 1)[0]!;
+  const mediaType = (header ?? "").split(";", 1)[0]!;
   const type = typeOf(mediaType);
   if (type) return { type, mediaType };
-  const accepted = [...patchTypes.keys(), ...(cbor ? [cborApply] : [])];
+  const accepted = [
+    ...[...patchTypes.keys()].filter(typeOf),
+    ...(cbor ? [cborApply] : []),
+  ];
   throw errors.unsupportedMediaType(
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
   );

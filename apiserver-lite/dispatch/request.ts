@@ -60,6 +60,7 @@ export class RequestContext {
     this.registry = registry;
     this.endpoint = endpoint;
     this.namespace = endpoint.info.namespaced ? this.info.namespace : "";
+    this.warnings.push(...endpoint.warnings);
   }
 }
 

@@ -34,6 +34,7 @@ import { mediaTypeOfPatch, patchTypeOf } from "../dispatch/patch-types.ts";
 import { pageNotFound } from "../request/route.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/verbs/list.ts";
+import { listMetadata } from "../registry/verbs/list-metadata.ts";
 import type { Registry } from "../registry/registry.ts";
 import { objectBody } from "./object-body.ts";
 import {
@@ -82,7 +83,7 @@ export class InProcessTransport implements Transport {
       const endpoint = this.#place(request, context);
       const { patch } = request;
       const { trail } = context;
-      if (request.verb === "patch" && !patch) patchTypeOf(undefined, false);
+      if (request.verb === "patch" && !patch) patchTypeOf(undefined);
       context.body = objectBody(
         request.body,
         patch,
@@ -238,7 +239,6 @@ export class InProcessTransport implements Transport {
     listed: Listed,
   ): Promise<KubeList<KubeObject>> {
     const { slices } = this.options.registry;
-    const { revision, remainingItemCount } = listed;
     const items: KubeObject[] = [];
     for (const [index, entry] of listed.entries.entries()) {
       items.push(served(endpoint, entry));
@@ -247,11 +247,7 @@ export class InProcessTransport implements Transport {
     return {
       apiVersion: endpoint.apiVersion,
       kind: endpoint.listKind,
-      metadata: {
-        ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
-        ...(listed.continue ? { continue: listed.continue } : {}),
-        ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
-      },
+      metadata: listMetadata(listed, endpoint),
       items,
     };
   }

@@ -1,13 +1,8 @@
 // One served version of a kind, as requests for it need it: names, schema, rules, and the stored objects behind it, which
 // several served versions may share (autoscaling v1 and v2; events of core and of events.k8s.io).
 import type { ResourceInfo } from "../../api/catalogue.ts";
-import {
-  apiVersionOf,
-  parseApiVersion,
-  type AnyObject,
-} from "../../api/object.ts";
+import { apiVersionOf, type AnyObject } from "../../api/object.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
-import type { ServedResource } from "../admission/plugin.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Printer } from "../printing/table.ts";
 import type { PartStrategy, ResourceStrategy } from "../resources/strategy.ts";
@@ -34,8 +29,7 @@ export class Endpoint {
   readonly info: ResourceInfo;
   readonly apiVersion: string;
   readonly strategy: ResourceStrategy;
-  readonly schema: ObjectSchema | undefined;
-  /** There are no strategic patches, and the items of lists say what they are. */
+  /** Of a definition: there are no strategic patches, and the items of lists say what they are. */
   readonly custom: boolean;
   /** Bodies and answers may be in protobuf; custom resources have no such form. */
   readonly protobuf: boolean;
@@ -44,10 +38,10 @@ export class Endpoint {
   readonly hasStatus: boolean;
   /** The constant beginning of its JSON that list items leave out: `{"kind":…,"apiVersion":…,`. */
   readonly itemSkip: number;
-  readonly #ownBody: BodyType;
-  readonly #places = new Map<string, ServedResource>();
+  #ownBody: BodyType | undefined;
+
   constructor(
-    version: VersionDefinition,
+    private readonly version: VersionDefinition,
     readonly definition: KindDefinition,
     /** Undefined for computed resources (reviews, bindings, componentstatuses). */
     readonly stored: StoredKind | undefined,
@@ -58,19 +52,22 @@ export class Endpoint {
     this.info = info;
     this.apiVersion = apiVersionOf(info);
     this.strategy = version.strategy;
-    this.schema = version.schema;
-    this.custom = version.custom ?? false;
+    this.custom = info.custom ?? false;
     this.protobuf = version.protobuf;
     this.printer = version.printer;
     this.types = definition.types;
     this.hasStatus = info.subresources.some(({ name }) => name === "status");
-    this.#ownBody = {
-      apiVersion: this.apiVersion,
-      kind: info.kind,
-      schema: this.schema,
-      protobuf: this.protobuf,
-    };
     this.itemSkip = headOf(info.kind, this.apiVersion).length;
+  }
+
+  /** Of a kind whose schema is data it is made when it is first asked for. */
+  get schema(): ObjectSchema | undefined {
+    return this.version.schema;
+  }
+
+  /** Of every answer. */
+  get warnings(): readonly string[] {
+    return this.version.warnings ?? [];
   }
 
   /** Where in its JSON an item of a list begins behind its brace, which has to be `apiVersion`'s. */
@@ -86,37 +83,21 @@ export class Endpoint {
 
   /** Of a body sent to the resource itself ("") or to a subresource. */
   bodyType(subresource: string): BodyType {
-    if (subresource === "") return this.#ownBody;
+    const own = (this.#ownBody ??= {
+      apiVersion: this.apiVersion,
+      kind: this.info.kind,
+      schema: this.schema,
+      protobuf: this.protobuf,
+    });
+    if (subresource === "") return own;
     const sub = this.info.subresources.find(({ name }) => name === subresource);
-    if (!sub) return this.#ownBody;
+    if (!sub) return own;
     const apiVersion = sub.apiVersion ?? this.apiVersion;
     const schema =
       apiVersion === this.apiVersion && sub.kind === this.info.kind
         ? this.schema
         : this.types.schemaOf(apiVersion, sub.kind);
     return { apiVersion, kind: sub.kind, schema, protobuf: this.protobuf };
-  }
-
-  /** The resource with the kind of the bodies that are sent to it ("") or to a subresource it has. */
-  placeOf(subresource: string): ServedResource {
-    let place = this.#places.get(subresource);
-    if (!place) {
-      const { group, version, resource } = this.info;
-      const { apiVersion, kind } = this.bodyType(subresource);
-      place = {
-        resource: { group, version, resource },
-        kind: { ...parseApiVersion(apiVersion), kind },
-      };
-      if (this.has(subresource)) this.#places.set(subresource, place);
-    }
-    return place;
-  }
-
-  has(subresource: string): boolean {
-    return (
-      subresource === "" ||
-      this.info.subresources.some(({ name }) => name === subresource)
-    );
   }
 
   /** Is there such a version of this kind, served or not? */

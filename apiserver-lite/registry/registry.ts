@@ -115,11 +115,13 @@ export class Registry implements ClusterState {
     return this.options.uncached?.(info) ?? false;
   }
 
-  /** Is any version of the group served? */
+  /** Is any version of the group, a built-in one, served? */
   servesGroup(group: string): boolean {
     return (
       group === "" ||
-      this.catalogue.groupVersions().some((one) => one.group === group)
+      this.catalogue
+        .groupVersions()
+        .some((one) => one.group === group && !one.custom)
     );
   }
 

@@ -162,7 +162,7 @@ export class Bodies {
     if (type === "application/cbor" && decoders.cbor)
       return decoders.cbor(bytes, schema, options);
     const accepted = acceptedTypes({
-      protobuf: decoders.protobuf !== undefined && protobuf,
+      protobuf: decoders.protobuf !== undefined,
       cbor: decoders.cbor !== undefined,
       table: true,
       partial: true,

@@ -22,8 +22,9 @@ export interface Negotiated {
 
 /** What can be answered at a place. */
 export interface Offer {
-  /** Custom resources have none. */
   readonly protobuf: boolean;
+  /** Objects themselves have no form in protobuf, only what is said of them: custom resources. */
+  readonly custom?: boolean;
   readonly cbor: boolean;
   /** Table is possible. */
   readonly table: boolean;
@@ -96,8 +97,8 @@ export class Negotiator {
   }
 
   #remembered(accept: string, offer: Offer): Negotiated | null {
-    const { protobuf, cbor, table, partial } = offer;
-    const key = `${accept}|${+protobuf}${+cbor}${+table}${+partial}`;
+    const { protobuf, custom = false, cbor, table, partial } = offer;
+    const key = `${accept}|${+protobuf}${+custom}${+cbor}${+table}${+partial}`;
     let found = this.#known.get(key);
     if (found === undefined) {
       found = choose(accept, offer) ?? null;
@@ -147,7 +148,9 @@ function answerTo(
   };
   const transforms = ["as", "g", "v"].some((key) => parameters.has(key));
   if (!transforms)
-    return name === "protobuf" && !offer.protobuf ? undefined : plain;
+    return name === "protobuf" && (!offer.protobuf || offer.custom)
+      ? undefined
+      : plain;
   const as = parameters.get("as");
   const group = parameters.get("g");
   const version = parameters.get("v");

@@ -10,6 +10,7 @@ import type { CacheEvent } from "../cache/history.ts";
 import { encodeObject } from "../../api/codec/object-text.ts";
 import type { Endpoint } from "../registry/endpoint.ts";
 import type { Listed } from "../registry/verbs/list.ts";
+import { listMetadata } from "../registry/verbs/list-metadata.ts";
 import type { WatchType } from "../registry/verbs/watch.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import { chunkOf } from "../../http-kit/exchange.ts";
@@ -132,15 +133,7 @@ export class Representation {
   /** Throws ApiError 406 where one object was asked for. */
   list(listed: Listed): EncodedList {
     this.#checkList(true);
-    const metadata = {
-      ...(listed.revision > 0
-        ? { resourceVersion: String(listed.revision) }
-        : {}),
-      ...(listed.continue ? { continue: listed.continue } : {}),
-      ...(listed.remainingItemCount === undefined
-        ? {}
-        : { remainingItemCount: listed.remainingItemCount }),
-    };
+    const metadata = listMetadata(listed, this.#endpoint);
     const { entries } = listed;
     if (this.#as === "Table") {
       const tables = this.#tables();

@@ -22,6 +22,7 @@ import { patchTypeOf } from "../dispatch/patch-types.ts";
 import { Representation } from "./representation.ts";
 import type { IncludeObject } from "./table.ts";
 import { ResourceRoutes } from "./resource-route.ts";
+import { nothingAt, notAllowedAt } from "../dispatch/missing-place.ts";
 import { checkRoute, pageNotFound } from "../request/route.ts";
 import { WatchServing } from "./watch-serving.ts";
 
@@ -96,10 +97,10 @@ export class ResourceHandler {
     if (!endpoint)
       throw registry.servesGroup(info.group) ? pathNotFound() : pageNotFound();
     const place = this.#routes.place(endpoint, info);
-    if (!place) throw pathNotFound();
+    if (!place) throw nothingAt(endpoint, info);
     const route = place[exchange.method];
-    if (!route) throw methodNotAllowed();
-    checkRoute(exchange, route);
+    if (!route) throw notAllowedAt(endpoint, info);
+    if (!endpoint.custom) checkRoute(exchange, route);
     request.placeAt(registry, endpoint);
     request.authorizer = authorizer;
   }
@@ -121,10 +122,10 @@ export class ResourceHandler {
   #bodyOf(request: HttpRequest): HttpRequest["body"] {
     const patch =
       request.verb === "patch"
-        ? patchTypeOf(
-            request.exchange.headers["content-type"],
-            this.#bodies.cbor,
-          )
+        ? patchTypeOf(request.exchange.headers["content-type"], {
+            cbor: this.#bodies.cbor,
+            custom: request.endpoint.custom,
+          })
         : undefined;
     return this.#bodies.of(request, patch);
   }
@@ -160,7 +161,8 @@ export class ResourceHandler {
   ): Representation {
     const { negotiator, formats, registry } = this.options;
     const negotiated = negotiator.negotiate(exchange.headers.accept, {
-      protobuf: formats.protobuf !== undefined && endpoint.protobuf,
+      protobuf: formats.protobuf !== undefined,
+      custom: endpoint.custom && endpoint.isObject(subresource),
       cbor: formats.cbor !== undefined,
       table:
         !endpoint.strategy.virtual &&

@@ -19,4 +19,23 @@ export const deviations: readonly {
     starts: "dryRun: ",
     why: "dryRun in the query is never overlooked, though a body with options should replace all of the query",
   },
+  ...[
+    "another version (Warn)",
+    "another version (Strict)",
+    "merge version",
+  ].map((label) => ({
+    scenario: "custom-objects",
+    starts: `${label}.`,
+    why: "the version is refused before fields are looked at that it may not have",
+  })),
+  {
+    scenario: "custom-objects",
+    starts: "put scale of another kind.",
+    why: "the reference names a place in its source instead of the kinds",
+  },
+  {
+    scenario: "custom-objects",
+    starts: "apply scale.",
+    why: "a Scale can be applied here, the reference fails to convert it",
+  },
 ];

@@ -14,6 +14,7 @@ import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
 import { coreServices } from "./scenarios/core-services.ts";
 import { coreStorage } from "./scenarios/core-storage.ts";
+import { customObjects } from "./scenarios/custom-objects.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { encodings } from "./scenarios/encodings.ts";
@@ -53,6 +54,7 @@ export const scenarios: readonly Scenario[] = [
   corePodsVolumes,
   coreServices,
   coreStorage,
+  customObjects,
   deletion,
   discovery,
   encodings,

@@ -57,8 +57,8 @@ export interface VersionDefinition {
   readonly info: ResourceInfo;
   /** Undefined: any object. */
   readonly schema: ObjectSchema | undefined;
-  /** Of custom resources: there are no strategic patches, and the items of lists say what they are. */
-  readonly custom?: true;
+  /** Added to the answer of every request. */
+  readonly warnings?: readonly string[];
   /** Bodies and answers may be in protobuf. */
   readonly protobuf: boolean;
   /** The kind's, with what is special about this version. */

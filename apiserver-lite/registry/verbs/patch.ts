@@ -199,9 +199,22 @@ export async function applyScale(call: Call, read: ReadPatch): Promise<void> {
     apiVersion: endpoint.apiVersion,
     kind: endpoint.info.kind,
     metadata: { ...metadata, name: metadata?.name ?? call.name },
-    ...(replicas === undefined ? {} : { spec: { replicas } }),
+    ...(replicas === undefined
+      ? {}
+      : nested(
+          endpoint.strategy.replicasPath ?? ["spec", "replicas"],
+          replicas,
+        )),
   };
   await apply(call, patchOf(parent));
+}
+
+/** `value` below the steps: { spec: { replicas: 3 } } */
+function nested(steps: readonly string[], value: unknown): object {
+  return steps.reduceRight<unknown>(
+    (inner, step) => ({ [step]: inner }),
+    value,
+  ) as object;
 }
 
 /** An applied configuration says what it is, and it is what the URL says. Throws ApiError 400. */

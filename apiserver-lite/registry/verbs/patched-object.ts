@@ -8,11 +8,13 @@ import {
 } from "../../../api/codec/json.ts";
 import { internalTypeName } from "../../../api/codec/value-type-names.ts";
 import { errors, type ApiError } from "../../../api/errors.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
 import { plainNumbers } from "../../../api/exact-number.ts";
 import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
 import {
   isJsonObject,
   jsonKind,
+  sortedKeys,
   type JsonObject,
 } from "../../../api/patch/json-value.ts";
 import { mapNotation, valueType } from "../../../api/patch/map-notation.ts";
@@ -26,6 +28,7 @@ interface PatchTarget {
   readonly info: { group: string; version: string; kind: string };
   readonly schema: ObjectSchema | undefined;
   readonly types: Types;
+  readonly custom?: boolean;
 }
 
 /** `changed` is used up. `warn` takes the problems in mode Warn. Throws ApiError 422. */
@@ -37,7 +40,9 @@ export function conformPatched(
 ): AnyObject {
   const refuse = (why: string): ApiError =>
     invalidPatch(
-      change.shown ? mapNotation(change.shown) : JSON.stringify(changed),
+      change.shown
+        ? mapNotation(change.shown)
+        : JSON.stringify(target.custom ? sortedKeys(changed) : changed),
       why,
     );
   if (!isJsonObject(changed))
@@ -62,6 +67,11 @@ export function conformPatched(
     throw refuse(strictDecodingError(problems));
   if (mode === "Warn") problems.forEach(warn);
   const object = conformed.object as AnyObject;
+  if (target.custom) {
+    const { apiVersion, info } = target;
+    if (object.kind !== info.kind || object.apiVersion !== apiVersion)
+      throw otherKind(object, { apiVersion, kind: info.kind });
+  }
   object.metadata ??= {} as AnyObject["metadata"];
   object.kind = target.info.kind;
   object.apiVersion = target.apiVersion;
@@ -71,11 +81,12 @@ export function conformPatched(
 function decode(
   changed: JsonObject,
   change: Change,
-  { apiVersion, info, schema, types }: PatchTarget,
+  { apiVersion, info, schema, types, custom }: PatchTarget,
   strict: boolean,
 ): Pick<Conformed, "object" | "problems"> {
   if (!schema)
     return { object: plainNumbers(changed) as JsonObject, problems: [] };
+  if (custom) return conform(changed, schema, strict);
   if (change.shown) return conform(plainNumbers(changed), schema, strict);
   const said = changed as Partial<AnyObject>;
   // Without a version the reference decodes into its internal type, whose fields have other names.
@@ -100,6 +111,28 @@ function decode(
   throw new TypeMismatch(
     `converting (${version}.${kind}) to (${internalTypeName(info.group, info.kind)}): unknown conversion`,
   );
+}
+
+/** 422: the object is none of the kind, or of another version. */
+export function otherKind(
+  { kind = "", apiVersion = "", metadata }: AnyObject,
+  wanted: { apiVersion: string; kind: string },
+): ApiError {
+  const { group } = parseApiVersion(wanted.apiVersion);
+  return errors.invalid({ group, kind }, metadata?.name ?? "", [
+    ...(kind === wanted.kind
+      ? []
+      : [fieldErrors.invalid("kind", kind, `must be ${wanted.kind}`)]),
+    ...(apiVersion === wanted.apiVersion
+      ? []
+      : [
+          fieldErrors.invalid(
+            "apiVersion",
+            apiVersion,
+            `must be ${wanted.apiVersion}`,
+          ),
+        ]),
+  ]);
 }
 
 /** The problem of a wrong type as the reference reports it for a map that becomes an object. */

@@ -57,7 +57,17 @@ export async function runSubresource(
 
 /** What is created through a subresource passes admission; what changes the parent does as the parent's update. */
 async function admitted(call: Call, body: AnyObject): Promise<AnyObject> {
-  const attributes = admissionAttributes(call, "CREATE", body, undefined);
+  const { info } = call.endpoint;
+  const sub = info.subresources.find(({ name }) => name === call.subresource);
+  const { group, version } = parseApiVersion(
+    sub?.apiVersion ?? call.endpoint.apiVersion,
+  );
+  const own = admissionAttributes(call, "CREATE", body, undefined);
+  const attributes = {
+    ...own,
+    options: own.options,
+    kind: { group, version, kind: sub?.kind ?? info.kind },
+  };
   await admit(call, attributes);
   await validateAdmission(call, attributes);
   return attributes.object!;
@@ -127,7 +137,9 @@ function patched(
     type,
     text,
     mode !== "Ignore",
-    (schema as PatchSchema | undefined) ?? { type: "json" },
+    call.endpoint.custom
+      ? undefined
+      : ((schema as PatchSchema | undefined) ?? { type: "json" }),
   );
   const target = { apiVersion, info: { group, version, kind }, schema, types };
   const changed = conformPatched(change.apply(copy), change, target, {
@@ -195,8 +207,7 @@ function contextOf(
         // Options of a delete may come in a body (an eviction's) and ask for less than the request does.
         dryRun: call.dryRun || (options.dryRun?.length ?? 0) > 0,
       });
-      const { entry } = await remove(parent, options, { admitted: true });
-      return entry.object as AnyObject;
+      return (await remove(parent, options)).entry.object as AnyObject;
     },
   });
 }

@@ -5,10 +5,12 @@ import type { CustomResourceDefinition } from "../../../api/types/apiextensions-
 /** Keeps a deleted definition until its objects are gone. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/** The deletion has set its time. */
+/** The deletion has set its time; a grace period and a new generation it has not here. */
 export function markForCleanup(definition: CustomResourceDefinition): void {
   const { metadata, status } = definition;
   const { finalizers = [] } = metadata;
+  delete metadata.deletionGracePeriodSeconds;
+  if (metadata.generation) metadata.generation--;
   if (!finalizers.includes(cleanupFinalizer))
     metadata.finalizers = [...finalizers, cleanupFinalizer];
   const conditions = setCondition(

@@ -17,7 +17,6 @@ export const customResourceDefinitionStrategy =
         ({ storage }) => storage,
       )?.name;
       definition.status = {
-        conditions: [],
         acceptedNames: { kind: "", plural: "" },
         storedVersions: stored ? [stored] : [],
       };

@@ -27,7 +27,6 @@ import type { StrategyContext } from "../../../../apiserver-lite/resources/strat
 import { WebhookStatusError } from "../../../../client/webhook/call-failure.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeState } from "../fake-state.ts";
-import { firstRound } from "../../../support/admission-attributes.ts";
 
 const user: UserInfo = { name: "u", groups: [], extra: {} };
 let state: FakeState;
@@ -60,7 +59,6 @@ async function run(
     options: {},
     object: object as AnyObject,
     oldObject: undefined,
-    ...firstRound(),
     ...extra,
   };
   const context = {

@@ -1,0 +1,15 @@
+// The metadata of a list's answer, the same for all transports.
+import type { ListMeta } from "../../../api/types/meta-v1.ts";
+import type { Endpoint } from "../endpoint.ts";
+import type { Listed } from "./list.ts";
+
+/** The last page of custom resources says that there is no other. */
+export function listMetadata(listed: Listed, { custom }: Endpoint): ListMeta {
+  const { revision, remainingItemCount } = listed;
+  const next = listed.continue ?? (custom ? "" : undefined);
+  return {
+    ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
+    ...(next === undefined ? {} : { continue: next }),
+    ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+  };
+}
