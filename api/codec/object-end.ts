@@ -7,6 +7,13 @@ const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
+const documentKey = Buffer.from('"fieldsV1":{');
+/** The letter at which the key differs from the other keys of metadata: looked at before the whole key is compared. */
+const letterV = 0x56;
+const letterVAt = documentKey.indexOf(letterV);
+/** Of the document, from where its key begins. */
+export const documentOffset = documentKey.length - 1;
+
 /** Documents that are recognised without being read: many objects have the same. */
 const maxKnown = 4;
 const maxKnownBytes = 8 * 1024;
@@ -29,6 +36,19 @@ export function endOfObject(json: Uint8Array, start: number): number {
 export class KnownDocuments {
   readonly #known: Buffer[] = [];
   #next = 0;
+
+  /** Behind the document whose key `"fieldsV1":` begins at `at`; -1 when something else begins there, or it has no end. */
+  behindKey(json: Buffer, at: number, limit: number): number {
+    const document = at + documentOffset;
+    // A string begins here, and in its text the quotes of the key would be escaped: only the key itself equals it.
+    if (
+      json[at + letterVAt] !== letterV ||
+      document >= limit ||
+      documentKey.compare(json, at, document + 1) !== 0
+    )
+      return -1;
+    return this.endOf(json, document, limit);
+  }
 
   /** Behind the object that begins at `start`; -1 when it does not end before `limit`. */
   endOf(json: Buffer, start: number, limit: number): number {

@@ -5,11 +5,14 @@
 // Invariants: never changes after it was made; `json` is the object in the storage version with its resourceVersion,
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
 import type { AnyObject } from "../../api/object.ts";
+import type { JsonProjection } from "../../api/codec/json-projection.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";
 import { endOfMetadata, parseWithout } from "./lean-object.ts";
 import type { Fields } from "./shared-fields.ts";
+
+const metadataKeyLength = '"metadata":'.length;
 
 export class CacheEntry {
   // Where the JSON is, and a Buffer only when it is asked for: of many thousands of entries few are.
@@ -118,15 +121,22 @@ export class CacheEntry {
   }
 
   /**
-   * The same for those who do not look at the documents of its managed fields, which may be empty.
+   * The same for those who read only what `projection` reads, or who do not look at the documents of its managed fields,
+   * which may be empty.
    * @param start where the metadata begin, see `metadataEnd`
    */
-  lean(start: number): Readonly<AnyObject> {
+  lean(start: number, projection?: JsonProjection): Readonly<AnyObject> {
     const found = this.#found();
     if (found) return found;
     const { json } = this;
+    const projected = projection?.read(json);
+    if (projection && projected) {
+      // Readers of rows ask for this end next.
+      if (projection.firstStart === start + metadataKeyLength)
+        this.#metadataEnd = projection.firstEnd;
+      return projected as AnyObject;
+    }
     const documents: number[] = [];
-    // Readers of rows ask for this end next.
     this.#metadataEnd = endOfMetadata(json, start, documents);
     return parseWithout(json, documents);
   }

@@ -3,18 +3,14 @@
 // documents that it has seen before.
 //
 // Relies on the JSON being what JSON.stringify writes: no white space between tokens.
-import { KnownDocuments } from "../../api/codec/object-end.ts";
+import { documentOffset, KnownDocuments } from "../../api/codec/object-end.ts";
 import type { AnyObject } from "../../api/object.ts";
 
 const metadataKey = Buffer.from('"metadata":{');
-const documentKey = Buffer.from('"fieldsV1":{');
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-/** The letter at which the key differs from the other keys of metadata: looked at before the whole key is compared. */
-const letterV = 0x56;
-const letterVAt = documentKey.indexOf(letterV);
 
 const known = new KnownDocuments();
 
@@ -33,16 +29,9 @@ export function endOfMetadata(
   for (let depth = 1; at < length; at++) {
     const byte = json[at];
     if (byte === quote) {
-      // A string begins here, and in its text the quotes of the key would be escaped: only the key itself equals it.
-      if (
-        json[at + letterVAt] === letterV &&
-        at + documentKey.length <= length &&
-        documentKey.compare(json, at, at + documentKey.length) === 0
-      ) {
-        const document = at + documentKey.length - 1;
-        const end = known.endOf(json, document, length);
-        if (end < 0) return -1;
-        documents?.push(document, end);
+      const end = known.behindKey(json, at, length);
+      if (end > 0) {
+        documents?.push(at + documentOffset, end);
         at = end - 1;
         continue;
       }

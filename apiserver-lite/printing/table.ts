@@ -1,5 +1,9 @@
 // The columns of a kind and the cells of an object, the content of tables: built-in kinds take the columns of facts and
 // the rows of their strategy; all others show name and creation time. Objects are read as they are, parsed and frozen.
+import {
+  JsonProjection,
+  type Wanted,
+} from "../../api/codec/json-projection.ts";
 import columnFacts from "../../api/facts/table-columns.json";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 
@@ -21,6 +25,8 @@ export interface RowPrinter<T extends KubeObject = AnyObject> {
    * milliseconds since the epoch
    */
   printRow?(object: Readonly<T>, now: number): Cell[];
+  /** The members that `printRow` reads. Unset: all but the documents of managed fields. */
+  readonly rowReads?: Wanted;
 }
 
 /** Name, type, format, priority. */
@@ -48,6 +54,8 @@ export interface Printer {
   readonly columns: readonly ColumnDefinition[];
   /** One row; `now` in milliseconds since the epoch, or NaN as `formatAge` says. As many cells as there are columns. */
   cells(object: Readonly<AnyObject>, now: number): Cell[];
+  /** Reads what the cells need of an object. */
+  readonly projection?: JsonProjection | undefined;
 }
 
 /** Of a built-in kind. */
@@ -56,7 +64,9 @@ export function printerOf(
   strategy: RowPrinter,
 ): Printer {
   let columns: ColumnDefinition[] | undefined;
+  const { rowReads } = strategy;
   return {
+    projection: rowReads && new JsonProjection(rowReads),
     get columns() {
       return (columns ??= columnsOf(info, strategy));
     },

@@ -117,7 +117,7 @@ export class TableMaker {
     const template = (entry: CacheEntry): Buffer =>
       rowTemplate(
         printer,
-        asIs ? entry.lean(itemSkip) : entry.transient,
+        asIs ? entry.lean(itemSkip, printer.projection) : entry.transient,
         before,
       );
     let chunk = pool.take();

@@ -1,4 +1,5 @@
 // The STATUS, READY and RESTARTS cells of a pod: phase, overridden by what its containers are doing, as kubectl shows.
+import { whole, type Wanted } from "../../../../api/codec/json-projection.ts";
 import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
 import type { ContainerStatus, Pod } from "../../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../../printing/age.ts";
@@ -115,6 +116,40 @@ function podStatusText(pod: Pod): {
     restarts,
   };
 }
+
+const containerStatuses: Wanted = {
+  name: whole,
+  restartCount: whole,
+  lastState: whole,
+  state: whole,
+  ready: whole,
+  started: whole,
+};
+
+/** Of a pod's members those that its row shows. */
+export const podRowReads: Wanted = {
+  metadata: {
+    name: whole,
+    creationTimestamp: whole,
+    deletionTimestamp: whole,
+  },
+  spec: {
+    containers: {},
+    initContainers: { name: whole, restartPolicy: whole },
+    nodeName: whole,
+    readinessGates: whole,
+  },
+  status: {
+    phase: whole,
+    reason: whole,
+    conditions: { type: whole, status: whole, reason: whole },
+    containerStatuses,
+    initContainerStatuses: containerStatuses,
+    nominatedNodeName: whole,
+    podIP: whole,
+    podIPs: whole,
+  },
+};
 
 export function podRow(pod: Pod, now: number): (string | number)[] {
   const { text, ready, total, restarts } = podStatusText(pod);

@@ -19,7 +19,7 @@ import {
   validatePodUpdate,
 } from "./pod-update-validation.ts";
 import { validatePod } from "./pod-validation.ts";
-import { podRow } from "./pod-status-text.ts";
+import { podRow, podRowReads } from "./pod-status-text.ts";
 import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
 import { podSubresources } from "./pod-subresources.ts";
 
@@ -185,5 +185,6 @@ export const podStrategy = strategyOf<Pod>({
     };
   },
   printRow: (object, now) => podRow(object, now),
+  rowReads: podRowReads,
   subresources: podSubresources,
 });

@@ -1,10 +1,12 @@
 // Every kind's row has the columns of facts.
+import fc from "fast-check";
 import { builtinCatalogue } from "../../../../api/catalogue.ts";
 import columnFacts from "../../../../api/facts/table-columns.json";
 import type { AnyObject } from "../../../../api/object.ts";
 import {
   cellsOf,
   columnsOf,
+  printerOf,
 } from "../../../../apiserver-lite/printing/table.ts";
 import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
 
@@ -58,3 +60,99 @@ test.each(infos.map((info) => [`${info.kind}.${info.group}`, info] as const))(
     }
   },
 );
+
+const now = Date.parse("2025-01-02T00:00:00Z");
+const started = "2025-01-01T00:00:00Z";
+const state = fc.oneof(
+  fc.record({ running: fc.constant({ startedAt: started }) }),
+  fc.record({
+    waiting: fc.record({ reason: fc.constantFrom("", "ErrImagePull") }),
+  }),
+  fc.record({
+    terminated: fc.record(
+      {
+        exitCode: fc.constantFrom(0, 1),
+        signal: fc.constantFrom(0, 9),
+        reason: fc.constantFrom("", "Error", "Completed"),
+        finishedAt: fc.constant(started),
+      },
+      { requiredKeys: ["exitCode"] },
+    ),
+  }),
+);
+const container = fc.record(
+  {
+    name: fc.constantFrom("a", "b"),
+    image: fc.constant("i"),
+    restartPolicy: fc.constant("Always"),
+    env: fc.constant([{ name: "X", value: "y" }]),
+  },
+  { requiredKeys: ["name"] },
+);
+const containerStatus = fc.record(
+  {
+    name: fc.constantFrom("a", "b"),
+    restartCount: fc.nat(3),
+    ready: fc.boolean(),
+    started: fc.boolean(),
+    state,
+    lastState: state,
+  },
+  { requiredKeys: ["name", "restartCount", "ready"] },
+);
+const condition = fc.record({
+  type: fc.constantFrom("Ready", "Initialized", "PodScheduled", "gate"),
+  status: fc.constantFrom("True", "False"),
+  reason: fc.constantFrom("SchedulingGated", "x"),
+});
+const podTree = fc.record({
+  kind: fc.constant("Pod"),
+  metadata: fc.record(
+    {
+      name: fc.constant("p"),
+      creationTimestamp: fc.constant(started),
+      deletionTimestamp: fc.constant(started),
+      labels: fc.constant({ a: "b" }),
+    },
+    { requiredKeys: ["name"] },
+  ),
+  spec: fc.record(
+    {
+      containers: fc.array(container, { minLength: 1, maxLength: 2 }),
+      initContainers: fc.array(container, { maxLength: 2 }),
+      nodeName: fc.constant("n"),
+      readinessGates: fc.constant([{ conditionType: "gate" }]),
+    },
+    { requiredKeys: ["containers"] },
+  ),
+  status: fc.record(
+    {
+      phase: fc.constantFrom("Pending", "Running", "Succeeded", "Failed"),
+      reason: fc.constantFrom("NodeLost", "Evicted"),
+      conditions: fc.array(condition, { maxLength: 3 }),
+      containerStatuses: fc.array(containerStatus, { maxLength: 2 }),
+      initContainerStatuses: fc.array(containerStatus, { maxLength: 2 }),
+      nominatedNodeName: fc.constant("m"),
+      podIP: fc.constant("10.0.0.1"),
+      podIPs: fc.constant([{ ip: "10.0.0.2" }]),
+    },
+    { requiredKeys: [] },
+  ),
+});
+
+test("a pod's row reads no more than it asks for", () => {
+  const printer = printerOf(
+    { group: "", kind: "Pod" },
+    strategyFor("", "pods")!,
+  );
+  fc.assert(
+    fc.property(podTree, (pod) => {
+      const json = Buffer.from(JSON.stringify(pod));
+      const projected = printer.projection!.read(json) as AnyObject;
+      expect(printer.cells(projected, now)).toEqual(
+        printer.cells(pod as unknown as AnyObject, now),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
