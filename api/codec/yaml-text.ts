@@ -10,6 +10,7 @@ import {
   type Event,
   type ScalarEvent,
 } from "js-yaml";
+import { finish, type Steps } from "../queueing/steps.ts";
 import { joinPath, setOwn } from "./json-text.ts";
 import { resolvePlain } from "./yaml-scalar.ts";
 
@@ -65,11 +66,21 @@ export interface YamlDocument {
   readonly lines: ReadonlyMap<string, number>;
 }
 
+interface YamlOptions {
+  /** Default false. */
+  readonly withLines?: boolean;
+}
+
 /** Throws YamlSyntaxError. An empty document is null. */
-export function parseYaml(
+export function parseYaml(text: string, options?: YamlOptions): YamlDocument[] {
+  return finish(parsingYaml(text, options));
+}
+
+/** The same in steps. */
+export function* parsingYaml(
   text: string,
-  { withLines = false } = {},
-): YamlDocument[] {
+  { withLines = false }: YamlOptions = {},
+): Steps<YamlDocument[]> {
   let events: Event[];
   try {
     events = parseEvents(text, { maxDepth: MAX_DEPTH });
@@ -81,6 +92,7 @@ export function parseYaml(
     };
     throw new YamlSyntaxError(reason, line, line - before);
   }
+  yield;
   return new Composer(text, events, withLines).documents();
 }
 

@@ -2,11 +2,12 @@
 // with their line, several documents, and positions for messages of files.
 import { errors } from "../errors.ts";
 import { sortedKeys } from "../patch/json-value.ts";
+import { finish, type Steps } from "../queueing/steps.ts";
 import type { ObjectSchema } from "../schema.ts";
 import {
   conformObject,
   objectOf,
-  decodeJson,
+  decodingJson,
   unrecognised,
   type DecodeOptions,
   type Decoded,
@@ -14,6 +15,7 @@ import {
 import { emitYaml } from "./yaml-emit.ts";
 import {
   parseYaml,
+  parsingYaml,
   YamlSyntaxError,
   type DuplicateKey,
   type YamlDocument,
@@ -24,11 +26,20 @@ import { isUtf8 } from "node:buffer";
 export function decodeYaml(
   bytes: Uint8Array,
   schema?: ObjectSchema,
-  options: DecodeOptions = {},
+  options?: DecodeOptions,
 ): Decoded {
+  return finish(decodingYaml(bytes, schema, options));
+}
+
+/** The same in steps. */
+export function* decodingYaml(
+  bytes: Uint8Array,
+  schema?: ObjectSchema,
+  options: DecodeOptions = {},
+): Steps<Decoded> {
   if (bytes[0] === 0x7b) {
     try {
-      return decodeJson(bytes, schema, options);
+      return yield* decodingJson(bytes, schema, options);
     } catch (error) {
       // Flow style that is not JSON: {a: b}
       if (
@@ -39,7 +50,7 @@ export function decodeYaml(
         throw error;
     }
   }
-  const { value, duplicates } = parseBody(
+  const { value, duplicates } = yield* parseBody(
     bytes,
     schema?.shortName ?? "unstructured object",
   );
@@ -47,9 +58,11 @@ export function decodeYaml(
     options.fieldValidation === "Ignore" || duplicates.length === 0
       ? []
       : [duplicateText(duplicates)];
+  yield;
   // The reference makes JSON of it first, with the keys in order.
   const object = sortedKeys(value) as Record<string, unknown>;
   if (!schema) return { object, problems };
+  yield;
   const decoded = conformObject(object, schema, options);
   return {
     object: decoded.object,
@@ -58,17 +71,24 @@ export function decodeYaml(
 }
 
 /** Parses the first document of a body (an apply patch) as it is, null for an empty one. Throws ApiError 400. */
-export function parseYamlBody(bytes: Uint8Array): {
-  value: unknown;
-  problems: string[];
-} {
+export function parseYamlBody(bytes: Uint8Array): ParsedBody {
+  return finish(parsingYamlBody(bytes));
+}
+
+interface ParsedBody {
+  readonly value: unknown;
+  readonly problems: readonly string[];
+}
+
+/** The same in steps. */
+export function* parsingYamlBody(bytes: Uint8Array): Steps<ParsedBody> {
   const text = Buffer.from(
     bytes.buffer,
     bytes.byteOffset,
     bytes.byteLength,
   ).toString("utf8");
   try {
-    const [document] = parseYaml(text);
+    const [document] = yield* parsingYaml(text);
     const { value = null, duplicates = [] } = document ?? {};
     return {
       value,
@@ -86,7 +106,7 @@ export function encodeYaml(object: unknown): Buffer {
   return Buffer.from(emitYaml(object));
 }
 
-function parseBody(bytes: Uint8Array, wanted: string): YamlDocument {
+function* parseBody(bytes: Uint8Array, wanted: string): Steps<YamlDocument> {
   if (!isUtf8(bytes))
     throw unrecognised(
       wanted,
@@ -95,7 +115,7 @@ function parseBody(bytes: Uint8Array, wanted: string): YamlDocument {
     );
   let documents: YamlDocument[];
   try {
-    documents = parseYaml(
+    documents = yield* parsingYaml(
       Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
         "utf8",
       ),

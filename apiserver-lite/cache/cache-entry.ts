@@ -5,7 +5,7 @@
 // Invariants: never changes after it was made; `json` is the object in the storage version with its resourceVersion,
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
 import type { AnyObject } from "../../api/object.ts";
-import type { JsonProjection } from "../../api/codec/json-projection.ts";
+import type { JsonProjection } from "../printing/json-projection.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";

@@ -1,9 +1,6 @@
 // The columns of a kind and the cells of an object, the content of tables: built-in kinds take the columns of facts and
 // the rows of their strategy; all others show name and creation time. Objects are read as they are, parsed and frozen.
-import {
-  JsonProjection,
-  type Wanted,
-} from "../../api/codec/json-projection.ts";
+import { JsonProjection, type Wanted } from "./json-projection.ts";
 import columnFacts from "../../api/facts/table-columns.json";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 

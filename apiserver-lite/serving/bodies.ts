@@ -29,9 +29,9 @@ export interface BodyDecoders {
     bytes: Buffer,
     schema: ObjectSchema | undefined,
     options: DecodeOptions,
-  ) => Decoded;
+  ) => Steps<Decoded>;
   /** Any YAML document, for apply patches. */
-  yamlValue?: (bytes: Buffer) => { value: unknown; problems: string[] };
+  yamlValue?: (bytes: Buffer) => Steps<PatchText>;
   protobuf?: (
     bytes: Buffer,
     fallback?: { apiVersion: string; kind: string },
@@ -121,7 +121,7 @@ export class Bodies {
         if (!(error instanceof JsonSyntaxError)) throw error;
       }
     }
-    return decoders.yamlValue!(bytes);
+    return yield* decoders.yamlValue!(bytes);
   }
 
   *#decode(
@@ -145,7 +145,7 @@ export class Bodies {
     if (type === "" || type === "application/json")
       return yield* decodingJson(bytes, schema, options);
     if (type === "application/yaml" && decoders.yaml)
-      return decoders.yaml(bytes, schema, options);
+      return yield* decoders.yaml(bytes, schema, options);
     if (
       (type === "application/vnd.kubernetes.protobuf" ||
         type === "application/vnd.orbit.protobuf") &&

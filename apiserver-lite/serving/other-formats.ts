@@ -14,7 +14,12 @@ import {
   protobufListParts,
   transcodeProtobuf,
 } from "../../api/codec/protobuf.ts";
-import { decodeYaml, encodeYaml, parseYamlBody } from "../../api/codec/yaml.ts";
+import {
+  decodingYaml,
+  encodeYaml,
+  parseYamlBody,
+  parsingYamlBody,
+} from "../../api/codec/yaml.ts";
 import {
   itemsPerLook,
   joined,
@@ -97,8 +102,8 @@ export const otherFormats: OtherFormats = {
 };
 
 export const bodyDecoders: BodyDecoders = {
-  yaml: decodeYaml,
-  yamlValue: (bytes) => parseYamlBody(bytes),
+  yaml: decodingYaml,
+  yamlValue: parsingYamlBody,
   protobuf: (bytes, fallback) => decodeProtobuf(bytes, fallback),
 };
 

@@ -1,5 +1,5 @@
 // The STATUS, READY and RESTARTS cells of a pod: phase, overridden by what its containers are doing, as kubectl shows.
-import { whole, type Wanted } from "../../../../api/codec/json-projection.ts";
+import { whole, type Wanted } from "../../../printing/json-projection.ts";
 import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
 import type { ContainerStatus, Pod } from "../../../../api/types/core-v1.ts";
 import { formatAge, orNone } from "../../../printing/age.ts";

@@ -5,7 +5,7 @@
 // (`read` returns undefined) or, where the malformed part is not asked for, passes unnoticed.
 //
 // Example: {"a":{"b":1,"c":2},"d":[{"e":3,"f":4}]} with {a: {b: whole}, d: {f: whole}} gives {a: {b: 1}, d: [{f: 4}]}.
-import { KnownDocuments } from "./object-end.ts";
+import { KnownDocuments } from "../../api/codec/object-end.ts";
 
 /** The members of an object, or of each object of an array, by name; an empty one asks how many there are. */
 export interface Wanted {

@@ -4,7 +4,7 @@ import {
   JsonProjection,
   whole,
   type Wanted,
-} from "../../../../api/codec/json-projection.ts";
+} from "../../../../apiserver-lite/printing/json-projection.ts";
 
 const names = ["a", "b", "name", "__proto__", 'q"uote', "fieldsV1", "ü"];
 const key = fc.oneof(fc.constantFrom(...names), fc.string());
