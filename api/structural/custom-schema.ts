@@ -10,7 +10,6 @@ import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { duplicateProblems } from "./list-types.ts";
 import { objectSchemaOf, type KindNames } from "./object-schema.ts";
 import { Structural } from "./structural.ts";
-import { loadPatterns } from "./values/patterns.ts";
 import { ValueValidator } from "./values/value-validator.ts";
 
 interface CustomSchemaOptions extends KindNames {
@@ -20,15 +19,7 @@ interface CustomSchemaOptions extends KindNames {
   readonly checkMetadata: MetadataCheck;
 }
 
-/** @param source of a definition's version; read when the schema is first used */
-export async function compileSchema(
-  source: () => JSONSchemaProps | undefined,
-  options: CustomSchemaOptions,
-): Promise<CustomSchema> {
-  await loadPatterns();
-  return new CustomSchema(source, options);
-}
-
+/** `loadPatterns` (values/patterns.ts) has been awaited before anything is validated. */
 export class CustomSchema {
   readonly #read: () => JSONSchemaProps | undefined;
   #structural: Structural | undefined;
@@ -36,6 +27,7 @@ export class CustomSchema {
   #validator: ValueValidator | undefined;
   #statusValidator: ValueValidator | undefined;
 
+  /** @param source of a definition's version; read when the schema is first used */
   constructor(
     source: () => JSONSchemaProps | undefined,
     private readonly options: CustomSchemaOptions,

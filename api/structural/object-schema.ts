@@ -79,7 +79,7 @@ export interface KindNames {
 }
 
 /** com.example.stable.v1.CronTab */
-function definitionName({ group, version, kind }: KindNames): string {
+export function definitionName({ group, version, kind }: KindNames): string {
   return [...group.split(".").reverse(), version, kind].join(".");
 }
 

@@ -7,6 +7,28 @@ import type {
 } from "../../api/object.ts";
 import type { StrategyContext } from "../resources/strategy.ts";
 
+/** A place where objects are served, and the kind that is sent there. */
+export interface ServedResource {
+  readonly resource: GroupVersionResource;
+  readonly kind: GroupVersionKind;
+}
+
+/** The versions of the request's objects. Admission has them in the stored version. */
+export interface ObjectVersions {
+  /** All places of the same objects with the request's subresource, its own first. */
+  readonly equivalents: readonly ServedResource[];
+  /** The object in the version of `kind`; never changes its argument, may return it. Rejects with ApiError 500. */
+  to(
+    object: Readonly<AnyObject>,
+    kind: GroupVersionKind,
+  ): Readonly<AnyObject> | Promise<Readonly<AnyObject>>;
+  /**
+   * What a plug-in made of an object that `to` returned, as admission has it: read by the schema, with defaults. The
+   * argument is used up. Throws and rejects with ApiError 500.
+   */
+  from(object: AnyObject, kind: GroupVersionKind): Promise<AnyObject>;
+}
+
 export interface AdmissionAttributes {
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   readonly resource: GroupVersionResource;
@@ -16,11 +38,16 @@ export interface AdmissionAttributes {
   readonly name: string;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** The options object of the request (CreateOptions, DeleteOptions …). */
-  readonly options: object;
-  /** May be changed by `admit`; undefined for DELETE. */
+  /** The options object of the request (CreateOptions, DeleteOptions …); a CONNECT has none. */
+  readonly options: object | undefined;
+  /** May be changed, or set, by `admit`; undefined for DELETE. */
   object: AnyObject | undefined;
   readonly oldObject: Readonly<AnyObject> | undefined;
+  readonly versions: ObjectVersions;
+  /** 1 when the mutating plug-ins run once more. */
+  round: 0 | 1;
+  /** Set by a plug-in whose change those before it have to see: all mutating ones run once more, at most once. */
+  reinvoke: boolean;
 }
 
 export interface AdmissionPlugin {

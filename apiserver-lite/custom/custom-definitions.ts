@@ -8,6 +8,7 @@ import { formatTime, type Clock } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";
 import { isConditionTrue, setCondition } from "../../api/objects/conditions.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
+import { loadPatterns } from "../../api/structural/values/patterns.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames as Names,
@@ -166,6 +167,7 @@ export class CustomDefinitions {
       sameJson(known.definition.spec, spec) &&
       sameNames(known.names, names);
     if (!same) {
+      await loadPatterns();
       if (spec.versions.some(({ served }) => served))
         await kinds.register(customKind(definition));
       else await kinds.unregister(resourceOf(definition));

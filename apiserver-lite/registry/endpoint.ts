@@ -1,8 +1,13 @@
 // One served version of a kind, as requests for it need it: names, schema, rules, and the stored objects behind it, which
 // several served versions may share (autoscaling v1 and v2; events of core and of events.k8s.io).
 import type { ResourceInfo } from "../../api/catalogue.ts";
-import { apiVersionOf, type AnyObject } from "../../api/object.ts";
+import {
+  apiVersionOf,
+  parseApiVersion,
+  type AnyObject,
+} from "../../api/object.ts";
 import type { ObjectSchema } from "../../api/schema.ts";
+import type { ServedResource } from "../admission/plugin.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Printer } from "../printing/table.ts";
 import type { PartStrategy, ResourceStrategy } from "../resources/strategy.ts";
@@ -39,6 +44,7 @@ export class Endpoint {
   /** The constant beginning of its JSON that list items leave out: `{"kind":…,"apiVersion":…,`. */
   readonly itemSkip: number;
   #ownBody: BodyType | undefined;
+  readonly #places = new Map<string, ServedResource>();
 
   constructor(
     private readonly version: VersionDefinition,
@@ -98,6 +104,28 @@ export class Endpoint {
         ? this.schema
         : this.types.schemaOf(apiVersion, sub.kind);
     return { apiVersion, kind: sub.kind, schema, protobuf: this.protobuf };
+  }
+
+  /** The resource with the kind of the bodies that are sent to it ("") or to a subresource it has. */
+  placeOf(subresource: string): ServedResource {
+    let place = this.#places.get(subresource);
+    if (!place) {
+      const { group, version, resource } = this.info;
+      const { apiVersion, kind } = this.bodyType(subresource);
+      place = {
+        resource: { group, version, resource },
+        kind: { ...parseApiVersion(apiVersion), kind },
+      };
+      if (this.has(subresource)) this.#places.set(subresource, place);
+    }
+    return place;
+  }
+
+  has(subresource: string): boolean {
+    return (
+      subresource === "" ||
+      this.info.subresources.some(({ name }) => name === subresource)
+    );
   }
 
   /** Is there such a version of this kind, served or not? */

@@ -1,8 +1,8 @@
 // What a resource's own rules are: the generic registry does everything else. One strategy a resource, in
 // apiserver-lite/resources/<group>/<kind>.ts; a resource without one gets the plain behaviour.
 //
-// Order of a create: decode → schema validation → defaults (facts, then `setDefaults`) → prepareForCreate → mutating
-// admission → defaults again → validate → validating admission → store. Of an update: the same with the Update forms;
+// Order of a create: decode → schema validation → defaults (facts, then `setDefaults`) → mutating admission → system
+// fields → prepareForCreate → defaults again → validate → validating admission → store. Of an update: the same with the Update forms;
 // an update that changes nothing keeps its resourceVersion. Objects given to the hooks are private copies that may be
 // changed, unless marked Readonly; they are never kept.
 import type { FieldError } from "../../api/errors.ts";
@@ -187,12 +187,21 @@ export interface SubresourceRequest {
   query: URLSearchParams;
 }
 
+/** What admission sees of an object that is updated through a subresource. */
+export interface AdmittedView {
+  show(object: Readonly<AnyObject>): AnyObject;
+  /** Changes the object as mutating admission has changed what was shown. */
+  take(object: AnyObject, shown: Readonly<AnyObject>): void;
+}
+
 /**
  * Writes through a subresource: `mutate` runs the registry's guarded update of the parent object with admission, but
  * without the strategy's prepareForUpdate and validateUpdate: the handler is the authority on what it changes. A PATCH
  * of the subresource is: handle "get", patch what it returned, handle "update" with the result as body.
  */
 export interface SubresourceHandler {
+  /** Set where admission of an update does not see the object itself. */
+  readonly admitted?: AdmittedView;
   handle(
     request: SubresourceRequest,
     context: StrategyContext & {

@@ -66,11 +66,13 @@ export async function create(
   if (name || !generateName) return createOnce(call, kind, body, creation);
   const text = JSON.stringify(body);
   for (let attempt = 1; ; attempt++) {
-    const object = JSON.parse(text) as AnyObject;
-    object.metadata.name =
-      generateName.slice(0, maxGeneratedPrefix) + randomSuffix();
     try {
-      return await createOnce(call, kind, object, creation);
+      return await createOnce(
+        call,
+        kind,
+        JSON.parse(text) as AnyObject,
+        creation,
+      );
     } catch (error) {
       if (!isAlreadyExists(error) || attempt >= maxNameAttempts) throw error;
     }
@@ -96,13 +98,8 @@ async function createOnce(
   setServedDefaults(call, body);
   const converting = endpoint.toStored(body);
   let object = converting instanceof Promise ? await converting : converting;
-  setSystemFields(call, object);
+  place(call, object);
   setDefaults(call, object);
-  if (endpoint.hasStatus && strategy.status === undefined)
-    delete object["status"];
-  const { countsGeneration = true } = strategy;
-  if (countsGeneration === true || countsGeneration === "created")
-    object.metadata.generation = 1;
   let turn = call.nextTurn();
   if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
@@ -110,23 +107,21 @@ async function createOnce(
   if (managing) await managing;
   turn = call.nextTurn();
   if (turn) await turn;
+  const attributes = admissionAttributes(call, "CREATE", object, undefined, {
+    name: object.metadata.name ?? "",
+  });
+  await admit(call, attributes);
+  object = attributes.object!;
+  dedupeOwners(call, object, " after mutating admission happens");
+  place(call, object);
+  setSystemFields(call, object);
+  attributes.name = object.metadata.name!;
   let prepared: AnyObject | undefined;
   try {
     if (strategy.prepareForCreate) {
       prepared = object;
       await strategy.prepareForCreate(object, call);
     }
-    const attributes = admissionAttributes(
-      call,
-      "CREATE",
-      object,
-      undefined,
-      undefined,
-      object.metadata.name,
-    );
-    await admit(call, attributes);
-    object = attributes.object!;
-    dedupeOwners(call, object, " after mutating admission happens");
     setAdmittedDefaults(call, object);
     turn = call.nextTurn();
     if (turn) await turn;
@@ -175,9 +170,9 @@ async function createOnce(
   }
 }
 
-function setSystemFields(call: Call, object: AnyObject): void {
+/** What the request's place says. Throws ApiError 400 where the object says something else. */
+function place(call: Call, { metadata }: AnyObject): void {
   const { info } = call.endpoint;
-  const { metadata } = object;
   if (info.namespaced) {
     metadata.namespace ||= call.namespace;
     if (metadata.namespace !== call.namespace)
@@ -185,12 +180,24 @@ function setSystemFields(call: Call, object: AnyObject): void {
         "the namespace of the provided object does not match the namespace sent on the request",
       );
   } else if (metadata.namespace !== undefined) delete metadata.namespace;
-  // Rules look at names; they refuse an object without one.
-  metadata.name ??= "";
-  metadata.uid = randomUUID();
-  metadata.creationTimestamp = formatTime(call.clock.now());
   for (const field of neverGiven)
     if (metadata[field] !== undefined) delete metadata[field];
+}
+
+/** What the server alone sets; mutating admission sees the object without. */
+function setSystemFields(call: Call, object: AnyObject): void {
+  const { endpoint, clock } = call;
+  const { countsGeneration = true, status } = endpoint.strategy;
+  const { metadata } = object;
+  // Rules look at names; they refuse an object without one.
+  metadata.name ||= metadata.generateName
+    ? metadata.generateName.slice(0, maxGeneratedPrefix) + randomSuffix()
+    : "";
+  metadata.uid = randomUUID();
+  metadata.creationTimestamp = formatTime(clock.now());
+  if (endpoint.hasStatus && status === undefined) delete object["status"];
+  if (countsGeneration === true || countsGeneration === "created")
+    metadata.generation = 1;
 }
 
 const neverGiven = [

@@ -34,7 +34,7 @@ export async function removeCollection(
       });
       if (slices.over) await slices.next(call);
       try {
-        await remove(one, { ...options });
+        await remove(one, { ...options }, { collection: true });
       } catch (error) {
         if (isNotFound(error)) continue;
         next = listed.entries.length;

@@ -43,10 +43,19 @@ export function isHeld(
   );
 }
 
+/** How an object comes to be deleted. */
+interface Deletion {
+  /** Admission has seen what this follows from: an eviction. */
+  readonly admitted?: boolean;
+  /** As one of a collection: admission sees no name. */
+  readonly collection?: boolean;
+}
+
 /** Throws ApiError 404, 409 (preconditions), 422 (options), and what admission throws. */
 export async function remove(
   call: Call,
   options: DeleteOptions,
+  { admitted = false, collection = false }: Deletion = {},
 ): Promise<Deleted> {
   const kind = storedOf(call);
   const { info, strategy } = call.endpoint;
@@ -60,15 +69,17 @@ export async function remove(
     const viewing = kind.inStoredVersion(found);
     const live = viewing instanceof Promise ? await viewing : viewing;
     checkPreconditions(call, options, live);
-    const attributes = admissionAttributes(
-      call,
-      "DELETE",
-      undefined,
-      live.raw,
-      options,
-    );
-    await admit(call, attributes);
-    await validateAdmission(call, attributes);
+    if (!admitted) {
+      const attributes = admissionAttributes(
+        call,
+        "DELETE",
+        undefined,
+        live.raw,
+        { options, name: collection ? "" : call.name },
+      );
+      await admit(call, attributes);
+      await validateAdmission(call, attributes);
+    }
     const refused = strategy.refuseDeletion?.(live.raw);
     if (refused) throw errors.forbidden(info, call.name, refused);
     const marked = mark(call, options, live);

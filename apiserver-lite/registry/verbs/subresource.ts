@@ -57,17 +57,7 @@ export async function runSubresource(
 
 /** What is created through a subresource passes admission; what changes the parent does as the parent's update. */
 async function admitted(call: Call, body: AnyObject): Promise<AnyObject> {
-  const { info } = call.endpoint;
-  const sub = info.subresources.find(({ name }) => name === call.subresource);
-  const { group, version } = parseApiVersion(
-    sub?.apiVersion ?? call.endpoint.apiVersion,
-  );
-  const own = admissionAttributes(call, "CREATE", body, undefined);
-  const attributes = {
-    ...own,
-    options: own.options,
-    kind: { group, version, kind: sub?.kind ?? info.kind },
-  };
+  const attributes = admissionAttributes(call, "CREATE", body, undefined);
   await admit(call, attributes);
   await validateAdmission(call, attributes);
   return attributes.object!;
@@ -207,7 +197,8 @@ function contextOf(
         // Options of a delete may come in a body (an eviction's) and ask for less than the request does.
         dryRun: call.dryRun || (options.dryRun?.length ?? 0) > 0,
       });
-      return (await remove(parent, options)).entry.object as AnyObject;
+      const { entry } = await remove(parent, options, { admitted: true });
+      return entry.object as AnyObject;
     },
   });
 }

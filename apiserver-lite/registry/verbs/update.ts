@@ -17,9 +17,8 @@ import type { StoredKind } from "../kinds/stored-kind.ts";
 import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
+import { UpdateAdmission } from "./update-admission.ts";
 import {
-  admissionAttributes,
-  admit,
   manageFields,
   printOwnership,
   refuseProblems,
@@ -28,7 +27,6 @@ import {
   setDefaults,
   setServedDefaults,
   unstoredEntry,
-  validateAdmission,
   writeObject,
 } from "./write.ts";
 
@@ -123,13 +121,13 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
     const replacement = await produce(live);
     const { object, conditional } = replacement;
     checkPreconditions(call, replacement, live);
-    object.metadata.resourceVersion = String(live.revision);
-    const taken = { prepared: false };
+    const taken: Taken = { prepared: undefined };
     let failed = true;
     try {
       const next = replacement.trusted
         ? object
         : await prepare(call, object, live, replacement, taken);
+      next.metadata.resourceVersion = String(live.revision);
       // One that was stored in another version is written, whatever it says.
       if (live === found && unchanged(next, live)) {
         failed = false;
@@ -152,7 +150,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
       }
     } finally {
       if (failed && taken.prepared)
-        await call.endpoint.strategy.rollback?.(object, call, live.raw);
+        await call.endpoint.strategy.rollback?.(taken.prepared, call, live.raw);
     }
     if (conditional || attempt >= maxAttempts)
       throw kind.cache.get(key)
@@ -160,6 +158,11 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
         : errors.notFound(info, call.name);
     await afterConflict(call.registry, live.revision);
   }
+}
+
+/** What the strategy has prepared, so that the caller gives back what the strategy took. */
+interface Taken {
+  prepared: AnyObject | undefined;
 }
 
 /** 400 of an object that does not say its name. */
@@ -185,7 +188,6 @@ function checkPreconditions(
   live: CacheEntry,
 ): void {
   const { info, strategy } = call.endpoint;
-  const { resourceVersion } = object.metadata;
   const liveUid = live.raw.metadata.uid;
   if (uid && liveUid && uid !== liveUid) throw otherUid(call, uid, liveUid);
   if (!namesVersion(object)) {
@@ -203,12 +205,19 @@ function checkPreconditions(
       );
     return;
   }
-  if (resourceVersion === String(live.revision)) return;
+  checkVersion(call, object, live);
+}
+
+/** Throws ApiError 400, 409. */
+function checkVersion(call: Call, object: AnyObject, live: CacheEntry): void {
+  const { resourceVersion } = object.metadata;
+  if (!namesVersion(object) || resourceVersion === String(live.revision))
+    return;
   if (!/^[0-9]+$/.test(resourceVersion!))
     throw errors.badRequest(
       `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`,
     );
-  throw errors.stale(info, call.name);
+  throw errors.stale(call.endpoint.info, call.name);
 }
 
 /** Undefined: another write came first. */
@@ -235,14 +244,13 @@ async function commit(
   return written.ok ? written.entry : undefined;
 }
 
-/** Preparation, admission and validation of an update. Returns the object to store. */
+/** Admission, preparation and validation of an update. Returns the object to store. */
 async function prepare(
   call: Call,
   given: AnyObject,
   live: CacheEntry,
   { applied = false, admitted = false }: Replacement,
-  /** Records that the strategy has prepared, so that the caller gives back what the strategy took. */
-  taken: { prepared: boolean },
+  taken: Taken,
 ): Promise<AnyObject> {
   const { endpoint } = call;
   const { strategy } = endpoint;
@@ -258,22 +266,23 @@ async function prepare(
   if (managing) await managing;
   turn = call.nextTurn();
   if (turn) await turn;
+  const admission = new UpdateAdmission(call, object, old);
+  if (!admitted) object = await admission.admit();
+  checkVersion(call, object, live);
+  dedupeOwners(call, object, " after mutating admission happens");
   keepSystemFields(object, old);
   if (call.subresource === "status") object = takeStatus(object, old);
   else if (endpoint.hasStatus && call.subresource === "") {
     if (old["status"] === undefined) delete object["status"];
     else object["status"] = copyJson(old["status"]);
   }
+  object.metadata.resourceVersion = String(live.revision);
   const part = endpoint.part(call.subresource);
   if (part) part.prepareForUpdate?.(object, old, call);
   else if (call.subresource === "") {
-    taken.prepared = true;
+    taken.prepared = object;
     await strategy.prepareForUpdate?.(object, old, call);
   }
-  const attributes = admissionAttributes(call, "UPDATE", object, old);
-  if (!admitted) await admit(call, attributes);
-  object = attributes.object!;
-  dedupeOwners(call, object, " after mutating admission happens");
   setAdmittedDefaults(call, object);
   turn = call.nextTurn();
   if (turn) await turn;
@@ -288,7 +297,7 @@ async function prepare(
   if (turn) await turn;
   if (call.subresource === "")
     call.warnEach(strategy.warnings?.(object, old) ?? []);
-  if (!admitted) await validateAdmission(call, attributes);
+  if (!admitted) await admission.validate(object);
   turn = call.nextTurn();
   if (turn) await turn;
   return object;

@@ -14,6 +14,8 @@ import { StoreError, type WriteResult } from "../../../storage/store.ts";
 import type {
   AdmissionAttributes,
   AdmissionPlugin,
+  ObjectVersions,
+  ServedResource,
 } from "../../admission/plugin.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
 import { noFields } from "../../cache/shared-fields.ts";
@@ -23,6 +25,7 @@ import { entryOf } from "../../cache/entries.ts";
 import type { Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
+import { CallVersions } from "./object-versions.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */
@@ -55,50 +58,66 @@ export function setServedDefaults(call: Call, object: AnyObject): void {
   if (!native) definition.setDefaults(object, apiVersion);
 }
 
+/** What is special about an operation; each default is the call's own. */
+interface AdmissionDetails {
+  readonly name?: string | undefined;
+  /** Of a DELETE. */
+  readonly options?: DeleteOptions;
+  readonly place?: ServedResource;
+}
+
 export function admissionAttributes(
   call: Call,
   operation: AdmissionAttributes["operation"],
   object: AnyObject | undefined,
   oldObject: Readonly<AnyObject> | undefined,
-  given?: DeleteOptions,
-  name = call.name,
-): AdmissionAttributes {
-  return new CallAttributes(call, operation, object, oldObject, given, name);
+  details: AdmissionDetails = {},
+): CallAttributes {
+  return new CallAttributes(call, operation, object, oldObject, details);
 }
 
 /** A class, as an object literal with a getter takes several times as long to make. */
-class CallAttributes implements AdmissionAttributes {
+export class CallAttributes implements AdmissionAttributes {
   readonly resource: AdmissionAttributes["resource"];
   readonly kind: AdmissionAttributes["kind"];
   readonly subresource: string;
   readonly namespace: string;
   readonly user: AdmissionAttributes["user"];
   readonly dryRun: boolean;
+  /** A name is generated after the mutating plug-ins have seen the object. */
+  name: string;
+  round: 0 | 1 = 0;
+  reinvoke = false;
   readonly #call: Call;
   readonly #given: DeleteOptions | undefined;
+  #versions: ObjectVersions | undefined;
 
   constructor(
     call: Call,
     readonly operation: AdmissionAttributes["operation"],
     public object: AnyObject | undefined,
-    readonly oldObject: Readonly<AnyObject> | undefined,
-    given: DeleteOptions | undefined,
-    readonly name: string,
+    public oldObject: Readonly<AnyObject> | undefined,
+    { name, options, place }: AdmissionDetails,
   ) {
-    const { group, version, resource, kind } = call.endpoint.info;
-    this.resource = { group, version, resource };
-    this.kind = { group, version, kind };
+    const { resource, kind } = place ?? call.endpoint.placeOf(call.subresource);
+    this.resource = resource;
+    this.kind = kind;
     this.subresource = call.subresource;
     this.namespace = call.namespace;
+    this.name = name ?? call.name;
     this.user = call.user;
     this.dryRun = call.dryRun;
     this.#call = call;
-    this.#given = given;
+    this.#given = options;
   }
 
   /** Made when a plug-in asks: few do. */
-  get options(): object {
+  get options(): object | undefined {
     return optionsOf(this.#call, this.operation, this.#given);
+  }
+
+  get versions(): ObjectVersions {
+    return (this.#versions ??= new CallVersions(this.#call));
   }
 }
 
@@ -106,7 +125,6 @@ const optionKinds = {
   CREATE: "CreateOptions",
   UPDATE: "UpdateOptions",
   DELETE: "DeleteOptions",
-  CONNECT: "",
 } as const;
 
 /** As the reference shows the options of a request to admission; a patch has those of the create or update it becomes. */
@@ -114,7 +132,8 @@ function optionsOf(
   call: Call,
   operation: AdmissionAttributes["operation"],
   given: DeleteOptions | undefined,
-): object {
+): object | undefined {
+  if (operation === "CONNECT") return undefined;
   const type = { kind: optionKinds[operation], apiVersion: "meta.k8s.io/v1" };
   const dryRun = call.dryRun ? { dryRun: ["All"] } : {};
   if (operation === "DELETE") return { ...given, ...type, ...dryRun };
@@ -128,7 +147,18 @@ function optionsOf(
   };
 }
 
+/** All mutating plug-ins, and once more when one of them asks for it. */
 export async function admit(
+  call: Call,
+  attributes: AdmissionAttributes,
+): Promise<void> {
+  await admitOnce(call, attributes);
+  if (!attributes.reinvoke) return;
+  attributes.round = 1;
+  await admitOnce(call, attributes);
+}
+
+async function admitOnce(
   call: Call,
   attributes: AdmissionAttributes,
 ): Promise<void> {

@@ -89,6 +89,14 @@ export function scaleSubresource(resource: {
   }
 
   return {
+    admitted: {
+      show: (object) => untyped(scaleOf(typed(object))),
+      take(object, shown) {
+        const { replicas = 0 } = typed<Scale>(shown).spec ?? {};
+        const workload = typed<Scalable>(object);
+        workload.spec = { ...workload.spec, replicas };
+      },
+    },
     async handle(request, context) {
       if (request.verb === "get")
         return untyped(scaleOf(typed(await parentOf(context.parent))));

@@ -3,7 +3,7 @@ import type { AdmissionPlugin } from "../../../apiserver-lite/admission/plugin.t
 import { configMap, configMaps, startTestServer } from "./support.ts";
 
 test("create, update, patch, apply and delete", async () => {
-  const seen: [string, object][] = [];
+  const seen: [string, object | undefined][] = [];
   const plugin: AdmissionPlugin = {
     name: "Observer",
     validate({ operation, resource, options }) {

@@ -21,6 +21,7 @@ import { strategyContext } from "../../apiserver-lite/resources/strategy-context
 import { storageExcess } from "../../../../eviction/local-storage.ts";
 import { PodViews } from "../../../../scheduler/pod-view.ts";
 import { podShapes, shownAmounts } from "../../../support/pod-shapes.ts";
+import { firstRound } from "../../../support/admission-attributes.ts";
 
 const podOf = (spec: Pod["spec"]): Pod => ({
   apiVersion: "v1",
@@ -117,6 +118,7 @@ describe.each(podShapes)("$what", ({ spec, requests, limits, qos, ranged }) => {
             options: {},
             object: pod as unknown as AnyObject,
             oldObject: undefined,
+            ...firstRound(),
           },
           { list: () => [range] } as unknown as StrategyContext,
         );

@@ -27,6 +27,7 @@ import type { StrategyContext } from "../../../../apiserver-lite/resources/strat
 import { WebhookStatusError } from "../../../../client/webhook/call-failure.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeState } from "../fake-state.ts";
+import { firstRound } from "../../../support/admission-attributes.ts";
 
 const user: UserInfo = { name: "u", groups: [], extra: {} };
 let state: FakeState;
@@ -59,6 +60,7 @@ async function run(
     options: {},
     object: object as AnyObject,
     oldObject: undefined,
+    ...firstRound(),
     ...extra,
   };
   const context = {

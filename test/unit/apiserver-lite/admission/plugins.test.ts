@@ -17,6 +17,7 @@ import {
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeState } from "../fake-state.ts";
+import { firstRound } from "../../../support/admission-attributes.ts";
 
 const admin: UserInfo = {
   name: "admin",
@@ -88,6 +89,7 @@ function attributesOf(
     options: {},
     object: object as AnyObject | undefined,
     oldObject: undefined,
+    ...firstRound(),
     ...extra,
   };
 }

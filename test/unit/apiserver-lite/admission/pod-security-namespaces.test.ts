@@ -1,4 +1,5 @@
 // PodSecurity's look at namespaces: unreadable labels, and warnings about the pods that are there.
+import { firstRound } from "../../../support/admission-attributes.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { AdmissionAttributes } from "../../../../apiserver-lite/admission/plugin.ts";
 import {
@@ -51,6 +52,7 @@ async function warningsOf(
     options: {},
     object: namespace(now),
     oldObject: before && namespace(before),
+    ...firstRound(),
   };
   const context = {
     clock: new FakeClock(),

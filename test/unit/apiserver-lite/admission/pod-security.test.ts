@@ -12,6 +12,7 @@ import {
   type SecurityLevel,
 } from "../../../../apiserver-lite/admission/plugins/pod-security/standards.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
+import { firstRound } from "../../../support/admission-attributes.ts";
 
 type Context = NonNullable<PodSpec["containers"][0]["securityContext"]>;
 const hardened: Context = {
@@ -357,6 +358,7 @@ describe("requests", () => {
           options: {},
           object: object as unknown as AnyObject,
           oldObject: undefined,
+          ...firstRound(),
           ...more,
         },
         {

@@ -17,6 +17,7 @@ import {
 } from "../../../../apiserver-lite/authorization/union-authorizer.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { FakeState } from "../fake-state.ts";
+import { firstRound } from "../../../support/admission-attributes.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -252,6 +253,7 @@ describe("escalation", () => {
           options: {},
           object: { metadata: { name: "r", namespace: "ns" }, ...object },
           oldObject: undefined,
+          ...firstRound(),
         },
         {} as StrategyContext,
       ),

@@ -1,0 +1,52 @@
+// Admission of an update: of the object itself, or of what its subresource shows instead (a Scale).
+import type { AnyObject } from "../../../api/object.ts";
+import type { Call } from "../call.ts";
+import type { AdmittedView } from "../../resources/strategy.ts";
+import {
+  admissionAttributes,
+  admit,
+  validateAdmission,
+  type CallAttributes,
+} from "./write.ts";
+
+export class UpdateAdmission {
+  readonly #view: AdmittedView | undefined;
+  readonly #attributes: CallAttributes;
+
+  constructor(
+    private readonly call: Call,
+    private readonly object: AnyObject,
+    old: Readonly<AnyObject>,
+  ) {
+    const { endpoint, subresource } = call;
+    const view = endpoint.strategy.subresources?.[subresource]?.admitted;
+    this.#view = view;
+    if (view)
+      this.#attributes = admissionAttributes(
+        call,
+        "UPDATE",
+        view.show(object),
+        view.show(old),
+      );
+    else {
+      const { resource, kind } = endpoint.placeOf("");
+      this.#attributes = admissionAttributes(call, "UPDATE", object, old, {
+        place: { resource, kind },
+      });
+    }
+  }
+
+  /** The object as the mutating plug-ins leave it. */
+  async admit(): Promise<AnyObject> {
+    const attributes = this.#attributes;
+    await admit(this.call, attributes);
+    if (!this.#view) return attributes.object!;
+    this.#view.take(this.object, attributes.object!);
+    return this.object;
+  }
+
+  validate(object: AnyObject): Promise<void> {
+    this.#attributes.object = this.#view ? this.#view.show(object) : object;
+    return validateAdmission(this.call, this.#attributes);
+  }
+}
