@@ -158,6 +158,13 @@ export function customScale(
   resource: { group: string; resource: string },
 ): SubresourceHandler {
   return {
+    admitted: {
+      show: (object) => untyped(scaleOf(object, paths).scale),
+      take(object, shown) {
+        const { replicas = 0 } = typed<Scale>(shown).spec ?? {};
+        setReplicas(object, paths.specReplicasPath, replicas);
+      },
+    },
     async handle(request, context) {
       if (request.verb === "get") {
         const { scale, hasReplicas } = scaleOf(await context.parent(), paths);
