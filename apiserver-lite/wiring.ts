@@ -108,7 +108,7 @@ export function wire(
     authorizer: parts.authorizer,
     resources,
     paths: [
-      ...describingPaths(options, registry, encodings, running),
+      ...describingPaths(options, registry, aggregator, encodings, running),
       ...metrics.paths(),
       ...healthPaths(running.healthChecks, health),
       health.path(),
@@ -294,6 +294,7 @@ function createMetrics(
 function describingPaths(
   options: ApiServerOptions,
   { catalogue, kinds, slices }: Registry,
+  aggregator: Aggregator,
   { negotiator, formats, cbor }: Encodings,
   { port }: Running,
 ): PathHandler[] {
@@ -302,6 +303,7 @@ function describingPaths(
   const featureGates = options.featureGates ?? {};
   const discovery = new Discovery({
     catalogue,
+    groups: aggregator.groups,
     serverAddress: () => `${host}:${port()}`,
     featureGates,
     route: { methods: ["GET"], produces: acceptedTypes(plainly) },
@@ -322,7 +324,9 @@ function describingPaths(
     },
   });
   const openApi = new OpenApiPaths(catalogue, featureGates, slices);
+  aggregator.onChange(() => discovery.invalidate());
   kinds.onChange(() => {
+    aggregator.groups.invalidate();
     discovery.invalidate();
     openApi.invalidate();
   });

@@ -10,10 +10,13 @@ import { Tunnels } from "../proxy/tunnels.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import type { ClusterState } from "../resources/state.ts";
 import type { Handler, HttpRequest } from "../serving/http-request.ts";
+import { AggregatedGroups } from "./aggregated-groups.ts";
 import { AvailabilityMetrics } from "./availability-metrics.ts";
 import { Availability } from "./availability.ts";
+import { ExtensionDiscovery } from "./extension-discovery.ts";
 import { ExtensionProxy, plainError } from "./extension-proxy.ts";
 import { LocalRegistration } from "./local-registration.ts";
+import { apiServicesResource, registrationGroup } from "./registration.ts";
 import { type RemoteService, RemoteServices } from "./remote-services.ts";
 import {
   createServiceResolver,
@@ -51,11 +54,15 @@ interface AggregatorParts {
 export class Aggregator {
   readonly remotes: RemoteServices;
   readonly resolve: ServiceResolver;
+  readonly groups: AggregatedGroups;
+  readonly #discovery: ExtensionDiscovery;
   readonly #metrics = new AvailabilityMetrics();
   readonly #tunnels: Tunnels;
   readonly #proxy: ExtensionProxy;
   #registration: LocalRegistration | undefined;
   #availability: Availability | undefined;
+  #stop: (() => void) | undefined;
+  readonly #listeners: (() => void)[] = [];
 
   constructor(
     private readonly parts: AggregatorParts,
@@ -65,6 +72,16 @@ export class Aggregator {
     const { routing = "no-data-path" } = options;
     this.remotes = new RemoteServices(state, options.proxyCertificate);
     this.resolve = createServiceResolver({ state, routing, ownPort });
+    const { remotes, resolve } = this;
+    const { catalogue, clock, logger } = parts;
+    this.#discovery = new ExtensionDiscovery({
+      ...{ remotes, resolve, clock, logger },
+      changed: () => this.#changed(),
+    });
+    this.groups = new AggregatedGroups({
+      ...{ state, catalogue, remotes },
+      discovery: this.#discovery,
+    });
     this.#tunnels = new Tunnels(options.maxBytesPerSecond);
     this.#proxy = new ExtensionProxy({
       tunnels: this.#tunnels,
@@ -77,6 +94,22 @@ export class Aggregator {
   /** Knows the servers: requests for them can be routed. The cache is loaded. */
   start(): void {
     this.remotes.start();
+    this.#discovery.start();
+    this.#stop = this.parts.state.onChange(
+      registrationGroup,
+      apiServicesResource.resource,
+      () => this.#changed(),
+    );
+  }
+
+  /** Calls back when what discovery says changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  #changed(): void {
+    this.groups.invalidate();
+    for (const listener of this.#listeners) listener();
   }
 
   /** Keeps APIServices. Resolves when this server's own groups have theirs. */
@@ -95,7 +128,12 @@ export class Aggregator {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#registration?.stop(), this.#availability?.stop()]);
+    this.#stop?.();
+    await Promise.all([
+      this.#registration?.stop(),
+      this.#availability?.stop(),
+      this.#discovery.stop(),
+    ]);
     this.remotes.stop();
     this.#tunnels.close();
   }

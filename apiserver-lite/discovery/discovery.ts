@@ -1,5 +1,5 @@
 // Discovery: /api, /apis, /api/v1, /apis/g/v and the aggregated form of the first two (v2, v2beta1) with an ETag, made
-// from the catalogue and remade when it changes.
+// from the catalogue and what aggregated servers say, and remade when they change.
 import { createHash } from "node:crypto";
 import type {
   Catalogue,
@@ -11,10 +11,16 @@ import type { HttpRequest } from "../serving/http-request.ts";
 import { pathNotFound } from "../request/refusals.ts";
 import { checkRoute, pageNotFound, type Route } from "../request/route.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
+import type {
+  DescribedVersion,
+  GroupVersions,
+  ServedGroups,
+} from "./served-groups.ts";
 import type { FormatName } from "../serving/negotiation.ts";
 
 interface DiscoveryOptions {
   readonly catalogue: Catalogue;
+  readonly groups: ServedGroups;
   /** host:port of /api's serverAddressByClientCIDRs. */
   readonly serverAddress: () => string;
   readonly featureGates: Readonly<Record<string, boolean>>;
@@ -52,7 +58,7 @@ export class Discovery {
 
   constructor(private readonly options: DiscoveryOptions) {}
 
-  /** To be called when resources were added or removed. */
+  /** To be called when resources were added or removed, here or elsewhere. */
   invalidate(): void {
     this.#aggregated.clear();
   }
@@ -85,11 +91,13 @@ export class Discovery {
 
   /** All paths of groups and versions. */
   #listed(): string[] {
-    return this.#groups().flatMap(({ name, versions }) => [
-      "/apis/",
-      `/apis/${name}`,
-      ...versions.map(({ version }) => `/apis/${name}/${version}`),
-    ]);
+    return this.options.groups
+      .listed()
+      .flatMap(({ name, versions }) => [
+        "/apis/",
+        `/apis/${name}`,
+        ...versions.map(({ version }) => `/apis/${name}/${version}`),
+      ]);
   }
 
   #root(request: HttpRequest, core: boolean): void {
@@ -113,7 +121,7 @@ export class Discovery {
       {
         kind: "APIGroupList",
         apiVersion: "v1",
-        groups: this.#groups().map(groupObject),
+        groups: this.options.groups.listed().map(groupObject),
       },
       noCbor,
     );
@@ -121,7 +129,7 @@ export class Discovery {
 
   #below(request: HttpRequest, core: boolean): void {
     const parts = request.info.path.replace(/\/$/, "").slice(1).split("/");
-    const { catalogue, route, send } = this.options;
+    const { catalogue, groups, route, send } = this.options;
     if (core) {
       if (parts.length !== 2 || !catalogue.hasGroupVersion("", parts[1]!))
         throw pathNotFound();
@@ -129,7 +137,8 @@ export class Discovery {
       return send(request, this.#resourceList("", parts[1]!));
     }
     const group = canonicalGroup(parts[1] ?? "");
-    const found = this.#groups().find((one) => one.name === group);
+    const found =
+      groups.listed().find((one) => one.name === group) ?? this.#served(group);
     if (!found) throw pageNotFound();
     if (parts.length === 2) {
       return send(
@@ -148,25 +157,22 @@ export class Discovery {
     send(request, this.#resourceList(group, parts[2]!));
   }
 
-  #groups(): { name: string; versions: GroupVersionInfo[] }[] {
-    const groups = new Map<string, GroupVersionInfo[]>();
-    for (const info of this.options.catalogue.groupVersions()) {
-      if (info.group === "") continue;
-      const versions = groups.get(info.group);
-      if (versions) versions.push(info);
-      else groups.set(info.group, [info]);
-    }
-    return [...groups].map(([name, versions]) => ({ name, versions }));
+  /** One that has no APIService is served all the same. */
+  #served(group: string): GroupVersions<GroupVersionInfo> | undefined {
+    const versions = this.options.catalogue
+      .groupVersions()
+      .filter((info) => info.group === group);
+    return versions.length > 0 ? { name: group, versions } : undefined;
   }
 
-  #served({ featureGate }: { featureGate?: string }): boolean {
+  #isOn({ featureGate }: { featureGate?: string }): boolean {
     return !featureGate || (this.options.featureGates[featureGate] ?? false);
   }
 
   #resourceList(group: string, version: string): object {
     const resources: object[] = [];
     for (const info of this.options.catalogue.resources(group, version)) {
-      if (!this.#served(info)) continue;
+      if (!this.#isOn(info)) continue;
       resources.push({
         name: info.resource,
         singularName: info.singular,
@@ -180,7 +186,7 @@ export class Discovery {
           : {}),
       });
       for (const sub of info.subresources) {
-        if (!this.#served(sub)) continue;
+        if (!this.#isOn(sub)) continue;
         const [subGroup, subVersion] = sub.apiVersion?.split("/") ?? [];
         resources.push({
           name: `${info.resource}/${sub.name}`,
@@ -233,31 +239,33 @@ export class Discovery {
 
   #aggregate(core: boolean, version: string): object {
     const groups = core
-      ? [
-          {
-            name: "",
-            versions: this.options.catalogue
-              .groupVersions()
-              .filter((info) => info.group === ""),
-          },
-        ]
-      : this.#groups();
+      ? [this.#served("") ?? { name: "", versions: [] }]
+      : this.options.groups.described();
     return {
       kind: "APIGroupDiscoveryList",
       apiVersion: `apidiscovery.k8s.io/${version}`,
       metadata: {},
       items: groups.map(({ name, versions }) => ({
         metadata: { ...(name ? { name } : {}), creationTimestamp: null },
-        versions: versions.map((info) => ({
-          version: info.version,
-          resources: this.options.catalogue
-            .resources(info.group, info.version)
-            .filter((resource) => this.#served(resource))
-            .map((resource) => this.#aggregatedResource(resource)),
-          freshness: "Current",
-        })),
+        versions: versions.map((one) => this.#aggregatedVersion(name, one)),
       })),
     };
+  }
+
+  #aggregatedVersion(
+    group: string,
+    { version, document }: DescribedVersion,
+  ): object {
+    return (
+      document ?? {
+        version,
+        resources: this.options.catalogue
+          .resources(group, version)
+          .filter((resource) => this.#isOn(resource))
+          .map((resource) => this.#aggregatedResource(resource)),
+        freshness: "Current",
+      }
+    );
   }
 
   #aggregatedResource(info: ResourceInfo): object {
@@ -272,7 +280,7 @@ export class Discovery {
       return { group, version, kind };
     };
     const subresources = info.subresources
-      .filter((sub) => this.#served(sub))
+      .filter((sub) => this.#isOn(sub))
       .map((sub) => ({
         subresource: sub.name,
         responseKind: kindOf(sub.kind, sub.apiVersion ?? own),
@@ -300,20 +308,12 @@ function canonicalGroup(group: string): string {
 function groupObject({
   name,
   versions,
-}: {
-  name: string;
-  versions: readonly GroupVersionInfo[];
-}): object {
+}: GroupVersions<{ readonly version: string }>): object {
   const shown = versions.map(({ version }) => ({
     groupVersion: `${name}/${version}`,
     version,
   }));
-  const preferred = versions.findIndex((info) => info.preferred);
-  return {
-    name,
-    versions: shown,
-    preferredVersion: shown[Math.max(preferred, 0)],
-  };
+  return { name, versions: shown, preferredVersion: shown[0] };
 }
 
 /** The first aggregated form a client accepts, before any plain one. */

@@ -1,0 +1,217 @@
+// The discovery documents of aggregated servers: fetched in the background, once a minute and when an APIService changes,
+// and kept, so that no request for discovery waits for another server. A version whose server does not answer, or answers
+// nonsense, is Stale and has no resources, as at the reference.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import { apiVersionOf } from "../../api/object.ts";
+import { sameValue } from "../../api/objects/json-equality.ts";
+import { WorkQueue } from "../../client/work-queue.ts";
+import {
+  type DiscoveredResource,
+  resourcesByVersion,
+  resourcesOfList,
+} from "./discovery-document.ts";
+import { readDocument } from "./extension-document.ts";
+import { pathOf, type ServicePort } from "./registration.ts";
+import type { RemoteService, RemoteServices } from "./remote-services.ts";
+import type { ServiceResolver } from "./service-resolver.ts";
+
+const refreshMs = 60_000;
+const timeoutMs = 5_000;
+/** Some ten times what a server with all built-in kinds says. */
+const maxBytes = 2 * 1024 * 1024;
+/** Servers that are asked at once: one that hangs delays no other. */
+const concurrency = 32;
+
+const reader: UserInfo = {
+  name: "system:kube-aggregator",
+  groups: ["system:masters"],
+  extra: {},
+};
+const aggregatedTypes = ["v2", "v2beta1"].map(
+  (version) =>
+    `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+);
+
+interface VersionDiscovery {
+  readonly version: string;
+  readonly resources: readonly DiscoveredResource[];
+  readonly freshness: "Current" | "Stale";
+}
+
+interface ExtensionDiscoveryOptions {
+  readonly remotes: RemoteServices;
+  readonly resolve: ServiceResolver;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called when what is known changed. */
+  changed(): void;
+}
+
+/** What one service said about all its versions. */
+interface ServiceDocument {
+  readonly etag: string;
+  readonly versions: ReadonlyMap<string, readonly DiscoveredResource[]>;
+}
+
+export class ExtensionDiscovery {
+  /** By the name of the APIService. */
+  readonly #known = new Map<string, VersionDiscovery>();
+  readonly #documents = new Map<string, ServiceDocument>();
+  /** By service: a request that is under way serves all versions of the service. */
+  readonly #reading = new Map<string, Promise<ServiceDocument | undefined>>();
+  readonly #queue: WorkQueue;
+  readonly #stopped = new AbortController();
+  #timer: Timer | undefined;
+
+  constructor(private readonly options: ExtensionDiscoveryOptions) {
+    const { clock, logger } = options;
+    this.#queue = new WorkQueue({
+      name: "discovery-manager",
+      clock,
+      logger,
+      concurrency,
+      process: (name) => this.#refresh(name),
+    });
+  }
+
+  start(): void {
+    const { remotes } = this.options;
+    remotes.onChange((name, now, before) => {
+      // Its condition is no reason, but for its coming back.
+      if (now && before && !differs(now, before)) return;
+      this.#queue.add(name);
+    });
+    for (const { name } of remotes.all()) this.#queue.add(name);
+    this.#queue.start();
+    this.#refreshAll();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#stopped.abort();
+    await this.#queue.stop();
+  }
+
+  /** Undefined until the server was asked for the first time. */
+  of(name: string): VersionDiscovery | undefined {
+    return this.#known.get(name);
+  }
+
+  #refreshAll(): void {
+    const { clock, remotes } = this.options;
+    this.#timer = clock.after(refreshMs, () => {
+      for (const { name } of remotes.all()) this.#queue.add(name);
+      this.#refreshAll();
+    });
+  }
+
+  async #refresh(name: string): Promise<void> {
+    const { remotes, logger, changed } = this.options;
+    const remote = remotes.get(name);
+    if (!remote) {
+      this.#forgetUnused();
+      if (this.#known.delete(name)) changed();
+      return;
+    }
+    const { version } = remote;
+    let found: VersionDiscovery;
+    try {
+      const resources = await this.#read(remote);
+      found = { version, resources, freshness: "Current" };
+    } catch (error) {
+      logger.warn(
+        { apiService: name, err: error },
+        "can't read the discovery documents of an aggregated API",
+      );
+      found = { version, resources: [], freshness: "Stale" };
+    }
+    // Another change of it is in the queue.
+    if (!remotes.get(name) || sameValue(this.#known.get(name), found)) return;
+    this.#known.set(name, found);
+    changed();
+  }
+
+  async #read(remote: RemoteService): Promise<readonly DiscoveredResource[]> {
+    const key = keyOf(remote.service);
+    let reading = this.#reading.get(key);
+    if (!reading) {
+      reading = this.#readService(remote, key).finally(() =>
+        this.#reading.delete(key),
+      );
+      this.#reading.set(key, reading);
+    }
+    const document = await reading;
+    if (document) return document.versions.get(apiVersionOf(remote)) ?? [];
+    const answer = await this.#get(remote, pathOf(remote), "application/json");
+    if (answer.status !== 200)
+      throw new Error(
+        `failed to download legacy discovery for ${pathOf(remote)}: status ${answer.status}`,
+      );
+    return resourcesOfList(JSON.parse(answer.body.toString()));
+  }
+
+  /** Undefined: the server has only the older lists. */
+  async #readService(
+    remote: RemoteService,
+    key: string,
+  ): Promise<ServiceDocument | undefined> {
+    const known = this.#documents.get(key);
+    const { status, contentType, etag, body } = await this.#get(
+      remote,
+      "/apis",
+      aggregatedTypes.join(","),
+      known?.etag,
+    );
+    if (status === 304 && known) return known;
+    if (status === 503)
+      throw new Error(
+        `service ${key} returned non-success response code: ${status}`,
+      );
+    const aggregated =
+      status === 200 && contentType.includes("as=APIGroupDiscoveryList");
+    if (!aggregated) return undefined;
+    const versions = resourcesByVersion(JSON.parse(body.toString()));
+    const document = { etag, versions };
+    this.#documents.set(key, document);
+    return document;
+  }
+
+  #get(
+    { server, service }: RemoteService,
+    path: string,
+    accept: string,
+    etag?: string,
+  ): ReturnType<typeof readDocument> {
+    return readDocument(server, this.options.resolve(service), {
+      path,
+      accept,
+      etag: etag === "" ? undefined : etag,
+      user: reader,
+      timeoutMs,
+      maxBytes,
+      signal: this.#stopped.signal,
+    });
+  }
+
+  #forgetUnused(): void {
+    const used = new Set(
+      [...this.options.remotes.all()].map(({ service }) => keyOf(service)),
+    );
+    for (const key of this.#documents.keys())
+      if (!used.has(key)) this.#documents.delete(key);
+  }
+}
+
+const keyOf = ({ namespace, name, port }: ServicePort): string =>
+  `${namespace}/${name}:${port}`;
+
+/** In what its documents depend on, or is it available now and was not before? */
+function differs(now: RemoteService, before: RemoteService): boolean {
+  return (
+    now.server !== before.server ||
+    keyOf(now.service) !== keyOf(before.service) ||
+    (now.available && !before.available)
+  );
+}
