@@ -27,6 +27,8 @@ const forTests = new Set([
   "api/cel/program.ts Variables",
   "api/cel/environment.ts EnvironmentOptions",
   "api/cel/schemas/declared-type.ts dynDeclared",
+  "api/cel/functions/authorizer.ts authorizerVariables",
+  "api/cel/values/lazy-fields.ts LazyFields",
   "api/structural/custom-schema.ts CustomSchema",
   "api/structural/openapi.ts publishedListSchema",
   "api/structural/openapi.ts publishedSchema",

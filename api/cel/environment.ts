@@ -1,10 +1,6 @@
 // What expressions may use: variables with their types, and the functions of a Kubernetes version. Environments are
 // made once and shared; extending one is cheap.
-import {
-  declareFunctions,
-  type FunctionDeclaration,
-  type Library,
-} from "./checking/declarations.ts";
+import type { FunctionDeclaration, Library } from "./checking/declarations.ts";
 import type { Declarations } from "./checking/checker.ts";
 import {
   boolType,
@@ -22,7 +18,11 @@ import {
   uintType,
   type CelType,
 } from "./checking/types.ts";
-import { librariesOf, typesOf } from "./functions/libraries.ts";
+import {
+  fieldlessTypes,
+  functionsOf,
+  libraryTypes,
+} from "./functions/libraries.ts";
 import { objectTypesOf, type DeclaredType } from "./schemas/declared-type.ts";
 import {
   macroTable,
@@ -34,6 +34,11 @@ import {
 import { Failure, TypeValue, type Result, type Value } from "./values/value.ts";
 
 export interface EnvironmentOptions {
+  /**
+   * The reference lets new expressions use what the version before it knows, and stored ones what it knows itself: in
+   * 1.32 these are the loops over two variables. Default: new.
+   */
+  readonly expressions?: "new" | "stored";
   /** Types of the variables, by their names. */
   readonly variables: Readonly<Record<string, DeclaredType>>;
   /** Object types that no variable has, for expressions that make messages. */
@@ -62,16 +67,14 @@ const simpleTypes: Readonly<Record<string, CelType>> = {
   uint: uintType,
 };
 
-const macros: ReadonlyMap<string, Macro> = macroTable([
-  ...standardMacros,
-  ...optionalMacros,
-  ...twoVariableMacros,
-]);
-
-let standard: ReadonlyMap<string, FunctionDeclaration> | undefined;
+const olderMacros = [...standardMacros, ...optionalMacros];
+const macros: Readonly<Record<"new" | "stored", ReadonlyMap<string, Macro>>> = {
+  new: macroTable(olderMacros),
+  stored: macroTable([...olderMacros, ...twoVariableMacros]),
+};
 
 export class Environment implements Declarations {
-  readonly macros = macros;
+  readonly macros: ReadonlyMap<string, Macro>;
   /** In the order of their indices. */
   readonly variables: readonly (readonly [string, DeclaredType])[];
   readonly #indices: ReadonlyMap<string, number>;
@@ -81,6 +84,7 @@ export class Environment implements Declarations {
   readonly #construct: EnvironmentOptions["construct"];
 
   constructor(options: EnvironmentOptions) {
+    this.macros = macros[options.expressions ?? "new"];
     this.variables = Object.entries(options.variables);
     this.#indices = new Map(
       this.variables.map(([name], index) => [name, index]),
@@ -89,10 +93,7 @@ export class Environment implements Declarations {
       ...Object.values(options.variables),
       ...(options.types ?? []),
     ]);
-    standard ??= declareFunctions(librariesOf());
-    this.#functions = options.functions
-      ? declareFunctions([...librariesOf(), ...options.functions])
-      : standard;
+    this.#functions = functionsOf(options.functions);
     this.#construct = options.construct;
   }
 
@@ -111,7 +112,8 @@ export class Environment implements Declarations {
     const known = this.#fields.get(objectType);
     if (known) return known;
     const declared = this.#objects.get(objectType);
-    if (!declared) return typesOf().has(objectType) ? new Map() : undefined;
+    if (!declared)
+      return fieldlessTypes.has(objectType) ? new Map() : undefined;
     const fields = new Map<string, CelType>();
     for (const [name, { reader }] of declared.fields ?? [])
       if (reader) fields.set(name, reader.type);
@@ -140,6 +142,6 @@ export class Environment implements Declarations {
 
   #typeNamed(name: string): CelType | undefined {
     if (Object.hasOwn(simpleTypes, name)) return simpleTypes[name];
-    return typesOf().get(name) ?? this.#objects.get(name)?.type;
+    return libraryTypes.get(name) ?? this.#objects.get(name)?.type;
   }
 }

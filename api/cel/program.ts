@@ -4,12 +4,17 @@ import { check } from "./checking/checker.ts";
 import type { CelType } from "./checking/types.ts";
 import { estimateCost, type CostEstimate } from "./cost/estimate.ts";
 import type { Environment } from "./environment.ts";
-import { CostExceeded, Evaluation } from "./evaluation/activation.ts";
+import {
+  CostExceeded,
+  Evaluation,
+  Pending,
+  type Settled,
+} from "./evaluation/activation.ts";
 import { Planner } from "./evaluation/plan.ts";
 import type { Step } from "./evaluation/step.ts";
 import { Issues } from "./syntax/issues.ts";
 import { parse } from "./syntax/parser.ts";
-import type { Node } from "./syntax/tree.ts";
+import { usedNames, type Node } from "./syntax/tree.ts";
 import { validate } from "./checking/validators.ts";
 import { isValue } from "./values/json.ts";
 import { Failure, type Result, type Value } from "./values/value.ts";
@@ -46,7 +51,19 @@ export function compile(
   check(root, environment, issues);
   if (issues.empty) validate(root, issues);
   if (!issues.empty) return { ok: false, issues };
-  return { ok: true, program: new Program(expression, root, environment) };
+  const planner = new Planner(
+    (name) => environment.resolve(name),
+    (type, fields) => environment.construct(type, fields),
+  );
+  const step = planner.plan(root);
+  if (planner.problem !== undefined) {
+    issues.refuse(planner.problem);
+    return { ok: false, issues };
+  }
+  return {
+    ok: true,
+    program: new Program(expression, root, environment, step),
+  };
 }
 
 export class Program {
@@ -54,13 +71,19 @@ export class Program {
   readonly resultType: CelType;
   readonly #root: Node;
   readonly #environment: Environment;
-  #step: Step | undefined;
+  readonly #step: Step;
 
-  constructor(expression: string, root: Node, environment: Environment) {
+  constructor(
+    expression: string,
+    root: Node,
+    environment: Environment,
+    step: Step,
+  ) {
     this.expression = expression;
     this.resultType = root.type as CelType;
     this.#root = root;
     this.#environment = environment;
+    this.#step = step;
   }
 
   /** What evaluations can cost at least and at most, by the sizes that the schemas of the variables allow. */
@@ -68,28 +91,55 @@ export class Program {
     return estimateCost(this.#root, this.#environment);
   }
 
-  /** Never throws. The cost is what was spent, also where the limit ended it. */
+  /** Whether the expression reads that variable. */
+  uses(variable: string): boolean {
+    return usedNames(this.#root).has(variable);
+  }
+
+  /** Never throws. The cost is what was spent, also where the limit ended it. What would have to wait is an error. */
   evaluate(variables: Variables, limit = perCallLimit): Outcome {
-    const step = (this.#step ??= new Planner(
-      (name) => this.#environment.resolve(name),
-      (type, fields) => this.#environment.construct(type, fields),
-    ).plan(this.#root));
-    const evaluation = new Evaluation(limit, (index) =>
-      this.#read(index, variables),
-    );
+    const outcome = this.#attempt(variables, limit, new Map());
+    if (!(outcome instanceof Pending)) return outcome;
+    outcome.promise.catch(() => {});
+    return { kind: "error", message: outcome.message, cost: 0 };
+  }
+
+  /** As evaluate, and waits for decisions of the authorizer: expressions have no effects, they start over. */
+  async evaluateAsync(
+    variables: Variables,
+    limit = perCallLimit,
+  ): Promise<Outcome> {
+    const settled = new Map<string, Settled>();
+    for (;;) {
+      const outcome = this.#attempt(variables, limit, settled);
+      if (!(outcome instanceof Pending)) return outcome;
+      try {
+        const value = await outcome.promise;
+        settled.set(outcome.key, { ok: true, value });
+      } catch (error) {
+        settled.set(outcome.key, { ok: false, error });
+      }
+    }
+  }
+
+  #attempt(
+    variables: Variables,
+    limit: number,
+    settled: ReadonlyMap<string, Settled>,
+  ): Outcome | Pending {
+    const read = (index: number): Result => this.#read(index, variables);
+    const evaluation = new Evaluation(limit, read, settled);
     try {
-      const result = step(evaluation);
+      const result = this.#step(evaluation);
       const { cost } = evaluation;
       return result instanceof Failure
         ? { kind: "error", message: result.message, cost }
         : { kind: "value", value: result, cost };
     } catch (error) {
+      if (error instanceof Pending) return error;
       if (!(error instanceof CostExceeded)) throw error;
-      return {
-        kind: "exceeded",
-        message: error.message,
-        cost: evaluation.cost,
-      };
+      const { cost } = evaluation;
+      return { kind: "exceeded", message: error.message, cost };
     }
   }
 

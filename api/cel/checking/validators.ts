@@ -1,9 +1,14 @@
 // Checks of a typed tree beyond types: literals of durations, times and patterns have to be such, elements of list
 // and map literals to be of one type.
 import { compilePattern } from "../functions/patterns.ts";
+import {
+  clauseTypes,
+  eachClause,
+  FormatError,
+} from "../functions/string-format.ts";
 import { formatType, parameter, sameType, type CelType } from "./types.ts";
 import type { Issues } from "../syntax/issues.ts";
-import type { CallNode, Node } from "../syntax/tree.ts";
+import { descendants, type CallNode, type Node } from "../syntax/tree.ts";
 import { inRange, parseGoDuration, parseTimestamp } from "../values/time.ts";
 import { Failure } from "../values/value.ts";
 
@@ -21,11 +26,14 @@ export function validate(root: Node, issues: Issues): void {
     const problem = test(node.value);
     if (problem !== undefined) issues.report(node.at, problem);
   };
-  check("duration", ({ args }) =>
-    literal(args[0], (text) =>
+  check("duration", ({ args: [arg] }) => {
+    literal(arg, (text) =>
       parseGoDuration(text) ? undefined : "invalid duration argument",
-    ),
-  );
+    );
+    // The reference takes integers, but not as literals.
+    if (arg?.kind === "literal" && typeof arg.value === "bigint")
+      issues.report(arg.at, "invalid duration argument");
+  });
   check("timestamp", ({ args }) =>
     literal(args[0], (text) => {
       const time = parseTimestamp(text);
@@ -39,34 +47,43 @@ export function validate(root: Node, issues: Issues): void {
         : undefined,
     ),
   );
-  for (const node of nodes) homogeneous(node, issues);
+  const exempt = new Set<Node>();
+  check("format", (call) => {
+    for (const argument of call.args)
+      for (const inner of descendants(argument)) exempt.add(inner);
+    checkFormat(call, issues);
+  });
+  for (const node of nodes) if (!exempt.has(node)) homogeneous(node, issues);
 }
 
-/** All nodes, each once. */
-function descendants(root: Node): Set<Node> {
-  const found = new Set<Node>([root]);
-  for (const node of found)
-    for (const child of children(node)) found.add(child);
-  return found;
-}
-
-function children(node: Node): readonly Node[] {
-  switch (node.kind) {
-    case "literal":
-    case "ident":
-      return [];
-    case "select":
-      return node.qualified === undefined ? [node.operand] : [];
-    case "call":
-      return node.target ? [node.target, ...node.args] : node.args;
-    case "list":
-      return node.elements;
-    case "map":
-      return node.entries.flatMap(({ key, value }) => [key, value]);
-    case "struct":
-      return node.fields.map(({ value }) => value);
-    case "comprehension":
-      return [node.range, node.init, node.condition, node.step, node.result];
+/** A constant format fits its list of arguments. */
+function checkFormat({ at, target, args }: CallNode, issues: Issues): void {
+  const [list] = args;
+  if (target?.kind !== "literal" || list?.kind !== "list") return;
+  if (typeof target.value !== "string") return;
+  const { elements } = list;
+  let place = at;
+  try {
+    const { used } = eachClause(
+      target.value,
+      elements.length,
+      (clause, _, index) => {
+        const { type, at: argumentAt } = elements[index] as Node;
+        const { kinds, problem } = clauseTypes[clause];
+        const { kind, name } = type as CelType;
+        if (kind === "dyn" || kinds.includes(kind)) return "";
+        place = argumentAt;
+        throw new FormatError(`error during formatting: ${problem} ${name}`);
+      },
+    );
+    if (used < elements.length)
+      issues.report(
+        at,
+        `too many arguments supplied to string.format (expected ${used}, got ${elements.length})`,
+      );
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    issues.report(place, error.message);
   }
 }
 

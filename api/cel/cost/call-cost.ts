@@ -9,11 +9,7 @@ import {
   type Value,
 } from "../values/value.ts";
 
-type CallCost = (
-  overload: string,
-  args: readonly Value[],
-  result: Result,
-) => number;
+type CallCost = (overload: string, args: readonly Value[]) => number;
 
 const arg = (args: readonly Value[], index: number): Value =>
   args[index] ?? null;
@@ -59,6 +55,23 @@ const selectorCost: CallCost = (_id, args) => {
   return 10 + Math.ceil(size * 0.1) + Math.ceil(size * 0.5) * 50;
 };
 
+const sets =
+  (factor: number): CallCost =>
+  (_id, args) =>
+    1 + sizeOf(arg(args, 0)) * sizeOf(arg(args, 1)) * factor;
+
+/** The size of the string that a list is joined to. */
+function joinedSize(args: readonly Value[]): number {
+  const list = arg(args, 0) as ListValue;
+  const separator = args.length > 1 ? sizeOf(arg(args, 1)) : 0;
+  let size = Math.max(0, list.size - 1) * separator;
+  for (let index = 0; index < list.size; index++) {
+    const element = list.at(index);
+    if (!(element instanceof Failure)) size += sizeOf(element);
+  }
+  return size;
+}
+
 /** Parsing a string of the other side is charged beside comparing the addresses. */
 const containment =
   (base: (size: number) => number): CallCost =>
@@ -87,8 +100,10 @@ const costs: Readonly<Record<string, CallCost>> = {
   split: walkFirstTwice,
   "ip.isCanonical": walkFirstTwice,
   ip: (id, args) => (id === "cidr_ip" ? 1 : walk(arg(args, 0))),
-  join: (_id, _args, result) =>
-    result instanceof Failure ? 1 : walk(result, 0.2),
+  join: (_id, args) => Math.ceil(joinedSize(args) * 0.2),
+  "sets.contains": sets(1),
+  "sets.intersects": sets(1),
+  "sets.equivalent": sets(2),
   find: patternCost,
   findAll: patternCost,
   matches: patternCost,
@@ -113,7 +128,7 @@ const costs: Readonly<Record<string, CallCost>> = {
   string: (id, args) => (id === "bytes_to_string" ? walk(arg(args, 0)) : 1),
 };
 
-/** What calls of a function cost, once their result is known. */
+/** What calls of a function cost; it is charged before they run. */
 export function callCostOf(name: string): CallCost {
   return Object.hasOwn(costs, name) ? (costs[name] as CallCost) : one;
 }

@@ -257,6 +257,18 @@ const join: Estimate = (estimator, call) => {
   return { cost: times(size, traversal), size };
 };
 
+const sets =
+  (factor: number): Estimate =>
+  (estimator, call) => ({
+    cost: add(
+      times(
+        scale(estimator.limit(arg(call, 0)), estimator.limit(arg(call, 1))),
+        factor,
+      ),
+      one,
+    ),
+  });
+
 const byName = (names: string, estimate: Estimate): [string, Estimate][] =>
   names.split(" ").map((name) => [name, estimate]);
 
@@ -281,6 +293,8 @@ const functions: Readonly<Record<string, Estimate>> = Object.fromEntries([
   ...byName("isSorted sum max min indexOf lastIndexOf", overList),
   ...byName("url jsonpatch.escapeKey", parse),
   ...byName("lowerAscii upperAscii substring trim", walkTarget),
+  ...byName("sets.contains sets.intersects", sets(1)),
+  ["sets.equivalent", sets(2)],
   ["replace", replace],
   ["split", split],
   ["join", join],

@@ -3,7 +3,6 @@ import {
   Failure,
   ListValue,
   MapValue,
-  noSuchOverload,
   Optional,
   type Result,
   type Value,
@@ -23,7 +22,7 @@ export function selectField(value: Value, field: string): Result {
 export function optionalField(value: Value, field: string): Result {
   const inner = value instanceof Optional ? value.value : value;
   if (inner === undefined) return Optional.none;
-  if (!(inner instanceof MapValue)) return noSuchOverload;
+  if (!(inner instanceof MapValue)) return Optional.none;
   const found = inner.field(field);
   if (found === undefined) return Optional.none;
   return found instanceof Failure ? found : new Optional(found);

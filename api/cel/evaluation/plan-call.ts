@@ -3,6 +3,7 @@ import { optionalField } from "./fields.ts";
 import type { Planning, Step } from "./step.ts";
 import { callCostOf, equalityCost } from "../cost/call-cost.ts";
 import type { Overload } from "../checking/declarations.ts";
+import { compilePattern } from "../functions/patterns.ts";
 import { binaryOperators, unaryOperators } from "../functions/operators.ts";
 import type { CallNode, LiteralNode, Node } from "../syntax/tree.ts";
 import {
@@ -12,7 +13,6 @@ import {
   Optional,
   sizeOf,
   typeOf,
-  type Result,
   type Value,
 } from "../values/value.ts";
 
@@ -186,9 +186,17 @@ function planFunction(planner: Planning, node: CallNode): Step {
   if (conversions.has(name) && constants.every((item) => item !== undefined)) {
     const args = constants as Value[];
     const overload = pick(args);
-    const value = overload?.call(args, undefined as never);
-    if (value !== undefined && !(value instanceof Failure))
-      return planner.fold(node, value);
+    const value = overload
+      ? overload.call(args, undefined as never)
+      : noMatch(name, args);
+    if (value instanceof Failure) planner.refuse(value.message);
+    else return planner.fold(node, value);
+  }
+  if (name === "find" || name === "findAll") {
+    const [, pattern] = constants;
+    const compiled =
+      typeof pattern === "string" ? compilePattern(pattern) : undefined;
+    if (compiled instanceof Failure) planner.refuse(compiled.message);
   }
   return (evaluation) => {
     const args: Value[] = [];
@@ -199,9 +207,8 @@ function planFunction(planner: Planning, node: CallNode): Step {
     }
     const overload = pick(args);
     if (!overload) return noMatch(name, args);
-    const result: Result = overload.call(args, evaluation);
-    evaluation.charge(costOf(overload.id, args, result));
-    return result;
+    evaluation.charge(costOf(overload.id, args));
+    return overload.call(args, evaluation);
   };
 }
 

@@ -4,6 +4,7 @@ import type { Planning, Step } from "./step.ts";
 import type { ComprehensionNode, Node } from "../syntax/tree.ts";
 import {
   ArrayList,
+  EntryMap,
   Failure,
   ListValue,
   MapValue,
@@ -20,7 +21,11 @@ export function planComprehension(
   node: ComprehensionNode,
 ): Step {
   const range = planner.plan(node.range);
-  const init = planner.plan(node.init);
+  // Loops that collect entries insert them into a map of their own.
+  const init: Step =
+    node.init.kind === "map" && node.init.entries.length === 0
+      ? () => new EntryMap()
+      : planner.plan(node.init);
   const second = node.variable2;
   const names = [
     node.accumulator,
@@ -69,8 +74,9 @@ function iterate(
     return undefined;
   }
   if (!(over instanceof MapValue)) {
-    const { name } = typeOf(over);
-    return new Failure(`got '${name}', expected iterable type`);
+    const { kind } = typeOf(over);
+    const name = kind.charAt(0).toUpperCase() + kind.slice(1);
+    return new Failure(`got 'types.${name}', expected iterable type`);
   }
   for (const key of over.keys()) {
     slots[first] = key;

@@ -37,6 +37,13 @@ export class Planner implements Planning {
     return node.kind === "literal" ? node.value : this.#constants.get(node);
   }
 
+  /** The first constant that cannot be used. */
+  problem: string | undefined;
+
+  refuse(problem: string): void {
+    this.problem ??= problem;
+  }
+
   fold(node: Node, value: Value): Step {
     this.#constants.set(node, value);
     return () => value;
@@ -168,8 +175,7 @@ export class Planner implements Planning {
           if (value.value === undefined) continue;
           value = value.value;
         }
-        if (!map.add(key, value))
-          return new Failure(`Failed with repeated key ${String(key)}`);
+        map.set(key, value);
       }
       return map;
     };

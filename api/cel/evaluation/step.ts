@@ -11,6 +11,8 @@ export interface Planning {
   constant(node: Node): Value | undefined;
   /** Remembers that a node is always that value. */
   fold(node: Node, value: Value): Step;
+  /** A constant that every evaluation would fail at: the expression is refused. */
+  refuse(problem: string): void;
   /** Plans something with names that loops or bindings give to slots. */
   within<T>(names: readonly string[], plan: (slots: readonly number[]) => T): T;
 }

@@ -10,6 +10,7 @@ import {
   noSuchOverload,
   Optional,
   Timestamp,
+  typeOf,
   Uint,
   type Result,
   type Value,
@@ -19,7 +20,6 @@ type Binary = (left: Value, right: Value) => Result;
 
 const intOverflow = new Failure("integer overflow");
 const uintOverflow = new Failure("unsigned integer overflow");
-const durationOverflow = new Failure("duration overflow");
 const timestampOverflow = new Failure("timestamp overflow");
 
 export const checkedInt = (value: bigint): Result =>
@@ -29,7 +29,7 @@ export const checkedUint = (value: bigint): Result =>
   BigInt.asUintN(64, value) === value ? new Uint(value) : uintOverflow;
 
 const checkedDuration = (nanos: bigint): Result =>
-  BigInt.asIntN(64, nanos) === nanos ? new Duration(nanos) : durationOverflow;
+  BigInt.asIntN(64, nanos) === nanos ? new Duration(nanos) : intOverflow;
 
 export function checkedTimestamp(nanos: bigint): Result {
   const value = new Timestamp(nanos);
@@ -157,13 +157,11 @@ function optionalIndex(container: Value, key: Value): Result {
 
 function find(container: Value, key: Value): Result | undefined {
   if (container instanceof MapValue) return container.get(key);
-  if (!(container instanceof ListValue)) return noSuchOverload;
-  const place =
-    typeof key === "bigint" || typeof key === "number"
-      ? Number(key)
-      : key instanceof Uint
-        ? Number(key.value)
-        : NaN;
+  if (!(container instanceof ListValue)) return undefined;
+  const number = key instanceof Uint ? key.value : key;
+  if (typeof number !== "bigint" && typeof number !== "number")
+    return new Failure(`unsupported index type '${typeOf(key).name}' in list`);
+  const place = Number(number);
   if (!Number.isInteger(place))
     return new Failure(`unsupported index value ${showKey(key)} in list`);
   return place >= 0 && place < container.size ? container.at(place) : undefined;

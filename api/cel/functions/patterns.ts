@@ -31,6 +31,9 @@ function make(text: string): Pattern | Failure {
     const engine = RE2JS.compile(text);
     return { engine, test: (input) => engine.matcher(input).find() };
   } catch (error) {
-    return new Failure((error as Error).message);
+    const { message } = error as Error;
+    // The reference shows what is left of the pattern there: nothing.
+    const atEnd = message.endsWith("at end of expression");
+    return new Failure(atEnd ? `${message}: \`\`` : message);
   }
 }

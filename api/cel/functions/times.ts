@@ -13,11 +13,8 @@ const msPerDay = 86_400_000;
 
 /** The milliseconds that a zone is ahead of UTC at a moment; a failure for unknown zones. */
 function offsetMs(zone: string, epochMs: number): number | Failure {
-  const fixed = /^([+-]?)(\d{2}):(\d{2})$/.exec(zone);
-  if (fixed) {
-    const minutes = Number(fixed[2]) * 60 + Number(fixed[3]);
-    return (fixed[1] === "-" ? -minutes : minutes) * 60_000;
-  }
+  const colon = zone.indexOf(":");
+  if (colon >= 0) return fixedOffset(zone, colon);
   if (zone === "" || zone === "UTC") return 0;
   try {
     const parts = zoneFormat(zone).formatToParts(epochMs);
@@ -35,6 +32,21 @@ function offsetMs(zone: string, epochMs: number): number | Failure {
   } catch {
     return new Failure(`unknown time zone ${zone}`);
   }
+}
+
+/** Hours and minutes around a colon. */
+function fixedOffset(zone: string, colon: number): number | Failure {
+  const parts = [zone.slice(0, colon), zone.slice(colon + 1)];
+  for (const part of parts)
+    if (!/^[+-]?\d{1,9}$/.test(part))
+      return new Failure(
+        `strconv.Atoi: parsing ${JSON.stringify(part)}: invalid syntax`,
+      );
+  const [hours, minutes] = parts.map(Number) as [number, number];
+  const total = zone.startsWith("-")
+    ? hours * 60 - minutes
+    : hours * 60 + minutes;
+  return total * 60_000;
 }
 
 /** Making a format takes 50 µs; there are about 600 zones. */

@@ -75,6 +75,16 @@ export const doubleDeclared: DeclaredType = {
   },
 };
 
+/** A type whose values the program makes itself: there is no JSON to be read. */
+export function valueDeclared(type: CelType): DeclaredType {
+  return {
+    type,
+    maxElements: undefined,
+    minSerializedSize: 0,
+    read: () => mistyped("a value"),
+  };
+}
+
 /** `maxElements` in bytes of UTF-8. */
 export function stringDeclared(
   maxElements = maxRequestBytes - 2,

@@ -47,12 +47,15 @@ export function unescapeText(
       : parseInt(hex ?? short ?? long ?? "", 16);
     if (asBytes && (short || long))
       throw new Error("unable to unescape string");
-    if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-      throw new Error("unable to unescape string");
+    if (code > 0x10ffff) throw new Error("unable to unescape string");
     if (asBytes) {
       parts.push(Buffer.from(text), Buffer.from([code]));
       text = "";
-    } else text += String.fromCodePoint(code);
+    } else {
+      // Halves of surrogate pairs are no characters.
+      const isHalf = code >= 0xd800 && code <= 0xdfff;
+      text += isHalf ? "\ufffd" : String.fromCodePoint(code);
+    }
   }
   return asBytes ? Buffer.concat([...parts, Buffer.from(text)]) : text;
 }

@@ -17,6 +17,7 @@ export class Issues {
   readonly #expression: string;
   readonly #found: Issue[] = [];
   #count = 0;
+  #instantiation: string | undefined;
 
   constructor(expression: string) {
     this.#expression = expression;
@@ -34,8 +35,21 @@ export class Issues {
     if (this.#count++ < maxIssues) this.#found.push({ at, message });
   }
 
+  /** The expression is well typed, but one of its constants cannot be used; nothing else is reported then. */
+  refuse(problem: string): void {
+    this.#count++;
+    this.#instantiation = problem;
+  }
+
+  /** What `refuse` said; the reference names it apart from issues of compilation. */
+  get instantiation(): string | undefined {
+    return this.#instantiation;
+  }
+
   /** All issues in the order of their places, as clients see them. */
   toString(): string {
+    if (this.#instantiation !== undefined)
+      return `program instantiation failed: ${this.#instantiation}`;
     const placed = this.#found.map((issue) => ({
       ...issue,
       ...lineAndColumn(this.#expression, issue.at),

@@ -41,17 +41,28 @@ function numberKind(text: string): TokenKind {
   return /[uU]$/.test(text) ? "uint" : "int";
 }
 
-/** The index behind the closing quote, -1 where there is none. */
-function endOfString(text: string, opening: string, start: number): number {
+const escape =
+  /\\(?:[abfnrtv\\'"`?]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})/y;
+
+/** Where a string ends, and whether it does so with its closing quote. */
+function endOfString(
+  text: string,
+  opening: string,
+  start: number,
+): { closed: boolean; end: number } {
   const raw = /r/i.test(opening);
   const marks = opening.replace(/^[bBrR]+/, "");
   for (let at = start; at < text.length; at += 1) {
-    if (!raw && text[at] === "\\") at += 1;
-    else if (text.startsWith(marks, at)) return at + marks.length;
+    if (!raw && text[at] === "\\") {
+      const found = take(escape, text, at);
+      if (found === undefined) return { closed: false, end: at + 2 };
+      at += found.length - 1;
+    } else if (text.startsWith(marks, at))
+      return { closed: true, end: at + marks.length };
     else if (marks.length === 1 && (text[at] === "\n" || text[at] === "\r"))
-      return -1;
+      return { closed: false, end: at + 1 };
   }
-  return -1;
+  return { closed: false, end: text.length };
 }
 
 /** All tokens, the last of kind "end". */
@@ -66,15 +77,21 @@ export function tokenize(text: string, issues: Issues): Token[] {
     }
     const opening = take(quote, text, at);
     if (opening !== undefined) {
-      const end = endOfString(text, opening, at + opening.length);
-      if (end < 0) {
-        // The quote begins no token: the rest of the line is what could not be read.
-        const rest = /^[^\n\r]*/.exec(text.slice(at))?.[0] ?? "";
+      const from = at + opening.length;
+      const { closed, end } = endOfString(text, opening, from);
+      const prefix = /^[bBrR]+/.exec(opening)?.[0] ?? "";
+      if (!closed && prefix !== "") {
+        tokens.push({ kind: "identifier", text: prefix, at });
+        at += prefix.length;
+        continue;
+      }
+      if (!closed) {
+        const read = text.slice(at, end);
         issues.report(
           at,
-          `Syntax error: token recognition error at: '${rest}'`,
+          `Syntax error: token recognition error at: '${read}'`,
         );
-        at += Math.max(rest.length, 1);
+        at = Math.max(end, at + 1);
         continue;
       }
       const kind = /^b/i.test(opening) ? "bytes" : "string";

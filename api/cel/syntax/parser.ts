@@ -5,7 +5,7 @@
 import type { Node } from "./tree.ts";
 import type { Issues } from "./issues.ts";
 import { bytesValue, stringValue, tokenize, type Token } from "./lexer.ts";
-import { SyntaxStop, TokenStream } from "./token-stream.ts";
+import { startsExpression, SyntaxStop, TokenStream } from "./token-stream.ts";
 import { expandMacro, MacroError, type Macro } from "./macros.ts";
 import { Uint } from "../values/value.ts";
 
@@ -59,7 +59,9 @@ class Parser extends TokenStream {
 
   whole(): Node {
     const node = this.#expression();
-    if (this.token.kind !== "end") this.unexpected("<EOF>", "extraneous");
+    const isEnd = ({ kind }: Token): boolean => kind === "end";
+    if (!isEnd(this.token) && !this.skipExtraneous("<EOF>", isEnd))
+      this.unexpected("<EOF>");
     return node;
   }
 
@@ -176,6 +178,10 @@ class Parser extends TokenStream {
 
   #selection(operand: Node, dot: Token): Node {
     const optional = this.accept("?") !== undefined;
+    if (this.token.kind !== "identifier") {
+      this.noAlternative();
+      return operand;
+    }
     const { text: field, at } = this.identifier();
     if (optional) {
       const name: Node = { kind: "literal", at, value: field };
@@ -200,7 +206,7 @@ class Parser extends TokenStream {
     if (this.accept(")")) return args;
     do args.push(this.#expression());
     while (this.accept(","));
-    this.expect(")");
+    this.expect(")", "{')', ','}");
     return args;
   }
 
@@ -219,7 +225,7 @@ class Parser extends TokenStream {
       case "symbol":
         return this.#symbol(token);
       default:
-        return this.unexpected(expressionStarts, "mismatched");
+        return this.unexpected(expressionStarts);
     }
   }
 
@@ -243,7 +249,7 @@ class Parser extends TokenStream {
         return this.#map(at);
       case ".":
         if (this.token.kind === "identifier") return this.#name(".", at);
-        return this.unexpected("IDENTIFIER", "mismatched");
+        return this.unexpected("IDENTIFIER");
       case "-": {
         const number = this.tokens[this.next++] as Token;
         if (number.kind === "int" || number.kind === "double")
@@ -253,7 +259,9 @@ class Parser extends TokenStream {
       }
     }
     this.next--;
-    return this.unexpected(expressionStarts, "mismatched");
+    if (this.skipExtraneous(expressionStarts, startsExpression))
+      return this.#primary();
+    return this.unexpected(expressionStarts);
   }
 
   /** A variable, a global function's call or a message: `x`, `f(x)`, `a.b{c: d}`. */
@@ -324,7 +332,7 @@ class Parser extends TokenStream {
       found.push(element());
       if (!this.accept(",")) break;
     }
-    this.expect(closing);
+    this.expect(closing, found.length > 0 ? `{'${closing}', ','}` : undefined);
     return found;
   }
 

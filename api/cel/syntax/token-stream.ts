@@ -13,6 +13,15 @@ type Rule = "expr" | "relation" | "calc" | "member";
 /** Thrown when the issue that ends the parser has been reported. */
 export class SyntaxStop extends Error {}
 
+/** Whether an expression can begin with a token. */
+export function startsExpression({ kind, text }: Token): boolean {
+  if (kind === "end") return false;
+  return (
+    kind !== "symbol" ||
+    ["[", "{", "(", ".", "-", "!", "true", "false", "null"].includes(text)
+  );
+}
+
 export class TokenStream {
   protected readonly tokens: readonly Token[];
   protected readonly issues: Issues;
@@ -41,28 +50,63 @@ export class TokenStream {
     return this.is(symbol) ? this.tokens[this.next++] : undefined;
   }
 
-  protected expect(symbol: string): Token {
-    return this.accept(symbol) ?? this.unexpected(`'${symbol}'`, "missing");
+  /**
+   * The closing bracket or colon that has to be next. One token too many before it is left out, a parenthesis that is
+   * missing is taken as there, so that the parser goes on as the reference's does.
+   */
+  protected expect(symbol: string, expected = `'${symbol}'`): Token {
+    const found = this.accept(symbol);
+    if (found) return found;
+    const { token } = this;
+    const following = this.tokens[this.next + 1];
+    if (following?.kind === "symbol" && following.text === symbol) {
+      this.#report(
+        token,
+        `extraneous input '${token.text}' expecting`,
+        expected,
+      );
+      this.next += 2;
+      return following;
+    }
+    if (symbol !== ")" || expected.length > 3 || startsExpression(token))
+      this.unexpected(expected);
+    this.#report(token, `missing ${expected} at '${token.text}'`);
+    return token;
   }
 
   protected identifier(): Token {
-    if (this.token.kind !== "identifier")
-      return this.unexpected("IDENTIFIER", "mismatched");
+    if (this.token.kind !== "identifier") this.unexpected("IDENTIFIER");
     return this.tokens[this.next++] as Token;
   }
 
-  protected unexpected(
+  /** Leaves out one token where the rest could go on; false where it could not. */
+  protected skipExtraneous(
     expected: string,
-    kind: "mismatched" | "extraneous" | "missing",
-  ): never {
-    const { text, at } = this.token;
-    this.issues.report(
-      at,
-      kind === "missing"
-        ? `Syntax error: missing ${expected} at '${text}'`
-        : `Syntax error: ${kind} input '${text}' expecting ${expected}`,
-    );
+    fits: (token: Token) => boolean,
+  ): boolean {
+    const { token } = this;
+    const following = this.tokens[this.next + 1];
+    if (!following || !fits(following)) return false;
+    this.#report(token, `extraneous input '${token.text}' expecting`, expected);
+    this.next++;
+    return true;
+  }
+
+  protected unexpected(expected: string): never {
+    const { token } = this;
+    this.#report(token, `mismatched input '${token.text}' expecting`, expected);
     throw new SyntaxStop();
+  }
+
+  /** Behind a dot no name follows. */
+  protected noAlternative(): void {
+    const { token } = this;
+    const text = token.kind === "end" ? "." : `.${token.text}`;
+    this.#report(token, `no viable alternative at input '${text}'`);
+  }
+
+  #report({ at }: Token, ...parts: string[]): void {
+    this.issues.report(at, `Syntax error: ${parts.join(" ")}`);
   }
 
   /** An issue that does not stop the parser. */
@@ -71,9 +115,17 @@ export class TokenStream {
     return { kind: "literal", at, value: null };
   }
 
+  /** One more rule within the rule, or one more operator in its chain. */
   protected enter(rule: Rule): void {
     if (++this.depth[rule] <= maxDepth) return;
-    this.issues.report(-1, `expression recursion limit exceeded: ${maxDepth}`);
+    // Brackets nest expressions, chains of operators do not.
+    const isNested = this.depth.expr > maxDepth / 2;
+    this.issues.report(
+      -1,
+      isNested
+        ? `expression recursion limit exceeded: ${maxDepth}`
+        : "max recursion depth exceeded",
+    );
     throw new SyntaxStop();
   }
 }

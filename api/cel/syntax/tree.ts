@@ -111,3 +111,42 @@ export function qualifiedName(node: Node): string | undefined {
   const prefix = qualifiedName(node.operand);
   return prefix === undefined ? undefined : `${prefix}.${node.field}`;
 }
+
+/** All nodes, each once. */
+export function descendants(root: Node): Set<Node> {
+  const found = new Set<Node>([root]);
+  for (const node of found)
+    for (const child of children(node)) found.add(child);
+  return found;
+}
+
+function children(node: Node): readonly Node[] {
+  switch (node.kind) {
+    case "literal":
+    case "ident":
+      return [];
+    case "select":
+      return node.qualified === undefined ? [node.operand] : [];
+    case "call":
+      return node.target ? [node.target, ...node.args] : node.args;
+    case "list":
+      return node.elements;
+    case "map":
+      return node.entries.flatMap(({ key, value }) => [key, value]);
+    case "struct":
+      return node.fields.map(({ value }) => value);
+    case "comprehension":
+      return [node.range, node.init, node.condition, node.step, node.result];
+  }
+}
+
+/** The names of all variables that are read, those of loops too. */
+export function usedNames(root: Node): Set<string> {
+  const names = new Set<string>();
+  for (const node of descendants(root)) {
+    if (node.kind === "ident") names.add(node.name);
+    if (node.kind === "select" && node.qualified !== undefined)
+      names.add(node.qualified);
+  }
+  return names;
+}

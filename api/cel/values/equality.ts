@@ -5,6 +5,7 @@ import {
   Failure,
   ListValue,
   MapValue,
+  noSuchOverload,
   OpaqueValue,
   Optional,
   Timestamp,
@@ -53,12 +54,10 @@ function equalScalars(left: Value, right: Value): boolean | Failure {
       return left.value === right.value;
     return equal(left.value, right.value);
   }
-  return (
-    left instanceof OpaqueValue &&
-    right instanceof OpaqueValue &&
-    left.type.name === right.type.name &&
-    left.equals(right)
-  );
+  if (!(left instanceof OpaqueValue)) return false;
+  return right instanceof OpaqueValue && left.type.name === right.type.name
+    ? left.equals(right)
+    : noSuchOverload;
 }
 
 /** Lists of JSON that are sets or maps of their keys, and objects of a schema, compare as such. */

@@ -131,41 +131,24 @@ export abstract class MapValue {
 }
 
 /** What keys are compared by: 1, 1u and 1.0 are the same key. */
-function canonicalKey(key: Value): string | boolean | bigint | undefined {
-  switch (typeof key) {
-    case "string":
-    case "boolean":
-    case "bigint":
-      return key;
-    case "number":
-      return Number.isInteger(key) ? BigInt(key) : undefined;
-    default:
-      return key instanceof Uint ? key.value : undefined;
-  }
+function canonicalKey(key: Value): Value {
+  if (typeof key === "number") return Number.isInteger(key) ? BigInt(key) : key;
+  return key instanceof Uint ? key.value : key;
 }
 
 /** A map made by an expression. */
 export class EntryMap extends MapValue {
-  readonly #entries = new Map<
-    string | boolean | bigint,
-    { key: Value; value: Value }
-  >();
+  readonly #entries = new Map<Value, { key: Value; value: Value }>();
 
-  /** False where the key is there already, or cannot be a key. */
-  add(key: Value, value: Value): boolean {
-    const canonical = canonicalKey(key);
-    if (canonical === undefined || this.#entries.has(canonical)) return false;
-    this.#entries.set(canonical, { key, value });
-    return true;
+  /** The last value of a key is kept. */
+  set(key: Value, value: Value): void {
+    this.#entries.set(canonicalKey(key), { key, value });
   }
   override get size(): number {
     return this.#entries.size;
   }
   override get(key: Value): Value | undefined {
-    const canonical = canonicalKey(key);
-    return canonical === undefined
-      ? undefined
-      : this.#entries.get(canonical)?.value;
+    return this.#entries.get(canonicalKey(key))?.value;
   }
   override *keys(): Iterable<Value> {
     for (const { key } of this.#entries.values()) yield key;

@@ -135,7 +135,7 @@ test.each([
   ["'x' < 'y' == true", "true"],
   ["self.name.size()", "5"],
   ["string(1.5) + string(2.0) + string(1e30)", "1.521e+30"],
-  ["int('x')", "error: type conversion error from 'string' to 'int'"],
+  ["int(self.name)", "error: type conversion error from 'string' to 'int'"],
   ["dyn(1) + 'a'", "error: no such overload"],
   ["{'a': 1}.a + {'b': 2}['b']", "3"],
   ["true ? 1 : 2", "1"],

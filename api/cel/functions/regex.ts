@@ -1,0 +1,55 @@
+// `find` and `findAll` of patterns in strings.
+import type { Library } from "../checking/declarations.ts";
+import { compilePattern } from "./patterns.ts";
+import { ArrayList, Failure, type Result } from "../values/value.ts";
+
+/** At most that many matches; below zero all. */
+function findAll(text: string, pattern: string, most = -1n): Result {
+  const compiled = compilePattern(pattern);
+  if (compiled instanceof Failure)
+    return new Failure(`Illegal regex: ${compiled.message}`);
+  const found: string[] = [];
+  const matcher = compiled.engine.matcher(text);
+  let end = -1;
+  while ((most < 0n || found.length < most) && matcher.find()) {
+    // An empty match right behind another one is none.
+    const empty = matcher.end() === matcher.start();
+    if (!empty || matcher.start() !== end) found.push(matcher.group() ?? "");
+    end = matcher.end();
+  }
+  return new ArrayList(found);
+}
+
+function find(text: string, pattern: string): Result {
+  const found = findAll(text, pattern, 1n);
+  return found instanceof ArrayList ? (found.elements[0] ?? "") : found;
+}
+
+export const regexLibrary: Library = {
+  find: [
+    {
+      id: "string_find_string",
+      member: true,
+      args: "string, string",
+      result: "string",
+      call: ([text, pattern]) => find(text as string, pattern as string),
+    },
+  ],
+  findAll: [
+    {
+      id: "string_find_all_string",
+      member: true,
+      args: "string, string",
+      result: "list(string)",
+      call: ([text, pattern]) => findAll(text as string, pattern as string),
+    },
+    {
+      id: "string_find_all_string_int",
+      member: true,
+      args: "string, string, int",
+      result: "list(string)",
+      call: ([text, pattern, most]) =>
+        findAll(text as string, pattern as string, most as bigint),
+    },
+  ],
+};

@@ -1,0 +1,262 @@
+// `"…%s…".format([…])`: clauses %s %d %f %e %b %x %X %o with a precision for %f and %e, and %%. Failures have the
+// reference's texts; a constant format is checked against its arguments when an expression is compiled.
+import { formatDouble } from "../values/text.ts";
+import { formatSeconds, formatTimestamp } from "../values/time.ts";
+import {
+  Duration,
+  Failure,
+  ListValue,
+  MapValue,
+  Timestamp,
+  TypeValue,
+  typeOf,
+  Uint,
+  type Result,
+  type Value,
+} from "../values/value.ts";
+
+/** The message is the failure's. */
+export class FormatError extends Error {}
+
+type Clause = "s" | "d" | "f" | "e" | "b" | "x" | "X" | "o";
+
+/** What each clause takes, and how it says so. */
+export const clauseTypes: Readonly<
+  Record<Clause, { kinds: readonly string[]; problem: string }>
+> = {
+  s: {
+    kinds: [
+      ...["list", "map", "int", "uint", "double", "bool", "string"],
+      ...["timestamp", "bytes", "duration", "type", "null"],
+    ],
+    problem:
+      "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given",
+  },
+  d: {
+    kinds: ["int", "uint"],
+    problem: "decimal clause can only be used on integers, was given",
+  },
+  f: {
+    kinds: ["double", "string"],
+    problem: "fixed-point clause can only be used on doubles, was given",
+  },
+  e: {
+    kinds: ["double", "string"],
+    problem: "scientific clause can only be used on doubles, was given",
+  },
+  b: {
+    kinds: ["int", "uint", "bool"],
+    problem: "only integers and bools can be formatted as binary, was given",
+  },
+  x: {
+    kinds: ["int", "uint", "string", "bytes"],
+    problem:
+      "only integers, byte buffers, and strings can be formatted as hex, was given",
+  },
+  X: {
+    kinds: ["int", "uint", "string", "bytes"],
+    problem:
+      "only integers, byte buffers, and strings can be formatted as hex, was given",
+  },
+  o: {
+    kinds: ["int", "uint"],
+    problem: "octal clause can only be used on integers, was given",
+  },
+};
+
+type Show = (clause: Clause, precision: number, index: number) => string;
+
+/**
+ * Goes through the clauses of a format; returns the text and how many arguments it took. Throws FormatError for what
+ * is no clause, and what `show` throws.
+ */
+export function eachClause(
+  format: string,
+  argumentCount: number,
+  show: Show,
+): { text: string; used: number } {
+  let text = "";
+  let used = 0;
+  let from = 0;
+  for (;;) {
+    const at = format.indexOf("%", from);
+    text += format.slice(from, at < 0 ? undefined : at);
+    if (at < 0) return { text, used };
+    if (format[at + 1] === "%") {
+      text += "%";
+      from = at + 2;
+      continue;
+    }
+    if (used >= argumentCount)
+      throw new FormatError(`index ${used} out of range`);
+    if (at + 1 >= format.length)
+      throw new FormatError("unexpected end of string");
+    const { clause, precision, end } = readClause(format, at + 1);
+    text += show(clause, precision, used);
+    used++;
+    from = end;
+  }
+}
+
+function readClause(
+  format: string,
+  start: number,
+): { clause: Clause; precision: number; end: number } {
+  let end = start;
+  let precision = 6;
+  if (format[end] === ".") {
+    end++;
+    const from = end;
+    while (/[0-9]/.test(format[end] ?? "")) end++;
+    const parsing =
+      "could not parse formatting clause: error while parsing precision: ";
+    if (end >= format.length)
+      throw new FormatError(
+        `${parsing}could not find end of precision specifier`,
+      );
+    const digits = format.slice(from, end);
+    if (digits === "" || digits.length > 18)
+      throw new FormatError(
+        `${parsing}error while converting precision to integer: strconv.Atoi: parsing ${JSON.stringify(digits)}: ${digits === "" ? "invalid syntax" : "value out of range"}`,
+      );
+    precision = Number(digits);
+  }
+  const clause = format[end] as string;
+  if (!Object.hasOwn(clauseTypes, clause))
+    throw new FormatError(
+      `could not parse formatting clause: unrecognized formatting clause "${clause}"`,
+    );
+  return { clause: clause as Clause, precision, end: end + 1 };
+}
+
+/** A failure for arguments that do not fit the format. */
+export function formatText(format: string, args: ListValue): Result {
+  try {
+    return eachClause(format, args.size, (clause, precision, index) => {
+      const value = args.at(index);
+      if (value instanceof Failure) throw new FormatError(value.message);
+      return showAs(clause, precision, value);
+    }).text;
+  } catch (error) {
+    if (error instanceof FormatError) return new Failure(error.message);
+    throw error;
+  }
+}
+
+function refuse(clause: Clause, value: Value): never {
+  const { name } = typeOf(value);
+  throw new FormatError(
+    `error during formatting: ${clauseTypes[clause].problem} ${name}`,
+  );
+}
+
+function showAs(clause: Clause, precision: number, value: Value): string {
+  if (clause === "s") return showText(value);
+  if (clause === "f" || clause === "e")
+    return showNumber(clause, precision, value);
+  if ((clause === "x" || clause === "X") && typeof value !== "bigint") {
+    const bytes = typeof value === "string" ? Buffer.from(value) : value;
+    if (bytes instanceof Uint8Array) {
+      const hex = Buffer.from(bytes).toString("hex");
+      return clause === "X" ? hex.toUpperCase() : hex;
+    }
+  }
+  if (clause === "b" && typeof value === "boolean") return value ? "1" : "0";
+  const number = value instanceof Uint ? value.value : value;
+  if (typeof number !== "bigint") refuse(clause, value);
+  const base = { d: 10, b: 2, o: 8, x: 16, X: 16 }[clause];
+  const digits = number.toString(base);
+  return clause === "X" ? digits.toUpperCase() : digits;
+}
+
+function showNumber(
+  clause: "f" | "e",
+  precision: number,
+  value: Value,
+): string {
+  const named: Record<string, number> = {
+    NaN: NaN,
+    Infinity: Infinity,
+    "-Infinity": -Infinity,
+  };
+  const number =
+    typeof value === "string" && Object.hasOwn(named, value)
+      ? named[value]
+      : value;
+  if (typeof number !== "number") refuse(clause, value);
+  if (Number.isNaN(number)) return "NaN";
+  if (!Number.isFinite(number)) return number > 0 ? "∞" : "-∞";
+  const digits = Math.min(precision, 100);
+  if (clause === "f") return grouped(number.toFixed(digits), number);
+  // The reference's printer for its locale takes no precision here.
+  const [mantissa, exponent = ""] = number.toExponential(6).split("e");
+  const sign = exponent.startsWith("-") ? "⁻" : "";
+  const raised = exponent
+    .replace(/^[+-]/, "")
+    .padStart(2, "0")
+    .replace(/[0-9]/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] as string);
+  return `${mantissa}\u202f×\u202f10${sign}${raised}`;
+}
+
+/** Thousands are separated, as the reference prints numbers for its locale. */
+function grouped(text: string, number: number): string {
+  if (Math.abs(number) < 1000) return text;
+  const [whole = "", fraction] = text.split(".");
+  const parts: string[] = [];
+  const sign = whole.startsWith("-") ? "-" : "";
+  let rest = whole.slice(sign.length);
+  while (rest.length > 3) {
+    parts.unshift(rest.slice(-3));
+    rest = rest.slice(0, -3);
+  }
+  const joined = sign + [rest, ...parts].join(",");
+  return fraction === undefined ? joined : `${joined}.${fraction}`;
+}
+
+/** A value within %s; lists and maps show their parts the same way. */
+function showText(value: Value): string {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "number":
+      return formatDouble(value);
+    case "boolean":
+    case "bigint":
+      return String(value);
+  }
+  if (value === null) return "null";
+  if (value instanceof ListValue) {
+    const parts: string[] = [];
+    for (let index = 0; index < value.size; index++)
+      parts.push(showPart(value.at(index)));
+    return `[${parts.join(", ")}]`;
+  }
+  if (value instanceof MapValue) return showMap(value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString();
+  if (value instanceof Uint) return String(value.value);
+  if (value instanceof Duration) return formatSeconds(value);
+  if (value instanceof Timestamp) return formatTimestamp(value);
+  if (value instanceof TypeValue) return value.type.name;
+  return refuse("s", value);
+}
+
+function showMap(map: MapValue): string {
+  const parts: [key: string, value: string][] = [];
+  for (const key of map.keys())
+    parts.push([showPart(key), showPart(map.get(key) as Result)]);
+  parts.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `{${parts.map(([key, value]) => `${key}:${value}`).join(", ")}}`;
+}
+
+/** A part of a list or map, as an expression would write it. */
+function showPart(value: Result): string {
+  if (value instanceof Failure) throw new FormatError(value.message);
+  const text = showText(value);
+  if (typeof value === "string") return JSON.stringify(text);
+  if (value instanceof Uint8Array) return `b${JSON.stringify(text)}`;
+  if (typeof value === "number")
+    return Number.isFinite(value) ? value.toFixed(6) : JSON.stringify(text);
+  if (value instanceof Timestamp) return `timestamp(${JSON.stringify(text)})`;
+  if (value instanceof Duration) return `duration(${JSON.stringify(text)})`;
+  return value instanceof TypeValue ? `type(${text})` : text;
+}
