@@ -163,6 +163,7 @@ function createFlows(
     seats: maxRequestsInFlight + maxMutatingRequestsInFlight,
     objects: ({ group, resource }) =>
       registry.storedKind(group, resource)?.cache.size,
+    backlog: () => registry.slices.waiting,
     requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
     clock,
   });

@@ -4,7 +4,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import { FlowClaim } from "../flow-control/flow-claim.ts";
 import type { FlowControl } from "../flow-control/flow-control.ts";
-import type { QueuedRequest } from "../flow-control/queue-set.ts";
+import type { QueuedRequest } from "../flow-control/queue.ts";
 
 type Row = readonly (string | number | boolean)[];
 

@@ -13,6 +13,8 @@ export interface Claim {
   stopWaiting(): void;
   /** What runs is over. Does nothing when nothing ran. */
   leave(): void;
+  /** Without it a refusal is answered at once. */
+  whenRefused?(answer: () => void): void;
   /** A watch has ended. */
   over?(): void;
   /** It is refused; after how many seconds to come back. */

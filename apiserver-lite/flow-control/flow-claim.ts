@@ -4,8 +4,9 @@ import type { UserInfo } from "../../api/contracts.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import type { Claim, Entering } from "./claim.ts";
 import type { FlowCounts, KindGauges } from "./flow-metrics.ts";
+import type { LoopGate } from "./loop-gate.ts";
 import type { PriorityLevel } from "./priority-level.ts";
-import { QueuedRequest } from "./queue-set.ts";
+import { QueuedRequest } from "./queue.ts";
 import type { WatchCounts } from "./watch-counts.ts";
 import type { WorkEstimate } from "./work-estimate.ts";
 
@@ -27,6 +28,7 @@ export interface FlowHost {
   /** Flows of an earlier one may go to queues that are no more. */
   readonly generation: number;
   readonly watches: WatchCounts;
+  readonly gate: LoopGate;
   classify(user: UserInfo, info: RequestInfo): Flow;
   estimate(flow: Flow, request: ClaimedRequest): WorkEstimate;
   kindOf(info: RequestInfo): KindGauges;
@@ -118,6 +120,10 @@ export class FlowClaim extends QueuedRequest implements Claim {
   over(): void {
     this.#forgetWatch?.();
     this.#forgetWatch = undefined;
+  }
+
+  whenRefused(answer: () => void): void {
+    this.control.gate.refuse(answer);
   }
 
   /** How long to wait with the next attempt. */

@@ -27,6 +27,7 @@ import {
 import { FlowCounts, flowFamilies, KindGauges } from "./flow-metrics.ts";
 import { inMatchingOrder, matchesRule } from "./flow-rules.ts";
 import { handOf } from "./hands.ts";
+import { LoopGate } from "./loop-gate.ts";
 import { PriorityLevel, settingsOf } from "./priority-level.ts";
 import { WatchCounts } from "./watch-counts.ts";
 import { estimateWork, type WorkEstimate } from "./work-estimate.ts";
@@ -48,6 +49,8 @@ interface FlowControlOptions {
   readonly seats: number;
   /** Stored objects of a resource; undefined: it is not stored here. */
   readonly objects: (info: RequestInfo) => number | undefined;
+  /** Pieces of long work that wait for the event loop; default: none. */
+  readonly backlog?: () => number;
   /** How long a request may take that sets no time; it waits a quarter of that. */
   readonly requestTimeoutMs: number;
   readonly clock?: Clock;
@@ -86,11 +89,13 @@ export class FlowControl implements FlowHost {
   >();
   readonly #kinds: { readOnly: KindGauges; mutating: KindGauges };
   readonly watches = new WatchCounts();
+  readonly gate: LoopGate;
   readonly #stops: (() => void)[] = [];
   #borrowing: Timer | undefined;
 
   constructor(private readonly options: FlowControlOptions) {
     this.#clock = options.clock ?? systemClock;
+    this.gate = new LoopGate({ backlog: options.backlog ?? (() => 0) });
     const { nowMs } = this;
     this.#kinds = {
       readOnly: new KindGauges(nowMs),
@@ -237,7 +242,9 @@ export class FlowControl implements FlowHost {
       wanted.add(name);
       let level = this.#levels.get(name);
       if (!level) {
-        level = new PriorityLevel(name, this.#clock, (one) => this.#idle(one));
+        level = new PriorityLevel(name, this.#clock, this.gate, (one) =>
+          this.#idle(one),
+        );
         this.#levels.set(name, level);
       }
       level.adopt(configuration, settings);

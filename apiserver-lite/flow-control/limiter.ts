@@ -202,7 +202,7 @@ export class Place implements BodyGate {
     if (this.#taken) return;
     if (this.#left) throw this.#tooMany();
     const entering = this.options.claim.enter(this.#admitted);
-    if (entering === "refused") throw this.#tooMany();
+    if (entering === "refused") return this.#refuse();
     if (entering === "waits") return this.#wait();
     this.#taken = true;
   }
@@ -257,6 +257,21 @@ export class Place implements BodyGate {
     if (signal.aborted) giveUp();
     else signal.addEventListener("abort", giveUp, { once: true });
     return entered;
+  }
+
+  /** Throws, or rejects later, where the server has no time for refusals. */
+  #refuse(): Promise<never> {
+    const { claim } = this.options;
+    let late: ((error: Error) => void) | undefined;
+    let error: PlainAnswer | undefined;
+    const answer = (): void => {
+      error = this.#tooMany();
+      late?.(error);
+    };
+    if (claim.whenRefused) claim.whenRefused(answer);
+    else answer();
+    if (error) throw error;
+    return new Promise((_resolve, reject) => (late = reject));
   }
 
   #tooMany(): PlainAnswer {

@@ -4,6 +4,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { PriorityLevelConfiguration } from "../../api/types/flowcontrol-v1.ts";
 import type { LevelDemand } from "./borrowing.ts";
 import { SeatDemand } from "./demand.ts";
+import type { LoopGate } from "./loop-gate.ts";
 import { LevelGauges, type LevelFigures } from "./flow-metrics.ts";
 import { QueueSet, type QueueSettings } from "./queue-set.ts";
 import { RetryAfter } from "./retry-after.ts";
@@ -52,6 +53,7 @@ export class PriorityLevel {
   constructor(
     readonly name: string,
     clock: Clock,
+    gate: LoopGate,
     idle: (level: PriorityLevel) => void,
   ) {
     const nowMs = clock.monotonic();
@@ -59,6 +61,7 @@ export class PriorityLevel {
     this.demand = new SeatDemand(nowMs);
     this.queueSet = new QueueSet({
       clock,
+      gate,
       gauges: this.gauges,
       demand: this.demand,
       idle: () => idle(this),

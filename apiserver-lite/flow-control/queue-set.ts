@@ -8,14 +8,12 @@
 //
 // Invariants: `seatsInUse` is at most the limit, but for one request that is wider than the limit and runs alone; a queue
 // holds at most `queueLength` waiting requests; a request that runs is given back by one `finish`; nothing waits while
-// the request whose turn it is fits into a limit above 0. A request that finds free seats and an empty level is begun without a queue's visit.
+// the request whose turn it is fits into a limit above 0 and the turn of the loop (loop-gate.ts) has room for it. A request that finds free seats and an empty level is begun without a queue's visit.
 import type { Clock } from "../../api/clock.ts";
 import type { SeatDemand } from "./demand.ts";
-import type { FlowCounts, LevelGauges, Refusal } from "./flow-metrics.ts";
-import type { WorkEstimate } from "./work-estimate.ts";
-
-/** What a request is taken to last, before it is known. */
-const estimatedSeconds = 0.003;
+import type { LoopGate } from "./loop-gate.ts";
+import type { LevelGauges, Refusal } from "./flow-metrics.ts";
+import { estimatedSeconds, Queue, type QueuedRequest } from "./queue.ts";
 
 export interface QueueSettings {
   /** 0: nothing waits. */
@@ -25,63 +23,9 @@ export interface QueueSettings {
   readonly exempt: boolean;
 }
 
-/** Kept by the queue set; `counts` and `hand` are the flow's. */
-export abstract class QueuedRequest {
-  queue: Queue | undefined;
-  arrivedMs = 0;
-  /** Virtual time of the arrival. */
-  arrivalR = 0;
-  /** 0: it has not begun. */
-  startedMs = 0;
-  initialSeats = 1;
-  finalSeats = 0;
-  lingerMs = 0;
-  abstract readonly counts: FlowCounts;
-  abstract readonly hand: readonly number[];
-
-  estimate({ initialSeats, finalSeats, lingerMs }: WorkEstimate): void {
-    this.initialSeats = initialSeats;
-    this.finalSeats = finalSeats;
-    this.lingerMs = lingerMs;
-  }
-
-  /** The most it takes at once; it holds them from beginning to end. */
-  get seats(): number {
-    return Math.max(this.initialSeats, this.finalSeats);
-  }
-
-  /** Seat-seconds. */
-  get work(): number {
-    return (
-      this.initialSeats * estimatedSeconds +
-      (this.finalSeats * this.lingerMs) / 1000
-    );
-  }
-
-  /** It waited and may run now. Must not throw. */
-  abstract admit(): void;
-}
-
-class Queue {
-  readonly waiting = new Set<QueuedRequest>();
-  readonly executing = new Set<QueuedRequest>();
-  /** Seat-seconds of those that wait. */
-  waitingWork = 0;
-  seatsInUse = 0;
-  nextR = 0;
-
-  get busy(): boolean {
-    return this.waiting.size > 0 || this.executing.size > 0;
-  }
-
-  get oldest(): QueuedRequest | undefined {
-    for (const request of this.waiting) return request;
-    return undefined;
-  }
-}
-
 interface QueueSetOptions {
   readonly clock: Clock;
+  readonly gate: LoopGate;
   readonly gauges: LevelGauges;
   readonly demand: SeatDemand;
   /** Called when nothing waits or runs any more. */
@@ -160,7 +104,9 @@ export class QueueSet {
     if (
       this.waiting === 0 &&
       this.seatsInUse < this.#limit &&
-      this.#fits(request)
+      this.#fits(request) &&
+      !(queue.executing.size > 0 && this.options.gate.scarce) &&
+      this.options.gate.mayBegin()
     ) {
       this.#run(request, nowMs);
       return "runs";
@@ -229,17 +175,25 @@ export class QueueSet {
     return this.seatsInUse + seats <= this.#limit;
   }
 
+  /** In a turn of the loop: what waits for no seats. */
+  dispatch(most: number): void {
+    this.#dispatch(this.#advance(), most);
+  }
+
   /** All that may begin, in virtual order. */
-  #dispatch(nowMs: number): void {
+  #dispatch(nowMs: number, most = Infinity): void {
+    const { gate } = this.options;
     // A level without seats holds its requests until they are given up.
     while (this.waiting > 0 && this.seatsInUse < this.#limit) {
-      const at = this.#nextQueue();
-      const queue = this.queues[at]!;
+      const at = this.#nextQueue(gate.scarce);
+      const queue = this.queues[at];
+      if (!queue) return gate.later(this);
       const request = queue.oldest!;
       if (!this.#fits(request)) {
         request.counts.noAccommodation++;
         return;
       }
+      if (most-- <= 0 || !gate.mayBegin()) return gate.later(this);
       this.#lastServed = at;
       this.#leaveQueue(request, queue, nowMs);
       this.#run(request, nowMs);
@@ -247,8 +201,11 @@ export class QueueSet {
     }
   }
 
-  /** The queue whose oldest request would end first; of several the one after the queue served last. */
-  #nextQueue(): number {
+  /**
+   * The queue whose oldest request would end first; of several the one after the queue served last. -1: there is none
+   * among those that have nothing running, if these only are asked for.
+   */
+  #nextQueue(idleOnly: boolean): number {
     const { queues } = this;
     let next = -1;
     let start = 0;
@@ -261,6 +218,7 @@ export class QueueSet {
       const at = (this.#lastServed + step) % queues.length;
       const queue = queues[at]!;
       if (queue.waiting.size === 0) continue;
+      if (idleOnly && queue.executing.size > 0) continue;
       const { nextR } = queue;
       const discounted = nextR - queue.seatsInUse * estimatedSeconds;
       lowest = Math.min(lowest, nextR);
@@ -273,6 +231,7 @@ export class QueueSet {
       next = at;
       start = nextR;
     }
+    if (next < 0) return next;
     this.options.gauges.dispatch = {
       r: this.currentR,
       s: start,

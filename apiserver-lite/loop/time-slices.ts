@@ -31,6 +31,11 @@ export class TimeSlices {
     private readonly sliceMs = defaultSliceMs,
   ) {}
 
+  /** Pieces of work that wait for their turn. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Is this turn's slice used up? Begins one where none has begun. About 50 ns: ask after each few microseconds. */
   get over(): boolean {
     const nowMs = performance.now();

@@ -1,6 +1,7 @@
 // The other clients, in a process of their own: they write many objects, read answers as fast as they come and throw them
 // away. Driven over the channel of child_process.fork: one order, one report.
 import { fork } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import { Connection, type Target } from "../support/connection.ts";
 import { configMap, pod } from "../api/objects.ts";
 
@@ -62,6 +63,8 @@ export function startClientProcess(args: readonly string[]): ClientProcess {
 }
 
 export function runClientProcess(target: Target): void {
+  // On a small machine the server and the prober come first.
+  setPriority(constants.priority.PRIORITY_LOW);
   process.on("message", (order: Order) => {
     const work =
       order.kind === "read" ? read(target, order) : fill(target, order);

@@ -3,16 +3,19 @@ import {
   FlowCounts,
   LevelGauges,
 } from "../../../../apiserver-lite/flow-control/flow-metrics.ts";
-import {
-  QueuedRequest,
-  QueueSet,
-} from "../../../../apiserver-lite/flow-control/queue-set.ts";
+import { LoopGate } from "../../../../apiserver-lite/flow-control/loop-gate.ts";
+import { QueueSet } from "../../../../apiserver-lite/flow-control/queue-set.ts";
+import { QueuedRequest } from "../../../../apiserver-lite/flow-control/queue.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 let clock: FakeClock;
 let set: QueueSet;
 let order: string[];
 let idles: number;
+let gate: LoopGate;
+/** Turns of the loop that were asked for. */
+let turns: (() => void)[];
+let backlog: number;
 
 class Request extends QueuedRequest {
   readonly counts = new FlowCounts();
@@ -40,8 +43,15 @@ beforeEach(() => {
   clock = new FakeClock();
   order = [];
   idles = 0;
+  gate = new LoopGate({
+    backlog: () => backlog,
+    nextTurn: (turn) => void turns.push(turn),
+  });
+  turns = [];
+  backlog = 0;
   set = new QueueSet({
     clock,
+    gate,
     gauges: new LevelGauges(0),
     demand: new SeatDemand(0),
     idle: () => void idles++,
@@ -184,6 +194,69 @@ test("a larger limit begins those that wait", () => {
   expect(order).toEqual(["b", "c"]);
 });
 
+describe("in a turn of the loop", () => {
+  const nextTurn = (): void => {
+    for (const turn of turns.splice(0)) turn();
+  };
+
+  test("one tenant's thousand requests delay another's by one turn", () => {
+    configure(2000, 8, 1000);
+    const flood = Array.from({ length: 1000 }, () => new Request("flood", [0]));
+    start(...flood);
+    expect(set.executing).toBe(8);
+    nextTurn();
+    expect(set.executing).toBe(16);
+    // Those that ran are over, and their client asks again at once.
+    for (const one of flood.slice(0, 16)) {
+      set.finish(one);
+      set.start(new Request("flood", [0]));
+    }
+    expect(start(new Request("other", [1]))).toEqual(["waits"]);
+    nextTurn();
+    expect(order.slice(8)).toContain("other");
+    for (let turn = 0; turn < 200 && set.waiting > 0; turn++) nextTurn();
+    expect([set.waiting, set.executing]).toEqual([0, 1001]);
+    nextTurn();
+    expect(turns).toEqual([]);
+  });
+
+  test("while long work waits for the loop, only flows that have nothing running begin", () => {
+    configure(20);
+    backlog = 4;
+    const [first, second] = [new Request("first", [0]), new Request("2", [0])];
+    expect(start(first, second, new Request("other", [1]))).toEqual([
+      "runs",
+      "waits",
+      "runs",
+    ]);
+    nextTurn();
+    nextTurn();
+    expect(order).toEqual(["other"]);
+    set.finish(first);
+    expect(order).toEqual(["other", "2"]);
+    start(new Request("3", [0]));
+    backlog = 3;
+    nextTurn();
+    expect(order).toEqual(["other", "2", "3"]);
+  });
+
+  test("refusals are answered a few a turn while requests wait for it", () => {
+    configure(2000, 1, 1000);
+    let answered = 0;
+    const refuse = (): void => gate.refuse(() => void answered++);
+    refuse();
+    expect(answered).toBe(1);
+    start(...Array.from({ length: 60 }, () => new Request("flood", [0])));
+    for (let at = 0; at < 10; at++) refuse();
+    expect(answered).toBe(1);
+    nextTurn();
+    expect(answered).toBe(5);
+    for (let turn = 0; turn < 20; turn++) nextTurn();
+    expect(answered).toBe(11);
+    expect(turns).toEqual([]);
+  });
+});
+
 test("a storm ends with nothing taken, and never exceeds the limit", () => {
   configure(8, 8, 6);
   let seed = 11;
@@ -195,6 +268,7 @@ test("a storm ends with nothing taken, and never exceeds the limit", () => {
   let stuck = 0;
   for (let step = 0; step < 5000; step++) {
     clock.advance(random(3));
+    for (const turn of turns.splice(0)) turn();
     if (random(3) === 0 || open.length === 0) {
       const one = new Request("r", [random(8), random(8)], 1 + random(4), {
         seats: random(3),

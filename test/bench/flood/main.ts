@@ -1,0 +1,185 @@
+// Does one tenant's flood reach another? A tenant (a service account) asks for one small object every few milliseconds,
+// alone and while another one keeps a thousand requests open, and asks again at once whatever it is answered.
+// `node tools/bench.mjs flood [--program F] [--connections 1000] [--seconds 5] [--only RE]` starts a server of its own.
+import * as path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { Connection, type Target } from "../support/connection.ts";
+import { targetFromKubeconfig } from "../support/options.ts";
+import {
+  printRows,
+  quantile,
+  usageOf,
+  type Row,
+} from "../support/statistics.ts";
+import {
+  runClientProcess,
+  startClientProcess,
+  type ReadOrder,
+} from "../waits/client-process.ts";
+import { Prober } from "../waits/prober.ts";
+import { startServer } from "../waits/server.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { values: options } = parseArgs({
+  options: {
+    program: { type: "string", default: path.join(root, "bin/orbit") },
+    kubeconfig: { type: "string" },
+    connections: { type: "string", default: "1000" },
+    seconds: { type: "string", default: "5" },
+    only: { type: "string", default: "." },
+  },
+});
+
+const json = { Accept: "application/json" };
+const namespace = "flood";
+const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+const objects = 500;
+const openingMs = 4000;
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, ms));
+
+const floods: readonly {
+  readonly name: string;
+  readonly order: Partial<ReadOrder> & { path: string };
+}[] = [
+  { name: "GETs", order: { path: `${configMaps}/filled-000001` } },
+  { name: "lists of 500", order: { path: configMaps } },
+  {
+    name: "writes",
+    order: { path: `${configMaps}?dryRun=All`, method: "DELETE" },
+  },
+];
+
+async function main(): Promise<void> {
+  const server = await startServer(
+    path.resolve(options.program),
+    path.join(root, "test/bench/waits/loop-probe.cjs"),
+  );
+  const admin = targetFromKubeconfig(server.kubeconfig);
+  const rows: Row[] = [];
+  const setup = new Connection(admin);
+  try {
+    await prepare(setup);
+    const quiet: Target = {
+      ...withoutCertificate(admin),
+      token: await tokenOf(setup, "quiet"),
+    };
+    process.env["ORBIT_BENCH_TOKEN"] = await tokenOf(setup, "loud");
+    const loud = startClientProcess(["--kubeconfig", server.kubeconfig]);
+    const filling = startFilling(server.kubeconfig);
+    await filling.fill({ resource: "configmaps", namespace, count: objects });
+    filling.close();
+    const prober = new Prober(quiet, `${configMaps}/filled-000002`);
+    await prober.warm();
+    const forMs = Number(options.seconds) * 1000;
+    const measure = async (
+      name: string,
+      order?: Partial<ReadOrder> & { path: string },
+    ): Promise<void> => {
+      const flooding = order
+        ? loud.read({
+            headers: json,
+            clients: Number(options.connections),
+            forMs: forMs + openingMs,
+            ...order,
+          })
+        : Promise.resolve([]);
+      // A thousand handshakes are not what is measured.
+      await pause(order ? openingMs : 0);
+      await server.report();
+      const before = usageOf([server.pid]).cpuSeconds;
+      const { felt } = await prober.during(() => pause(forMs));
+      const after = usageOf([server.pid]).cpuSeconds;
+      const { loopMaxMs } = await server.report();
+      const result = await flooding;
+      const took = result.map(({ ms }) => ms);
+      const refused = result.filter(({ status }) => status === 429).length;
+      rows.push({
+        name,
+        "GET p50 ms": felt.p50Ms,
+        p99: felt.p99Ms,
+        max: felt.maxMs,
+        probes: felt.samples,
+        "flood answers/s": (result.length / (forMs + openingMs)) * 1000,
+        "of these 429": refused,
+        "flood p50 ms": quantile(took, 0.5),
+        "loop max ms": loopMaxMs,
+        "cpu s": after - before,
+      });
+    };
+    await measure("warm-up");
+    rows.pop();
+    await measure("nothing else");
+    for (const { name, order } of floods)
+      if (new RegExp(options.only).test(name)) await measure(name, order);
+    printRows(rows);
+    loud.close();
+    prober.close();
+  } finally {
+    setup.close();
+    await server.stop();
+  }
+}
+
+/** Without the tenant's token: it is the administrator's. */
+function startFilling(kubeconfig: string) {
+  const token = process.env["ORBIT_BENCH_TOKEN"];
+  delete process.env["ORBIT_BENCH_TOKEN"];
+  const clients = startClientProcess(["--kubeconfig", kubeconfig]);
+  process.env["ORBIT_BENCH_TOKEN"] = token;
+  return clients;
+}
+
+async function prepare(setup: Connection): Promise<void> {
+  const make = async (at: string, object: object): Promise<void> => {
+    const { status, body } = await setup.request(
+      "POST",
+      at,
+      JSON.stringify(object),
+      json,
+      { keepBody: true },
+    );
+    if (status !== 201) throw new Error(`${at}: ${status} ${body}`);
+  };
+  await make("/api/v1/namespaces", { metadata: { name: namespace } });
+  for (const name of ["default", "quiet", "loud"])
+    await make(`/api/v1/namespaces/${namespace}/serviceaccounts`, {
+      metadata: { name },
+    });
+  await make("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+    metadata: { name: namespace },
+    roleRef: {
+      apiGroup: "rbac.authorization.k8s.io",
+      kind: "ClusterRole",
+      name: "cluster-admin",
+    },
+    subjects: ["quiet", "loud"].map((name) => ({
+      kind: "ServiceAccount",
+      name,
+      namespace,
+    })),
+  });
+}
+
+async function tokenOf(setup: Connection, account: string): Promise<string> {
+  const { body } = await setup.request(
+    "POST",
+    `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
+    JSON.stringify({ spec: {} }),
+    json,
+    { keepBody: true },
+  );
+  return (JSON.parse(body) as { status: { token: string } }).status.token;
+}
+
+/** A client with a token of its own. */
+function withoutCertificate({ url, ca, insecure }: Target): Target {
+  return { url, insecure, ...(ca ? { ca } : {}) };
+}
+
+if (process.env["ORBIT_BENCH_CLIENT"]) {
+  const admin = targetFromKubeconfig(options.kubeconfig!);
+  const token = process.env["ORBIT_BENCH_TOKEN"];
+  runClientProcess(token ? { ...withoutCertificate(admin), token } : admin);
+} else await main();
