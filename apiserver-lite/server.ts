@@ -200,6 +200,8 @@ class Server implements ApiServer {
       registry: this.registry,
       user,
       component,
+      elsewhere: (resource, asUser) =>
+        this.#wiring.aggregator.transportOf(resource, asUser),
       rawRequest: (asUser, method, path, body) =>
         rawInProcess(this.#wiring.front, asUser, method, path, body),
       bookmarkIntervalMs: bookmarkIntervalMs ?? defaultBookmarkIntervalMs,

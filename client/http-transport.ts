@@ -74,13 +74,13 @@ const unlimited = ["leases", "events"];
 const tokenReadIntervalMs = 60_000;
 const maxRetries = 10;
 
-const patchTypes: Record<Patch["type"], string> = {
+export const patchTypes: Record<Patch["type"], string> = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",
   strategic: "application/strategic-merge-patch+json",
   apply: "application/apply-patch+yaml",
 };
-const methods: Record<ApiRequest["verb"], Dispatcher.HttpMethod> = {
+export const methods: Record<ApiRequest["verb"], Dispatcher.HttpMethod> = {
   get: "GET",
   list: "GET",
   create: "POST",
@@ -362,7 +362,7 @@ class UndiciTransport implements HttpTransport {
   }
 }
 
-function withQuery(
+export function withQuery(
   path: string,
   query: Readonly<Record<string, string>>,
 ): string {
@@ -381,7 +381,7 @@ function parseJson(text: string, what: string): unknown {
 }
 
 /** Items of a list come without apiVersion and kind: give them theirs, so that all objects look alike. */
-function nameItems(list: KubeList<KubeObject>): void {
+export function nameItems(list: KubeList<KubeObject>): void {
   if (!list.kind?.endsWith("List") || !list.items) return;
   const kind = list.kind.slice(0, -"List".length);
   list.items = list.items.map((item) =>

@@ -2,6 +2,8 @@
 // their servers; all others are none of the aggregator's. It also keeps the APIServices of this server's own groups.
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { Clock } from "../../api/clock.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import type { GroupVersionResource } from "../../api/object.ts";
 import type { Family } from "../../api/metrics/family.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import type { Logger } from "pino";
@@ -15,6 +17,7 @@ import { AvailabilityMetrics } from "./availability-metrics.ts";
 import { Availability } from "./availability.ts";
 import { ExtensionDiscovery } from "./extension-discovery.ts";
 import { ExtensionProxy, plainError } from "./extension-proxy.ts";
+import { ExtensionTransport } from "./extension-transport.ts";
 import { LocalRegistration } from "./local-registration.ts";
 import { apiServicesResource, registrationGroup } from "./registration.ts";
 import { type RemoteService, RemoteServices } from "./remote-services.ts";
@@ -144,6 +147,18 @@ export class Aggregator {
 
   families(): Family[] {
     return this.#metrics.families();
+  }
+
+  /** For this process's own parts. Undefined: this server's own resource. */
+  transportOf(
+    { group, version }: GroupVersionResource,
+    user: UserInfo,
+  ): ExtensionTransport | undefined {
+    if (this.remotes.size === 0) return undefined;
+    const name = `${version}.${group}`;
+    if (!this.remotes.get(name)) return undefined;
+    const remote = (): RemoteService | undefined => this.remotes.get(name);
+    return new ExtensionTransport({ remote, resolve: this.resolve }, user);
   }
 
   /** Undefined: no other server's. */

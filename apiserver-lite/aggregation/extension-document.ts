@@ -1,6 +1,6 @@
 // One document of an aggregated server: read whole, but bounded in size and time, so that a server that hangs or answers
 // without end costs no more than that.
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { ExtensionServer, Place } from "./extension-server.ts";
 import { identityHeaders } from "./identity-headers.ts";
@@ -16,6 +16,10 @@ interface DocumentRequest {
   /** Larger ones are refused. 0: the body is not read. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
+  /** Default: GET. */
+  readonly method?: string;
+  /** JSON, of this type. */
+  readonly body?: { readonly text: string; readonly contentType: string };
 }
 
 interface ExtensionDocument {
@@ -32,20 +36,26 @@ export async function readDocument(
   asked: DocumentRequest,
 ): Promise<ExtensionDocument> {
   if (server.problem) throw new Error(server.problem);
-  const { path, user, accept, etag, timeoutMs, signal } = asked;
+  const { path, user, accept, etag, timeoutMs, signal, body } = asked;
   const late = new Error(
     "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
   );
   let timer: NodeJS.Timeout | undefined;
   try {
     const outgoing = server.request(place, {
-      method: "GET",
+      method: asked.method ?? "GET",
       path,
       headers: {
         ...identityHeaders(user, false),
         "user-agent": "orbit-aggregator",
         ...(accept ? { accept } : {}),
         ...(etag ? { "if-none-match": etag } : {}),
+        ...(body
+          ? {
+              "content-type": body.contentType,
+              "content-length": Buffer.byteLength(body.text),
+            }
+          : {}),
       },
     });
     timer = setTimeout(() => outgoing.destroy(late), timeoutMs);
@@ -53,16 +63,7 @@ export async function readDocument(
     signal?.addEventListener("abort", stop, { once: true });
     outgoing.once("close", () => signal?.removeEventListener("abort", stop));
     if (signal?.aborted) stop();
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      outgoing.once("response", resolve);
-      outgoing.on("error", reject);
-      outgoing.once("upgrade", (_answer, socket) => {
-        socket.destroy();
-        reject(new Error("unexpected switch of protocols"));
-      });
-      outgoing.once("close", () => reject(new Error("EOF")));
-      outgoing.end();
-    });
+    const answer = await answerTo(outgoing, body?.text);
     return {
       status: answer.statusCode ?? 0,
       contentType: answer.headers["content-type"] ?? "",
@@ -74,6 +75,23 @@ export async function readDocument(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The head of the answer to a request that is sent whole. Rejects when there is none. */
+export function answerTo(
+  outgoing: ClientRequest,
+  body?: string,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once("response", resolve);
+    outgoing.on("error", reject);
+    outgoing.once("upgrade", (_answer, socket) => {
+      socket.destroy();
+      reject(new Error("unexpected switch of protocols"));
+    });
+    outgoing.once("close", () => reject(new Error("EOF")));
+    outgoing.end(body);
+  });
 }
 
 async function readBounded(

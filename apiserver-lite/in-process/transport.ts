@@ -55,6 +55,11 @@ type RawRequest = (
 interface InProcessOptions extends RecorderOptions {
   readonly registry: Registry;
   readonly rawRequest: RawRequest;
+  /** Undefined: the resource is this server's own. */
+  readonly elsewhere: (
+    resource: GroupVersionResource,
+    user: UserInfo,
+  ) => Pick<Transport, "request" | "watch"> | undefined;
   readonly bookmarkIntervalMs: number;
 }
 
@@ -79,6 +84,8 @@ export class InProcessTransport implements Transport {
   }
 
   request(request: ApiRequest): Promise<KubeObject | KubeList<KubeObject>> {
+    const elsewhere = this.#elsewhere(request.resource);
+    if (elsewhere) return elsewhere.request(request);
     return this.#recorder.record(request, async (context) => {
       const endpoint = this.#place(request, context);
       const { patch } = request;
@@ -105,6 +112,8 @@ export class InProcessTransport implements Transport {
     resource: GroupVersionResource,
     options: WatchOptions,
   ): WatchStream<KubeObject> {
+    const elsewhere = this.#elsewhere(resource);
+    if (elsewhere) return elsewhere.watch(resource, options);
     const { registry, bookmarkIntervalMs } = this.options;
     const { namespace = "" } = options;
     const query = watchQuery(options);
@@ -145,6 +154,7 @@ export class InProcessTransport implements Transport {
   cache<T extends KubeObject>(
     resource: GroupVersionResource,
   ): ObjectCache<T> | undefined {
+    if (this.#elsewhere(resource)) return undefined;
     if (this.#isSwitchedOff(resource)) return nothing;
     let endpoint = this.#endpoint(resource);
     // Kinds that must be converted outside of this process are listed and watched.
@@ -193,6 +203,12 @@ export class InProcessTransport implements Transport {
     for (const stop of this.#stops) stop();
     this.#stops.clear();
     return Promise.resolve();
+  }
+
+  #elsewhere(
+    resource: GroupVersionResource,
+  ): Pick<Transport, "request" | "watch"> | undefined {
+    return this.options.elsewhere(resource, this.options.user);
   }
 
   /** A built-in resource that --runtime-config took away: parts of the process that follow it see no objects. */

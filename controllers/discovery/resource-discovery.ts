@@ -11,7 +11,7 @@ export interface DiscoveredResource extends ResourceRef {
 
 export interface Discovered {
   resources: readonly DiscoveredResource[];
-  /** Group versions that could not be read. */
+  /** Group versions that could not be read, each with the reason. */
   failures: readonly string[];
 }
 
@@ -91,7 +91,9 @@ export class Discovery {
         try {
           return await this.#readVersion(apiVersion);
         } catch {
-          failures.push(apiVersion);
+          failures.push(
+            `${apiVersion}: stale GroupVersion discovery: ${apiVersion}`,
+          );
           return [];
         }
       }),
