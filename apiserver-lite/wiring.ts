@@ -4,6 +4,7 @@ import { builtinCatalogue } from "../api/catalogue.ts";
 import { type Clock } from "../api/clock.ts";
 import { Aggregator } from "./aggregation/aggregator.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
+import { WebhookClients } from "./webhook-client/webhook-clients.ts";
 import { CustomDefinitions } from "./custom/custom-definitions.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
 import { Profiling } from "./debug/profiling.ts";
@@ -102,13 +103,27 @@ export function wire(
   const observe = options.observer ?? metrics;
   const profiling = new Profiling();
   const health = new HealthResults();
+  const customDefinitions = new CustomDefinitions({
+    state: registry,
+    kinds: registry.kinds,
+    clock,
+    logger,
+    clients: new WebhookClients({ state: registry, clock }),
+  });
   const front = new Front({
     authenticators: parts.authenticators ?? [],
     anonymous: options.anonymous ?? true,
     authorizer: parts.authorizer,
     resources,
     paths: [
-      ...describingPaths(options, registry, aggregator, encodings, running),
+      ...describingPaths(
+        options,
+        registry,
+        aggregator,
+        encodings,
+        running,
+        customDefinitions,
+      ),
       ...metrics.paths(),
       ...healthPaths(running.healthChecks, health),
       health.path(),
@@ -132,12 +147,7 @@ export function wire(
   });
   return {
     ...{ registry, parts, resources, limiter, flows, observe, front },
-    customDefinitions: new CustomDefinitions({
-      state: registry,
-      kinds: registry.kinds,
-      clock,
-      logger,
-    }),
+    customDefinitions,
     aggregator,
     listener: createListener(options, front),
     debugSocket: options.debugSocketPath
@@ -298,6 +308,7 @@ function describingPaths(
   aggregator: Aggregator,
   { negotiator, formats, cbor }: Encodings,
   { port }: Running,
+  { published }: CustomDefinitions,
 ): PathHandler[] {
   const plainly = { protobuf: true, cbor, table: false, partial: false };
   const host = options.advertiseAddress ?? options.bindAddress ?? "127.0.0.1";
@@ -324,12 +335,17 @@ function describingPaths(
       );
     },
   });
-  const openApi = new OpenApiPaths(catalogue, featureGates, slices);
+  const openApi = new OpenApiPaths(
+    catalogue,
+    featureGates,
+    slices,
+    (typeName, form) => published.of(typeName, form),
+  );
   aggregator.onChange(() => discovery.invalidate());
-  kinds.onChange(() => {
+  kinds.onChange((changed) => {
     aggregator.groups.invalidate();
     discovery.invalidate();
-    openApi.invalidate();
+    openApi.invalidate(changed);
   });
   return [...discovery.paths(), ...openApi.paths()];
 }

@@ -268,10 +268,23 @@ export function* closure(
     const schema = define(name);
     if (schema === undefined) continue;
     found[name] = schema;
-    collectReferences(schema, open);
+    open.push(...referencesIn(schema));
     yield;
   }
   return sortKeys(found);
+}
+
+/** Definitions are never changed. */
+const references = new WeakMap<JsonObject, readonly string[]>();
+
+function referencesIn(schema: JsonObject): readonly string[] {
+  let found = references.get(schema);
+  if (!found) {
+    const names: string[] = [];
+    collectReferences(schema, names);
+    references.set(schema, (found = names));
+  }
+  return found;
 }
 
 function collectReferences(value: unknown, into: string[]): void {

@@ -292,12 +292,18 @@ const maps: Readonly<
   definitions: [9, 1, schema],
 };
 
+/** Of paths and definitions, with their names: objects that never change, and are found in one document after the other. */
+export type KeptMessages = WeakMap<JsonObject, Uint8Array>;
+
 /** `document` is what openApiV2 returns. */
-export function* encodeGnostic(document: JsonObject): Steps<Buffer> {
+export function* encodeGnostic(
+  document: JsonObject,
+  kept: KeptMessages = new WeakMap(),
+): Steps<Buffer> {
   const parts: Uint8Array[] = [];
   for (const [key, value] of Object.entries(document)) {
     const map = Object.hasOwn(maps, key) ? maps[key] : undefined;
-    if (map) parts.push(...(yield* mapParts(map, value as JsonObject)));
+    if (map) parts.push(...(yield* mapParts(map, value as JsonObject, kept)));
     else {
       const writer = Writer.create();
       documentFields(writer, { [key]: value });
@@ -319,16 +325,20 @@ export function* encodeGnostic(document: JsonObject): Steps<Buffer> {
 function* mapParts(
   [number, entryNumber, encode]: (typeof maps)[string],
   map: JsonObject,
+  kept: KeptMessages,
 ): Steps<Uint8Array[]> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for (const [name, value] of Object.entries(map)) {
-    const writer = Writer.create();
-    named(writer, entryNumber, name, encode, value as JsonObject);
-    const part = writer.finish();
+    let part = kept.get(value as JsonObject);
+    if (!part) {
+      const writer = Writer.create();
+      named(writer, entryNumber, name, encode, value as JsonObject);
+      kept.set(value as JsonObject, (part = writer.finish()));
+      yield;
+    }
     parts.push(part);
     bytes += part.length;
-    yield;
   }
   const head = Writer.create().uint32((number << 3) | 2);
   return [head.uint32(bytes).finish(), ...parts];

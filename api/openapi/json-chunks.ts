@@ -3,16 +3,20 @@ import type { Steps } from "../queueing/steps.ts";
 
 const chunkBytes = 16 * 1024;
 
-/** As JSON.stringify writes it, in chunks. @param depth how deep objects are taken apart */
+/** Of objects that never change, and are found in one document after the other. */
+export type KeptTexts = WeakMap<object, string>;
+
+/** As JSON.stringify writes it, in chunks. @param depth how deep objects are taken apart @param kept where they are not */
 export function* jsonChunks(
   value: Readonly<Record<string, unknown>>,
   depth = 3,
+  kept?: KeptTexts,
 ): Steps<Buffer[]> {
   const chunks: Buffer[] = [];
   let text = "";
   function* write(inner: unknown, level: number): Steps<void> {
     if (level === 0 || typeof inner !== "object" || inner === null) {
-      text += JSON.stringify(inner);
+      text += textOf(inner, kept);
     } else if (Array.isArray(inner)) {
       text += JSON.stringify(inner);
     } else {
@@ -33,4 +37,12 @@ export function* jsonChunks(
   yield* write(value, depth);
   chunks.push(Buffer.from(text));
   return chunks;
+}
+
+function textOf(value: unknown, kept: KeptTexts | undefined): string {
+  if (!kept || typeof value !== "object" || value === null)
+    return JSON.stringify(value);
+  let text = kept.get(value);
+  if (text === undefined) kept.set(value, (text = JSON.stringify(value)));
+  return text;
 }

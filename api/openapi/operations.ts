@@ -344,6 +344,13 @@ class Maker {
     return this.#resource.namespaced ? [inPath("namespace"), PRETTY] : [PRETTY];
   }
 
+  /** Custom resources have no strategic ones. */
+  get #patches(): readonly string[] {
+    return this.#resource.custom
+      ? PATCHES.filter((type) => !type.includes("strategic"))
+      : PATCHES;
+  }
+
   #can(verb: string): boolean {
     return this.#resource.verbs.includes(verb);
   }
@@ -372,7 +379,8 @@ class Maker {
 
   collections(): PathItem[] {
     const { kind, namespaced, resource } = this.#resource;
-    const list = `${this.#type}List`;
+    const { listKind = `${kind}List` } = this.#resource;
+    const list = this.#type.slice(0, -kind.length) + listKind;
     const suffix = `${this.#scope}${kind}`;
     const operations: Operation[] = [];
     if (this.#can("deletecollection"))
@@ -472,7 +480,7 @@ class Maker {
           body: PATCH,
           bodyRequired: true,
           codes: [200, 201],
-          consumes: PATCHES,
+          consumes: this.#patches,
         }),
       );
     if (verbs.includes("update"))

@@ -4,12 +4,13 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Catalogue } from "../catalogue.ts";
-import { encodeGnostic } from "./gnostic.ts";
+import { apiVersionOf } from "../object.ts";
+import { encodeGnostic, type KeptMessages } from "./gnostic.ts";
 import type { FeatureGates } from "./operations.ts";
 import type { JsonObject } from "./definitions.ts";
 import { paced, type Pause, type Steps } from "../queueing/steps.ts";
-import { jsonChunks } from "./json-chunks.ts";
-import { openApiV2, type CustomSchemas } from "./v2.ts";
+import { jsonChunks, type KeptTexts } from "./json-chunks.ts";
+import { openApiV2, V2Parts, type CustomSchemas } from "./v2.ts";
 import { documentName, openApiV3, rootDocuments } from "./v3.ts";
 
 export const OPENAPI_V2_PROTOBUF =
@@ -55,7 +56,8 @@ export interface OpenApiService {
     path: string,
     request: OpenApiRequest,
   ): Promise<OpenApiAnswer | undefined>;
-  invalidate(): void;
+  /** The documents of these group versions, or all, and those that hold them are made again when they are asked for. */
+  invalidate(changed?: readonly GroupVersion[]): void;
 }
 
 interface CustomOpenApi {
@@ -65,6 +67,11 @@ interface CustomOpenApi {
   v3?: CustomSchemas;
   /** Called between the steps of making a document; default: they follow each other at once. */
   pause?: Pause;
+}
+
+interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
 }
 
 export function createOpenApiService(
@@ -85,6 +92,9 @@ class Service implements OpenApiService {
   readonly #custom: CustomOpenApi;
   readonly #pause: Pause;
   readonly #made = new Map<string, Promise<CachedDocument>>();
+  #parts = new V2Parts();
+  readonly #texts: KeptTexts = new WeakMap();
+  readonly #messages: KeptMessages = new WeakMap();
 
   constructor(catalogue: Catalogue, custom: CustomOpenApi) {
     this.#catalogue = catalogue;
@@ -92,8 +102,20 @@ class Service implements OpenApiService {
     this.#pause = custom.pause ?? (() => undefined);
   }
 
-  invalidate(): void {
-    this.#made.clear();
+  invalidate(changed?: readonly GroupVersion[]): void {
+    if (!changed) {
+      this.#made.clear();
+      this.#parts = new V2Parts();
+      return;
+    }
+    for (const name of ["v2", "v2 protobuf", "v3", "v3/apis"])
+      this.#made.delete(name);
+    for (const groupVersion of changed) {
+      const name = documentName(groupVersion);
+      this.#made.delete(`v3/${name}`);
+      this.#made.delete(`v3/apis/${groupVersion.group}`);
+      this.#parts.drop(apiVersionOf(groupVersion));
+    }
   }
 
   /** Made once, also for those who ask meanwhile. */
@@ -130,19 +152,26 @@ class Service implements OpenApiService {
     };
   }
 
-  #json(name: string, make: () => Steps<JsonObject>): Promise<CachedDocument> {
+  #json(
+    name: string,
+    make: () => Steps<JsonObject>,
+    chunks: (made: JsonObject) => Steps<Buffer[]> = jsonChunks,
+  ): Promise<CachedDocument> {
     function* steps(): Steps<Buffer[]> {
-      return yield* jsonChunks(yield* make());
+      return yield* chunks(yield* make());
     }
     return this.#cached(name, JSON_TYPE, () => paced(steps(), this.#pause));
   }
 
   v2(protobuf: boolean): Promise<CachedDocument> {
     const { v2, gates } = this.#custom;
-    const make = (): Steps<JsonObject> => openApiV2(this.#catalogue, v2, gates);
-    if (!protobuf) return this.#json("v2", make);
+    const make = (): Steps<JsonObject> =>
+      openApiV2(this.#catalogue, v2, gates, this.#parts);
+    const [texts, messages] = [this.#texts, this.#messages];
+    if (!protobuf)
+      return this.#json("v2", make, (made) => jsonChunks(made, 2, texts));
     function* steps(): Steps<Buffer[]> {
-      const bytes = yield* encodeGnostic(yield* make());
+      const bytes = yield* encodeGnostic(yield* make(), messages);
       const chunks: Buffer[] = [];
       for (let at = 0; at < bytes.length; at += hashedBytes)
         chunks.push(bytes.subarray(at, at + hashedBytes));
@@ -154,8 +183,9 @@ class Service implements OpenApiService {
   }
 
   v3Index(): Promise<CachedDocument> {
+    const roots = rootDocuments(this.#catalogue);
     const names = [
-      ...rootDocuments(this.#catalogue).keys(),
+      ...roots.keys(),
       ...this.#catalogue
         .groupVersions()
         .map((groupVersion) => documentName(groupVersion)),
@@ -163,7 +193,7 @@ class Service implements OpenApiService {
     return this.#cached("v3", JSON_TYPE, async () => {
       const paths: JsonObject = {};
       for (const name of names) {
-        const document = await this.v3(name)!;
+        const document = await this.#v3(name, roots)!;
         paths[name] = {
           serverRelativeURL: `/openapi/v3/${name}?hash=${document.hash}`,
         };
@@ -173,7 +203,16 @@ class Service implements OpenApiService {
   }
 
   v3(name: string): Promise<CachedDocument> | undefined {
-    const root = rootDocuments(this.#catalogue).get(name);
+    return this.#v3(name, rootDocuments(this.#catalogue));
+  }
+
+  #v3(
+    name: string,
+    roots: ReturnType<typeof rootDocuments>,
+  ): Promise<CachedDocument> | undefined {
+    const known = this.#made.get(`v3/${name}`);
+    if (known) return known;
+    const root = roots.get(name);
     if (root) return this.#json(`v3/${name}`, root);
     for (const { group, version } of this.#catalogue.groupVersions()) {
       if (documentName({ group, version }) === name)

@@ -1,5 +1,6 @@
 // The OpenAPI v2 document of everything a catalogue serves.
 import type { Catalogue } from "../catalogue.ts";
+import { apiVersionOf } from "../object.ts";
 import {
   closure,
   definitionOf,
@@ -25,25 +26,59 @@ export type CustomSchemas = (typeName: string) => JsonObject | undefined;
 /** Parameters that tools look for in place are written there; the rest are references. */
 const IN_PLACE = new Set(["dryRun", "fieldValidation", "name"]);
 
+/** What a group version adds to the document. */
+interface V2Part {
+  readonly paths: JsonObject;
+  readonly parameters: JsonObject;
+  readonly types: ReadonlySet<string>;
+}
+
+/**
+ * What is kept between two documents: as long as a group version does not change, its part is the same object, and so is
+ * every definition, so that what is made of them can be kept too.
+ */
+export class V2Parts {
+  /** By apiVersion; "" for the roots. */
+  readonly parts = new Map<string, V2Part>();
+  readonly definitions = new Map<string, JsonObject>();
+
+  drop(apiVersion: string): void {
+    this.parts.delete(apiVersion);
+    this.parts.delete("");
+  }
+}
+
 export function* openApiV2(
   catalogue: Catalogue,
   custom: CustomSchemas = () => undefined,
   gates: FeatureGates = {},
+  kept = new V2Parts(),
 ): Steps<JsonObject> {
-  const items = rootPaths(catalogue);
-  for (const { group, version } of catalogue.groupVersions())
-    items.push(...(yield* pathsOf(catalogue, group, version, gates)));
+  const parts = [yield* partOf(kept, "", () => rootPaths(catalogue))];
+  for (const info of catalogue.groupVersions()) {
+    const { group, version } = info;
+    const made = kept.parts.get(apiVersionOf(info));
+    const items = made ? [] : yield* pathsOf(catalogue, group, version, gates);
+    parts.push(yield* partOf(kept, apiVersionOf(info), () => items));
+  }
   const shared: JsonObject = {};
   const types = new Set<string>();
   const paths: JsonObject = {};
-  for (const item of items) {
-    paths[item.path] = pathItem(item, shared, types);
+  for (const part of parts) {
+    Object.assign(paths, part.paths);
+    Object.assign(shared, part.parameters);
+    for (const type of part.types) types.add(type);
     yield;
   }
+  const builtin = (name: string): JsonObject | undefined => {
+    const known = kept.definitions.get(name) ?? definitionOf(name, 2);
+    if (known) kept.definitions.set(name, known);
+    return known;
+  };
   const definitions = yield* closure(
     types,
     2,
-    (name) => custom(name) ?? definitionOf(name, 2),
+    (name) => custom(name) ?? builtin(name),
   );
   for (const name of types) definitions[name] ??= { type: "object" };
   return {
@@ -57,6 +92,25 @@ export function* openApiV2(
     },
     security: [{ BearerToken: [] }],
   };
+}
+
+function* partOf(
+  { parts }: V2Parts,
+  apiVersion: string,
+  items: () => readonly PathItem[],
+): Steps<V2Part> {
+  const known = parts.get(apiVersion);
+  if (known) return known;
+  const paths: JsonObject = {};
+  const parameters: JsonObject = {};
+  const types = new Set<string>();
+  for (const item of items()) {
+    paths[item.path] = pathItem(item, parameters, types);
+    yield;
+  }
+  const part = { paths, parameters, types };
+  parts.set(apiVersion, part);
+  return part;
 }
 
 function pathItem(

@@ -18,8 +18,11 @@ import { WorkQueue, type WorkResult } from "../../client/work-queue.ts";
 import type { KindSet } from "../registry/kinds/kind-set.ts";
 import type { ClusterState } from "../resources/state.ts";
 import { typed } from "../resources/typed.ts";
+import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
+import { PublishedSchemas } from "./published-schemas.ts";
 import { sameNames } from "./accepted-names.ts";
 import { customKind, resourceInfo } from "./custom-kind.ts";
+import { schemasOf } from "./custom-schemas.ts";
 import { plannedStatus } from "./definition-status.ts";
 import {
   deleteInstances,
@@ -41,6 +44,8 @@ interface CustomDefinitionsOptions {
   readonly kinds: KindSet;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** For conversion webhooks. */
+  readonly clients: WebhookClients;
 }
 
 type Requests = Pick<Transport, "request">;
@@ -52,6 +57,7 @@ interface Served {
 }
 
 export class CustomDefinitions {
+  readonly published = new PublishedSchemas();
   /** By name of the definition. */
   readonly #served = new Map<string, Served>();
   /** Names given, whether or not they have been written yet. */
@@ -168,8 +174,12 @@ export class CustomDefinitions {
       sameNames(known.names, names);
     if (!same) {
       await loadPatterns();
+      const schemas = schemasOf(definition);
+      this.published.set(definition, schemas);
       if (spec.versions.some(({ served }) => served))
-        await kinds.register(customKind(definition));
+        await kinds.register(
+          customKind(definition, schemas, this.options.clients),
+        );
       else await kinds.unregister(resourceOf(definition));
     } else if (isTerminating(known.definition) !== isTerminating(definition))
       kinds.describe(
@@ -188,8 +198,10 @@ export class CustomDefinitions {
     this.#names.delete(name);
     this.#ending.get(name)?.();
     this.#ending.delete(name);
-    if (served)
+    if (served) {
+      this.published.remove(served.definition);
       await this.options.kinds.unregister(resourceOf(served.definition));
+    }
     if (given) this.#addOthers(given.group, name);
   }
 

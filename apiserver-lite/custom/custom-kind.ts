@@ -9,7 +9,6 @@ import { conform } from "../../api/codec/conform.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { isConditionTrue } from "../../api/objects/conditions.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
-import { CustomSchema } from "../../api/structural/custom-schema.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion as Version,
@@ -22,7 +21,10 @@ import type {
   VersionDefinition,
 } from "../registry/kinds/kind-definition.ts";
 import { customColumns } from "./custom-columns.ts";
-import { customStrategy, embeddedMetaProblems } from "./custom-strategy.ts";
+import type { Schemas } from "./custom-schemas.ts";
+import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
+import { webhookConversion } from "./webhook-conversion.ts";
+import { customStrategy } from "./custom-strategy.ts";
 
 const verbs: readonly string[] =
   "delete deletecollection get list patch create update watch".split(" ");
@@ -35,17 +37,19 @@ const partVerbs: readonly string[] = ["get", "patch", "update"];
 /** The definition's names have been accepted. */
 export function customKind(
   definition: Readonly<CustomResourceDefinition>,
+  schemas: Schemas,
+  clients: WebhookClients,
 ): KindDefinition {
   const { spec } = definition;
   const { group, scope } = spec;
   const { kind, plural } = spec.names;
   const stored = spec.versions.find(({ storage }) => storage)!;
-  const schemas = schemasOf(definition);
   const types = typesOf(definition, schemas);
+  const conversion = conversionOf(definition, schemas, clients);
   const strategies = new Map(
     spec.versions.map((version) => [
       version,
-      customStrategy(definition, version, schemas.get(version.name)!),
+      customStrategy(definition, version, { schemas, conversion }),
     ]),
   );
   return {
@@ -55,7 +59,16 @@ export function customKind(
     namespaced: scope === "Namespaced",
     strategy: strategies.get(stored)!,
     types,
-    conversion: sameShape(schemas),
+    conversion,
+    adapt(object) {
+      const { version } = parseApiVersion(object.apiVersion ?? "");
+      const schema = schemas.get(version);
+      if (!schema) return object;
+      const adapted = conform(object, schema.objectSchema, false)
+        .object as AnyObject;
+      schema.setDefaults(adapted);
+      return adapted;
+    },
     storage: {
       prefix: `/registry/${group}/${plural}`,
       apiVersion: `${group}/${stored.name}`,
@@ -139,33 +152,25 @@ function typesOf(
   };
 }
 
-type Schemas = ReadonlyMap<string, CustomSchema>;
-
-/** By version. None is parsed before it is asked for. */
-function schemasOf({ spec }: Readonly<CustomResourceDefinition>): Schemas {
-  const { group, names, versions, preserveUnknownFields = false } = spec;
-  return new Map(
-    versions.map(({ name, schema }) => [
-      name,
-      new CustomSchema(() => schema?.openAPIV3Schema, {
-        ...{ group, version: name, kind: names.kind },
-        preserveUnknownFields,
-        checkMetadata: embeddedMetaProblems,
-      }),
-    ]),
-  );
-}
-
-/** Conversion "None": the version is another; what its schema does not have goes. */
-const sameShape = (schemas: Schemas): Conversion => ({
-  mode: "immediate",
-  convert(object, apiVersion) {
-    const { version } = parseApiVersion(apiVersion);
-    const copy = copyJson({ ...object, apiVersion });
+/** By the webhook, or ("None") only the version is another. What the schema of that version does not have goes. */
+function conversionOf(
+  { spec }: Readonly<CustomResourceDefinition>,
+  schemas: Schemas,
+  clients: WebhookClients,
+): Conversion {
+  const prune = (object: AnyObject): AnyObject => {
+    const { version } = parseApiVersion(object.apiVersion!);
     const { objectSchema } = schemas.get(version)!;
-    return conform(copy, objectSchema, false).object as AnyObject;
-  },
-});
+    return conform(object, objectSchema, false).object as AnyObject;
+  };
+  const { strategy, webhook } = spec.conversion ?? {};
+  if (strategy === "Webhook" && webhook)
+    return webhookConversion(webhook, spec.names.kind, clients, prune);
+  return {
+    mode: "immediate",
+    convert: (object, apiVersion) => prune(copyJson({ ...object, apiVersion })),
+  };
+}
 
 /** Which version objects are stored in, for clients that compare. */
 function hashOf({

@@ -1,18 +1,18 @@
 // The rules of the objects of one version of a definition.
 import { ApiError, errors, type FieldError } from "../../api/errors.ts";
-import type { AnyObject } from "../../api/object.ts";
+import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { jsonPath, jsonPathText } from "../../api/objects/json-path.ts";
 import { isConditionTrue } from "../../api/objects/conditions.ts";
-import { pathSegmentProblems, qualifiedNameProblems } from "../../api/names.ts";
+import { qualifiedNameProblems } from "../../api/names.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion as Version,
 } from "../../api/types/apiextensions-v1.ts";
-import type { ObjectMeta } from "../../api/types/meta-v1.ts";
 import type { CustomSchema } from "../../api/structural/custom-schema.ts";
+import type { Conversion } from "../registry/kinds/kind-definition.ts";
+import type { Schemas } from "./custom-schemas.ts";
 import { customScale, scaleProblems, stepsOf } from "./custom-scale.ts";
-import { validateObjectMeta } from "../resources/object-meta.ts";
 import type {
   ResourceStrategy,
   StrategyContext,
@@ -22,10 +22,18 @@ import { typed } from "../resources/typed.ts";
 export function customStrategy(
   { metadata, spec }: Readonly<CustomResourceDefinition>,
   version: Readonly<Version>,
-  schema: CustomSchema,
+  { schemas, conversion }: { schemas: Schemas; conversion: Conversion },
 ): ResourceStrategy {
   const resource = { group: spec.group, resource: spec.names.plural };
   const { scale } = version.subresources ?? {};
+  const apiVersion = `${spec.group}/${version.name}`;
+  /** The rules are this version's, unless objects have to be converted by others. */
+  const viewOf = (object: Readonly<AnyObject>): Readonly<AnyObject> =>
+    object.apiVersion === apiVersion || conversion.mode === "deferred"
+      ? object
+      : conversion.convert(object as AnyObject, apiVersion);
+  const schemaOf = (object: Readonly<AnyObject>): CustomSchema =>
+    schemas.get(parseApiVersion(object.apiVersion!).version)!;
   const ofScale = (object: Readonly<AnyObject>, statusOnly = false) =>
     scale ? scaleProblems(object, scale, statusOnly) : [];
   return {
@@ -36,10 +44,14 @@ export function customStrategy(
       refuseTerminating(context, metadata.name, resource);
       if (version.subresources?.status) delete object["status"];
     },
-    validateCreate: (object) =>
-      schema.validate(object, undefined, ofScale(object)),
-    validateUpdate: (object, old) =>
-      schema.validate(object, old, ofScale(object)),
+    validateCreate(object) {
+      const seen = viewOf(object);
+      return schemaOf(seen).validate(seen, undefined, ofScale(seen));
+    },
+    validateUpdate(object, old) {
+      const seen = viewOf(object);
+      return schemaOf(seen).validate(seen, viewOf(old), ofScale(seen));
+    },
     ...selectableFields(version),
     ...(scale
       ? {
@@ -53,8 +65,14 @@ export function customStrategy(
           status: {
             resetPaths: [["spec"]],
             prepareForUpdate: keepMetadata,
-            validateUpdate: (object, old) =>
-              schema.validateStatus(object, old, ofScale(object, true)),
+            validateUpdate(object, old) {
+              const seen = viewOf(object);
+              return schemaOf(seen).validateStatus(
+                seen,
+                viewOf(old),
+                ofScale(seen, true),
+              );
+            },
           },
         }
       : {}),
@@ -82,21 +100,6 @@ function selectableFields({
         }),
       ),
   };
-}
-
-/** The problems of an embedded resource's metadata, which need not name it. */
-export function embeddedMetaProblems(
-  metadata: Readonly<ObjectMeta>,
-): FieldError[] {
-  const name = metadata.name || "fakename";
-  return validateObjectMeta(
-    { metadata: { ...metadata, name } },
-    {
-      namespaced: Boolean(metadata.namespace),
-      anyFinalizer: true,
-      validateName: pathSegmentProblems,
-    },
-  );
 }
 
 /** Nothing is created while the definition is being deleted. Throws ApiError 405. */

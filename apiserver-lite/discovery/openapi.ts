@@ -1,9 +1,15 @@
 // /openapi/v2 and /openapi/v3: documents of api/openapi, which load with the first request for one.
-import type { Catalogue } from "../../api/catalogue.ts";
+import type { Catalogue, ResourceInfo } from "../../api/catalogue.ts";
 import type { OpenApiService } from "../../api/openapi/service.ts";
 import { acceptsGzip } from "../serving/answers.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
+
+/** Of a type that is not built in: the same object until it changes. */
+type PublishedSchemas = (
+  typeName: string,
+  version: 2 | 3,
+) => Readonly<Record<string, unknown>> | undefined;
 
 /** For whom documents are made. */
 const documents = { method: "GET", url: "/openapi" };
@@ -15,11 +21,12 @@ export class OpenApiPaths {
     private readonly catalogue: Catalogue,
     private readonly gates: Readonly<Record<string, boolean>>,
     private readonly slices: TimeSlices,
+    private readonly schemas: PublishedSchemas,
   ) {}
 
-  /** To be called when resources were added or removed. */
-  invalidate(): void {
-    void this.#service?.then((service) => service.invalidate());
+  /** To be called when resources of these versions were added, changed or removed. */
+  invalidate(changed: readonly ResourceInfo[]): void {
+    void this.#service?.then((service) => service.invalidate(changed));
   }
 
   paths(): PathHandler[] {
@@ -28,6 +35,8 @@ export class OpenApiPaths {
         ({ createOpenApiService }) =>
           createOpenApiService(this.catalogue, {
             gates: this.gates,
+            v2: (typeName) => this.schemas(typeName, 2),
+            v3: (typeName) => this.schemas(typeName, 3),
             pause: () =>
               this.slices.over ? this.slices.next(documents) : undefined,
           }),

@@ -82,6 +82,11 @@ export interface KindDefinition {
   readonly versions: readonly VersionDefinition[];
   /** Sets the schema's defaults; the strategy's own come after. */
   setDefaults(object: AnyObject, apiVersion: string): void;
+  /**
+   * Brings a stored object into the shape of a schema that may be newer than it. Uses the object up. Undefined: the schema
+   * never changes.
+   */
+  adapt?(object: AnyObject): AnyObject;
   /** Brings a stored value of a version that is no longer served into the shape of today's. */
   upgrade?(object: AnyObject): void;
 }

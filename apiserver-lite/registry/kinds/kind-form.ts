@@ -5,6 +5,7 @@
 // was stored in; every other kind brings it into the stored version here.
 import { encodeProtobuf } from "../../../api/codec/protobuf.ts";
 import { ApiError } from "../../../api/errors.ts";
+import { sameJson } from "../../../api/objects/json-equality.ts";
 import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
 import type {
@@ -73,7 +74,7 @@ export class KindForm implements CachedResource {
     if (foreign) {
       definition.upgrade?.(object);
       definition.setDefaults(object, object.apiVersion!);
-    }
+    } else if (definition.adapt) object = definition.adapt(object);
     if (conversion.mode === "deferred") return object;
     if (object.apiVersion !== this.apiVersion) {
       object = conversion.convert(object, this.apiVersion);
@@ -167,9 +168,21 @@ export class KindForm implements CachedResource {
     const head = this.#head;
     if (bytes.length < head.length || head.compare(bytes, 0, head.length) !== 0)
       return undefined;
-    return (
+    const stored =
       decodeIndexed(bytes, revision, this.#shared) ??
-      this.#readPlain(bytes, revision)
+      this.#readPlain(bytes, revision);
+    return stored && this.#isOfToday(stored) ? stored : undefined;
+  }
+
+  /** Would today's schema leave the object as it is? */
+  #isOfToday({ json, fields }: StoredForm): boolean {
+    const { adapt } = this.definition;
+    if (!adapt) return true;
+    const text = json.toString("utf8");
+    const adapted = adapt(JSON.parse(text) as AnyObject);
+    return (
+      `${JSON.stringify(adapted)}\n` === text &&
+      sameJson(this.fieldsOf(adapted), fields)
     );
   }
 

@@ -39,7 +39,7 @@ export class KindSet {
   /** By group, version and resource. */
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #followers = new Map<string, Set<Follower>>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<KindListener>();
   /** The last change of each kind that has not ended. */
   readonly #changing = new Map<string, Promise<unknown>>();
   #made = 0;
@@ -98,7 +98,7 @@ export class KindSet {
           catalogue.add(info);
         }
         this.#add((kind = this.#kindOf(definition, form, objects)));
-        this.#changed();
+        this.#changed(infosOf(known, kind));
       };
       if (form) await cache.register(form, takePlace);
       else takePlace();
@@ -113,7 +113,7 @@ export class KindSet {
       if (known) {
         this.#remove(known);
         if (known.stored) this.options.cache.unregister(known.stored.prefix);
-        this.#changed();
+        this.#changed(infosOf(known));
       }
       return Promise.resolve();
     });
@@ -126,11 +126,11 @@ export class KindSet {
       if (this.endpoint(group, version, resource))
         this.options.catalogue.add(info);
     }
-    this.#changed();
+    this.#changed(infos);
   }
 
   /** Calls back after a kind was added, replaced or removed. Returns a disposer. */
-  onChange(listener: () => void): () => void {
+  onChange(listener: KindListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -229,8 +229,8 @@ export class KindSet {
     }
   }
 
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
+  #changed(infos: readonly ResourceInfo[]): void {
+    for (const listener of this.#listeners) listener(infos);
   }
 
   async #inTurn<T>(
@@ -248,6 +248,12 @@ export class KindSet {
     }
   }
 }
+
+/** Is given the versions that were added, changed or removed. */
+type KindListener = (changed: readonly ResourceInfo[]) => void;
+
+const infosOf = (...kinds: (Kind | undefined)[]): ResourceInfo[] =>
+  kinds.flatMap((kind) => kind?.endpoints.map(({ info }) => info) ?? []);
 
 /** Every group and resource a kind is known by. */
 function namesOf({ definition }: Kind): Set<string> {
