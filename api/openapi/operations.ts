@@ -1,4 +1,5 @@
 // What the API offers under which path, from the resource catalogue: the same operations for both OpenAPI versions.
+import { ANY, patchesOf, PRODUCES, STREAMS } from "./media-types.ts";
 import type { Catalogue, ResourceInfo, SubresourceInfo } from "../catalogue.ts";
 import {
   apiVersionOf,
@@ -120,27 +121,6 @@ const LOG = [
   query("tailLines", "integer"),
   query("timestamps", "boolean"),
 ];
-
-const PRODUCES = [
-  "application/json",
-  "application/yaml",
-  "application/vnd.kubernetes.protobuf",
-  "application/cbor",
-];
-const STREAMS = [
-  ...PRODUCES,
-  "application/json;stream=watch",
-  "application/vnd.kubernetes.protobuf;stream=watch",
-  "application/cbor-seq",
-];
-const PATCHES = [
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-  "application/apply-patch+yaml",
-  "application/apply-patch+cbor",
-];
-const ANY = ["*/*"];
 
 /** Resources whose delete answers with the object as it was, not with a Status. */
 const RETURNS_DELETED = new Set(
@@ -344,13 +324,6 @@ class Maker {
     return this.#resource.namespaced ? [inPath("namespace"), PRETTY] : [PRETTY];
   }
 
-  /** Custom resources have no strategic ones. */
-  get #patches(): readonly string[] {
-    return this.#resource.custom
-      ? PATCHES.filter((type) => !type.includes("strategic"))
-      : PATCHES;
-  }
-
   #can(verb: string): boolean {
     return this.#resource.verbs.includes(verb);
   }
@@ -480,7 +453,7 @@ class Maker {
           body: PATCH,
           bodyRequired: true,
           codes: [200, 201],
-          consumes: this.#patches,
+          consumes: patchesOf(this.#resource),
         }),
       );
     if (verbs.includes("update"))

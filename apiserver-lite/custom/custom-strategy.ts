@@ -1,5 +1,5 @@
 // The rules of the objects of one version of a definition.
-import { ApiError, errors, type FieldError } from "../../api/errors.ts";
+import { ApiError, errors } from "../../api/errors.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { jsonPath, jsonPathText } from "../../api/objects/json-path.ts";
 import { isConditionTrue } from "../../api/objects/conditions.ts";

@@ -3,6 +3,7 @@
 // Values of local engines hold the JSON that readers get; those of stores shared with other servers are the reference's
 // bytes, and may be of versions older than today's. A kind whose conversion is deferred keeps each object in the version it
 // was stored in; every other kind brings it into the stored version here.
+import { objectText } from "../../../api/codec/object-text.ts";
 import { encodeProtobuf } from "../../../api/codec/protobuf.ts";
 import { ApiError } from "../../../api/errors.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
@@ -181,8 +182,7 @@ export class KindForm implements CachedResource {
     const text = json.toString("utf8");
     const adapted = adapt(JSON.parse(text) as AnyObject);
     return (
-      `${JSON.stringify(adapted)}\n` === text &&
-      sameJson(this.fieldsOf(adapted), fields)
+      objectText(adapted) === text && sameJson(this.fieldsOf(adapted), fields)
     );
   }
 

@@ -1,0 +1,209 @@
+// Several versions of a definition, with a real webhook between them: objects are stored in one and read, listed, watched,
+// patched and selected in all, in batches; a webhook that fails, hangs up or lies is named.
+import {
+  crd,
+  cronTab,
+  definitions,
+  versionOf,
+} from "../../../support/definitions.ts";
+import {
+  startHttpsServer,
+  type TestHttpsServer,
+} from "../../../support/https-server.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { startTestServer, type Json, type TestServer } from "../support.ts";
+
+const at = (version: string): string =>
+  `/apis/stable.example.com/${version}/namespaces/default/crontabs`;
+
+/** v1 has spec.host and spec.port, v2 has spec.hostPort. */
+function convert(object: Json, apiVersion: string): Json {
+  const { host, port, hostPort, ...rest } = object.spec ?? {};
+  if (apiVersion.endsWith("/v2"))
+    return {
+      ...object,
+      apiVersion,
+      spec: { ...rest, hostPort: `${host}:${port}` },
+    };
+  const [toHost, toPort] = String(hostPort).split(":");
+  return {
+    ...object,
+    apiVersion,
+    spec: { ...rest, host: toHost, port: Number(toPort) },
+  };
+}
+
+const honest = ({ uid, objects, desiredAPIVersion }: Json): Json => ({
+  uid,
+  result: { status: "Success" },
+  convertedObjects: objects.map((object: Json) =>
+    convert(object, desiredAPIVersion),
+  ),
+});
+
+let server: TestServer;
+let webhook: TestHttpsServer;
+let answer: (request: Json) => Json = honest;
+const batches: number[] = [];
+
+beforeAll(async () => {
+  webhook = await startHttpsServer((body) => {
+    const { apiVersion, kind, request } = JSON.parse(body);
+    batches.push(request.objects.length);
+    return { apiVersion, kind, response: answer(request) };
+  });
+  server = await startTestServer();
+  const made = await server.call(
+    "POST",
+    definitions,
+    crd({
+      versions: [
+        versionOf("v1", { storage: true }),
+        versionOf("v2", { storage: false }),
+      ],
+      spec: {
+        conversion: {
+          strategy: "Webhook",
+          webhook: {
+            conversionReviewVersions: ["v1"],
+            clientConfig: {
+              url: `${webhook.url}/convert`,
+              caBundle: webhook.caBundle,
+            },
+          },
+        },
+      },
+    }),
+  );
+  expect(made.status).toBe(201);
+  await eventually(
+    async () => (await server.call("GET", at("v2"))).status === 200,
+  );
+});
+afterAll(async () => {
+  await server.stop();
+  await webhook.close();
+});
+beforeEach(() => {
+  answer = honest;
+  batches.length = 0;
+});
+
+const v2 = (name: string, hostPort: string): Json =>
+  cronTab(name, { spec: { hostPort } }, "stable.example.com/v2");
+
+test("an object is written in one version and read in the other", async () => {
+  const watch = await server.watch(`${at("v2")}?watch=1`);
+  const made = await server.call("POST", at("v2"), v2("a", "x:1"));
+  expect(made.body.spec).toEqual({ hostPort: "x:1" });
+  const read = await server.call("GET", `${at("v1")}/a`);
+  expect(read.body).toMatchObject({
+    apiVersion: "stable.example.com/v1",
+    spec: { host: "x", port: 1 },
+  });
+  const patched = await server.call(
+    "PATCH",
+    `${at("v2")}/a`,
+    { spec: { hostPort: "y:2" } },
+    { "content-type": "application/merge-patch+json" },
+  );
+  expect(patched.body.spec).toEqual({ hostPort: "y:2" });
+  expect((await watch.next())!.object.spec).toEqual({ hostPort: "x:1" });
+  expect((await watch.next())!.object.spec).toEqual({ hostPort: "y:2" });
+});
+
+test("a list is converted in batches", async () => {
+  for (let index = 0; index < 150; index++)
+    await server.call(
+      "POST",
+      at("v1"),
+      cronTab(`l${index}`, { spec: { host: "l", port: index } }),
+    );
+  batches.length = 0;
+  const listed = await server.call("GET", at("v2"));
+  expect(listed.body.items.length).toBeGreaterThanOrEqual(150);
+  for (const item of listed.body.items)
+    expect(item).toMatchObject({
+      apiVersion: "stable.example.com/v2",
+      spec: { hostPort: expect.any(String) as string },
+    });
+  expect(batches.length).toBeLessThanOrEqual(3);
+});
+
+test.each<[string, (request: Json) => Json, string]>([
+  [
+    "fails",
+    ({ uid }) => ({ uid, result: { status: "Failure", message: "no way" } }),
+    "conversion webhook for stable.example.com/v1, Kind=CronTab failed: no way",
+  ],
+  [
+    "answers for another request",
+    (request) => ({ ...honest(request), uid: "x" }),
+    'expected response.uid="',
+  ],
+  [
+    "leaves an object out",
+    (request) => ({ ...honest(request), convertedObjects: [] }),
+    "returned 0 objects, expected 1",
+  ],
+  [
+    "answers in another version",
+    (request) => ({ ...honest(request), convertedObjects: request.objects }),
+    "at index 0: invalid groupVersion (expected stable.example.com/v2, received stable.example.com/v1)",
+  ],
+  [
+    "renames an object",
+    (request) => {
+      const response = honest(request);
+      response.convertedObjects[0].metadata.name = "other";
+      return response;
+    },
+    "at index 0: must have the same name:",
+  ],
+  [
+    "makes labels of numbers",
+    (request) => {
+      const response = honest(request);
+      response.convertedObjects[0].metadata.labels = { a: 1 };
+      return response;
+    },
+    "metadata.labels[a] must be a string",
+  ],
+  ["says nothing", () => undefined, "no response provided"],
+])("a webhook that %s is named", async (label, lie, text) => {
+  const name = label.replaceAll(" ", "-");
+  await server.call(
+    "POST",
+    at("v1"),
+    cronTab(name, { spec: { host: "h", port: 1 } }),
+  );
+  answer = lie;
+  const refused = await server.call("GET", `${at("v2")}/${name}`);
+  expect(refused.status).toBe(500);
+  expect(refused.body.message).toContain(text);
+  // The version it is stored in needs no webhook.
+  expect((await server.call("GET", `${at("v1")}/${name}`)).status).toBe(200);
+});
+
+test("other metadata than labels and annotations is kept", async () => {
+  await server.call(
+    "POST",
+    at("v1"),
+    cronTab("meta", { spec: { host: "h", port: 1 } }),
+  );
+  answer = (request) => {
+    const response = honest(request);
+    Object.assign(response.convertedObjects[0].metadata, {
+      generation: 99,
+      finalizers: ["a/b"],
+      labels: { from: "webhook" },
+    });
+    return response;
+  };
+  const { body } = await server.call("GET", `${at("v2")}/meta`);
+  expect(body.metadata).toMatchObject({
+    generation: 1,
+    labels: { from: "webhook" },
+  });
+  expect(body.metadata.finalizers).toBeUndefined();
+});
