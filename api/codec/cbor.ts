@@ -23,10 +23,16 @@ const TWO_TO_32 = 2 ** 32;
 
 /** `value` as JSON would carry it; undefined fields are left out. */
 export function encodeCbor(value: unknown): Buffer {
-  const out = new Output();
-  out.raw(SELF_DESCRIBED);
-  writeItem(out, value, schemaOf(value));
-  return out.take();
+  return Buffer.from(viewCbor(value));
+}
+
+/** The same bytes, valid until the next encoding. */
+export function viewCbor(value: unknown): Buffer {
+  if (scratch.capacity > maxScratchBytes) scratch = new Output();
+  scratch.reset();
+  scratch.raw(SELF_DESCRIBED);
+  writeItem(scratch, value, schemaOf(value));
+  return scratch.view();
 }
 
 /** Says which fields are bytes; undefined for what has no schema. */
@@ -191,11 +197,28 @@ class Output {
   }
 
   take(): Buffer {
-    const taken = Buffer.from(this.#buffer.subarray(0, this.#used));
+    const taken = Buffer.from(this.view());
     this.#used = 0;
     return taken;
   }
+
+  /** Valid until the next write. */
+  view(): Buffer {
+    return this.#buffer.subarray(0, this.#used);
+  }
+
+  reset(): void {
+    this.#used = 0;
+  }
+
+  get capacity(): number {
+    return this.#buffer.length;
+  }
 }
+
+/** Used again for each object: encoding never waits and never begins another. */
+let scratch = new Output();
+const maxScratchBytes = 256 * 1024;
 
 function writeItem(out: Output, value: unknown, schema?: TypeSchema): void {
   switch (typeof value) {

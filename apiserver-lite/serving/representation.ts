@@ -151,6 +151,7 @@ export class Representation {
           count: entries.length,
           object: row,
           bytes: (index) => this.#format.encode(row(index)),
+          fresh: (index) => this.#format.encode(row(index)),
           length: () => undefined,
         }),
       };
@@ -212,6 +213,11 @@ export class Representation {
     return {
       count: entries.length,
       bytes: (index) => this.#single(entries[index]!),
+      fresh: (index) => {
+        const { view, encode } = this.#format;
+        const shown = this.#shown(entries[index]!.transient as AnyObject);
+        return (view ?? encode)(shown);
+      },
       length: (index) => entries[index]!.encodedLength(this.#id),
       object: (index) => {
         const shown = this.#shown(entries[index]!.transient as AnyObject);
