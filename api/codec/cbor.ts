@@ -19,21 +19,18 @@ import { joinPath, setOwn } from "./json-text.ts";
 
 const SELF_DESCRIBED = Buffer.from([0xd9, 0xd9, 0xf7]);
 const MAX_DEPTH = 200;
+const MAX_KEPT = 256 * 1024;
 const TWO_TO_32 = 2 ** 32;
 
 /** `value` as JSON would carry it; undefined fields are left out. */
 export function encodeCbor(value: unknown): Buffer {
-  return Buffer.from(viewCbor(value));
+  // Used again for each object: encoding never waits and never begins another.
+  const out = (scratch ??= new Output());
+  out.raw(SELF_DESCRIBED);
+  writeItem(out, value, schemaOf(value));
+  return out.take();
 }
-
-/** The same bytes, valid until the next encoding. */
-export function viewCbor(value: unknown): Buffer {
-  if (scratch.capacity > maxScratchBytes) scratch = new Output();
-  scratch.reset();
-  scratch.raw(SELF_DESCRIBED);
-  writeItem(scratch, value, schemaOf(value));
-  return scratch.view();
-}
+let scratch: Output | undefined;
 
 /** Says which fields are bytes; undefined for what has no schema. */
 function schemaOf(value: unknown): TypeSchema | undefined {
@@ -197,28 +194,12 @@ class Output {
   }
 
   take(): Buffer {
-    const taken = Buffer.from(this.view());
+    const taken = Buffer.from(this.#buffer.subarray(0, this.#used));
     this.#used = 0;
+    if (this.#buffer.length > MAX_KEPT) this.#buffer = Buffer.allocUnsafe(1024);
     return taken;
   }
-
-  /** Valid until the next write. */
-  view(): Buffer {
-    return this.#buffer.subarray(0, this.#used);
-  }
-
-  reset(): void {
-    this.#used = 0;
-  }
-
-  get capacity(): number {
-    return this.#buffer.length;
-  }
 }
-
-/** Used again for each object: encoding never waits and never begins another. */
-let scratch = new Output();
-const maxScratchBytes = 256 * 1024;
 
 function writeItem(out: Output, value: unknown, schema?: TypeSchema): void {
   switch (typeof value) {
@@ -307,7 +288,9 @@ export function decodeCbor(
   try {
     parsed = parseItem(bytes);
   } catch (error) {
-    throw error instanceof CborError ? refuse(wordsOf(error)) : error;
+    if (!(error instanceof CborError)) throw error;
+    const { message } = error;
+    throw refuse(error instanceof CborEnd ? message : `cbor: ${message}`);
   }
   const { value, duplicates } = parsed;
   if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -335,7 +318,8 @@ export function parseCbor(bytes: Uint8Array): {
   try {
     return parseItem(bytes);
   } catch (error) {
-    throw badRequest(error);
+    if (!(error instanceof CborError)) throw error;
+    throw errors.badRequest(`cbor: ${error.message}`);
   }
 }
 
@@ -348,10 +332,6 @@ function parseItem(bytes: Uint8Array): {
   if (input.at < bytes.length)
     throw new CborError(`${bytes.length - input.at} bytes follow the item`);
   return { value, duplicates: input.duplicates };
-}
-
-function wordsOf(error: CborError): string {
-  return error instanceof CborEnd ? error.message : `cbor: ${error.message}`;
 }
 
 /** What the reference calls the type of an item. */
@@ -367,12 +347,6 @@ function major(bytes: Uint8Array): string {
     "primitives",
   ];
   return names[cborBody(bytes)[0]! >> 5]!;
-}
-
-function badRequest(error: unknown): unknown {
-  return error instanceof CborError
-    ? errors.badRequest(`cbor: ${error.message}`)
-    : error;
 }
 
 const INDEFINITE = -1;

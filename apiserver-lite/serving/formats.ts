@@ -15,8 +15,8 @@ export interface ListItems {
   readonly count: number;
   /** As `encode` makes it. */
   bytes(index: number): Buffer;
-  /** The same made for this list alone, valid until the next is asked for. */
-  fresh(index: number): Buffer;
+  /** The same made for this list alone. Unset where nothing is kept. */
+  fresh?(index: number): Buffer;
   /** How long `bytes` is, when it is known without making it. */
   length(index: number): number | undefined;
   /** As a list shows it: without kind and apiVersion where lists leave these out. */
@@ -28,8 +28,6 @@ export interface Format {
   /** Media type of a watch stream, given that of single answers. */
   streamType(contentType: string): string;
   encode(object: object): Buffer;
-  /** The same bytes, valid until the next encoding, where that saves a copy. */
-  readonly view?: (object: object) => Buffer;
   /**
    * The same from the object's JSON, as the cache holds it, without parsing it. A view that is valid until the next
    * encoding. Undefined: the format can't.

@@ -5,7 +5,6 @@ import {
   encodeCbor,
   encodeCborEvent,
   parseCbor,
-  viewCbor,
 } from "../../api/codec/cbor.ts";
 import {
   decodeProtobuf,
@@ -114,12 +113,11 @@ export const cborFormats: OtherFormats = {
     name: "cbor",
     streamType: () => "application/cbor-seq",
     encode: (object) => encodeCbor(object),
-    view: (object) => viewCbor(object),
     list: ({ kind, apiVersion, metadata }, _field, items, pool) => {
       // Few read CBOR: what is made for them takes no room from what many read.
       function* all(): Iterable<Buffer | undefined> {
         for (let index = 0; index < items.count; index++) {
-          yield items.fresh(index);
+          yield items.fresh?.(index) ?? items.bytes(index);
           yield undefined;
         }
       }
