@@ -77,6 +77,8 @@ export {
 export { systemPriorityClasses } from "./admission/plugins/priority.ts";
 
 // Webhooks that objects name.
+export { WebhookMetrics } from "./admission/webhook/metrics.ts";
+export { credentialsFor } from "./webhook-client/credentials.ts";
 export { WebhookClients } from "./webhook-client/webhook-clients.ts";
 
 // Audit.

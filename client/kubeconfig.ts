@@ -104,6 +104,58 @@ export type UserCredentials = Pick<
   "token" | "username" | "password"
 > & { readonly tls?: Pick<TlsOptions, "cert" | "key"> };
 
+export interface KubeconfigUsers {
+  readonly users: ReadonlyMap<string, UserCredentials>;
+  /** The user of the current context. */
+  readonly current: string | undefined;
+}
+
+/** All users of a kubeconfig, token files read now. Rejects with a KubeconfigError naming the field. */
+export async function parseKubeconfigUsers(
+  text: string,
+  directory = ".",
+): Promise<KubeconfigUsers> {
+  const config: Kubeconfig = {
+    currentContext: "",
+    clusters: new Map(),
+    contexts: new Map(),
+    users: new Map(),
+  };
+  await merge(config, text, join(resolve(directory), "kubeconfig"));
+  const users = new Map<string, UserCredentials>();
+  for (const [name, named] of config.users) {
+    const tls: TlsOptions = {};
+    const { token, tokenFile, username, password, impersonate } =
+      await credentials(named, tls);
+    if (impersonate)
+      throw new KubeconfigError(
+        `kubeconfig ${named.file}: users ${name}: as is not supported here`,
+      );
+    const read = token ?? (tokenFile && (await tokenIn(tokenFile, named)));
+    users.set(name, {
+      tls,
+      ...(read ? { token: read } : {}),
+      ...(username ? { username, password: password ?? "" } : {}),
+    });
+  }
+  const context = config.contexts.get(config.currentContext);
+  return {
+    users,
+    current: context && textOf(context.fields, "user", context.file),
+  };
+}
+
+async function tokenIn(path: string, user: Named): Promise<string> {
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (error) {
+    throw new KubeconfigError(
+      `kubeconfig ${user.file}: users ${user.name}: tokenFile: cannot read ${path}`,
+      { cause: error },
+    );
+  }
+}
+
 /** The connection a pod's service account gives, from the files and variables every pod has. */
 export async function inClusterConnection(
   environment: Readonly<Record<string, string | undefined>> = process.env,

@@ -121,22 +121,22 @@ function applyOperation(state: State, operation: JsonPatchOperation): void {
   const { op, value } = operation;
   switch (op) {
     case "add":
-      return add(place(state, operation.path), copyJson(value ?? null));
+      return add(place(state, operation), copyJson(value ?? null));
     case "replace":
       return replace(state, operation);
     case "remove":
-      return remove(place(state, operation.path));
+      return remove(state, operation);
     case "test":
       return test(state, operation);
     case "move": {
-      const from = place(state, operation.from);
-      const moved = get(from);
-      remove(from);
-      return add(place(state, operation.path), moved ?? null);
+      const from = { op, path: operation.from };
+      const moved = get(place(state, from));
+      remove(state, from);
+      return add(place(state, operation), moved ?? null);
     }
     case "copy": {
-      const copied = get(place(state, operation.from)) ?? null;
-      const target = place(state, operation.path);
+      const copied = get(place(state, { op, path: operation.from })) ?? null;
+      const target = place(state, operation);
       state.copiedBytes += jsonSize(copied, maxCopyBytes);
       if (state.copiedBytes > maxCopyBytes) {
         throw new DoesNotFit(
@@ -146,16 +146,20 @@ function applyOperation(state: State, operation: JsonPatchOperation): void {
       return add(target, copyJson(copied));
     }
     default:
-      throw new DoesNotFit(`unexpected kind: ${JSON.stringify(op)}`);
+      throw new DoesNotFit(`Unexpected kind: ${op}`);
   }
 }
 
+type Pointing = Pick<JsonPatchOperation, "op" | "path">;
+
 /** The text before the first slash is ignored. */
-function place(state: State, pointer: string | undefined): Place {
-  const [, ...parts] = (pointer ?? "").split("/");
+function place(state: State, { op, path }: Pointing): Place {
+  const [, ...parts] = (path ?? "").split("/");
   const key = parts.pop();
   if (key === undefined)
-    throw new DoesNotFit(`no path in ${JSON.stringify(pointer)}`);
+    throw new DoesNotFit(
+      `${op} operation failed to decode path: missing value`,
+    );
   let container = state.root;
   for (const part of parts) {
     container = isContainer(container)
@@ -163,7 +167,9 @@ function place(state: State, pointer: string | undefined): Place {
       : undefined;
   }
   if (!isContainer(container))
-    throw new DoesNotFit(`doc is missing path: ${JSON.stringify(pointer)}`);
+    throw new DoesNotFit(
+      `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`,
+    );
   return { container, key: unescaped(key) };
 }
 
@@ -196,31 +202,37 @@ function add({ container, key }: Place, value: unknown): void {
 }
 
 /** The whole document is replaced by an object or a list only; for other values nothing happens. */
-function replace(state: State, { path, value }: JsonPatchOperation): void {
+function replace(state: State, operation: JsonPatchOperation): void {
+  const { path, value } = operation;
   const copy = copyJson(value ?? null);
   if (path === "") {
     if (isContainer(copy)) state.root = copy;
     return;
   }
-  const { container, key } = place(state, path);
+  const { container, key } = place(state, operation);
   if (Array.isArray(container))
     container[listIndex(key, container.length)] = copy;
   else setOwn(container, key, copy);
 }
 
-function remove({ container, key }: Place): void {
+function remove(state: State, operation: Pointing): void {
+  const { container, key } = place(state, operation);
   if (Array.isArray(container)) {
     container.splice(listIndex(key, container.length), 1);
     return;
   }
   if (!Object.hasOwn(container, key))
-    throw new DoesNotFit(`Unable to remove nonexistent key: ${key}`);
+    throw new DoesNotFit(
+      `error in remove for path: '${operation.path}': Unable to remove nonexistent key: ${key}: missing value`,
+    );
   delete container[key];
 }
 
 /** A key that is not there equals null, and nothing equals a value that is not given. */
-function test(state: State, { path, value }: JsonPatchOperation): void {
-  const actual = path === "" ? state.root : (get(place(state, path)) ?? null);
+function test(state: State, operation: JsonPatchOperation): void {
+  const { path, value } = operation;
+  const actual =
+    path === "" ? state.root : (get(place(state, operation)) ?? null);
   if (value === undefined || !sameJson(actual, value))
-    throw new DoesNotFit(`testing value ${path} failed`);
+    throw new DoesNotFit(`testing value ${path} failed: test failed`);
 }

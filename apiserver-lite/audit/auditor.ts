@@ -116,8 +116,13 @@ export class AuditTrail {
     return this.longRunning || this.request.user === undefined;
   }
 
-  annotate(name: string, value: string): void {
-    this.#annotations[name] ??= value;
+  /** @param level what the request must be recorded at; it is dropped below */
+  annotate(
+    name: string,
+    value: string,
+    level: "Metadata" | "Request" = "Metadata",
+  ): void {
+    if (reaches(this.decision.level, level)) this.#annotations[name] ??= value;
   }
 
   impersonated(user: UserInfo): void {

@@ -4,7 +4,7 @@ import { errors } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { Call } from "../registry/call.ts";
 import { create } from "../registry/verbs/create.ts";
-import { runSubresource } from "../registry/verbs/subresource.ts";
+import { admitCreated, runSubresource } from "../registry/verbs/subresource.ts";
 import { bodyOf } from "./body.ts";
 import { methodNotAllowed } from "../request/refusals.ts";
 import { callOf, type Outcome, type RequestContext } from "./request.ts";
@@ -17,7 +17,8 @@ export async function performCreate(request: RequestContext): Promise<Outcome> {
   const { virtual } = endpoint.strategy;
   if (virtual) {
     if (endpoint.info.namespaced) place(body, call.namespace);
-    return { status: 201, value: await virtual.create(body, call) };
+    const admitted = await admitCreated(call, body);
+    return { status: 201, value: await virtual.create(admitted, call) };
   }
   const target = through(call, body) ?? (subresource !== "" ? call : undefined);
   if (target) {

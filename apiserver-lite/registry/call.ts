@@ -165,8 +165,8 @@ export class Call implements StrategyContext, LoopWork {
     return parts.filter(Boolean).join("/");
   }
 
-  annotate(name: string, value: string): void {
-    this.options.trail?.annotate(name, value);
+  annotate(name: string, value: string, level?: "Metadata" | "Request"): void {
+    this.options.trail?.annotate(name, value, level);
   }
 
   /** `fieldManager`, or the user agent up to its first "/". */

@@ -28,8 +28,8 @@ export interface StrategyContext extends StateReader {
   readonly clock: Clock;
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
-  /** Adds an annotation to the request's audit event. */
-  annotate(name: string, value: string): void;
+  /** Adds an annotation to the request's audit event, where that is recorded at this level (default Metadata) or above. */
+  annotate(name: string, value: string, level?: "Metadata" | "Request"): void;
 }
 
 /**

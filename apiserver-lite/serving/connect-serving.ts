@@ -8,6 +8,11 @@ import {
   admit,
   validateAdmission,
 } from "../registry/verbs/write.ts";
+import {
+  connectOptions,
+  withOptions,
+  type ConnectTarget,
+} from "../proxy/connect-options.ts";
 import type { HttpRequest } from "./http-request.ts";
 
 export const connectSubresources = new Set([
@@ -25,7 +30,9 @@ export async function serveConnect(
 ): Promise<void> {
   if (!handler) throw errors.unavailable("this server does not proxy to nodes");
   const { exchange, info, query, rawQuery, user, registry } = request;
-  if (info.subresource !== "log") await admitConnect(request);
+  const target = { query, rawQuery, proxyPath: info.rest };
+  const admitted =
+    info.subresource === "log" ? target : await admitConnect(request, target);
   const asked = {
     method: exchange.method,
     group: info.group,
@@ -34,9 +41,7 @@ export async function serveConnect(
     subresource: info.subresource,
     namespace: info.namespace,
     name: info.name,
-    proxyPath: info.rest,
-    query,
-    rawQuery,
+    ...admitted,
     headers: exchange.headers,
     user,
     remoteAddress: exchange.peer.remoteAddress,
@@ -55,9 +60,19 @@ export async function serveConnect(
   });
 }
 
-async function admitConnect(request: HttpRequest): Promise<void> {
+/** What is asked for, as mutating admission leaves it. */
+async function admitConnect(
+  request: HttpRequest,
+  target: ConnectTarget,
+): Promise<ConnectTarget> {
   const call = callOf(request);
-  const attributes = admissionAttributes(call, "CONNECT", undefined, undefined);
+  const { kind } = call.endpoint.placeOf(call.subresource);
+  const options = connectOptions(kind, target);
+  const attributes = admissionAttributes(call, "CONNECT", options, undefined);
   await admit(call, attributes);
   await validateAdmission(call, attributes);
+  const { object } = attributes;
+  return object === options || !object
+    ? target
+    : withOptions(kind, target, object);
 }

@@ -4,8 +4,8 @@
 //
 // Invariants: a call ends within its time limit, whatever the server does, and holds at most `maxAnswerBytes` of its
 // answer; redirects are not followed (the reference follows them: a server could send the API server's requests to where
-// the server itself can't reach). A call is sent again when a kept connection turns out to be closed before an answer,
-// and when the answer asks for it (Retry-After), within the same time limit.
+// the server itself can't reach). A call is sent again only when the answer asks for it (Retry-After), within the same
+// time limit; one whose connection breaks off may have had its effect.
 import type { Dispatcher, Pool } from "undici";
 import { systemClock, type Clock } from "../../api/clock.ts";
 import type { HttpTransportOptions } from "../http-transport.ts";
@@ -70,15 +70,12 @@ const maxConnections = 256;
 /** Of connections without a request; a server's own shorter limit is honoured. */
 const keepAliveMs = 60_000;
 const maxRetries = 10;
-/** Connections that a restarted server left behind. */
-const maxDeadConnections = 3;
 
 export class JsonWebhook {
   readonly #url: URL;
   readonly #headers: Record<string, string>;
   readonly #clock: Clock;
   #pool: Promise<Pool> | Pool | undefined;
-  #answered = false;
   #closed = false;
 
   /** Throws a TypeError when `server` is no URL. */
@@ -153,7 +150,6 @@ export class JsonWebhook {
     for (let retry = 0; ; retry++) {
       const { code, contentType, retryAfterMs, body } =
         await this.#send(posting);
-      this.#answered = true;
       if (code >= 200 && code <= 206) return body.toString();
       if (retryAfterMs === undefined || retry >= maxRetries)
         throw new WebhookStatusError(statusOf(code, contentType, body));
@@ -166,22 +162,17 @@ export class JsonWebhook {
       throw new WebhookCallError(this.#shown(posting, "context canceled"));
     const pool = (this.#pool ??= this.#createPool());
     const ready = pool instanceof Promise ? (this.#pool = await pool) : pool;
-    for (let dead = 0; ; dead++) {
-      const over = posting.isOver();
-      if (over) throw over;
-      try {
-        return await this.#request(ready, posting);
-      } catch (error) {
-        const failure = error as Error;
-        if (failure instanceof WebhookCallError) throw failure;
-        const { code } = failure as NodeJS.ErrnoException;
-        const closed = code === "UND_ERR_SOCKET" || code === "ECONNRESET";
-        if (closed && this.#answered && dead < maxDeadConnections) continue;
-        throw new WebhookCallError(
-          this.#shown(posting, failureText(failure, this.#place())),
-          { cause: failure },
-        );
-      }
+    const over = posting.isOver();
+    if (over) throw over;
+    try {
+      return await this.#request(ready, posting);
+    } catch (error) {
+      const failure = error as Error;
+      if (failure instanceof WebhookCallError) throw failure;
+      throw new WebhookCallError(
+        this.#shown(posting, failureText(failure, this.#place())),
+        { cause: failure },
+      );
     }
   }
 

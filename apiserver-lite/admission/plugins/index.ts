@@ -47,6 +47,11 @@ import { priority } from "./priority.ts";
 import type { LimitedResource } from "./quota-limits.ts";
 import { createResourceQuota } from "./resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
+import type { ClusterState } from "../../resources/state.ts";
+import type { WebhookClients } from "../../webhook-client/webhook-clients.ts";
+import { MutatingWebhooks } from "../webhook/mutating.ts";
+import type { WebhookSurroundings } from "../webhook/outcome.ts";
+import { ValidatingWebhooks } from "../webhook/validating.ts";
 import {
   defaultIngressClass,
   defaultStorageClass,
@@ -87,9 +92,17 @@ export interface AdmissionSettings {
 /** What plug-ins ask of the server they run in. */
 export interface AdmissionSurroundings {
   readonly authorizer: Authorizer;
+  /** Undefined: there are no configurations of webhooks. */
+  readonly webhooks?: WebhookParts;
   readonly resourcesOf: ResourcesOfKind;
   /** Creates a namespace as the server itself. */
   readonly makeNamespace: (name: string) => Promise<void>;
+}
+
+interface WebhookParts extends WebhookSurroundings {
+  readonly state: ClusterState;
+  /** Those of validating ones; `clients` are the mutating ones'. */
+  readonly validatingClients?: WebhookClients;
 }
 
 /** Without a configuration there is no webhook to ask: pods are refused. */
@@ -102,7 +115,7 @@ const FIVE_MINUTES: TolerationSeconds = { notReady: 300, unreachable: 300 };
 
 /** Every built-in plug-in; which of them run is the composition's choice. */
 export function orderedAdmissionPlugins(
-  { authorizer, resourcesOf, makeNamespace }: AdmissionSurroundings,
+  { authorizer, webhooks, resourcesOf, makeNamespace }: AdmissionSurroundings,
   settings: AdmissionSettings = {},
 ): AdmissionPlugin[] {
   return [
@@ -135,6 +148,15 @@ export function orderedAdmissionPlugins(
     certificateSubjectRestriction,
     defaultIngressClass,
     denyServiceExternalIPs,
+    webhooks
+      ? new MutatingWebhooks(webhooks.state, webhooks)
+      : { name: "MutatingAdmissionWebhook" },
+    webhooks
+      ? new ValidatingWebhooks(webhooks.state, {
+          ...webhooks,
+          clients: webhooks.validatingClients ?? webhooks.clients,
+        })
+      : { name: "ValidatingAdmissionWebhook" },
     createResourceQuota(settings.quotaLimitedResources),
     alwaysDeny,
   ];

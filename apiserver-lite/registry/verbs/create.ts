@@ -113,6 +113,8 @@ async function createOnce(
   await admit(call, attributes);
   object = attributes.object!;
   dedupeOwners(call, object, " after mutating admission happens");
+  if (object.metadata.resourceVersion)
+    throw new ApiError({ code: 500, message: versionGiven });
   place(call, object);
   setSystemFields(call, object);
   attributes.name = object.metadata.name!;
@@ -150,9 +152,7 @@ async function createOnce(
       return entry;
     }
     if (/^[1-9][0-9]*$/.test(resourceVersion ?? ""))
-      throw errors.badRequest(
-        "resourceVersion should not be set on objects to be created",
-      );
+      throw errors.badRequest(versionGiven);
     turn = printOwnership(call, object);
     if (turn) await turn;
     const written = await writeObject(call, kind, key, object, 0);
@@ -199,6 +199,9 @@ function setSystemFields(call: Call, object: AnyObject): void {
   if (countsGeneration === true || countsGeneration === "created")
     metadata.generation = 1;
 }
+
+const versionGiven =
+  "resourceVersion should not be set on objects to be created";
 
 const neverGiven = [
   "deletionTimestamp",

@@ -31,6 +31,7 @@ export class CallVersions implements ObjectVersions {
     const { endpoint } = this.call;
     const { definition } = endpoint;
     const apiVersion = apiVersionOf(kind);
+    checkKind(object, kind, apiVersion);
     const read = this.#read(object, kind, apiVersion);
     read.kind = kind.kind;
     read.apiVersion = apiVersion;
@@ -91,4 +92,20 @@ export class CallVersions implements ObjectVersions {
     });
     return [own, ...others];
   }
+}
+
+/** Throws ApiError 500 where the object says that it is of another kind. */
+function checkKind(
+  { apiVersion, kind }: Partial<AnyObject>,
+  wanted: GroupVersionKind,
+  wantedVersion: string,
+): void {
+  if (
+    (apiVersion || wantedVersion) === wantedVersion &&
+    (kind || wanted.kind) === wanted.kind
+  )
+    return;
+  throw errors.internal(
+    `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+  );
 }

@@ -48,15 +48,20 @@ export async function runSubresource(
       verb,
       namespace: call.namespace,
       name: call.name,
-      body: verb === "create" && body ? await admitted(call, body) : body,
+      body: verb === "create" && body ? await admitCreated(call, body) : body,
       query: call.query,
     },
     contextOf(call, verb === "create"),
   );
 }
 
-/** What is created through a subresource passes admission; what changes the parent does as the parent's update. */
-async function admitted(call: Call, body: AnyObject): Promise<AnyObject> {
+/** What is created and not stored, here or through a subresource, passes admission; what changes the parent does as the parent's update. */
+export async function admitCreated(
+  call: Call,
+  body: AnyObject,
+): Promise<AnyObject> {
+  const { metadata } = body as Partial<AnyObject>;
+  if (metadata && call.namespace !== "") metadata.namespace ||= call.namespace;
   const attributes = admissionAttributes(call, "CREATE", body, undefined);
   await admit(call, attributes);
   await validateAdmission(call, attributes);

@@ -1,4 +1,5 @@
 // Admission of an update: of the object itself, or of what its subresource shows instead (a Scale).
+import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Call } from "../call.ts";
 import type { AdmittedView } from "../../resources/strategy.ts";
@@ -36,13 +37,22 @@ export class UpdateAdmission {
     }
   }
 
-  /** The object as the mutating plug-ins leave it. */
+  /** The object as the mutating plug-ins leave it. Rejects with ApiError 400 when they moved it. */
   async admit(): Promise<AnyObject> {
     const attributes = this.#attributes;
     await admit(this.call, attributes);
-    if (!this.#view) return attributes.object!;
+    if (!this.#view) return this.#unmoved(attributes.object!);
     this.#view.take(this.object, attributes.object!);
     return this.object;
+  }
+
+  #unmoved(object: AnyObject): AnyObject {
+    const { namespace } = this.object.metadata;
+    if (object.metadata.namespace !== namespace)
+      throw errors.badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    return object;
   }
 
   validate(object: AnyObject): Promise<void> {

@@ -290,7 +290,7 @@ async function prepare(
   const problems = call.inTurns(validation(call, object, old));
   refuseProblems(
     call,
-    call.name,
+    object.metadata.name ?? "",
     problems instanceof Promise ? await problems : problems,
   );
   turn = call.nextTurn();

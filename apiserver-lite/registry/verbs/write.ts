@@ -9,7 +9,11 @@ import {
 import { documentText } from "../../../api/patch/field-set.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
+import { decodeManagers } from "../../../api/patch/managed-fields.ts";
+import type {
+  DeleteOptions,
+  ManagedFieldsEntry,
+} from "../../../api/types/meta-v1.ts";
 import { StoreError, type WriteResult } from "../../../storage/store.ts";
 import type {
   AdmissionAttributes,
@@ -152,10 +156,26 @@ export async function admit(
   call: Call,
   attributes: AdmissionAttributes,
 ): Promise<void> {
+  const owned = ownershipOf(attributes);
   await admitOnce(call, attributes);
-  if (!attributes.reinvoke) return;
-  attributes.round = 1;
-  await admitOnce(call, attributes);
+  if (attributes.reinvoke) {
+    attributes.round = 1;
+    await admitOnce(call, attributes);
+  }
+  const entries = ownershipOf(attributes);
+  if (entries === owned || decodeManagers(entries)) return;
+  if (owned) attributes.object!.metadata.managedFields = owned;
+  else delete attributes.object!.metadata.managedFields;
+  call.warn(
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: operation must be `Apply` or `Update`",
+  );
+}
+
+/** What is connected to has no metadata. */
+function ownershipOf({
+  object,
+}: AdmissionAttributes): ManagedFieldsEntry[] | undefined {
+  return (object as Partial<AnyObject> | undefined)?.metadata?.managedFields;
 }
 
 async function admitOnce(

@@ -3,6 +3,7 @@
 import * as path from "node:path";
 import type { Authorizer } from "../../../api/contracts.ts";
 import type { Catalogue, ResourceInfo } from "../../../api/catalogue.ts";
+import type { Family } from "../../../api/metrics/family.ts";
 import { parseApiVersion } from "../../../api/object.ts";
 import {
   type AdmissionPlugin,
@@ -24,14 +25,10 @@ import type {
   PluginConfigs,
 } from "./admission-plugin-configs.ts";
 import { readAdmissionConfig } from "./admission-config.ts";
+import { WebhookAdmission } from "./webhook-admission.ts";
 
 /** Plug-ins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
-const missing = [
-  "MutatingAdmissionPolicy",
-  "MutatingAdmissionWebhook",
-  "ValidatingAdmissionPolicy",
-  "ValidatingAdmissionWebhook",
-];
+const missing = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"];
 
 type ServerTransport = Pick<Transport, "request">;
 
@@ -51,6 +48,7 @@ export class AdmissionPart {
     private readonly secure: boolean,
     private readonly configs: PluginConfigs,
     private readonly images: JsonWebhook | undefined,
+    private readonly webhooks: WebhookAdmission,
   ) {}
 
   /**
@@ -78,14 +76,19 @@ export class AdmissionPart {
     need("ImagePolicyWebhook", configs.imagePolicy, "no config specified");
     const images =
       configs.imagePolicy && (await imageWebhook(configs.imagePolicy));
-    return new AdmissionPart(values, served, secure, configs, images);
+    const webhooks = await WebhookAdmission.create(configs);
+    return new AdmissionPart(values, served, secure, configs, images, webhooks);
   }
 
-  plugins(authorizer: Authorizer): readonly AdmissionPlugin[] {
+  plugins(
+    authorizer: Authorizer,
+    server: Parameters<WebhookAdmission["parts"]>[0],
+  ): readonly AdmissionPlugin[] {
     const { values, secure } = this;
     const { catalogue, featureGates = {} } = this.served;
     const surroundings: AdmissionSurroundings = {
       authorizer,
+      webhooks: this.webhooks.parts(server),
       resourcesOf: (apiVersion, kind) =>
         resourcesOf(catalogue, apiVersion, kind),
       makeNamespace: (name) => makeNamespace(this.#transport, name),
@@ -111,7 +114,13 @@ export class AdmissionPart {
     );
   }
 
+  /** The metrics of plug-ins, after others. */
+  families(others?: () => readonly Family[]): readonly Family[] {
+    return [...(others?.() ?? []), ...this.webhooks.families()];
+  }
+
   async close(): Promise<void> {
+    this.webhooks.close();
     await this.images?.close();
   }
 

@@ -13,7 +13,6 @@ import {
   jwksPath,
   ProxyHandler,
   systemPriorityClasses,
-  WebhookClients,
 } from "../../../apiserver-lite/index.ts";
 import type { ServingCertificate } from "../../../http-kit/listener.ts";
 import type { Transport } from "../../../client/transport.ts";
@@ -130,7 +129,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...served,
     ...(audit ? { auditor: audit } : {}),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
-    ...(options.moreMetrics ? { moreMetrics: options.moreMetrics } : {}),
+    moreMetrics: () => admission.families(options.moreMetrics),
     store,
     logger,
     clock,
@@ -153,13 +152,12 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         addressTypes: values.list("kubelet-preferred-address-types"),
         ...agents,
       });
-      const webhooks = new WebhookClients({ state, clock });
       Object.assign(made, { security, proxy });
       return {
         authenticators: [security.authenticator],
         authorizer: security.authorizer,
         admission: [
-          ...admission.plugins(security.authorizer),
+          ...admission.plugins(security.authorizer, { state, clock, logger }),
           ...security.admission,
         ],
         connect: proxy,
@@ -194,7 +192,6 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         async stop() {
           services.stop();
           proxy.close();
-          webhooks.close();
           await security.stop();
           await remote.close();
           await admission.close();

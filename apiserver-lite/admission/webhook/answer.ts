@@ -1,0 +1,200 @@
+// What a webhook answered, read and checked as the reference does. An answer that is no review of the wanted version is
+// a failed call; one that does not fit its request is an invalid response.
+import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
+import { isJsonObject, jsonKind } from "../../../api/patch/json-value.ts";
+import { schemaFor } from "../../../api/schema.ts";
+import type { Status } from "../../../api/types/meta-v1.ts";
+
+export interface Answer {
+  readonly allowed: boolean;
+  /** The refusal. */
+  readonly status: Partial<Status> | undefined;
+  /** JSON, undefined when there is none. */
+  readonly patch: string | undefined;
+  readonly patchType: string;
+  readonly auditAnnotations: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+}
+
+interface Asked {
+  readonly uid: string;
+  readonly version: "v1" | "v1beta1";
+  readonly mutating: boolean;
+}
+
+/** It can't be read as a review. */
+class UnreadableAnswer extends Error {}
+
+/** It is a review, but no answer to the request. */
+export class InvalidAnswer extends Error {}
+
+interface ReviewResponse {
+  readonly uid?: string;
+  readonly allowed?: boolean;
+  readonly status?: Partial<Status>;
+  /** In base64. */
+  readonly patch?: string;
+  readonly patchType?: string;
+  readonly auditAnnotations?: Record<string, string>;
+  readonly warnings?: string[];
+}
+
+const group = "admission.k8s.io";
+const kindName = "AdmissionReview";
+
+/** Throws UnreadableAnswer and InvalidAnswer, whose messages are the reference's. */
+export function readAnswer(text: string, asked: Asked): Answer {
+  const { said, response } = parse(text, asked.version);
+  if (!response) throw new InvalidAnswer("webhook response was absent");
+  if (asked.version === "v1") checkIdentity(said, response, asked);
+  const { patch, patchType } = patchOf(response, asked);
+  return {
+    allowed: response.allowed ?? false,
+    status: response.status,
+    patch,
+    patchType,
+    auditAnnotations: response.auditAnnotations ?? {},
+    warnings: response.warnings ?? [],
+  };
+}
+
+interface Said {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+function parse(
+  text: string,
+  version: "v1" | "v1beta1",
+): { said: Said; response: ReviewResponse | undefined } {
+  const value = parseJson(text);
+  const { apiVersion = "", kind = "" } = value as Partial<Said>;
+  for (const one of [apiVersion, kind])
+    if (typeof one !== "string")
+      throw new UnreadableAnswer(
+        `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(one)} into Go value of type string`,
+      );
+  const wanted = `${group}/${version}`;
+  const given = { apiVersion: apiVersion || wanted, kind: kind || kindName };
+  if (given.apiVersion !== wanted || given.kind !== kindName)
+    throw new UnreadableAnswer(otherKind(given, version));
+  try {
+    const schema = schemaFor(group, version, kindName)!;
+    const { object } = conform(value, schema, false);
+    const { response } = object as { response?: ReviewResponse };
+    return { said: { apiVersion, kind }, response };
+  } catch (error) {
+    if (error instanceof TypeMismatch)
+      throw new UnreadableAnswer(goText(error.message));
+    throw error;
+  }
+}
+
+function goText(mismatch: string): string {
+  return mismatch.startsWith("cannot unmarshal")
+    ? `json: ${mismatch}`
+    : mismatch;
+}
+
+function parseJson(text: string): object {
+  if (text === "")
+    throw new UnreadableAnswer(
+      "0-length response with status code: 200 and content type: application/json",
+    );
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new UnreadableAnswer(
+      `couldn't get version/kind; json parse error: ${syntaxProblem(text)}`,
+    );
+  }
+  // The reference reads null as an object without fields.
+  if (value === null) return {};
+  if (!isJsonObject(value))
+    throw new UnreadableAnswer(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into ${otherForm}`,
+    );
+  return value;
+}
+
+const otherForm =
+  'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** The reference takes what is no JSON for YAML, of which most text is a string. */
+function syntaxProblem(text: string): string {
+  return /^\s*[[{]/.test(text)
+    ? "unexpected end of JSON input"
+    : `json: cannot unmarshal string into ${otherForm}`;
+}
+
+function otherKind({ apiVersion, kind }: Said, wanted: string): string {
+  const known =
+    (kind === kindName &&
+      /^admission\.k8s\.io\/v1(beta1)?$/.test(apiVersion)) ||
+    (kind === "Status" && apiVersion === "v1");
+  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  return known
+    ? `converting (${version}.${kind}) to (${wanted}.${kindName}): unknown conversion`
+    : `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/util/webhook/client.go:71"`;
+}
+
+function checkIdentity(
+  { apiVersion, kind }: Said,
+  response: ReviewResponse,
+  { uid }: Asked,
+): void {
+  if (response.uid !== uid)
+    throw new InvalidAnswer(
+      `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? "")}`,
+    );
+  if (apiVersion === "" || kind === "")
+    throw new InvalidAnswer(
+      `expected webhook response of ${group}/v1, Kind=${kindName}, got ${apiVersion || "/"}, Kind=${kind}`,
+    );
+}
+
+function patchOf(
+  response: ReviewResponse,
+  { version, mutating }: Asked,
+): Pick<Answer, "patch" | "patchType"> {
+  const has = Boolean(response.patch);
+  const { patchType } = response;
+  if (version === "v1beta1") {
+    // Types were not read then.
+    return mutating && has
+      ? { patch: decoded(response), patchType: "JSONPatch" }
+      : { patch: undefined, patchType: "" };
+  }
+  if (!mutating) {
+    if (has)
+      throw new InvalidAnswer(
+        "validating webhook may not return response.patch",
+      );
+    if (patchType !== undefined)
+      throw new InvalidAnswer(
+        "validating webhook may not return response.patchType",
+      );
+    return { patch: undefined, patchType: "" };
+  }
+  if (has && patchType === undefined)
+    throw new InvalidAnswer(
+      "webhook returned response.patch but not response.patchType",
+    );
+  if (!has && patchType !== undefined)
+    throw new InvalidAnswer(
+      "webhook returned response.patchType but not response.patch",
+    );
+  if (patchType === "")
+    throw new InvalidAnswer(
+      'webhook returned invalid response.patchType of ""',
+    );
+  return {
+    patch: has ? decoded(response) : undefined,
+    patchType: patchType ?? "",
+  };
+}
+
+function decoded({ patch = "" }: ReviewResponse): string {
+  return Buffer.from(patch, "base64").toString();
+}

@@ -1,0 +1,88 @@
+// What the plug-ins of admission webhooks are given: their clients, which show the credentials of the kubeconfigs in the
+// admission configuration, and their metrics.
+import * as path from "node:path";
+import type { Logger } from "pino";
+import {
+  type AdmissionSurroundings,
+  type ClusterState,
+  credentialsFor,
+  WebhookClients,
+  WebhookMetrics,
+} from "../../../apiserver-lite/index.ts";
+import type { Clock } from "../../../api/clock.ts";
+import type { Family } from "../../../api/metrics/family.ts";
+import {
+  type KubeconfigUsers,
+  parseKubeconfigUsers,
+} from "../../../client/kubeconfig.ts";
+import { UsageError } from "../../options/table.ts";
+import { readOptionFile } from "../option-files.ts";
+import type { PluginConfigs } from "./admission-plugin-configs.ts";
+
+interface ServerContext {
+  readonly state: ClusterState;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class WebhookAdmission {
+  readonly #metrics = new WebhookMetrics();
+  readonly #clients: WebhookClients[] = [];
+
+  private constructor(
+    private readonly mutating: KubeconfigUsers | undefined,
+    private readonly validating: KubeconfigUsers | undefined,
+  ) {}
+
+  /** Throws UsageError for a kubeconfig that can't be read. */
+  static async create(configs: PluginConfigs): Promise<WebhookAdmission> {
+    return new WebhookAdmission(
+      await usersIn(configs.mutatingWebhookKubeconfig),
+      await usersIn(configs.validatingWebhookKubeconfig),
+    );
+  }
+
+  parts({
+    state,
+    clock,
+    logger,
+  }: ServerContext): NonNullable<AdmissionSurroundings["webhooks"]> {
+    const clientsOf = (users: KubeconfigUsers | undefined): WebhookClients => {
+      const clients = new WebhookClients({
+        state,
+        clock,
+        ...(users
+          ? { credentials: (place) => credentialsFor(users, place) }
+          : {}),
+      });
+      this.#clients.push(clients);
+      return clients;
+    };
+    return {
+      ...{ state, clock, logger },
+      metrics: this.#metrics,
+      clients: clientsOf(this.mutating),
+      validatingClients: clientsOf(this.validating),
+    };
+  }
+
+  families(): readonly Family[] {
+    return this.#metrics.families();
+  }
+
+  close(): void {
+    for (const clients of this.#clients) clients.close();
+  }
+}
+
+async function usersIn(
+  file: string | undefined,
+): Promise<KubeconfigUsers | undefined> {
+  if (!file) return undefined;
+  const text = readOptionFile("admission-control-config-file", file);
+  try {
+    return await parseKubeconfigUsers(text, path.dirname(file));
+  } catch (error) {
+    throw new UsageError(`${file}: ${(error as Error).message}`);
+  }
+}
