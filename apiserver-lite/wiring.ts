@@ -340,8 +340,10 @@ function describingPaths(
     featureGates,
     slices,
     (typeName, form) => published.of(typeName, form),
+    aggregator.openApi,
   );
   aggregator.onChange(() => discovery.invalidate());
+  aggregator.onOpenApiChange(() => openApi.othersChanged());
   kinds.onChange((changed) => {
     aggregator.groups.invalidate();
     discovery.invalidate();

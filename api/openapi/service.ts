@@ -7,7 +7,8 @@ import type { Catalogue } from "../catalogue.ts";
 import { apiVersionOf } from "../object.ts";
 import { encodeGnostic, type KeptMessages } from "./gnostic.ts";
 import type { FeatureGates } from "./operations.ts";
-import type { JsonObject } from "./definitions.ts";
+import { sortKeys, type JsonObject } from "./definitions.ts";
+import { addDocument } from "./merge.ts";
 import { paced, type Pause, type Steps } from "../queueing/steps.ts";
 import { jsonChunks, type KeptTexts } from "./json-chunks.ts";
 import { openApiV2, V2Parts, type CustomSchemas } from "./v2.ts";
@@ -60,7 +61,16 @@ export interface OpenApiService {
   invalidate(changed?: readonly GroupVersion[]): void;
 }
 
+/** What other servers serve, whose documents belong to these too. */
+export interface OtherDocuments {
+  /** By the name of the document: its path, with its hash. */
+  v3(): Readonly<Record<string, string>>;
+  /** Never changed. */
+  v2(): readonly JsonObject[];
+}
+
 interface CustomOpenApi {
+  others?: OtherDocuments;
   /** Those that are on. */
   gates?: FeatureGates;
   v2?: CustomSchemas;
@@ -79,6 +89,22 @@ export function createOpenApiService(
   custom: CustomOpenApi = {},
 ): OpenApiService {
   return new Service(catalogue, custom);
+}
+
+function* withOthers(
+  own: Steps<JsonObject>,
+  others: readonly JsonObject[],
+): Steps<JsonObject> {
+  const document = yield* own;
+  if (others.length === 0) return document;
+  const merged = { ...document };
+  for (const other of others) {
+    addDocument(merged, other);
+    yield;
+  }
+  for (const part of ["paths", "definitions", "parameters"])
+    merged[part] = sortKeys(merged[part] as JsonObject);
+  return merged;
 }
 
 const JSON_TYPE = "application/json";
@@ -165,8 +191,10 @@ class Service implements OpenApiService {
 
   v2(protobuf: boolean): Promise<CachedDocument> {
     const { v2, gates } = this.#custom;
-    const make = (): Steps<JsonObject> =>
+    const own = (): Steps<JsonObject> =>
       openApiV2(this.#catalogue, v2, gates, this.#parts);
+    const others = this.#custom.others?.v2() ?? [];
+    const make = (): Steps<JsonObject> => withOthers(own(), others);
     const [texts, messages] = [this.#texts, this.#messages];
     if (!protobuf)
       return this.#json("v2", make, (made) => jsonChunks(made, 2, texts));
@@ -184,19 +212,21 @@ class Service implements OpenApiService {
 
   v3Index(): Promise<CachedDocument> {
     const roots = rootDocuments(this.#catalogue);
-    const names = [
+    const names = new Set([
+      ...Object.keys(this.#custom.others?.v3() ?? {}),
       ...roots.keys(),
       ...this.#catalogue
         .groupVersions()
         .map((groupVersion) => documentName(groupVersion)),
-    ].sort();
+    ]);
     return this.#cached("v3", JSON_TYPE, async () => {
+      const others = this.#custom.others?.v3() ?? {};
       const paths: JsonObject = {};
-      for (const name of names) {
-        const document = await this.#v3(name, roots)!;
-        paths[name] = {
-          serverRelativeURL: `/openapi/v3/${name}?hash=${document.hash}`,
-        };
+      for (const name of [...names].sort()) {
+        const serverRelativeURL =
+          others[name] ??
+          `/openapi/v3/${name}?hash=${(await this.#v3(name, roots)!).hash}`;
+        paths[name] = { serverRelativeURL };
       }
       return [Buffer.from(JSON.stringify({ paths }))];
     });

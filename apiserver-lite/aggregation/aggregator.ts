@@ -16,6 +16,7 @@ import { AggregatedGroups } from "./aggregated-groups.ts";
 import { AvailabilityMetrics } from "./availability-metrics.ts";
 import { Availability } from "./availability.ts";
 import { ExtensionDiscovery } from "./extension-discovery.ts";
+import { ExtensionOpenApi } from "./extension-openapi.ts";
 import { ExtensionProxy, plainError } from "./extension-proxy.ts";
 import { ExtensionTransport } from "./extension-transport.ts";
 import { LocalRegistration } from "./local-registration.ts";
@@ -26,6 +27,9 @@ import {
   type Routing,
   type ServiceResolver,
 } from "./service-resolver.ts";
+
+/** Documents of group versions; each server has its own. */
+const openApiRoot = "/openapi/v3/apis/";
 
 /** How aggregated servers are reached, and what they are shown. */
 export interface AggregationOptions {
@@ -58,6 +62,7 @@ export class Aggregator {
   readonly remotes: RemoteServices;
   readonly resolve: ServiceResolver;
   readonly groups: AggregatedGroups;
+  readonly openApi: ExtensionOpenApi;
   readonly #discovery: ExtensionDiscovery;
   readonly #metrics = new AvailabilityMetrics();
   readonly #tunnels: Tunnels;
@@ -66,6 +71,7 @@ export class Aggregator {
   #availability: Availability | undefined;
   #stop: (() => void) | undefined;
   readonly #listeners: (() => void)[] = [];
+  readonly #openApiListeners: (() => void)[] = [];
 
   constructor(
     private readonly parts: AggregatorParts,
@@ -80,6 +86,12 @@ export class Aggregator {
     this.#discovery = new ExtensionDiscovery({
       ...{ remotes, resolve, clock, logger },
       changed: () => this.#changed(),
+    });
+    this.openApi = new ExtensionOpenApi({
+      ...{ remotes, resolve, clock, logger },
+      changed: () => {
+        for (const listener of this.#openApiListeners) listener();
+      },
     });
     this.groups = new AggregatedGroups({
       ...{ state, catalogue, remotes },
@@ -98,6 +110,7 @@ export class Aggregator {
   start(): void {
     this.remotes.start();
     this.#discovery.start();
+    this.openApi.start();
     this.#stop = this.parts.state.onChange(
       registrationGroup,
       apiServicesResource.resource,
@@ -108,6 +121,11 @@ export class Aggregator {
   /** Calls back when what discovery says changed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Calls back when OpenAPI documents of other servers changed. */
+  onOpenApiChange(listener: () => void): void {
+    this.#openApiListeners.push(listener);
   }
 
   #changed(): void {
@@ -136,6 +154,7 @@ export class Aggregator {
       this.#registration?.stop(),
       this.#availability?.stop(),
       this.#discovery.stop(),
+      this.openApi.stop(),
     ]);
     this.remotes.stop();
     this.#tunnels.close();
@@ -169,11 +188,22 @@ export class Aggregator {
   }
 
   #remoteAt(path: string): RemoteService | undefined {
+    if (path.startsWith(openApiRoot)) return this.#documentAt(path);
     if (!path.startsWith("/api")) return undefined;
     const [, root, group = "", version = ""] = path.split("/", 4);
     if (root === "api") return this.remotes.get("v1.");
     if (root !== "apis" || version === "") return undefined;
     return this.remotes.get(`${version}.${group}`);
+  }
+
+  #documentAt(path: string): RemoteService | undefined {
+    const [group = "", version = "", rest] = path
+      .slice(openApiRoot.length)
+      .split("/", 3);
+    const name = `${version}.${group}`;
+    return rest === undefined && this.openApi.hasV3(name)
+      ? this.remotes.get(name)
+      : undefined;
   }
 
   #serve(request: HttpRequest, remote: RemoteService): Promise<void> {

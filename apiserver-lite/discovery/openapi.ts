@@ -1,6 +1,9 @@
 // /openapi/v2 and /openapi/v3: documents of api/openapi, which load with the first request for one.
 import type { Catalogue, ResourceInfo } from "../../api/catalogue.ts";
-import type { OpenApiService } from "../../api/openapi/service.ts";
+import type {
+  OpenApiService,
+  OtherDocuments,
+} from "../../api/openapi/service.ts";
 import { acceptsGzip } from "../serving/answers.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
@@ -22,11 +25,17 @@ export class OpenApiPaths {
     private readonly gates: Readonly<Record<string, boolean>>,
     private readonly slices: TimeSlices,
     private readonly schemas: PublishedSchemas,
+    private readonly others: OtherDocuments,
   ) {}
 
   /** To be called when resources of these versions were added, changed or removed. */
   invalidate(changed: readonly ResourceInfo[]): void {
     void this.#service?.then((service) => service.invalidate(changed));
+  }
+
+  /** To be called when documents of other servers changed. */
+  othersChanged(): void {
+    void this.#service?.then((service) => service.invalidate([]));
   }
 
   paths(): PathHandler[] {
@@ -37,6 +46,7 @@ export class OpenApiPaths {
             gates: this.gates,
             v2: (typeName) => this.schemas(typeName, 2),
             v3: (typeName) => this.schemas(typeName, 3),
+            others: this.others,
             pause: () =>
               this.slices.over ? this.slices.next(documents) : undefined,
           }),

@@ -1,0 +1,178 @@
+// The OpenAPI documents of aggregated servers: which version-3 document each has, and what its version-2 document says about
+// its own group version. Fetched in the background, once a minute and when a server becomes available, by their ETags;
+// bounded in size and time. What a server says about other servers' paths is left out.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import type { UserInfo } from "../../api/contracts.ts";
+import { documentBelow } from "../../api/openapi/merge.ts";
+import { WorkQueue } from "../../client/work-queue.ts";
+import type { OtherDocuments } from "../../api/openapi/service.ts";
+import { readDocument } from "./extension-document.ts";
+import { pathOf } from "./registration.ts";
+import type { RemoteService, RemoteServices } from "./remote-services.ts";
+import type { ServiceResolver } from "./service-resolver.ts";
+
+const refreshMs = 60_000;
+const timeoutMs = 60_000;
+const maxIndexBytes = 1024 * 1024;
+/** Of all a server has: about what one with all built-in kinds says. */
+const maxBytes = 4 * 1024 * 1024;
+const concurrency = 32;
+const maxBackoffMs = 3_600_000;
+
+const reader: UserInfo = { name: "system:aggregator", groups: [], extra: {} };
+
+interface Known {
+  /** Of its version-3 document; undefined: it has none. */
+  readonly v3: string | undefined;
+  readonly etag: string;
+  /** Undefined: it has none. */
+  readonly v2: Record<string, unknown> | undefined;
+}
+
+interface ExtensionOpenApiOptions {
+  readonly remotes: RemoteServices;
+  readonly resolve: ServiceResolver;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  changed(): void;
+}
+
+export class ExtensionOpenApi implements OtherDocuments {
+  readonly #known = new Map<string, Known>();
+  readonly #queue: WorkQueue;
+  readonly #stopped = new AbortController();
+  #timer: Timer | undefined;
+
+  constructor(private readonly options: ExtensionOpenApiOptions) {
+    const { clock, logger } = options;
+    this.#queue = new WorkQueue({
+      name: "open-api-aggregation",
+      clock,
+      logger,
+      concurrency,
+      process: (name) => this.#refresh(name),
+      baseBackoffMs: 1_000,
+      maxBackoffMs,
+    });
+  }
+
+  start(): void {
+    const { remotes } = this.options;
+    remotes.onChange((name, now, before) => {
+      if (
+        now?.available === before?.available &&
+        now?.server === before?.server
+      )
+        return;
+      this.#queue.forget(name);
+      this.#queue.add(name);
+    });
+    for (const { name } of remotes.all()) this.#queue.add(name);
+    this.#queue.start();
+    this.#refreshAll();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#stopped.abort();
+    await this.#queue.stop();
+  }
+
+  /** Has the server of this APIService a version-3 document? */
+  hasV3(name: string): boolean {
+    return this.#known.get(name)?.v3 !== undefined;
+  }
+
+  v3(): Readonly<Record<string, string>> {
+    const paths: Record<string, string> = {};
+    for (const remote of this.options.remotes.all()) {
+      const path = this.#known.get(remote.name)?.v3;
+      if (path !== undefined) paths[pathOf(remote).slice(1)] = path;
+    }
+    return paths;
+  }
+
+  v2(): readonly Record<string, unknown>[] {
+    return [...this.options.remotes.all()]
+      .sort(
+        (a, b) =>
+          b.groupPriority - a.groupPriority ||
+          b.versionPriority - a.versionPriority ||
+          (a.name < b.name ? -1 : 1),
+      )
+      .map(({ name }) => this.#known.get(name)?.v2)
+      .filter((document) => document !== undefined);
+  }
+
+  #refreshAll(): void {
+    const { clock, remotes } = this.options;
+    this.#timer = clock.after(refreshMs, () => {
+      for (const { name, available } of remotes.all())
+        if (available) this.#queue.add(name);
+      this.#refreshAll();
+    });
+  }
+
+  async #refresh(name: string): Promise<void> {
+    const { remotes, changed } = this.options;
+    const remote = remotes.get(name);
+    if (!remote) {
+      if (this.#known.delete(name)) changed();
+      return;
+    }
+    // What it said is kept while it is away.
+    if (!remote.available) return;
+    const before = this.#known.get(name);
+    const now = await this.#read(remote, before);
+    if (!remotes.get(name)) return;
+    this.#known.set(name, now);
+    if (now.v3 !== before?.v3 || now.v2 !== before?.v2) changed();
+  }
+
+  async #read(
+    remote: RemoteService,
+    before: Known | undefined,
+  ): Promise<Known> {
+    const index = await this.#get(remote, "/openapi/v3", maxIndexBytes);
+    const v3 =
+      index.status === 200 ? pathIn(index.body, pathOf(remote)) : undefined;
+    const etag = before?.etag === "" ? undefined : before?.etag;
+    const found = await this.#get(remote, "/openapi/v2", maxBytes, etag);
+    if (found.status === 304 && before) return { ...before, v3 };
+    if (found.status !== 200) return { v3, etag: "", v2: undefined };
+    const document = JSON.parse(found.body.toString()) as Known["v2"];
+    const v2 = documentBelow(document ?? {}, `${pathOf(remote)}/`);
+    return { v3, etag: found.etag, v2 };
+  }
+
+  #get(
+    { server, service }: RemoteService,
+    path: string,
+    bytes: number,
+    etag?: string,
+  ): ReturnType<typeof readDocument> {
+    return readDocument(server, this.options.resolve(service), {
+      path,
+      accept: "application/json",
+      etag,
+      user: reader,
+      timeoutMs,
+      maxBytes: bytes,
+      signal: this.#stopped.signal,
+    });
+  }
+}
+
+/** Where the index says that the document of a group version is. Throws for what is no index. */
+function pathIn(body: Buffer, path: string): string | undefined {
+  const { paths } = JSON.parse(body.toString()) as {
+    paths?: Record<string, { serverRelativeURL?: unknown } | undefined>;
+  };
+  const url = paths?.[path.slice(1)]?.serverRelativeURL;
+  // No way to another path.
+  return typeof url === "string" &&
+    url.split("?", 1)[0] === `/openapi/v3${path}`
+    ? url
+    : undefined;
+}
