@@ -74,6 +74,10 @@ export {
   levelVersion,
   versionProblem,
 } from "./admission/plugins/pod-security/policy.ts";
+export type { Registry } from "./registry/registry.ts";
+export { createParamPermission } from "./admission/plugins/policy-params/param-permission.ts";
+export { registryParams } from "./admission/plugins/policy-params/registry-params.ts";
+export { PolicyMetrics } from "./admission/policy/policy-metrics.ts";
 export { systemPriorityClasses } from "./admission/plugins/priority.ts";
 
 // Webhooks that objects name.

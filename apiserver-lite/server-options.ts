@@ -12,13 +12,12 @@ import type { AggregationOptions } from "./aggregation/aggregator.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import type { Auditor } from "./audit/auditor.ts";
 import type { RequestAuthenticator } from "../http-kit/authentication/authenticator.ts";
-import type { ClusterState } from "./resources/state.ts";
 import type { ConnectHandler } from "./proxy/connect-handler.ts";
 import type { Observer } from "./request/observer.ts";
 import type { PathHandler } from "./serving/path-handler.ts";
 import type { ServingCertificate } from "../http-kit/listener.ts";
 import type { AllowedOrigins } from "./front/origins.ts";
-import type { RegistryOptions } from "./registry/registry.ts";
+import type { Registry, RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./resources/strategy.ts";
 import type { StoredEncoding } from "../api/codec/stored-form.ts";
 
@@ -59,7 +58,7 @@ export interface ApiServerOptions {
   readonly servingTls?: ServingTls;
   /** HTTP/1.1 only; default false. */
   readonly disableHttp2?: boolean;
-  readonly parts?: (state: ClusterState) => ServerParts;
+  readonly parts?: (state: Registry) => ServerParts;
   /** Requests without credentials pass as system:anonymous; default true. */
   readonly anonymous?: boolean;
   readonly featureGates?: Readonly<Record<string, boolean>>;

@@ -3,9 +3,10 @@
 import type { ResourceStrategy } from "./strategy.ts";
 import {
   admissionPolicyBindingStrategy,
-  admissionPolicyStrategy,
-  webhookConfigurationStrategy,
-} from "./admissionregistration/webhook-configuration.ts";
+  createAdmissionPolicyStrategy,
+  ExpressionLoader,
+} from "./admissionregistration/admission-policy.ts";
+import { webhookConfigurationStrategy } from "./admissionregistration/webhook-configuration.ts";
 import { apiServiceStrategy } from "./apiextensions/api-service.ts";
 import { customResourceDefinitionStrategy } from "./apiextensions/custom-resource-definition.ts";
 import { controllerRevisionStrategy } from "./apps/controller-revision.ts";
@@ -102,10 +103,6 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
     webhookConfigurationStrategy,
   ],
   [
-    "admissionregistration.k8s.io/validatingadmissionpolicies",
-    admissionPolicyStrategy,
-  ],
-  [
     "admissionregistration.k8s.io/validatingadmissionpolicybindings",
     admissionPolicyBindingStrategy,
   ],
@@ -164,6 +161,8 @@ export function createStrategies(
   const made: Readonly<Record<string, ResourceStrategy>> = {
     "/services": createServiceStrategy(options.services),
     "/componentstatuses": createComponentStatusStrategy(componentChecks),
+    "admissionregistration.k8s.io/validatingadmissionpolicies":
+      createAdmissionPolicyStrategy(new ExpressionLoader()),
   };
   return (group, resource) => {
     const name = `${group}/${resource}`;

@@ -28,6 +28,7 @@ import { negotiation } from "./scenarios/negotiation.ts";
 import { networkingKinds } from "./scenarios/networking-kinds.ts";
 import { paging } from "./scenarios/paging.ts";
 import { paths } from "./scenarios/paths.ts";
+import { policiesScenario } from "./scenarios/policies.ts";
 import { readVersions } from "./scenarios/read-versions.ts";
 import { selectors } from "./scenarios/selectors.ts";
 import { smallKinds } from "./scenarios/small-kinds.ts";
@@ -68,6 +69,7 @@ export const scenarios: readonly Scenario[] = [
   networkingKinds,
   paging,
   paths,
+  policiesScenario,
   readVersions,
   selectors,
   smallKinds,

@@ -44,6 +44,8 @@ import {
   type TolerationRestriction,
 } from "./pods/tolerations.ts";
 import { priority } from "./priority.ts";
+import type { PolicyPluginOptions } from "../policy/plugin-options.ts";
+import { createValidatingAdmissionPolicy } from "../policy/validating-policy.ts";
 import type { LimitedResource } from "./quota-limits.ts";
 import { createResourceQuota } from "./resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
@@ -94,6 +96,8 @@ export interface AdmissionSurroundings {
   readonly authorizer: Authorizer;
   /** Undefined: there are no configurations of webhooks. */
   readonly webhooks?: WebhookParts;
+  /** Undefined: there are no admission policies. */
+  readonly policies?: Omit<PolicyPluginOptions, "authorizer">;
   readonly resourcesOf: ResourcesOfKind;
   /** Creates a namespace as the server itself. */
   readonly makeNamespace: (name: string) => Promise<void>;
@@ -115,7 +119,13 @@ const FIVE_MINUTES: TolerationSeconds = { notReady: 300, unreachable: 300 };
 
 /** Every built-in plug-in; which of them run is the composition's choice. */
 export function orderedAdmissionPlugins(
-  { authorizer, webhooks, resourcesOf, makeNamespace }: AdmissionSurroundings,
+  {
+    authorizer,
+    policies,
+    webhooks,
+    resourcesOf,
+    makeNamespace,
+  }: AdmissionSurroundings,
   settings: AdmissionSettings = {},
 ): AdmissionPlugin[] {
   return [
@@ -151,6 +161,9 @@ export function orderedAdmissionPlugins(
     webhooks
       ? new MutatingWebhooks(webhooks.state, webhooks)
       : { name: "MutatingAdmissionWebhook" },
+    policies
+      ? createValidatingAdmissionPolicy({ ...policies, authorizer })
+      : { name: "ValidatingAdmissionPolicy" },
     webhooks
       ? new ValidatingWebhooks(webhooks.state, {
           ...webhooks,

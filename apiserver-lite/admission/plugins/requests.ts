@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AdmissionAttributes } from "../plugin.ts";
+
+export { nameOf } from "../request-name.ts";
 import { typed } from "../../resources/typed.ts";
 
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
@@ -28,15 +30,6 @@ export function createdPod(attributes: AdmissionAttributes): Pod | undefined {
 
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
-}
-
-/** Names in refusals: that of the object, or what it will be generated from. */
-export function nameOf({ name, object }: AdmissionAttributes): string {
-  return (
-    name ||
-    (object?.metadata.name ?? "") ||
-    (object?.metadata.generateName ?? "")
-  );
 }
 
 /** Is it a write of a pod itself, and of none of its subresources? */

@@ -1,10 +1,6 @@
-// Webhook configurations and admission policies: rows and identity; the webhooks are checked one by one.
+// Webhook configurations: rows and identity; the webhooks are checked one by one.
 import { fieldErrors } from "../../../api/field-errors.ts";
-import type {
-  ValidatingAdmissionPolicy,
-  ValidatingAdmissionPolicyBinding,
-  ValidatingWebhookConfiguration,
-} from "../../../api/types/admissionregistration-v1.ts";
+import type { ValidatingWebhookConfiguration } from "../../../api/types/admissionregistration-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { Upgrade } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
@@ -42,42 +38,6 @@ export const webhookConfigurationStrategy =
       return [
         metadata.name,
         webhooks?.length ?? 0,
-        formatAge(metadata.creationTimestamp, now),
-      ];
-    },
-  });
-
-export const admissionPolicyStrategy = strategyOf<ValidatingAdmissionPolicy>({
-  allowUnconditionalUpdate: false,
-  printRow: (object, now) => {
-    const { metadata, spec } = object;
-    const kind = spec?.paramKind
-      ? `${spec.paramKind.apiVersion}/${spec.paramKind.kind}`
-      : "<unset>";
-    return [
-      metadata.name,
-      spec?.validations?.length ?? 0,
-      kind,
-      formatAge(metadata.creationTimestamp, now),
-    ];
-  },
-});
-
-export const admissionPolicyBindingStrategy =
-  strategyOf<ValidatingAdmissionPolicyBinding>({
-    allowUnconditionalUpdate: false,
-    printRow: (object, now) => {
-      const { metadata, spec } = object;
-      const reference = spec?.paramRef;
-      const name = reference
-        ? reference.namespace
-          ? `${reference.namespace}/${reference.name}`
-          : `*/${reference.name}`
-        : "<unset>";
-      return [
-        metadata.name,
-        spec?.policyName ?? "",
-        name,
         formatAge(metadata.creationTimestamp, now),
       ];
     },

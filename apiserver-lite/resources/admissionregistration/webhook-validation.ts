@@ -133,7 +133,10 @@ function versionProblems(
   return problems;
 }
 
-function ruleProblems(field: string, rule: RuleWithOperations): FieldError[] {
+export function ruleProblems(
+  field: string,
+  rule: RuleWithOperations,
+): FieldError[] {
   const asked = rule.operations ?? [];
   return [
     ...listProblems(

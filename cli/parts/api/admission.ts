@@ -10,8 +10,12 @@ import {
   type AdmissionSettings,
   type AdmissionSurroundings,
   builtInPlugins,
+  createParamPermission,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
+  PolicyMetrics,
+  type Registry,
+  registryParams,
 } from "../../../apiserver-lite/index.ts";
 import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
@@ -28,7 +32,7 @@ import { readAdmissionConfig } from "./admission-config.ts";
 import { WebhookAdmission } from "./webhook-admission.ts";
 
 /** Plug-ins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
-const missing = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"];
+const missing = ["MutatingAdmissionPolicy"];
 
 type ServerTransport = Pick<Transport, "request">;
 
@@ -41,6 +45,7 @@ interface Served {
 
 export class AdmissionPart {
   #transport: ServerTransport | undefined;
+  readonly #policyMetrics = new PolicyMetrics();
 
   private constructor(
     private readonly values: OptionValues,
@@ -82,13 +87,20 @@ export class AdmissionPart {
 
   plugins(
     authorizer: Authorizer,
-    server: Parameters<WebhookAdmission["parts"]>[0],
+    server: Parameters<WebhookAdmission["parts"]>[0] & {
+      readonly state: Registry;
+    },
   ): readonly AdmissionPlugin[] {
     const { values, secure } = this;
     const { catalogue, featureGates = {} } = this.served;
     const surroundings: AdmissionSurroundings = {
       authorizer,
       webhooks: this.webhooks.parts(server),
+      policies: {
+        state: server.state,
+        params: registryParams(server.state),
+        metrics: this.#policyMetrics,
+      },
       resourcesOf: (apiVersion, kind) =>
         resourcesOf(catalogue, apiVersion, kind),
       makeNamespace: (name) => makeNamespace(this.#transport, name),
@@ -105,18 +117,24 @@ export class AdmissionPart {
       enabled.has(name) ||
       !OFF_BY_DEFAULT.has(name) ||
       (secure && name === "NodeRestriction");
-    return all.filter(
+    const chosen = all.filter(
       ({ name }) =>
         !disabled.has(name) &&
         isOn(name) &&
         (name !== "ClusterTrustBundleAttest" ||
           featureGates["ClusterTrustBundle"]),
     );
+    const { resourcesOf: find } = surroundings;
+    return [...chosen, createParamPermission(authorizer, find)];
   }
 
   /** The metrics of plug-ins, after others. */
   families(others?: () => readonly Family[]): readonly Family[] {
-    return [...(others?.() ?? []), ...this.webhooks.families()];
+    return [
+      ...(others?.() ?? []),
+      ...this.webhooks.families(),
+      ...this.#policyMetrics.families(),
+    ];
   }
 
   async close(): Promise<void> {

@@ -48,7 +48,7 @@ export const innerFloors: Readonly<
     ["bootstrap", "custom", "dispatch", "proxy"],
     ["admission/plugins", "authentication", "flow-control"],
     ["registry"],
-    ["admission/webhook"],
+    ["admission/policy", "admission/webhook"],
     ["admission/matching"],
     ["admission", "audit", "authorization", "cache", "webhook-client"],
     ["service-routing"],

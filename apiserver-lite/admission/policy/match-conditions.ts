@@ -1,0 +1,41 @@
+// The match conditions of a policy: it is for a request when all hold. One that is false decides, whatever failed.
+import { errorList } from "./errors.ts";
+import type { CompiledCondition } from "./compiled-policy.ts";
+import {
+  evaluateList,
+  matchConditionBudget,
+  OutOfBudget,
+  type Evaluated,
+  type PolicyExpression,
+} from "./expression-list.ts";
+import type { RequestVariables } from "./request-variables.ts";
+
+/** Does the policy apply? A text: why that can't be said, under the failure policy Fail. */
+export function conditionsHold(
+  conditions: readonly CompiledCondition[],
+  request: RequestVariables,
+  variables: ReadonlyMap<string, PolicyExpression>,
+  failurePolicy: string,
+): boolean | string {
+  if (conditions.length === 0) return true;
+  const failed = (why: string): false | string =>
+    failurePolicy === "Ignore" ? false : why;
+  let results: (Evaluated | undefined)[];
+  try {
+    ({ results } = evaluateList(
+      conditions,
+      request,
+      variables,
+      matchConditionBudget,
+    ));
+  } catch (error) {
+    if (error instanceof OutOfBudget) return failed(error.message);
+    throw error;
+  }
+  const problems: string[] = [];
+  for (const result of results) {
+    if (result?.error !== undefined) problems.push(result.error);
+    else if (result?.value === false) return false;
+  }
+  return problems.length === 0 || failed(errorList(problems));
+}
