@@ -8,6 +8,7 @@ import type { Controller, ControllerContext } from "./context.ts";
 import { createCronJobController } from "./cronjob/cronjob-controller.ts";
 import { createDaemonSetController } from "./daemonset/daemonset-controller.ts";
 import { createDeploymentController } from "./deployment/deployment-controller.ts";
+import { createPolicyStatusController } from "./admission/policy-status-controller.ts";
 import type { Discovery } from "./discovery/resource-discovery.ts";
 import { createDisruptionController } from "./disruption/disruption-controller.ts";
 import { createEndpointSliceController } from "./endpoints/endpoint-slice-controller.ts";
@@ -145,6 +146,11 @@ export const initializers: readonly Initializer[] = [
     name: "clusterrole-aggregation-controller",
     alias: "clusterrole-aggregation",
     create: createClusterRoleAggregationController,
+  },
+  {
+    name: "validatingadmissionpolicy-status-controller",
+    alias: "validatingadmissionpolicy-status",
+    create: createPolicyStatusController,
   },
   {
     name: "endpointslice-mirroring-controller",
