@@ -16,7 +16,8 @@ import type {
   ValidatingAdmissionPolicySpec,
   Variable,
 } from "../../../api/types/admissionregistration-v1.ts";
-import type { PolicyExpression } from "./expression-list.ts";
+import type { PolicyExpression } from "../expressions/expression-list.ts";
+import type { CompiledCondition } from "../expressions/match-conditions.ts";
 
 interface CompiledVariables {
   /** In the policy's order. */
@@ -60,10 +61,6 @@ function compileVariables(
       return { text, compiled: compileExpression(text, environment, wanted) };
     },
   };
-}
-
-export interface CompiledCondition extends PolicyExpression {
-  readonly name: string;
 }
 
 const compileConditions = (

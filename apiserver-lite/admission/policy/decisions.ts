@@ -6,9 +6,9 @@ import {
   OutOfBudget,
   policyBudget,
   type Evaluated,
-} from "./expression-list.ts";
-import { conditionsHold } from "./match-conditions.ts";
-import type { RequestVariables } from "./request-variables.ts";
+} from "../expressions/expression-list.ts";
+import { conditionsHold } from "../expressions/match-conditions.ts";
+import type { RequestVariables } from "../expressions/request-variables.ts";
 
 const maxMessageBytes = 5 * 1024;
 

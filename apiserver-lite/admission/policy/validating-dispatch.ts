@@ -20,8 +20,8 @@ import type {
   PolicyIndex,
 } from "./policy-index.ts";
 import { errorType } from "./policy-metrics.ts";
-import { RequestAuthorizer } from "./request-authorizer.ts";
-import { RequestVariables } from "./request-variables.ts";
+import { RequestAuthorizer } from "../expressions/request-authorizer.ts";
+import { RequestVariables } from "../expressions/request-variables.ts";
 import type { PolicyPluginOptions } from "./plugin-options.ts";
 
 type Binding = ValidatingAdmissionPolicyBinding;

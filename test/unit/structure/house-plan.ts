@@ -49,6 +49,7 @@ export const innerFloors: Readonly<
     ["admission/plugins", "authentication", "flow-control"],
     ["registry"],
     ["admission/policy", "admission/webhook"],
+    ["admission/expressions"],
     ["admission/matching"],
     ["admission", "audit", "authorization", "cache", "webhook-client"],
     ["service-routing"],

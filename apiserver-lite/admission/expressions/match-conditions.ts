@@ -1,6 +1,5 @@
 // The match conditions of a policy: it is for a request when all hold. One that is false decides, whatever failed.
 import { errorList } from "./errors.ts";
-import type { CompiledCondition } from "./compiled-policy.ts";
 import {
   evaluateList,
   matchConditionBudget,
@@ -9,6 +8,10 @@ import {
   type PolicyExpression,
 } from "./expression-list.ts";
 import type { RequestVariables } from "./request-variables.ts";
+
+export interface CompiledCondition extends PolicyExpression {
+  readonly name: string;
+}
 
 /** Does the policy apply? A text: why that can't be said, under the failure policy Fail. */
 export function conditionsHold(
