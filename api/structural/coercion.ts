@@ -8,6 +8,7 @@
 import { conform, TypeMismatch } from "../codec/conform.ts";
 import { countKeys, joinPath, setOwn } from "../codec/json-text.ts";
 import { ExactNumber, plainNumbers } from "../exact-number.ts";
+import type { FieldError } from "../errors.ts";
 import { fieldErrors } from "../field-errors.ts";
 import {
   copyJson,
@@ -63,12 +64,27 @@ export function coerceObject(
   };
 }
 
+/** The envelope of an embedded resource is of a wrong type. */
+export class EmbeddedMismatch extends TypeMismatch {
+  constructor(readonly problem: FieldError) {
+    super(`${problem.field}: ${problem.detail}`);
+  }
+}
+
+/** The fields of a value that its schema does not know; the value is not changed. Throws EmbeddedMismatch. */
+export function unknownFields(value: unknown, schema: Structural): string[] {
+  const walk = new Coercion(true, true);
+  walk.value(copyJson(value), schema, schema.preserveUnknown);
+  return walk.unknown;
+}
+
 const isMeta = (name: string): boolean =>
   name === "metadata" || name === "apiVersion" || name === "kind";
 
 class Coercion {
   keys = 0;
-  readonly #unknown: string[] = [];
+  /** Paths of fields without a schema. */
+  readonly unknown: string[] = [];
   /** Of embedded resources' metadata: they are reported behind the others. */
   readonly #embeddedUnknown: string[] = [];
   readonly #path: (string | number)[] = [];
@@ -79,7 +95,7 @@ class Coercion {
   ) {}
 
   problems(): StrictProblem[] {
-    return [...this.#unknown.sort(), ...this.#embeddedUnknown.sort()].map(
+    return [...this.unknown.sort(), ...this.#embeddedUnknown.sort()].map(
       (path) => ({ kind: "unknown", path }),
     );
   }
@@ -88,7 +104,7 @@ class Coercion {
    * Returns the value in its new shape. @param schema undefined: nothing is known of it. @param keeps it may have fields
    * that are unknown
    */
-  #value(
+  value(
     value: unknown,
     schema: Structural | undefined,
     keeps: boolean,
@@ -122,7 +138,7 @@ class Coercion {
       const item = list[at];
       if (typeof item !== "object" || item === null) continue;
       path.push(at);
-      list[at] = this.#value(item, items, keepsBelow);
+      list[at] = this.value(item, items, keepsBelow);
       path.pop();
     }
   }
@@ -150,12 +166,12 @@ class Coercion {
         }
         if (typeof inner !== "object") continue;
         path.push(name);
-        const now = this.#value(inner, field, this.#keeps(field));
+        const now = this.value(inner, field, this.#keeps(field));
         path.pop();
         if (now !== inner) setOwn(object, name, now);
       } else if (additional !== undefined) {
         path.push(name);
-        const now = this.#value(inner, undefined, !this.pruned);
+        const now = this.value(inner, undefined, !this.pruned);
         path.pop();
         if (now !== inner) setOwn(object, name, now);
       } else this.#unknownField(object, name, keeps || !this.pruned);
@@ -188,8 +204,8 @@ class Coercion {
   }
 
   #note(name: string): void {
-    if (!this.strict || this.#unknown.length >= maxProblems) return;
-    this.#unknown.push(joinPath(this.#where(), name));
+    if (!this.strict || this.unknown.length >= maxProblems) return;
+    this.unknown.push(joinPath(this.#where(), name));
   }
 
   #where(): string {
@@ -203,8 +219,7 @@ class Coercion {
     const refuse = (name: string, why: string): never => {
       const shown = shownJson(object[name]);
       const path = joinPath(this.#where(), name);
-      const { detail } = fieldErrors.invalidShown(path, shown, why);
-      throw new TypeMismatch(`${path}: ${detail}`);
+      throw new EmbeddedMismatch(fieldErrors.invalidShown(path, shown, why));
     };
     for (const name of ["apiVersion", "kind"])
       if (object[name] !== undefined && typeof object[name] !== "string")

@@ -9,6 +9,8 @@ import { setStructuralDefaults } from "./defaulting.ts";
 import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { duplicateProblems } from "./list-types.ts";
 import { objectSchemaOf, type KindNames } from "./object-schema.ts";
+import { rulesOf } from "./prepare.ts";
+import type { RuleValidator } from "./rules/rule-validator.ts";
 import { Structural } from "./structural.ts";
 import { ValueValidator } from "./values/value-validator.ts";
 
@@ -19,13 +21,31 @@ interface CustomSchemaOptions extends KindNames {
   readonly checkMetadata: MetadataCheck;
 }
 
-/** `loadPatterns` (values/patterns.ts) has been awaited before anything is validated. */
+const ignore = (): void => undefined;
+
+/** Problems after which rules are not run. */
+const misshapen: ReadonlySet<FieldError["type"]> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+const notChecked: FieldError = {
+  type: "FieldValueInvalid",
+  field: "<nil>",
+  detail:
+    'Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
+
+/** `prepareSchemas` has been awaited before anything is validated. */
 export class CustomSchema {
   readonly #read: () => JSONSchemaProps | undefined;
   #structural: Structural | undefined;
   #object: ObjectSchema | undefined;
   #validator: ValueValidator | undefined;
   #statusValidator: ValueValidator | undefined;
+  #rules: RuleValidator | undefined;
 
   /** @param source of a definition's version; read when the schema is first used */
   constructor(
@@ -56,16 +76,17 @@ export class CustomSchema {
   /**
    * All problems but those of the object's own metadata, in the reference's order. @param old of an update; unchanged
    * parts that were already invalid are then accepted. @param ofScale problems of the scale subresource's paths, which
-   * have their place among the others
+   * have their place among the others. @param warn takes the problems of rules that are accepted
    */
   validate(
     object: Readonly<JsonObject>,
     old?: Readonly<JsonObject>,
     ofScale: readonly FieldError[] = [],
+    warn: (text: string) => void = ignore,
   ): FieldError[] {
     const { structural } = this;
     this.#validator ??= new ValueValidator(structural.source);
-    return [
+    const problems = [
       ...this.#validator.validate(
         object,
         undefined,
@@ -75,6 +96,7 @@ export class CustomSchema {
       ...embeddedProblems(object, structural, this.options.checkMetadata),
       ...this.#duplicates(object, old),
     ];
+    return this.#withRules(problems, object, old, warn);
   }
 
   /** Of a write to the status subresource. */
@@ -82,12 +104,29 @@ export class CustomSchema {
     object: Readonly<JsonObject>,
     old: Readonly<JsonObject>,
     ofScale: readonly FieldError[] = [],
+    warn: (text: string) => void = ignore,
   ): FieldError[] {
-    return [
+    const problems = [
       ...this.#statusProblems(object, old),
       ...ofScale,
       ...this.#duplicates(object, old),
     ];
+    return this.#withRules(problems, object, old, warn);
+  }
+
+  /** Rules are run on what has the shape that they expect. */
+  #withRules(
+    problems: FieldError[],
+    object: Readonly<JsonObject>,
+    older: Readonly<JsonObject> | undefined,
+    warn: (text: string) => void,
+  ): FieldError[] {
+    if (!this.structural.hasRuleBelow) return problems;
+    if (problems.some(({ type }) => misshapen.has(type)))
+      return [...problems, notChecked];
+    const rules = (this.#rules ??= rulesOf(this.structural, true)!);
+    const run = older ? { base: "", older, warn } : { base: "" };
+    return [...problems, ...rules.validate(object, run).problems];
   }
 
   #statusProblems(

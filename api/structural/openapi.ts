@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../patch/json-value.ts";
 import type { JSONSchemaProps } from "../types/apiextensions-v1.ts";
 import { definitionName, type KindNames } from "./object-schema.ts";
 import type { Structural } from "./structural.ts";
+import { isIntOrString } from "./structural-check.ts";
 
 interface PublishedKind extends KindNames {
   readonly listKind: string;
@@ -242,18 +243,6 @@ function addIntOrString(
       { anyOf: either },
       ...((published["allOf"] as unknown[] | undefined) ?? []),
     ];
-}
-
-/** Exactly the two types, in that order. */
-function isIntOrString(
-  alternatives: readonly JSONSchemaProps[] | undefined,
-): boolean {
-  if (alternatives?.length !== 2) return false;
-  return alternatives.every(
-    (each, at) =>
-      each.type === ["integer", "string"][at] &&
-      Object.keys(each).every((key) => key === "type"),
-  );
 }
 
 function addEnvelope(published: JsonObject, version: Version): void {

@@ -14,6 +14,16 @@ import { isJsonObject } from "../patch/json-value.ts";
 type ListType = "atomic" | "set" | "map";
 type MapType = "granular" | "atomic";
 
+type Fields = readonly (readonly [string, Structural])[];
+
+const noFields: Fields = [];
+
+function chosen(fields: Fields, is: (field: Structural) => boolean): Fields {
+  return fields.some(([, field]) => is(field))
+    ? fields.filter(([, field]) => is(field))
+    : noFields;
+}
+
 export class Structural {
   /** "" when the schema names none. */
   readonly type: string;
@@ -33,9 +43,9 @@ export class Structural {
   readonly additional: Structural | boolean | undefined;
 
   /** Fields that have a default themselves. */
-  readonly defaulted: readonly (readonly [string, Structural])[];
+  readonly defaulted: Fields;
   /** Fields with a default in them. */
-  readonly defaultedBelow: readonly (readonly [string, Structural])[];
+  readonly defaultedBelow: Fields;
   readonly hasDefaultBelow: boolean;
   readonly hasEmbeddedBelow: boolean;
   readonly hasListTypeBelow: boolean;
@@ -57,26 +67,26 @@ export class Structural {
     this.items = schemaIn(source.items);
     this.additional = additionalOf(source);
 
-    const fields = this.properties ? [...this.properties] : [];
-    this.defaulted = fields.filter(([, { default: own }]) => own !== undefined);
-    this.defaultedBelow = fields.filter(([, below]) => below.hasDefaultBelow);
-    const below = fields.map(([, field]) => field);
-    if (this.items) below.push(this.items);
-    if (this.additional instanceof Structural) below.push(this.additional);
+    const { items, values, properties } = this;
+    const fields = properties ? [...properties] : noFields;
+    this.defaulted = chosen(fields, (field) => field.default !== undefined);
+    this.defaultedBelow = chosen(fields, (field) => field.hasDefaultBelow);
+    const below = (is: (part: Structural) => boolean): boolean =>
+      (items !== undefined && is(items)) ||
+      (values !== undefined && is(values)) ||
+      fields.some(([, field]) => is(field));
+    const leaf = !items && !values && !properties;
     this.hasDefaultBelow =
-      this.defaulted.length > 0 ||
-      this.items?.default !== undefined ||
-      (this.additional instanceof Structural &&
-        this.additional.default !== undefined) ||
-      below.some((each) => each.hasDefaultBelow);
+      !leaf &&
+      below((part) => part.default !== undefined || part.hasDefaultBelow);
     this.hasEmbeddedBelow =
-      this.embedded || below.some((each) => each.hasEmbeddedBelow);
+      this.embedded || (!leaf && below((part) => part.hasEmbeddedBelow));
     this.hasListTypeBelow =
       this.listType === "set" ||
       this.listType === "map" ||
-      below.some((each) => each.hasListTypeBelow);
+      (!leaf && below((part) => part.hasListTypeBelow));
     this.hasRuleBelow =
-      this.rules.length > 0 || below.some((each) => each.hasRuleBelow);
+      this.rules.length > 0 || (!leaf && below((part) => part.hasRuleBelow));
   }
 
   /** The schema of the values of keys that are no properties. */

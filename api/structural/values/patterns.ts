@@ -7,7 +7,7 @@ export interface Pattern {
 }
 
 /** The expression can't be read; the message is the reference's: `error parsing regexp: missing closing ): …`. */
-class PatternError extends Error {}
+export class PatternError extends Error {}
 
 /** Steps of a compiled expression, about: more take seconds to compile. */
 const maxSteps = 200_000;
