@@ -8,7 +8,7 @@ import { formatTime, type Clock } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";
 import { isConditionTrue, setCondition } from "../../api/objects/conditions.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
-import { loadPatterns } from "../../api/structural/values/patterns.ts";
+import { prepareSchemas } from "../../api/structural/prepare.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames as Names,
@@ -173,7 +173,7 @@ export class CustomDefinitions {
       sameJson(known.definition.spec, spec) &&
       sameNames(known.names, names);
     if (!same) {
-      await loadPatterns();
+      await prepareSchemas();
       const schemas = schemasOf(definition);
       this.published.set(definition, schemas);
       if (spec.versions.some(({ served }) => served))

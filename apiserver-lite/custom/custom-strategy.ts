@@ -48,9 +48,11 @@ export function customStrategy(
       const seen = viewOf(object);
       return schemaOf(seen).validate(seen, undefined, ofScale(seen));
     },
-    validateUpdate(object, old) {
+    validateUpdate(object, old, context) {
       const seen = viewOf(object);
-      return schemaOf(seen).validate(seen, viewOf(old), ofScale(seen));
+      return schemaOf(seen).validate(seen, viewOf(old), ofScale(seen), (text) =>
+        context.warn(text),
+      );
     },
     ...selectableFields(version),
     ...(scale
@@ -65,12 +67,13 @@ export function customStrategy(
           status: {
             resetPaths: [["spec"]],
             prepareForUpdate: keepMetadata,
-            validateUpdate(object, old) {
+            validateUpdate(object, old, context) {
               const seen = viewOf(object);
               return schemaOf(seen).validateStatus(
                 seen,
                 viewOf(old),
                 ofScale(seen, true),
+                (text) => context.warn(text),
               );
             },
           },

@@ -102,6 +102,21 @@ export function validateObjectMeta(
   return problems;
 }
 
+/** The problems of the metadata of a resource inside another one, which need not be named. */
+export function embeddedMetadataProblems(
+  metadata: Readonly<KubeObject["metadata"]>,
+): FieldError[] {
+  const name = metadata.name || "fakename";
+  return validateObjectMeta(
+    { metadata: { ...metadata, name } },
+    {
+      namespaced: Boolean(metadata.namespace),
+      anyFinalizer: true,
+      validateName: pathSegmentProblems,
+    },
+  );
+}
+
 export function validateAnnotations(
   annotations: Readonly<Record<string, string>> | undefined,
   field = "metadata.annotations",

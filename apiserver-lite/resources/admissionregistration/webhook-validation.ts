@@ -233,7 +233,7 @@ function resourceProblems(
   return problems;
 }
 
-function clientProblems(
+export function clientProblems(
   field: string,
   config: WebhookClientConfig | undefined,
 ): FieldError[] {
