@@ -14,6 +14,7 @@ import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
 import { coreServices } from "./scenarios/core-services.ts";
 import { coreStorage } from "./scenarios/core-storage.ts";
+import { customDefinitions } from "./scenarios/custom-definitions.ts";
 import { customObjects } from "./scenarios/custom-objects.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
@@ -55,6 +56,7 @@ export const scenarios: readonly Scenario[] = [
   corePodsVolumes,
   coreServices,
   coreStorage,
+  customDefinitions,
   customObjects,
   deletion,
   discovery,
