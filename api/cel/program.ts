@@ -10,8 +10,10 @@ import {
   Pending,
   type Settled,
 } from "./evaluation/activation.ts";
+import { Suspended } from "./evaluation/journal.ts";
 import { Planner } from "./evaluation/plan.ts";
 import type { Step } from "./evaluation/step.ts";
+import { paced, type Pause, type Steps } from "../queueing/steps.ts";
 import { Issues } from "./syntax/issues.ts";
 import { parse } from "./syntax/parser.ts";
 import { usedNames, type Node } from "./syntax/tree.ts";
@@ -66,6 +68,16 @@ export function compile(
   };
 }
 
+const nextTurn: Pause = () =>
+  new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A decision that is not there yet cannot be had at once: the evaluation fails. */
+function withoutWaiting(outcome: Outcome | Pending | Suspended): Outcome {
+  if (!(outcome instanceof Error)) return outcome;
+  if (outcome instanceof Pending) outcome.promise.catch(() => {});
+  return { kind: "error", message: outcome.message, cost: 0 };
+}
+
 export class Program {
   readonly expression: string;
   readonly resultType: CelType;
@@ -98,20 +110,25 @@ export class Program {
 
   /** Never throws. The cost is what was spent, also where the limit ended it. What would have to wait is an error. */
   evaluate(variables: Variables, limit = perCallLimit): Outcome {
-    const outcome = this.#attempt(variables, limit, new Map());
-    if (!(outcome instanceof Pending)) return outcome;
-    outcome.promise.catch(() => {});
-    return { kind: "error", message: outcome.message, cost: 0 };
+    const read = (index: number): Result => this.#read(index, variables);
+    return withoutWaiting(this.#attempt(new Evaluation(limit, read)));
   }
 
-  /** As evaluate, and waits for decisions of the authorizer: expressions have no effects, they start over. */
+  /** As evaluate, in steps of about a millisecond; an expression that costs less has one. */
+  *evaluateInSteps(variables: Variables, limit = perCallLimit): Steps<Outcome> {
+    return withoutWaiting(yield* this.#attempts(variables, limit, new Map()));
+  }
+
+  /** As evaluateInSteps, and waits for decisions of the authorizer: expressions have no effects, they start over. */
   async evaluateAsync(
     variables: Variables,
     limit = perCallLimit,
+    pause: Pause = nextTurn,
   ): Promise<Outcome> {
     const settled = new Map<string, Settled>();
     for (;;) {
-      const outcome = this.#attempt(variables, limit, settled);
+      const steps = this.#attempts(variables, limit, settled);
+      const outcome = await paced(steps, pause);
       if (!(outcome instanceof Pending)) return outcome;
       try {
         const value = await outcome.promise;
@@ -122,13 +139,22 @@ export class Program {
     }
   }
 
-  #attempt(
+  *#attempts(
     variables: Variables,
     limit: number,
     settled: ReadonlyMap<string, Settled>,
-  ): Outcome | Pending {
+  ): Steps<Outcome | Pending> {
     const read = (index: number): Result => this.#read(index, variables);
-    const evaluation = new Evaluation(limit, read, settled);
+    const evaluation = new Evaluation(limit, read, settled, true);
+    for (;;) {
+      const outcome = this.#attempt(evaluation);
+      if (!(outcome instanceof Suspended)) return outcome;
+      yield;
+      evaluation.goOn();
+    }
+  }
+
+  #attempt(evaluation: Evaluation): Outcome | Pending | Suspended {
     try {
       const result = this.#step(evaluation);
       const { cost } = evaluation;
@@ -136,7 +162,7 @@ export class Program {
         ? { kind: "error", message: result.message, cost }
         : { kind: "value", value: result, cost };
     } catch (error) {
-      if (error instanceof Pending) return error;
+      if (error instanceof Pending || error instanceof Suspended) return error;
       if (!(error instanceof CostExceeded)) throw error;
       const { cost } = evaluation;
       return { kind: "exceeded", message: error.message, cost };

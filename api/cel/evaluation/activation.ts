@@ -1,5 +1,6 @@
 // One evaluation: the values of variables, the slots of loops, and the cost so far. Costs only grow; the moment they
 // exceed the limit, evaluation is left by an exception that no operator catches.
+import { newLevel, rewind, Suspended, type Level } from "./journal.ts";
 import type { Result } from "../values/value.ts";
 
 /** The limit of one evaluation: its cost reached it. */
@@ -33,21 +34,40 @@ export interface Activation {
   settle(key: string, action: () => unknown): Settled;
 }
 
+/** Milliseconds that one evaluation may run, whatever it costs by the model: some steps cost less than they take. */
+const maxRunMs = 5000;
+/** Looking at the clock takes as long as ten charges. */
+const chargesPerLook = 256;
+/** Between two pauses: about a millisecond. */
+const sliceCost = 15_000;
+
 export class Evaluation implements Activation {
   readonly slots: Result[] = [];
   cost = 0;
+  /** The loops of the level that is being evaluated; undefined where the evaluation never pauses. */
+  level: Level | undefined;
   readonly #limit: number;
   readonly #read: (index: number) => Result;
   readonly #variables: Result[] = [];
+  readonly #root: Level | undefined;
+  /** Charges nothing until it is where the evaluation paused. */
+  #returning = false;
+  #sliceEnd = Infinity;
+  #untilLook = chargesPerLook;
+  #deadline = performance.now() + maxRunMs;
 
   constructor(
     limit: number,
     read: (index: number) => Result,
     /** What earlier attempts waited for. */
     readonly settled: ReadonlyMap<string, Settled> = new Map(),
+    pauses = false,
   ) {
     this.#limit = limit;
     this.#read = read;
+    if (!pauses) return;
+    this.#root = this.level = newLevel();
+    this.#sliceEnd = sliceCost;
   }
 
   settle(key: string, action: () => unknown): Settled {
@@ -70,7 +90,32 @@ export class Evaluation implements Activation {
   }
 
   charge(cost: number): void {
+    if (this.#returning) return;
     this.cost += cost;
     if (this.cost > this.#limit) throw new CostExceeded();
+    if (--this.#untilLook > 0) return;
+    this.#untilLook = chargesPerLook;
+    if (performance.now() > this.#deadline) throw new CostExceeded();
+  }
+
+  /** Before an element of a loop: throws Suspended when others should have their turn. */
+  mayPause(): void {
+    if (this.cost < this.#sliceEnd || this.#returning) return;
+    this.#sliceEnd = this.cost + sliceCost;
+    throw new Suspended();
+  }
+
+  /** Prepares the attempt that goes on from a pause. */
+  goOn(): void {
+    const root = this.#root as Level;
+    rewind(root);
+    this.level = root;
+    this.#returning = root.open !== undefined;
+    this.#deadline = performance.now() + maxRunMs;
+  }
+
+  /** The evaluation is where it was. */
+  arrived(): void {
+    this.#returning = false;
   }
 }

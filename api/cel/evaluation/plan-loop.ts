@@ -1,5 +1,6 @@
 // Steps of loops. Loops that collect a list push onto one array instead of joining lists, at the same cost.
 import type { Evaluation } from "./activation.ts";
+import { newLevel, type Level } from "./journal.ts";
 import type { Planning, Step } from "./step.ts";
 import type { ComprehensionNode, Node } from "../syntax/tree.ts";
 import {
@@ -39,51 +40,130 @@ export function planComprehension(
       ? collectInto(planner, slot, collected)
       : generalBody(planner, node, slot);
     const result = planner.plan(node.result);
+    const loop: Loop = {
+      slot,
+      first: first as number,
+      second: other,
+      init: collected ? () => new Growing() : init,
+      body,
+    };
+    // Bindings are loops over nothing: what pauses are the loops in their result.
+    const isBinding =
+      node.range.kind === "list" && node.range.elements.length === 0;
     return (evaluation) => {
       const over = range(evaluation);
       if (over instanceof Failure) return over;
-      const { slots } = evaluation;
-      slots[slot] = collected ? new Growing() : init(evaluation);
-      const failure = iterate(evaluation, over, body, first as number, other);
-      if (failure) return failure;
-      const grown = slots[slot];
-      if (grown instanceof Growing) slots[slot] = new ArrayList(grown.items);
-      return result(evaluation);
+      return evaluation.level && !isBinding
+        ? runWithPauses(evaluation, evaluation.level, over, loop, result)
+        : run(evaluation, over, loop, result);
     };
   });
 }
 
-/** Runs the body for each element; a failure where there is nothing to go through. */
-function iterate(
+interface Loop {
+  readonly slot: number;
+  readonly first: number;
+  readonly second: number | undefined;
+  readonly init: Step;
+  readonly body: Body;
+}
+
+function run(
   evaluation: Evaluation,
   over: Value,
-  body: Body,
-  first: number,
-  second: number | undefined,
-): Failure | undefined {
+  loop: Loop,
+  result: Step,
+): Result {
   const { slots } = evaluation;
-  if (over instanceof ListValue) {
-    for (let index = 0; index < over.size; index++) {
-      if (second === undefined) slots[first] = over.at(index);
-      else {
-        slots[first] = BigInt(index);
-        slots[second] = over.at(index);
-      }
-      if (!body(evaluation)) break;
-    }
-    return undefined;
+  slots[loop.slot] = loop.init(evaluation);
+  const elements = elementsOf(over);
+  if (elements instanceof Failure) return elements;
+  const { size } = elements;
+  for (let index = 0; index < size; index++) {
+    elements.take(index, slots, loop);
+    if (!loop.body(evaluation)) break;
   }
+  return finish(evaluation, loop.slot, result);
+}
+
+/** The same, with a journal that says where to go on after a pause. */
+function runWithPauses(
+  evaluation: Evaluation,
+  level: Level,
+  over: Value,
+  loop: Loop,
+  result: Step,
+): Result {
+  if (level.passed < level.finished.length)
+    return level.finished[level.passed++] as Result;
+  const { slots } = evaluation;
+  const elements = elementsOf(over);
+  if (elements instanceof Failure) return elements;
+  const reentered = level.open !== undefined;
+  const open = (level.open ??= {
+    index: 0,
+    accumulator: loop.init(evaluation),
+    level: newLevel(),
+  });
+  slots[loop.slot] = open.accumulator;
+  // The innermost open loop is where the evaluation paused.
+  if (reentered && !open.level.open) evaluation.arrived();
+  for (; open.index < elements.size; open.index++) {
+    evaluation.mayPause();
+    elements.take(open.index, slots, loop);
+    evaluation.level = open.level;
+    if (!loop.body(evaluation)) break;
+    open.accumulator = slots[loop.slot] as Result;
+    open.level = newLevel();
+  }
+  evaluation.level = level;
+  level.open = undefined;
+  const value = finish(evaluation, loop.slot, result);
+  level.finished.push(value);
+  level.passed++;
+  return value;
+}
+
+function finish(evaluation: Evaluation, slot: number, result: Step): Result {
+  const { slots } = evaluation;
+  const grown = slots[slot];
+  if (grown instanceof Growing) slots[slot] = new ArrayList(grown.items);
+  return result(evaluation);
+}
+
+/** What a loop goes through. */
+interface Elements {
+  readonly size: number;
+  /** Gives the loop's variables their values. */
+  take(index: number, slots: Result[], loop: Loop): void;
+}
+
+function elementsOf(over: Value): Elements | Failure {
+  if (over instanceof ListValue)
+    return {
+      size: over.size,
+      take(index, slots, { first, second }) {
+        if (second === undefined) slots[first] = over.at(index);
+        else {
+          slots[first] = BigInt(index);
+          slots[second] = over.at(index);
+        }
+      },
+    };
   if (!(over instanceof MapValue)) {
     const { kind } = typeOf(over);
     const name = kind.charAt(0).toUpperCase() + kind.slice(1);
     return new Failure(`got 'types.${name}', expected iterable type`);
   }
-  for (const key of over.keys()) {
-    slots[first] = key;
-    if (second !== undefined) slots[second] = over.get(key) as Result;
-    if (!body(evaluation)) break;
-  }
-  return undefined;
+  const keys = [...over.keys()];
+  return {
+    size: keys.length,
+    take(index, slots, { first, second }) {
+      const key = keys[index] as Value;
+      slots[first] = key;
+      if (second !== undefined) slots[second] = over.get(key) as Result;
+    },
+  };
 }
 
 function generalBody(

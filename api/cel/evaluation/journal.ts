@@ -1,0 +1,40 @@
+// How a long evaluation pauses and goes on. Expressions have no effects, so that an evaluation which paused starts over
+// from its root, charging nothing, until it is where it was: loops that were finished are not run again but give the
+// value they had, loops that were open go on with the element they were at.
+//
+// Worked example, `a.all(x, …) && b.all(y, c.all(z, …))` paused within the last loop: at the root level `a.all` is
+// finished, `b.all` is open at y = 7; at the level of that element, `c.all` is open at z = 3. Going on takes the value
+// of `a.all`, re-enters `b.all` at 7 and `c.all` at 3, and charges again from there on.
+import type { Result } from "../values/value.ts";
+
+/** The evaluation has run long enough for now. */
+export class Suspended extends Error {}
+
+/** The loops that one element of the loop around them, or the root, has run so far. */
+export interface Level {
+  /** Values of the loops that are finished, in the order of evaluation. */
+  readonly finished: Result[];
+  /** How many of them this attempt has passed. */
+  passed: number;
+  open: OpenLoop | undefined;
+}
+
+interface OpenLoop {
+  /** The element that is being worked on. */
+  index: number;
+  /** The accumulator before that element. */
+  accumulator: Result;
+  level: Level;
+}
+
+export const newLevel = (): Level => ({
+  finished: [],
+  passed: 0,
+  open: undefined,
+});
+
+/** Starts another attempt at a level and all open ones within. */
+export function rewind(root: Level): void {
+  for (let level: Level | undefined = root; level; level = level.open?.level)
+    level.passed = 0;
+}
