@@ -45,8 +45,10 @@ const versions: Readonly<Record<string, string>> = {
   node: "node.k8s.io/v1",
   policy: "policy/v1",
   rbac: "rbac.authorization.k8s.io/v1",
+  resource: "resource.k8s.io/v1beta1",
   scheduling: "scheduling.k8s.io/v1",
   storage: "storage.k8s.io/v1",
+  storagemigration: "storagemigration.k8s.io/v1alpha1",
 };
 const packageNames = new Map(
   Object.entries(versions).map(([name, version]) => [
@@ -92,6 +94,17 @@ const initialisms: Readonly<Record<string, string>> = {
   tls: "TLS",
 };
 
+/** Where the struct has other names than the wire. */
+const otherNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "resource.DeviceAttribute": {
+    int: "IntValue",
+    bool: "BoolValue",
+    string: "StringValue",
+    version: "VersionValue",
+  },
+  "resource.ResourceClaimTemplateSpec": { metadata: "ObjectMeta" },
+};
+
 /** Where the struct's order is not that of the wire: what comes first. */
 const leadingFields: Readonly<Record<string, string>> = {
   "v1.OwnerReference": "apiVersion",
@@ -126,7 +139,9 @@ function elementType({ scalar, message }: MessageField): string {
 function typeOfField(field: MessageField): string {
   const element = elementType(field);
   const named = namedTypes[field.jsonName];
-  if (named && (field.label !== "one" || field.nullable))
+  // Requests of devices are a list of their own.
+  const other = named === "core.ResourceList" && field.label !== "map";
+  if (named && !other && (field.label !== "one" || field.nullable))
     return field.nullable && field.label === "one" ? `*${named}` : named;
   if (field.label === "list") return `[]${element}`;
   if (field.label === "map") return `map[string]${element}`;
@@ -194,7 +209,7 @@ export function goSyntax(type: string, value: unknown): string {
     ...message.fields.filter((field) => !leads(field)),
   ].map(
     (field) =>
-      `${fieldName(field.jsonName)}:${goSyntax(typeOf(field), object[field.jsonName])}`,
+      `${otherNames[type]?.[field.jsonName] ?? fieldName(field.jsonName)}:${goSyntax(typeOf(field), object[field.jsonName])}`,
   );
   return `${type}{${fields.join(", ")}}`;
 }

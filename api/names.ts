@@ -198,6 +198,19 @@ export function portNumberProblems(port: number): string[] {
     : [rangeProblem(1, 65535)];
 }
 
+const cIdentifierProblem = regexProblem(
+  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+  "[A-Za-z_][A-Za-z0-9_]*",
+  "my_name",
+  "MY_NAME",
+  "MyName",
+);
+
+/** Names of attributes of devices. */
+export function cIdentifierProblems(text: string): string[] {
+  return /^[A-Za-z_]\w*$/.test(text) ? [] : [cIdentifierProblem];
+}
+
 /** Environment variable names: printable ASCII without '='. */
 export function envNameProblems(text: string): string[] {
   const problems: string[] = [];

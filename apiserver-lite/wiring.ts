@@ -186,7 +186,7 @@ function createState(
   loopWatch: LoopWatch,
 ): { registry: Registry; parts: ServerParts } {
   const { store, logger } = options;
-  const builtin = createStrategies();
+  const builtin = createStrategies({ featureGates: options.featureGates });
   const admission: AdmissionPlugin[] = [];
   let parts: ServerParts = {};
   const registry = new Registry({

@@ -38,6 +38,14 @@ import { podStrategy } from "./core/pod/pod.ts";
 import { replicationControllerStrategy } from "./core/replication-controller.ts";
 import { resourceQuotaStrategy } from "./core/resource-quota.ts";
 import { secretStrategy } from "./core/secret.ts";
+import { storageVersionStrategy } from "./apiserverinternal/storage-version.ts";
+import { deviceClassStrategy } from "./resource/device-class.ts";
+import {
+  createResourceClaimStrategy,
+  resourceClaimTemplateStrategy,
+} from "./resource/resource-claim.ts";
+import { resourceSliceStrategy } from "./resource/resource-slice.ts";
+import { storageVersionMigrationStrategy } from "./storagemigration/storage-version-migration.ts";
 import { serviceAccountStrategy } from "./core/service-account.ts";
 import type { ServiceAllocators } from "./core/service/service-ip-allocator.ts";
 import { createServiceStrategy } from "./core/service/service.ts";
@@ -73,6 +81,8 @@ interface StrategyOptions {
   readonly services?: ServiceAllocators;
   /** Default true. */
   readonly allowPrivileged?: boolean;
+  /** Those that are set. */
+  readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   /** What componentstatuses show. Default: none. */
   readonly componentChecks?: readonly ComponentCheck[];
 }
@@ -144,6 +154,10 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ["rbac.authorization.k8s.io/clusterroles", clusterRoleStrategy],
   ["rbac.authorization.k8s.io/rolebindings", roleBindingStrategy],
   ["rbac.authorization.k8s.io/roles", roleStrategy],
+  ["internal.apiserver.k8s.io/storageversions", storageVersionStrategy],
+  ["resource.k8s.io/deviceclasses", deviceClassStrategy],
+  ["resource.k8s.io/resourceclaimtemplates", resourceClaimTemplateStrategy],
+  ["resource.k8s.io/resourceslices", resourceSliceStrategy],
   ["scheduling.k8s.io/priorityclasses", priorityClassStrategy],
   ["storage.k8s.io/csidrivers", csiDriverStrategy],
   ["storage.k8s.io/csinodes", csiNodeStrategy],
@@ -151,6 +165,10 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ["storage.k8s.io/storageclasses", storageClassStrategy],
   ["storage.k8s.io/volumeattachments", volumeAttachmentStrategy],
   ["storage.k8s.io/volumeattributesclasses", volumeAttributesClassStrategy],
+  [
+    "storagemigration.k8s.io/storageversionmigrations",
+    storageVersionMigrationStrategy,
+  ],
 ]);
 
 /** The lookup for one API server. */
@@ -158,11 +176,16 @@ export function createStrategies(
   options: StrategyOptions = {},
 ): StrategyLookup {
   const { allowPrivileged = true, componentChecks = [] } = options;
+  const gate = (name: string): boolean => options.featureGates?.[name] ?? false;
   const made: Readonly<Record<string, ResourceStrategy>> = {
     "/services": createServiceStrategy(options.services),
     "/componentstatuses": createComponentStatusStrategy(componentChecks),
     "admissionregistration.k8s.io/validatingadmissionpolicies":
       createAdmissionPolicyStrategy(new ExpressionLoader()),
+    "resource.k8s.io/resourceclaims": createResourceClaimStrategy({
+      adminAccess: gate("DRAAdminAccess"),
+      deviceStatus: gate("DRAResourceClaimDeviceStatus"),
+    }),
   };
   return (group, resource) => {
     const name = `${group}/${resource}`;

@@ -20,6 +20,7 @@ import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { encodings } from "./scenarios/encodings.ts";
 import { fieldValidation } from "./scenarios/field-validation.ts";
+import { flowControl } from "./scenarios/flow-control.ts";
 import { flowKinds } from "./scenarios/flow-kinds.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
@@ -27,6 +28,7 @@ import { managedFieldsOfKinds } from "./scenarios/managed-fields.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
 import { networkingKinds } from "./scenarios/networking-kinds.ts";
+import { optionalKinds } from "./scenarios/optional-kinds.ts";
 import { paging } from "./scenarios/paging.ts";
 import { paths } from "./scenarios/paths.ts";
 import { policiesScenario } from "./scenarios/policies.ts";
@@ -62,6 +64,7 @@ export const scenarios: readonly Scenario[] = [
   discovery,
   encodings,
   fieldValidation,
+  flowControl,
   flowKinds,
   jobs,
   jsonPatch,
@@ -69,6 +72,7 @@ export const scenarios: readonly Scenario[] = [
   mergePatch,
   negotiation,
   networkingKinds,
+  optionalKinds,
   paging,
   paths,
   policiesScenario,

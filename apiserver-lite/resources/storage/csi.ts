@@ -109,7 +109,7 @@ export const csiDriverStrategy = strategyOf<CSIDriver>({
   },
 });
 
-function driverNameProblems(field: string, name: string): FieldError[] {
+export function driverNameProblems(field: string, name: string): FieldError[] {
   return [
     ...(name ? [] : [fieldErrors.required(field)]),
     ...(Buffer.byteLength(name) > maxDriverNameBytes

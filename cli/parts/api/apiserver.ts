@@ -112,7 +112,9 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     values.optionalText("advertise-address"),
   );
   const services = serviceAddresses(values, { store, clock, logger });
+  const served = await apiServerOptionsOf(values, logger);
   const strategies = createStrategies({
+    featureGates: served.featureGates,
     allowPrivileged: values.flag("allow-privileged"),
     componentChecks: componentChecks(store, options.whole ?? false),
     ...(services.allocators ? { services: services.allocators } : {}),
@@ -120,7 +122,6 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const agents = dialing(values, pki);
   const authorities = clientAuthorities(values, pki);
   const header = requestHeaderOf(values, authorities.headerCa);
-  const served = await apiServerOptionsOf(values, logger);
   const audit = await createAudit(values, clock, logger);
   const remote = await remoteAccess(values, clock, logger);
   const admission = await AdmissionPart.create(values, served, !!pki);
