@@ -19,15 +19,20 @@ import { joinPath, setOwn } from "./json-text.ts";
 
 const SELF_DESCRIBED = Buffer.from([0xd9, 0xd9, 0xf7]);
 const MAX_DEPTH = 200;
+const MAX_KEPT = 256 * 1024;
 const TWO_TO_32 = 2 ** 32;
 
 /** `value` as JSON would carry it; undefined fields are left out. */
 export function encodeCbor(value: unknown): Buffer {
-  const out = new Output();
+  // Used again for the next object, unless this one fails.
+  const out = scratch ?? new Output();
+  scratch = undefined;
   out.raw(SELF_DESCRIBED);
   writeItem(out, value, schemaOf(value));
+  scratch = out;
   return out.take();
 }
+let scratch: Output | undefined;
 
 /** Says which fields are bytes; undefined for what has no schema. */
 function schemaOf(value: unknown): TypeSchema | undefined {
@@ -193,6 +198,7 @@ class Output {
   take(): Buffer {
     const taken = Buffer.from(this.#buffer.subarray(0, this.#used));
     this.#used = 0;
+    if (this.#buffer.length > MAX_KEPT) this.#buffer = Buffer.allocUnsafe(1024);
     return taken;
   }
 }
@@ -284,7 +290,9 @@ export function decodeCbor(
   try {
     parsed = parseItem(bytes);
   } catch (error) {
-    throw error instanceof CborError ? refuse(wordsOf(error)) : error;
+    if (!(error instanceof CborError)) throw error;
+    const { message } = error;
+    throw refuse(error instanceof CborEnd ? message : `cbor: ${message}`);
   }
   const { value, duplicates } = parsed;
   if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -312,7 +320,8 @@ export function parseCbor(bytes: Uint8Array): {
   try {
     return parseItem(bytes);
   } catch (error) {
-    throw badRequest(error);
+    if (!(error instanceof CborError)) throw error;
+    throw errors.badRequest(`cbor: ${error.message}`);
   }
 }
 
@@ -325,10 +334,6 @@ function parseItem(bytes: Uint8Array): {
   if (input.at < bytes.length)
     throw new CborError(`${bytes.length - input.at} bytes follow the item`);
   return { value, duplicates: input.duplicates };
-}
-
-function wordsOf(error: CborError): string {
-  return error instanceof CborEnd ? error.message : `cbor: ${error.message}`;
 }
 
 /** What the reference calls the type of an item. */
@@ -344,12 +349,6 @@ function major(bytes: Uint8Array): string {
     "primitives",
   ];
   return names[cborBody(bytes)[0]! >> 5]!;
-}
-
-function badRequest(error: unknown): unknown {
-  return error instanceof CborError
-    ? errors.badRequest(`cbor: ${error.message}`)
-    : error;
 }
 
 const INDEFINITE = -1;
