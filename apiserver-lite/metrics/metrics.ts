@@ -54,18 +54,26 @@ export class Metrics implements Observer {
         path: "/metrics",
         handle: async (request) => {
           const { filter, registry } = this.sources;
+          const { slices } = registry;
+          const ofProcess = await processFamilies();
+          // Scrapes that come together are made one after the other.
+          await slices.next(request.exchange);
           const families = [
             ...this.#families(),
             ...this.sources.more(),
-            ...(await processFamilies()),
+            ...ofProcess,
           ];
-          const parts: string[] = [];
+          const parts: Buffer[] = [];
           for (const part of metricsParts(filter?.(families) ?? families)) {
-            parts.push(part);
-            if (registry.slices.over)
-              await registry.slices.next(request.exchange);
+            parts.push(Buffer.from(part));
+            if (slices.over) await slices.next(request.exchange);
           }
-          request.respond(200, { "content-type": metricsType }, parts.join(""));
+          await slices.next(request.exchange);
+          request.respond(
+            200,
+            { "content-type": metricsType },
+            Buffer.concat(parts),
+          );
         },
       },
     ];

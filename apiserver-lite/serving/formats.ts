@@ -15,7 +15,9 @@ export interface ListItems {
   readonly count: number;
   /** As `encode` makes it. */
   bytes(index: number): Buffer;
-  /** How long that is, when it is known without making it. */
+  /** The same made for this list alone. Unset where nothing is kept. */
+  fresh?(index: number): Buffer;
+  /** How long `bytes` is, when it is known without making it. */
   length(index: number): number | undefined;
   /** As a list shows it: without kind and apiVersion where lists leave these out. */
   object(index: number): object;

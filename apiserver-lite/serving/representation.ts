@@ -165,13 +165,12 @@ export class Representation {
         bytes: undefined,
         parts: this.#listParts(head, "items", this.#items(entries)),
       };
-    const parts = jsonListParts(head, this.#pieces(entries), this.options.pool);
     return {
       bytes:
         this.#ready && entries.length <= maxCounted
           ? this.#listBytes(head, entries)
           : undefined,
-      parts,
+      parts: jsonListParts(head, this.#pieces(entries), this.options.pool),
     };
   }
 
@@ -212,6 +211,7 @@ export class Representation {
     return {
       count: entries.length,
       bytes: (index) => this.#single(entries[index]!),
+      fresh: (index) => this.#encodeOne(entries[index]!.transient as AnyObject),
       length: (index) => entries[index]!.encodedLength(this.#id),
       object: (index) => {
         const shown = this.#shown(entries[index]!.transient as AnyObject);

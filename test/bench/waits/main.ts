@@ -131,6 +131,8 @@ const scenarios: readonly Scenario[] = [
       times: 5,
     },
   ),
+  read("8 clients, metrics", "/metrics", json, { clients: 8, forMs: 2000 }),
+  read("8 clients, discovery", "/apis", json, { clients: 8, forMs: 2000 }),
   read("20 clients, pods json", allPods, json, { clients: 20, forMs: 5000 }),
   read("20 clients, configmaps json", allConfigMaps, json, {
     clients: 20,
