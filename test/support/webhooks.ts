@@ -6,6 +6,7 @@ import { MutatingWebhooks } from "../../apiserver-lite/admission/webhook/mutatin
 import { WebhookMetrics } from "../../apiserver-lite/admission/webhook/metrics.ts";
 import { ValidatingWebhooks } from "../../apiserver-lite/admission/webhook/validating.ts";
 import type { ApiServerOptions } from "../../apiserver-lite/server-options.ts";
+import { alwaysAllow } from "../../apiserver-lite/authorization/union-authorizer.ts";
 import { ProxyHandler } from "../../apiserver-lite/proxy/proxy-handler.ts";
 import { WebhookClients } from "../../apiserver-lite/webhook-client/webhook-clients.ts";
 import {
@@ -110,6 +111,7 @@ export function withWebhooks(
     parts(state) {
       const clients = new WebhookClients({ state, clock: systemClock });
       const surroundings = {
+        authorizer: more.parts?.(state).authorizer ?? alwaysAllow,
         clients,
         metrics,
         clock: systemClock,

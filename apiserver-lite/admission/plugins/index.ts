@@ -103,7 +103,7 @@ export interface AdmissionSurroundings {
   readonly makeNamespace: (name: string) => Promise<void>;
 }
 
-interface WebhookParts extends WebhookSurroundings {
+interface WebhookParts extends Omit<WebhookSurroundings, "authorizer"> {
   readonly state: ClusterState;
   /** Those of validating ones; `clients` are the mutating ones'. */
   readonly validatingClients?: WebhookClients;
@@ -159,7 +159,7 @@ export function orderedAdmissionPlugins(
     defaultIngressClass,
     denyServiceExternalIPs,
     webhooks
-      ? new MutatingWebhooks(webhooks.state, webhooks)
+      ? new MutatingWebhooks(webhooks.state, { ...webhooks, authorizer })
       : { name: "MutatingAdmissionWebhook" },
     policies
       ? createValidatingAdmissionPolicy({ ...policies, authorizer })
@@ -167,6 +167,7 @@ export function orderedAdmissionPlugins(
     webhooks
       ? new ValidatingWebhooks(webhooks.state, {
           ...webhooks,
+          authorizer,
           clients: webhooks.validatingClients ?? webhooks.clients,
         })
       : { name: "ValidatingAdmissionWebhook" },

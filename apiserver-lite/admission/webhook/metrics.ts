@@ -65,6 +65,17 @@ export class WebhookMetrics {
     "Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
   );
 
+  readonly #excluded = new Counter(
+    "apiserver_admission_match_condition_exclusions_total",
+    "Admission match condition evaluation exclusions count, identified by name of resource containing the match condition and broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or admit).",
+  );
+
+  /** Its match conditions do not hold. */
+  excluded({ name, step, operation }: Call): void {
+    const type = step === "admit" ? "admit" : "validate";
+    this.#excluded.add({ name, kind: "webhook", type, operation });
+  }
+
   called(
     { name, step, operation }: Call,
     {
@@ -118,6 +129,7 @@ export class WebhookMetrics {
     for (const { labels, histogram } of this.#durations.values())
       durations.addHistogram(labels, histogram);
     return [
+      this.#excluded.family(),
       durations,
       this.#failedOpen.family(),
       this.#rejections.family(),

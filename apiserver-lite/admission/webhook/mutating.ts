@@ -18,7 +18,8 @@ import type {
   ServedResource,
 } from "../plugin.ts";
 import type { Answer } from "./answer.ts";
-import { CallFailure, callWebhook } from "./call.ts";
+import { CallFailure, callWebhook, type Shown } from "./call.ts";
+import { meetsConditions } from "./conditions.ts";
 import { outcomeOf, type WebhookSurroundings } from "./outcome.ts";
 import { WebhookList, type Webhook } from "./webhook.ts";
 
@@ -65,6 +66,17 @@ export class MutatingWebhooks implements AdmissionPlugin {
     for (const [index, webhook] of webhooks.entries()) {
       const place = webhook.matcher.match(attributes, context);
       if (!place) continue;
+      const shown = await this.#shown(attributes, place);
+      if (
+        !(await meetsConditions(
+          this.surroundings,
+          webhook,
+          "admit",
+          attributes,
+          shown,
+        ))
+      )
+        continue;
       // One that did not match in the first round is not called in the second.
       if (attributes.round === 1 && !rounds.again.has(webhook.id)) continue;
       const key = `round_${attributes.round}_index_${index}`;
@@ -77,7 +89,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
           failedOpenKey: `failed-open.${annotationPrefix}${key}`,
           context,
         },
-        () => this.#call(webhook, attributes, place, context, key),
+        () => this.#call(webhook, attributes, shown, context, key),
       );
       if (changed) {
         attributes.reinvoke = true;
@@ -106,32 +118,40 @@ export class MutatingWebhooks implements AdmissionPlugin {
     return known;
   }
 
+  async #shown(
+    { versions, object, oldObject }: AdmissionAttributes,
+    place: ServedResource,
+  ): Promise<Shown> {
+    return {
+      place,
+      object: object && (await versions.to(object, place.kind)),
+      oldObject: oldObject && (await versions.to(oldObject, place.kind)),
+    };
+  }
+
   /** Did it change the object? */
   async #call(
     webhook: Webhook,
     attributes: AdmissionAttributes,
-    place: ServedResource,
+    shown: Shown,
     context: StrategyContext,
     key: string,
   ): Promise<boolean> {
-    const { versions, object, oldObject } = attributes;
-    const { kind } = place;
+    const { versions, object } = attributes;
     const { name, configuration } = webhook;
     let mutated = false;
     try {
-      const shown = object && (await versions.to(object, kind));
-      const shownOld = oldObject && (await versions.to(oldObject, kind));
       const answer = await callWebhook(
         this.surroundings.clients,
         webhook,
         attributes,
-        { place, object: shown, oldObject: shownOld },
+        shown,
         context,
         true,
       );
-      const patched = patchedObject(webhook, answer, shown);
+      const patched = patchedObject(webhook, answer, shown.object);
       if (!patched) return false;
-      const next = await versions.from(patched.object, kind);
+      const next = await versions.from(patched.object, shown.place.kind);
       mutated = !sameJson(object, next);
       attributes.object = next;
       context.annotate(

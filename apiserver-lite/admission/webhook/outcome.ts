@@ -2,6 +2,7 @@
 // nothing (failing open), which is logged and recorded in the audit event.
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
+import type { Authorizer } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { WebhookClients } from "../../webhook-client/webhook-clients.ts";
@@ -11,6 +12,8 @@ import type { Webhook } from "./webhook.ts";
 
 /** What both kinds of webhooks work with. */
 export interface WebhookSurroundings {
+  /** Whom match conditions ask. */
+  readonly authorizer: Authorizer;
   readonly clients: WebhookClients;
   readonly metrics: WebhookMetrics;
   readonly clock: Clock;

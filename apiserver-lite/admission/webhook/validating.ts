@@ -6,6 +6,7 @@ import type { StrategyContext } from "../../resources/strategy.ts";
 import { configuresAdmission } from "../matching/request-matcher.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { callWebhook, type Shown } from "./call.ts";
+import { meetsConditions } from "./conditions.ts";
 import { outcomeOf, type WebhookSurroundings } from "./outcome.ts";
 import { WebhookList, type Webhook } from "./webhook.ts";
 
@@ -48,7 +49,17 @@ export class ValidatingWebhooks implements AdmissionPlugin {
       let objects = versions.get(key);
       if (!objects)
         versions.set(key, (objects = await objectsIn(attributes, kind)));
-      calls.push([webhook, { place, ...objects }]);
+      const shown = { place, ...objects };
+      if (
+        await meetsConditions(
+          this.surroundings,
+          webhook,
+          "validating",
+          attributes,
+          shown,
+        )
+      )
+        calls.push([webhook, shown]);
     }
     let refusal: unknown;
     const asking = calls.map(async ([webhook, shown], index) => {

@@ -6,9 +6,11 @@ import type {
   MutatingWebhookConfiguration,
   ValidatingWebhook,
 } from "../../../api/types/admissionregistration-v1.ts";
+import type { CompiledCondition } from "../expressions/match-conditions.ts";
 import { RequestMatcher } from "../matching/request-matcher.ts";
 import type { ClusterState } from "../../resources/state.ts";
 import { typed } from "../../resources/typed.ts";
+import { compileConditions } from "./compile-conditions.ts";
 
 export interface Webhook {
   readonly name: string;
@@ -17,6 +19,8 @@ export interface Webhook {
   readonly id: string;
   readonly spec: ValidatingWebhook & Partial<MutatingWebhook>;
   readonly matcher: RequestMatcher;
+  /** All must hold of a request that matches. */
+  readonly conditions: readonly CompiledCondition[];
   /** The version of reviews to send; undefined: none that is known here. */
   readonly reviewVersion: "v1" | "v1beta1" | undefined;
   /** failurePolicy Ignore. */
@@ -81,6 +85,7 @@ function compile(
       namespaceSelector: spec.namespaceSelector,
       objectSelector: spec.objectSelector,
     }),
+    conditions: compileConditions(spec.matchConditions ?? []),
     reviewVersion: spec.admissionReviewVersions.find(
       (version) => version === "v1" || version === "v1beta1",
     ),

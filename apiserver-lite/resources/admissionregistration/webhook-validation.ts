@@ -5,16 +5,17 @@ import { asGo } from "../../../api/go-syntax.ts";
 import {
   dns1035Problems,
   dnsSubdomainProblems,
-  qualifiedNameProblems,
   rangeProblem,
 } from "../../../api/names.ts";
 import type {
+  MatchCondition,
   MutatingWebhook,
   RuleWithOperations,
   ValidatingWebhook,
   WebhookClientConfig,
 } from "../../../api/types/admissionregistration-v1.ts";
 import { exactlyOneOf, labelSelector } from "../field-checks.ts";
+import { PolicyExpressions } from "./policy-expressions.ts";
 
 type Webhook = ValidatingWebhook & Partial<MutatingWebhook>;
 
@@ -63,21 +64,10 @@ export function validateWebhook(field: string, webhook: Webhook): FieldError[] {
     ...labelSelector(`${field}.namespaceSelector`, webhook.namespaceSelector),
     ...labelSelector(`${field}.objectSelector`, webhook.objectSelector),
     ...clientProblems(`${field}.clientConfig`, webhook.clientConfig),
-    ...(webhook.matchConditions ?? []).flatMap((condition, index) => {
-      const path = `${field}.matchConditions[${index}]`;
-      return [
-        ...(condition.expression
-          ? []
-          : [fieldErrors.required(`${path}.expression`)]),
-        ...(condition.name
-          ? invalidEach(
-              `${path}.name`,
-              condition.name,
-              qualifiedNameProblems(condition.name),
-            )
-          : [fieldErrors.required(`${path}.name`)]),
-      ];
-    }),
+    ...conditionProblems(
+      `${field}.matchConditions`,
+      webhook.matchConditions ?? [],
+    ),
     ...optional("reinvocationPolicy", webhook.reinvocationPolicy, [
       "IfNeeded",
       "Never",
@@ -87,6 +77,15 @@ export function validateWebhook(field: string, webhook: Webhook): FieldError[] {
       webhook.admissionReviewVersions ?? [],
     ),
   ];
+}
+
+function conditionProblems(
+  field: string,
+  conditions: readonly MatchCondition[],
+): FieldError[] {
+  return conditions.length === 0
+    ? []
+    : new PolicyExpressions(false, false).matchConditions(field, conditions);
 }
 
 function nameProblems(field: string, name: string): FieldError[] {

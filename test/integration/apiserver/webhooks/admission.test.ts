@@ -510,3 +510,74 @@ test("calls are counted", async () => {
     "apiserver_admission_webhook_request_total validating CREATE 400 true 1",
   ]);
 });
+
+describe("match conditions", () => {
+  const conditions = (...expressions: string[]): object => ({
+    matchConditions: expressions.map((expression, index) => ({
+      name: `c${index}`,
+      expression,
+    })),
+  });
+
+  test("a webhook is called when all hold", async () => {
+    hooks.on["/v"] = () => ({ allowed: false });
+    await configure("Validating", {
+      "/v": conditions(
+        "request.operation == 'CREATE' && request.userInfo.username != ''",
+        "object.metadata.name != 'skip-me'",
+        "authorizer.group('').resource('configmaps').check('create').allowed()",
+      ),
+    });
+    expect((await create("a")).status).toBe(400);
+    expect((await create("skip-me")).status).toBe(201);
+    expect(paths()).toEqual(["/v"]);
+  });
+
+  test("mutating ones see what those before them left", async () => {
+    hooks.on["/one"] = () =>
+      patching({ op: "add", path: "/data", value: { x: "1" } });
+    await configure("Mutating", {
+      "/one": {},
+      "/two": conditions("has(object.data) && 'x' in object.data"),
+      "/three": conditions("!has(object.data)"),
+    });
+    await create("a");
+    expect(paths()).toEqual(["/one", "/two"]);
+  });
+
+  test("those that fail refuse the request or leave the webhook out, unless one is false", async () => {
+    const failing = "object.nothing.here == 'x'";
+    await configure("Validating", { "/v": conditions(failing) });
+    const refused = await create("a");
+    expect(refused.status).toBe(403);
+    expect(refused.body.message).toBe(
+      `configmaps "a" is forbidden: expression '${failing}' resulted in error: no such key: nothing`,
+    );
+    await server.call("DELETE", validating);
+    await configure("Validating", {
+      "/v": conditions(failing, "false"),
+      "/open": { ...conditions(failing), failurePolicy: "Ignore" },
+    });
+    expect((await create("a")).status).toBe(201);
+    expect(hooks.seen).toEqual([]);
+  });
+
+  test("wrong ones are refused with their configuration", async () => {
+    const made = await server.call(
+      "POST",
+      validating,
+      configuration("Validating", "test", hooks, {
+        "/v": conditions("object.", "'text'", ""),
+      }),
+    );
+    expect(made.status).toBe(422);
+    const causes = made.body.details.causes as Json[];
+    expect(causes.map(({ field }) => field as string)).toEqual([
+      "webhooks[0].matchConditions[0].expression",
+      "webhooks[0].matchConditions[1].expression",
+      "webhooks[0].matchConditions[2].expression",
+    ]);
+    expect(causes[0].message).toMatch(/compilation failed: ERROR: <input>:1:8/);
+    expect(causes[1].message).toMatch(/must evaluate to bool but got string$/);
+  });
+});
