@@ -26,11 +26,11 @@ function literal(value: unknown): string {
   return typeof value === "number" ? goNumber(value) : shownValue(value);
 }
 
-/** A number as the reference prints it: whole ones in full, others with an exponent from 1e+21 and below 1e-04. */
+/** A number as the reference prints it: integers of 64 bits in full, others with an exponent from 1e+06 and below 1e-04. */
 export function goNumber(value: number): string {
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e21) return value.toFixed(0);
-  if (size >= 1e-4 && size < 1e21) return String(value);
+  if (Number.isInteger(value) && size <= 2 ** 63) return value.toFixed(0);
+  if (size >= 1e-4 && size < 1e6) return String(value);
   const [digits, exponent = "+0"] = value.toExponential().split("e");
   return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
 }

@@ -17,6 +17,7 @@ import { coreServices } from "./scenarios/core-services.ts";
 import { coreStorage } from "./scenarios/core-storage.ts";
 import { customDefinitions } from "./scenarios/custom-definitions.ts";
 import { customObjects } from "./scenarios/custom-objects.ts";
+import { customValues } from "./scenarios/custom-values.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { encodings } from "./scenarios/encodings.ts";
@@ -62,6 +63,7 @@ export const scenarios: readonly Scenario[] = [
   coreStorage,
   customDefinitions,
   customObjects,
+  customValues,
   deletion,
   discovery,
   encodings,

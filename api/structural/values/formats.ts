@@ -80,9 +80,7 @@ function isHostname(text: string): boolean {
   return (
     inside(first) &&
     (second === "" || label.test(second)) &&
-    (rest.length === 0
-      ? second !== "-"
-      : !rest.includes("-") && label.test(rest.join("")))
+    (rest.length === 0 || (!rest.includes("-") && label.test(rest.join(""))))
   );
 }
 

@@ -32,8 +32,8 @@ const table: [string, string[], string[]][] = [
   ],
   [
     "hostname",
-    ["example.com", "a", "a-b", "localhost", "1.example.org", "ü.de"],
-    ["", "-a", "a-", "foo-bar", "a_b.com", "a.1", `${"a".repeat(64)}.com`],
+    ["example.com", "a", "a-", "a-b", "localhost", "1.example.org", "ü.de"],
+    ["", "-a", "foo-bar", "a_b.com", "a.1", `${"a".repeat(64)}.com`],
   ],
   [
     "ipv4",
