@@ -67,20 +67,21 @@ export function schemaProblems(
     );
   const total = new TotalCost();
   const unsupported = rules.structural ? whyUnsupported(schema) : undefined;
-  let readable = rules.structural && unsupported === undefined;
-  if (readable) {
-    const found = shapeProblems(schema, at, rules);
+  let structural =
+    rules.structural && unsupported === undefined
+      ? new Structural(schema)
+      : undefined;
+  if (structural) {
+    const found = shapeProblems(structural, at, rules);
     problems.push(...found);
-    readable = found.length === 0;
+    if (found.length > 0) structural = undefined;
   }
   problems.push(
     ...nodeProblems(
       schema,
       at,
       rules,
-      readable
-        ? RuleScope.root(new Structural(schema), { total, unchanged })
-        : undefined,
+      structural && RuleScope.root(structural, { total, unchanged }),
     ),
   );
   if (problems.length === 0 && unsupported !== undefined)
@@ -89,14 +90,14 @@ export function schemaProblems(
 }
 
 function shapeProblems(
-  schema: JSONSchemaProps,
+  schema: Structural,
   field: string,
   { prunedDefaults }: SchemaRules,
 ): FieldError[] {
-  const problems = structuralProblems(schema, field);
+  const problems = structuralProblems(schema.source, field);
   return problems.length > 0
     ? problems
-    : defaultProblems(new Structural(schema), field, {
+    : defaultProblems(schema, field, {
         requirePruned: prunedDefaults,
         checkMetadata: embeddedMetadataProblems,
       });

@@ -32,6 +32,21 @@ interface Place {
   readonly scope: RuleScope | undefined;
 }
 
+/** Keys that have schemas. Most schemas have none of them. */
+const alternatives = [
+  "not",
+  "allOf",
+  "oneOf",
+  "anyOf",
+  "definitions",
+  "dependencies",
+] as const;
+const parts = [
+  "properties",
+  "items",
+  "additionalProperties",
+  ...alternatives,
+] as const;
 const types = ["array", "boolean", "integer", "number", "object", "string"];
 const isMeta = (name: string): boolean =>
   name === "metadata" || name === "kind" || name === "apiVersion";
@@ -127,6 +142,7 @@ class NodeCheck {
   }
 
   #below(schema: JSONSchemaProps, field: string, place: Place): void {
+    if (!parts.some((part) => schema[part] !== undefined)) return;
     // Its type is made first: that of its parts is taken from it.
     if (schema["x-kubernetes-validations"]?.length) place.scope?.prepare();
     const inside: Place = {
@@ -183,6 +199,7 @@ class NodeCheck {
   }
 
   #alternatives(schema: JSONSchemaProps, field: string, place: Place): void {
+    if (!alternatives.some((part) => schema[part] !== undefined)) return;
     if (schema.not) this.visit(schema.not, `${field}.not`, place);
     for (const name of ["allOf", "oneOf", "anyOf"] as const)
       for (const [index, each] of (schema[name] ?? []).entries())
