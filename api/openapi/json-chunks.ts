@@ -2,9 +2,11 @@
 import type { Steps } from "../queueing/steps.ts";
 
 const chunkBytes = 16 * 1024;
+/** Smaller texts are not worth a chunk of their own. */
+const ownChunkBytes = 1024;
 
 /** Of objects that never change, and are found in one document after the other. */
-export type KeptTexts = WeakMap<object, string>;
+export type KeptTexts = WeakMap<object, Buffer>;
 
 /** As JSON.stringify writes it, in chunks. @param depth how deep objects are taken apart @param kept where they are not */
 export function* jsonChunks(
@@ -14,11 +16,30 @@ export function* jsonChunks(
 ): Steps<Buffer[]> {
   const chunks: Buffer[] = [];
   let text = "";
+  const flush = (): void => {
+    if (text !== "") chunks.push(Buffer.from(text));
+    text = "";
+  };
   function* write(inner: unknown, level: number): Steps<void> {
-    if (level === 0 || typeof inner !== "object" || inner === null) {
-      text += textOf(inner, kept);
-    } else if (Array.isArray(inner)) {
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) {
       text += JSON.stringify(inner);
+    } else if (level === 0) {
+      const known = kept?.get(inner);
+      if (known) {
+        flush();
+        chunks.push(known);
+        return;
+      }
+      const made = JSON.stringify(inner);
+      if (kept && made.length >= ownChunkBytes) {
+        flush();
+        const bytes = Buffer.from(made);
+        kept.set(inner, bytes);
+        chunks.push(bytes);
+        yield;
+        return;
+      }
+      text += made;
     } else {
       let before = "{";
       for (const [key, each] of Object.entries(inner)) {
@@ -30,19 +51,10 @@ export function* jsonChunks(
       text += before === "{" ? "{}" : "}";
     }
     if (text.length < chunkBytes) return;
-    chunks.push(Buffer.from(text));
-    text = "";
+    flush();
     yield;
   }
   yield* write(value, depth);
-  chunks.push(Buffer.from(text));
+  flush();
   return chunks;
-}
-
-function textOf(value: unknown, kept: KeptTexts | undefined): string {
-  if (!kept || typeof value !== "object" || value === null)
-    return JSON.stringify(value);
-  let text = kept.get(value);
-  if (text === undefined) kept.set(value, (text = JSON.stringify(value)));
-  return text;
 }
