@@ -48,22 +48,36 @@ export interface GroupVersionInfo {
 
 export class Catalogue {
   readonly #groups = new Map<string, GroupVersionInfo>();
+  /** How many versions a group has. */
+  readonly #groupSizes = new Map<string, number>();
   /** By version, then plural name. */
   readonly #resources = new Map<string, Map<string, ResourceInfo>>();
   readonly #byKind = new Map<string, ResourceInfo>();
 
   addGroupVersion(info: GroupVersionInfo): void {
-    this.#groups.set(apiVersionOf(info), info);
+    const apiVersion = apiVersionOf(info);
+    if (!this.#groups.has(apiVersion)) this.#countVersions(info.group, 1);
+    this.#groups.set(apiVersion, info);
+  }
+
+  #countVersions(group: string, by: number): void {
+    const count = (this.#groupSizes.get(group) ?? 0) + by;
+    if (count > 0) this.#groupSizes.set(group, count);
+    else this.#groupSizes.delete(group);
   }
 
   /** The version of a resource that is added at run time, unless it is there. Versions of a group follow by priority. */
   addVersionOf({ group, version, custom }: ResourceInfo): void {
     if (this.hasGroupVersion(group, version)) return;
-    const all = [...this.#groups];
-    const lower = all.findIndex(
-      ([, one]) =>
-        one.group === group && compareVersions(version, one.version) < 0,
-    );
+    let all: [string, GroupVersionInfo][] = [];
+    let lower = -1;
+    if (this.#groupSizes.get(group)) {
+      all = [...this.#groups];
+      lower = all.findIndex(
+        ([, one]) =>
+          one.group === group && compareVersions(version, one.version) < 0,
+      );
+    }
     const info: GroupVersionInfo = {
       group,
       version,
@@ -74,6 +88,7 @@ export class Catalogue {
     };
     if (lower < 0) return this.addGroupVersion(info);
     all.splice(lower, 0, [apiVersionOf(info), info]);
+    this.#countVersions(group, 1);
     this.#groups.clear();
     for (const [key, one] of all) this.#groups.set(key, one);
   }
@@ -101,6 +116,7 @@ export class Catalogue {
     if (resources.size > 0) return;
     this.#resources.delete(apiVersion);
     this.#groups.delete(apiVersion);
+    this.#countVersions(info.group, -1);
   }
 
   /** In the reference's priority order. */

@@ -95,6 +95,7 @@ class Server implements ApiServer {
     await this.#wiring.customDefinitions.start(
       this.transport(superuser, "orbit-apiserver"),
     );
+    this.registry.cache.endStart();
     await this.#wiring.listener?.listen();
     const transport = servedOnly(
       this.transport(superuser, "orbit-apiserver"),

@@ -25,6 +25,7 @@ import { EventOrder, type OpenedEvents } from "./event-order.ts";
 import { HistoryBudget } from "./history.ts";
 import { ResourceCache } from "./resource-cache.ts";
 import { RevisionWaiters } from "./revision-waiters.ts";
+import { UnclaimedValues } from "./unclaimed-values.ts";
 import {
   byPrefix,
   changesTo,
@@ -73,6 +74,8 @@ export class WatchCache {
   #reloadTimer: Timer | undefined;
   #stopped = false;
   #listenerFailures = 0;
+  /** Until the start is over. */
+  #unclaimed: UnclaimedValues | undefined;
 
   constructor(private readonly options: WatchCacheOptions) {
     this.#budget = new HistoryBudget(
@@ -113,7 +116,12 @@ export class WatchCache {
     return this.#listenerFailures;
   }
 
-  async start(resources: readonly CachedResource[]): Promise<void> {
+  /** @param more resources will be registered before `endStart`: their values are kept for them */
+  async start(
+    resources: readonly CachedResource[],
+    more = false,
+  ): Promise<void> {
+    if (more) this.#unclaimed = new UnclaimedValues();
     const { store, rootPrefix = "/registry" } = this.options;
     const found = new Map<ResourceLoader, StoredValue[]>();
     const loaders = new Map<string, ResourceLoader>();
@@ -129,11 +137,17 @@ export class WatchCache {
       if (index % valuesPerLook === 0 && slices.over) await slices.next();
       const loader = byPrefix(loaders, value.key);
       if (loader) found.get(loader)!.push(value);
+      else this.#unclaimed?.add(value);
     }
     for (const [loader, own] of found)
       this.#install(loader, await loader.loadAll(own, slices), revision);
     this.#subscribe(revision);
     this.#prune();
+  }
+
+  /** The kinds that were there before are registered: from now on a resource is read from the store. */
+  endStart(): void {
+    this.#unclaimed = undefined;
   }
 
   stop(): void {
@@ -189,7 +203,9 @@ export class WatchCache {
     const { store, clock } = this.options;
     reading.events = [];
     reading.stale = false;
-    const { revision, values } = await store.list(`${prefix}/`);
+    const { revision, values } = this.#unclaimed
+      ? { revision: this.#revision, values: this.#unclaimed.take(prefix) }
+      : await store.list(`${prefix}/`);
     const entries = await reading.loader.loadAll(values, this.#slices);
     // Other resources must not be older than this one: a list says one revision for what it holds.
     while (this.#revision < revision && !reading.cancelled) {
@@ -267,6 +283,7 @@ export class WatchCache {
       const opened = await this.#openEvents(events);
       if (this.#stopped) return;
       this.#apply(events, revision, opened);
+      this.#unclaimed = undefined;
       for (const { reading } of this.#slots.values())
         if (reading) reading.stale = true;
       this.#lost = undefined;
@@ -362,7 +379,10 @@ export class WatchCache {
     for (const event of events) {
       this.#revision = event.revision;
       const slot = this.#slotOf(event.key);
-      if (!slot) continue;
+      if (!slot) {
+        this.#unclaimed?.apply(event);
+        continue;
+      }
       const bytes = opened.get(event);
       if (slot.live) this.#applyTo(slot.live, event, bytes, nowMs);
       slot.reading?.events.push({ event, opened: bytes });

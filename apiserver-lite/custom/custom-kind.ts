@@ -102,7 +102,9 @@ export function resourceInfo(
   return {
     ...{ group, version: version.name, resource: plural, kind, singular },
     custom: true,
-    storageVersionHash: hashOf(spec),
+    get storageVersionHash() {
+      return hashOf(spec);
+    },
     ...(listKind ? { listKind } : {}),
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],

@@ -40,6 +40,7 @@ export function customStrategy(
     allowUnconditionalUpdate: false,
     anyFinalizer: true,
     countsStatus: true,
+    // Before anything is done for it, and when it is stored: until then the definition may have been deleted.
     prepareForCreate(object, context) {
       refuseTerminating(context, metadata.name, resource);
       if (version.subresources?.status) delete object["status"];
@@ -61,6 +62,8 @@ export function customStrategy(
           replicasPath: stepsOf(scale.specReplicasPath),
         }
       : {}),
+    refuseCreation: (context) =>
+      refuseTerminating(context, metadata.name, resource),
     warnings: finalizerWarnings,
     ...(version.subresources?.status
       ? {
@@ -114,7 +117,11 @@ function refuseTerminating(
   const definition = typed<CustomResourceDefinition>(
     context.read("apiextensions.k8s.io", "customresourcedefinitions", "", name),
   );
-  if (!isConditionTrue(definition?.status?.conditions, "Terminating")) return;
+  if (
+    definition &&
+    !isConditionTrue(definition.status?.conditions, "Terminating")
+  )
+    return;
   throw new ApiError({
     ...errors.methodNotAllowed(resource, "create").status,
     message:

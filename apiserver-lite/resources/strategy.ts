@@ -59,6 +59,8 @@ export interface ResourceStrategy<
     old: Readonly<T>,
     context: StrategyContext,
   ): FieldError[];
+  /** Run in the very turn in which the store takes a new object. Throws ApiError. */
+  refuseCreation?(context: StrategyContext): void;
   /** Texts of Warning headers for an object that was accepted. */
   warnings?(
     object: Readonly<T>,

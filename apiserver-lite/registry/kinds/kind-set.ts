@@ -36,6 +36,8 @@ export class KindSet {
   readonly #kinds = new Set<Kind>();
   /** By group and resource of every version. */
   readonly #byResource = new Map<string, Kind>();
+  /** By where its objects are stored. */
+  readonly #byPrefix = new Map<string, Kind>();
   /** By group, version and resource. */
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #followers = new Map<string, Set<Follower>>();
@@ -50,7 +52,10 @@ export class KindSet {
   async start(definitions: readonly KindDefinition[]): Promise<void> {
     const { cache } = this.options;
     const forms = definitions.map((definition) => this.#formOf(definition));
-    await cache.start(forms.filter((form) => form !== undefined));
+    await cache.start(
+      forms.filter((form) => form !== undefined),
+      true,
+    );
     for (const [index, definition] of definitions.entries()) {
       const form = forms[index];
       this.#add(
@@ -191,9 +196,8 @@ export class KindSet {
       throw new Error(`${what} belongs to another kind`);
     };
     const prefix = definition.storage?.prefix;
-    for (const kind of this.#kinds)
-      if (kind !== known && prefix && kind.stored?.prefix === prefix)
-        refuse(prefix);
+    const holder = prefix ? this.#byPrefix.get(prefix) : undefined;
+    if (holder && holder !== known) refuse(prefix!);
     for (const { info } of definition.versions) {
       const { group, version, resource } = info;
       const name = `${group}/${version}/${resource}`;
@@ -204,6 +208,7 @@ export class KindSet {
 
   #add(kind: Kind): void {
     this.#kinds.add(kind);
+    if (kind.stored) this.#byPrefix.set(kind.stored.prefix, kind);
     for (const name of namesOf(kind)) {
       this.#byResource.set(name, kind);
       if (!kind.stored) continue;
@@ -218,6 +223,7 @@ export class KindSet {
 
   #remove(kind: Kind): void {
     this.#kinds.delete(kind);
+    if (kind.stored) this.#byPrefix.delete(kind.stored.prefix);
     for (const name of namesOf(kind)) {
       this.#byResource.delete(name);
       for (const follower of this.#followers.get(name) ?? []) follower.detach();

@@ -294,6 +294,7 @@ export async function writeObject(
     expectedRevision: expected,
     attachment: pending,
     encode: (revision) => {
+      if (expected === 0) call.endpoint.strategy.refuseCreation?.(call);
       const { entry, value } = kind.encode(key, object, revision);
       pending.entry = entry;
       return value;
