@@ -23,6 +23,7 @@ import {
 import { DerivedBytes } from "./derived-bytes.ts";
 import { EventOrder, type OpenedEvents } from "./event-order.ts";
 import { HistoryBudget } from "./history.ts";
+import { Pruning } from "./pruning.ts";
 import { ResourceCache } from "./resource-cache.ts";
 import { RevisionWaiters } from "./revision-waiters.ts";
 import { UnclaimedValues } from "./unclaimed-values.ts";
@@ -48,7 +49,6 @@ interface WatchCacheOptions {
 }
 
 const defaultHistoryMs = 300_000;
-const pruneIntervalMs = 60_000;
 const reloads = { baseMs: 100, maxMs: 5_000 };
 /** Events that wait for one that is being opened; beyond it all is read again. */
 const maxWaitingEvents = 10_000;
@@ -64,12 +64,9 @@ export class WatchCache {
   /** What readers made of the entries' bytes. */
   readonly derived = new DerivedBytes();
   readonly #waiters: RevisionWaiters;
-  /** The revision at each pruning of the last `historyMs`, oldest first. */
-  readonly #pruned: { atMs: number; revision: number }[] = [];
-  #compacted = 0;
+  readonly #pruning: Pruning;
   #revision = 0;
   #unsubscribe: (() => void) | undefined;
-  #pruneTimer: Timer | undefined;
   #lost: Error | undefined;
   #reloadTimer: Timer | undefined;
   #stopped = false;
@@ -83,6 +80,14 @@ export class WatchCache {
       options.historyMs ?? defaultHistoryMs,
     );
     this.#waiters = new RevisionWaiters(options.clock);
+    this.#pruning = new Pruning({
+      clock: options.clock,
+      historyMs: options.historyMs ?? defaultHistoryMs,
+      slices: options.slices,
+      derived: this.derived,
+      revision: () => this.#revision,
+      resources: () => this.resources(),
+    });
     this.#order = new EventOrder(
       (event) => this.#openEvent(event),
       (events, upTo, opened) => this.#apply(events, upTo, opened),
@@ -103,7 +108,7 @@ export class WatchCache {
    * start at any revision the undo log knows.
    */
   get compacted(): number {
-    return this.#compacted;
+    return this.#pruning.compacted;
   }
 
   /** Set when the store's events have ended: nothing here can be trusted to be fresh any more. */
@@ -142,7 +147,7 @@ export class WatchCache {
     for (const [loader, own] of found)
       this.#install(loader, await loader.loadAll(own, slices), revision);
     this.#subscribe(revision);
-    this.#prune();
+    this.#pruning.start();
   }
 
   /** The kinds that were there before are registered: from now on a resource is read from the store. */
@@ -155,7 +160,7 @@ export class WatchCache {
     this.#order.clear();
     this.#reloadTimer?.cancel();
     this.#unsubscribe?.();
-    this.#pruneTimer?.cancel();
+    this.#pruning.stop();
     this.#waiters.end();
   }
 
@@ -420,24 +425,5 @@ export class WatchCache {
 
   #slotOf(key: string): Slot | undefined {
     return byPrefix(this.#slots, key);
-  }
-
-  #prune(): void {
-    this.#pruneTimer = this.options.clock.after(pruneIntervalMs, () => {
-      const nowMs = this.options.clock.now();
-      void this.#pruneAll(nowMs);
-      this.derived.age();
-      this.#pruned.push({ atMs: nowMs, revision: this.#revision });
-      const { historyMs = defaultHistoryMs } = this.options;
-      while (this.#pruned[0] && this.#pruned[0].atMs <= nowMs - historyMs)
-        this.#compacted = this.#pruned.shift()!.revision;
-      this.#prune();
-    });
-  }
-
-  async #pruneAll(nowMs: number): Promise<void> {
-    const { slices } = this.options;
-    for (const cache of [...this.resources()])
-      while (cache.prune(nowMs)) if (slices?.over) await slices.next();
   }
 }
