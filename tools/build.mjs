@@ -111,6 +111,7 @@ const entryPoints = {
   orbit: path.join(root, "cli/main.ts"),
   index: path.join(root, "index.ts"),
   "snapshot-worker": path.join(root, "storage/snapshots/snapshot-worker.ts"),
+  "dns-worker": path.join(root, "network/dns/dns-worker.ts"),
 };
 try {
   await build({

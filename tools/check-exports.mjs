@@ -38,6 +38,7 @@ const withoutImport = {
   "@prettier/plugin-oxc": "tools/check.mjs names it to the formatter",
   "@swc/core": "under @swc/jest",
   "@swc/jest": "jest.config.mjs names it as the transform",
+  "@types/dns-packet": "types of dns-packet",
   "@types/dockerode": "types of dockerode",
   "@types/jest": "types of jest's globals",
   "@types/node": "types of Node",

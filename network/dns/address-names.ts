@@ -1,0 +1,32 @@
+// Names that are made of addresses: reverse names, and labels with dashes.
+import * as packet from "dns-packet";
+
+/** The name below in-addr.arpa or ip6.arpa of an address. */
+export function reverseName(address: string): string {
+  if (!address.includes(":"))
+    return `${address.split(".").toReversed().join(".")}.in-addr.arpa`;
+  const hex = packet.aaaa.encode(address).subarray(2).toString("hex");
+  return `${[...hex].toReversed().join(".")}.ip6.arpa`;
+}
+
+/** An address as one label: dots and colons become dashes. */
+export function dashed(address: string): string {
+  return address.replace(/[.:]/g, "-");
+}
+
+/** The address that a label with dashes is for. */
+export function addressOfLabel(label: string): string | undefined {
+  const four = /^(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})$/.exec(label);
+  if (four) {
+    const numbers = four.slice(1).map(Number);
+    return numbers.every((n) => n < 256) ? numbers.join(".") : undefined;
+  }
+  const six = label.replaceAll("-", ":");
+  if (!/^[0-9a-f:]{2,39}$/.test(six)) return undefined;
+  try {
+    packet.aaaa.encode(six);
+    return six;
+  } catch {
+    return undefined;
+  }
+}

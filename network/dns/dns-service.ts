@@ -1,0 +1,101 @@
+// The kube-dns Service, and this server's EndpointSlice for it: what pods' resolv.conf points to leads here. The Service
+// has no selector; each server writes a slice of its own, named by its node, and takes it back when it stops.
+import { ApiError } from "../../api/errors.ts";
+import type { Client } from "../../client/client.ts";
+import { endpointSlices, services } from "../../client/resources.ts";
+import { dnsNamespace } from "./zone-feed.ts";
+
+const dnsServiceName = "kube-dns";
+
+interface DnsEndpoint {
+  /** The node this server runs on. */
+  nodeName: string;
+  /** Where it listens: an address that others reach. */
+  address: string;
+  port: number;
+}
+
+/** Undefined: there is none. */
+async function found<T>(get: Promise<T>): Promise<T | undefined> {
+  try {
+    return await get;
+  } catch (error) {
+    if (error instanceof ApiError && error.reason === "NotFound")
+      return undefined;
+    throw error;
+  }
+}
+
+function sliceName({ nodeName, address }: DnsEndpoint): string {
+  return `${dnsServiceName}-${nodeName}-${address.includes(":") ? "v6" : "v4"}`;
+}
+
+/** @param clusterIp the address pods are given as --cluster-dns */
+export async function publishDnsService(
+  client: Client,
+  clusterIp: string,
+  endpoint: DnsEndpoint,
+): Promise<void> {
+  const labels = {
+    "k8s-app": "kube-dns",
+    "kubernetes.io/cluster-service": "true",
+    "kubernetes.io/name": "CoreDNS",
+  };
+  const own = client.resource(services);
+  // Asked for first: creating it again would fail for its address, which is taken then.
+  if (!(await found(own.get(dnsServiceName, dnsNamespace))))
+    await own.create({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: dnsServiceName, namespace: dnsNamespace, labels },
+      spec: {
+        clusterIP: clusterIp,
+        ports: [
+          { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
+          { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
+        ],
+      },
+    });
+  const slice = {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      name: sliceName(endpoint),
+      namespace: dnsNamespace,
+      labels: {
+        "kubernetes.io/service-name": dnsServiceName,
+        "endpointslice.kubernetes.io/managed-by": "dns.orbit.io",
+      },
+    },
+    addressType: endpoint.address.includes(":") ? "IPv6" : "IPv4",
+    endpoints: [
+      {
+        addresses: [endpoint.address],
+        conditions: { ready: true, serving: true, terminating: false },
+        nodeName: endpoint.nodeName,
+      },
+    ],
+    ports: [
+      { name: "dns", protocol: "UDP", port: endpoint.port },
+      { name: "dns-tcp", protocol: "TCP", port: endpoint.port },
+    ],
+  };
+  const slices = client.resource(endpointSlices);
+  if (await found(slices.get(slice.metadata.name, dnsNamespace)))
+    await slices.patch(slice.metadata.name, dnsNamespace, {
+      type: "merge",
+      body: { endpoints: slice.endpoints, ports: slice.ports },
+    });
+  else await slices.create(slice);
+}
+
+/** Best effort: a slice that stays leads to a server that is gone until it is back. */
+export async function withdrawDnsEndpoint(
+  client: Client,
+  endpoint: DnsEndpoint,
+): Promise<void> {
+  await client
+    .resource(endpointSlices)
+    .delete(sliceName(endpoint), dnsNamespace)
+    .catch(() => undefined);
+}
