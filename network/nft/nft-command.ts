@@ -1,0 +1,47 @@
+// Runs nft: one transaction from its standard input. What fails changes nothing in the kernel, and the error has nft's text.
+import { spawn } from "node:child_process";
+
+const patienceMs = 30_000;
+const maxErrorText = 4096;
+
+/** Applies the text as one transaction. Rejects with nft's error, also when there is no nft. */
+export type RunNft = (script: string) => Promise<void>;
+
+interface NftCommandOptions {
+  /** A program and its arguments that runs nft, such as `ip netns exec NAME`; default: none. */
+  wrapper?: readonly string[];
+  /** Called with each process that is started: the kernel reports changes by it. */
+  onProcess?: (pid: number) => void;
+}
+
+export function nftCommand({
+  wrapper = [],
+  onProcess,
+}: NftCommandOptions = {}): RunNft {
+  const [program = "nft", ...leading] = [...wrapper, "nft"];
+  return (script) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(program, [...leading, "-f", "-"], {
+        stdio: ["pipe", "ignore", "pipe"],
+        timeout: patienceMs,
+      });
+      if (child.pid !== undefined) onProcess?.(child.pid);
+      let text = "";
+      child.stderr.on("data", (chunk: Buffer) => {
+        if (text.length < maxErrorText) text += chunk.toString("utf8");
+      });
+      child.once("error", reject);
+      child.once("close", (code, signal) => {
+        if (code === 0) resolve();
+        else
+          reject(
+            new Error(
+              `nft: ${text.trim().slice(0, maxErrorText) || `ended with ${signal ?? `code ${code}`}`}`,
+            ),
+          );
+      });
+      // It may end before it has read: its exit says why.
+      child.stdin.on("error", () => undefined);
+      child.stdin.end(script);
+    });
+}

@@ -1,0 +1,75 @@
+// Follows what others delete: `nft monitor` reports each transaction and then the process that made it, so that a flush by
+// hand or a firewall's reload is noticed at once, without looking at the rules again and again.
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+
+const restartMs = 1000;
+
+interface NftMonitorOptions {
+  /** Whether this process is one of ours. */
+  isOwn: (pid: number) => boolean;
+  /** The tables that are followed, such as `ip orbit-proxy`. */
+  tables: readonly string[];
+  /** Some of the tables' objects may be gone. Also called when the monitor had to be started again. */
+  onDeleted: () => void;
+  clock: Clock;
+  logger: Logger;
+  /** As nftCommand's. */
+  wrapper?: readonly string[];
+}
+
+export class NftMonitor {
+  readonly #options: NftMonitorOptions;
+  #child: ChildProcess | undefined;
+  #restart: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: NftMonitorOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { tables, isOwn, onDeleted, clock, logger } = this.#options;
+    const [program = "nft", ...leading] = [
+      ...(this.#options.wrapper ?? []),
+      "nft",
+    ];
+    const child = spawn(program, [...leading, "monitor"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    this.#child = child;
+    // Such as `delete chain ip orbit-proxy services`.
+    const ours = (line: string): boolean =>
+      tables.some((table) =>
+        `${line} `.includes(` ${table} `, line.indexOf(" ", 7)),
+      );
+    let touched = false;
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line.startsWith("delete ")) touched ||= ours(line);
+      const [, pid] = /^# new generation \d+ by process (\d+)/.exec(line) ?? [];
+      if (pid === undefined) return;
+      if (touched && !isOwn(Number(pid))) onDeleted();
+      touched = false;
+    });
+    const ended = (error?: Error): void => {
+      if (this.#child !== child) return;
+      this.#child = undefined;
+      if (this.#stopped) return;
+      logger.debug({ err: error }, "the nftables monitor ended");
+      this.#restart = clock.after(restartMs, () => {
+        this.start();
+        onDeleted();
+      });
+    };
+    child.once("error", ended);
+    child.once("exit", () => ended());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#restart?.cancel();
+    this.#child?.kill();
+  }
+}

@@ -1,0 +1,274 @@
+// The service proxy of one node: follows Services and their EndpointSlices and keeps the kernel's rules in step. Changes of
+// one turn of the loop become one transaction for each address family; what others delete is written again.
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
+import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
+import type { Node, Service } from "../../api/types/core-v1.ts";
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import { endpointSlices, nodes, services } from "../../client/resources.ts";
+import { ownEndpointSlices } from "../slices-of-service.ts";
+import { nftCommand } from "../nft/nft-command.ts";
+import { NftMonitor } from "../nft/nft-monitor.ts";
+import { ConntrackCleaner, staleFlows, type StaleFlow } from "./conntrack.ts";
+import { HealthCheckPorts } from "./health-check-ports.ts";
+import { applyKernelSettings } from "./kernel-settings.ts";
+import { portRules } from "./rules.ts";
+import { Ruleset, type TableOptions } from "./ruleset.ts";
+import {
+  proxyPorts,
+  type Family,
+  type ProxyNode,
+  type ProxyPort,
+} from "./service-ports.ts";
+import { TableSync } from "./table-sync.ts";
+
+const zoneLabel = "topology.kubernetes.io/zone";
+
+interface ServiceProxyOptions {
+  client: Client;
+  nodeName: string;
+  /** Of the table, such as orbit-proxy; two clusters on one host have different ones. */
+  tableName: string;
+  podRanges: readonly string[];
+  serviceRanges: readonly string[];
+  nodePortRanges: readonly string[];
+  masqueradeAll: boolean;
+  clock: Clock;
+  logger: Logger;
+  /** A program and its arguments that runs others in the node's network namespace; default: this process's own. */
+  wrapper?: readonly string[];
+}
+
+interface FamilyTable {
+  readonly family: Family;
+  readonly ruleset: Ruleset;
+  readonly sync: TableSync;
+}
+
+function familyRanges(ranges: readonly string[], family: Family): string[] {
+  return ranges.filter((range) => range.includes(":") === (family === 6));
+}
+
+export class ServiceProxy {
+  readonly #options: ServiceProxyOptions;
+  readonly #services: Informer<Service>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #nodes: Informer<Node>;
+  readonly #tables: readonly FamilyTable[];
+  readonly #monitor: NftMonitor;
+  readonly #conntrack: ConntrackCleaner;
+  readonly #healthChecks: HealthCheckPorts;
+  /** The ports of each Service that are in the rulesets. */
+  readonly #ports = new Map<string, readonly ProxyPort[]>();
+  readonly #dirty = new Map<string, { namespace: string; name: string }>();
+  readonly #staleFlows4: StaleFlow[] = [];
+  readonly #staleFlows6: StaleFlow[] = [];
+  readonly #disposers: (() => void)[] = [];
+  #node: ProxyNode;
+  #flushDue = false;
+  #synced = false;
+  /** Transactions, how many failed, and their time in all. */
+  readonly counts = { syncs: 0, failures: 0, milliseconds: 0 };
+
+  constructor(options: ServiceProxyOptions) {
+    this.#options = options;
+    const { client, clock, logger, nodeName } = options;
+    this.#node = { name: nodeName };
+    this.#services = client.informer(services);
+    this.#slices = client.informer(endpointSlices, {
+      indexes: { service: ownEndpointSlices },
+    });
+    this.#nodes = client.informer(nodes, {
+      fieldSelector: `metadata.name=${nodeName}`,
+    });
+    // Processes' numbers come round again: the last ones are enough to know which changes are ours.
+    const own: number[] = [];
+    const wrapped = options.wrapper ? { wrapper: options.wrapper } : {};
+    const run = nftCommand({
+      ...wrapped,
+      onProcess: (pid) => void (own.push(pid) > 64 && own.shift()),
+    });
+    this.#tables = ([4, 6] as const).map((family) => {
+      const ruleset = new Ruleset(this.#tableOptions(family));
+      const sync = new TableSync({
+        ruleset,
+        run,
+        clock,
+        logger,
+        onDone: (durationMs, failed) => {
+          this.counts.syncs++;
+          this.counts.milliseconds += durationMs;
+          if (failed) this.counts.failures++;
+          else this.#cleanFlows(family);
+        },
+      });
+      return { family, ruleset, sync };
+    });
+    this.#conntrack = new ConntrackCleaner(logger, options.wrapper);
+    this.#healthChecks = new HealthCheckPorts(logger, () => this.inStep);
+    this.#monitor = new NftMonitor({
+      tables: this.#tables.map(({ ruleset }) => ruleset.table),
+      isOwn: (pid) => own.includes(pid),
+      onDeleted: () => this.rewrite(),
+      clock,
+      logger,
+      ...wrapped,
+    });
+  }
+
+  /** The kernel has the rules of everything known. */
+  get inStep(): boolean {
+    return (
+      this.#synced &&
+      !this.#flushDue &&
+      this.#tables.every(({ sync }) => sync.inStep)
+    );
+  }
+
+  /** Resolves when the Services that exist were read and their rules asked for. */
+  async start(): Promise<void> {
+    const mark = (namespace = "", name = ""): void => {
+      this.#dirty.set(`${namespace}/${name}`, { namespace, name });
+      this.#due();
+    };
+    const service = ({ metadata }: Service): void =>
+      mark(metadata.namespace, metadata.name);
+    const slice = (each: EndpointSlice): void => {
+      const [key] = ownEndpointSlices(each);
+      if (key !== undefined)
+        mark(each.metadata.namespace, key.slice(key.indexOf("/") + 1));
+    };
+    const node = ({ metadata }: Node): void => this.#setNode(metadata?.labels);
+    this.#disposers.push(
+      this.#nodes.addHandler({ onAdd: node, onUpdate: (_, now) => node(now) }),
+      this.#services.addHandler({
+        onAdd: service,
+        onUpdate: (_, now) => service(now),
+        onDelete: service,
+      }),
+      this.#slices.addHandler({
+        onAdd: slice,
+        onUpdate: (old, now) => {
+          slice(old);
+          slice(now);
+        },
+        onDelete: slice,
+      }),
+    );
+    await Promise.all([
+      this.#services.synced(),
+      this.#slices.synced(),
+      this.#nodes.synced(),
+    ]);
+    this.#synced = true;
+    await applyKernelSettings(this.#options.wrapper).catch((error: unknown) =>
+      this.#options.logger.warn(
+        { err: error },
+        "a kernel setting could not be written: node ports may not answer on loopback",
+      ),
+    );
+    this.#flush();
+    this.#monitor.start();
+    for (const { sync } of this.#tables) sync.request(true);
+  }
+
+  /** Writes everything again: another program may have changed it. */
+  rewrite(): void {
+    if (!this.#synced) return;
+    for (const { sync } of this.#tables) sync.request(true);
+  }
+
+  /** The rules stay: pods keep reaching Services while this program is down. */
+  async stop(): Promise<void> {
+    for (const dispose of this.#disposers.splice(0)) dispose();
+    this.#monitor.stop();
+    this.#healthChecks.stop();
+    await Promise.all(this.#tables.map(({ sync }) => sync.stop()));
+    await this.#conntrack.done();
+  }
+
+  #stale(family: Family): StaleFlow[] {
+    return family === 4 ? this.#staleFlows4 : this.#staleFlows6;
+  }
+
+  /** Once the new rules are in the kernel: a flow deleted before would be made again by the old ones. */
+  #cleanFlows(family: Family): void {
+    this.#conntrack.clean(this.#stale(family).splice(0), family);
+  }
+
+  #tableOptions(family: Family): TableOptions {
+    const { tableName, masqueradeAll, ...ranges } = this.#options;
+    return {
+      family,
+      name: tableName,
+      masqueradeAll,
+      podRanges: familyRanges(ranges.podRanges, family),
+      serviceRanges: familyRanges(ranges.serviceRanges, family),
+      nodePortRanges: familyRanges(ranges.nodePortRanges, family),
+    };
+  }
+
+  #setNode(labels: Readonly<Record<string, string>> | undefined): void {
+    const zone = labels?.[zoneLabel];
+    if (zone === this.#node.zone) return;
+    const { name } = this.#node;
+    this.#node = { name, ...(zone === undefined ? {} : { zone }) };
+    for (const { metadata } of this.#services.lister.list())
+      this.#dirty.set(`${metadata.namespace}/${metadata.name}`, {
+        namespace: metadata.namespace ?? "",
+        name: metadata.name ?? "",
+      });
+    this.#due();
+  }
+
+  #due(): void {
+    if (this.#flushDue || !this.#synced) return;
+    this.#flushDue = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushDue = false;
+    for (const [key, { namespace, name }] of this.#dirty)
+      this.#update(key, this.#services.lister.get(name, namespace));
+    this.#dirty.clear();
+    for (const { sync } of this.#tables) sync.request();
+  }
+
+  #update(key: string, service: Service | undefined): void {
+    const slices = service ? this.#slices.lister.byIndex("service", key) : [];
+    const before = new Map(
+      (this.#ports.get(key) ?? []).map((port) => [port.id, port]),
+    );
+    const now: ProxyPort[] = [];
+    for (const { family, ruleset } of this.#tables)
+      for (const port of service
+        ? proxyPorts(service, slices, this.#node, family)
+        : []) {
+        now.push(port);
+        const { podRanges } = this.#tableOptions(family);
+        ruleset.setPort(port.id, portRules(port, { podRanges }));
+        this.#stale(family).push(...staleFlows(before.get(port.id), port));
+        before.delete(port.id);
+      }
+    for (const port of before.values()) {
+      const table = this.#tables.find(({ family }) => family === port.family);
+      table?.ruleset.setPort(port.id, undefined);
+      this.#stale(port.family).push(...staleFlows(port, undefined));
+    }
+    if (now.length > 0) this.#ports.set(key, now);
+    else this.#ports.delete(key);
+    const [namespace = "", name = ""] = key.split("/");
+    const check = service?.spec?.healthCheckNodePort;
+    this.#healthChecks.set(
+      namespace,
+      name,
+      check && now.some(({ externalLocal }) => externalLocal)
+        ? check
+        : undefined,
+      new Set(now.flatMap(({ local }) => local.map(({ address }) => address)))
+        .size,
+    );
+  }
+}

@@ -1,0 +1,202 @@
+// The nftables objects of one port of a Service: chains with their rules, elements of maps and sets, sets of affinity.
+// Dispatch is by maps, so that the time of a connection does not depend on how many services there are.
+// Invariant: what two ports have in common (an endpoint's hairpin) is the same text, so that it can be counted.
+import type { ProxyEndpoint, ProxyPort } from "./service-ports.ts";
+
+/** The mark of packets that leave with this node's address; the bit that the reference uses. */
+export const masqueradeMark = "0x4000";
+
+export interface PortRules {
+  /** By chain name. */
+  readonly chains: ReadonlyMap<string, readonly string[]>;
+  /** `map|set name` to what is in it: key to data, which is empty for a set. */
+  readonly elements: readonly (readonly [
+    container: string,
+    key: string,
+    data: string,
+  ])[];
+  /** By set name: its definition. */
+  readonly sets: ReadonlyMap<string, string>;
+}
+
+interface RuleOptions {
+  /** Ranges of pods; what comes from elsewhere is masqueraded. Empty: unknown, nothing is. */
+  readonly podRanges: readonly string[];
+}
+
+function word(family: 4 | 6): "ip" | "ip6" {
+  return family === 4 ? "ip" : "ip6";
+}
+
+function target(family: 4 | 6, { address, port }: ProxyEndpoint): string {
+  return family === 4 ? `${address}:${port}` : `[${address}]:${port}`;
+}
+
+/** An endpoint as a part of names: letters and digits. */
+function label({ address, port }: ProxyEndpoint): string {
+  return `${address.replace(/[^0-9a-f]/gi, "-")}-${port}`;
+}
+
+class Builder {
+  readonly chains = new Map<string, string[]>();
+  readonly elements: [string, string, string][] = [];
+  readonly sets = new Map<string, string>();
+
+  constructor(
+    private readonly port: ProxyPort,
+    private readonly options: RuleOptions,
+  ) {}
+
+  build(): PortRules {
+    const { port } = this;
+    const internal = port.internalLocal ? port.local : port.cluster;
+    const internalChain = port.internalLocal
+      ? this.#endpoints("loc", port.local)
+      : this.#endpoints("svc", port.cluster);
+    if (port.clusterIp !== undefined) {
+      this.#add("cluster-ips", port.clusterIp);
+      this.#service(
+        port.clusterIp,
+        internalChain,
+        // A policy of Local drops where the cluster has endpoints elsewhere.
+        port.internalLocal && port.cluster.length > 0,
+      );
+    }
+    this.#external();
+    for (const { address } of new Set([
+      ...internal,
+      ...port.cluster,
+      ...port.local,
+    ]))
+      this.#add("hairpin", `${address} . ${address}`);
+    return this;
+  }
+
+  #add(container: string, key: string, data = ""): void {
+    if (!this.elements.some(([c, k]) => c === container && k === key))
+      this.elements.push([container, key, data]);
+  }
+
+  /** An address and port of the service: to a chain, or refused where there are no endpoints. */
+  #service(ip: string, chain: string | undefined, drops: boolean): void {
+    const { protocol, port } = this.port;
+    const key = `${ip} . ${protocol} . ${port}`;
+    if (chain !== undefined) this.#add("service-ips", key, `goto ${chain}`);
+    else this.#add("no-endpoints", key, drops ? "drop" : "goto refuse");
+  }
+
+  #external(): void {
+    const { port } = this;
+    const addresses = [...port.externalIps, ...port.loadBalancerIps];
+    if (addresses.length === 0 && port.nodePort === undefined) return;
+    const usable =
+      port.cluster.length > 0 || (port.externalLocal && port.local.length > 0);
+    const chain = usable ? this.#externalChain() : undefined;
+    for (const ip of addresses) this.#service(ip, chain, false);
+    if (port.nodePort !== undefined) {
+      const key = `${port.protocol} . ${port.nodePort}`;
+      if (chain !== undefined)
+        this.#add("service-nodeports", key, `goto ${chain}`);
+      else this.#add("no-endpoint-nodeports", key, "goto refuse");
+    }
+    if (port.sourceRanges.length > 0) this.#firewall();
+  }
+
+  #externalChain(): string {
+    const { port, options } = this;
+    const ip = word(port.family);
+    const cluster = this.#endpoints("svc", port.cluster);
+    const rules: string[] = [];
+    const mark = `meta mark set meta mark or ${masqueradeMark}`;
+    if (port.externalLocal) {
+      // Pods and this node itself are inside: they use every endpoint, whatever the policy says about others.
+      if (cluster !== undefined) {
+        if (options.podRanges.length > 0)
+          rules.push(
+            `${ip} saddr { ${options.podRanges.join(", ")} } goto ${cluster}`,
+          );
+        rules.push(
+          `fib saddr type local ${mark}`,
+          `fib saddr type local goto ${cluster}`,
+        );
+      }
+      const local = this.#endpoints("loc", port.local);
+      rules.push(local === undefined ? "drop" : `goto ${local}`);
+    } else if (cluster !== undefined) rules.push(mark, `goto ${cluster}`);
+    const name = `ext-${port.id}`;
+    this.chains.set(name, rules);
+    return name;
+  }
+
+  #firewall(): void {
+    const { port } = this;
+    const name = `fw-${port.id}`;
+    this.chains.set(name, [
+      `${word(port.family)} saddr { ${port.sourceRanges.join(", ")} } return`,
+      "drop",
+    ]);
+    for (const ip of port.loadBalancerIps)
+      this.#add(
+        "firewall-ips",
+        `${ip} . ${port.protocol} . ${port.port}`,
+        `goto ${name}`,
+      );
+  }
+
+  /** The chain that chooses among the endpoints; undefined: there are none. */
+  #endpoints(
+    prefix: "svc" | "loc",
+    endpoints: readonly ProxyEndpoint[],
+  ): string | undefined {
+    if (endpoints.length === 0) return undefined;
+    const name = `${prefix}-${this.port.id}`;
+    if (!this.chains.has(name))
+      this.chains.set(
+        name,
+        this.port.affinitySeconds === undefined
+          ? [this.#choice(endpoints)]
+          : this.#affine(endpoints, this.port.affinitySeconds),
+      );
+    return name;
+  }
+
+  #choice(endpoints: readonly ProxyEndpoint[]): string {
+    const { family, protocol } = this.port;
+    const [only] = endpoints;
+    if (endpoints.length === 1)
+      return `meta l4proto ${protocol} dnat to ${target(family, only!)}`;
+    const all = endpoints.map(
+      ({ address, port }, n) => `${n} : ${address} . ${port}`,
+    );
+    return `meta l4proto ${protocol} dnat ${word(family)} to numgen random mod ${endpoints.length} map { ${all.join(", ")} }`;
+  }
+
+  /** One chain and one set of clients for each endpoint: a client that came within the time goes where it went. */
+  #affine(endpoints: readonly ProxyEndpoint[], seconds: number): string[] {
+    const { id, family, protocol } = this.port;
+    const ip = word(family);
+    const rules: string[] = [];
+    const jumps = endpoints.map((endpoint, n) => {
+      const chain = `ep-${id}-${label(endpoint)}`;
+      const set = `aff-${id}-${label(endpoint)}`;
+      this.sets.set(
+        set,
+        `type ${family === 4 ? "ipv4_addr" : "ipv6_addr"}; size 65535; flags dynamic,timeout; timeout ${seconds}s;`,
+      );
+      this.chains.set(chain, [
+        `update @${set} { ${ip} saddr }`,
+        `meta l4proto ${protocol} dnat to ${target(family, endpoint)}`,
+      ]);
+      rules.push(`${ip} saddr @${set} goto ${chain}`);
+      return `${n} : goto ${chain}`;
+    });
+    rules.push(
+      `numgen random mod ${endpoints.length} vmap { ${jumps.join(", ")} }`,
+    );
+    return rules;
+  }
+}
+
+export function portRules(port: ProxyPort, options: RuleOptions): PortRules {
+  return new Builder(port, options).build();
+}

@@ -1,0 +1,199 @@
+// A small network of namespaces for tests: a node with pods on routed pairs, as our CNI configuration makes them, and a
+// client outside. Nothing of it touches the machine's own addresses, routes or rules.
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import * as path from "node:path";
+import { createInterface } from "node:readline";
+
+const ip = (...words: string[]): void => {
+  execFileSync("ip", words, { stdio: ["ignore", "ignore", "pipe"] });
+};
+
+export interface Target {
+  protocol: "tcp" | "udp";
+  host: string;
+  port: number;
+  waitMs?: number;
+  /** Source address, and for UDP its port. */
+  from?: string;
+  fromPort?: number;
+}
+
+/** A namespace with a process in it that serves and connects. */
+export class Machine {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, (result: string) => void>();
+  #next = 0;
+
+  constructor(
+    readonly name: string,
+    readonly namespace: string,
+  ) {
+    this.#child = spawn(
+      "ip",
+      [
+        "netns",
+        "exec",
+        namespace,
+        process.execPath,
+        path.join(__dirname, "namespace-peer.mjs"),
+        name,
+      ],
+      { stdio: ["pipe", "pipe", "inherit"] },
+    );
+    createInterface({ input: this.#child.stdout! }).on("line", (line) => {
+      const { id, result } = JSON.parse(line) as { id: number; result: string };
+      this.#waiting.get(id)?.(result);
+      this.#waiting.delete(id);
+    });
+  }
+
+  #command(command: object): Promise<string> {
+    const id = this.#next++;
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#child.stdin!.write(`${JSON.stringify({ id, ...command })}\n`);
+    });
+  }
+
+  async serve(protocol: "tcp" | "udp", port: number): Promise<void> {
+    await this.#command({ verb: "serve", protocol, port });
+  }
+
+  /** What the server answered (its name and the client's address), else the error's code or `timeout`. */
+  connect(target: Target): Promise<string> {
+    return this.#command({ verb: "connect", waitMs: 3000, ...target });
+  }
+
+  run(...words: string[]): string {
+    return execFileSync("ip", ["netns", "exec", this.namespace, ...words], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  }
+
+  stop(): void {
+    this.#child.stdin!.end();
+    this.#child.kill();
+  }
+}
+
+export class NetworkMachines {
+  readonly #machines: Machine[] = [];
+  readonly #prefix = `orbit-${randomBytes(3).toString("hex")}`;
+
+  #add(name: string): Machine {
+    const namespace = `${this.#prefix}-${name}`;
+    ip("netns", "add", namespace);
+    const machine = new Machine(name, namespace);
+    this.#machines.push(machine);
+    machine.run("ip", "link", "set", "lo", "up");
+    return machine;
+  }
+
+  /** A node: it forwards. */
+  node(name: string): Machine {
+    const machine = this.#add(name);
+    machine.run("sysctl", "-qw", "net.ipv4.ip_forward=1");
+    machine.run("sysctl", "-qw", "net.ipv6.conf.all.forwarding=1");
+    return machine;
+  }
+
+  /** A pod of a node, on a routed pair: one address each, the node's end as the gateway. */
+  pod(node: Machine, name: string, addresses: readonly string[]): Machine {
+    const pod = this.#add(name);
+    const link = `v-${name}`;
+    ip(
+      "link",
+      "add",
+      link,
+      "netns",
+      node.namespace,
+      "type",
+      "veth",
+      "peer",
+      "name",
+      "eth0",
+      "netns",
+      pod.namespace,
+    );
+    node.run("ip", "link", "set", link, "up");
+    pod.run("ip", "link", "set", "eth0", "up");
+    for (const address of addresses) {
+      const six = address.includes(":");
+      const gateway = six ? "fe80::1" : "169.254.1.1";
+      const bits = six ? 128 : 32;
+      node.run(
+        "ip",
+        "addr",
+        "add",
+        `${gateway}/${six ? 64 : 32}`,
+        "dev",
+        link,
+        ...(six ? ["nodad"] : []),
+      );
+      node.run("ip", "route", "add", `${address}/${bits}`, "dev", link);
+      pod.run(
+        "ip",
+        "addr",
+        "add",
+        `${address}/${bits}`,
+        "dev",
+        "eth0",
+        ...(six ? ["nodad"] : []),
+      );
+      if (!six) pod.run("ip", "route", "add", gateway, "dev", "eth0");
+      pod.run(
+        "ip",
+        ...(six ? ["-6"] : []),
+        "route",
+        "add",
+        "default",
+        "via",
+        gateway,
+        "dev",
+        "eth0",
+      );
+    }
+    return pod;
+  }
+
+  /** A machine on a link with a node; its default route is the node when asked for. */
+  neighbour(
+    node: Machine,
+    name: string,
+    { own, nodes }: { own: string; nodes: string },
+  ): Machine {
+    const other = this.#add(name);
+    const link = `v-${name}`;
+    ip(
+      "link",
+      "add",
+      link,
+      "netns",
+      node.namespace,
+      "type",
+      "veth",
+      "peer",
+      "name",
+      "eth0",
+      "netns",
+      other.namespace,
+    );
+    node.run("ip", "link", "set", link, "up");
+    other.run("ip", "link", "set", "eth0", "up");
+    node.run("ip", "addr", "add", `${nodes}/24`, "dev", link);
+    other.run("ip", "addr", "add", `${own}/24`, "dev", "eth0");
+    // Each is the other's way to everywhere, as a router on a link is.
+    other.run("ip", "route", "add", "default", "via", nodes);
+    node.run("ip", "route", "replace", "default", "via", own);
+    return other;
+  }
+
+  stop(): void {
+    for (const machine of this.#machines) {
+      machine.stop();
+      ip("netns", "del", machine.namespace);
+    }
+  }
+}
