@@ -228,7 +228,10 @@ if [ -z "$root" ]; then
 	for range in $ranges; do
 		family=ip
 		case $range in *:*) family=ip6 ;; esac
-		try nft delete table "$family" "orbit-pods-$(printf %s "$range" | tr -c '0-9a-fA-F' '-')"
+		name=$(printf %s "$range" | tr -c '0-9a-fA-F' '-')
+		try nft delete table "$family" "orbit-pods-$name"
+		try nft delete table ip "orbit-proxy-$name"
+		try nft delete table ip6 "orbit-proxy-$name"
 	done
 	# Files, and directories that are empty now; what a package or another cluster made is not listed.
 	machine_files | while read -r file; do

@@ -152,7 +152,7 @@ export class Discovery {
       );
     }
     if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!))
-      throw this.#served(group) ? pathNotFound() : pageNotFound();
+      throw pathNotFound();
     checkRoute(request.exchange, route);
     send(request, this.#resourceList(group, parts[2]!));
   }

@@ -16,17 +16,20 @@ import { startApiPart } from "../parts/api/apiserver.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import type { startControllers } from "./controllers-part.ts";
 import type { NodePlan, startNode } from "./node-part.ts";
+import type { startNetwork } from "./network-part.ts";
+import type { NetworkPlan } from "./network-plan.ts";
 import { PartPorts } from "./part-ports.ts";
 import type { startScheduler } from "./scheduler-part.ts";
 import type { Started } from "./started.ts";
 
-type PartName = "controllers" | "scheduler" | "agent";
+type PartName = "controllers" | "scheduler" | "agent" | "network";
 
 /** The code of the parts that are to run; undefined: not to run. */
 interface PartModules {
   controllers?: Promise<{ startControllers: typeof startControllers }>;
   scheduler?: Promise<{ startScheduler: typeof startScheduler }>;
   agent?: Promise<{ startNode: typeof startNode }>;
+  network?: Promise<{ startNetwork: typeof startNetwork }>;
 }
 
 /** Begins to read the code of parts: done early, it is there when the disk has answered for the store. */
@@ -39,6 +42,7 @@ export function loadParts(wanted: (part: PartName) => boolean): PartModules {
       ? { scheduler: import("./scheduler-part.ts") }
       : {}),
     ...(wanted("agent") ? { agent: import("./node-part.ts") } : {}),
+    ...(wanted("network") ? { network: import("./network-part.ts") } : {}),
   };
 }
 
@@ -54,6 +58,7 @@ interface ClusterComposition {
   serving?: CertificatePair;
   modules: PartModules;
   node?: NodePlan;
+  network?: NetworkPlan;
   /** Whether controllers and scheduler open the ports of their options. */
   partPorts: boolean;
   /** Overrides --bind-address and --secure-port. */
@@ -124,9 +129,16 @@ export async function composeCluster(
     await (
       await modules.scheduler
     ).startScheduler(context, options.schedulerValues);
+  const network =
+    modules.network && options.network
+      ? (await modules.network).startNetwork(context, options.network)
+      : undefined;
+  // A failure is reported where it is awaited.
+  network?.catch(() => undefined);
   let agent: AgentPart | undefined;
   if (modules.agent && options.node)
     agent = await (await modules.agent).startNode(context, options.node);
+  await network;
   return {
     port,
     clientFor,

@@ -11,11 +11,12 @@ import {
 import { controllerManagerOptions } from "../options/controller-manager.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { schedulerOptions } from "../options/scheduler.ts";
-import { nodePodCidr } from "../parts/addresses.ts";
+import { addressInRange, nodePodCidr } from "../parts/addresses.ts";
 import { agentConfig } from "../parts/agent/agent-config.ts";
 import { agentValues, partArguments } from "../parts/agent/agent-values.ts";
 import { makeDirectory } from "../parts/directories.ts";
 import { givenServingPair } from "../parts/option-files.ts";
+import { networkPlan, type NetworkPlan } from "./network-plan.ts";
 import type { NodePlan } from "./node-part.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
@@ -28,6 +29,8 @@ export interface ServerPlan {
   readonly controllerValues: OptionValues;
   readonly schedulerValues: OptionValues;
   readonly node: NodePlan;
+  /** Undefined: the machine is no node, or proxy and DNS are left out. */
+  readonly network: NetworkPlan | undefined;
   /** Of --tls-cert-file. */
   readonly ownServing: CertificatePair | undefined;
   /** "": none is written. */
@@ -59,6 +62,16 @@ function closedByDefault(agent: OptionValues): OptionValues {
   return agent.isSet("read-only-port")
     ? agent
     : agent.under(new Map([["read-only-port", 0]]));
+}
+
+/** Pods ask this cluster's DNS server, where its Service's address is served. */
+function withClusterDns(
+  agent: OptionValues,
+  network: NetworkPlan | undefined,
+): OptionValues {
+  return network?.dns && network.proxy && !agent.isSet("cluster-dns")
+    ? agent.under(new Map([["cluster-dns", [network.dns.serviceAddress]]]))
+    : agent;
 }
 
 /** Logs of pods are in the usual place for the machine's main cluster, else under the data directory. */
@@ -126,6 +139,11 @@ export async function planServer(
     ),
   );
   const { nodeName } = agentConfig(forAgent);
+  const network = networkPlan(
+    values,
+    { values: forAgent, nodeName, podCidr },
+    addressInRange(serviceCidr, 10, "service-cluster-ip-range"),
+  );
   makeDirectory("data-dir", dataDirectory, 0o700);
   if (!disabled.has("agent"))
     makeDirectory("manifests", values.text("manifests"), 0o755);
@@ -135,12 +153,13 @@ export async function planServer(
     serviceCidr,
     ...parts,
     node: {
-      values: forAgent,
+      values: withClusterDns(forAgent, network),
       nodeName,
       podCidr,
       dataDirectory,
       logDirectories: logDirectories(dataDirectory),
     },
+    network,
     ownServing,
     kubeconfigFile: kubeconfigFileOf(values),
   };

@@ -68,7 +68,7 @@ export async function startCluster(
   const { clock = systemClock, logger = pino({ level: "silent" }) } = options;
   const values = parseOptions(serverOptions, options.args ?? []);
   values.refuseUnbuilt();
-  const wanted = { ...options, agent: false };
+  const wanted = { ...options, agent: false, network: false };
   const modules = loadParts((part) => wanted[part] !== false);
   const kind = "memory";
   // Refuses these options by name: the state is in memory.

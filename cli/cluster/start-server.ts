@@ -109,7 +109,9 @@ async function startParts(
 ): Promise<RunningServer> {
   const plan = await planServer(values, logger);
   const { dataDirectory, disabled, ownServing } = plan;
-  const modules = loadParts((part) => !disabled.has(part));
+  const modules = loadParts((part) =>
+    part === "network" ? plan.network !== undefined : !disabled.has(part),
+  );
   const kubeconfig = adminKubeconfig(values, plan);
   let onRenewed: (pki: ClusterPki) => void = () => undefined;
   const keeper = new PkiKeeper({
@@ -144,6 +146,7 @@ async function startParts(
     ...(ownServing ? { serving: ownServing } : {}),
     modules,
     node: { ...plan.node, onStarted: (part) => (agent = part) },
+    ...(plan.network ? { network: plan.network } : {}),
     partPorts: true,
     moreMetrics: () => [
       failureMetrics(failures),
@@ -173,9 +176,6 @@ async function startParts(
     cluster.updatePki(renewed);
     kubeconfig.write(renewed, port);
   };
-  for (const part of ["proxy", "dns"])
-    if (!disabled.has(part))
-      logger.debug({ missing: part }, "this part is not there yet");
   return {
     port,
     status: () => statusLine(agent?.agent.pods()),

@@ -7,6 +7,7 @@ import * as path from "node:path";
 import { eventually } from "./eventually.ts";
 import { freePorts } from "./free-port.ts";
 import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
+import { proxyTable } from "../../cli/cluster/network-plan.ts";
 import { masqueradeTable } from "../../cri/cni/masquerade.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
@@ -25,6 +26,10 @@ export interface OrbitOptions {
   ports?: OrbitPorts;
   /** Pod addresses; a random range by default. */
   podRange?: string;
+  /**
+   * With service proxy and DNS, whose rules are the machine's: in a range of services of its own. Without them by default.
+   */
+  network?: boolean;
   readyTimeoutMs?: number;
 }
 
@@ -81,6 +86,11 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** 10.220.7.0/24 → 10.120.7.0/24. */
+function serviceRange(podRange: string): string {
+  return podRange.replace(/^10\.2/, "10.1");
+}
+
 /** Ends pods and containerd of a directory by the processes that name it, then removes cgroups, mounts and files. */
 async function removeEverything(
   directory: string,
@@ -103,6 +113,8 @@ async function removeEverything(
     }).catch(() => undefined);
   }
   await runCommand("nft", ["delete", "table", "ip", masqueradeTable(podRange)]);
+  for (const family of ["ip", "ip6"])
+    await runCommand("nft", ["delete", "table", family, proxyTable(podRange)]);
   const tops = ["", ...fs.readdirSync("/sys/fs/cgroup")]
     .flatMap((each) =>
       [cgroupRoot, `${cgroupRoot}-runtime`].map((group) =>
@@ -148,6 +160,8 @@ export async function startOrbit(
   announce("cgroup", cgroupRoot);
   announce("cgroup", `${cgroupRoot}-runtime`);
   announce("nft", `ip ${masqueradeTable(podRange)}`);
+  for (const family of ["ip", "ip6"])
+    announce("nft", `${family} ${proxyTable(podRange)}`);
   fs.mkdirSync(manifests, { recursive: true });
   const args = [
     "server",
@@ -163,6 +177,9 @@ export async function startOrbit(
     // Nothing is shared with a cluster that runs on this machine.
     "--container-runtime-endpoint=private",
     `--cluster-cidr=${podRange}`,
+    ...(options.network === true
+      ? [`--service-cluster-ip-range=${serviceRange(podRange)}`]
+      : ["--disable=proxy,dns"]),
     ...(options.args ?? []),
   ];
   let output = "";

@@ -26,7 +26,6 @@ export const localCondition = {
 
 export const apiServiceStrategy = strategyOf<APIService>({
   allowUnconditionalUpdate: false,
-  countsGeneration: false,
   validateName: pathSegmentProblems,
   prepareForCreate(object, { clock }) {
     object.status = {};

@@ -78,6 +78,10 @@ export const innerFloors: Readonly<
     ["pods/shape"],
     ["config"],
   ],
+  network: [
+    ["dns", "proxy"],
+    ["nft", "slices-of-service.ts"],
+  ],
   cri: [
     ["open-runtime.ts"],
     ["containerd", "private-containerd"],
