@@ -814,6 +814,7 @@ const usedApiServerOptions: readonly string[] = [
   "strict-transport-security-directives",
   "http2-max-streams-per-connection",
   "feature-gates",
+  "emulated-version",
   "advertise-address",
   "max-requests-inflight",
   "max-mutating-requests-inflight",

@@ -391,7 +391,7 @@ const tables: readonly SpecifiedTable[] = [
 const exceptions: Readonly<Record<string, string>> = {
   "orbitctl patch kustomize": "not yet: refused with a message",
   "orbit apiserver feature-gates":
-    "partly: only the gates of what is built are looked at",
+    "partly: names and values are checked; only the gates of what is built have an effect",
   "orbit apiserver enable-admission-plugins":
     "partly: plugins that are not built are refused by name",
   "orbit agent fail-swap-on":

@@ -18,7 +18,6 @@ const emulation = { "emulated-version": "1.32" };
 
 export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
-    ...emulation,
     "peer-ca-file": "",
     "egress-selector-config-file": "",
     "authentication-config": "",

@@ -9,6 +9,7 @@ import {
 } from "../../../api/catalogue.ts";
 import { apiVersionOf } from "../../../api/object.ts";
 import type { OptionValues } from "../../options/parse.ts";
+import { isServedBy, type EmulatedVersion } from "./emulated-version.ts";
 import { UsageError } from "../../options/table.ts";
 
 /** In the order they are applied. */
@@ -62,15 +63,19 @@ function checkKey(key: string, groupVersions: Iterable<Known>): void {
 type Known = GroupVersionInfo & { readonly resources: readonly string[] };
 
 /** @throws UsageError for what is not there, and for what the server itself can't do without */
-export function chosenCatalogue(values: OptionValues): Catalogue {
+export function chosenCatalogue(
+  values: OptionValues,
+  emulated: EmulatedVersion = "1.32",
+): Catalogue {
   const entries = parseEntries(values.list("runtime-config"));
-  if (entries.size === 0) return builtinCatalogue();
+  if (entries.size === 0 && emulated === "1.32") return builtinCatalogue();
   if (entries.size === 1 && entries.get("api/all") === false)
     fail("api/all=false", "invalid key with only api/all=false");
   for (const key of entries.keys())
     if (!(key in sets)) checkKey(key, builtinGroupVersions);
   const catalogue = builtinCatalogue((info, resource) => {
     const apiVersion = apiVersionOf(info);
+    if (!isServedBy(emulated, apiVersion, resource)) return false;
     let on = info.enabledByDefault;
     for (const [key, pattern] of Object.entries(sets))
       if (pattern.test(info.version)) on = entries.get(key) ?? on;

@@ -13,6 +13,7 @@ import { UsageError } from "../../options/table.ts";
 import { addressInRange } from "../addresses.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import { servingTlsOf } from "../serving-tls.ts";
+import { emulatedVersionOf, featureGatesOf } from "./emulated-version.ts";
 import { chosenCatalogue } from "./runtime-config.ts";
 import { uncachedResources } from "./watch-cache-options.ts";
 
@@ -74,16 +75,14 @@ export async function apiServerOptionsOf(
   const debugSocketPath = values.optionalText("debug-socket-path");
   const sts = hsts(values.list("strict-transport-security-directives"));
   const maxStreams = values.number("http2-max-streams-per-connection");
-  const featureGates = Object.fromEntries(
-    Object.entries(values.map("feature-gates")).map(([name, value]) => [
-      name,
-      value === "true",
-    ]),
+  const emulated = emulatedVersionOf(values);
+  const featureGates = featureGatesOf(values, emulated, (text) =>
+    logger.warn(text),
   );
   const origins = await allowedOrigins(values);
   const filter = await metricsFilter(values);
   return {
-    catalogue: chosenCatalogue(values),
+    catalogue: chosenCatalogue(values, emulated),
     servingTls: servingTlsOf(values, (message) => logger.warn(message)),
     disableHttp2: values.flag("disable-http2-serving"),
     featureGates,
