@@ -17,22 +17,29 @@ export function builtinType(
   kind: string,
 ): DeclaredType | undefined {
   const name = messageNameOfKind(apiVersion, kind);
-  const schema = name === undefined ? undefined : resolved(name, []);
+  const schema = name === undefined ? undefined : resolved(name, [], new Map());
   return schema && typeOfSchema(schema, kind);
 }
 
 function resolved(
   name: string,
   within: readonly string[],
+  known: Map<string, JsonSchema>,
 ): JsonSchema | undefined {
   if (within.length >= maxDepth || within.includes(name)) return undefined;
+  const found = known.get(name);
+  if (found) return found;
   const definition = definitionOf(name, 2);
-  return definition && withoutReferences(definition, [...within, name]);
+  if (!definition) return undefined;
+  const made = withoutReferences(definition, [...within, name], known);
+  known.set(name, made);
+  return made;
 }
 
 function withoutReferences(
   schema: JsonObject,
   within: readonly string[],
+  known: Map<string, JsonSchema>,
 ): JsonSchema {
   const { $ref, properties, items, additionalProperties } = schema as {
     $ref?: string;
@@ -41,9 +48,9 @@ function withoutReferences(
     additionalProperties?: JsonObject;
   };
   if ($ref !== undefined)
-    return resolved($ref.slice(before.length), within) ?? {};
+    return resolved($ref.slice(before.length), within, known) ?? {};
   const inner = (part: JsonObject): JsonSchema =>
-    withoutReferences(part, within);
+    withoutReferences(part, within, known);
   return {
     ...(schema as JsonSchema),
     ...(schema["format"] === "int-or-string"

@@ -21,68 +21,75 @@ export interface KnownTypes {
   typeOf(kind: GroupVersionKind): DeclaredType | undefined;
 }
 
-interface CheckedKind {
-  readonly kind: GroupVersionKind;
-  readonly type: DeclaredType;
-}
-
-export function checkTypes(
+/** @param pause called between kinds, so that others have their turn */
+export async function checkTypes(
   spec: Readonly<ValidatingAdmissionPolicySpec>,
   known: KnownTypes,
-): ExpressionWarning[] {
-  const kinds = kindsToCheck(spec, known).flatMap((kind): CheckedKind[] => {
-    const type = known.typeOf(kind);
-    return type ? [{ kind, type }] : [];
-  });
-  const { paramKind } = spec;
+  pause: () => Promise<void>,
+): Promise<ExpressionWarning[]> {
+  const { paramKind, validations = [] } = spec;
   const params =
     paramKind?.apiVersion &&
     known.typeOf({
       ...parseApiVersion(paramKind.apiVersion),
       kind: paramKind.kind ?? "",
     });
-  const problemsOf = (expression: string): string =>
-    kinds
-      .flatMap(({ kind, type }) => {
-        const issues = issuesOf(spec, expression, type, params || undefined);
-        return issues === undefined ? [] : [`${shown(kind)}: ${issues}\n`];
-      })
-      .join("\n");
-  return (spec.validations ?? []).flatMap(
-    ({ expression, messageExpression }, index) =>
+  const places = validations.flatMap(
+    ({ expression, messageExpression }, index): Place[] =>
       [
         ["expression", expression],
         ["messageExpression", messageExpression],
-      ].flatMap(([field, text]): ExpressionWarning[] => {
-        const warning = text ? problemsOf(text) : "";
-        return warning === ""
-          ? []
-          : [{ fieldRef: `spec.validations[${index}].${field}`, warning }];
-      }),
+      ].flatMap(([field, text]) =>
+        text ? [{ fieldRef: `spec.validations[${index}].${field}`, text }] : [],
+      ),
   );
+  const found = new Map<Place, string[]>();
+  for (const kind of kindsToCheck(spec, known)) {
+    await pause();
+    const object = known.typeOf(kind);
+    if (!object) continue;
+    await pause();
+    const environment = environmentFor(spec, object, params || undefined);
+    for (const place of places) {
+      const compiled = compile(place.text, environment);
+      if (!compiled.ok)
+        found.set(place, [
+          ...(found.get(place) ?? []),
+          `${shown(kind)}: ${compiled.issues.toString()}\n`,
+        ]);
+    }
+  }
+  return places.flatMap((place): ExpressionWarning[] => {
+    const warning = found.get(place)?.join("\n");
+    return warning ? [{ fieldRef: place.fieldRef, warning }] : [];
+  });
+}
+
+interface Place {
+  readonly fieldRef: string;
+  readonly text: string;
 }
 
 const shown = ({ group, version, kind }: GroupVersionKind): string =>
   `${group}/${version}, Kind=${kind}`;
 
-function issuesOf(
+/** With the policy's variables, each of which sees those before it. */
+function environmentFor(
   { variables = [] }: Readonly<ValidatingAdmissionPolicySpec>,
-  expression: string,
   object: DeclaredType,
   params: DeclaredType | undefined,
-): string | undefined {
+): ReturnType<typeof environmentOf> {
   const types = new Map<string, CelType>();
   const environment = (): ReturnType<typeof environmentOf> =>
     environmentOf({ object, params, authorizer: true, variables: types });
-  for (const { name, expression: text } of variables) {
-    const compiled = compile(text, environment());
+  for (const { name, expression } of variables) {
+    const compiled = compile(expression, environment());
     types.set(
       name,
       compiled.ok ? variableType(compiled.program.resultType) : dynType,
     );
   }
-  const compiled = compile(expression, environment());
-  return compiled.ok ? undefined : compiled.issues.toString();
+  return environment();
 }
 
 /** By group, version and kind. A rule with a wildcard says nothing about types. */

@@ -1,5 +1,7 @@
 // Checks the expressions of ValidatingAdmissionPolicies against the types that their rules name, once a generation, and
 // writes what it finds into their status. The language of expressions is loaded with the first policy.
+import { setImmediate } from "node:timers/promises";
+import type { KnownTypes } from "../../api/admission-expressions/type-check.ts";
 import { builtinCatalogue } from "../../api/catalogue.ts";
 import type { DeclaredType } from "../../api/cel/schemas/declared-type.ts";
 import type { GroupVersionKind } from "../../api/object.ts";
@@ -38,7 +40,7 @@ export function createPolicyStatusController(
       ]);
     const custom = [...definitions.lister.list()];
     const catalogue = builtinCatalogue(() => true);
-    const expressionWarnings = checkTypes(policy.spec ?? {}, {
+    const known: KnownTypes = {
       kindsOf(group, version, resource) {
         const own = catalogue.resource(group, version, resource)?.kind;
         if (own) return [own];
@@ -57,7 +59,12 @@ export function createPolicyStatusController(
           ? typeOfSchema(schema, kind.kind, true)
           : builtinType(apiVersionOf(kind), kind.kind);
       },
-    });
+    };
+    const expressionWarnings = await checkTypes(
+      policy.spec ?? {},
+      known,
+      setImmediate,
+    );
     await client.resource(validatingAdmissionPolicies).updateStatus({
       ...policy,
       status: {
