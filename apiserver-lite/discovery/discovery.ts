@@ -152,7 +152,7 @@ export class Discovery {
       );
     }
     if (parts.length !== 3 || !catalogue.hasGroupVersion(group, parts[2]!))
-      throw pathNotFound();
+      throw this.#served(group) ? pathNotFound() : pageNotFound();
     checkRoute(request.exchange, route);
     send(request, this.#resourceList(group, parts[2]!));
   }

@@ -2,6 +2,7 @@
 import type { Scenario } from "./scenario.ts";
 import { access } from "./scenarios/access.ts";
 import { admissionPlugins } from "./scenarios/admission-plugins.ts";
+import { apiServiceKinds } from "./scenarios/api-services.ts";
 import { apply } from "./scenarios/apply.ts";
 import { bodies } from "./scenarios/bodies.ts";
 import { configMaps } from "./scenarios/config-maps.ts";
@@ -45,6 +46,7 @@ import { workloads } from "./scenarios/workloads.ts";
 import { writing } from "./scenarios/writing.ts";
 
 export const scenarios: readonly Scenario[] = [
+  apiServiceKinds,
   access,
   admissionPlugins,
   apply,

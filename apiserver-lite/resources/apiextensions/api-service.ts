@@ -26,6 +26,7 @@ export const localCondition = {
 
 export const apiServiceStrategy = strategyOf<APIService>({
   allowUnconditionalUpdate: false,
+  countsGeneration: false,
   validateName: pathSegmentProblems,
   prepareForCreate(object, { clock }) {
     object.status = {};
