@@ -1,6 +1,6 @@
 // Values of custom resources against their schemas: types, limits, formats, alternatives, defaults, and what an update
 // accepts because it has not changed.
-import { createEach, each, type Changes } from "../cases.ts";
+import { changed, createEach, each, plain, type Changes } from "../cases.ts";
 import type { Json } from "../normalise.ts";
 import type { Scenario, Server } from "../scenario.ts";
 
@@ -290,8 +290,155 @@ export const customValues: Scenario = {
       spec: {},
     };
     await createEach(server, "value", collection, base, values);
+    await ratcheting(server);
   },
 };
+
+/** What was right when it was written, and is wrong by the schema of today, may stay as long as it does not change. */
+async function ratcheting({ call, namespace }: Server): Promise<void> {
+  const short = { ...text, maxLength: 2 };
+  const ruled = {
+    ...integer,
+    "x-kubernetes-validations": [{ rule: "self > 5", message: "too small" }],
+  };
+  const definitionOf = (parts: Json): Json => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `ratchets.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "ratchets", kind: "Ratchet" },
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: object({ spec: object(parts) }) },
+        },
+      ],
+    },
+  });
+  const keyed = (items: Json): Json => ({
+    type: "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"],
+    items: object(items, { required: ["k"] }),
+  });
+  const list = (rest: Json): Json => ({ type: "array", items: text, ...rest });
+  const any = { type: "object", additionalProperties: text };
+  const before = {
+    a: text,
+    b: text,
+    n: integer,
+    o: object({ x: text, y: text }),
+    keyed: keyed({ k: text, v: text }),
+    plain: list({}),
+    set: list({}),
+    free: any,
+  };
+  const now = {
+    a: short,
+    b: short,
+    n: ruled,
+    o: object({ x: text, y: text }, { required: ["z"] }),
+    keyed: keyed({ k: text, v: short }),
+    plain: { ...list({}), items: short },
+    set: list({ "x-kubernetes-list-type": "set" }),
+    free: { ...any, additionalProperties: short },
+  };
+  const path = `${definitions}/ratchets.${group}`;
+  await call("", "POST", definitions, {
+    body: definitionOf(before),
+    silent: true,
+  });
+  const collection = `/apis/${group}/v1/namespaces/${namespace}/ratchets`;
+  await until(
+    async () =>
+      (await call("until", "GET", collection, { silent: true })).status,
+    200,
+  );
+  const ratchet = {
+    apiVersion: `${group}/v1`,
+    kind: "Ratchet",
+    metadata: { name: "one" },
+    spec: {
+      a: "long",
+      n: 1,
+      o: { x: "1" },
+      keyed: [
+        { k: "1", v: "long" },
+        { k: "2", v: "long" },
+      ],
+      plain: ["long"],
+      set: ["a", "a"],
+      free: { x: "long" },
+    },
+  };
+  await call("", "POST", collection, { body: ratchet, silent: true });
+  const { body: live } = await call("", "GET", path, { silent: true });
+  const { versions } = definitionOf(now).spec;
+  await call("", "PUT", path, {
+    body: { ...live, spec: { ...live.spec, versions } },
+    silent: true,
+  });
+  const wrong = {
+    body: { ...ratchet, metadata: { name: "two" } },
+    silent: true,
+  };
+  await until(
+    async () =>
+      (await call("until", "POST", `${collection}?dryRun=All`, wrong)).status,
+    422,
+  );
+  const { body: sent } = await call("", "GET", `${collection}/one`, {
+    silent: true,
+  });
+  delete sent.metadata.managedFields;
+  for (const [label, changes] of Object.entries(ratchets))
+    await call(`ratchet ${label}`, "PUT", `${collection}/one?dryRun=All`, {
+      ...plain,
+      body: changed(sent, changes),
+      keep: (body: Json) =>
+        body?.kind === "Status" ? plain.keep!(body) : "accepted",
+    });
+}
+
+const ratchets: Record<string, Changes> = {
+  nothing: {},
+  metadata: { "metadata.labels": { a: "b" } },
+  "another field": { "spec.b": "x" },
+  "another field, wrong": { "spec.b": "long" },
+  "the field": { "spec.a": "longer" },
+  "the field to good": { "spec.a": "x" },
+  "a number with a rule": { "spec.n": 2 },
+  "a field beside what is required": { "spec.o.y": "1" },
+  "an item": { "spec.keyed.0.v": "longer" },
+  "the order of items": {
+    "spec.keyed": [
+      { k: "2", v: "long" },
+      { k: "1", v: "long" },
+    ],
+  },
+  "an item's key": { "spec.keyed.0.k": "3" },
+  "one item more": { "spec.keyed.2": { k: "3", v: "x" } },
+  "a plain list": { "spec.plain.1": "x" },
+  "a set": { "spec.set.2": "a" },
+  "a free key": { "spec.free.y": "x" },
+  "a free key, wrong": { "spec.free.y": "long" },
+};
+
+async function until(
+  ask: () => Promise<number>,
+  wanted: number,
+): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (Date.now() < end) {
+    if ((await ask()) === wanted) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`no ${wanted}`);
+}
 
 async function define({ call, namespace }: Server): Promise<string> {
   const withFormats = Object.fromEntries(
@@ -321,11 +468,10 @@ async function define({ call, namespace }: Server): Promise<string> {
   };
   await call("", "POST", definitions, { body, silent: true });
   const collection = `/apis/${group}/v1/namespaces/${namespace}/values`;
-  const end = Date.now() + 20_000;
-  while (Date.now() < end) {
-    const { status } = await call("until", "GET", collection, { silent: true });
-    if (status === 200) return collection;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("the definition is not served");
+  await until(
+    async () =>
+      (await call("until", "GET", collection, { silent: true })).status,
+    200,
+  );
+  return collection;
 }
