@@ -269,7 +269,7 @@ class Checker {
   }
 
   #join(node: Node, before: CelType | undefined, type: CelType): CelType {
-    if (!before) return type;
+    if (!before || before === type) return type;
     if (this.#bindings.assign([before], [type]))
       return mostGeneral(before, type);
     return dynType;

@@ -150,9 +150,9 @@ export class Bindings {
 
   /** Whether all of `from` can be used as `to`; binds parameters only when they can. */
   assign(from: readonly CelType[], to: readonly CelType[]): boolean {
-    const before = new Map(this.#bound);
+    const before = this.#bound.size > 0 ? new Map(this.#bound) : undefined;
     if (this.#assignableAll(from, to)) return true;
-    this.#bound = before;
+    this.#bound = before ?? new Map();
     return false;
   }
 

@@ -35,11 +35,12 @@ export interface Activation {
 }
 
 /** Milliseconds that one evaluation may run, whatever it costs by the model: some steps cost less than they take. */
-const maxRunMs = 5000;
+const maxRunMs = 3000;
 /** Looking at the clock takes as long as ten charges. */
-const chargesPerLook = 256;
-/** Between two pauses: about a millisecond. */
+const chargesPerLook = 64;
+/** Between two pauses: about a millisecond, or as long as the second says. */
 const sliceCost = 15_000;
+const sliceMs = 4;
 
 export class Evaluation implements Activation {
   readonly slots: Result[] = [];
@@ -53,6 +54,7 @@ export class Evaluation implements Activation {
   /** Charges nothing until it is where the evaluation paused. */
   #returning = false;
   #sliceEnd = Infinity;
+  #sliceDeadline = Infinity;
   #untilLook = chargesPerLook;
   #deadline = performance.now() + maxRunMs;
 
@@ -68,6 +70,7 @@ export class Evaluation implements Activation {
     if (!pauses) return;
     this.#root = this.level = newLevel();
     this.#sliceEnd = sliceCost;
+    this.#sliceDeadline = performance.now() + sliceMs;
   }
 
   settle(key: string, action: () => unknown): Settled {
@@ -100,7 +103,9 @@ export class Evaluation implements Activation {
 
   /** Before an element of a loop: throws Suspended when others should have their turn. */
   mayPause(): void {
-    if (this.cost < this.#sliceEnd || this.#returning) return;
+    if (this.#returning) return;
+    if (this.cost < this.#sliceEnd && performance.now() < this.#sliceDeadline)
+      return;
     this.#sliceEnd = this.cost + sliceCost;
     throw new Suspended();
   }
@@ -111,11 +116,11 @@ export class Evaluation implements Activation {
     rewind(root);
     this.level = root;
     this.#returning = root.open !== undefined;
-    this.#deadline = performance.now() + maxRunMs;
   }
 
   /** The evaluation is where it was. */
   arrived(): void {
     this.#returning = false;
+    this.#sliceDeadline = performance.now() + sliceMs;
   }
 }

@@ -154,13 +154,14 @@ function binaryCost(
           ? Math.min(traversal(left), traversal(right))
           : 1;
     case "_+_":
-      return (left, right) =>
-        typeof left === "string" ||
-        left instanceof Uint8Array ||
-        // Joining sets and lists with keys looks at all their elements.
-        (typeof left === "object" && left !== null && "equalTo" in left)
-          ? Math.max(1, Math.ceil((sizeOf(left) + sizeOf(right)) * 0.1))
+      return (left, right) => {
+        if (typeof left === "string" || left instanceof Uint8Array)
+          return Math.ceil((sizeOf(left) + sizeOf(right)) * 0.1);
+        // Joining sets and lists with keys compares all their elements; the reference charges them as other lists.
+        return typeof left === "object" && left !== null && "equalTo" in left
+          ? sizeOf(left) + sizeOf(right) + 1
           : 1;
+      };
     case "@in":
       // Membership in a constant list is a look into a set.
       if (planner.constant(args[1] as Node) !== undefined) return () => 0;

@@ -1,10 +1,16 @@
 // `find` and `findAll` of patterns in strings.
 import type { Library } from "../checking/declarations.ts";
+import type { Activation } from "../evaluation/activation.ts";
 import { compilePattern } from "./patterns.ts";
 import { ArrayList, Failure, type Result } from "../values/value.ts";
 
 /** At most that many matches; below zero all. */
-function findAll(text: string, pattern: string, most = -1n): Result {
+function findAll(
+  activation: Activation,
+  text: string,
+  pattern: string,
+  most = -1n,
+): Result {
   const compiled = compilePattern(pattern);
   if (compiled instanceof Failure)
     return new Failure(`Illegal regex: ${compiled.message}`);
@@ -12,6 +18,8 @@ function findAll(text: string, pattern: string, most = -1n): Result {
   const matcher = compiled.engine.matcher(text);
   let end = -1;
   while ((most < 0n || found.length < most) && matcher.find()) {
+    // Many matches take longer than they cost.
+    activation.charge(0);
     // An empty match right behind another one is none.
     const empty = matcher.end() === matcher.start();
     if (!empty || matcher.start() !== end) found.push(matcher.group() ?? "");
@@ -20,8 +28,8 @@ function findAll(text: string, pattern: string, most = -1n): Result {
   return new ArrayList(found);
 }
 
-function find(text: string, pattern: string): Result {
-  const found = findAll(text, pattern, 1n);
+function find(activation: Activation, text: string, pattern: string): Result {
+  const found = findAll(activation, text, pattern, 1n);
   return found instanceof ArrayList ? (found.elements[0] ?? "") : found;
 }
 
@@ -32,7 +40,8 @@ export const regexLibrary: Library = {
       member: true,
       args: "string, string",
       result: "string",
-      call: ([text, pattern]) => find(text as string, pattern as string),
+      call: ([text, pattern], activation) =>
+        find(activation, text as string, pattern as string),
     },
   ],
   findAll: [
@@ -41,15 +50,16 @@ export const regexLibrary: Library = {
       member: true,
       args: "string, string",
       result: "list(string)",
-      call: ([text, pattern]) => findAll(text as string, pattern as string),
+      call: ([text, pattern], activation) =>
+        findAll(activation, text as string, pattern as string),
     },
     {
       id: "string_find_all_string_int",
       member: true,
       args: "string, string, int",
       result: "list(string)",
-      call: ([text, pattern, most]) =>
-        findAll(text as string, pattern as string, most as bigint),
+      call: ([text, pattern, most], activation) =>
+        findAll(activation, text as string, pattern as string, most as bigint),
     },
   ],
 };
