@@ -226,6 +226,23 @@ test("a redirect is not passed on", async () => {
   ]);
 });
 
+test("a redirect is passed on where that is allowed", async () => {
+  const lenient = await startAggregator({
+    aggregation: { rejectForwardingRedirect: false },
+  });
+  await createService(lenient);
+  await register(lenient, extension, group);
+  extension.answer = (_, response) => {
+    response.writeHead(307, { location: `${flunders}/other` }).end();
+    return true;
+  };
+  const { status, headers } = await fetch(lenient.url + flunders, {
+    redirect: "manual",
+  });
+  expect([status, headers.get("location")]).toEqual([307, `${flunders}/other`]);
+  await lenient.stop();
+});
+
 test("what the extension says of other origins is not passed on", async () => {
   extension.answer = (_, response) => {
     response.writeHead(200, {
