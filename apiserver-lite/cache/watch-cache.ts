@@ -71,7 +71,6 @@ export class WatchCache {
   #reloadTimer: Timer | undefined;
   #stopped = false;
   #listenerFailures = 0;
-  /** Until the start is over. */
   #unclaimed: UnclaimedValues | undefined;
 
   constructor(private readonly options: WatchCacheOptions) {
@@ -122,15 +121,12 @@ export class WatchCache {
   }
 
   /** @param more resources will be registered before `endStart`: their values are kept for them */
-  async start(
-    resources: readonly CachedResource[],
-    more = false,
-  ): Promise<void> {
+  async start(kinds: readonly CachedResource[], more = false): Promise<void> {
     if (more) this.#unclaimed = new UnclaimedValues();
     const { store, rootPrefix = "/registry" } = this.options;
     const found = new Map<ResourceLoader, StoredValue[]>();
     const loaders = new Map<string, ResourceLoader>();
-    for (const resource of resources) {
+    for (const resource of kinds) {
       const loader = this.#loaderOf(resource);
       loaders.set(resource.prefix, loader);
       found.set(loader, []);
@@ -150,7 +146,6 @@ export class WatchCache {
     this.#pruning.start();
   }
 
-  /** The kinds that were there before are registered: from now on a resource is read from the store. */
   endStart(): void {
     this.#unclaimed = undefined;
   }
@@ -211,7 +206,10 @@ export class WatchCache {
     const { revision, values } = this.#unclaimed
       ? { revision: this.#revision, values: this.#unclaimed.take(prefix) }
       : await store.list(`${prefix}/`);
-    const entries = await reading.loader.loadAll(values, this.#slices);
+    const entries = await reading.loader.loadAll(
+      values,
+      this.options.slices ?? new TimeSlices(),
+    );
     // Other resources must not be older than this one: a list says one revision for what it holds.
     while (this.#revision < revision && !reading.cancelled) {
       await store.currentRevision();
@@ -342,10 +340,6 @@ export class WatchCache {
     else this.#slots.set(kind.prefix, { live, reading: undefined });
     replaced?.cache.close();
     return cache;
-  }
-
-  get #slices(): TimeSlices {
-    return this.options.slices ?? new TimeSlices();
   }
 
   /** Undefined: nothing has to be opened. */

@@ -23,6 +23,7 @@ import { PublishedSchemas } from "./published-schemas.ts";
 import { sameNames } from "./accepted-names.ts";
 import { customKind, resourceInfo } from "./custom-kind.ts";
 import { schemasOf } from "./custom-schemas.ts";
+import { nonStructural } from "./non-structural.ts";
 import { plannedStatus } from "./definition-status.ts";
 import {
   deleteInstances,
@@ -129,7 +130,7 @@ export class CustomDefinitions {
     const status = plannedStatus(
       definition,
       this.#othersOf(definition),
-      undefined,
+      nonStructural(definition),
       now,
     );
     const planned = status ? { ...definition, status } : definition;

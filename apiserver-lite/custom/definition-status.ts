@@ -29,7 +29,7 @@ const approvalPolicy =
 export function plannedStatus(
   definition: Readonly<CustomResourceDefinition>,
   others: Iterable<Names>,
-  nonStructural: string | undefined,
+  nonStructural: NewCondition | undefined,
   time: string,
 ): Status | undefined {
   const { spec, status = {}, metadata } = definition;
@@ -71,13 +71,7 @@ export function plannedStatus(
     });
   const approval = approvalOf(spec.group, metadata.annotations ?? {});
   if (approval) set(approval);
-  if (nonStructural !== undefined)
-    set({
-      type: "NonStructuralSchema",
-      status: "True",
-      reason: "Violations",
-      message: nonStructural,
-    });
+  if (nonStructural) set(nonStructural);
   else if (findCondition(conditions, "NonStructuralSchema"))
     conditions = conditions.filter(
       ({ type }) => type !== "NonStructuralSchema",
