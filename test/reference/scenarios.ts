@@ -41,6 +41,7 @@ import { storageKinds } from "./scenarios/storage-kinds.ts";
 import { strategicPatch } from "./scenarios/strategic-patch.ts";
 import { tables } from "./scenarios/tables.ts";
 import { watching } from "./scenarios/watching.ts";
+import { webhookCalls } from "./scenarios/webhook-calls.ts";
 import { webhookKinds } from "./scenarios/webhook-kinds.ts";
 import { workloads } from "./scenarios/workloads.ts";
 import { writing } from "./scenarios/writing.ts";
@@ -87,6 +88,7 @@ export const scenarios: readonly Scenario[] = [
   strategicPatch,
   tables,
   watching,
+  webhookCalls,
   webhookKinds,
   workloads,
   writing,
