@@ -5,6 +5,7 @@ import {
   admissionPolicyBindingStrategy,
   createAdmissionPolicyStrategy,
   ExpressionLoader,
+  mutatingPolicyStrategy,
 } from "./admissionregistration/admission-policy.ts";
 import { webhookConfigurationStrategy } from "./admissionregistration/webhook-configuration.ts";
 import { apiServiceStrategy } from "./apiextensions/api-service.ts";
@@ -108,6 +109,14 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ["/resourcequotas", resourceQuotaStrategy],
   ["/secrets", secretStrategy],
   ["/serviceaccounts", serviceAccountStrategy],
+  [
+    "admissionregistration.k8s.io/mutatingadmissionpolicies",
+    mutatingPolicyStrategy,
+  ],
+  [
+    "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
+    mutatingPolicyStrategy,
+  ],
   [
     "admissionregistration.k8s.io/mutatingwebhookconfigurations",
     webhookConfigurationStrategy,

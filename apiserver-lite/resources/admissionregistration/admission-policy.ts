@@ -85,3 +85,14 @@ export const admissionPolicyBindingStrategy =
       ];
     },
   });
+
+/** For policies and bindings that change requests: they have no effect yet, so none is taken. */
+export const mutatingPolicyStrategy = strategyOf({
+  allowUnconditionalUpdate: false,
+  validateCreate: () => [
+    fieldErrors.forbidden(
+      "spec",
+      "mutating admission policies are not implemented yet, and what changes requests is never ignored",
+    ),
+  ],
+});
