@@ -269,6 +269,8 @@ function createResources(
     authorizer,
     minRequestTimeoutMs: options.minRequestTimeoutMs ?? 1_800_000,
     bookmarkIntervalMs: options.bookmarkIntervalMs ?? defaultBookmarkIntervalMs,
+    // As long as a request may wait for its turn.
+    maxInitialMs: (options.requestTimeoutMs ?? defaultRequestTimeoutMs) / 4,
     compress: options.featureGates?.["APIResponseCompression"] ?? true,
   });
 }

@@ -35,6 +35,7 @@ interface ResourceHandlerOptions {
   readonly authorizer: Authorizer | undefined;
   readonly minRequestTimeoutMs: number;
   readonly bookmarkIntervalMs: number;
+  readonly maxInitialMs: number;
   readonly compress: boolean;
 }
 

@@ -16,6 +16,8 @@ interface WatchServingOptions {
   /** Streams without timeoutSeconds end after one to two times this. */
   readonly minRequestTimeoutMs: number;
   readonly bookmarkIntervalMs: number;
+  /** So long a watch that sends its initial events counts as a request. */
+  readonly maxInitialMs: number;
   readonly pool: ChunkPool;
 }
 
@@ -90,7 +92,20 @@ export class WatchServing {
       out.off("error", close);
       close();
     });
-    await response.attach(stream);
+    const sending = response.attach(stream);
+    if (sending) await this.#whileInitial(sending);
+  }
+
+  /** A client that does not read its initial events must not hold its place for as long as it likes. */
+  #whileInitial(sending: Promise<void>): Promise<void> {
+    const { registry, maxInitialMs } = this.options;
+    return new Promise((resolve) => {
+      const timer = registry.clock.after(maxInitialMs, resolve);
+      void sending.finally(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
   }
 
   /** The handshake is done once the watch is open. */
@@ -114,7 +129,7 @@ export class WatchServing {
     exchange.switched();
     const close = this.#keep(timeoutMs, live, sink);
     socket.once("close", close);
-    await sink.attach(request, socket, head, close);
+    await this.#whileInitial(sink.attach(request, socket, head, close));
   }
 
   /** Throws ApiError 400. */

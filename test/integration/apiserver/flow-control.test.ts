@@ -273,6 +273,42 @@ test("watches hold their seat until their initial events are sent", async () => 
   });
 });
 
+test("a watch whose client does not read gives its seat back", async () => {
+  const path = "/api/v1/namespaces/large/configmaps";
+  await server.call("POST", "/api/v1/namespaces", {
+    metadata: { name: "large" },
+  });
+  for (let at = 0; at < 40; at++) {
+    const { status } = await server.call(
+      "POST",
+      path,
+      configMap(`large-${at}`, { data: { text: "x".repeat(500_000) } }),
+    );
+    expect(status).toBe(201);
+  }
+  await withLevel("deaf", 1, undefined, async () => {
+    const socket = net.connect(server.server.port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.pause();
+    try {
+      socket.write(
+        `GET ${path}?watch=1 HTTP/1.1\r\nhost: x\r\nimpersonate-user: deaf\r\n\r\n`,
+      );
+      const executing = (): Promise<number> =>
+        metric("current_executing_requests", 'level="deaf"');
+      await eventually(async () => (await executing()) === 1);
+      const get = () =>
+        server.call("GET", `${configMaps}/none`, undefined, as("deaf"));
+      expect((await get()).status).toBe(429);
+      // A quarter of the four seconds a request may take.
+      await eventually(async () => (await executing()) === 0);
+      expect((await get()).status).toBe(404);
+    } finally {
+      socket.destroy();
+    }
+  });
+});
+
 test("what is exempt is not limited, and streams have no flow", async () => {
   expect(await metric("current_limit_seats", 'level="exempt"')).toBeLessThan(
     60,
