@@ -1,6 +1,7 @@
 // The AdmissionReview that a webhook is asked with, in the reference's form and order of fields.
 import { objectText } from "../../../api/codec/object-text.ts";
-import type { AnyObject } from "../../../api/object.ts";
+import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
+import { schemaFor } from "../../../api/schema.ts";
 import { namespaceOf } from "../matching/request-matcher.ts";
 import type { AdmissionAttributes, ServedResource } from "../plugin.ts";
 
@@ -63,15 +64,24 @@ function shownPlace(
   };
 }
 
-/** An object that is not created yet has a time that is null. */
+/** An object that is not created yet has a time that is null; one of a kind of custom resources has none. */
 function shown(object: Readonly<AnyObject> | undefined): string {
   if (!object) return "null";
   const metadata = (object as Partial<AnyObject>).metadata;
-  if (!metadata || metadata.creationTimestamp !== undefined)
+  if (
+    !metadata ||
+    metadata.creationTimestamp !== undefined ||
+    !isBuiltIn(object)
+  )
     return objectText(object).trimEnd();
   const creationTimestamp: unknown = null;
   return objectText({
     ...object,
     metadata: { ...metadata, creationTimestamp },
   } as AnyObject).trimEnd();
+}
+
+function isBuiltIn({ apiVersion = "", kind = "" }: AnyObject): boolean {
+  const { group, version } = parseApiVersion(apiVersion);
+  return schemaFor(group, version, kind) !== undefined;
 }
