@@ -17,19 +17,7 @@ const face = [
   /v1-types\.ts$/,
 ];
 /** Names that exist for tests: they walk a whole table that the product only looks things up in. */
-const forTests = new Set([
-  "api/type-table.ts messageNames",
-  // The kinds of custom resources are built next.
-  // CEL's users, admission and rules of definitions, are built next.
-  ...["compile", "Compiled", "Outcome", "perCallLimit", "Program"].map(
-    (name) => `api/cel/program.ts ${name}`,
-  ),
-  "api/cel/program.ts Variables",
-  "api/cel/environment.ts EnvironmentOptions",
-  "api/cel/schemas/declared-type.ts dynDeclared",
-  "api/cel/functions/authorizer.ts authorizerVariables",
-  "api/cel/values/lazy-fields.ts LazyFields",
-]);
+const forTests = new Set(["api/type-table.ts messageNames"]);
 /** Packages that no source file imports, and why they are declared. */
 const withoutImport = {
   "@prettier/plugin-oxc": "tools/check.mjs names it to the formatter",

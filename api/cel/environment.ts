@@ -33,7 +33,7 @@ import {
 } from "./syntax/macros.ts";
 import { Failure, TypeValue, type Result, type Value } from "./values/value.ts";
 
-export interface EnvironmentOptions {
+interface EnvironmentOptions {
   /**
    * The reference lets new expressions use what the version before it knows, and stored ones what it knows itself: in
    * 1.32 these are the loops over two variables. Default: new.

@@ -24,11 +24,11 @@ import { Failure, type Result, type Value } from "./values/value.ts";
 /** The reference's limit of one evaluation. */
 export const perCallLimit = 1_000_000;
 
-export type Compiled =
+type Compiled =
   | { readonly ok: true; readonly program: Program }
   | { readonly ok: false; readonly issues: Issues };
 
-export type Outcome =
+type Outcome =
   | { readonly kind: "value"; readonly value: Value; readonly cost: number }
   /** The expression failed; the text is what the reference says. */
   | { readonly kind: "error"; readonly message: string; readonly cost: number }
@@ -40,7 +40,7 @@ export type Outcome =
     };
 
 /** JSON or values by the names of variables; a getter is only called for a variable that is used. */
-export type Variables = Readonly<Record<string, unknown>>;
+type Variables = Readonly<Record<string, unknown>>;
 
 /** Parses and checks an expression. */
 export function compile(
