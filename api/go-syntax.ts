@@ -156,6 +156,8 @@ const elementOfNamed: Readonly<Record<string, string>> = {
 export function goSyntax(type: string, value: unknown): string {
   if (type === "[]byte") return bytesOf(type, value as Buffer | undefined);
   const missing = value === undefined || value === null;
+  // A time prints itself, which a pointer to none can't.
+  if (missing && type === "*v1.Time") return "<nil>";
   if (type.startsWith("*"))
     return missing ? `(${type})(nil)` : `(${type})(${ADDRESS})`;
   if (type.startsWith("[]")) {
