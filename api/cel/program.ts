@@ -10,7 +10,7 @@ import {
   Pending,
   type Settled,
 } from "./evaluation/activation.ts";
-import { Suspended } from "./evaluation/journal.ts";
+import { Computing, Suspended } from "./evaluation/journal.ts";
 import { Planner } from "./evaluation/plan.ts";
 import type { Step } from "./evaluation/step.ts";
 import { paced, type Pause, type Steps } from "../queueing/steps.ts";
@@ -149,8 +149,11 @@ export class Program {
     for (;;) {
       const outcome = this.#attempt(evaluation);
       if (!(outcome instanceof Suspended)) return outcome;
-      yield;
-      evaluation.goOn();
+      const pausedMs = performance.now();
+      const value = outcome instanceof Computing ? outcome : undefined;
+      if (value) yield* value.steps;
+      else yield;
+      evaluation.goOn(performance.now() - pausedMs, value);
     }
   }
 

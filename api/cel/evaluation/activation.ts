@@ -1,6 +1,12 @@
 // One evaluation: the values of variables, the slots of loops, and the cost so far. Costs only grow; the moment they
 // exceed the limit, evaluation is left by an exception that no operator catches.
-import { newLevel, rewind, Suspended, type Level } from "./journal.ts";
+import {
+  newLevel,
+  rewind,
+  Suspended,
+  type Computing,
+  type Level,
+} from "./journal.ts";
 import type { Result } from "../values/value.ts";
 
 /** The limit of one evaluation: its cost reached it. */
@@ -34,7 +40,7 @@ export interface Activation {
   settle(key: string, action: () => unknown): Settled;
 }
 
-/** Milliseconds that one evaluation may run, whatever it costs by the model: some steps cost less than they take. */
+/** Milliseconds that one evaluation may run without its pauses, whatever it costs by the model: some steps cost less than they take. */
 const maxRunMs = 3000;
 /** Looking at the clock takes as long as ten charges. */
 const chargesPerLook = 64;
@@ -53,6 +59,8 @@ export class Evaluation implements Activation {
   readonly #root: Level | undefined;
   /** Charges nothing until it is where the evaluation paused. */
   #returning = false;
+  /** It paused where it reads a value, not before an element of a loop. */
+  #readsValue = false;
   #sliceEnd = Infinity;
   #sliceDeadline = Infinity;
   #untilLook = chargesPerLook;
@@ -110,16 +118,24 @@ export class Evaluation implements Activation {
     throw new Suspended();
   }
 
-  /** Prepares the attempt that goes on from a pause. */
-  goOn(): void {
+  /** Prepares the attempt that goes on from a pause. @param value what the evaluation waited for */
+  goOn(pausedMs: number, value?: Computing): void {
     const root = this.#root as Level;
     rewind(root);
     this.level = root;
-    this.#returning = root.open !== undefined;
+    this.#deadline += pausedMs;
+    this.#readsValue = value !== undefined;
+    this.#returning = root.open !== undefined || this.#readsValue;
+    if (!value) return;
+    value.arrived = () => {
+      this.#readsValue = false;
+      this.arrived();
+    };
   }
 
   /** The evaluation is where it was. */
   arrived(): void {
+    if (this.#readsValue) return;
     this.#returning = false;
     this.#sliceDeadline = performance.now() + sliceMs;
   }

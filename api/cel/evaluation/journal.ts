@@ -5,10 +5,24 @@
 // Worked example, `a.all(x, …) && b.all(y, c.all(z, …))` paused within the last loop: at the root level `a.all` is
 // finished, `b.all` is open at y = 7; at the level of that element, `c.all` is open at z = 3. Going on takes the value
 // of `a.all`, re-enters `b.all` at 7 and `c.all` at 3, and charges again from there on.
+import type { Steps } from "../../queueing/steps.ts";
 import type { Result } from "../values/value.ts";
 
 /** The evaluation has run long enough for now. */
 export class Suspended extends Error {}
+
+/**
+ * A value that the expression reads takes further steps. The evaluation pauses where it reads the value and goes on there:
+ * what computes the value calls `arrived` when it is read again, once `steps` have ended.
+ */
+export class Computing extends Suspended {
+  /** Set by the evaluation that waits. */
+  arrived: () => void = () => undefined;
+
+  constructor(readonly steps: Steps<void>) {
+    super("the evaluation waits for a value");
+  }
+}
 
 /** The loops that one element of the loop around them, or the root, has run so far. */
 export interface Level {

@@ -3,7 +3,10 @@
 import { Environment } from "../../../../api/cel/environment.ts";
 import { AuthorizerValue } from "../../../../api/cel/functions/authorizer.ts";
 import { authorizerVariables } from "../../../../api/cel/functions/authorizer.ts";
+import { Computing } from "../../../../api/cel/evaluation/journal.ts";
 import { compile, type Program } from "../../../../api/cel/program.ts";
+import { EntryMap, type Result } from "../../../../api/cel/values/value.ts";
+import { finish, type Steps } from "../../../../api/queueing/steps.ts";
 import { dynDeclared } from "../../../../api/cel/schemas/declared-type.ts";
 import { show } from "./show.ts";
 
@@ -48,6 +51,49 @@ test.each([
     expect(step.value).toMatchObject({ message: atOnce.message });
   expect(pauses).toBeGreaterThanOrEqual(Math.floor(atOnce.cost / 40_000));
   expect(pauses).toBeGreaterThan(0);
+});
+
+/** Its field `v` is there after some steps. */
+class Late extends EntryMap {
+  waited = 0;
+  #computing: Computing | undefined;
+  #steps = 0;
+
+  override field(name: string): Result | undefined {
+    if (name === "v" && this.#steps === 0) {
+      this.#computing = new Computing(this.#compute());
+      throw this.#computing;
+    }
+    this.#computing?.arrived();
+    this.#computing = undefined;
+    return name === "v" ? 100n : undefined;
+  }
+
+  *#compute(): Steps<void> {
+    this.waited++;
+    while (this.#steps++ < 3) yield;
+  }
+}
+
+test.each([
+  "m.v > 99",
+  "l.all(x, x < m.v) && l.all(x, l.all(y, x + y >= 0 && m.v > x))",
+  "l.all(x, l.all(y, x + y >= 0)) && l.all(x, l.exists(y, y == x) && m.v > x && l.all(z, z < m.v))",
+  "l.map(x, l.map(y, x + y)).all(x, x.all(y, y < 2 * m.v))",
+  "l.filter(x, l.exists(y, y == x) && x * 3 > m.v).map(x, l.all(y, x + y > m.v)).size()",
+  "[1].map(x, l.all(y, l.all(z, z + y < 2 * m.v)) ? m.v : x)",
+  "optional.of(m.v).optMap(v, l.all(x, l.all(y, x < v + y))).value()",
+  "l.all(x, l.all(y, l.all(z, x + y + z < 4 * m.v)))",
+])("%s costs as much when a value is waited for", (expression) => {
+  const program = programOf(expression);
+  const atOnce = program.evaluate({ l, m: { v: 100 } });
+  const late = new Late();
+  const outcome = finish(program.evaluateInSteps({ l, m: late }));
+  expect(late.waited).toBe(1);
+  expect(outcome.kind).toBe(atOnce.kind);
+  expect(outcome.cost).toBe(atOnce.cost);
+  if (atOnce.kind === "value" && outcome.kind === "value")
+    expect(show(outcome.value)).toBe(show(atOnce.value));
 });
 
 test("other work is done between the steps", async () => {
