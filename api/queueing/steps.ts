@@ -14,6 +14,16 @@ export function finish<T>(steps: Steps<T>): T {
 /** Resolves when the work may go on; undefined: it may at once. */
 export type Pause = () => Promise<void> | undefined;
 
+/** The result at once unless a pause is needed. */
+export function started<T>(steps: Steps<T>, pause: Pause): T | Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    const paused = pause();
+    if (paused) return paused.then(() => paced(steps, pause));
+  }
+}
+
 export async function paced<T>(steps: Steps<T>, pause: Pause): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();

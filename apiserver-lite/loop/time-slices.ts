@@ -9,6 +9,7 @@
 //
 // Invariants: a turn of the loop has one slice, which begins either where work begins or where those who wait go on; who
 // waits is resumed in the order of waiting; an idle process has no timer and no immediate pending.
+import type { Pause } from "../../api/queueing/steps.ts";
 import type { LoopWatch, LoopWork } from "./loop-watch.ts";
 
 const defaultSliceMs = 1;
@@ -53,6 +54,17 @@ export class TimeSlices {
       this.#early = true;
       this.#begin(performance.now());
     });
+  }
+
+  /** The pauses of one piece of work, which begins now: none before it has had the time of a slice. */
+  pauses(who?: LoopWork): Pause {
+    let endMs = performance.now() + this.sliceMs;
+    return () =>
+      performance.now() < endMs
+        ? undefined
+        : this.next(who).then(() => {
+            endMs = performance.now() + this.sliceMs;
+          });
   }
 
   #begin(nowMs: number): void {

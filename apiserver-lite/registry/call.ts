@@ -3,7 +3,12 @@ import type { Clock } from "../../api/clock.ts";
 import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { FieldValidation } from "../../api/codec/json.ts";
-import { finish, paced, type Steps } from "../../api/queueing/steps.ts";
+import {
+  finish,
+  paced,
+  type Pause,
+  type Steps,
+} from "../../api/queueing/steps.ts";
 import type { AuditTrail } from "../audit/auditor.ts";
 import { forbiddenError } from "../authorization/refusal.ts";
 import type { LoopWork } from "../loop/loop-watch.ts";
@@ -115,6 +120,10 @@ export class Call implements StrategyContext, LoopWork {
     return this.bytes > largeBytes
       ? paced(steps, () => this.registry.slices.next(this))
       : finish(steps);
+  }
+
+  pauses(): Pause {
+    return this.registry.slices.pauses(this);
   }
 
   warn(text: string): void {

@@ -14,6 +14,7 @@ import type {
 import type { UserInfo } from "../../api/contracts.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { Clock } from "../../api/clock.ts";
+import type { Pause } from "../../api/queueing/steps.ts";
 import type { RowPrinter } from "../printing/table.ts";
 import type { StateReader } from "./state.ts";
 
@@ -26,6 +27,8 @@ export interface StrategyContext extends StateReader {
   readonly user: UserInfo;
   readonly dryRun: boolean;
   readonly clock: Clock;
+  /** The pauses of a computation that may be long and begins now: none before it has held the loop for a slice. */
+  pauses(): Pause;
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
   /** Adds an annotation to the request's audit event, where that is recorded at this level (default Metadata) or above. */

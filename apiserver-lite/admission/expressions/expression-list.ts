@@ -1,5 +1,6 @@
 // The expressions of one place of a policy (validations, messages …), evaluated in their order within a budget that they
 // share. The policy's variables are computed when an expression first uses them, once a place, and their cost counts.
+// Evaluations are made of steps, so that what spends its budget lets other requests have the event loop.
 import type { CelType } from "../../../api/cel/checking/types.ts";
 import { objectType } from "../../../api/cel/checking/types.ts";
 import {
@@ -8,6 +9,9 @@ import {
   type Result,
   type Value,
 } from "../../../api/cel/values/value.ts";
+import { Computing } from "../../../api/cel/evaluation/journal.ts";
+import type { Outcome } from "../../../api/cel/program.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import type { CompiledExpression } from "../../../api/admission-expressions/expression.ts";
 import type { RequestVariables } from "./request-variables.ts";
 
@@ -34,40 +38,57 @@ export class OutOfBudget extends Error {
   }
 }
 
+interface EvaluatedList {
+  readonly results: (Evaluated | undefined)[];
+  readonly remaining: number;
+}
+
 /** Throws OutOfBudget. An expression that is undefined gives undefined. */
-export function evaluateList(
+export function* evaluateList(
   expressions: readonly (PolicyExpression | undefined)[],
   request: RequestVariables,
   variables: ReadonlyMap<string, PolicyExpression>,
   budget: number,
-): { results: (Evaluated | undefined)[]; remaining: number } {
+): Steps<EvaluatedList> {
   const lazy =
     variables.size > 0 ? new LazyVariables(variables, request) : null;
   const before = request.variables;
   request.variables = lazy;
   let remaining = budget;
   try {
-    const results = expressions.map((expression): Evaluated | undefined => {
-      if (!expression) return undefined;
-      const { text, compiled } = expression;
-      if (!compiled.ok)
-        return { error: `compilation error: ${compiled.problem}` };
-      const outcome = compiled.program.evaluate(request as never);
+    const results: (Evaluated | undefined)[] = [];
+    for (const expression of expressions) {
+      const program = expression?.compiled.ok
+        ? expression.compiled.program
+        : undefined;
+      if (!expression || !program) {
+        results.push(expression && failedCompilation(expression));
+        continue;
+      }
+      const outcome = yield* program.evaluateInSteps(request as never);
       remaining -= lazy?.takeCost() ?? 0;
       if (remaining < 0) throw new OutOfBudget();
       remaining -= outcome.cost;
       if (remaining < 0) throw new OutOfBudget();
-      return outcome.kind === "value"
-        ? { value: outcome.value }
-        : {
-            error: `expression '${text}' resulted in error: ${outcome.message}`,
-          };
-    });
+      results.push(evaluated(expression.text, outcome));
+      // Many cheap expressions take their time too.
+      yield;
+    }
     return { results, remaining };
   } finally {
     request.variables = before;
   }
 }
+
+const failedCompilation = ({
+  compiled,
+}: PolicyExpression): Evaluated | undefined =>
+  compiled.ok ? undefined : { error: `compilation error: ${compiled.problem}` };
+
+const evaluated = (text: string, outcome: Outcome): Evaluated =>
+  outcome.kind === "value"
+    ? { value: outcome.value }
+    : { error: `expression '${text}' resulted in error: ${outcome.message}` };
 
 const variablesType = objectType("kubernetes.variables");
 
@@ -75,6 +96,8 @@ class LazyVariables extends MapValue {
   readonly #variables: ReadonlyMap<string, PolicyExpression>;
   readonly #request: RequestVariables;
   readonly #known = new Map<string, Result>();
+  /** What an evaluation waited for; it has not read the value since. */
+  readonly #computing = new Map<string, Computing>();
   #cost = 0;
 
   constructor(
@@ -111,22 +134,36 @@ class LazyVariables extends MapValue {
 
   override field(name: string): Result | undefined {
     const known = this.#known.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.#computing.get(name)?.arrived();
+      this.#computing.delete(name);
+      return known;
+    }
     const variable = this.#variables.get(name);
     if (!variable) return undefined;
-    const result = this.#compute(name, variable);
-    this.#known.set(name, result);
-    return result;
+    const steps = this.#compute(name, variable);
+    if (steps.next().done) return this.#known.get(name);
+    const computing = new Computing(steps);
+    this.#computing.set(name, computing);
+    throw computing;
   }
 
-  #compute(name: string, { compiled }: PolicyExpression): Result {
+  *#compute(name: string, { compiled }: PolicyExpression): Steps<void> {
     const shown = `composited variable ${JSON.stringify(name)}`;
-    if (!compiled.ok)
-      return new Failure(`${shown} fails to compile: ${compiled.problem}`);
-    const outcome = compiled.program.evaluate(this.#request as never);
+    if (!compiled.ok) {
+      const message = `${shown} fails to compile: ${compiled.problem}`;
+      this.#known.set(name, new Failure(message));
+      return;
+    }
+    const outcome = yield* compiled.program.evaluateInSteps(
+      this.#request as never,
+    );
     this.#cost += outcome.cost;
-    return outcome.kind === "value"
-      ? outcome.value
-      : new Failure(`${shown} fails to evaluate: ${outcome.message}`);
+    this.#known.set(
+      name,
+      outcome.kind === "value"
+        ? outcome.value
+        : new Failure(`${shown} fails to evaluate: ${outcome.message}`),
+    );
   }
 }

@@ -1,5 +1,6 @@
 // The match conditions of a policy: it is for a request when all hold. One that is false decides, whatever failed.
 import { errorList } from "./errors.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import {
   evaluateList,
   matchConditionBudget,
@@ -14,18 +15,18 @@ export interface CompiledCondition extends PolicyExpression {
 }
 
 /** Does the policy apply? A text: why that can't be said, under the failure policy Fail. */
-export function conditionsHold(
+export function* conditionsHold(
   conditions: readonly CompiledCondition[],
   request: RequestVariables,
   variables: ReadonlyMap<string, PolicyExpression>,
   failurePolicy: string,
-): boolean | string {
+): Steps<boolean | string> {
   if (conditions.length === 0) return true;
   const failed = (why: string): false | string =>
     failurePolicy === "Ignore" ? false : why;
   let results: (Evaluated | undefined)[];
   try {
-    ({ results } = evaluateList(
+    ({ results } = yield* evaluateList(
       conditions,
       request,
       variables,

@@ -1,5 +1,6 @@
 // What one evaluation of a policy decides: for each validation whether it admits or denies and why, and the audit
 // annotations. Failures of expressions are decided by the policy's failure policy.
+import type { Steps } from "../../../api/queueing/steps.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
 import {
   evaluateList,
@@ -27,7 +28,7 @@ interface AnnotationResult {
   readonly error?: string;
 }
 
-interface PolicyResult {
+export interface PolicyResult {
   readonly decisions: readonly Decision[];
   readonly annotations: readonly AnnotationResult[];
 }
@@ -39,10 +40,10 @@ const admitted: Decision = {
   reason: "",
 };
 
-export function evaluatePolicy(
+export function* evaluatePolicy(
   policy: CompiledPolicy,
   request: RequestVariables,
-): PolicyResult {
+): Steps<PolicyResult> {
   const { variables, failurePolicy } = policy;
   const failed = (message: string): Decision => ({
     action: failurePolicy === "Ignore" ? "admit" : "deny",
@@ -50,7 +51,7 @@ export function evaluatePolicy(
     message,
     reason: "",
   });
-  const matches = conditionsHold(
+  const matches = yield* conditionsHold(
     policy.conditions,
     request,
     variables,
@@ -60,27 +61,34 @@ export function evaluatePolicy(
   if (matches !== true)
     return { decisions: [failed(matches)], annotations: [] };
   try {
-    const { results, remaining } = evaluateList(
+    const { results, remaining } = yield* evaluateList(
       policy.validations,
       request,
       variables,
       policyBudget,
     );
-    const decisions = decide(policy, request, results, remaining, failed);
-    return { decisions, annotations: annotationsOf(policy, request) };
+    const decisions = yield* decide(
+      policy,
+      request,
+      results,
+      remaining,
+      failed,
+    );
+    const annotations = yield* annotationsOf(policy, request);
+    return { decisions, annotations };
   } catch (error) {
     if (!(error instanceof OutOfBudget)) throw error;
     return { decisions: [failed(error.message)], annotations: [] };
   }
 }
 
-function decide(
+function* decide(
   policy: CompiledPolicy,
   request: RequestVariables,
   results: readonly (Evaluated | undefined)[],
   remaining: number,
   failed: (message: string) => Decision,
-): Decision[] {
+): Steps<Decision[]> {
   // Messages are made only where a validation does not hold: most requests need none.
   const denied = results.some(
     (result) => result?.error === undefined && result?.value !== true,
@@ -89,7 +97,7 @@ function decide(
   let spent: string | undefined;
   if (denied && policy.messages.some((message) => message)) {
     try {
-      ({ results: messages } = evaluateList(
+      ({ results: messages } = yield* evaluateList(
         policy.messages,
         request,
         policy.variables,
@@ -127,13 +135,13 @@ function madeMessage(result: Evaluated | undefined): string {
     : message;
 }
 
-function annotationsOf(
+function* annotationsOf(
   policy: CompiledPolicy,
   request: RequestVariables,
-): AnnotationResult[] {
+): Steps<AnnotationResult[]> {
   const { annotations, variables, failurePolicy } = policy;
   if (annotations.length === 0) return [];
-  const { results } = evaluateList(
+  const { results } = yield* evaluateList(
     annotations,
     request,
     variables,

@@ -2,6 +2,7 @@
 // follows from what they decide: a refusal, warnings, audit annotations.
 import { ApiError, errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import { started, type Pause } from "../../../api/queueing/steps.ts";
 import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
@@ -12,7 +13,11 @@ import { nameOf } from "../request-name.ts";
 import type { AdmissionAttributes, ServedResource } from "../plugin.ts";
 import { PolicyAnnotations } from "./audit-annotations.ts";
 import { compilePolicy, type CompiledPolicy } from "./compiled-policy.ts";
-import { evaluatePolicy, type Decision } from "./decisions.ts";
+import {
+  evaluatePolicy,
+  type Decision,
+  type PolicyResult,
+} from "./decisions.ts";
 import { collectParams, ConfigurationError, paramObjects } from "./params.ts";
 import type {
   BoundPolicy,
@@ -63,6 +68,7 @@ class Dispatch {
   readonly #denials: Denial[] = [];
   readonly #annotations: PolicyAnnotations;
   readonly #authorizer: RequestAuthorizer;
+  readonly #pause: Pause;
 
   constructor(
     private readonly options: PolicyPluginOptions,
@@ -71,6 +77,7 @@ class Dispatch {
   ) {
     this.#annotations = new PolicyAnnotations(context);
     this.#authorizer = new RequestAuthorizer(options.authorizer);
+    this.#pause = context.pauses();
   }
 
   async policy(bound: Bound): Promise<void> {
@@ -146,10 +153,13 @@ class Dispatch {
     const { metrics } = this.options;
     const { clock } = this.context;
     const startedMs = clock.monotonic();
-    let result = evaluatePolicy(bound.compiled, request());
+    const run = (): PolicyResult | Promise<PolicyResult> =>
+      started(evaluatePolicy(bound.compiled, request()), this.#pause);
+    let result = run();
+    if (result instanceof Promise) result = await result;
     while (this.#authorizer.waits) {
       await this.#authorizer.settle();
-      result = evaluatePolicy(bound.compiled, request());
+      result = await run();
     }
     const { decisions, annotations } = result;
     const seconds =

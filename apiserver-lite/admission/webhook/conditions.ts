@@ -1,6 +1,7 @@
 // The match conditions of a webhook: it is called when all hold. Conditions that fail while none is false refuse the
 // request, or leave the webhook out, by its failure policy.
 import { errors } from "../../../api/errors.ts";
+import { started, type Pause } from "../../../api/queueing/steps.ts";
 import { conditionsHold } from "../expressions/match-conditions.ts";
 import { RequestAuthorizer } from "../expressions/request-authorizer.ts";
 import { RequestVariables } from "../expressions/request-variables.ts";
@@ -17,6 +18,7 @@ export async function meetsConditions(
   step: Step,
   attributes: AdmissionAttributes,
   { place, object, oldObject }: Shown,
+  pause: Pause,
 ): Promise<boolean> {
   if (conditions.length === 0) return true;
   const asking = new RequestAuthorizer(authorizer);
@@ -28,12 +30,16 @@ export async function meetsConditions(
       namespaceObject: undefined,
       authorizer: asking,
     });
-    const held = conditionsHold(
-      conditions,
-      variables,
-      new Map(),
-      ignoresFailures ? "Ignore" : "Fail",
+    const holding = started(
+      conditionsHold(
+        conditions,
+        variables,
+        new Map(),
+        ignoresFailures ? "Ignore" : "Fail",
+      ),
+      pause,
     );
+    const held = holding instanceof Promise ? await holding : holding;
     if (asking.waits) {
       await asking.settle();
       continue;

@@ -63,6 +63,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     context: StrategyContext,
   ): Promise<void> {
     const rounds = this.#roundsOf(attributes);
+    const pause = context.pauses();
     for (const [index, webhook] of webhooks.entries()) {
       const place = webhook.matcher.match(attributes, context);
       if (!place) continue;
@@ -74,6 +75,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
           "admit",
           attributes,
           shown,
+          pause,
         ))
       )
         continue;

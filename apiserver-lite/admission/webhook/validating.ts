@@ -41,6 +41,7 @@ export class ValidatingWebhooks implements AdmissionPlugin {
   ): Promise<void> {
     const calls: [Webhook, Shown][] = [];
     const versions = new Map<string, Objects>();
+    const pause = context.pauses();
     for (const webhook of webhooks) {
       const place = webhook.matcher.match(attributes, context);
       if (!place) continue;
@@ -57,6 +58,7 @@ export class ValidatingWebhooks implements AdmissionPlugin {
           "validating",
           attributes,
           shown,
+          pause,
         )
       )
         calls.push([webhook, shown]);

@@ -69,6 +69,7 @@ async function run(
     clock,
     read: state.read.bind(state),
     list: state.list.bind(state),
+    pauses: () => () => undefined,
     warn: () => undefined,
     annotate: () => undefined,
   } satisfies StrategyContext;

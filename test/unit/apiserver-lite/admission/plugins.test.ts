@@ -102,6 +102,7 @@ async function admit(
     user: attributes.user,
     dryRun: false,
     clock,
+    pauses: () => () => undefined,
     read: (group, resource, inNamespace, name) =>
       state.read(group, resource, inNamespace, name),
     list: (group, resource, inNamespace) =>

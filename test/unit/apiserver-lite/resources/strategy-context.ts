@@ -26,6 +26,7 @@ export function strategyContext(
           plural(kind!) === resource &&
           (namespace === undefined || metadata.namespace === namespace),
       ),
+    pauses: () => () => undefined,
     warn: () => undefined,
     annotate: () => undefined,
   };

@@ -12,6 +12,7 @@ import type { ParamLookup } from "../../../../../apiserver-lite/admission/policy
 import { PolicyMetrics } from "../../../../../apiserver-lite/admission/policy/policy-metrics.ts";
 import { createValidatingAdmissionPolicy } from "../../../../../apiserver-lite/admission/policy/validating-policy.ts";
 import { alwaysDeny } from "../../../../../apiserver-lite/authorization/union-authorizer.ts";
+import { TimeSlices } from "../../../../../apiserver-lite/loop/time-slices.ts";
 import type { StrategyContext } from "../../../../../apiserver-lite/resources/strategy.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import { FakeState } from "../../fake-state.ts";
@@ -19,6 +20,7 @@ import { FakeState } from "../../fake-state.ts";
 const group = "admissionregistration.k8s.io";
 const user: UserInfo = { name: "u", groups: ["g"], extra: { a: ["b"] } };
 const metrics = new PolicyMetrics();
+let slices = new TimeSlices();
 let state: FakeState;
 let plugin: ReturnType<typeof createValidatingAdmissionPolicy>;
 let warnings: string[];
@@ -110,6 +112,7 @@ async function ask(
     user,
     dryRun: false,
     clock: new FakeClock(),
+    pauses: () => slices.pauses(),
     read: state.read.bind(state),
     list: state.list.bind(state),
     warn: (text: string) => warnings.push(text),
@@ -203,6 +206,104 @@ it("ends with its budget", async () => {
       "validation failed due to running out of cost budget, no further validation rules will be run",
     ),
   );
+});
+
+describe("lets others have the loop", () => {
+  // 50 * 50 * 50 elements: an evaluation of its own whole limit.
+  const costly =
+    "object.data.l.all(x, object.data.l.all(y, object.data.l.all(z, x + y + z >= 0)))";
+  const cheap = "object.data.l.all(x, x >= 0)";
+  const list = configMap({ l: Array.from({ length: 50 }, (_, i) => i) });
+
+  /** Counts the turns of the loop that others get until the answer is there. */
+  async function turnsOf(
+    answer: Promise<unknown>,
+  ): Promise<{ turns: number; message: string }> {
+    let turns = 0;
+    let over = false;
+    const count = (): void => {
+      turns++;
+      if (!over) setImmediate(count);
+    };
+    setImmediate(count);
+    const message = await answer.then(() => "", String);
+    over = true;
+    return { turns, message };
+  }
+
+  it.each<[string, object, number, string]>([
+    [
+      "an expression",
+      validations(costly),
+      40,
+      `expression '${costly}' resulted in error: operation cancelled: actual cost limit exceeded`,
+    ],
+    [
+      "a whole policy",
+      {
+        validations: Array.from({ length: 11 }, () => ({ expression: costly })),
+      },
+      400,
+      "validation failed due to running out of cost budget, no further validation rules will be run",
+    ],
+    [
+      "a variable of a variable",
+      {
+        variables: [
+          { name: "inner", expression: costly },
+          { name: "outer", expression: `${cheap} && variables.inner` },
+        ],
+        ...validations(
+          `object.data.l.all(x, ${cheap}) && object.data.l.all(x, variables.outer)`,
+        ),
+      },
+      40,
+      'resulted in error: composited variable "outer" fails to evaluate: composited variable "inner" fails to evaluate: operation cancelled: actual cost limit exceeded',
+    ],
+    [
+      "match conditions",
+      {
+        ...validations("true"),
+        matchConditions: [1, 2, 3].map((each) => ({
+          name: `c${each}`,
+          expression: costly,
+        })),
+      },
+      80,
+      "validation failed due to running out of cost budget, no further validation rules will be run",
+    ],
+    [
+      "many that are not costly",
+      {
+        validations: Array.from({ length: 300 }, () => ({
+          expression: `object.data.l.exists(x, ${cheap} && x > 30)`,
+        })),
+      },
+      5,
+      "",
+    ],
+  ])("while %s spends its budget", async (_, spec, least, message) => {
+    policy(spec);
+    binding();
+    const { turns, message: refused } = await turnsOf(ask(list));
+    expect(turns).toBeGreaterThan(least);
+    if (message === "") expect(refused).toBe("");
+    else expect(refused).toContain(message);
+  });
+
+  it("but for cheap ones", async () => {
+    policy({
+      variables: [{ name: "v", expression: cheap }],
+      ...validations("variables.v"),
+    });
+    binding();
+    // On a busy machine a cheap one may take a millisecond: no slice is that short here.
+    slices = new TimeSlices(undefined, 60_000);
+    const next = jest.spyOn(slices, "next");
+    await ask(list);
+    expect(next).not.toHaveBeenCalled();
+    slices = new TimeSlices();
+  });
 });
 
 it("shows the request, the objects and the namespace", async () => {
