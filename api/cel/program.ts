@@ -28,7 +28,7 @@ type Compiled =
   | { readonly ok: true; readonly program: Program }
   | { readonly ok: false; readonly issues: Issues };
 
-type Outcome =
+export type Outcome =
   | { readonly kind: "value"; readonly value: Value; readonly cost: number }
   /** The expression failed; the text is what the reference says. */
   | { readonly kind: "error"; readonly message: string; readonly cost: number }
