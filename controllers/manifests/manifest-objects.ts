@@ -1,6 +1,7 @@
 // Objects of other kinds than Pod found in the manifests directory: applied to the API server (server-side apply, manager
 // orbit-manifests), and pruned when their file, or their place in it, is gone. What was applied is remembered in
-// DATA/manifest-objects.json, so that a file removed while the server was down is pruned too.
+// DATA/manifest-objects.json, so that a file removed while the server was down is pruned too. Definitions come before
+// their custom objects and go after them, in whatever order the files have them.
 // Works on the newest set only; a failure is retried with back-off and never keeps the other objects from being applied.
 import { Backoff } from "../../api/queueing/backoff.ts";
 import * as fs from "node:fs/promises";
@@ -13,6 +14,7 @@ import {
 } from "../../api/catalogue.ts";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
+import { isConditionTrue } from "../../api/objects/conditions.ts";
 import {
   apiVersionOf,
   parseApiVersion,
@@ -46,6 +48,13 @@ const order = [
   "ConfigMap",
   "Secret",
 ];
+const definitionKind = "CustomResourceDefinition";
+/** How often, and how far apart, a new definition is read until its objects are served. */
+const definitionReads = 20;
+const definitionReadMs = 50;
+
+const rankOf = ({ kind = "" }: { kind?: string }): number =>
+  (order.indexOf(kind) + order.length + 1) % (order.length + 1);
 
 const keyOf = (object: AppliedObject): string =>
   `${object.apiVersion}/${object.kind}/${object.namespace}/${object.name}`;
@@ -53,6 +62,9 @@ const keyOf = (object: AppliedObject): string =>
 interface DiscoveredList {
   resources: { name: string; kind: string; namespaced: boolean }[];
 }
+
+/** The server serves the version without this kind. */
+class NoSuchKind extends Error {}
 
 export class ManifestObjects {
   readonly #options: ManifestObjectsOptions;
@@ -110,10 +122,8 @@ export class ManifestObjects {
     const { logger, clock } = this.#options;
     this.#applied ??= await this.#load();
     const applied = this.#applied;
-    const rank = ({ kind = "" }: AnyObject): number =>
-      (order.indexOf(kind) + order.length + 1) % (order.length + 1);
     const wanted = [...(this.#wanted ?? [])].sort(
-      (a, b) => rank(a.object) - rank(b.object),
+      (a, b) => rankOf(a.object) - rankOf(b.object),
     );
     const problems = new Set<string>();
     const keep = new Set<string>();
@@ -143,6 +153,8 @@ export class ManifestObjects {
           },
           "applied a manifest's object",
         );
+        if (identity.kind === definitionKind)
+          await this.#waitUntilServed(ref, identity.name);
       } catch (err) {
         failed++;
         const why = err instanceof Error ? err.message : String(err);
@@ -153,7 +165,10 @@ export class ManifestObjects {
       }
     }
     // An object that could not be identified may be one that is known: nothing is pruned before all are.
-    for (const [key, { object }] of failed === 0 ? [...applied] : []) {
+    const known = [...applied].sort(
+      ([, a], [, b]) => rankOf(b.object) - rankOf(a.object),
+    );
+    for (const [key, { object }] of failed === 0 ? known : []) {
       if (keep.has(key)) continue;
       try {
         const { ref } = await this.#identify({
@@ -169,7 +184,8 @@ export class ManifestObjects {
           "pruned an object whose manifest is gone",
         );
       } catch (err) {
-        if (!isNotFound(err)) {
+        // With its definition, all objects of a kind go.
+        if (!isNotFound(err) && !(err instanceof NoSuchKind)) {
           failed++;
           logger.warn(
             { err, kind: object.kind, name: object.name },
@@ -185,6 +201,20 @@ export class ManifestObjects {
     if (changed) await this.#save();
     if (failed > 0 && !this.#stopped) {
       this.#retry = clock.after(this.#retries.nextMs(), () => this.#start());
+    }
+  }
+
+  /** Returns too when a definition does not get there: its objects are reported then. */
+  async #waitUntilServed(ref: ResourceRef, name: string): Promise<void> {
+    const { client, clock } = this.#options;
+    for (let read = 0; read < definitionReads && !this.#stopped; read++) {
+      const { status } = (await client.resource(ref).get(name)) as {
+        status?: { conditions?: { type: string; status: string }[] };
+      };
+      if (isConditionTrue(status?.conditions, "Established")) return;
+      await new Promise<void>(
+        (resolve) => void clock.after(definitionReadMs, resolve),
+      );
     }
   }
 
@@ -205,7 +235,7 @@ export class ManifestObjects {
         (each) => each.kind === kind && !each.name.includes("/"),
       );
       if (!found)
-        throw new Error(
+        throw new NoSuchKind(
           `no matches for kind "${kind}" in version "${apiVersion}"`,
         );
       info = { resource: found.name, namespaced: found.namespaced };
@@ -241,7 +271,7 @@ export class ManifestObjects {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT")
         this.#options.logger.warn(
           { err: error },
-          "the record of applied manifests can't be read; starting anew",
+          "the record of applied manifests can't be read; it begins empty",
         );
       return new Map();
     }
