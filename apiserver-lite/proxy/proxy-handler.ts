@@ -85,6 +85,8 @@ export class ProxyHandler implements ConnectHandler {
     if (!logs)
       headers["x-forwarded-uri"] =
         proxyPrefix(request) + (request.proxyPath || "/");
+    const withBody = !logs && mayHaveBody(request);
+    frameBody(headers, withBody);
     const outgoing = this.#dialer.request(
       target,
       logs ? "GET" : request.method,
@@ -95,7 +97,7 @@ export class ProxyHandler implements ConnectHandler {
     request.signal.addEventListener("abort", abort, { once: true });
     try {
       const outcome = nextOutcome(outgoing, target);
-      if (logs || !mayHaveBody(request)) outgoing.end();
+      if (!withBody) outgoing.end();
       else pipeline(body, outgoing).catch(() => outgoing.destroy());
       const { answer, backend } = await outcome;
       if (backend) {
@@ -143,6 +145,7 @@ export class ProxyHandler implements ConnectHandler {
       !logs,
       request.remoteAddress,
     );
+    frameBody(headers, false);
     const outgoing = this.#dialer.request(
       target,
       request.method,
@@ -218,6 +221,16 @@ function isUnscheduled(request: ConnectRequest): boolean {
 function mayHaveBody({ method, headers }: ConnectRequest): boolean {
   if (method === "GET" || method === "HEAD") return false;
   return headers["content-length"] !== "0";
+}
+
+/**
+ * Makes the head announce exactly the body that follows. A length without a body would take the next request of a kept
+ * connection for it; Node frames a body of no known length only for some methods.
+ */
+function frameBody(headers: OutgoingHttpHeaders, withBody: boolean): void {
+  if (!withBody) delete headers["content-length"];
+  else if (headers["content-length"] === undefined)
+    headers["transfer-encoding"] = "chunked";
 }
 
 interface Outcome {

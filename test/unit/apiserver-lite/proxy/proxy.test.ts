@@ -173,7 +173,10 @@ function request(
   };
 }
 
-async function serve(what: ConnectRequest): Promise<{
+async function serve(
+  what: ConnectRequest,
+  sent: readonly Buffer[] = [],
+): Promise<{
   status: number;
   headers: http.OutgoingHttpHeaders;
   body: string;
@@ -182,7 +185,7 @@ async function serve(what: ConnectRequest): Promise<{
   const sink = new PassThrough();
   const answer = { status: 0, headers: {} as http.OutgoingHttpHeaders };
   const body = (async () => Buffer.concat(await sink.toArray()))();
-  await handler.serve(what, Readable.from([]), {
+  await handler.serve(what, Readable.from(sent), {
     start(status, headers) {
       Object.assign(answer, { status, headers });
       return sink;
@@ -536,4 +539,51 @@ it("passes no header on that belongs to the connection, whatever it is called", 
   expect(headers["x-kept"]).toBe("c");
   expect(headers["x-secret"]).toBeUndefined();
   expect(headers["x-other"]).toBeUndefined();
+});
+
+describe("a request behind another one on a kept connection", () => {
+  const node = { resource: "nodes", namespace: "", proxyPath: "/one" };
+  const smuggled = Buffer.from("GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n");
+  const next = request("proxy", "n1", "", { ...node, proxyPath: "/two" });
+
+  it.each<[string, ConnectRequest, Buffer[]]>([
+    [
+      "the log of a pod with a length but no body",
+      request("log", "a", "", { headers: { "content-length": "25" } }),
+      [],
+    ],
+    [
+      "GET with a length but no body",
+      request("proxy", "n1", "", {
+        ...node,
+        headers: { "content-length": "25" },
+      }),
+      [],
+    ],
+    [
+      "DELETE with a body of unknown length",
+      request("proxy", "n1", "", { ...node, method: "DELETE", headers: {} }),
+      [smuggled],
+    ],
+    [
+      "DELETE whose length is named by Connection",
+      request("proxy", "n1", "", {
+        ...node,
+        method: "DELETE",
+        headers: {
+          connection: "content-length",
+          "content-length": String(smuggled.length),
+        },
+      }),
+      [smuggled],
+    ],
+  ])("stays whole after %s", async (_, first, body) => {
+    const before = seen.length;
+    await serve(first, body);
+    expect((await serve(next)).body).toBe("GET /two");
+    expect(seen.slice(before).map(({ url }) => url)).toEqual([
+      first.subresource === "log" ? "/containerLogs/ns/a/c" : "/one",
+      "/two",
+    ]);
+  });
 });
