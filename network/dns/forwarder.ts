@@ -18,6 +18,8 @@ const failureKept = 5;
 const maxKept = 10_000;
 const maxKeptBytes = 16 * 1024 * 1024;
 const maxUnderWay = 1000;
+/** Clients that wait for an answer; many may ask the same question. */
+const maxWaiting = 10_000;
 /** How long a server has to answer. */
 const defaultTryMs = 2000;
 const restMs = 5000;
@@ -55,6 +57,7 @@ export class Forwarder {
   });
   readonly #underWay = new Map<string, Promise<UpstreamAnswer>>();
   readonly #restsUntil = new Map<string, number>();
+  #waiting = 0;
   #upstreams: readonly Upstream[] = [];
   /** Longest domain first. */
   #stubs: readonly { domain: string; upstreams: readonly Upstream[] }[] = [];
@@ -104,16 +107,27 @@ export class Forwarder {
   /** The answer, made for no client in particular. Never rejects: SERVFAIL, or REFUSED when there is too much under way. */
   async ask(query: Query): Promise<Buffer> {
     const pending = this.#underWay.get(query.key);
-    if (pending) return (await pending).bytes;
-    if (this.#underWay.size >= maxUnderWay) {
+    if (
+      this.#waiting >= maxWaiting ||
+      (!pending && this.#underWay.size >= maxUnderWay)
+    ) {
       this.counts.refused++;
       return encodeCode(query, rcodes.refused);
     }
+    this.#waiting++;
+    try {
+      return (await (pending ?? this.#start(query))).bytes;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  #start(query: Query): Promise<UpstreamAnswer> {
     const asked = this.#resolve(query).finally(() =>
       this.#underWay.delete(query.key),
     );
     this.#underWay.set(query.key, asked);
-    return (await asked).bytes;
+    return asked;
   }
 
   #serversFor(labels: readonly string[]): readonly Upstream[] {

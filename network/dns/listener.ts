@@ -13,7 +13,7 @@ import {
 import type { Transport } from "./responder.ts";
 
 const maxConnections = 512;
-const idleMs = 10_000;
+const defaultIdleMs = 10_000;
 /** A query is a header, a name and an OPT record: no honest one comes near. */
 const maxQueryBytes = 4096;
 const maxUnderWay = 64;
@@ -35,6 +35,8 @@ interface ListenerOptions {
   /** CIDRs whose queries are answered. */
   allowed: readonly string[];
   respond: Respond;
+  /** How long a connection may do nothing, and a query may take to arrive; default 10 s. */
+  idleMs?: number;
 }
 
 interface Listener {
@@ -94,68 +96,94 @@ async function listenUdp(
   return socket;
 }
 
-/** Reads the framed queries of one connection. */
-function serveConnection(socket: TcpSocket, respond: Respond): void {
+/**
+ * Reads the framed queries of one connection. While answers wait, to be made or to be taken by the client, no further query
+ * is read, not even one that has arrived: answers are much larger than queries.
+ */
+function serveConnection(
+  socket: TcpSocket,
+  respond: Respond,
+  idleMs: number,
+): void {
   let received: Buffer = Buffer.alloc(0);
   let underWay = 0;
+  let partial: NodeJS.Timeout | undefined;
   socket.setTimeout(idleMs, () => socket.destroy());
   socket.on("error", () => socket.destroy());
+  socket.on("close", () => clearTimeout(partial));
+  const isBusy = (): boolean =>
+    underWay >= maxUnderWay || socket.writableNeedDrain;
   const write = (answer: Buffer): void => {
     if (socket.destroyed) return;
     const length = Buffer.alloc(2);
     length.writeUInt16BE(answer.length);
-    // A client that does not read is paused, and ends with the idle time.
-    if (!socket.write(Buffer.concat([length, answer]))) {
-      socket.pause();
-      socket.once("drain", () => socket.resume());
-    }
+    // A client that does not read ends with the idle time.
+    socket.write(Buffer.concat([length, answer]));
   };
   const serve = (bytes: Buffer): void => {
     const answer = respond(bytes, "tcp");
     if (!answer) socket.destroy();
     else if (answer instanceof Promise) {
-      if (++underWay >= maxUnderWay) socket.pause();
+      underWay++;
       void answer
         .then(write)
         .catch(() => socket.destroy())
         .finally(() => {
           underWay--;
-          socket.resume();
+          readOn();
         });
     } else write(answer);
   };
-  socket.on("data", (chunk: Buffer) => {
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-    while (received.length >= 2 && !socket.destroyed) {
+  const readOn = (): void => {
+    while (received.length >= 2 && !socket.destroyed && !isBusy()) {
       const length = received.readUInt16BE(0);
       if (length > maxQueryBytes) {
         socket.destroy();
         return;
       }
-      if (received.length < 2 + length) return;
+      if (received.length < 2 + length) break;
       serve(Buffer.from(received.subarray(2, 2 + length)));
       received = received.subarray(2 + length);
+      clearTimeout(partial);
+      partial = undefined;
     }
+    if (socket.destroyed) return;
+    if (isBusy()) {
+      socket.pause();
+      return;
+    }
+    socket.resume();
+    // A query that comes byte by byte is never idle.
+    if (received.length > 0)
+      partial ??= setTimeout(() => socket.destroy(), idleMs);
+  };
+  socket.on("drain", readOn);
+  socket.on("data", (chunk: Buffer) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+    readOn();
   });
 }
 
 function listenTcp(
   { address, port }: ListenAddress,
   accepts: (address: string) => boolean,
-  respond: Respond,
+  { respond, idleMs = defaultIdleMs }: ListenerOptions,
   open: Set<TcpSocket>,
 ): Promise<Server> {
   const server = createServer((socket) => {
-    if (
-      open.size >= maxConnections ||
-      !accepts(plainAddress(socket.remoteAddress ?? ""))
-    ) {
+    if (!accepts(plainAddress(socket.remoteAddress ?? ""))) {
       socket.destroy();
       return;
     }
+    // The oldest one goes: connections that are kept open for nothing must not lock others out.
+    const [oldest] = open;
+    if (oldest && open.size >= maxConnections) {
+      oldest.destroy();
+      open.delete(oldest);
+    }
     open.add(socket);
     socket.on("close", () => open.delete(socket));
-    serveConnection(socket, respond);
+    serveConnection(socket, respond, idleMs);
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -171,14 +199,14 @@ function listenTcp(
 async function listenBoth(
   target: ListenAddress,
   accepts: (address: string) => boolean,
-  respond: Respond,
+  options: ListenerOptions,
   open: Set<TcpSocket>,
 ): Promise<{ udp: Socket; tcp: Server; port: number }> {
   for (let tries = 0; ; tries++) {
-    const udp = await listenUdp(target, accepts, respond);
+    const udp = await listenUdp(target, accepts, options.respond);
     const { port } = udp.address();
     try {
-      const tcp = await listenTcp({ ...target, port }, accepts, respond, open);
+      const tcp = await listenTcp({ ...target, port }, accepts, options, open);
       return { udp, tcp, port };
     } catch (error) {
       udp.close();
@@ -207,7 +235,7 @@ export async function openListener(
   };
   try {
     for (const target of options.listen)
-      sockets.push(await listenBoth(target, accepts, options.respond, open));
+      sockets.push(await listenBoth(target, accepts, options, open));
   } catch (error) {
     await close();
     throw error;

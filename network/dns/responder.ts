@@ -27,6 +27,10 @@ const orders = 8;
 const maxAliases = 8;
 const typeA = 1;
 const typeAaaa = 28;
+/** A, NS, CNAME, SOA, PTR, MX, TXT, AAAA, SRV, NAPTR, DS, RRSIG, NSEC, DNSKEY, SVCB, HTTPS and ANY. */
+const countedTypes = new Set([
+  1, 2, 5, 6, 12, 15, 16, 28, 33, 35, 43, 46, 47, 48, 64, 65, 255,
+]);
 /** ANY and transfers. */
 const wholeTypes = new Set([251, 252, 255]);
 
@@ -37,7 +41,7 @@ interface Kept {
 }
 
 interface ResponderCounts {
-  /** By transport and type's number. */
+  /** By transport and type's number, "other" for types that are seldom asked: a client can make up 65,536. */
   readonly requests: Map<string, number>;
   /** By response code. */
   readonly responses: Map<number, number>;
@@ -93,7 +97,8 @@ export class Responder {
       if (query.rcode === undefined) return undefined;
       return this.#counted(encodeRefusal(bytes, query.rcode));
     }
-    add(this.counts.requests, `${transport} ${query.type}`);
+    const type = countedTypes.has(query.type) ? query.type : "other";
+    add(this.counts.requests, `${transport} ${type}`);
     const refusal = this.#refusal(query);
     if (refusal !== undefined) return this.#counted(encodeCode(query, refusal));
     const limit = transport === "udp" ? datagramLimit(query) : tcpLimit;
