@@ -86,6 +86,7 @@ export async function composeCluster(
   options: ClusterComposition,
 ): Promise<ComposedCluster> {
   const { values, pki, serving, modules, clock, logger, started } = options;
+  let networkMetrics: () => readonly Family[] = () => [];
   const api = await startApiPart({
     values,
     store: options.store,
@@ -99,7 +100,10 @@ export async function composeCluster(
       ? {}
       : { bindAddress: options.bindAddress }),
     ...(options.port === undefined ? {} : { port: options.port }),
-    ...(options.moreMetrics ? { moreMetrics: options.moreMetrics } : {}),
+    moreMetrics: () => [
+      ...(options.moreMetrics?.() ?? []),
+      ...networkMetrics(),
+    ],
   });
   started.add(() => api.stop());
   const { port } = api.server;
@@ -138,7 +142,7 @@ export async function composeCluster(
   let agent: AgentPart | undefined;
   if (modules.agent && options.node)
     agent = await (await modules.agent).startNode(context, options.node);
-  await network;
+  if (network) networkMetrics = await network;
   return {
     port,
     clientFor,

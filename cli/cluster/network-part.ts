@@ -1,6 +1,8 @@
 // The service network of a composed cluster on this machine: the service proxy and the DNS server. A file of its own, so
 // that its modules are read only where it runs.
 import * as os from "node:os";
+import type { Family } from "../../api/metrics/family.ts";
+import { dnsFamilies } from "../../network/dns/dns-metrics.ts";
 import { DnsThread } from "../../network/dns/dns-thread.ts";
 import {
   publishDnsService,
@@ -16,19 +18,22 @@ import type { NetworkPlan } from "./network-plan.ts";
 /** Tried first, so that the endpoint is the same after a restart; taken: any free one. */
 const dnsPort = 10053;
 
-/** Resolves when the Services that exist are served. */
+type Metrics = () => readonly Family[];
+
+/** Resolves, with its metrics, when the Services that exist are served. */
 export async function startNetwork(
   cluster: ClusterContext,
   plan: NetworkPlan,
-): Promise<void> {
-  if (plan.proxy) await startProxy(cluster, plan);
-  if (plan.dns) await startDns(cluster, plan, plan.dns);
+): Promise<Metrics> {
+  const proxy = plan.proxy ? await startProxy(cluster, plan) : undefined;
+  const dns = plan.dns ? await startDns(cluster, plan, plan.dns) : undefined;
+  return () => [...(proxy?.() ?? []), ...(dns?.() ?? [])];
 }
 
 async function startProxy(
   { clock, logger, started, clientFor }: ClusterContext,
   plan: NetworkPlan,
-): Promise<void> {
+): Promise<Metrics> {
   const proxy = new ServiceProxy({
     client: clientFor("system:kube-proxy"),
     nodeName: plan.nodeName,
@@ -42,13 +47,14 @@ async function startProxy(
   });
   started.add(() => proxy.stop());
   await proxy.start();
+  return () => proxy.metrics.families();
 }
 
 async function startDns(
   { clock, logger: parent, started, clientFor }: ClusterContext,
   plan: NetworkPlan,
   { serviceAddress, domain, resolvConf }: NonNullable<NetworkPlan["dns"]>,
-): Promise<void> {
+): Promise<Metrics> {
   const logger = parent.child({ part: "dns" });
   const client = clientFor("system:coredns");
   const [address = "127.0.0.1"] = machineAddresses();
@@ -94,4 +100,5 @@ async function startDns(
       ),
   );
   started.add(() => withdrawDnsEndpoint(client, endpoint));
+  return () => dnsFamilies(thread, address);
 }

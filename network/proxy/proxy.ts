@@ -13,6 +13,7 @@ import { NftMonitor } from "../nft/nft-monitor.ts";
 import { ConntrackCleaner, staleFlows, type StaleFlow } from "./conntrack.ts";
 import { HealthCheckPorts } from "./health-check-ports.ts";
 import { applyKernelSettings } from "./kernel-settings.ts";
+import { ProxyMetrics } from "./proxy-metrics.ts";
 import { portRules } from "./rules.ts";
 import { Ruleset, type TableOptions } from "./ruleset.ts";
 import {
@@ -68,13 +69,13 @@ export class ServiceProxy {
   #node: ProxyNode;
   #flushDue = false;
   #synced = false;
-  /** Transactions, how many failed, and their time in all. */
-  readonly counts = { syncs: 0, failures: 0, milliseconds: 0 };
+  readonly metrics: ProxyMetrics;
 
   constructor(options: ServiceProxyOptions) {
     this.#options = options;
     const { client, clock, logger, nodeName } = options;
     this.#node = { name: nodeName };
+    this.metrics = new ProxyMetrics(clock);
     this.#services = client.informer(services);
     this.#slices = client.informer(endpointSlices, {
       indexes: { service: ownEndpointSlices },
@@ -96,11 +97,10 @@ export class ServiceProxy {
         run,
         clock,
         logger,
+        onBegin: () => this.metrics.began(family),
         onDone: (durationMs, failed) => {
-          this.counts.syncs++;
-          this.counts.milliseconds += durationMs;
-          if (failed) this.counts.failures++;
-          else this.#cleanFlows(family);
+          this.metrics.ended(family, durationMs, failed);
+          if (!failed) this.#cleanFlows(family);
         },
       });
       return { family, ruleset, sync };
@@ -132,8 +132,10 @@ export class ServiceProxy {
       this.#dirty.set(`${namespace}/${name}`, { namespace, name });
       this.#due();
     };
-    const service = ({ metadata }: Service): void =>
+    const service = ({ metadata }: Service): void => {
+      this.metrics.serviceChanged();
       mark(metadata.namespace, metadata.name);
+    };
     const slice = (each: EndpointSlice): void => {
       const [key] = ownEndpointSlices(each);
       if (key !== undefined)
@@ -148,12 +150,19 @@ export class ServiceProxy {
         onDelete: service,
       }),
       this.#slices.addHandler({
-        onAdd: slice,
+        onAdd: (now) => {
+          this.metrics.endpointsChanged(undefined, now);
+          slice(now);
+        },
         onUpdate: (old, now) => {
+          this.metrics.endpointsChanged(old, now);
           slice(old);
           slice(now);
         },
-        onDelete: slice,
+        onDelete: (old) => {
+          this.metrics.endpointsChanged(old);
+          slice(old);
+        },
       }),
     );
     await Promise.all([
@@ -230,6 +239,7 @@ export class ServiceProxy {
 
   #flush(): void {
     this.#flushDue = false;
+    this.metrics.queued();
     for (const [key, { namespace, name }] of this.#dirty)
       this.#update(key, this.#services.lister.get(name, namespace));
     this.#dirty.clear();

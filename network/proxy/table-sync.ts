@@ -14,7 +14,9 @@ interface TableSyncOptions {
   run: RunNft;
   clock: Clock;
   logger: Logger;
-  /** After each transaction: how long it took, and whether it failed. */
+  /** Before each transaction, which will have all changes so far. */
+  onBegin: () => void;
+  /** After each transaction, one that has nothing to change included: how long it took, and whether it failed. */
   onDone: (durationMs: number, failed: boolean) => void;
 }
 
@@ -59,12 +61,16 @@ export class TableSync {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#due && !this.#stopped) {
       this.#due = false;
-      const { ruleset, run, clock, logger, onDone } = this.#options;
+      const { ruleset, run, clock, logger, onBegin, onDone } = this.#options;
+      const started = clock.monotonic();
+      onBegin();
       const script = this.#whole
         ? ruleset.wholeScript()
         : ruleset.changeScript();
-      if (script === "") continue;
-      const started = clock.monotonic();
+      if (script === "") {
+        onDone(clock.monotonic() - started, false);
+        continue;
+      }
       try {
         await run(script);
         this.#whole = false;

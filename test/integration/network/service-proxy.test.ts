@@ -1,6 +1,7 @@
 // The service proxy in the kernel: Services of an API server, pods and clients in network namespaces, real connections.
 import { pino } from "pino";
 import { systemClock } from "../../../api/clock.ts";
+import { metricsText } from "../../../api/metrics/family.ts";
 import type { ServiceSpec } from "../../../api/types/core-v1.ts";
 import {
   endpointSlices,
@@ -413,4 +414,30 @@ test("others' rules stay, and ours come back after a flush", async () => {
   );
   await service(["b"]);
   expect(nft("list", "tables")).toContain("table ip somebody");
+});
+
+test("a change of endpoints is measured until it is in the kernel", async () => {
+  const programmed = (): string =>
+    metricsText(proxy.metrics.families())
+      .split("\n")
+      .find((line) => line.includes("programming_duration_seconds_count"))!;
+  expect(programmed()).toMatch(/ 0$/);
+  const { name, ip } = await service([]);
+  const slices = cluster.client.resource(endpointSlices);
+  const slice = await slices.get(`${name}-4`, "shop");
+  await slices.update({
+    ...slice,
+    metadata: {
+      ...slice.metadata,
+      annotations: {
+        "endpoints.kubernetes.io/last-change-trigger-time":
+          new Date().toISOString(),
+      },
+    },
+    endpoints: [{ addresses: [addresses.a], nodeName: "node-1" }],
+  });
+  await eventually(() => programmed().endsWith(" 1"));
+  await expect(
+    b.connect({ protocol: "tcp", host: ip, port: 80 }),
+  ).resolves.toMatch(/^a /);
 });
