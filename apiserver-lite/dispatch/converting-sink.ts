@@ -13,9 +13,9 @@ const maxWaiting = 10_000;
 const maxBatch = 256;
 
 interface Waiting {
-  /** What has to be converted; undefined: nothing. */
-  readonly entry: CacheEntry | undefined;
-  give(converted: CacheEntry): void;
+  /** What has to be converted; empty: nothing. */
+  readonly entries: readonly CacheEntry[];
+  give(converted: readonly CacheEntry[]): void;
 }
 
 type Pause = () => Promise<void> | undefined;
@@ -31,6 +31,8 @@ export class ConvertingSink implements WatchSink {
     private readonly endpoint: Endpoint,
     private readonly sink: WatchSink,
     private readonly pause: Pause,
+    /** Asked of objects in the watched version; the registry has asked the rest. Undefined: there is no more to ask. */
+    private readonly selects?: (shown: CacheEntry) => boolean,
   ) {}
 
   /** Gives on what the watch begins with, then what came meanwhile. Rejects with ApiError 500. */
@@ -47,7 +49,7 @@ export class ConvertingSink implements WatchSink {
     this.#begin = async () => {
       const chosen = entries.filter(selected);
       const converted = await this.#convert(chosen);
-      this.sink.initial(converted, () => true);
+      this.sink.initial(converted, this.selects ?? (() => true));
     };
   }
 
@@ -61,33 +63,40 @@ export class ConvertingSink implements WatchSink {
         return type ? [{ type, event }] : [];
       });
       const converted = await this.#convert(
-        seen.map(({ type, event }) => shownOf(type, event)),
+        seen.flatMap(({ type, event }) => this.#shownOf(type, event)),
       );
       const types = new Map<CacheEvent, WatchType>();
-      for (const [index, { type, event }] of seen.entries())
-        types.set(eventWith(type, event, converted[index]!), type);
+      let at = 0;
+      for (const { type, event } of seen) {
+        const count = this.#shownOf(type, event).length;
+        const shown = this.#shown(type, event, converted.slice(at, at + count));
+        at += count;
+        if (shown) types.set(shown.event, shown.type);
+      }
       this.sink.past([...types.keys()], (event) => types.get(event));
     };
   }
 
   event(type: WatchType, event: CacheEvent): void {
     this.#add({
-      entry: shownOf(type, event),
-      give: (converted) =>
-        this.sink.event(type, eventWith(type, event, converted)),
+      entries: this.#shownOf(type, event),
+      give: (converted) => {
+        const shown = this.#shown(type, event, converted);
+        if (shown) this.sink.event(shown.type, shown.event);
+      },
     });
   }
 
   bookmark(revision: number, initialEnd: boolean): void {
     this.#add({
-      entry: undefined,
+      entries: [],
       give: () => this.sink.bookmark(revision, initialEnd),
     });
   }
 
   end(): void {
     this.#add({
-      entry: undefined,
+      entries: [],
       give: () => {
         this.#ended = true;
         this.sink.end();
@@ -108,9 +117,11 @@ export class ConvertingSink implements WatchSink {
   #add(waiting: Waiting): void {
     if (this.#ended) return;
     if (!this.#busy) {
-      const { entry } = waiting;
-      const converted = entry && this.endpoint.shown(entry);
-      if (!(converted instanceof Promise)) return waiting.give(converted!);
+      const converted = waiting.entries.map((entry) =>
+        this.endpoint.shown(entry),
+      );
+      if (!converted.some((each) => each instanceof Promise))
+        return waiting.give(converted as CacheEntry[]);
     }
     if (this.#waiting.length >= maxWaiting)
       return this.lost(errors.expired("the watcher was too slow"));
@@ -123,12 +134,14 @@ export class ConvertingSink implements WatchSink {
     try {
       while (this.#waiting.length > 0 && !this.#ended) {
         const batch = this.#waiting.splice(0, maxBatch);
-        const entries = batch.flatMap(({ entry }) => entry ?? []);
-        const converted = (await this.#convert(entries)).values();
-        for (const { entry, give } of batch) {
+        const converted = await this.#convert(
+          batch.flatMap(({ entries }) => entries),
+        );
+        let at = 0;
+        for (const { entries, give } of batch) {
           if (this.#ended) return;
-          // Of what has no entry nothing is asked.
-          give(entry ? converted.next().value! : (undefined as never));
+          give(converted.slice(at, at + entries.length));
+          at += entries.length;
         }
       }
     } catch (error) {
@@ -145,19 +158,26 @@ export class ConvertingSink implements WatchSink {
   #convert(entries: readonly CacheEntry[]): Promise<readonly CacheEntry[]> {
     return this.endpoint.allShown(entries, this.pause);
   }
-}
 
-/** What a watcher is shown of an event. */
-function shownOf(type: WatchType, { entry, previous }: CacheEvent): CacheEntry {
-  return (type === "DELETED" ? previous : entry)!;
-}
+  /** What of an event is converted: what is shown, and what a selection is asked about. */
+  #shownOf(type: WatchType, { entry, previous }: CacheEvent): CacheEntry[] {
+    if (type === "DELETED") return [previous!];
+    return type === "MODIFIED" && this.selects ? [entry!, previous!] : [entry!];
+  }
 
-function eventWith(
-  type: WatchType,
-  { frames: _, ...event }: CacheEvent,
-  converted: CacheEntry,
-): CacheEvent {
-  return type === "DELETED"
-    ? { ...event, previous: converted }
-    : { ...event, entry: converted };
+  /** The event with converted objects, and what it is for the selection; undefined: it is not seen. */
+  #shown(
+    type: WatchType,
+    { frames: _, ...event }: CacheEvent,
+    [first, previous]: readonly CacheEntry[],
+  ): { type: WatchType; event: CacheEvent } | undefined {
+    const gone = { ...event, previous: previous ?? first! };
+    const present = { ...event, entry: first! };
+    if (!this.selects)
+      return { type, event: type === "DELETED" ? gone : present };
+    const is = type !== "DELETED" && this.selects(first!);
+    const was = type !== "ADDED" && this.selects(previous ?? first!);
+    if (is) return { type: was ? "MODIFIED" : "ADDED", event: present };
+    return was ? { type: "DELETED", event: gone } : undefined;
+  }
 }

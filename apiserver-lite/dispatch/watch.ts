@@ -7,6 +7,7 @@ import { parseFieldSelector } from "../../api/selectors.ts";
 import type { Call } from "../registry/call.ts";
 import { integer } from "../registry/verbs/list.ts";
 import {
+  shownSelectionOf,
   watch,
   watchQueryOf,
   type OpenWatch,
@@ -22,10 +23,14 @@ export async function openWatch(
   const { endpoint, registry } = call;
   if (!endpoint.converts) return watch(call, queryOf(call), sink);
   const { slices } = registry;
-  const converting = new ConvertingSink(endpoint, sink, () =>
-    slices.over ? slices.next(call) : undefined,
+  const query = queryOf(call);
+  const converting = new ConvertingSink(
+    endpoint,
+    sink,
+    () => (slices.over ? slices.next(call) : undefined),
+    shownSelectionOf(call, query),
   );
-  const live = await watch(call, queryOf(call), converting);
+  const live = await watch(call, query, converting);
   try {
     await converting.start();
   } catch (error) {

@@ -188,7 +188,10 @@ async function page(
   const entries: CacheEntry[] = [];
   let more = false;
   let looked = 0;
-  for (const entry of range) {
+  const candidates = selection.matchesShown
+    ? await shownSelection(call, range, selection)
+    : range;
+  for (const entry of candidates) {
     if (++looked % entriesPerLook === 0 && slices.over) await slices.next(call);
     if (!selection.matches(entry)) continue;
     more = limit > 0 && entries.length === limit;
@@ -208,6 +211,19 @@ async function page(
     continue: token,
     remainingItemCount: (await countAll()) - entries.length,
   };
+}
+
+/** What is selected when all are in the served version; as it is stored. Rejects with ApiError 500. */
+async function shownSelection(
+  { endpoint, registry: { slices } }: Call,
+  range: Iterable<CacheEntry>,
+  { matches, matchesShown }: Selection,
+): Promise<readonly CacheEntry[]> {
+  const stored = [...range].filter(matches);
+  const shown = await endpoint.allShown(stored, () =>
+    slices.over ? slices.next() : undefined,
+  );
+  return stored.filter((_, index) => matchesShown!(shown[index]!));
 }
 
 /** With the same token on the newest state. */

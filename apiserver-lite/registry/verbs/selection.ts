@@ -21,6 +21,11 @@ export interface Selection {
   /** Nothing but the range is asked. */
   readonly all: boolean;
   matches(entry: CacheEntry): boolean;
+  /**
+   * Asked of the entry as it is shown, beside `matches`: fields of a version that takes its time to be made are known only
+   * then. Undefined: there is nothing to ask.
+   */
+  matchesShown?(shown: CacheEntry): boolean;
 }
 
 /** Throws ApiError 400 for bad selectors and unknown field labels. */
@@ -35,6 +40,15 @@ export function selectionOf(
     endpoint,
     parse(fieldSelector, parseFieldSelector),
   );
+  const own = fields?.filter(({ field }) => !field.startsWith("metadata."));
+  const byVersion = own && own.length > 0 && fieldsDiffer(endpoint);
+  const stored = byVersion
+    ? fields?.filter(({ field }) => field.startsWith("metadata."))
+    : fields;
+  const ofVersion = byVersion
+    ? (entry: CacheEntry) => fieldsMatch(own, shownFields(endpoint, entry))
+    : undefined;
+  const deferred = endpoint.converts ? ofVersion : undefined;
   const namespaced = endpoint.stored?.namespaced ?? false;
   let inNamespace = namespaced ? namespace : "";
   const name = wanted(fields, "metadata.name");
@@ -55,8 +69,24 @@ export function selectionOf(
     matches: (entry) =>
       (from === "" || (entry.key >= from && entry.key < to)) &&
       (!labels || labels.matches(entry.labels)) &&
-      (!fields || fieldsMatch(fields, entry)),
+      (!stored || fieldsMatch(stored, entry)) &&
+      (!ofVersion || deferred !== undefined || ofVersion(entry)),
+    ...(deferred ? { matchesShown: deferred } : {}),
   };
+}
+
+/** Has the served version fields of its own, which are not those that were extracted at write time? */
+function fieldsDiffer({ custom, native, converts }: Endpoint): boolean {
+  return converts || (custom && !native);
+}
+
+/** The fields of an object that is in the served version, or differs from it by its apiVersion alone. */
+function shownFields(
+  { strategy }: Endpoint,
+  entry: CacheEntry,
+): Pick<CacheEntry, "field"> {
+  const values = strategy.selectableFields?.(entry.transient) ?? {};
+  return { field: (name) => values[name] ?? "" };
 }
 
 function parse<T extends Selector | FieldSelector>(
@@ -77,10 +107,10 @@ function wanted(
 
 function fieldsMatch(
   fields: readonly FieldRequirement[],
-  entry: CacheEntry,
+  of: Pick<CacheEntry, "field">,
 ): boolean {
   for (const { field, op, value } of fields)
-    if ((entry.field(field) === value) !== (op === "=")) return false;
+    if ((of.field(field) === value) !== (op === "=")) return false;
   return true;
 }
 

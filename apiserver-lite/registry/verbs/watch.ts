@@ -10,7 +10,7 @@ import type { CacheEntry } from "../../cache/cache-entry.ts";
 import type { CacheEvent } from "../../cache/history.ts";
 import type { Call } from "../call.ts";
 import { integer } from "./list.ts";
-import { selectionOf } from "./selection.ts";
+import { selectionOf, type Selection } from "./selection.ts";
 import { refuseUnreadable } from "./unreadable.ts";
 import { mostRecent, notOlderThan, parseVersion } from "../versions.ts";
 
@@ -47,6 +47,15 @@ export interface WatchQuery {
   readonly continue?: string;
   readonly allowWatchBookmarks: boolean;
   readonly sendInitialEvents: boolean | undefined;
+}
+
+/** The selection's part that is asked of events' objects as they are shown. Throws ApiError 400. */
+export function shownSelectionOf(
+  { endpoint, namespace }: Call,
+  { labelSelector, fieldSelector }: WatchQuery,
+): Selection["matchesShown"] {
+  return selectionOf(endpoint, namespace, labelSelector, fieldSelector)
+    .matchesShown;
 }
 
 export interface OpenWatch {

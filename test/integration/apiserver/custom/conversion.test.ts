@@ -207,3 +207,94 @@ test("other metadata than labels and annotations is kept", async () => {
   });
   expect(body.metadata.finalizers).toBeUndefined();
 });
+
+test("fields are selected by the version that is asked for", async () => {
+  const sites = (version: string): string =>
+    `/apis/stable.example.com/${version}/namespaces/default/sites`;
+  const selectable = (name: string, storage: boolean, field: string): object =>
+    versionOf(name, {
+      storage,
+      schema: {
+        type: "object",
+        properties: {
+          spec: {
+            type: "object",
+            "x-kubernetes-preserve-unknown-fields": true,
+            properties: { [field]: { type: "string" } },
+          },
+        },
+      },
+      selectableFields: [{ jsonPath: `.spec.${field}` }],
+    });
+  const { spec } = (
+    await server.call("GET", `${definitions}/crontabs.stable.example.com`)
+  ).body;
+  const made = await server.call(
+    "POST",
+    definitions,
+    crd({
+      plural: "sites",
+      kind: "Site",
+      versions: [
+        selectable("v1", true, "host"),
+        selectable("v2", false, "hostPort"),
+      ],
+      spec: { conversion: spec.conversion },
+    }),
+  );
+  expect(made.status).toBe(201);
+  const selected = `${sites("v2")}?fieldSelector=${encodeURIComponent("spec.hostPort=a:1")}`;
+  await eventually(
+    async () => (await server.call("GET", selected)).status === 200,
+  );
+  const watched = await server.watch(`${selected}&watch=1`);
+  const site = (name: string, host: string, port: number): Json => ({
+    ...cronTab(name, { spec: { host, port } }),
+    kind: "Site",
+  });
+  await server.call("POST", sites("v1"), site("one", "a", 1));
+  await server.call("POST", sites("v1"), site("two", "a", 2));
+  const names = async (path: string): Promise<string[]> =>
+    (await server.call("GET", path)).body.items.map(
+      ({ metadata }: Json) => metadata.name,
+    );
+  expect(await names(selected)).toEqual(["one"]);
+  expect(await names(`${sites("v1")}?fieldSelector=spec.host=a`)).toEqual([
+    "one",
+    "two",
+  ]);
+  const set = (name: string, port: number): Promise<unknown> =>
+    server.call(
+      "PATCH",
+      `${sites("v1")}/${name}`,
+      { spec: { port } },
+      { "content-type": "application/merge-patch+json" },
+    );
+  await set("two", 1);
+  await set("one", 3);
+  await server.call("DELETE", `${sites("v1")}/two`);
+  const seen = [];
+  for (let n = 0; n < 4; n++) {
+    const { type, object } = (await watched.next())!;
+    seen.push([type, object.metadata.name, object.apiVersion]);
+  }
+  const apiVersion = "stable.example.com/v2";
+  expect(seen).toEqual([
+    ["ADDED", "one", apiVersion],
+    ["ADDED", "two", apiVersion],
+    ["DELETED", "one", apiVersion],
+    ["DELETED", "two", apiVersion],
+  ]);
+  const refused = await server.call(
+    "GET",
+    `${sites("v2")}?fieldSelector=spec.host=a`,
+  );
+  expect(refused.status).toBe(400);
+  // A page's limit counts what is selected.
+  await set("one", 1);
+  const page = await server.call("GET", `${selected}&limit=1`);
+  expect(page.body.items.map(({ metadata }: Json) => metadata.name)).toEqual([
+    "one",
+  ]);
+  expect(page.body.metadata.continue).toBe("");
+});
