@@ -96,6 +96,9 @@ export class NetworkMachines {
     const machine = this.#add(name);
     machine.run("sysctl", "-qw", "net.ipv4.ip_forward=1");
     machine.run("sysctl", "-qw", "net.ipv6.conf.all.forwarding=1");
+    // Refusals are answered one a second otherwise, and a test that is refused often would wait.
+    machine.run("sysctl", "-qw", "net.ipv4.icmp_ratelimit=0");
+    machine.run("sysctl", "-qw", "net.ipv4.icmp_msgs_per_sec=100000");
     return machine;
   }
 

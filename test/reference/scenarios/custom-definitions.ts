@@ -1,5 +1,6 @@
 // CustomResourceDefinitions: what they may say and what not, when they are made and when they change, and the rules of
 // their schemas on objects. Each case has one problem, or those of one place: the reference visits fields in no order.
+import { removeGroup } from "../remove-group.ts";
 import { createEach, each, plain, updateEach, type Changes } from "../cases.ts";
 import type { Json } from "../normalise.ts";
 import type { Scenario, Server } from "../scenario.ts";
@@ -60,6 +61,7 @@ export const customDefinitions: Scenario = {
     await createEach(server, "rule", definitions, base, ruleDefinitions);
     await changes(server);
     await rules(server);
+    await removeGroup(server, "defs.example.com");
   },
 };
 

@@ -1,5 +1,6 @@
 // Values of custom resources against their schemas: types, limits, formats, alternatives, defaults, and what an update
 // accepts because it has not changed.
+import { removeGroup } from "../remove-group.ts";
 import { changed, createEach, each, plain, type Changes } from "../cases.ts";
 import type { Json } from "../normalise.ts";
 import type { Scenario, Server } from "../scenario.ts";
@@ -291,6 +292,7 @@ export const customValues: Scenario = {
     };
     await createEach(server, "value", collection, base, values);
     await ratcheting(server);
+    await removeGroup(server, group);
   },
 };
 
