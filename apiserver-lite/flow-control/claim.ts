@@ -2,13 +2,24 @@
 
 export type Entering = "runs" | "waits" | "refused";
 
+/** Where a request belongs under priority and fairness: UIDs, "" for what has none. */
+interface ClaimedFlow {
+  readonly schemaUid: string;
+  readonly level: { readonly uid: string };
+}
+
+/** Called when a request that waits has its seat. */
+export interface Waiter {
+  admitted(): void;
+}
+
 /** What one request asks of the limits. */
 export interface Claim {
-  /** For `answer` headers; undefined: none. */
-  readonly flow?: { readonly headers: Readonly<Record<string, string>> };
+  /** Undefined: priority and fairness is off. */
+  readonly flow?: ClaimedFlow;
   readonly maxWaitMs: number;
-  /** "waits": `admitted` is called in its turn, unless it stopped waiting. */
-  enter(admitted: () => void): Entering;
+  /** "waits": the waiter is called in its turn, unless it stopped waiting. */
+  enter(waiter: Waiter): Entering;
   /** It leaves the queue. Does nothing when it is in none. */
   stopWaiting(): void;
   /** What runs is over. Does nothing when nothing ran. */

@@ -2,7 +2,7 @@
 // its flow when it enters: a request whose body took its time is classified by the schemas of that moment.
 import type { UserInfo } from "../../api/contracts.ts";
 import type { RequestInfo } from "../request/request-info.ts";
-import type { Claim, Entering } from "./claim.ts";
+import type { Claim, Entering, Waiter } from "./claim.ts";
 import type { FlowCounts, KindGauges } from "./flow-metrics.ts";
 import type { LoopGate } from "./loop-gate.ts";
 import type { PriorityLevel } from "./priority-level.ts";
@@ -17,8 +17,8 @@ export interface Flow {
   readonly distinguisher: string;
   /** Queues of the level. */
   readonly hand: readonly number[];
-  /** Of the answers. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Of the schema's object, or "". */
+  readonly schemaUid: string;
   readonly counts: FlowCounts;
 }
 
@@ -45,7 +45,7 @@ export class FlowClaim extends QueuedRequest implements Claim {
   flow: Flow;
   #generation: number;
   #entering = false;
-  #admitted: (() => void) | undefined;
+  #waiter: Waiter | undefined;
   #runs = false;
   #forgetWatch: (() => void) | undefined;
 
@@ -67,7 +67,7 @@ export class FlowClaim extends QueuedRequest implements Claim {
     return this.flow.hand;
   }
 
-  enter(admitted: () => void): Entering {
+  enter(waiter: Waiter): Entering {
     const { control, request } = this;
     if (this.#generation !== control.generation)
       this.flow = control.classify(request.user, request.info);
@@ -78,7 +78,7 @@ export class FlowClaim extends QueuedRequest implements Claim {
     const entering = level.queueSet.start(this);
     this.#entering = false;
     if (entering === "waits") {
-      this.#admitted = admitted;
+      this.#waiter = waiter;
       control.kindOf(request.info).waiting.add(1, this.arrivedMs);
       return "waits";
     }
@@ -96,7 +96,7 @@ export class FlowClaim extends QueuedRequest implements Claim {
     if (this.#entering) return;
     this.#noteWait("true");
     this.#begin();
-    this.#admitted?.();
+    this.#waiter?.admitted();
   }
 
   stopWaiting(): void {
@@ -109,8 +109,7 @@ export class FlowClaim extends QueuedRequest implements Claim {
     if (!this.#runs) return;
     this.#runs = false;
     const { control, request, flow, counts } = this;
-    flow.level.queueSet.finish(this);
-    const nowMs = control.nowMs;
+    const nowMs = flow.level.queueSet.finish(this);
     control.kindOf(request.info).executing.add(-1, nowMs);
     counts.executed[
       request.info.verb === "watch" ? "watch" : "regular"

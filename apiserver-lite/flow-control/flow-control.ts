@@ -25,18 +25,15 @@ import {
   type FlowHost,
 } from "./flow-claim.ts";
 import { FlowCounts, flowFamilies, KindGauges } from "./flow-metrics.ts";
-import { inMatchingOrder, matchesRule } from "./flow-rules.ts";
+import { FlowClassifier } from "./flow-classifier.ts";
+import { inMatchingOrder } from "./flow-rules.ts";
 import { handOf } from "./hands.ts";
 import { LoopGate } from "./loop-gate.ts";
 import { PriorityLevel, settingsOf } from "./priority-level.ts";
 import { WatchCounts } from "./watch-counts.ts";
-import { estimateWork, type WorkEstimate } from "./work-estimate.ts";
+import { estimateWork, oneSeat, type WorkEstimate } from "./work-estimate.ts";
 
 const flowGroup = "flowcontrol.apiserver.k8s.io";
-/** Classifications kept for one set of schemas. */
-const maxKept = 4096;
-/** Paths and names are the client's: longer keys are not kept. */
-const maxKeyLength = 512;
 /** Pairs of schema and level that are counted; further ones share one. */
 const maxCounted = 1000;
 const borrowingPeriodMs = 10_000;
@@ -76,11 +73,10 @@ interface Named {
 export class FlowControl implements FlowHost {
   readonly #clock: Clock;
   readonly #levels = new Map<string, PriorityLevel>();
-  #schemas: readonly FlowSchema[] = [];
+  #classifier!: FlowClassifier;
   #stale = true;
   /** Flows of an earlier one may go to queues that are no more. */
   generation = 0;
-  #kept = new Map<string, Flow>();
   #nominalSum = 0;
   #fairFraction = 0;
   readonly #counts = new Map<
@@ -138,25 +134,15 @@ export class FlowControl implements FlowHost {
 
   classify(user: UserInfo, info: RequestInfo): Flow {
     if (this.#stale) this.#digest();
-    const what = info.resourceRequest
-      ? `${info.group}/${info.resource}/${info.subresource}/${info.namespace}`
-      : info.path;
-    const { groups } = user;
-    const joined = groups.length === 1 ? groups[0]! : groups.join(",");
-    const key = `${user.name} ${joined} ${info.verb} ${what}`;
-    if (key.length > maxKeyLength) return this.#find(user, info);
-    let flow = this.#kept.get(key);
-    if (flow) return flow;
-    flow = this.#find(user, info);
-    if (this.#kept.size >= maxKept) this.#kept.clear();
-    this.#kept.set(key, flow);
-    return flow;
+    return this.#classifier.classify(user, info);
   }
 
   estimate(
     { level, counts }: Flow,
     { info, query }: ClaimedRequest,
   ): WorkEstimate {
+    // Most requests, without what the others need.
+    if (info.verb === "get") return oneSeat;
     return estimateWork(info, query, {
       objects: this.options.objects,
       watches: this.watches,
@@ -215,7 +201,6 @@ export class FlowControl implements FlowHost {
   #changed(): void {
     this.#stale = true;
     this.generation++;
-    this.#kept = new Map();
   }
 
   /** The stored objects, and what is mandatory beside them. */
@@ -249,10 +234,14 @@ export class FlowControl implements FlowHost {
       }
       level.adopt(configuration, settings);
     }
-    this.#schemas = inMatchingOrder(
-      this.#inEffect("flowschemas", mandatory.schemas).filter(({ spec }) =>
-        wanted.has(spec.priorityLevelConfiguration.name),
+    this.#classifier = new FlowClassifier(
+      inMatchingOrder(
+        this.#inEffect("flowschemas", mandatory.schemas).filter(({ spec }) =>
+          wanted.has(spec.priorityLevelConfiguration.name),
+        ),
       ),
+      (schema, user, info) => this.#distinguisherOf(schema, user, info),
+      (schema, distinguisher) => this.#flowOf(schema, distinguisher),
     );
     for (const [name, level] of this.#levels) {
       if (wanted.has(name)) continue;
@@ -294,33 +283,28 @@ export class FlowControl implements FlowHost {
     if (quiescing) this.#changed();
   }
 
-  #find(user: UserInfo, info: RequestInfo): Flow {
-    const schema =
-      this.#schemas.find(({ spec }) =>
-        spec.rules?.some((rule) => matchesRule(rule, user, info)),
-      ) ??
-      // A user of no group: the last resort is for everybody.
-      this.#schemas.find(({ metadata }) => metadata.name === "catch-all")!;
-    const { metadata, spec } = schema;
+  #distinguisherOf(
+    { spec }: FlowSchema,
+    user: UserInfo,
+    info: RequestInfo,
+  ): string {
+    const method = spec.distinguisherMethod?.type;
+    if (!method) return "";
+    const level = this.#levels.get(spec.priorityLevelConfiguration.name)!;
+    if (level.settings.queues <= 1) return "";
+    return method === "ByUser" ? user.name : info.namespace;
+  }
+
+  #flowOf({ metadata, spec }: FlowSchema, distinguisher: string): Flow {
     const level = this.#levels.get(spec.priorityLevelConfiguration.name)!;
     const { queues, handSize } = level.settings;
-    const method = spec.distinguisherMethod?.type;
-    const distinguisher =
-      queues <= 1 || !method
-        ? ""
-        : method === "ByUser"
-          ? user.name
-          : info.namespace;
     const name = metadata.name!;
     return {
       schema: name,
       level,
       distinguisher,
       hand: queues === 0 ? [] : handOf(name, distinguisher, queues, handSize),
-      headers: {
-        "x-kubernetes-pf-flowschema-uid": metadata.uid ?? "",
-        "x-kubernetes-pf-prioritylevel-uid": level.uid,
-      },
+      schemaUid: metadata.uid ?? "",
       counts: this.#countsOf(level.name, name),
     };
   }

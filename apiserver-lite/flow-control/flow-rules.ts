@@ -21,19 +21,27 @@ export function inMatchingOrder(schemas: readonly FlowSchema[]): FlowSchema[] {
   );
 }
 
-export function matchesRule(
-  rule: PolicyRulesWithSubjects,
+/** Is the user one of the rule's subjects? */
+export function concernsUser(
+  { subjects }: PolicyRulesWithSubjects,
   user: UserInfo,
+): boolean {
+  return subjects.some((subject) => isSubject(subject, user));
+}
+
+/** @param rule one that concerns the user */
+export function matchesRequest(
+  rule: PolicyRulesWithSubjects,
   info: RequestInfo,
 ): boolean {
-  if (!rule.subjects.some((subject) => isSubject(subject, user))) return false;
   return info.resourceRequest
     ? (rule.resourceRules ?? []).some((one) => matchesResource(one, info))
     : (rule.nonResourceRules ?? []).some((one) => matchesPath(one, info));
 }
 
 const has = (list: readonly string[] | undefined, wanted: string): boolean =>
-  list?.some((item) => item === "*" || item === wanted) ?? false;
+  list !== undefined &&
+  (list[0] === "*" || list.includes(wanted) || list.includes("*"));
 
 function matchesResource(
   rule: ResourcePolicyRule,

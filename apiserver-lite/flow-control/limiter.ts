@@ -13,7 +13,7 @@ import type { BodyGate } from "../../http-kit/body.ts";
 import { isLongRunning } from "../request/deadline.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import { PlainAnswer } from "../request/route.ts";
-import type { Claim, Entering } from "./claim.ts";
+import type { Claim, Entering, Waiter } from "./claim.ts";
 import type { FlowControl } from "./flow-control.ts";
 import { Seats, Share } from "./seats.ts";
 
@@ -50,9 +50,9 @@ interface LimitedRequest {
 export class Limiter {
   readonly #readOnly: Seats;
   readonly #mutating: Seats;
-  readonly #bodies: Share;
   readonly #maxWaitMs: number;
-  readonly #clock: Clock;
+  readonly #counted: PlaceOptions;
+  readonly #uncounted: PlaceOptions;
   readonly #flows: FlowControl | undefined;
   /** Requests that have been begun, with or without a place. */
   requests = 0;
@@ -61,9 +61,11 @@ export class Limiter {
     const { queue = { length: 0, maxWaitMs: 0 } } = options;
     this.#readOnly = new Seats(options.readOnly, queue.length);
     this.#mutating = new Seats(options.mutating, queue.length);
-    this.#bodies = new Share(options.bodiesBytes ?? maxBodiesBytes);
+    const bodies = new Share(options.bodiesBytes ?? maxBodiesBytes);
     this.#maxWaitMs = queue.maxWaitMs;
-    this.#clock = options.clock ?? systemClock;
+    const clock = options.clock ?? systemClock;
+    this.#counted = { bodies, clock, over: () => void this.requests-- };
+    this.#uncounted = { bodies, clock, over: () => undefined };
     this.#flows = options.flows;
   }
 
@@ -91,22 +93,13 @@ export class Limiter {
     const claim = this.#claim(request);
     if (!claim) return undefined;
     this.requests++;
-    return this.#place(request, claim, this.#over);
+    return new Place(request, claim, this.#counted);
   }
 
   /** Of a request of this process, which the limits in flight do not concern. */
   placeOfPart(request: LimitedRequest): Place | undefined {
     const claim = this.#flows && this.#claim(request);
-    return claim && this.#place(request, claim, () => undefined);
-  }
-
-  #place(request: LimitedRequest, claim: Claim, over: () => void): Place {
-    return new Place(request, {
-      claim,
-      bodies: this.#bodies,
-      clock: this.#clock,
-      over,
-    });
+    return claim && new Place(request, claim, this.#uncounted);
   }
 
   #claim(request: LimitedRequest): Claim | undefined {
@@ -118,8 +111,6 @@ export class Limiter {
     const seats = reads ? this.#readOnly : this.#mutating;
     return new SeatClaim(seats, user, this.#maxWaitMs);
   }
-
-  readonly #over = (): void => void this.requests--;
 }
 
 /** A seat of the limits in flight. */
@@ -133,13 +124,13 @@ class SeatClaim implements Claim {
     readonly maxWaitMs: number,
   ) {}
 
-  enter(admitted: () => void): Entering {
+  enter(waiter: Waiter): Entering {
     this.#taken = this.seats.enter(this.user, 1);
     if (this.#taken) return "runs";
     this.#stop = this.seats.wait(this.user, 1, () => {
       this.#taken = true;
       this.#stop = undefined;
-      admitted();
+      waiter.admitted();
     });
     return this.#stop ? "waits" : "refused";
   }
@@ -159,15 +150,15 @@ class SeatClaim implements Claim {
   }
 }
 
+/** What all places share. */
 interface PlaceOptions {
-  readonly claim: Claim;
   readonly bodies: Share;
   readonly clock: Clock;
   readonly over: () => void;
 }
 
 /** One request's. `leave` has to be called in the end; more calls do nothing. */
-export class Place implements BodyGate {
+export class Place implements BodyGate, Waiter {
   #taken = false;
   #bytes = 0;
   #left = false;
@@ -177,12 +168,13 @@ export class Place implements BodyGate {
 
   constructor(
     private readonly request: LimitedRequest,
+    private readonly claim: Claim,
     private readonly options: PlaceOptions,
   ) {}
 
   /** Which flow the request belongs to, for its answer. */
-  get headers(): Readonly<Record<string, string>> | undefined {
-    return this.options.claim.flow?.headers;
+  get flow(): Claim["flow"] {
+    return this.claim.flow;
   }
 
   /** A body is waited for. Throws a PlainAnswer of 429. */
@@ -201,7 +193,7 @@ export class Place implements BodyGate {
   take(): void | Promise<void> {
     if (this.#taken) return;
     if (this.#left) throw this.#tooMany();
-    const entering = this.options.claim.enter(this.#admitted);
+    const entering = this.claim.enter(this);
     if (entering === "refused") return this.#refuse();
     if (entering === "waits") return this.#wait();
     this.#taken = true;
@@ -214,7 +206,7 @@ export class Place implements BodyGate {
 
   /** A watch has ended: it left its place long before. */
   over(): void {
-    this.options.claim.over?.();
+    this.claim.over?.();
   }
 
   leave(): void {
@@ -222,23 +214,23 @@ export class Place implements BodyGate {
     this.#left = true;
     this.#giveUp?.();
     const { request, options } = this;
-    options.claim.leave();
+    this.claim.leave();
     if (this.#bytes > 0) options.bodies.give(request.user, this.#bytes);
     options.over();
   }
 
   #resolve: (() => void) | undefined;
 
-  readonly #admitted = (): void => {
+  /** It waited, and has its place now. */
+  admitted(): void {
     this.#taken = true;
     this.#giveUp = undefined;
     this.#timer?.cancel();
     this.#resolve?.();
-  };
+  }
 
   #wait(): Promise<void> {
-    const { request, options } = this;
-    const { claim, clock } = options;
+    const { request, claim, options } = this;
     let refused!: (error: Error) => void;
     const entered = new Promise<void>((resolve, reject) => {
       this.#resolve = resolve;
@@ -252,7 +244,7 @@ export class Place implements BodyGate {
       refused(this.#tooMany());
     };
     this.#giveUp = giveUp;
-    this.#timer = clock.after(claim.maxWaitMs, giveUp);
+    this.#timer = options.clock.after(claim.maxWaitMs, giveUp);
     const { signal } = request;
     if (signal.aborted) giveUp();
     else signal.addEventListener("abort", giveUp, { once: true });
@@ -261,7 +253,7 @@ export class Place implements BodyGate {
 
   /** Throws, or rejects later, where the server has no time for refusals. */
   #refuse(): Promise<never> {
-    const { claim } = this.options;
+    const { claim } = this;
     let late: ((error: Error) => void) | undefined;
     let error: PlainAnswer | undefined;
     const answer = (): void => {
@@ -279,7 +271,7 @@ export class Place implements BodyGate {
       429,
       "Too many requests, please try again later.\n",
       {
-        "retry-after": String(this.options.claim.refuse()),
+        "retry-after": String(this.claim.refuse()),
         "x-content-type-options": "nosniff",
       },
     );

@@ -14,6 +14,7 @@ import type { SeatDemand } from "./demand.ts";
 import type { LoopGate } from "./loop-gate.ts";
 import type { LevelGauges, Refusal } from "./flow-metrics.ts";
 import { estimatedSeconds, Queue, type QueuedRequest } from "./queue.ts";
+import { RequestList } from "./request-list.ts";
 
 export interface QueueSettings {
   /** 0: nothing waits. */
@@ -38,7 +39,7 @@ export class QueueSet {
   /** More than the settings say while the surplus still has requests. */
   readonly queues: Queue[] = [];
   /** Begun without a queue. */
-  readonly queueless = new Set<QueuedRequest>();
+  readonly queueless = new RequestList<QueuedRequest>();
   #busyQueues = 0;
   #lastServed = -1;
   #enqueued = 0;
@@ -133,8 +134,8 @@ export class QueueSet {
     return true;
   }
 
-  /** A request that ran is over. Its seats may linger for the work that follows it. */
-  finish(request: QueuedRequest): void {
+  /** A request that ran is over, now, which is returned. Its seats may linger for the work that follows it. */
+  finish(request: QueuedRequest): number {
     const nowMs = this.#advance();
     const { queue, counts } = request;
     this.executing--;
@@ -155,6 +156,7 @@ export class QueueSet {
     else this.#giveSeats(request, nowMs);
     this.#dispatch(nowMs);
     this.#noteIdle();
+    return nowMs;
   }
 
   #queueFor(hand: readonly number[]): Queue {

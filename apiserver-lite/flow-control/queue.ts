@@ -1,12 +1,13 @@
 // One queue of a priority level, and a request in it. The queue set (queue-set.ts) keeps the fields of both.
 import type { FlowCounts } from "./flow-metrics.ts";
+import { Listed, RequestList } from "./request-list.ts";
 import type { WorkEstimate } from "./work-estimate.ts";
 
 /** What a request is taken to last, before it is known. */
 export const estimatedSeconds = 0.003;
 
 /** Kept by the queue set; `counts` and `hand` are the flow's. */
-export abstract class QueuedRequest {
+export abstract class QueuedRequest extends Listed {
   queue: Queue | undefined;
   arrivedMs = 0;
   /** Virtual time of the arrival. */
@@ -43,8 +44,8 @@ export abstract class QueuedRequest {
 }
 
 export class Queue {
-  readonly waiting = new Set<QueuedRequest>();
-  readonly executing = new Set<QueuedRequest>();
+  readonly waiting = new RequestList<QueuedRequest>();
+  readonly executing = new RequestList<QueuedRequest>();
   /** Seat-seconds of those that wait. */
   waitingWork = 0;
   seatsInUse = 0;
@@ -55,7 +56,6 @@ export class Queue {
   }
 
   get oldest(): QueuedRequest | undefined {
-    for (const request of this.waiting) return request;
-    return undefined;
+    return this.waiting.first;
   }
 }

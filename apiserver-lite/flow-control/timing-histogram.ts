@@ -4,11 +4,13 @@
 import { Histogram } from "../../api/metrics/histogram.ts";
 
 const nsPerMs = 1e6;
+/** Numerators below it have a sum of their own until the histogram is read: most changes are of a few requests. */
+const plain = 16;
 
 export class TimingHistogram {
   readonly #histogram: Histogram;
-  #ratio = 0;
   #sinceMs: number;
+  readonly #heldMs = new Float64Array(plain);
 
   constructor(
     bounds: readonly number[],
@@ -18,13 +20,11 @@ export class TimingHistogram {
   ) {
     this.#histogram = new Histogram(bounds);
     this.#sinceMs = nowMs;
-    this.#ratio = numerator / denominator;
   }
 
   set(numerator: number, nowMs: number): void {
     this.#settle(nowMs);
     this.numerator = numerator;
-    this.#ratio = numerator / this.denominator;
   }
 
   add(delta: number, nowMs: number): void {
@@ -38,13 +38,14 @@ export class TimingHistogram {
   /** @param denominator above 0 */
   setDenominator(denominator: number, nowMs: number): void {
     this.#settle(nowMs);
+    this.#fold();
     this.denominator = denominator;
-    this.#ratio = this.numerator / denominator;
   }
 
   /** Up to now. */
   read(nowMs: number): Histogram {
     this.#settle(nowMs);
+    this.#fold();
     return this.#histogram;
   }
 
@@ -52,6 +53,21 @@ export class TimingHistogram {
     const heldMs = nowMs - this.#sinceMs;
     if (heldMs <= 0) return;
     this.#sinceMs = nowMs;
-    this.#histogram.observe(this.#ratio, Math.round(heldMs * nsPerMs));
+    const { numerator } = this;
+    if (numerator < plain) this.#heldMs[numerator]! += heldMs;
+    else this.#observe(numerator, heldMs);
+  }
+
+  #fold(): void {
+    for (const [numerator, heldMs] of this.#heldMs.entries())
+      if (heldMs > 0) this.#observe(numerator, heldMs);
+    this.#heldMs.fill(0);
+  }
+
+  #observe(numerator: number, heldMs: number): void {
+    this.#histogram.observe(
+      numerator / this.denominator,
+      Math.round(heldMs * nsPerMs),
+    );
   }
 }

@@ -17,7 +17,12 @@ export interface WorkEstimate {
   readonly lingerMs: number;
 }
 
-const one: WorkEstimate = { initialSeats: 1, finalSeats: 0, lingerMs: 0 };
+/** What most requests take. */
+export const oneSeat: WorkEstimate = {
+  initialSeats: 1,
+  finalSeats: 0,
+  lingerMs: 0,
+};
 
 interface WorkSources {
   /** Stored objects; undefined: the resource is not stored here. */
@@ -34,21 +39,21 @@ export function estimateWork(
   query: URLSearchParams,
   sources: WorkSources,
 ): WorkEstimate {
-  if (!info.resourceRequest) return one;
+  if (!info.resourceRequest) return oneSeat;
   switch (info.verb) {
     case "list":
       return ofList(info, query, sources, false);
     case "watch":
       return query.get("sendInitialEvents") === "true"
         ? ofList(info, query, sources, true)
-        : one;
+        : oneSeat;
     case "create":
     case "update":
     case "patch":
     case "delete":
       return ofChange(info, sources);
     default:
-      return one;
+      return oneSeat;
   }
 }
 
@@ -61,9 +66,9 @@ function ofList(
   { objects, levelSeats }: WorkSources,
   watch: boolean,
 ): WorkEstimate {
-  if (info.objectName !== "") return one;
+  if (info.objectName !== "") return oneSeat;
   const stored = objects(info);
-  if (stored === undefined) return one;
+  if (stored === undefined) return oneSeat;
   const asked = Number(query.get("limit") ?? 0);
   const limit = asked > 0 && asked < stored ? asked : stored;
   const selects = query.get("fieldSelector") || query.get("labelSelector");
@@ -76,7 +81,7 @@ function ofList(
   const wanted = Math.ceil(touched / objectsPerSeat);
   const initialSeats = Math.max(1, Math.min(wanted, mostOf(levelSeats)));
   return initialSeats === 1
-    ? one
+    ? oneSeat
     : { initialSeats, finalSeats: 0, lingerMs: 0 };
 }
 
@@ -95,10 +100,10 @@ function ofChange(
 ): WorkEstimate {
   // A token is not stored.
   if (info.resource === "serviceaccounts" && info.subresource === "token")
-    return one;
+    return oneSeat;
   const count = watches.concernedBy(info);
   sawWatches(count);
-  if (count < watchesPerSeat) return one;
+  if (count < watchesPerSeat) return oneSeat;
   const wanted = Math.ceil(count / watchesPerSeat);
   const finalSeats = Math.min(wanted, mostOf(levelSeats));
   return {

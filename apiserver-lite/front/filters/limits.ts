@@ -23,8 +23,12 @@ export function limitFilter(limiter: Limiter): Filter {
       const place = limiter.place(request);
       if (!place) return;
       request.place = place;
-      if (place.headers) Object.assign(request.headers, place.headers);
-      const { info, exchange } = request;
+      const { info, exchange, headers } = request;
+      const { flow } = place;
+      if (flow) {
+        headers["x-kubernetes-pf-flowschema-uid"] = flow.schemaUid;
+        headers["x-kubernetes-pf-prioritylevel-uid"] = flow.level.uid;
+      }
       if (info.verb === "watch") exchange.onClose(() => place.over());
       const readsBody = info.resourceRequest && bodyVerbs.has(info.verb);
       if (!readsBody || !exchange.hasBody) return place.take();
