@@ -139,8 +139,8 @@ test.each([
   ],
   [
     "apiserver --storage-backend=memory --cert-dir=DIR",
-    "--enable-admission-plugins=ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicy",
+    "--enable-admission-plugins=MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicy",
   ],
   [
     "controller-manager",
