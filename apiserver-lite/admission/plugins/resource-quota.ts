@@ -24,7 +24,7 @@ const MAX_RESERVATIONS = 10_000;
 
 interface Reservation {
   readonly namespace: string;
-  readonly resource: string;
+  readonly resource: AdmissionAttributes["resource"];
   readonly name: string;
   readonly object: Readonly<AnyObject>;
   readonly untilMs: number;
@@ -53,8 +53,16 @@ export function createResourceQuota(
       requireCovering(limited, quotas, attributes);
       if (quotas.length === 0) return;
       const nowMs = context.clock.monotonic();
+      const isHere = (one: Reservation): boolean =>
+        one.namespace === namespace &&
+        one.resource.group === resource.group &&
+        one.resource.resource === resource.resource;
+      // One that has been stored is counted there, and not any more when it is deleted.
       reservations = reservations
-        .filter(({ untilMs }) => untilMs > nowMs)
+        .filter(
+          (one) =>
+            one.untilMs > nowMs && !(isHere(one) && isStored(one, context)),
+        )
         .slice(-MAX_RESERVATIONS);
       const others = [
         ...context
@@ -63,13 +71,13 @@ export function createResourceQuota(
             ({ metadata }) =>
               operation === "CREATE" || metadata.name !== object.metadata.name,
           ),
-        ...pendingObjects(reservations, attributes, context),
+        ...reservations.filter(isHere).map(({ object }) => object),
       ];
       for (const quota of quotas) checkQuota(quota, object, others, attributes);
       if (attributes.dryRun || operation !== "CREATE") return;
       const reservation = {
         namespace,
-        resource: resource.resource,
+        resource,
         name: nameOf(attributes),
         object,
       };
@@ -90,19 +98,12 @@ function growsWithUpdate({
   );
 }
 
-function pendingObjects(
-  reservations: readonly Reservation[],
-  { resource, namespace }: AdmissionAttributes,
+function isStored(
+  { namespace, resource, name }: Reservation,
   context: StrategyContext,
-): Readonly<AnyObject>[] {
-  return reservations
-    .filter(
-      (one) =>
-        one.namespace === namespace &&
-        one.resource === resource.resource &&
-        !context.read(resource.group, resource.resource, namespace, one.name),
-    )
-    .map(({ object }) => object);
+): boolean {
+  const { group, resource: plural } = resource;
+  return context.read(group, plural, namespace, name) !== undefined;
 }
 
 function checkQuota(
