@@ -19,6 +19,7 @@ import type { ServingCertificate } from "../http-kit/listener.ts";
 import type { AllowedOrigins } from "./front/origins.ts";
 import type { Registry, RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./resources/strategy.ts";
+import type { WebhookClients } from "./webhook-client/webhook-clients.ts";
 import type { StoredEncoding } from "../api/codec/stored-form.ts";
 
 /** What is made from the state the server holds: security, admission, rules with state. */
@@ -32,6 +33,8 @@ export interface ServerParts {
     resource: string,
   ) => ResourceStrategy | undefined;
   readonly connect?: ConnectHandler;
+  /** For conversion webhooks; closed when the server stops. Default: its own, which show no credentials. */
+  readonly webhookClients?: WebhookClients;
   /** Paths beside the API's own: service account issuer discovery, OpenAPI … */
   readonly paths?: readonly PathHandler[];
   /** The cache is loaded; before the port opens. */

@@ -186,6 +186,7 @@ class Server implements ApiServer {
     this.#wiring.listener?.destroy();
     this.#wiring.debugSocket?.close();
     await this.#wiring.customDefinitions.stop();
+    this.#wiring.webhookClients.close();
     await this.#wiring.aggregator.stop();
     await this.#wiring.parts.stop?.();
     this.#wiring.flows?.stop();

@@ -59,6 +59,7 @@ interface Wiring {
   readonly limiter: Limiter;
   readonly flows: FlowControl | undefined;
   readonly customDefinitions: CustomDefinitions;
+  readonly webhookClients: WebhookClients;
   readonly observe: Observer;
   readonly front: Front;
   readonly aggregator: Aggregator;
@@ -103,12 +104,14 @@ export function wire(
   const observe = options.observer ?? metrics;
   const profiling = new Profiling();
   const health = new HealthResults();
+  const webhookClients =
+    parts.webhookClients ?? new WebhookClients({ state: registry, clock });
   const customDefinitions = new CustomDefinitions({
     state: registry,
     kinds: registry.kinds,
     clock,
     logger,
-    clients: new WebhookClients({ state: registry, clock }),
+    clients: webhookClients,
   });
   const front = new Front({
     authenticators: parts.authenticators ?? [],
@@ -148,6 +151,7 @@ export function wire(
   return {
     ...{ registry, parts, resources, limiter, flows, observe, front },
     customDefinitions,
+    webhookClients,
     aggregator,
     listener: createListener(options, front),
     debugSocket: options.debugSocketPath

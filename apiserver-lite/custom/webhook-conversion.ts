@@ -15,6 +15,8 @@ import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
 const maxBatch = 100;
 /** Of a call, as at the reference. */
 const timeoutMs = 30_000;
+/** Of a batch: the call ends first, and its text is the answer. */
+const batchTimeoutMs = timeoutMs + 5000;
 const reviewGroup = "apiextensions.k8s.io";
 const reviewVersions = ["v1", "v1beta1"];
 
@@ -29,7 +31,7 @@ export function webhookConversion(
     reviewVersions.includes(one),
   );
   return {
-    ...{ mode: "deferred", maxBatch, timeoutMs },
+    ...{ mode: "deferred", maxBatch, timeoutMs: batchTimeoutMs },
     async convert(objects, apiVersion, signal) {
       const refuse = (what: string): never => {
         const { group, version: from } = parseApiVersion(

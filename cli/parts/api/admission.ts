@@ -16,6 +16,7 @@ import {
   PolicyMetrics,
   type Registry,
   registryParams,
+  type WebhookClients,
 } from "../../../apiserver-lite/index.ts";
 import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
@@ -126,6 +127,13 @@ export class AdmissionPart {
     );
     const { resourcesOf: find } = surroundings;
     return [...chosen, createParamPermission(authorizer, find)];
+  }
+
+  /** For webhooks that are no admission webhooks. */
+  webhookClients(
+    server: Parameters<WebhookAdmission["plainClients"]>[0],
+  ): WebhookClients {
+    return this.webhooks.plainClients(server);
   }
 
   /** The metrics of plug-ins, after others. */

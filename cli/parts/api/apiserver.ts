@@ -162,6 +162,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           ...security.admission,
         ],
         connect: proxy,
+        webhookClients: admission.webhookClients({ state, clock }),
         paths: issuerDiscoveryPaths({
           issuer: security.issuer,
           keys: security.issuerKeys,

@@ -1,5 +1,6 @@
 // What the plug-ins of admission webhooks are given: their clients, which show the credentials of the kubeconfigs in the
-// admission configuration, and their metrics.
+// admission configuration, and their metrics. Plug-ins without a kubeconfig and conversion webhooks share clients that
+// show nothing: those credentials are for admission webhooks only.
 import * as path from "node:path";
 import type { Logger } from "pino";
 import {
@@ -28,6 +29,7 @@ interface ServerContext {
 export class WebhookAdmission {
   readonly #metrics = new WebhookMetrics();
   readonly #clients: WebhookClients[] = [];
+  #plain: WebhookClients | undefined;
 
   private constructor(
     private readonly mutating: KubeconfigUsers | undefined,
@@ -48,15 +50,9 @@ export class WebhookAdmission {
     logger,
   }: ServerContext): NonNullable<AdmissionSurroundings["webhooks"]> {
     const clientsOf = (users: KubeconfigUsers | undefined): WebhookClients => {
-      const clients = new WebhookClients({
-        state,
-        clock,
-        ...(users
-          ? { credentials: (place) => credentialsFor(users, place) }
-          : {}),
-      });
-      this.#clients.push(clients);
-      return clients;
+      if (!users) return this.plainClients({ state, clock });
+      const credentials = (place: string) => credentialsFor(users, place);
+      return this.#add(new WebhookClients({ state, clock, credentials }));
     };
     return {
       ...{ state, clock, logger },
@@ -66,12 +62,22 @@ export class WebhookAdmission {
     };
   }
 
+  /** The same at each call; they show no credentials. */
+  plainClients(server: Pick<ServerContext, "state" | "clock">): WebhookClients {
+    return (this.#plain ??= this.#add(new WebhookClients(server)));
+  }
+
   families(): readonly Family[] {
     return this.#metrics.families();
   }
 
   close(): void {
     for (const clients of this.#clients) clients.close();
+  }
+
+  #add(clients: WebhookClients): WebhookClients {
+    this.#clients.push(clients);
+    return clients;
   }
 }
 
