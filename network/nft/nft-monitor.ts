@@ -37,7 +37,7 @@ export class NftMonitor {
       "nft",
     ];
     const child = spawn(program, [...leading, "monitor"], {
-      stdio: ["ignore", "pipe", "ignore"],
+      stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
     // Such as `delete chain ip orbit-proxy services`.
@@ -53,6 +53,8 @@ export class NftMonitor {
       if (touched && !isOwn(Number(pid))) onDeleted();
       touched = false;
     });
+    // On a busy machine the kernel may drop reports, which nft says here: what they were is unknown.
+    child.stderr.on("data", () => onDeleted());
     const ended = (error?: Error): void => {
       if (this.#child !== child) return;
       this.#child = undefined;

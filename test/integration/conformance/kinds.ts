@@ -506,7 +506,8 @@ export const kinds: readonly KindCase[] = [
     status: {
       conditions: [
         {
-          type: "Dangling",
+          // One that the server does not keep itself.
+          type: "PatchStatus",
           status: "True",
           reason: "E2E",
           message: "m",

@@ -393,7 +393,7 @@ test("others' rules stay, and ours come back after a flush", async () => {
       (
         await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
       ).startsWith("a"),
-    { timeoutMs: 5000 },
+    { timeoutMs: 15_000 },
   );
   nft("flush", "ruleset");
   await eventually(
@@ -401,7 +401,7 @@ test("others' rules stay, and ours come back after a flush", async () => {
       (
         await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
       ).startsWith("a"),
-    { timeoutMs: 5000 },
+    { timeoutMs: 15_000 },
   );
   nft("add", "table", "ip", "somebody");
   nft("flush", "chain", "ip", "orbit-proxy", "services");
@@ -410,7 +410,7 @@ test("others' rules stay, and ours come back after a flush", async () => {
       (
         await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
       ).startsWith("a"),
-    { timeoutMs: 5000 },
+    { timeoutMs: 15_000 },
   );
   await service(["b"]);
   expect(nft("list", "tables")).toContain("table ip somebody");
