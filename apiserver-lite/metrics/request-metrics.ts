@@ -20,6 +20,19 @@ interface Series {
   open: number;
 }
 
+/** What a resource's requests are recorded under, found without making a key. */
+interface Known {
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly subresource: string;
+  readonly scope: string;
+  readonly series: Series;
+}
+
+/** Of one resource; further ones are found by their keys. */
+const maxKnown = 32;
+
 /** Bound of distinct label sets; later sets are not counted. */
 const maxSeries = 5000;
 
@@ -30,6 +43,7 @@ const verbs: Readonly<Record<string, string>> = {
 
 export class RequestMetrics {
   readonly #series = new Map<string, Series>();
+  readonly #byResource = new Map<string, Known[]>();
 
   finished(info: RequestInfo, status: number, startedMs: number): void {
     const series = this.#of(info);
@@ -48,15 +62,32 @@ export class RequestMetrics {
   }
 
   #of(info: RequestInfo): Series | undefined {
-    const { group, version, resource, name, namespace } = info;
+    if (!info.resourceRequest) return this.#ofKey(info, "");
+    const { group, version, resource, subresource, verb } = info;
+    const scope = scopeOf(info);
+    let known = this.#byResource.get(resource);
+    if (known)
+      for (const one of known)
+        if (
+          one.verb === verb &&
+          one.scope === scope &&
+          one.group === group &&
+          one.version === version &&
+          one.subresource === subresource
+        )
+          return one.series;
+    const series = this.#ofKey(info, scope);
+    if (!series) return undefined;
+    if (!known) this.#byResource.set(resource, (known = []));
+    if (known.length < maxKnown)
+      known.push({ verb, group, version, subresource, scope, series });
+    return series;
+  }
+
+  /** Undefined: there are too many. */
+  #ofKey(info: RequestInfo, scope: string): Series | undefined {
+    const { group, version, resource } = info;
     const verb = verbs[info.verb] ?? info.verb.toUpperCase();
-    const scope = !info.resourceRequest
-      ? ""
-      : name !== ""
-        ? "resource"
-        : namespace !== ""
-          ? "namespace"
-          : "cluster";
     // A request for no resource is recorded under its path's first segment.
     const subresource = info.resourceRequest
       ? info.subresource
@@ -118,4 +149,9 @@ export class RequestMetrics {
     }
     return [requests, durations, objectives, longRunning];
   }
+}
+
+function scopeOf({ name, namespace }: RequestInfo): string {
+  if (name !== "") return "resource";
+  return namespace !== "" ? "namespace" : "cluster";
 }
