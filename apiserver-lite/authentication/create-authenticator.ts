@@ -92,7 +92,8 @@ export async function authenticateToken(
 }
 
 function authenticated(result: AuthenticationResult): AuthenticationResult {
-  return { ...result, user: withAuthenticatedGroup(result.user) };
+  const user = withAuthenticatedGroup(result.user);
+  return user === result.user ? result : { ...result, user };
 }
 
 /** A token is among them; the longest has a few kilobytes. */

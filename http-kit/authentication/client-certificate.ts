@@ -16,12 +16,14 @@ import type {
   AuthenticationResult,
   RequestAuthenticator,
 } from "./authenticator.ts";
+import { withAuthenticatedGroup } from "./groups.ts";
 
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 /** Leaves that are remembered for their next connections: parsing and verifying one takes most of a millisecond. */
 const maxRemembered = 4096;
 
 interface VerifiedCertificate {
+  /** The same object for all requests with the certificate, with the group of everybody who is known. */
   readonly user: UserInfo;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
@@ -89,7 +91,7 @@ export class ClientCertificateVerifier {
       const { commonName, organizations } = certificateSubject(der);
       if (commonName === "") return undefined;
       const known: VerifiedCertificate = {
-        user: {
+        user: withAuthenticatedGroup({
           name: commonName,
           groups: organizations,
           extra: {
@@ -97,7 +99,7 @@ export class ClientCertificateVerifier {
               `X509SHA256=${fingerprint}`,
             ],
           },
-        },
+        }),
         ...verified,
       };
       this.#remembered.set(fingerprint, known);
