@@ -27,6 +27,7 @@ import {
 import { createResourceQuotaController } from "./quota/quota-controller.ts";
 import { createRootCaPublisher } from "./certificates/root-ca-publisher.ts";
 import { createServiceAccountController } from "./access/service-account-controller.ts";
+import { createServiceLoadBalancerController } from "./service-lb/service-lb-controller.ts";
 import { createStatefulSetController } from "./statefulset/statefulset-controller.ts";
 import { createTtlAfterFinishedController } from "./job/ttl-after-finished.ts";
 import {
@@ -50,6 +51,17 @@ export const initializers: readonly Initializer[] = [
     name: "serviceaccount-controller",
     alias: "serviceaccount",
     create: createServiceAccountController,
+  },
+  {
+    name: "service-lb-controller",
+    alias: "service",
+    create: (context) =>
+      context.options.loadBalancer
+        ? createServiceLoadBalancerController(
+            context,
+            context.options.loadBalancer,
+          )
+        : undefined,
   },
   {
     name: "root-ca-certificate-publisher-controller",

@@ -46,6 +46,13 @@ export interface ControllerOptions {
   /** Authorities of single signers instead of clusterSigningCa, by the signer's name. */
   signerCas?: Readonly<Record<string, CertificatePair>>;
   clusterSigningDurationMs: number;
+  /** Without it Services of type LoadBalancer wait for another program. */
+  loadBalancer?: {
+    /** CIDRs of the pool; empty: Services get the nodes' addresses. */
+    readonly ranges: readonly string[];
+    /** TCP ports of the nodes that no Service gets. */
+    readonly reservedPorts: readonly number[];
+  };
   leaderElect: boolean;
   leaderElectLeaseDurationMs: number;
   leaderElectRenewDeadlineMs: number;

@@ -15,6 +15,7 @@ import type { AgentPart } from "../parts/agent/agent.ts";
 import { startApiPart } from "../parts/api/apiserver.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import type { startControllers } from "./controllers-part.ts";
+import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { NodePlan, startNode } from "./node-part.ts";
 import type { startNetwork } from "./network-part.ts";
 import type { NetworkPlan } from "./network-plan.ts";
@@ -59,6 +60,7 @@ interface ClusterComposition {
   modules: PartModules;
   node?: NodePlan;
   network?: NetworkPlan;
+  loadBalancer: LoadBalancerPlan;
   /** Whether controllers and scheduler open the ports of their options. */
   partPorts: boolean;
   /** Overrides --bind-address and --secure-port. */
@@ -128,7 +130,7 @@ export async function composeCluster(
   if (modules.controllers)
     await (
       await modules.controllers
-    ).startControllers(context, options.controllerValues);
+    ).startControllers(context, options.controllerValues, options.loadBalancer);
   if (modules.scheduler)
     await (
       await modules.scheduler

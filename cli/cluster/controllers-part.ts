@@ -4,12 +4,14 @@ import type { OptionValues } from "../options/parse.ts";
 import { controllerOptions } from "../parts/controller-options.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
 import { signingAuthorities } from "../parts/signing-authorities.ts";
+import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 
 /** @param options of --controller-manager-arg */
 export async function startControllers(
   cluster: ClusterContext,
   options: OptionValues,
+  loadBalancer: LoadBalancerPlan,
 ): Promise<void> {
   const { values, pki, clock, logger, started } = cluster;
   const metrics = new PartMetrics();
@@ -22,6 +24,7 @@ export async function startControllers(
       enableGarbageCollector: values.flag("enable-garbage-collector"),
       ...controllerOptions(options),
       leaderElect: false,
+      ...(loadBalancer ? { loadBalancer } : {}),
       rootCa: pki.clusterCa.certificate,
       clusterSigningCa: pki.clusterCa,
       ...signingAuthorities(options),

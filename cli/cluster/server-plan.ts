@@ -16,6 +16,10 @@ import { agentConfig } from "../parts/agent/agent-config.ts";
 import { agentValues, partArguments } from "../parts/agent/agent-values.ts";
 import { makeDirectory } from "../parts/directories.ts";
 import { givenServingPair } from "../parts/option-files.ts";
+import {
+  loadBalancerPlan,
+  type LoadBalancerPlan,
+} from "./load-balancer-plan.ts";
 import { networkPlan, type NetworkPlan } from "./network-plan.ts";
 import type { NodePlan } from "./node-part.ts";
 
@@ -31,6 +35,8 @@ export interface ServerPlan {
   readonly node: NodePlan;
   /** Undefined: the machine is no node, or proxy and DNS are left out. */
   readonly network: NetworkPlan | undefined;
+  /** Undefined: other programs give Services their load balancers. */
+  readonly loadBalancer: LoadBalancerPlan;
   /** Of --tls-cert-file. */
   readonly ownServing: CertificatePair | undefined;
   /** "": none is written. */
@@ -81,6 +87,18 @@ function logDirectories(dataDirectory: string): NodePlan["logDirectories"] {
     podLogsDirectory: path.join(dataDirectory, "log/pods"),
     containerLogsDirectory: path.join(dataDirectory, "log/containers"),
   };
+}
+
+/** Ports of this program on the node. */
+function ownPorts(values: OptionValues, agent: OptionValues): number[] {
+  return [
+    ...["secure-port", "controllers-port", "scheduler-port"].map((name) =>
+      values.number(name),
+    ),
+    ...["port", "read-only-port", "healthz-port"].map((name) =>
+      agent.number(name),
+    ),
+  ];
 }
 
 /** The options of --controller-manager-arg and --scheduler-arg. */
@@ -144,6 +162,7 @@ export async function planServer(
     { values: forAgent, nodeName, podCidr },
     addressInRange(serviceCidr, 10, "service-cluster-ip-range"),
   );
+  const loadBalancer = loadBalancerPlan(values, ownPorts(values, forAgent));
   makeDirectory("data-dir", dataDirectory, 0o700);
   if (!disabled.has("agent"))
     makeDirectory("manifests", values.text("manifests"), 0o755);
@@ -160,6 +179,7 @@ export async function planServer(
       logDirectories: logDirectories(dataDirectory),
     },
     network,
+    loadBalancer,
     ownServing,
     kubeconfigFile: kubeconfigFileOf(values),
   };

@@ -15,6 +15,7 @@ import { parseOptions } from "../options/parse.ts";
 import { serverOptions } from "../options/server.ts";
 import { scheduledSnapshots } from "../parts/api/snapshots.ts";
 import { composeCluster, loadParts } from "./compose-cluster.ts";
+import { loadBalancerPlan } from "./load-balancer-plan.ts";
 import { partValues } from "./server-plan.ts";
 import { Started } from "./started.ts";
 
@@ -73,6 +74,7 @@ export async function startCluster(
   const kind = "memory";
   // Refuses these options by name: the state is in memory.
   await scheduledSnapshots({ values, kind, clock, logger, dataDirectory: "" });
+  const loadBalancer = loadBalancerPlan(values, undefined);
   const pki = temporaryPki(clock);
   const started = new Started(logger);
   try {
@@ -82,6 +84,7 @@ export async function startCluster(
       store: createMemoryStore({ clock }),
       pki,
       modules,
+      loadBalancer,
       partPorts: false,
       bindAddress: "127.0.0.1",
       port: options.port ?? 0,

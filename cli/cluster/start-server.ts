@@ -147,6 +147,7 @@ async function startParts(
     modules,
     node: { ...plan.node, onStarted: (part) => (agent = part) },
     ...(plan.network ? { network: plan.network } : {}),
+    loadBalancer: plan.loadBalancer,
     partPorts: true,
     moreMetrics: () => [
       failureMetrics(failures),

@@ -10,6 +10,7 @@ const serverParts = [
   "agent",
   "proxy",
   "dns",
+  "load-balancer",
   "scheduler",
   "controllers",
 ] as const;
@@ -93,6 +94,12 @@ const own: OptionTable = [
       "strings",
       "10.43.0.0/16",
       "Ranges of service addresses.",
+    ),
+    option(
+      "load-balancer-cidr",
+      "strings",
+      "",
+      "Ranges whose addresses Services of type LoadBalancer get, one of each family; empty: they get the addresses of the nodes.",
     ),
     option(
       "cluster-name",
