@@ -71,9 +71,10 @@ export class TableSync {
         onDone(clock.monotonic() - started, false);
         continue;
       }
+      // Asked for again while this one runs, the whole is written once more: it may have been deleted again.
+      this.#whole = false;
       try {
         await run(script);
-        this.#whole = false;
         this.#failures = 0;
         this.#inStep = true;
         onDone(clock.monotonic() - started, false);
