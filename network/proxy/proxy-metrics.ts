@@ -25,6 +25,8 @@ const programmingBounds = [
 ];
 
 interface Waiting {
+  /** Seen, and not in the rules yet. */
+  readonly seen: number[];
   /** When the changes were made that the next transaction will have. */
   readonly next: number[];
   /** Those of the transaction under way, or of one that failed. */
@@ -37,8 +39,8 @@ export class ProxyMetrics {
   readonly #syncs = new Histogram(syncBounds);
   readonly #programming = new Histogram(programmingBounds);
   readonly #waiting: Readonly<Record<AddressFamily, Waiting>> = {
-    4: { next: [], underWay: [] },
-    6: { next: [], underWay: [] },
+    4: { seen: [], next: [], underWay: [] },
+    6: { seen: [], next: [], underWay: [] },
   };
   #failures = 0;
   #lastSyncMs = 0;
@@ -65,15 +67,20 @@ export class ProxyMetrics {
     // What changed before the start says nothing about this program.
     if (Number.isNaN(changedMs) || changedMs < this.#startMs) return;
     const family = now?.addressType === "IPv6" ? 6 : 4;
-    const { next } = this.#waiting[family];
-    if (next.length < maxWaiting) next.push(changedMs);
+    const { seen } = this.#waiting[family];
+    if (seen.length < maxWaiting) seen.push(changedMs);
   }
 
+  /** What was seen is in the rules for the next transaction. */
   queued(): void {
     this.#lastQueuedMs = this.#clock.now();
+    for (const { seen, next } of Object.values(this.#waiting)) {
+      next.push(...seen.splice(0));
+      next.length = Math.min(next.length, maxWaiting);
+    }
   }
 
-  /** A transaction begins that has all changes so far. */
+  /** A transaction begins that has all changes queued so far. */
   began(family: AddressFamily): void {
     const { next, underWay } = this.#waiting[family];
     underWay.push(...next.splice(0));

@@ -89,7 +89,11 @@ test("a change is measured by the first transaction that has it and succeeds", a
   metrics.endpointsChanged(undefined, slice(startMs));
   await clock.advanceAsync(700);
   metrics.ended(4, 1, false);
+  // Seen, and not in the rules yet.
+  metrics.began(4);
+  metrics.ended(4, 1, false);
   expect(programmed()).toEqual(["0"]);
+  metrics.queued();
   metrics.began(4);
   metrics.ended(4, 1, true);
   metrics.began(6);
@@ -111,6 +115,7 @@ test("times that were there before, are older than the program, or are none are 
   metrics.endpointsChanged(slice(startMs + 5), slice(startMs + 5));
   metrics.endpointsChanged(undefined, slice("soon"));
   metrics.endpointsChanged(undefined, slice(undefined));
+  metrics.queued();
   metrics.began(4);
   metrics.ended(4, 1, false);
   expect(programmed()).toEqual(["0"]);
