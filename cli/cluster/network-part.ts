@@ -40,8 +40,8 @@ async function startProxy(
     tableName: plan.tableName,
     podRanges: plan.podRanges,
     serviceRanges: plan.serviceRanges,
-    nodePortRanges: [],
-    masqueradeAll: false,
+    nodePortRanges: plan.nodePortRanges,
+    masqueradeAll: plan.masqueradeAll,
     clock,
     logger: logger.child({ part: "proxy" }),
   });

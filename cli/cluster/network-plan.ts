@@ -1,6 +1,9 @@
 // What the service network of `orbit server` is to be, out of its options. Without the code of its parts, which is read only
 // where they run.
+import { BlockList, isIP } from "node:net";
+import { addressKind } from "../../api/address-kind.ts";
 import type { OptionValues } from "../options/parse.ts";
+import { UsageError } from "../options/table.ts";
 import { machineAddresses } from "../parts/addresses.ts";
 
 export interface NetworkPlan {
@@ -11,6 +14,9 @@ export interface NetworkPlan {
   /** The table of the rules: two clusters on one machine have different ones. */
   readonly tableName: string;
   readonly proxy: boolean;
+  /** Of the node's addresses that take node ports; none of a family: all of it. None lies in another. */
+  readonly nodePortRanges: readonly string[];
+  readonly masqueradeAll: boolean;
   /** Undefined: no DNS server. */
   readonly dns?: {
     /** The kube-dns Service's address, which pods are given. */
@@ -26,16 +32,89 @@ export function proxyTable(podCidr: string): string {
   return `orbit-proxy-${podCidr.replace(/[^0-9a-f]+/gi, "-")}`;
 }
 
+/** The first address of each family: given ones, or else the machine's. */
+function primaryAddresses(nodeIPs: readonly string[]): string[] {
+  const given = nodeIPs.filter((each) => addressKind(each) === "outside");
+  const all = given.length > 0 ? given : machineAddresses();
+  return [4, 6].flatMap((family) => {
+    const address = all.find((each) => isIP(each) === family);
+    return address === undefined
+      ? []
+      : [`${address}/${family === 4 ? 32 : 128}`];
+  });
+}
+
+/** The kernel's sets of ranges refuse a range that lies in another one. */
+function withoutNested(ranges: readonly string[]): string[] {
+  const contains = (outer: string, inner: string): boolean => {
+    const [base = "", bits] = outer.split("/");
+    const [other = "", otherBits] = inner.split("/");
+    if (isIP(base) !== isIP(other) || Number(bits) > Number(otherBits))
+      return false;
+    const family = isIP(base) === 4 ? "ipv4" : "ipv6";
+    const list = new BlockList();
+    list.addSubnet(base, Number(bits), family);
+    return list.check(other, family);
+  };
+  return ranges.filter(
+    (range, at) =>
+      !ranges.some(
+        (other, n) =>
+          n !== at &&
+          contains(other, range) &&
+          // Of two that are the same the first stays.
+          (!contains(range, other) || n < at),
+      ),
+  );
+}
+
+/** Ranges of --nodeport-addresses; a family with a range of everything has none. */
+function nodePortAddresses(
+  values: OptionValues,
+  nodeIPs: readonly string[],
+): string[] {
+  const given = values.list("nodeport-addresses");
+  const refuse = (text: string, reason: string): never => {
+    throw new UsageError(
+      `invalid argument "${text}" for "--nodeport-addresses": ${reason}`,
+    );
+  };
+  if (given.includes("primary"))
+    return given.length === 1
+      ? primaryAddresses(nodeIPs)
+      : refuse("primary", "can't use both 'primary' and CIDRs");
+  for (const text of given) {
+    const [base = "", bits = "", ...rest] = text.split("/");
+    const width = isIP(base) === 4 ? 32 : 128;
+    if (
+      rest.length > 0 ||
+      addressKind(base) === undefined ||
+      !/^\d{1,3}$/.test(bits) ||
+      Number(bits) > width
+    )
+      return refuse(text, "must be a valid CIDR");
+  }
+  return withoutNested(given).filter((range) => !/\/0+$/.test(range));
+}
+
 /**
  * Undefined: the machine is no node, or neither part is wanted. DNS is left out as well where the machine has no address
  * that pods could reach it at.
  */
 export function networkPlan(
   values: OptionValues,
-  agent: { values: OptionValues; nodeName: string; podCidr: string },
+  agent: {
+    values: OptionValues;
+    nodeName: string;
+    podCidr: string;
+    /** Given ones, in order; none: the machine's. */
+    nodeIPs: readonly string[];
+  },
   serviceAddress: string,
 ): NetworkPlan | undefined {
   const disabled = new Set(values.list("disable"));
+  // Refused whether it is used or not.
+  const nodePortRanges = nodePortAddresses(values, agent.nodeIPs);
   const proxy = !disabled.has("proxy");
   const dns = !disabled.has("dns") && machineAddresses().length > 0;
   if (disabled.has("agent") || !(proxy || dns)) return undefined;
@@ -45,6 +124,8 @@ export function networkPlan(
     serviceRanges: values.list("service-cluster-ip-range"),
     tableName: proxyTable(agent.podCidr),
     proxy,
+    nodePortRanges,
+    masqueradeAll: values.flag("masquerade-all"),
     ...(dns
       ? {
           dns: {

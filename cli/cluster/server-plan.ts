@@ -156,10 +156,10 @@ export async function planServer(
       logger,
     ),
   );
-  const { nodeName } = agentConfig(forAgent);
+  const { nodeName, nodeIPs = [] } = agentConfig(forAgent);
   const network = networkPlan(
     values,
-    { values: forAgent, nodeName, podCidr },
+    { values: forAgent, nodeName, podCidr, nodeIPs },
     addressInRange(serviceCidr, 10, "service-cluster-ip-range"),
   );
   const loadBalancer = loadBalancerPlan(values, ownPorts(values, forAgent));

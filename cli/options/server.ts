@@ -102,6 +102,18 @@ const own: OptionTable = [
       "Ranges whose addresses Services of type LoadBalancer get, one of each family; empty: they get the addresses of the nodes.",
     ),
     option(
+      "nodeport-addresses",
+      "strings",
+      "",
+      "Ranges of the node's addresses that take connections to node ports, or primary for the node's own; empty: all of them, as for a family of which none is named.",
+    ),
+    option(
+      "masquerade-all",
+      "bool",
+      "false",
+      "Connections through cluster addresses come from the node's address.",
+    ),
+    option(
       "cluster-name",
       "string",
       "orbit",

@@ -441,3 +441,51 @@ test("a change of endpoints is measured until it is in the kernel", async () => 
     b.connect({ protocol: "tcp", host: ip, port: 80 }),
   ).resolves.toMatch(/^a /);
 });
+
+test("node ports on some addresses alone, and all connections from the node's address", async () => {
+  const other = network.node("node2");
+  const pods = ["c", "d"].map((name, n) =>
+    network.pod(other, name, [n === 0 ? addresses.a : addresses.b]),
+  );
+  await pods[0]!.serve("tcp", 8080);
+  const far = network.neighbour(other, "out2", {
+    own: "192.0.2.2",
+    nodes: nodeAddress,
+  });
+  const limited = new ServiceProxy({
+    client: cluster.client,
+    nodeName: "node-1",
+    tableName: "orbit-proxy",
+    podRanges: ["10.42.0.0/16", "fd42::/64"],
+    serviceRanges: ["10.43.0.0/16", "fd43::/112"],
+    nodePortRanges: ["192.0.2.0/24", "198.51.100.7/16"],
+    masqueradeAll: true,
+    wrapper: ["ip", "netns", "exec", other.namespace],
+    clock: systemClock,
+    logger,
+  });
+  try {
+    await limited.start();
+    const { ip, nodePorts } = await service(["a"], { type: "NodePort" });
+    await eventually(() => limited.inStep);
+    const to = (host: string, port: number) => ({
+      protocol: "tcp" as const,
+      host,
+      port,
+    });
+    await expect(far.connect(to(nodeAddress, nodePorts.t!))).resolves.toMatch(
+      /^c /,
+    );
+    await expect(other.connect(to(nodeAddress, nodePorts.t!))).resolves.toMatch(
+      /^c /,
+    );
+    await expect(other.connect(to("127.0.0.1", nodePorts.t!))).resolves.toBe(
+      refused,
+    );
+    await expect(pods[1]!.connect(to(ip, 80))).resolves.toMatch(
+      /^c (?!10\.42\.0\.3)/,
+    );
+  } finally {
+    await limited.stop();
+  }
+});

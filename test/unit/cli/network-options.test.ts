@@ -1,5 +1,6 @@
 // What the options of `orbit server` say about its network.
 import { loadBalancerPlan } from "../../../cli/cluster/load-balancer-plan.ts";
+import { networkPlan } from "../../../cli/cluster/network-plan.ts";
 import { parseOptions, type OptionValues } from "../../../cli/options/parse.ts";
 import { serverOptions } from "../../../cli/options/server.ts";
 
@@ -36,5 +37,74 @@ describe("--load-balancer-cidr", () => {
     expect(() =>
       loadBalancerPlan(values(`--load-balancer-cidr=${given}`), [6443]),
     ).toThrow(message);
+  });
+});
+
+describe("--nodeport-addresses", () => {
+  const ranges = (given: string, nodeIPs: readonly string[] = []) =>
+    networkPlan(
+      values(`--nodeport-addresses=${given}`),
+      {
+        values: values(),
+        nodeName: "n",
+        podCidr: "10.42.0.0/24",
+        nodeIPs,
+      },
+      "10.43.0.10",
+    )?.nodePortRanges;
+
+  test.each([
+    ["", []],
+    ["192.0.2.0/24,fd00::/64", ["192.0.2.0/24", "fd00::/64"]],
+    // The kernel takes no range within another one.
+    [
+      "10.1.0.0/16,10.0.0.0/8,10.2.3.4/32,192.0.2.1/32",
+      ["10.0.0.0/8", "192.0.2.1/32"],
+    ],
+    ["10.0.0.0/8,10.0.0.0/8,10.9.9.9/8", ["10.0.0.0/8"]],
+    ["0.0.0.0/0,10.0.0.0/8,fd00::/64", ["fd00::/64"]],
+  ])("%s is %j", (given, expected) => expect(ranges(given)).toEqual(expected));
+
+  test("primary is the node's own addresses", () => {
+    expect(ranges("primary", ["fd00::1", "192.0.2.7", "192.0.2.8"])).toEqual([
+      "192.0.2.7/32",
+      "fd00::1/128",
+    ]);
+    for (const range of ranges("primary", ["0.0.0.0"])!)
+      expect(range).toMatch(/\/(32|128)$/);
+  });
+
+  test.each([
+    ["192.0.2.1", "must be a valid CIDR"],
+    ["192.0.2.0/33", "must be a valid CIDR"],
+    ["192.0.2.0/24,web", "must be a valid CIDR"],
+    ["192.0.2.0/24/1", "must be a valid CIDR"],
+    ["fe80::1%eth0/64", "must be a valid CIDR"],
+    ["1.2.3.4/8;drop", "must be a valid CIDR"],
+    ["primary,192.0.2.0/24", "can't use both 'primary' and CIDRs"],
+  ])("%s is refused by name", (given, reason) =>
+    expect(() => ranges(given)).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(
+          new RegExp(`for "--nodeport-addresses": ${reason}`),
+        ) as string,
+      }) as Error,
+    ),
+  );
+
+  test("--masquerade-all is off unless given", () => {
+    const plan = (...args: string[]) =>
+      networkPlan(
+        values(...args),
+        {
+          values: values(),
+          nodeName: "n",
+          podCidr: "10.42.0.0/24",
+          nodeIPs: [],
+        },
+        "10.43.0.10",
+      );
+    expect(plan()?.masqueradeAll).toBe(false);
+    expect(plan("--masquerade-all")?.masqueradeAll).toBe(true);
   });
 });
