@@ -3,6 +3,7 @@
 // thousand definitions without a request cost nothing at the start.
 import type { FieldError } from "../errors.ts";
 import type { JsonObject } from "../patch/json-value.ts";
+import type { Steps } from "../queueing/steps.ts";
 import type { ObjectSchema } from "../schema.ts";
 import type { JSONSchemaProps } from "../types/apiextensions-v1.ts";
 import { setStructuralDefaults } from "./defaulting.ts";
@@ -76,14 +77,14 @@ export class CustomSchema {
   /**
    * All problems but those of the object's own metadata, in the reference's order. @param old of an update; unchanged
    * parts that were already invalid are then accepted. @param ofScale problems of the scale subresource's paths, which
-   * have their place among the others. @param warn takes the problems of rules that are accepted
+   * have their place among the others. @param warn takes the problems of rules that are accepted. Only rules pause.
    */
-  validate(
+  *validate(
     object: Readonly<JsonObject>,
     old?: Readonly<JsonObject>,
     ofScale: readonly FieldError[] = [],
     warn: (text: string) => void = ignore,
-  ): FieldError[] {
+  ): Steps<FieldError[]> {
     const { structural } = this;
     this.#validator ??= new ValueValidator(structural.source);
     const problems = [
@@ -96,37 +97,38 @@ export class CustomSchema {
       ...embeddedProblems(object, structural, this.options.checkMetadata),
       ...this.#duplicates(object, old),
     ];
-    return this.#withRules(problems, object, old, warn);
+    return yield* this.#withRules(problems, object, old, warn);
   }
 
   /** Of a write to the status subresource. */
-  validateStatus(
+  *validateStatus(
     object: Readonly<JsonObject>,
     old: Readonly<JsonObject>,
     ofScale: readonly FieldError[] = [],
     warn: (text: string) => void = ignore,
-  ): FieldError[] {
+  ): Steps<FieldError[]> {
     const problems = [
       ...this.#statusProblems(object, old),
       ...ofScale,
       ...this.#duplicates(object, old),
     ];
-    return this.#withRules(problems, object, old, warn);
+    return yield* this.#withRules(problems, object, old, warn);
   }
 
   /** Rules are run on what has the shape that they expect. */
-  #withRules(
+  *#withRules(
     problems: FieldError[],
     object: Readonly<JsonObject>,
     older: Readonly<JsonObject> | undefined,
     warn: (text: string) => void,
-  ): FieldError[] {
+  ): Steps<FieldError[]> {
     if (!this.structural.hasRuleBelow) return problems;
     if (problems.some(({ type }) => misshapen.has(type)))
       return [...problems, notChecked];
     const rules = (this.#rules ??= rulesOf(this.structural, true)!);
     const run = older ? { base: "", older, warn } : { base: "" };
-    return [...problems, ...rules.validate(object, run).problems];
+    const { problems: found } = yield* rules.validate(object, run);
+    return [...problems, ...found];
   }
 
   #statusProblems(

@@ -7,6 +7,7 @@ import {
   isJsonObject,
   type JsonObject,
 } from "../patch/json-value.ts";
+import { finish } from "../queueing/steps.ts";
 import { EmbeddedMismatch, unknownFields } from "./coercion.ts";
 import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { objectBudget, ruleValidatorOf } from "./rules/rule-validator.ts";
@@ -161,15 +162,13 @@ class DefaultCheck {
     const validator = ruleValidatorOf(schema, schema.embedded);
     if (!validator) return [];
     // As an update of itself, and as a new value, which rules about changes may see too.
-    const same = validator.validate(
-      value,
-      { base: field, older: value },
-      this.#budget,
+    const same = finish(
+      validator.validate(value, { base: field, older: value }, this.#budget),
     );
     const fresh =
       same.problems.length > 0
         ? same
-        : validator.validate(value, { base: field }, this.#budget);
+        : finish(validator.validate(value, { base: field }, this.#budget));
     this.#budget = Math.min(same.left, fresh.left);
     return fresh.problems;
   }

@@ -45,13 +45,10 @@ export function customStrategy(
       refuseTerminating(context, metadata.name, resource);
       if (version.subresources?.status) delete object["status"];
     },
-    validateCreate(object) {
+    validateInSteps(object, old, context) {
       const seen = viewOf(object);
-      return schemaOf(seen).validate(seen, undefined, ofScale(seen));
-    },
-    validateUpdate(object, old, context) {
-      const seen = viewOf(object);
-      return schemaOf(seen).validate(seen, viewOf(old), ofScale(seen), (text) =>
+      const was = old && viewOf(old);
+      return schemaOf(seen).validate(seen, was, ofScale(seen), (text) =>
         context.warn(text),
       );
     },
@@ -70,7 +67,7 @@ export function customStrategy(
           status: {
             resetPaths: [["spec"]],
             prepareForUpdate: keepMetadata,
-            validateUpdate(object, old, context) {
+            validateInSteps(object, old, context) {
               const seen = viewOf(object);
               return schemaOf(seen).validateStatus(
                 seen,

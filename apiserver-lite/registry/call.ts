@@ -6,6 +6,7 @@ import type { FieldValidation } from "../../api/codec/json.ts";
 import {
   finish,
   paced,
+  started,
   type Pause,
   type Steps,
 } from "../../api/queueing/steps.ts";
@@ -120,6 +121,11 @@ export class Call implements StrategyContext, LoopWork {
     return this.bytes > largeBytes
       ? paced(steps, () => this.registry.slices.next(this))
       : finish(steps);
+  }
+
+  /** The result of steps that may be long: at once unless they hold the loop for a slice. */
+  shared<T>(steps: Steps<T> | undefined): MaybePromise<T> | undefined {
+    return steps && started(steps, this.pauses());
   }
 
   pauses(): Pause {

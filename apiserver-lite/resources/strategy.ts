@@ -14,7 +14,7 @@ import type {
 import type { UserInfo } from "../../api/contracts.ts";
 import type { DeleteOptions } from "../../api/types/meta-v1.ts";
 import type { Clock } from "../../api/clock.ts";
-import type { Pause } from "../../api/queueing/steps.ts";
+import type { Pause, Steps } from "../../api/queueing/steps.ts";
 import type { RowPrinter } from "../printing/table.ts";
 import type { StateReader } from "./state.ts";
 
@@ -62,6 +62,13 @@ export interface ResourceStrategy<
     old: Readonly<T>,
     context: StrategyContext,
   ): FieldError[];
+  /** Run behind the others where validation may be long: requests share the loop between its steps. */
+  validateInSteps?(
+    object: Readonly<T>,
+    /** Undefined: the object is new. */
+    old: Readonly<T> | undefined,
+    context: StrategyContext,
+  ): Steps<FieldError[]>;
   /** Run in the very turn in which the store takes a new object. Throws ApiError. */
   refuseCreation?(context: StrategyContext): void;
   /** Texts of Warning headers for an object that was accepted. */
@@ -182,6 +189,11 @@ export interface PartStrategy<T extends KubeObject = AnyObject> {
     old: Readonly<T>,
     context: StrategyContext,
   ): FieldError[];
+  validateInSteps?(
+    object: Readonly<T>,
+    old: Readonly<T>,
+    context: StrategyContext,
+  ): Steps<FieldError[]>;
 }
 
 export interface SubresourceRequest {

@@ -1,5 +1,6 @@
 // Runs the rules of a schema on an object: each on the part whose schema has it, with the part it comes from for rules about
 // changes. One budget is shared by all rules of an object; when it is spent the object is refused.
+// Validation is made of steps of well below a millisecond, or of as long as one operation of an expression takes.
 // Invariants: rules of a part are compiled when a value of it is first met; parts without rules below are not visited.
 import type { Program } from "../../cel/program.ts";
 import { perCallLimit } from "../../cel/program.ts";
@@ -8,6 +9,7 @@ import { Optional } from "../../cel/values/value.ts";
 import type { FieldError } from "../../errors.ts";
 import { fieldErrors } from "../../field-errors.ts";
 import { isJsonObject, type JsonObject } from "../../patch/json-value.ts";
+import type { Steps } from "../../queueing/steps.ts";
 import type { ValidationRule } from "../../types/apiextensions-v1.ts";
 import type { Structural } from "../structural.ts";
 import {
@@ -21,10 +23,15 @@ import {
   declaredType,
   type CompiledRule,
 } from "./compiled-rules.ts";
+import { messageOf, nameOf, problemFor } from "./rule-problems.ts";
 
 /** The reference's budget of one object. */
 export const objectBudget = 10_000_000;
 const maxMessageBytes = 5 * 1024;
+/** Of one step, where evaluations have no steps of their own: some 0.3 ms. */
+const stepCost = 5000;
+/** What an evaluation takes beside its cost. */
+const evaluationCost = 50;
 
 /** What a part comes from: for rules about changes, and to accept what was wrong before. */
 interface Before {
@@ -56,12 +63,21 @@ interface RuleRun {
 class Budget {
   left: number;
   problems: FieldError[] = [];
+  #stepLeft = stepCost;
 
   constructor(
     budget: number,
     readonly warn: ((text: string) => void) | undefined,
   ) {
     this.left = budget;
+  }
+
+  /** After an evaluation: has this step been long enough? */
+  endsStep(cost: number): boolean {
+    this.#stepLeft -= cost + evaluationCost;
+    if (this.#stepLeft > 0) return false;
+    this.#stepLeft = stepCost;
+    return true;
   }
 }
 
@@ -87,15 +103,15 @@ export class RuleValidator {
   }
 
   /** All problems, and what is left of the budget: less than 0 when it is spent. */
-  validate(
+  *validate(
     value: unknown,
     { base, older, warn }: RuleRun,
     budget = objectBudget,
-  ): { problems: FieldError[]; left: number } {
+  ): Steps<{ problems: FieldError[]; left: number }> {
     const run = new Budget(budget, warn);
     const part =
       older === undefined ? undefined : { value: older, schema: this.#schema };
-    this.#part(
+    yield* this.#part(
       value,
       {
         value: older,
@@ -110,20 +126,27 @@ export class RuleValidator {
     return { problems: run.problems, left: run.left };
   }
 
-  #part(value: unknown, before: Before, field: string, run: Budget): void {
+  *#part(
+    value: unknown,
+    before: Before,
+    field: string,
+    run: Budget,
+  ): Steps<void> {
     if (value === null || value === undefined) return;
-    this.#check(value, before, field, run);
+    if (this.#schema.rules.length > 0)
+      yield* this.#check(value, before, field, run);
     if (run.left < 0) return;
-    if (Array.isArray(value)) this.#inItems(value, before, field, run);
-    else if (isJsonObject(value)) this.#inFields(value, before, field, run);
+    if (Array.isArray(value)) yield* this.#inItems(value, before, field, run);
+    else if (isJsonObject(value))
+      yield* this.#inFields(value, before, field, run);
   }
 
-  #inItems(
+  *#inItems(
     list: readonly unknown[],
     before: Before,
     field: string,
     run: Budget,
-  ): void {
+  ): Steps<void> {
     const { items } = this.#schema;
     if (!items?.hasRuleBelow) return;
     const validator = (this.#items ??= new RuleValidator(
@@ -136,7 +159,7 @@ export class RuleValidator {
         : olderItems({ value: before.value, schema: this.#schema });
     for (const [index, item] of list.entries()) {
       const was = itemOf?.(item);
-      validator.#part(
+      yield* validator.#part(
         item,
         belowOf(list, before, was?.value, before.part && was),
         `${field}[${index}]`,
@@ -146,12 +169,12 @@ export class RuleValidator {
     }
   }
 
-  #inFields(
+  *#inFields(
     object: JsonObject,
     before: Before,
     field: string,
     run: Budget,
-  ): void {
+  ): Steps<void> {
     const { properties, values } = this.#schema;
     for (const name of Object.keys(object)) {
       const named = properties?.has(name) ?? false;
@@ -164,7 +187,7 @@ export class RuleValidator {
           : undefined;
       const isEnvelope =
         !before.around && (name === "apiVersion" || name === "kind");
-      below.#part(
+      yield* below.#part(
         object[name],
         isEnvelope
           ? { ...newPart, value: was }
@@ -207,8 +230,12 @@ export class RuleValidator {
     return this.#fields.get(name);
   }
 
-  #check(value: unknown, before: Before, field: string, run: Budget): void {
-    if (this.#schema.rules.length === 0) return;
+  *#check(
+    value: unknown,
+    before: Before,
+    field: string,
+    run: Budget,
+  ): Steps<void> {
     this.#rules ??= this.#compile();
     const { type } = this.#schema;
     const shown = shownField(field);
@@ -229,7 +256,8 @@ export class RuleValidator {
         optional && older === undefined
           ? { self: value, oldSelf: Optional.none }
           : plain;
-      const outcome = program.evaluate(variables, perCallLimit);
+      const outcome = yield* program.evaluateInSteps(variables, perCallLimit);
+      if (run.endsStep(outcome.cost)) yield;
       if (outcome.cost > run.left) return spend(run, shown, type);
       run.left -= outcome.cost;
       if (outcome.kind === "exceeded") {
@@ -254,7 +282,7 @@ export class RuleValidator {
           ),
         );
       else if (outcome.value !== true) {
-        this.#failed(compiled, plain, value, before, field, run);
+        yield* this.#failed(compiled, plain, value, before, field, run);
         if (run.left < 0) return;
       }
     }
@@ -274,14 +302,14 @@ export class RuleValidator {
     }));
   }
 
-  #failed(
+  *#failed(
     { rule, usesOldSelf, message, fieldPath }: CompiledRule,
     variables: Readonly<Record<string, unknown>>,
     value: unknown,
     before: Before,
     field: string,
     run: Budget,
-  ): void {
+  ): Steps<void> {
     const { type } = this.#schema;
     const at = fieldPath === "" ? shownField(field) : below(field, fieldPath);
     const add = (problem: FieldError): void => {
@@ -289,7 +317,7 @@ export class RuleValidator {
         run.warn(`${problem.field}: ${problem.detail}`);
       else run.problems.push(problem);
     };
-    const text = message && messageText(message, rule, variables, run);
+    const text = message && (yield* messageText(message, rule, variables, run));
     if (text && "problem" in text)
       add(fieldErrors.invalid(at, type, text.problem));
     else add(problemFor(at, type, text?.text ?? messageOf(rule), rule.reason));
@@ -334,13 +362,13 @@ function spend(run: Budget, field: string, type: string): void {
 }
 
 /** Undefined: the rule's own message is shown. */
-function messageText(
+function* messageText(
   program: Program,
   { messageExpression }: ValidationRule,
   variables: Readonly<Record<string, unknown>>,
   run: Budget,
-): { text: string } | { problem: string } | undefined {
-  const outcome = program.evaluate(variables, perCallLimit);
+): Steps<{ text: string } | { problem: string } | undefined> {
+  const outcome = yield* program.evaluateInSteps(variables, perCallLimit);
   if (outcome.cost > run.left) {
     run.left = -1;
     return {
@@ -363,29 +391,4 @@ function messageText(
     Buffer.byteLength(text) > maxMessageBytes
     ? undefined
     : { text };
-}
-
-/** How problems name a rule. */
-const nameOf = ({ rule, message }: ValidationRule): string =>
-  (message ? message : rule).trim();
-
-const messageOf = (rule: ValidationRule): string =>
-  rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;
-
-function problemFor(
-  field: string,
-  value: string,
-  detail: string,
-  reason: string | undefined,
-): FieldError {
-  switch (reason) {
-    case "FieldValueForbidden":
-      return fieldErrors.forbidden(field, detail);
-    case "FieldValueRequired":
-      return fieldErrors.required(field, detail);
-    case "FieldValueDuplicate":
-      return fieldErrors.duplicate(field, value);
-    default:
-      return fieldErrors.invalid(field, value, detail);
-  }
 }

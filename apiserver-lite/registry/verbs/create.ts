@@ -128,7 +128,7 @@ async function createOnce(
     turn = call.nextTurn();
     if (turn) await turn;
     const name = object.metadata.name ?? "";
-    refuseProblems(call, name, [
+    const problems = [
       ...validateObjectMeta(object, {
         namespaced: kind.namespaced,
         anyFinalizer: strategy.anyFinalizer ?? false,
@@ -138,7 +138,14 @@ async function createOnce(
       }),
       ...(strategy.validate?.(object, call) ?? []),
       ...(strategy.validateCreate?.(object, call) ?? []),
-    ]);
+    ];
+    const longer = call.shared(
+      strategy.validateInSteps?.(object, undefined, call),
+    );
+    problems.push(
+      ...((longer instanceof Promise ? await longer : longer) ?? []),
+    );
+    refuseProblems(call, name, problems);
     turn = call.nextTurn();
     if (turn) await turn;
     call.warnEach(strategy.warnings?.(object, undefined) ?? []);

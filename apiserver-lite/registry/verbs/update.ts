@@ -14,11 +14,13 @@ import type { Call } from "../call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
+import type { MaybePromise } from "../kinds/when-ready.ts";
 import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
 import { UpdateAdmission } from "./update-admission.ts";
 import {
+  changeProblems,
   manageFields,
   printOwnership,
   refuseProblems,
@@ -308,23 +310,18 @@ function* validation(
   call: Call,
   object: AnyObject,
   old: Readonly<AnyObject>,
-): Steps<FieldError[]> {
+): Steps<MaybePromise<FieldError[]>> {
   const { strategy, info } = call.endpoint;
   const meta = validateReplacedMeta(object, old, {
     namespaced: info.namespaced,
     anyFinalizer: strategy.anyFinalizer ?? false,
   });
   const part = call.endpoint.part(call.subresource);
-  if (part)
-    return [...meta, ...(part.validateUpdate?.(object, old, call) ?? [])];
+  if (part) return changeProblems(call, part, object, old, meta);
   if (call.subresource !== "" && call.subresource !== "scale") return meta;
   const own = strategy.validate?.(object, call) ?? [];
   yield;
-  return [
-    ...meta,
-    ...own,
-    ...(strategy.validateUpdate?.(object, old, call) ?? []),
-  ];
+  return changeProblems(call, strategy, object, old, [...meta, ...own]);
 }
 
 function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {

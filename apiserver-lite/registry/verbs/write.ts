@@ -26,6 +26,7 @@ import { noFields } from "../../cache/shared-fields.ts";
 import { encodeObject } from "../../../api/codec/object-text.ts";
 import type { PendingEntry } from "../../cache/cached-resource.ts";
 import { entryOf } from "../../cache/entries.ts";
+import type { PartStrategy } from "../../resources/strategy.ts";
 import type { Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
@@ -196,6 +197,21 @@ export async function validateAdmission(
     const result = plugin.validate?.(attributes, call);
     if (result) await result;
   }
+}
+
+/** `before`, and what a strategy or a part of one finds wrong with a change. */
+export function changeProblems(
+  call: Call,
+  rules: PartStrategy,
+  object: AnyObject,
+  old: Readonly<AnyObject>,
+  before: readonly FieldError[],
+): MaybePromise<FieldError[]> {
+  const found = rules.validateUpdate?.(object, old, call) ?? [];
+  return whenReady(
+    call.shared(rules.validateInSteps?.(object, old, call)),
+    (longer = []) => [...before, ...found, ...longer],
+  );
 }
 
 export function refuseProblems(

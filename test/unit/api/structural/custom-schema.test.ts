@@ -1,4 +1,5 @@
 // A custom resource's way through its schema: unknown fields, nulls, defaults, embedded resources, lists with types.
+import { finish } from "../../../../api/queueing/steps.ts";
 import { decodeJson } from "../../../../api/codec/json.ts";
 import type { FieldError } from "../../../../api/errors.ts";
 import { CustomSchema } from "../../../../api/structural/custom-schema.ts";
@@ -313,9 +314,9 @@ describe("embedded resources", () => {
       { type: "FieldValueInvalid", field: "metadata.name", detail: "wrong" },
     ]);
     const problemsOf = (e: object) =>
-      custom
-        .validate({ spec: { e } })
-        .map(({ field, detail }) => `${field}: ${detail}`);
+      finish(custom.validate({ spec: { e } })).map(
+        ({ field, detail }) => `${field}: ${detail}`,
+      );
     expect(problemsOf({})).toEqual([
       "spec.e.apiVersion: Required value: must not be empty",
       "spec.e.kind: Required value: must not be empty",
@@ -341,11 +342,12 @@ describe("lists that are sets or maps", () => {
     "x-kubernetes-list-map-keys": keys,
   });
   const problemsOf = (schema: JSONSchemaProps, l: unknown, was?: unknown) =>
-    schemaOf(object({ l: schema }))
-      .validate(
+    finish(
+      schemaOf(object({ l: schema })).validate(
         { spec: { l } },
         was === undefined ? undefined : { spec: { l: was } },
-      )
+      ),
+    )
       .filter(({ type }) => type === "FieldValueDuplicate")
       .map(({ field, detail }) => `${field}: ${detail}`);
 
