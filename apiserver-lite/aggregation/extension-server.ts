@@ -1,6 +1,7 @@
 // The connections to the server behind one APIService: TLS as its spec says, this API server's client certificate, kept
 // open for the next request. Upgraded connections belong to their request. Everything open ends with close().
 import * as https from "node:https";
+import { createSecureContext, type SecureContext } from "node:tls";
 import type { ClientRequest, OutgoingHttpHeaders } from "node:http";
 import { X509Certificate } from "node:crypto";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
@@ -36,6 +37,7 @@ interface Asked {
 export class ExtensionServer {
   readonly #open = new Set<ClientRequest>();
   #agent: https.Agent;
+  #context: SecureContext | undefined;
   #unchecked: ExtensionServer | undefined;
   #closed = false;
   /** Why no connection can be made. */
@@ -61,6 +63,7 @@ export class ExtensionServer {
   /** For connections from now on. */
   setCertificate(certificate: CertificatePair | undefined): void {
     this.certificate = certificate;
+    this.#context = undefined;
     // Those in use stay as they are; those that wait are closed.
     const old = this.#agent;
     this.#agent = this.#createAgent();
@@ -78,15 +81,18 @@ export class ExtensionServer {
     { method, path, headers, upgrading = false }: Asked,
   ): ClientRequest {
     if (this.#closed) throw new Error("the connections are closed");
+    const connection: https.AgentOptions = {
+      ...(upgrading ? this.#tlsOptions() : {}),
+      secureContext: this.#secureContext(),
+    };
     const request = https.request({
+      ...connection,
       host,
       port,
       path,
       method,
       headers,
-      ...(upgrading
-        ? { ...this.#tlsOptions(), agent: false }
-        : { agent: this.#agent }),
+      agent: upgrading ? false : this.#agent,
     });
     this.#open.add(request);
     const timer = setTimeout(
@@ -116,17 +122,24 @@ export class ExtensionServer {
   }
 
   #tlsOptions(): https.AgentOptions {
-    const { authority, insecure, serverName } = this.tls;
-    const { certificate } = this;
+    const { insecure, serverName } = this.tls;
     return {
       ALPNProtocols: ["http/1.1"],
       servername: serverName,
       rejectUnauthorized: !insecure,
+    };
+  }
+
+  /** One for all connections: to read the certificates takes a millisecond, and each watch is a connection. */
+  #secureContext(): SecureContext {
+    const { authority } = this.tls;
+    const { certificate } = this;
+    return (this.#context ??= createSecureContext({
       ...(authority ? { ca: authority } : {}),
       ...(certificate
         ? { cert: certificate.certificate, key: certificate.key }
         : {}),
-    };
+    }));
   }
 
   #createAgent(): https.Agent {

@@ -23,6 +23,11 @@ interface ApiResource {
 }
 
 const keepMs = 30_000;
+/**
+ * Of one group version. Each costs its followers a list and a watch, and an aggregated server can name any number: a
+ * document with more is not used.
+ */
+const maxResources = 2000;
 /** Whole seconds of the server's times, and what its clock may differ. */
 const clockSlackMs = 2000;
 
@@ -105,15 +110,18 @@ export class Discovery {
     const { group, version } = parseApiVersion(apiVersion);
     const path = group === "" ? `/api/${version}` : `/apis/${apiVersion}`;
     const { body } = await this.client.raw("GET", path);
-    return (body as { resources: ApiResource[] }).resources
-      .filter(({ name }) => !name.includes("/"))
-      .map(({ name, kind, namespaced, verbs = [] }) => ({
-        group,
-        version,
-        resource: name,
-        kind,
-        namespaced,
-        verbs,
-      }));
+    const resources = (body as { resources: ApiResource[] }).resources.filter(
+      ({ name }) => !name.includes("/"),
+    );
+    if (resources.length > maxResources)
+      throw new Error(`${apiVersion} has more than ${maxResources} resources`);
+    return resources.map(({ name, kind, namespaced, verbs = [] }) => ({
+      group,
+      version,
+      resource: name,
+      kind,
+      namespaced,
+      verbs,
+    }));
   }
 }

@@ -36,3 +36,33 @@ test("an answer older than the time asked for is not used, a newer one is", asyn
   await discovery.resources();
   expect(reads).toBe(afterwards + 1);
 });
+
+test("a group version with more resources than can be followed is not used", async () => {
+  const resources = (count: number): object[] =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ name: `r${n}`, kind: `R${n}`, namespaced: true },
+      verbs: ["list", "watch"],
+    }));
+  const groups = ["large.test/v1", "flood.test/v1"].map((groupVersion) => ({
+    preferredVersion: { groupVersion },
+  }));
+  const counts: Record<string, number> = {
+    "/api/v1": 1,
+    "/apis/large.test/v1": 2000,
+    "/apis/flood.test/v1": 2001,
+  };
+  const client = {
+    raw: (_: string, path: string) =>
+      Promise.resolve({
+        body:
+          path === "/apis"
+            ? { groups }
+            : { resources: resources(counts[path]!) },
+      }),
+  } as unknown as Client;
+  const found = await new Discovery(client, new FakeClock()).resources();
+  expect(found.resources).toHaveLength(2001);
+  expect(found.failures).toEqual([
+    "flood.test/v1: stale GroupVersion discovery: flood.test/v1",
+  ]);
+});
