@@ -3,6 +3,7 @@
 // nonsense, is Stale and has no resources, as at the reference.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
+import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { apiVersionOf } from "../../api/object.ts";
 import { sameValue } from "../../api/objects/json-equality.ts";
@@ -149,7 +150,7 @@ export class ExtensionDiscovery {
       throw new Error(
         `failed to download legacy discovery for ${pathOf(remote)}: status ${answer.status}`,
       );
-    return resourcesOfList(JSON.parse(answer.body.toString()));
+    return resourcesOfList(parseForeignJson(answer.body.toString()));
   }
 
   /** Undefined: the server has only the older lists. */
@@ -172,7 +173,7 @@ export class ExtensionDiscovery {
     const aggregated =
       status === 200 && contentType.includes("as=APIGroupDiscoveryList");
     if (!aggregated) return undefined;
-    const versions = resourcesByVersion(JSON.parse(body.toString()));
+    const versions = resourcesByVersion(parseForeignJson(body.toString()));
     const document = { etag, versions };
     this.#documents.set(key, document);
     return document;

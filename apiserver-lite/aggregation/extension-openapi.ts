@@ -3,6 +3,7 @@
 // bounded in size and time. What a server says about other servers' paths is left out.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
+import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { documentBelow } from "../../api/openapi/merge.ts";
 import { WorkQueue } from "../../client/work-queue.ts";
@@ -141,7 +142,7 @@ export class ExtensionOpenApi implements OtherDocuments {
     const found = await this.#get(remote, "/openapi/v2", maxBytes, etag);
     if (found.status === 304 && before) return { ...before, v3 };
     if (found.status !== 200) return { v3, etag: "", v2: undefined };
-    const document = JSON.parse(found.body.toString()) as Known["v2"];
+    const document = parseForeignJson(found.body.toString()) as Known["v2"];
     const v2 = documentBelow(document ?? {}, `${pathOf(remote)}/`);
     return { v3, etag: found.etag, v2 };
   }
@@ -166,7 +167,7 @@ export class ExtensionOpenApi implements OtherDocuments {
 
 /** Where the index says that the document of a group version is. Throws for what is no index. */
 function pathIn(body: Buffer, path: string): string | undefined {
-  const { paths } = JSON.parse(body.toString()) as {
+  const { paths } = parseForeignJson(body.toString()) as {
     paths?: Record<string, { serverRelativeURL?: unknown } | undefined>;
   };
   const url = paths?.[path.slice(1)]?.serverRelativeURL;

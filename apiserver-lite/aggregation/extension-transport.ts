@@ -1,6 +1,7 @@
 // The requests of this process's own parts for resources that another server answers for: what controllers that look after
 // all resources (garbage collection, namespaces, quota) list, watch and delete there, as the user they are.
 import type { UserInfo } from "../../api/contracts.ts";
+import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type {
   GroupVersionResource,
@@ -119,7 +120,7 @@ export class ExtensionTransport implements Pick<
 
 function parse(text: string): KubeObject | KubeList<KubeObject> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseForeignJson(text);
     if (typeof value === "object" && value !== null) return value as KubeObject;
   } catch {
     // Below.

@@ -2,6 +2,7 @@
 // the same objects in the version that was asked for, in the same order. What it may change is checked here with the
 // reference's texts; names, uid and all other metadata but labels and annotations are kept from the original.
 import { randomUUID } from "node:crypto";
+import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import { ApiError } from "../../api/errors.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { isJsonObject } from "../../api/patch/json-value.ts";
@@ -81,7 +82,7 @@ function convertedIn(
 ): unknown[] | string {
   let review: unknown;
   try {
-    review = JSON.parse(text);
+    review = parseForeignJson(text);
   } catch (error) {
     return (error as Error).message;
   }

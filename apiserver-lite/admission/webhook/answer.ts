@@ -1,6 +1,8 @@
 // What a webhook answered, read and checked as the reference does. An answer that is no review of the wanted version is
 // a failed call; one that does not fit its request is an invalid response.
 import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
+import { parseForeignJson } from "../../../client/webhook/foreign-json.ts";
+import { JsonSyntaxError } from "../../../api/codec/json-text.ts";
 import { isJsonObject, jsonKind } from "../../../api/patch/json-value.ts";
 import { schemaFor } from "../../../api/schema.ts";
 import type { Status } from "../../../api/types/meta-v1.ts";
@@ -103,10 +105,12 @@ function parseJson(text: string): object {
     );
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
+    value = parseForeignJson(text);
+  } catch (error) {
+    const problem =
+      error instanceof JsonSyntaxError ? error.message : syntaxProblem(text);
     throw new UnreadableAnswer(
-      `couldn't get version/kind; json parse error: ${syntaxProblem(text)}`,
+      `couldn't get version/kind; json parse error: ${problem}`,
     );
   }
   // The reference reads null as an object without fields.

@@ -1,6 +1,8 @@
 // MutatingAdmissionWebhook: webhooks one after the other, each given the object as those before it left it, and its patch
 // applied at once. When a webhook or, after it, a plug-in changed the object, those with reinvocationPolicy IfNeeded that
 // were called before are called a second time, and no more.
+import { parseForeignJson } from "../../../client/webhook/foreign-json.ts";
+import { JsonSyntaxError } from "../../../api/codec/json-text.ts";
 import { ApiError, errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
@@ -218,8 +220,9 @@ function patchedObject(
 /** Throws ApiError 500. */
 function parsePatch(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
+    return parseForeignJson(text);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw errors.internal(error.message);
     const [first = ""] = text.trimStart();
     throw errors.internal(
       `invalid character '${first}' looking for beginning of value`,

@@ -163,6 +163,11 @@ test.each<[string, WebhookServer["on"][string], string | RegExp]>([
     `${called}the answer is larger than 8388608 bytes`,
   ],
   [
+    "nothing but brackets",
+    answering(() => "[".repeat(2_000_000)),
+    `${called}couldn't get version/kind; json parse error: exceeded max depth`,
+  ],
+  [
     "a broken connection",
     (_, __, message) => void message.socket.destroy(),
     /: EOF$/,
@@ -286,6 +291,18 @@ test.each<[string, object[], number, string | RegExp]>([
     [{ op: "add", path: "/metadata/labels", value: { "a b": "c" } }],
     422,
     /metadata.labels: Invalid value: "a b"/,
+  ],
+  [
+    "deep nesting",
+    [
+      {
+        op: "add",
+        path: "/metadata/labels",
+        value: JSON.parse("[".repeat(1500) + "]".repeat(1500)) as unknown,
+      },
+    ],
+    500,
+    "Internal error occurred: exceeded max depth",
   ],
 ])("a patch with %s", async (_, operations, status, message) => {
   hooks.on["/h"] = () => patching(...operations);
