@@ -118,14 +118,14 @@ export class ZoneFeed {
     this.configure();
   }
 
-  /** Sends the configuration; also called when the host's resolvers changed. */
+  /** Sends the configuration, with the host's resolvers as they are now. Of a map with a mistake nothing is used. */
   configure(): void {
     const map = this.#configMaps.lister.get(dnsConfigMap, dnsNamespace);
     const read = readDnsConfiguration(map?.data ?? {});
     if (read.problems.length > 0) this.#options.onProblem(read.problems);
     const base =
-      read.problems.length > 0 && this.#lastGood
-        ? this.#lastGood
+      read.problems.length > 0
+        ? (this.#lastGood ?? readDnsConfiguration({}).configuration)
         : read.configuration;
     this.#lastGood = base;
     this.#options.post({

@@ -41,6 +41,7 @@ class Builder {
   readonly chains = new Map<string, string[]>();
   readonly elements: [string, string, string][] = [];
   readonly sets = new Map<string, string>();
+  readonly #added = new Set<string>();
 
   constructor(
     private readonly port: ProxyPort,
@@ -63,18 +64,16 @@ class Builder {
       );
     }
     this.#external();
-    for (const { address } of new Set([
-      ...internal,
-      ...port.cluster,
-      ...port.local,
-    ]))
+    for (const { address } of [...internal, ...port.cluster, ...port.local])
       this.#add("hairpin", `${address} . ${address}`);
     return this;
   }
 
   #add(container: string, key: string, data = ""): void {
-    if (!this.elements.some(([c, k]) => c === container && k === key))
-      this.elements.push([container, key, data]);
+    const id = `${container} ${key}`;
+    if (this.#added.has(id)) return;
+    this.#added.add(id);
+    this.elements.push([container, key, data]);
   }
 
   /** An address and port of the service: to a chain, or refused where there are no endpoints. */

@@ -91,6 +91,28 @@ export class NetworkMachines {
     return machine;
   }
 
+  /** A pair of links between a node and another machine, where it is eth0. Returns the node's end. */
+  #join(node: Machine, other: Machine): string {
+    const link = `v-${other.name}`;
+    ip(
+      "link",
+      "add",
+      link,
+      "netns",
+      node.namespace,
+      "type",
+      "veth",
+      "peer",
+      "name",
+      "eth0",
+      "netns",
+      other.namespace,
+    );
+    node.run("ip", "link", "set", link, "up");
+    other.run("ip", "link", "set", "eth0", "up");
+    return link;
+  }
+
   /** A node: it forwards. */
   node(name: string): Machine {
     const machine = this.#add(name);
@@ -105,23 +127,7 @@ export class NetworkMachines {
   /** A pod of a node, on a routed pair: one address each, the node's end as the gateway. */
   pod(node: Machine, name: string, addresses: readonly string[]): Machine {
     const pod = this.#add(name);
-    const link = `v-${name}`;
-    ip(
-      "link",
-      "add",
-      link,
-      "netns",
-      node.namespace,
-      "type",
-      "veth",
-      "peer",
-      "name",
-      "eth0",
-      "netns",
-      pod.namespace,
-    );
-    node.run("ip", "link", "set", link, "up");
-    pod.run("ip", "link", "set", "eth0", "up");
+    const link = this.#join(node, pod);
     for (const address of addresses) {
       const six = address.includes(":");
       const gateway = six ? "fe80::1" : "169.254.1.1";
@@ -161,33 +167,16 @@ export class NetworkMachines {
     return pod;
   }
 
-  /** A machine on a link with a node; its default route is the node when asked for. */
+  /** A machine on a link with a node; each is the other's default route. */
   neighbour(
     node: Machine,
     name: string,
     { own, nodes }: { own: string; nodes: string },
   ): Machine {
     const other = this.#add(name);
-    const link = `v-${name}`;
-    ip(
-      "link",
-      "add",
-      link,
-      "netns",
-      node.namespace,
-      "type",
-      "veth",
-      "peer",
-      "name",
-      "eth0",
-      "netns",
-      other.namespace,
-    );
-    node.run("ip", "link", "set", link, "up");
-    other.run("ip", "link", "set", "eth0", "up");
+    const link = this.#join(node, other);
     node.run("ip", "addr", "add", `${nodes}/24`, "dev", link);
     other.run("ip", "addr", "add", `${own}/24`, "dev", "eth0");
-    // Each is the other's way to everywhere, as a router on a link is.
     other.run("ip", "route", "add", "default", "via", nodes);
     node.run("ip", "route", "replace", "default", "via", own);
     return other;
