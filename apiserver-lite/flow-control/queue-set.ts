@@ -44,6 +44,8 @@ export class QueueSet {
   #lastServed = -1;
   #enqueued = 0;
   #lastMs: number;
+  /** What waits for the loop's next turn has seats: it is not served as fast as the seats allow. */
+  #held = false;
   currentR = 0;
   waiting = 0;
   waitingSeats = 0;
@@ -185,22 +187,29 @@ export class QueueSet {
   /** All that may begin, in virtual order. */
   #dispatch(nowMs: number, most = Infinity): void {
     const { gate } = this.options;
+    this.#held = false;
     // A level without seats holds its requests until they are given up.
     while (this.waiting > 0 && this.seatsInUse < this.#limit) {
       const at = this.#nextQueue(gate.scarce);
       const queue = this.queues[at];
-      if (!queue) return gate.later(this);
+      if (!queue) return this.#hold();
       const request = queue.oldest!;
       if (!this.#fits(request)) {
         request.counts.noAccommodation++;
         return;
       }
-      if (most-- <= 0 || !gate.mayBegin()) return gate.later(this);
+      if (most-- <= 0 || !gate.mayBegin()) return this.#hold();
       this.#lastServed = at;
       this.#leaveQueue(request, queue, nowMs);
       this.#run(request, nowMs);
       request.admit();
     }
+  }
+
+  /** The loop's next turn goes on. */
+  #hold(): void {
+    this.#held = true;
+    this.options.gate.later(this);
   }
 
   /**
@@ -341,7 +350,9 @@ export class QueueSet {
     const passedMs = nowMs - this.#lastMs;
     this.#lastMs = nowMs;
     if (passedMs > 0 && this.#busyQueues > 0) {
-      const wanted = this.seatsInUse + this.waitingSeats;
+      // Time in which free seats give nothing to anybody must not count: those that waited through it would go before
+      // all that comes later.
+      const wanted = this.seatsInUse + (this.#held ? 0 : this.waitingSeats);
       const rate = Math.min(wanted, this.#limit) / this.#busyQueues;
       this.currentR += (rate * passedMs) / 1000;
     }

@@ -3,6 +3,7 @@
 import { fork } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { Connection, type Target } from "../support/connection.ts";
+import { Http2Connection } from "../support/http2-connection.ts";
 import { configMap, pod } from "../api/objects.ts";
 
 export interface ReadOrder {
@@ -12,6 +13,8 @@ export interface ReadOrder {
   readonly method?: string;
   /** Connections at once. */
   readonly clients: number;
+  /** Over HTTP/2: requests at once on each connection; the client holds back what the server does not allow. */
+  readonly streams?: number;
   /** Each asks again until then; 0: once. */
   readonly forMs: number;
   /** The answer is a stream that is over where this text comes. */
@@ -34,6 +37,7 @@ export interface Reading {
 }
 
 type Order = ReadOrder | FillOrder;
+type Client = Pick<Connection, "request" | "close">;
 
 export interface ClientProcess {
   read(order: Omit<ReadOrder, "kind">): Promise<Reading[]>;
@@ -78,24 +82,30 @@ export function runClientProcess(target: Target): void {
 async function read(target: Target, order: ReadOrder): Promise<Reading[]> {
   const readings: Reading[] = [];
   const endMs = performance.now() + order.forMs;
-  const client = async (): Promise<void> => {
-    const connection = new Connection(target);
-    try {
-      do {
-        const startMs = performance.now();
-        const answer = await readOnce(connection, order);
-        readings.push({ ...answer, ms: performance.now() - startMs });
-      } while (performance.now() < endMs);
-    } finally {
-      connection.close();
-    }
+  const client = async (connection: Client): Promise<void> => {
+    do {
+      const startMs = performance.now();
+      const answer = await readOnce(connection, order);
+      readings.push({ ...answer, ms: performance.now() - startMs });
+    } while (performance.now() < endMs);
   };
-  await Promise.all(Array.from({ length: order.clients }, client));
+  const connections = Array.from({ length: order.clients }, () =>
+    order.streams ? new Http2Connection(target) : new Connection(target),
+  );
+  try {
+    await Promise.all(
+      connections.flatMap((one) =>
+        Array.from({ length: order.streams ?? 1 }, () => client(one)),
+      ),
+    );
+  } finally {
+    for (const one of connections) one.close();
+  }
   return readings;
 }
 
 async function readOnce(
-  connection: Connection,
+  connection: Client,
   order: ReadOrder,
 ): Promise<{ status: number; bytes: number }> {
   const { method = "GET", path, headers, until, paged } = order;

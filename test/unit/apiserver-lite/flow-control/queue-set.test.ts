@@ -220,6 +220,33 @@ describe("in a turn of the loop", () => {
     expect(turns).toEqual([]);
   });
 
+  test("who has nothing waiting is served in the next turn, however long others have waited", () => {
+    configure(2000, 8, 1000);
+    for (let at = 0; at < 600; at++) start(new Request("flood", [at % 4]));
+    /** Eight requests of a tenth of a millisecond. */
+    const serve = (): void => {
+      nextTurn();
+      for (const { executing } of set.queues)
+        for (const one of [...executing]) {
+          clock.advance(0.1);
+          set.finish(one);
+          set.start(new Request("flood", [(one as Request).hand[0]!]));
+        }
+    };
+    for (let turn = 0; turn < 20; turn++) serve();
+    const before = order.length;
+    start(new Request("other", [5]));
+    serve();
+    expect(order.slice(before)).toContain("other");
+    // Nor does it get more than its turn.
+    for (let at = 0; at < 50; at++) start(new Request("other", [5]));
+    for (let turn = 0; turn < 10; turn++) serve();
+    const of = (name: string): number =>
+      order.slice(-50).filter((one) => one === name).length;
+    expect(of("other")).toBeGreaterThanOrEqual(6);
+    expect(of("other")).toBeLessThanOrEqual(14);
+  });
+
   test("while long work waits for the loop, only flows that have nothing running begin", () => {
     configure(20);
     backlog = 4;
