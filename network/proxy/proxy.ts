@@ -22,7 +22,7 @@ import {
   type ProxyNode,
   type ProxyPort,
 } from "./service-ports.ts";
-import { TableSync } from "./table-sync.ts";
+import { TableSync } from "../nft/table-sync.ts";
 
 const zoneLabel = "topology.kubernetes.io/zone";
 
@@ -93,7 +93,8 @@ export class ServiceProxy {
     this.#tables = ([4, 6] as const).map((family) => {
       const ruleset = new Ruleset(this.#tableOptions(family));
       const sync = new TableSync({
-        ruleset,
+        scripts: ruleset,
+        what: "service rules",
         run,
         clock,
         logger,
@@ -258,13 +259,13 @@ export class ServiceProxy {
         : []) {
         now.push(port);
         const { podRanges } = this.#tableOptions(family);
-        ruleset.setPort(port.id, portRules(port, { podRanges }));
+        ruleset.set(port.id, portRules(port, { podRanges }));
         this.#stale(family).push(...staleFlows(before.get(port.id), port));
         before.delete(port.id);
       }
     for (const port of before.values()) {
       const table = this.#tables.find(({ family }) => family === port.family);
-      table?.ruleset.setPort(port.id, undefined);
+      table?.ruleset.set(port.id, undefined);
       this.#stale(port.family).push(...staleFlows(port, undefined));
     }
     if (now.length > 0) this.#ports.set(key, now);

@@ -1,30 +1,18 @@
 // The nftables objects of one port of a Service: chains with their rules, elements of maps and sets, sets of affinity.
 // Dispatch is by maps, so that the time of a connection does not depend on how many services there are.
 // Invariant: what two ports have in common (an endpoint's hairpin) is the same text, so that it can be counted.
+import type { TableContent } from "../nft/table-objects.ts";
 import type { ProxyEndpoint, ProxyPort } from "./service-ports.ts";
 
 /** The mark of packets that leave with this node's address; the bit that the reference uses. */
 export const masqueradeMark = "0x4000";
-
-export interface PortRules {
-  /** By chain name. */
-  readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** `map|set name` to what is in it: key to data, which is empty for a set. */
-  readonly elements: readonly (readonly [
-    container: string,
-    key: string,
-    data: string,
-  ])[];
-  /** By set name: its definition. */
-  readonly sets: ReadonlyMap<string, string>;
-}
 
 interface RuleOptions {
   /** Ranges of pods; what comes from elsewhere is masqueraded. Empty: unknown, nothing is. */
   readonly podRanges: readonly string[];
 }
 
-function word(family: 4 | 6): "ip" | "ip6" {
+export function addressWord(family: 4 | 6): "ip" | "ip6" {
   return family === 4 ? "ip" : "ip6";
 }
 
@@ -48,7 +36,7 @@ class Builder {
     private readonly options: RuleOptions,
   ) {}
 
-  build(): PortRules {
+  build(): TableContent {
     const { port } = this;
     const internal = port.internalLocal ? port.local : port.cluster;
     const internalChain = port.internalLocal
@@ -103,7 +91,7 @@ class Builder {
 
   #externalChain(): string {
     const { port, options } = this;
-    const ip = word(port.family);
+    const ip = addressWord(port.family);
     const cluster = this.#endpoints("svc", port.cluster);
     const rules: string[] = [];
     const mark = `meta mark set meta mark or ${masqueradeMark}`;
@@ -131,7 +119,7 @@ class Builder {
     const { port } = this;
     const name = `fw-${port.id}`;
     this.chains.set(name, [
-      `${word(port.family)} saddr { ${port.sourceRanges.join(", ")} } return`,
+      `${addressWord(port.family)} saddr { ${port.sourceRanges.join(", ")} } return`,
       "drop",
     ]);
     for (const ip of port.loadBalancerIps)
@@ -167,13 +155,13 @@ class Builder {
     const all = endpoints.map(
       ({ address, port }, n) => `${n} : ${address} . ${port}`,
     );
-    return `meta l4proto ${protocol} dnat ${word(family)} to numgen random mod ${endpoints.length} map { ${all.join(", ")} }`;
+    return `meta l4proto ${protocol} dnat ${addressWord(family)} to numgen random mod ${endpoints.length} map { ${all.join(", ")} }`;
   }
 
   /** One chain and one set of clients for each endpoint: a client that came within the time goes where it went. */
   #affine(endpoints: readonly ProxyEndpoint[], seconds: number): string[] {
     const { id, family, protocol } = this.port;
-    const ip = word(family);
+    const ip = addressWord(family);
     const rules: string[] = [];
     const jumps = endpoints.map((endpoint, n) => {
       const chain = `ep-${id}-${label(endpoint)}`;
@@ -196,6 +184,6 @@ class Builder {
   }
 }
 
-export function portRules(port: ProxyPort, options: RuleOptions): PortRules {
+export function portRules(port: ProxyPort, options: RuleOptions): TableContent {
   return new Builder(port, options).build();
 }

@@ -38,8 +38,7 @@ function port(more: Partial<ProxyPort> = {}): ProxyPort {
 
 /** What setting the port writes, after a first whole. */
 function change(rules: Ruleset, ...ports: ProxyPort[]): string[] {
-  for (const each of ports)
-    rules.setPort(each.id, portRules(each, { podRanges }));
+  for (const each of ports) rules.set(each.id, portRules(each, { podRanges }));
   return rules.changeScript().split("\n").filter(Boolean);
 }
 
@@ -71,12 +70,12 @@ test("a Service comes, changes and goes", () => {
     "flush chain ip orbit-proxy svc-aa",
     "delete chain ip orbit-proxy svc-aa",
   ]);
-  rules.setPort("aa", undefined);
+  rules.set("aa", undefined);
   expect(rules.changeScript().split("\n").filter(Boolean)).toEqual([
     "delete element ip orbit-proxy cluster-ips { 10.43.0.5 }",
     "delete element ip orbit-proxy no-endpoints { 10.43.0.5 . tcp . 80 : goto refuse }",
   ]);
-  expect(rules.portCount).toBe(0);
+  expect(rules.ownerCount).toBe(0);
 });
 
 test("affinity: a set of clients for each endpoint", () => {
@@ -112,7 +111,7 @@ test("two Services claim one external address: the first has it until it goes", 
   change(rules, port({ externalIps }));
   const second = port({ id: "bb", clusterIp: "10.43.0.6", externalIps });
   expect(change(rules, second).join("\n")).not.toContain("198.51.100.1");
-  rules.setPort("aa", undefined);
+  rules.set("aa", undefined);
   const script = rules.changeScript();
   expect(script).toContain(
     "delete element ip orbit-proxy service-ips { 10.43.0.5 . tcp . 80 : goto svc-aa, 198.51.100.1 . tcp . 80 : goto ext-aa }",
@@ -158,7 +157,7 @@ test("policies of Local", () => {
 
 test("the whole table is replaced in one transaction, also of IPv6", () => {
   const rules = ruleset(6);
-  rules.setPort(
+  rules.set(
     "aa",
     portRules(
       port({

@@ -1,16 +1,18 @@
-// Brings one family's table in step with its ruleset: the whole at first and after trouble, then changes, one transaction
+// Brings one table in step with what it is written from: the whole at first and after trouble, then changes, one transaction
 // at a time. A transaction that fails leaves the old rules in place and is followed by the whole, with back-off.
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
-import type { RunNft } from "../nft/nft-command.ts";
-import type { Ruleset } from "./ruleset.ts";
+import type { RunNft } from "./nft-command.ts";
+import type { TableScripts } from "./table-objects.ts";
 
 const baseBackoffMs = 100;
 const longestBackoffMs = 10_000;
 
 interface TableSyncOptions {
-  ruleset: Ruleset;
+  scripts: TableScripts;
+  /** For messages, such as `service rules`. */
+  what: string;
   run: RunNft;
   clock: Clock;
   logger: Logger;
@@ -39,14 +41,22 @@ export class TableSync {
     return this.#inStep && !this.#due && this.#running === undefined;
   }
 
-  /** Something changed in the ruleset; `whole`: or in the kernel, which gets everything again. */
+  /** Something changed in the scripts; `whole`: or in the kernel, which gets everything again. */
   request(whole = false): void {
     if (whole) this.#whole = true;
     this.#due = true;
     this.#retry?.cancel();
     this.#running ??= this.#loop().finally(() => {
       this.#running = undefined;
+      // Asked for after the loop had ended and before it was known.
+      if (this.#due && !this.#stopped) this.request();
     });
+  }
+
+  /** Resolves when all that was asked for was tried: whether the kernel has it. */
+  async settled(): Promise<boolean> {
+    while (this.#running) await this.#running;
+    return this.inStep;
   }
 
   /** Resolves when nothing runs. */
@@ -61,12 +71,13 @@ export class TableSync {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#due && !this.#stopped) {
       this.#due = false;
-      const { ruleset, run, clock, logger, onBegin, onDone } = this.#options;
+      const { scripts, what, run, clock, logger, onBegin, onDone } =
+        this.#options;
       const started = clock.monotonic();
       onBegin();
       const script = this.#whole
-        ? ruleset.wholeScript()
-        : ruleset.changeScript();
+        ? scripts.wholeScript()
+        : scripts.changeScript();
       if (script === "") {
         onDone(clock.monotonic() - started, false);
         continue;
@@ -87,8 +98,8 @@ export class TableSync {
           this.#failures++,
         );
         logger.error(
-          { err: error, table: ruleset.table, retryInMs: delayMs },
-          "the service rules could not be written; the old ones stay",
+          { err: error, table: scripts.table, retryInMs: delayMs },
+          `the ${what} could not be written; the old ones stay`,
         );
         this.#due = false;
         this.#retry = clock.after(delayMs, () => this.request());

@@ -1,14 +1,15 @@
 // One transaction at a time: what is asked for while one runs is done after it.
 import { pino } from "pino";
 import { Ruleset } from "../../../../network/proxy/ruleset.ts";
-import { TableSync } from "../../../../network/proxy/table-sync.ts";
+import { TableSync } from "../../../../network/nft/table-sync.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 test("the whole is written again when it is asked for while the whole is being written", async () => {
   const scripts: string[] = [];
   const running: (() => void)[] = [];
   const sync = new TableSync({
-    ruleset: new Ruleset({
+    what: "service rules",
+    scripts: new Ruleset({
       family: 4,
       name: "orbit-proxy",
       podRanges: [],
