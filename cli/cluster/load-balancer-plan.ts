@@ -1,9 +1,6 @@
 // What the load balancer controller of a cluster is to do, out of the options. A problem with them is a UsageError.
 import type { ControllerOptions } from "../../controllers/options.ts";
-import {
-  overlap,
-  parseRange,
-} from "../../controllers/service-lb/address-range.ts";
+import { overlap, parseRange } from "../../api/addresses/address-range.ts";
 import { addressKind } from "../../api/address-kind.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";

@@ -6,7 +6,7 @@ import {
   familyOf,
   type AddressFamily,
   type AddressRange,
-} from "./address-range.ts";
+} from "../../api/addresses/address-range.ts";
 
 export class AddressPool {
   /** In the shortest form, to the owner's key. */

@@ -6,7 +6,10 @@ import { isConditionTrue } from "../../api/objects/conditions.ts";
 import { objectKey } from "../../api/object.ts";
 import type { Node, Service } from "../../api/types/core-v1.ts";
 import { shortest, type AddressPool } from "./address-pool.ts";
-import { familyOf, type AddressFamily } from "./address-range.ts";
+import {
+  familyOf,
+  type AddressFamily,
+} from "../../api/addresses/address-range.ts";
 
 export const cleanupFinalizer = "service.kubernetes.io/load-balancer-cleanup";
 const ownClass = "orbit.io/node";

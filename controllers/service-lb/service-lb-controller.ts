@@ -12,7 +12,7 @@ import type { ControllerOptions } from "../options.ts";
 import { Reconciler } from "../reconciler.ts";
 import { recordAll, type PlannedEvent } from "../workloads/planned-event.ts";
 import { AddressPool } from "./address-pool.ts";
-import { parseRange } from "./address-range.ts";
+import { parseRange } from "../../api/addresses/address-range.ts";
 import {
   balancerAddresses,
   balancerPortIndex,

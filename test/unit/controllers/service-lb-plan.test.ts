@@ -6,7 +6,7 @@ import {
   addressText,
   overlap,
   parseRange,
-} from "../../../controllers/service-lb/address-range.ts";
+} from "../../../api/addresses/address-range.ts";
 import {
   needsCleanup,
   nodePlan,
