@@ -57,7 +57,7 @@ const CREATED_PARENTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-interface Defaulter {
+export interface Defaulter {
   /** Sets the defaults of a kind on a private, mutable object. Kinds without rules are left alone. */
   (object: object, gvk: GroupVersionKind): void;
 }

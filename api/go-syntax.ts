@@ -23,6 +23,19 @@ export class GoValue {
   }
 }
 
+/** A name whose type prints itself: without quotes. */
+class BareName extends GoValue {
+  constructor(readonly name: string) {
+    super("string", name);
+  }
+
+  override toString(): string {
+    return this.name;
+  }
+}
+
+export const asBareName = (name: string): GoValue => new BareName(name);
+
 export const asGo = (type: string, value: unknown): GoValue =>
   new GoValue(type, value);
 

@@ -204,6 +204,18 @@ export function addQuantities(left: QuantityLike, right: QuantityLike): string {
   });
 }
 
+/** In the format of the first operand that is not zero, as the sum. */
+export function subtractQuantities(
+  left: QuantityLike,
+  right: QuantityLike,
+): string {
+  const [a, b] = [toQuantity(left), toQuantity(right)];
+  return formatQuantity({
+    nano: a.nano - b.nano,
+    format: a.nano === 0n ? b.format : a.format,
+  });
+}
+
 export function compareQuantities(
   left: QuantityLike,
   right: QuantityLike,

@@ -43,7 +43,7 @@ export class PodViews {
 }
 
 function createView(pod: Pod): PodView {
-  const { spec } = pod;
+  const { spec, status } = pod;
   const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
   const required = (terms: readonly PodAffinityTerm[] | undefined) =>
     (terms ?? []).map((term) => affinityTerm(pod, term, 1));
@@ -58,8 +58,8 @@ function createView(pod: Pod): PodView {
   return {
     pod,
     key: objectKey(pod),
-    requests: podRequests(spec),
-    scoredRequests: podRequests(spec, { nonZero: true }),
+    requests: podRequests(spec, { status }),
+    scoredRequests: podRequests(spec, { nonZero: true, status }),
     hostPorts: hostPortsOf(pod),
     requiredAffinity: required(
       podAffinity?.requiredDuringSchedulingIgnoredDuringExecution,

@@ -3,6 +3,7 @@
 import { objectKey } from "../api/object.ts";
 import type { KubeObject } from "../api/object.ts";
 import { sameJson } from "../api/objects/json-equality.ts";
+import { reportsOtherResources } from "../api/objects/pod-resources.ts";
 import { isPodTerminal } from "../api/objects/pod-state.ts";
 import type { Node, Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
@@ -111,7 +112,11 @@ export class StateFeed {
     if (!sameJson(old.metadata.labels, pod.metadata.labels))
       queue.notify("pod-labels");
     // Asking for less makes room as an end does.
-    if (!sameJson(old.spec, pod.spec)) queue.notify("pod-removed");
+    if (
+      !sameJson(old.spec, pod.spec) ||
+      reportsOtherResources(pod.status, old.status)
+    )
+      queue.notify("pod-removed");
   }
 
   #waitingPodUpdated(old: Pod, pod: Pod): void {

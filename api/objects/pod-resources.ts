@@ -13,7 +13,13 @@ import {
   quantityMilliValue,
   quantityValue,
 } from "../quantity.ts";
-import type { Container, PodSpec } from "../types/core-v1.ts";
+import { sameJson } from "./json-equality.ts";
+import type {
+  Container,
+  PodSpec,
+  PodStatus,
+  ResourceRequirements,
+} from "../types/core-v1.ts";
 
 /** CPU in millicores, all else in bytes or pieces. */
 export type Resources = Map<string, number>;
@@ -76,12 +82,67 @@ type Part = "requests" | "limits";
 interface SumOptions {
   /** Default true. Limit ranges leave it out. */
   readonly overhead?: boolean;
+  /**
+   * What the node reports of the containers counts too. While a resize is under way a container may still have what the
+   * spec takes away, or have room kept for what it gives: the greater of the two counts, resource by resource. Of a resize
+   * that the node can never do the report alone counts. Agents report resources behind a gate only.
+   */
+  readonly status?: PodStatus | undefined;
+}
+
+/** Containers with what they have or may get, whichever is more; see `SumOptions.status`. */
+function effectiveContainers(
+  containers: readonly Container[],
+  { containerStatuses, resize }: PodStatus,
+): readonly Container[] {
+  const reports = new Map<string, ResourceRequirements>();
+  for (const { name, resources } of containerStatuses ?? [])
+    if (resources) reports.set(name, resources);
+  if (reports.size === 0) return containers;
+  return containers.map((container) => {
+    const report = reports.get(container.name);
+    if (!report) return container;
+    if (resize === "Infeasible") return { ...container, resources: report };
+    const { requests, limits } = container.resources ?? {};
+    const resources: ResourceRequirements = {
+      requests: greater(requests, report.requests),
+      limits: greater(limits, report.limits),
+    };
+    return { ...container, resources };
+  });
+}
+
+function greater<List extends Quantities>(
+  a: List | undefined,
+  b: List | undefined,
+): Record<string, string> {
+  const result = texts.read(a);
+  for (const [name, amount] of texts.read(b)) {
+    const known = result.get(name);
+    if (known === undefined || texts.exceeds(amount, known))
+      result.set(name, amount);
+  }
+  return Object.fromEntries(result);
+}
+
+/** Does the node report other resources of a container than before? */
+export function reportsOtherResources(
+  status: PodStatus | undefined,
+  before: PodStatus | undefined,
+): boolean {
+  const resourcesOf = (one: PodStatus | undefined): unknown[] => [
+    one?.resize === "Infeasible",
+    ...(one?.containerStatuses ?? []).flatMap(({ name, resources }) =>
+      resources ? [name, resources] : [],
+    ),
+  ];
+  return !sameJson(resourcesOf(status), resourcesOf(before));
 }
 
 function sumOf<A>(
   spec: PodSpec,
   part: Part,
-  { overhead = true }: SumOptions,
+  { overhead = true, status }: SumOptions,
   { read, add, exceeds, isZero }: Arithmetic<A>,
   amountsOf: (container: Container) => Map<string, A>,
 ): Map<string, A> {
@@ -98,7 +159,10 @@ function sumOf<A>(
     }
   };
   const total = new Map<string, A>();
-  for (const container of spec.containers) addAll(total, amountsOf(container));
+  const containers = status
+    ? effectiveContainers(spec.containers, status)
+    : spec.containers;
+  for (const container of containers) addAll(total, amountsOf(container));
   if (spec.initContainers) {
     const sidecars = new Map<string, A>();
     const peak = new Map<string, A>();

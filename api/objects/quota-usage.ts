@@ -1,7 +1,11 @@
 // What one object takes of the resources a quota can count.
 import { podQuantities } from "./pod-resources.ts";
 import { isPodTerminal } from "./pod-state.ts";
-import { addQuantities } from "../quantity.ts";
+import {
+  addQuantities,
+  compareQuantities,
+  subtractQuantities,
+} from "../quantity.ts";
 import type { AnyObject } from "../object.ts";
 import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";
 
@@ -56,10 +60,23 @@ export function addUsage(total: Usage, more: Usage): void {
   }
 }
 
-function podUsage({ spec }: Pod): Usage {
+/** What `now` takes beyond `before`, without what it does not take more of. */
+export function usageBeyond(now: Usage, before: Usage): Usage {
+  return Object.fromEntries(
+    Object.entries(now).flatMap(([name, value]) => {
+      const had = before[name];
+      const more = had === undefined ? value : subtractQuantities(value, had);
+      return compareQuantities(more, "0") > 0 ? [[name, more]] : [];
+    }),
+  );
+}
+
+function podUsage({ spec, status }: Pod): Usage {
   const usage: Usage = {};
   for (const which of ["requests", "limits"] as const) {
-    for (const [name, value] of Object.entries(podQuantities(spec, which))) {
+    for (const [name, value] of Object.entries(
+      podQuantities(spec, which, { status }),
+    )) {
       usage[`${which}.${name}`] = value;
       // The short names mean requests.
       if (

@@ -1,5 +1,6 @@
 // The generic registry: knows every served resource, holds the watch cache, and carries what the verbs share. The verbs
 // themselves are one file each (create.ts, get.ts …) and take a Call.
+import { applyDefaults, createDefaulter } from "../../api/defaults.ts";
 import type { Logger } from "pino";
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { Clock } from "../../api/clock.ts";
@@ -95,6 +96,9 @@ export class Registry implements ClusterState {
       builtinKinds({
         catalogue,
         strategyFor: options.strategyFor,
+        setDefaults: options.featureGates
+          ? createDefaulter(options.featureGates)
+          : applyDefaults,
         gate: (name) => this.gate(name),
         eventTtlSeconds: options.eventTtlSeconds ?? 3600,
       }),

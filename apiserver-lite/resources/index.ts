@@ -35,8 +35,8 @@ import { bindingStrategy } from "./core/pod/binding.ts";
 import { withoutPrivileged } from "./core/pod/privileged-policy.ts";
 import { persistentVolumeStrategy } from "./core/volume/persistent-volume.ts";
 import { podTemplateStrategy } from "./core/pod/pod-template.ts";
-import { podStrategy } from "./core/pod/pod.ts";
-import { replicationControllerStrategy } from "./core/replication-controller.ts";
+import { createPodStrategy } from "./core/pod/pod.ts";
+import { createReplicationControllerStrategy } from "./core/replication-controller.ts";
 import { resourceQuotaStrategy } from "./core/resource-quota.ts";
 import { secretStrategy } from "./core/secret.ts";
 import { storageVersionStrategy } from "./apiserverinternal/storage-version.ts";
@@ -103,9 +103,7 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ["/nodes", nodeStrategy],
   ["/persistentvolumeclaims", persistentVolumeClaimStrategy],
   ["/persistentvolumes", persistentVolumeStrategy],
-  ["/pods", podStrategy],
   ["/podtemplates", podTemplateStrategy],
-  ["/replicationcontrollers", replicationControllerStrategy],
   ["/resourcequotas", resourceQuotaStrategy],
   ["/secrets", secretStrategy],
   ["/serviceaccounts", serviceAccountStrategy],
@@ -186,7 +184,13 @@ export function createStrategies(
 ): StrategyLookup {
   const { allowPrivileged = true, componentChecks = [] } = options;
   const gate = (name: string): boolean => options.featureGates?.[name] ?? false;
+  const podFeatures = {
+    resize: gate("InPlacePodVerticalScaling"),
+    allocatedStatus: gate("InPlacePodVerticalScalingAllocatedStatus"),
+  };
   const made: Readonly<Record<string, ResourceStrategy>> = {
+    "/pods": createPodStrategy(podFeatures),
+    "/replicationcontrollers": createReplicationControllerStrategy(podFeatures),
     "/services": createServiceStrategy(options.services),
     "/componentstatuses": createComponentStatusStrategy(componentChecks),
     "admissionregistration.k8s.io/validatingadmissionpolicies":

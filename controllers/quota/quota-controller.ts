@@ -6,6 +6,7 @@
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 import { compareQuantities } from "../../api/quantity.ts";
+import { reportsOtherResources } from "../../api/objects/pod-resources.ts";
 import { isInQuotaScope } from "../../api/objects/quota-scope.ts";
 import {
   addUsage,
@@ -13,7 +14,7 @@ import {
   usageOf,
 } from "../../api/objects/quota-usage.ts";
 import type { Usage } from "../../api/objects/quota-usage.ts";
-import type { ResourceQuota } from "../../api/types/core-v1.ts";
+import type { Pod, ResourceQuota } from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import { resourceQuotas } from "../../client/resources.ts";
@@ -164,7 +165,8 @@ function takesOther(
   if (resource === "pods")
     return (
       isFinished(resource, was) !== isFinished(resource, is) ||
-      !sameJson(was["spec"], is["spec"])
+      !sameJson(was["spec"], is["spec"]) ||
+      reportsOtherResources((object as Pod).status, (old as Pod).status)
     );
   return (
     (resource === "services" || resource === "persistentvolumeclaims") &&

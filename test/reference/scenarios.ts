@@ -33,6 +33,7 @@ import { networkingKinds } from "./scenarios/networking-kinds.ts";
 import { optionalKinds } from "./scenarios/optional-kinds.ts";
 import { paging } from "./scenarios/paging.ts";
 import { paths } from "./scenarios/paths.ts";
+import { podResize } from "./scenarios/pod-resize.ts";
 import { policiesScenario } from "./scenarios/policies.ts";
 import { readVersions } from "./scenarios/read-versions.ts";
 import { selectors } from "./scenarios/selectors.ts";
@@ -80,6 +81,7 @@ export const scenarios: readonly Scenario[] = [
   optionalKinds,
   paging,
   paths,
+  podResize,
   policiesScenario,
   readVersions,
   selectors,

@@ -16,7 +16,7 @@ import type {
 import type { StrategyContext } from "../../resources/strategy.ts";
 import { qosClass } from "../../../api/objects/pod-qos.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { createdObject, createdPod, nameOf } from "./requests.ts";
+import { createdObject, nameOf, resourcedPod } from "./requests.ts";
 import { typed } from "../../resources/typed.ts";
 
 type Quantities = Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export const limitRanger: AdmissionPlugin = {
   writesWhole: true,
 
   admit(attributes, context) {
-    const pod = createdPod(attributes);
+    const pod = resourcedPod(attributes);
     if (!pod) return;
     const told: string[] = [];
     for (const item of itemsOf(attributes, context, "Container")) {
@@ -46,7 +46,7 @@ export const limitRanger: AdmissionPlugin = {
 
   validate(attributes, context) {
     const problems: string[] = [];
-    const pod = createdPod(attributes);
+    const pod = resourcedPod(attributes);
     if (pod) {
       for (const item of itemsOf(attributes, context, "Container")) {
         for (const { resources } of [

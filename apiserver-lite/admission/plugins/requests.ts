@@ -28,6 +28,24 @@ export function createdPod(attributes: AdmissionAttributes): Pod | undefined {
   return typed<Pod>(createdObject(attributes, "", "pods"));
 }
 
+/** The pod of a create, or of an update of its resources. */
+export function resourcedPod(attributes: AdmissionAttributes): Pod | undefined {
+  return isResize(attributes)
+    ? typed<Pod>(attributes.object)
+    : createdPod(attributes);
+}
+
+/** Is it an update through pods/resize? */
+export function isResize(attributes: AdmissionAttributes): boolean {
+  const { operation, resource, subresource } = attributes;
+  return (
+    operation === "UPDATE" &&
+    subresource === "resize" &&
+    resource.group === "" &&
+    resource.resource === "pods"
+  );
+}
+
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
 }

@@ -8,25 +8,31 @@ import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { requireCovering, type LimitedResource } from "./quota-limits.ts";
-import { nameOf } from "./requests.ts";
+import { isResize, nameOf } from "./requests.ts";
 import {
   addUsage,
   isFinished,
+  usageBeyond,
   usageOf,
   type Usage,
 } from "../../../api/objects/quota-usage.ts";
 import { isInQuotaScope } from "../../../api/objects/quota-scope.ts";
 import { typed } from "../../resources/typed.ts";
 
-/** An admitted create is in the cache, or has failed, well within this. */
+/** An admitted write is in the cache, or has failed, well within this. */
 const RESERVATION_MS = 2_000;
 const MAX_RESERVATIONS = 10_000;
 
+/** What was let through and may not be stored yet. */
 interface Reservation {
   readonly namespace: string;
   readonly resource: AdmissionAttributes["resource"];
   readonly name: string;
   readonly object: Readonly<AnyObject>;
+  /** Of an update: the version that it changes, which is there until it is stored. */
+  readonly version: string | undefined;
+  /** All that is created takes, or what an update takes more. */
+  readonly usage: Usage;
   readonly untilMs: number;
 }
 
@@ -38,15 +44,14 @@ export function createResourceQuota(
   return {
     name: "ResourceQuota",
     validate(attributes, context) {
-      const { namespace, resource, operation, subresource, object } =
-        attributes;
+      const { namespace, resource, object, oldObject } = attributes;
       if (
         namespace === "" ||
-        subresource !== "" ||
         !object ||
-        (operation !== "CREATE" && !growsWithUpdate(attributes))
+        !(isResize(attributes) || isCounted(attributes))
       )
         return;
+      const { group, resource: plural } = resource;
       const quotas = typed<ResourceQuota[]>(
         context.list("", "resourcequotas", namespace),
       );
@@ -55,8 +60,8 @@ export function createResourceQuota(
       const nowMs = context.clock.monotonic();
       const isHere = (one: Reservation): boolean =>
         one.namespace === namespace &&
-        one.resource.group === resource.group &&
-        one.resource.resource === resource.resource;
+        one.resource.group === group &&
+        one.resource.resource === plural;
       // One that has been stored is counted there, and not any more when it is deleted.
       reservations = reservations
         .filter(
@@ -64,26 +69,33 @@ export function createResourceQuota(
             one.untilMs > nowMs && !(isHere(one) && isStored(one, context)),
         )
         .slice(-MAX_RESERVATIONS);
-      const others = [
+      const wanted = usageOf(group, plural, object);
+      const usage = oldObject
+        ? usageBeyond(wanted, usageOf(group, plural, oldObject))
+        : wanted;
+      const taken = [
         ...context
-          .list(resource.group, resource.resource, namespace)
-          .filter(
-            ({ metadata }) =>
-              operation === "CREATE" || metadata.name !== object.metadata.name,
-          ),
-        ...reservations.filter(isHere).map(({ object }) => object),
+          .list(group, plural, namespace)
+          .filter((one) => !isFinished(plural, one))
+          .map((one) => ({ object: one, usage: usageOf(group, plural, one) })),
+        ...reservations.filter(isHere),
       ];
-      for (const quota of quotas) checkQuota(quota, object, others, attributes);
-      if (attributes.dryRun || operation !== "CREATE") return;
-      const reservation = {
-        namespace,
-        resource,
-        name: nameOf(attributes),
-        object,
-      };
-      reservations.push({ ...reservation, untilMs: nowMs + RESERVATION_MS });
+      for (const quota of quotas) checkQuota(quota, usage, taken, attributes);
+      if (attributes.dryRun || Object.keys(usage).length === 0) return;
+      reservations.push({
+        ...{ namespace, resource, name: nameOf(attributes), object, usage },
+        version: oldObject?.metadata.resourceVersion,
+        untilMs: nowMs + RESERVATION_MS,
+      });
     },
   };
+}
+
+function isCounted(attributes: AdmissionAttributes): boolean {
+  return (
+    attributes.subresource === "" &&
+    (attributes.operation === "CREATE" || growsWithUpdate(attributes))
+  );
 }
 
 /** An update of these may take more than the object took before. */
@@ -99,20 +111,25 @@ function growsWithUpdate({
 }
 
 function isStored(
-  { namespace, resource, name }: Reservation,
+  { namespace, resource, name, version }: Reservation,
   context: StrategyContext,
 ): boolean {
   const { group, resource: plural } = resource;
-  return context.read(group, plural, namespace, name) !== undefined;
+  const stored = context.read(group, plural, namespace, name);
+  return version === undefined
+    ? stored !== undefined
+    : stored?.metadata.resourceVersion !== version;
 }
 
 function checkQuota(
   quota: ResourceQuota,
-  object: Readonly<AnyObject>,
-  others: readonly Readonly<AnyObject>[],
+  /** What the request takes, or takes more than before. */
+  wanted: Usage,
+  taken: readonly { object: Readonly<AnyObject>; usage: Usage }[],
   attributes: AdmissionAttributes,
 ): void {
   const { group, resource } = attributes.resource;
+  const object = attributes.object!;
   if (!isInQuotaScope(quota, resource, object)) return;
   const hard = Object.fromEntries(
     Object.entries(quota.spec?.hard ?? {}).map(([key, value]) => [
@@ -120,31 +137,24 @@ function checkQuota(
       String(value),
     ]),
   );
-  const wanted = usageOf(group, resource, object);
   const refuse = (why: string): never => {
     throw errors.forbidden(attributes.resource, nameOf(attributes), why);
   };
-  if (resource === "pods" && group === "" && !attributes.oldObject) {
+  if (resource === "pods" && group === "") {
     const missing = unspecified(hard, typed<Pod>(object));
     if (missing !== "")
       refuse(
         `failed quota: ${quota.metadata.name ?? ""}: must specify ${missing}`,
       );
   }
-  const had = attributes.oldObject
-    ? usageOf(group, resource, attributes.oldObject)
-    : {};
   const counted = Object.keys(hard).filter(
     (name) =>
-      wanted[name] !== undefined &&
-      compareQuantities(wanted[name], had[name] ?? "0") > 0,
+      wanted[name] !== undefined && compareQuantities(wanted[name], "0") > 0,
   );
   if (counted.length === 0) return;
   const used: Usage = {};
-  for (const other of others) {
-    if (!isFinished(resource, other) && isInQuotaScope(quota, resource, other))
-      addUsage(used, usageOf(group, resource, other));
-  }
+  for (const one of taken)
+    if (isInQuotaScope(quota, resource, one.object)) addUsage(used, one.usage);
   const exceeded = counted.sort().filter((name) => {
     const total: Usage = { [name]: used[name] ?? "0" };
     addUsage(total, { [name]: wanted[name]! });

@@ -1,7 +1,7 @@
 // Makes the built-in kinds, from the catalogue, the table of types and the strategies of resources/. Nothing else below
 // the API server reads the table of types for a kind: what works with kinds takes schema, columns and conversion from them.
 import type { Catalogue, ResourceInfo } from "../../../api/catalogue.ts";
-import { applyDefaults } from "../../../api/defaults.ts";
+import type { Defaulter } from "../../../api/defaults.ts";
 import { apiVersionOf, parseApiVersion } from "../../../api/object.ts";
 import { printerOf } from "../../printing/table.ts";
 import type { ResourceStrategy } from "../../resources/strategy.ts";
@@ -19,6 +19,7 @@ interface BuiltinOptions {
     group: string,
     resource: string,
   ) => ResourceStrategy | undefined;
+  readonly setDefaults: Defaulter;
   /** Is an alpha gate on? */
   readonly gate: (name: string) => boolean;
   /** Of kinds whose strategy says that their objects expire. */
@@ -88,7 +89,7 @@ function definitionOf(
       .filter((info) => !hides(info, options))
       .map((info) => versionOf(info, storage && strategy, options)),
     setDefaults: (object, version) =>
-      applyDefaults(object, kinds.get(version) ?? kindIn(version)),
+      options.setDefaults(object, kinds.get(version) ?? kindIn(version)),
     upgrade: (object) => upgradeBy(strategy, object),
   };
 }

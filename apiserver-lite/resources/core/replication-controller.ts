@@ -5,6 +5,7 @@ import { asGo } from "../../../api/go-syntax.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { ReplicationController } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
+import type { ResourceStrategy } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import { scaleSubresource } from "../apps/scale.ts";
 import { validateReplicaStatus } from "../apps/workload-status.ts";
@@ -13,7 +14,10 @@ import {
   containerColumns,
 } from "../apps/workload-validation.ts";
 import { nonNegative } from "../field-checks.ts";
-import { dropDisabledFields } from "./pod/pod-disabled-fields.ts";
+import {
+  dropDisabledFields,
+  type PodFeatures,
+} from "./pod/pod-disabled-fields.ts";
 import { podWarnings } from "./pod/pod-warnings.ts";
 import { validatePodTemplate } from "./pod/pod-spec-validation.ts";
 
@@ -59,44 +63,50 @@ function* controllerWarnings(
     );
 }
 
-export const replicationControllerStrategy = strategyOf<ReplicationController>({
-  // Older than garbage collection: clients that say nothing expect the pods to stay.
-  defaultPropagation: "Orphan",
-  prepareForCreate(object) {
-    object.status = { replicas: 0 };
-    dropDisabledFields(object.spec?.template?.spec);
-  },
-  prepareForUpdate(object, old) {
-    object.status = {
-      ...(old.status ?? { replicas: 0 }),
-    };
-  },
-  validate: (object) => validateController(object),
-  // The changed object is validated again, as in the reference, which reports its causes twice.
-  validateUpdate: (object) => validateController(object),
-  warnings: (object, old) => controllerWarnings(object, old === undefined),
-  status: {
-    prepareForUpdate(object, old) {
-      object.spec = { ...old.spec };
+export const createReplicationControllerStrategy = (
+  features: PodFeatures,
+): ResourceStrategy =>
+  strategyOf<ReplicationController>({
+    // Older than garbage collection: clients that say nothing expect the pods to stay.
+    defaultPropagation: "Orphan",
+    prepareForCreate(object) {
+      object.status = { replicas: 0 };
+      dropDisabledFields(object.spec?.template?.spec, features);
     },
-    validateUpdate: (object) => validateReplicaStatus(object.status),
-  },
-  selectableFields: (object) => ({
-    "status.replicas": String(object.status?.replicas ?? 0),
-  }),
-  printRow: (object, now) => {
-    const { metadata, spec, status } = object;
-    return [
-      metadata.name,
-      spec?.replicas ?? 0,
-      status?.replicas ?? 0,
-      status?.readyReplicas ?? 0,
-      formatAge(metadata.creationTimestamp, now),
-      ...containerColumns(spec?.template),
-      formatLabels(spec?.selector),
-    ];
-  },
-  subresources: {
-    scale: scaleSubresource({ group: "", resource: "replicationcontrollers" }),
-  },
-});
+    prepareForUpdate(object, old) {
+      object.status = {
+        ...(old.status ?? { replicas: 0 }),
+      };
+    },
+    validate: (object) => validateController(object),
+    // The changed object is validated again, as in the reference, which reports its causes twice.
+    validateUpdate: (object) => validateController(object),
+    warnings: (object, old) => controllerWarnings(object, old === undefined),
+    status: {
+      prepareForUpdate(object, old) {
+        object.spec = { ...old.spec };
+      },
+      validateUpdate: (object) => validateReplicaStatus(object.status),
+    },
+    selectableFields: (object) => ({
+      "status.replicas": String(object.status?.replicas ?? 0),
+    }),
+    printRow: (object, now) => {
+      const { metadata, spec, status } = object;
+      return [
+        metadata.name,
+        spec?.replicas ?? 0,
+        status?.replicas ?? 0,
+        status?.readyReplicas ?? 0,
+        formatAge(metadata.creationTimestamp, now),
+        ...containerColumns(spec?.template),
+        formatLabels(spec?.selector),
+      ];
+    },
+    subresources: {
+      scale: scaleSubresource({
+        group: "",
+        resource: "replicationcontrollers",
+      }),
+    },
+  });

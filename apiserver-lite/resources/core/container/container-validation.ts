@@ -23,6 +23,10 @@ import {
 } from "./container-environment.ts";
 import { validateSecurityContext } from "./container-security.ts";
 import { validateLifecycle, validateProbe } from "./probe-validation.ts";
+import {
+  refuseResizePolicy,
+  validateResizePolicy,
+} from "./resize-policy-validation.ts";
 import { validateResources } from "./resource-validation.ts";
 
 type Problems = FieldError[];
@@ -73,6 +77,7 @@ function validateCommon(
   field: string,
   container: Container,
   volumes: Volumes,
+  { restartPolicy }: PodSpec,
 ): Problems {
   const { name, image } = container;
   return joined(
@@ -98,6 +103,11 @@ function validateCommon(
       true,
     ),
     validateResources(`${field}.resources`, container.resources),
+    validateResizePolicy(
+      `${field}.resizePolicy`,
+      container.resizePolicy,
+      restartPolicy,
+    ),
     validateSecurityContext(
       `${field}.securityContext`,
       container.securityContext,
@@ -144,10 +154,11 @@ function duplicateHostPorts(
 
 function validateApps(
   field: string,
-  { containers }: PodSpec,
+  spec: PodSpec,
   volumes: Volumes,
   graceSeconds: number,
 ): Problems {
+  const { containers } = spec;
   if (!containers?.length) return [fieldErrors.required(field)];
   const names = new Set<string>();
   const problems = ofEach(containers, (container, index) => {
@@ -156,7 +167,7 @@ function validateApps(
     const taken = names.has(name);
     names.add(name);
     return joined(
-      validateCommon(path, container, volumes),
+      validateCommon(path, container, volumes, spec),
       taken ? [fieldErrors.duplicate(`${path}.name`, name)] : [],
       validateLife(path, container, graceSeconds),
       container.restartPolicy === undefined
@@ -178,10 +189,11 @@ function validateApps(
 /** Init containers run one by one, and stay only with a restart policy of their own. */
 function validateInits(
   field: string,
-  { containers, initContainers }: PodSpec,
+  spec: PodSpec,
   volumes: Volumes,
   graceSeconds: number,
 ): Problems {
+  const { containers, initContainers } = spec;
   const names = new Set((containers ?? []).map(({ name }) => name));
   return ofEach(initContainers, (container, index) => {
     const path = `${field}[${index}]`;
@@ -189,7 +201,7 @@ function validateInits(
     const taken = names.has(name);
     if (name) names.add(name);
     return joined(
-      validateCommon(path, container, volumes),
+      validateCommon(path, container, volumes, spec),
       restartPolicy === undefined || restartPolicy === "Always"
         ? []
         : [
@@ -209,6 +221,7 @@ function validateInits(
                 "may not be set for init containers without restartPolicy=Always",
               ),
             ),
+      refuseResizePolicy(path, container),
     );
   });
 }
@@ -238,9 +251,10 @@ const isSet = (
 
 function validateEphemeral(
   field: string,
-  { containers, initContainers, ephemeralContainers }: PodSpec,
+  spec: PodSpec,
   volumes: Volumes,
 ): Problems {
+  const { containers, initContainers, ephemeralContainers } = spec;
   const targets = new Set(
     [...(containers ?? []), ...(initContainers ?? [])].map(({ name }) => name),
   );
@@ -252,7 +266,7 @@ function validateEphemeral(
     const taken = names.has(name);
     names.add(name);
     return joined(
-      validateCommon(path, container, volumes),
+      validateCommon(path, container, volumes, spec),
       validateImagePadding(path, container),
       taken ? [fieldErrors.duplicate(`${path}.name`, name)] : [],
       target && !targets.has(target)

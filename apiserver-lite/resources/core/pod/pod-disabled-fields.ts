@@ -1,9 +1,27 @@
-// Fields of a pod's spec whose features 1.32 has switched off: they are dropped when an object is written, unless the
-// stored one has them already.
-import type { Container, PodSpec } from "../../../../api/types/core-v1.ts";
+// Fields of a pod's spec and status whose features are switched off: they are dropped when an object is written, unless
+// the stored one has them already.
+import type {
+  Container,
+  ContainerStatus,
+  PodSpec,
+  PodStatus,
+} from "../../../../api/types/core-v1.ts";
 import { containersOf } from "./pod-security-validation.ts";
 
 type Mutable = Record<string, unknown>;
+
+/** Features of pods that a gate switches on. */
+export interface PodFeatures {
+  /** Gate InPlacePodVerticalScaling. */
+  readonly resize: boolean;
+  /** Gate InPlacePodVerticalScalingAllocatedStatus, which does nothing without the other. */
+  readonly allocatedStatus: boolean;
+}
+
+export const defaultPodFeatures: PodFeatures = {
+  resize: false,
+  allocatedStatus: false,
+};
 
 const ofSpec = ["hostUsers", "resourceClaims", "resources"];
 const ofPodSecurity = ["supplementalGroupsPolicy", "seLinuxChangePolicy"];
@@ -21,8 +39,8 @@ function drop(
     if (now && name in now && was?.[name] === undefined) delete now[name];
 }
 
-function dropOfContainer(container: Container): void {
-  drop(container, undefined, ["resizePolicy"]);
+function dropOfContainer(container: Container, resize: boolean): void {
+  if (!resize) drop(container, undefined, ["resizePolicy"]);
   drop(container.resources, undefined, ["claims"]);
   const security = container.securityContext;
   if (security?.procMount) security.procMount = "Default";
@@ -44,19 +62,59 @@ function dropImageVolumes(spec: PodSpec): void {
       );
 }
 
+/** What a pod had when the gate was on stays as it is. */
+const hasResizePolicies = (spec: Readonly<PodSpec> | undefined): boolean =>
+  (spec?.containers ?? []).some(
+    ({ resizePolicy = [] }) => resizePolicy.length > 0,
+  );
+
 /** `spec` is a private copy and is changed; `old` is the stored one. */
 export function dropDisabledFields(
   spec: PodSpec | undefined,
+  features: PodFeatures,
   old?: Readonly<PodSpec>,
 ): void {
   if (!spec) return;
   drop(spec, old, ofSpec);
   drop(spec.securityContext, old?.securityContext, ofPodSecurity);
+  const resize = features.resize || hasResizePolicies(old);
   for (const [, container] of containersOf("", spec))
-    dropOfContainer(container);
+    dropOfContainer(container, resize);
   dropImageVolumes(spec);
   for (const volume of spec.volumes ?? []) {
     for (const source of volume.projected?.sources ?? [])
       drop(source, undefined, ["clusterTrustBundle"]);
+  }
+}
+
+const statusLists = [
+  "containerStatuses",
+  "initContainerStatuses",
+  "ephemeralContainerStatuses",
+] as const;
+
+/** `status` is a private copy whose lists are not. The agent's own writes keep all that it reports. */
+export function dropDisabledStatus(
+  status: PodStatus,
+  features: PodFeatures,
+  old: Readonly<PodSpec> | undefined,
+): void {
+  const names: (keyof ContainerStatus)[] = [];
+  if (!features.resize && !hasResizePolicies(old)) {
+    delete status.resize;
+    names.push("resources");
+  }
+  if (!features.resize || !features.allocatedStatus)
+    names.push("allocatedResources");
+  const has = (container: ContainerStatus): boolean =>
+    names.some((name) => name in container);
+  for (const list of statusLists) {
+    const containers = status[list];
+    if (!containers?.some(has)) continue;
+    status[list] = containers.map((container) => {
+      const kept = { ...container };
+      for (const name of names) delete kept[name];
+      return kept;
+    });
   }
 }

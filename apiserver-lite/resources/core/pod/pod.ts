@@ -1,18 +1,26 @@
 // Pods: QoS class and Pending at creation, the few fields of a spec that may change, graceful deletion, the fields that
-// selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts.
+// selectors may name. The subresources binding, eviction and ephemeralcontainers are in pod-subresources.ts, resize is in
+// pod-resize.ts.
 import { qosClass } from "../../../../api/objects/pod-qos.ts";
 import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
 import { formatTime } from "../../../../api/clock.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../../api/types/meta-v1.ts";
+import type { ResourceStrategy } from "../../strategy.ts";
 import { strategyOf, typed } from "../../typed.ts";
 import {
   appArmorAnnotation,
   appArmorPrefix,
   appArmorProfileOf,
 } from "./pod-annotations.ts";
-import { dropDisabledFields } from "./pod-disabled-fields.ts";
+import {
+  defaultPodFeatures,
+  dropDisabledFields,
+  dropDisabledStatus,
+  type PodFeatures,
+} from "./pod-disabled-fields.ts";
+import { resizePart } from "./pod-resize.ts";
 import { containersOf } from "./pod-security-validation.ts";
 import {
   validatePodStatus,
@@ -91,7 +99,8 @@ function graceSeconds(pod: Readonly<Pod>, options: DeleteOptions): number {
   return set === undefined || set === null ? seconds : Math.min(seconds, set);
 }
 
-export const podStrategy = strategyOf<Pod>({
+/** What no gate changes. */
+const rules: ResourceStrategy<Pod> = {
   returnsDeleted: true,
   // Pods of this version have no generation.
   countsGeneration: false,
@@ -108,30 +117,6 @@ export const podStrategy = strategyOf<Pod>({
       pod.status.podIPs = [{ ip: pod.status.podIP }];
     } else if (!pod.status.podIP && pod.status.podIPs?.[0])
       pod.status.podIP = pod.status.podIPs[0].ip;
-  },
-  prepareForCreate(pod, context) {
-    dropDisabledFields(pod.spec);
-    if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0)
-      pod.spec.terminationGracePeriodSeconds = 1;
-    joinAppArmor(pod, (text) => context.warn(text));
-    selectByOwnLabels(pod);
-    pod.status = { phase: "Pending", qosClass: qosClass(pod) };
-    if (pod.spec.schedulingGates?.length) {
-      pod.status.conditions = [
-        {
-          type: "PodScheduled",
-          status: "False",
-          reason: "SchedulingGated",
-          message: "Scheduling is blocked due to non-empty scheduling gates",
-          ...noProbe,
-          lastTransitionTime: formatTime(context.clock.now()),
-        },
-      ];
-    }
-  },
-  prepareForUpdate(object, old) {
-    object.status = { ...old.status };
-    dropDisabledFields(object.spec, old.spec);
   },
   validate: (object) => validatePod(object),
   warnings: (object) =>
@@ -158,17 +143,6 @@ export const podStrategy = strategyOf<Pod>({
     ];
   },
   validateUpdate: (object, old) => validatePodUpdate(object, old),
-  status: {
-    prepareForUpdate(pod, was) {
-      pod.spec = { ...was.spec };
-      if (was.metadata.ownerReferences)
-        pod.metadata.ownerReferences = [...was.metadata.ownerReferences];
-      else delete pod.metadata.ownerReferences;
-      pod.status = { ...pod.status };
-      pod.status.qosClass ??= was.status?.qosClass;
-    },
-    validateUpdate: (object, old) => validatePodStatus(object, old),
-  },
   graceSeconds,
   selectableFields(object) {
     const { spec, status } = object;
@@ -187,4 +161,48 @@ export const podStrategy = strategyOf<Pod>({
   printRow: (object, now) => podRow(object, now),
   rowReads: podRowReads,
   subresources: podSubresources,
-});
+};
+
+export const createPodStrategy = (
+  features: PodFeatures = defaultPodFeatures,
+): ResourceStrategy =>
+  strategyOf<Pod>({
+    ...rules,
+    prepareForCreate(pod, context) {
+      dropDisabledFields(pod.spec, features);
+      if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0)
+        pod.spec.terminationGracePeriodSeconds = 1;
+      joinAppArmor(pod, (text) => context.warn(text));
+      selectByOwnLabels(pod);
+      pod.status = { phase: "Pending", qosClass: qosClass(pod) };
+      if (pod.spec.schedulingGates?.length) {
+        pod.status.conditions = [
+          {
+            type: "PodScheduled",
+            status: "False",
+            reason: "SchedulingGated",
+            message: "Scheduling is blocked due to non-empty scheduling gates",
+            ...noProbe,
+            lastTransitionTime: formatTime(context.clock.now()),
+          },
+        ];
+      }
+    },
+    prepareForUpdate(object, old) {
+      object.status = { ...old.status };
+      dropDisabledFields(object.spec, features, old.spec);
+      dropDisabledStatus(object.status, features, old.spec);
+    },
+    status: {
+      prepareForUpdate(pod, was) {
+        pod.spec = { ...was.spec };
+        if (was.metadata.ownerReferences)
+          pod.metadata.ownerReferences = [...was.metadata.ownerReferences];
+        else delete pod.metadata.ownerReferences;
+        pod.status = { ...pod.status };
+        pod.status.qosClass ??= was.status?.qosClass;
+      },
+      validateUpdate: (object, old) => validatePodStatus(object, old),
+    },
+    parts: { resize: resizePart(features) },
+  });

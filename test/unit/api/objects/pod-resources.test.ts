@@ -4,6 +4,7 @@ import {
   podLimits,
   podQuantities,
   podRequests,
+  reportsOtherResources,
   resourceAmount,
 } from "../../../../api/objects/pod-resources.ts";
 import { qosClass } from "../../../../api/objects/pod-qos.ts";
@@ -16,12 +17,14 @@ import {
 } from "../../../../agent/resources/linux-resources.ts";
 import { limitRanger } from "../../../../apiserver-lite/admission/plugins/limit-ranger.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
-import { podStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
+import { createPodStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
 import { strategyContext } from "../../apiserver-lite/resources/strategy-context.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";
 import { PodViews } from "../../../../scheduler/pod-view.ts";
 import { podShapes, shownAmounts } from "../../../support/pod-shapes.ts";
 import { firstRound } from "../../../support/admission-attributes.ts";
+
+const podStrategy = createPodStrategy();
 
 const podOf = (spec: Pod["spec"]): Pod => ({
   apiVersion: "v1",
@@ -185,5 +188,82 @@ describe.each(podShapes)("$what", ({ spec, requests, limits, qos, ranged }) => {
     if (limit === undefined) return expect(excess(1e15)).toBeUndefined();
     expect(excess(limit)).toBeUndefined();
     expect(excess(limit + 1)).toMatch(/exceeds the total limit/);
+  });
+});
+
+describe("a pod whose resources change in place", () => {
+  const amounts = (cpu: string, memory: string): Record<string, string> => ({
+    cpu,
+    memory,
+  });
+  const resizing = (resize?: string): Pod => ({
+    ...podOf({
+      containers: [
+        {
+          name: "a",
+          resources: {
+            requests: amounts("100m", "300Mi"),
+            limits: { cpu: "1" },
+          },
+        },
+        { name: "b", resources: { requests: amounts("50m", "10Mi") } },
+      ],
+    }),
+    status: {
+      ...(resize ? { resize } : {}),
+      containerStatuses: [
+        {
+          name: "a",
+          resources: {
+            requests: amounts("200m", "100Mi"),
+            limits: { cpu: "500m", memory: "1Gi" },
+          },
+        },
+        { name: "gone", resources: { requests: amounts("9", "9Gi") } },
+      ] as NonNullable<Pod["status"]>["containerStatuses"],
+    },
+  });
+  const usage = (pod: Pod): unknown => {
+    const all = usageOf("", "pods", pod as unknown as AnyObject);
+    return [
+      "requests.cpu",
+      "requests.memory",
+      "limits.cpu",
+      "limits.memory",
+    ].map((name) => all[name]);
+  };
+
+  test.each([
+    ["counts what is more", "InProgress", ["250m", "310Mi", "1", "1Gi"]],
+    [
+      "has what it had where it can't be",
+      "Infeasible",
+      ["250m", "110Mi", "500m", "1Gi"],
+    ],
+    [
+      "counts it without a resize too",
+      undefined,
+      ["250m", "310Mi", "1", "1Gi"],
+    ],
+  ])("%s", (_, resize, expected) => {
+    const pod = resizing(resize);
+    expect(usage(pod)).toEqual(expected);
+    const { requests } = new PodViews().of(pod);
+    expect([requests.get("cpu"), requests.get("memory")]).toEqual([
+      resourceAmount("cpu", expected[0]!),
+      resourceAmount("memory", expected[1]!),
+    ]);
+  });
+
+  test("reports are other ones when resources or feasibility differ", () => {
+    const { status } = resizing("InProgress");
+    expect(reportsOtherResources(status, { ...status, phase: "Running" })).toBe(
+      false,
+    );
+    expect(reportsOtherResources(status, resizing("Infeasible").status)).toBe(
+      true,
+    );
+    expect(reportsOtherResources(status, undefined)).toBe(true);
+    expect(reportsOtherResources({ phase: "Running" }, undefined)).toBe(false);
   });
 });

@@ -496,6 +496,50 @@ describe("ResourceQuota", () => {
     );
   });
 
+  it("charges a resize with what it takes more, once until it is stored", async () => {
+    const [fresh] = builtIn(alwaysAllow).filter(
+      ({ name }) => name === "ResourceQuota",
+    );
+    quota({ "requests.memory": "1Gi" });
+    const stored = (
+      name: string,
+      memory: string,
+      version: string,
+    ): AnyObject => {
+      const { metadata, ...rest } = sized(name, memory);
+      return {
+        ...rest,
+        metadata: { ...metadata, resourceVersion: version },
+      } as unknown as AnyObject;
+    };
+    const old = ["a", "b"].map((name) => stored(name, "256Mi", "1"));
+    for (const one of old) state.put("", "pods", one);
+    const resize = (at: 0 | 1, memory: string): unknown =>
+      fresh!.validate!(
+        {
+          ...attributesOf("pods", stored(old[at]!.metadata.name!, memory, "1")),
+          operation: "UPDATE",
+          subresource: "resize",
+          oldObject: old[at],
+        },
+        {
+          clock: new FakeClock(),
+          read: (group: string, kind: string, where: string, name: string) =>
+            state.read(group, kind, where, name),
+          list: (group: string, kind: string, where?: string) =>
+            state.list(group, kind, where),
+        } as unknown as StrategyContext,
+      );
+    await resize(0, "768Mi");
+    // The first is under way: its 512Mi are gone.
+    expect(() => resize(1, "257Mi")).toThrow(
+      'pods "b" is forbidden: exceeded quota: q, requested: requests.memory=1Mi, used: requests.memory=1Gi, limited: requests.memory=1Gi',
+    );
+    state.put("", "pods", stored("a", "300Mi", "2"));
+    await resize(1, "700Mi");
+    await resize(0, "100Mi");
+  });
+
   it("wants to be told what it bounds", async () => {
     quota({ "limits.cpu": "1" });
     await expect(ask("pods", pod({}, { name: "silent" }))).rejects.toThrow(

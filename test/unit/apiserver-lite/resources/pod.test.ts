@@ -2,9 +2,11 @@ import type { ApiError } from "../../../../api/errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod, PodStatus } from "../../../../api/types/core-v1.ts";
 import { withDefaults } from "./strategy-context.ts";
-import { podStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
+import { createPodStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
 import { podSubresources } from "../../../../apiserver-lite/resources/core/pod/pod-subresources.ts";
 import { strategyContext } from "./strategy-context.ts";
+
+const podStrategy = createPodStrategy();
 
 function pod(change: (pod: Pod) => void = () => undefined): AnyObject {
   const object = {
