@@ -19,4 +19,6 @@ export interface AgentOptions {
   onOtherManifests?: (byFile: ManifestsByFile) => void;
   /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */
   validatePodSpec?: PodSpecValidator;
+  /** The Node has its ranges of pod addresses, or others than before. */
+  onPodRanges?: (ranges: readonly string[]) => void;
 }

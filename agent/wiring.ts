@@ -46,7 +46,7 @@ import { workersContext } from "./worker-wiring.ts";
 
 export function wireAgent(options: AgentOptions): AgentParts {
   const ground = wireGround(options);
-  const reporting = wireReporting(ground);
+  const reporting = wireReporting(options, ground);
   const rooms = wirePodRooms(ground, reporting);
   const admission = new NodeAdmission({
     nodeName: ground.settings.nodeName,
@@ -115,9 +115,16 @@ function wireGround(options: AgentOptions): Ground {
   };
 }
 
-function wireReporting(ground: Ground): Reporting {
+function wireReporting(
+  { onPodRanges }: AgentOptions,
+  ground: Ground,
+): Reporting {
   const { settings: config, client, clock, logger } = ground;
-  const node = new NodeReporter({ ...ground, config });
+  const node = new NodeReporter({
+    ...ground,
+    config,
+    ...(onPodRanges ? { onPodRanges } : {}),
+  });
   const reports = new ApiReporting({
     client,
     nodeOwner: () => node.owner,

@@ -62,24 +62,39 @@ export async function runAgent(
     ? values.text("cert-dir")
     : `${rootDirectory}/pki`;
   const connection = await connectAgent(values, certificateDirectory, logger);
-  const { startAgentPart } = await import("./parts/agent/agent.ts");
-  const part = await startAgentPart({
+  const [{ startAgentPart }, { AgentNetwork }] = await Promise.all([
+    import("./parts/agent/agent.ts"),
+    import("./parts/agent/agent-network.ts"),
+  ]);
+  const network = new AgentNetwork({
     values,
+    client: connection?.client,
+    joined: connection?.joined === true,
+    dataDirectory: rootDirectory,
+    clock: systemClock,
+    logger,
+  });
+  const part = await startAgentPart({
+    values: await network.agentValues(),
     endpoint: values.isSet("container-runtime-endpoint")
       ? values.text("container-runtime-endpoint")
       : "",
     dataDirectory: rootDirectory,
     certificateDirectory,
-    podCidr: values.optionalText("pod-cidr") ?? "10.42.0.0/24",
+    podCidrs: network.podCidrs,
+    masquerade: network.ranges.masquerade,
+    onPodRanges: (ranges) => network.ranges.set(ranges),
     clock: systemClock,
     logger,
     ...(connection ? { client: connection.client } : {}),
   });
+  network.start();
   const stopWatchdog = startWatchdog(logger);
   stopOnSignals(
     {
       async stop() {
         stopWatchdog();
+        await network.stop();
         await part.stop();
         await connection?.close();
       },

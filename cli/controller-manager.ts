@@ -10,6 +10,7 @@ import { DependencyError, UsageError } from "./options/table.ts";
 import { readAuthorityFile } from "./parts/option-files.ts";
 import { connectClient } from "./parts/connect.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
+import { controllerManagerIpamPlan } from "./parts/network/node-ipam-plan.ts";
 import { openOwnPort } from "./parts/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
@@ -24,11 +25,13 @@ function chosenOptions(values: OptionValues): Partial<ControllerOptions> {
       "--leader-elect-renew-deadline must be less than --leader-elect-lease-duration",
     );
   }
+  const nodeIpam = controllerManagerIpamPlan(values);
   const rootCaFile = values.optionalText("root-ca-file");
   return {
     ...controllerOptions(values),
     ...signingAuthorities(values),
     leaderElect: values.flag("leader-elect"),
+    ...(nodeIpam ? { nodeIpam } : {}),
     ...(rootCaFile
       ? { rootCa: readAuthorityFile("root-ca-file", rootCaFile) }
       : {}),

@@ -17,6 +17,7 @@ import { createEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { createGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { createJobController } from "./job/job-controller.ts";
 import { createNamespaceController } from "./namespace/namespace-controller.ts";
+import { createNodeIpamController } from "./node-ipam/node-ipam-controller.ts";
 import { createNodeLifecycleController } from "./node/node-lifecycle.ts";
 import { createTaintEvictionController } from "./node/taint-eviction.ts";
 import { createPodGarbageCollector } from "./garbage-collector/pod-garbage-collector.ts";
@@ -97,6 +98,14 @@ export const initializers: readonly Initializer[] = [
     create: (context, discovery) =>
       context.options.enableGarbageCollector
         ? createGarbageCollector(context, discovery)
+        : undefined,
+  },
+  {
+    name: "node-ipam-controller",
+    alias: "nodeipam",
+    create: (context) =>
+      context.options.nodeIpam
+        ? createNodeIpamController(context, context.options.nodeIpam)
         : undefined,
   },
   {

@@ -53,6 +53,17 @@ export interface ControllerOptions {
     /** TCP ports of the nodes that no Service gets. */
     readonly reservedPorts: readonly number[];
   };
+  /** Without it nodes get no ranges of pod addresses. */
+  nodeIpam?: {
+    /** One or two, of different families. */
+    readonly clusterRanges: readonly {
+      readonly cidr: string;
+      /** Prefix length of a node's part. */
+      readonly nodeBits: number;
+    }[];
+    /** Ranges of Services: no node gets a part of them. */
+    readonly serviceRanges: readonly string[];
+  };
   leaderElect: boolean;
   leaderElectLeaseDurationMs: number;
   leaderElectRenewDeadlineMs: number;

@@ -313,8 +313,8 @@ export interface Runtime {
   stop(): Promise<void>;
   version(): Promise<RuntimeVersion>;
   status(): Promise<RuntimeStatus>;
-  /** Sends the pod CIDR to a runtime that writes the CNI configuration itself; a no-op otherwise. */
-  updatePodCidr(podCidr: string): Promise<void>;
+  /** The ranges of pods' addresses, one of a family: for the CNI configuration, ours or the runtime's own. */
+  updatePodCidrs(podCidrs: readonly string[]): Promise<void>;
 
   runPodSandbox(config: SandboxConfig, runtimeHandler: string): Promise<string>;
   /** Idempotent; not-found is success. */

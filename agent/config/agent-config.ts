@@ -8,6 +8,8 @@ export interface AgentConfig {
   nodeIPs: readonly string[];
   /** Ranges of pods' addresses: none of them is one of the node. */
   podRanges: readonly string[];
+  /** Whether a Node without ranges is given `podRanges`: no controller has given it others. */
+  registerPodRanges: boolean;
   /** Content of the Hostname address; defaults to nodeName. */
   hostname: string;
 
@@ -89,6 +91,7 @@ export interface AgentConfig {
 const defaults: Omit<AgentConfig, "nodeName"> = {
   nodeIPs: [],
   podRanges: [],
+  registerPodRanges: false,
   hostname: "",
   rootDirectory: "/var/lib/orbitlet",
   memoryDirectory: undefined,

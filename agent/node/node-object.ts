@@ -56,11 +56,20 @@ export function nodeObject(config: AgentConfig): Node {
       },
     },
     spec: {
+      ...(config.registerPodRanges && config.podRanges.length > 0
+        ? { podCIDR: config.podRanges[0]!, podCIDRs: [...config.podRanges] }
+        : {}),
       ...(config.providerId ? { providerID: config.providerId } : {}),
       ...(taints.length > 0 ? { taints } : {}),
       ...(config.registerSchedulable ? {} : { unschedulable: true }),
     },
   };
+}
+
+/** Ranges of pod addresses that the Node was given. */
+export function specPodRanges({ spec }: Node): readonly string[] {
+  if (spec?.podCIDRs?.length) return spec.podCIDRs;
+  return spec?.podCIDR ? [spec.podCIDR] : [];
 }
 
 export function nodeLabels(

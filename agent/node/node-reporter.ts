@@ -23,6 +23,7 @@ import {
   nodeLabels,
   nodeObject,
   nodeStatus,
+  specPodRanges,
   type Pressure,
 } from "./node-object.ts";
 import { RuntimeHealth, type RuntimeState } from "./runtime-health.ts";
@@ -34,6 +35,8 @@ interface NodeReporterOptions {
   clock: Clock;
   logger: Logger;
   events: PodEvents;
+  /** The Node's ranges of pod addresses are known, or others. */
+  onPodRanges?: (ranges: readonly string[]) => void;
 }
 
 const unwellRetryMs = 1000;
@@ -44,7 +47,8 @@ export class NodeReporter {
   #addresses: readonly string[];
   #node: Node | undefined;
   #conditions: readonly NodeCondition[] = [];
-  #podCidr: string | undefined;
+  /** Of the Node; empty: it has none yet. */
+  #podCidrs: readonly string[] = [];
   #sent = "";
   #sentAtMs = -Infinity;
   #timer: Timer | undefined;
@@ -135,10 +139,7 @@ export class NodeReporter {
   }
 
   #podRanges(): string[] {
-    return [
-      ...this.#options.config.podRanges,
-      ...(this.#podCidr === undefined ? [] : [this.#podCidr]),
-    ];
+    return [...this.#options.config.podRanges, ...this.#podCidrs];
   }
 
   async stop(): Promise<void> {
@@ -214,17 +215,22 @@ export class NodeReporter {
           ([key, value]) => node.metadata.labels?.[key] !== value,
         ),
       );
-      if (Object.keys(labels).length > 0)
+      const spec =
+        specPodRanges(node).length === 0 ? nodeObject(config).spec : undefined;
+      const ranges = spec?.podCIDRs
+        ? { podCIDR: spec.podCIDR, podCIDRs: spec.podCIDRs }
+        : undefined;
+      if (Object.keys(labels).length > 0 || ranges)
         node = await api.patch(config.nodeName, undefined, {
           type: "merge",
-          body: { metadata: { labels } },
+          body: { metadata: { labels }, ...(ranges ? { spec: ranges } : {}) },
         });
     }
     this.#seen(node);
   }
 
   #seen(node: Node): void {
-    const { runtime, logger } = this.#options;
+    const { runtime, logger, onPodRanges } = this.#options;
     const first = this.#node?.metadata.uid !== node.metadata.uid;
     this.#node = node;
     if (first) {
@@ -233,17 +239,19 @@ export class NodeReporter {
       for (const listener of this.#onRegistered) listener();
       this.report();
     }
-    const podCidr = node.spec?.podCIDR;
-    if (!podCidr || podCidr === this.#podCidr) return;
-    this.#podCidr = podCidr;
-    runtime.updatePodCidr(podCidr).then(
+    const podCidrs = specPodRanges(node);
+    if (podCidrs.length === 0 || podCidrs.join() === this.#podCidrs.join())
+      return;
+    this.#podCidrs = podCidrs;
+    onPodRanges?.(podCidrs);
+    runtime.updatePodCidrs(podCidrs).then(
       () => this.report(),
       (error: unknown) => {
         logger.warn(
-          { err: error, podCidr },
-          "the runtime did not take the pod address range",
+          { err: error, podCidrs },
+          "the runtime did not take the pod address ranges",
         );
-        this.#podCidr = undefined;
+        this.#podCidrs = [];
       },
     );
   }

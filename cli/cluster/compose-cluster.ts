@@ -13,12 +13,14 @@ import type { Store } from "../../storage/store.ts";
 import type { OptionValues } from "../options/parse.ts";
 import type { AgentPart } from "../parts/agent/agent.ts";
 import { startApiPart } from "../parts/api/apiserver.ts";
+import type { NetworkPlan } from "../parts/network/network-plan.ts";
+import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
+import type { startNodeNetwork } from "../parts/network/node-network.ts";
+import { NodeRangesSource } from "../parts/network/node-ranges.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import type { startControllers } from "./controllers-part.ts";
 import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { NodePlan, startNode } from "./node-part.ts";
-import type { startNetwork } from "./network-part.ts";
-import type { NetworkPlan } from "./network-plan.ts";
 import { PartPorts } from "./part-ports.ts";
 import type { startScheduler } from "./scheduler-part.ts";
 import type { Started } from "./started.ts";
@@ -30,7 +32,7 @@ interface PartModules {
   controllers?: Promise<{ startControllers: typeof startControllers }>;
   scheduler?: Promise<{ startScheduler: typeof startScheduler }>;
   agent?: Promise<{ startNode: typeof startNode }>;
-  network?: Promise<{ startNetwork: typeof startNetwork }>;
+  network?: Promise<{ startNodeNetwork: typeof startNodeNetwork }>;
 }
 
 /** Begins to read the code of parts: done early, it is there when the disk has answered for the store. */
@@ -43,7 +45,9 @@ export function loadParts(wanted: (part: PartName) => boolean): PartModules {
       ? { scheduler: import("./scheduler-part.ts") }
       : {}),
     ...(wanted("agent") ? { agent: import("./node-part.ts") } : {}),
-    ...(wanted("network") ? { network: import("./network-part.ts") } : {}),
+    ...(wanted("network")
+      ? { network: import("../parts/network/node-network.ts") }
+      : {}),
   };
 }
 
@@ -61,6 +65,7 @@ interface ClusterComposition {
   node?: NodePlan;
   network?: NetworkPlan;
   loadBalancer: LoadBalancerPlan;
+  nodeIpam?: NodeIpamPlan;
   /** Whether controllers and scheduler open the ports of their options. */
   partPorts: boolean;
   /** Overrides --bind-address and --secure-port. */
@@ -81,6 +86,17 @@ interface ComposedCluster {
   clientFor(user: string): Client;
   /** Uses renewed certificates from now on. */
   updatePki(pki: ClusterPki): void;
+}
+
+/** Resolves when the node has its ranges of pods and its network runs. */
+async function startNetwork(
+  { startNodeNetwork: start }: { startNodeNetwork: typeof startNodeNetwork },
+  context: ClusterContext,
+  plan: NetworkPlan,
+  ranges: NodeRangesSource,
+): Promise<() => readonly Family[]> {
+  const podRanges = await ranges.known;
+  return start(context, plan, { podRanges, masquerade: ranges.masquerade });
 }
 
 /** Resolves when all parts run, and the node is Ready. Rejects with what was started left to the caller to stop. */
@@ -130,20 +146,29 @@ export async function composeCluster(
   if (modules.controllers)
     await (
       await modules.controllers
-    ).startControllers(context, options.controllerValues, options.loadBalancer);
+    ).startControllers(context, options.controllerValues, {
+      loadBalancer: options.loadBalancer,
+      ...(options.nodeIpam ? { nodeIpam: options.nodeIpam } : {}),
+    });
   if (modules.scheduler)
     await (
       await modules.scheduler
     ).startScheduler(context, options.schedulerValues);
+  const ranges = new NodeRangesSource(
+    options.node?.podCidrs ?? [],
+    values.list("cluster-cidr"),
+  );
   const network =
     modules.network && options.network
-      ? (await modules.network).startNetwork(context, options.network)
+      ? startNetwork(await modules.network, context, options.network, ranges)
       : undefined;
   // A failure is reported where it is awaited.
   network?.catch(() => undefined);
   let agent: AgentPart | undefined;
   if (modules.agent && options.node)
-    agent = await (await modules.agent).startNode(context, options.node);
+    agent = await (
+      await modules.agent
+    ).startNode(context, options.node, ranges);
   if (network) networkMetrics = await network;
   return {
     port,

@@ -2,16 +2,22 @@
 import { createControllerManager } from "../../controllers/manager.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { controllerOptions } from "../parts/controller-options.ts";
+import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
 import { signingAuthorities } from "../parts/signing-authorities.ts";
 import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 
+interface ControllerPlans {
+  readonly loadBalancer: LoadBalancerPlan;
+  readonly nodeIpam?: NodeIpamPlan;
+}
+
 /** @param options of --controller-manager-arg */
 export async function startControllers(
   cluster: ClusterContext,
   options: OptionValues,
-  loadBalancer: LoadBalancerPlan,
+  { loadBalancer, nodeIpam }: ControllerPlans,
 ): Promise<void> {
   const { values, pki, clock, logger, started } = cluster;
   const metrics = new PartMetrics();
@@ -25,6 +31,7 @@ export async function startControllers(
       ...controllerOptions(options),
       leaderElect: false,
       ...(loadBalancer ? { loadBalancer } : {}),
+      ...(nodeIpam ? { nodeIpam } : {}),
       rootCa: pki.clusterCa.certificate,
       clusterSigningCa: pki.clusterCa,
       ...signingAuthorities(options),

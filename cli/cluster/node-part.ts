@@ -5,6 +5,7 @@ import { validatePodSpec } from "../../apiserver-lite/index.ts";
 import { ManifestObjects } from "../../controllers/manifests/manifest-objects.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { startAgentPart, type AgentPart } from "../parts/agent/agent.ts";
+import type { NodeRangesSource } from "../parts/network/node-ranges.ts";
 import { waitForNodeReady } from "../parts/node-ready.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 
@@ -12,7 +13,8 @@ export interface NodePlan {
   /** The agent's options. */
   readonly values: OptionValues;
   readonly nodeName: string;
-  readonly podCidr: string;
+  /** Ranges of pods; empty: the Node will be given them. */
+  readonly podCidrs: readonly string[];
   readonly dataDirectory: string;
   /** Where logs of pods go instead of the usual places. */
   readonly logDirectories: {
@@ -26,7 +28,8 @@ export interface NodePlan {
 /** Resolves when the node is Ready. */
 export async function startNode(
   cluster: ClusterContext,
-  { values, nodeName, podCidr, dataDirectory, ...plan }: NodePlan,
+  { values, nodeName, podCidrs, dataDirectory, ...plan }: NodePlan,
+  ranges: NodeRangesSource,
 ): Promise<AgentPart> {
   const { pki, api, clock, logger, started } = cluster;
   const client = cluster.clientFor(`system:node:${nodeName}`);
@@ -47,9 +50,11 @@ export async function startNode(
       ? cluster.values.text("container-runtime-endpoint")
       : "",
     dataDirectory,
-    podCidr,
+    podCidrs,
+    masquerade: ranges.masquerade,
+    onPodRanges: (given) => ranges.set(given),
     client,
-    config: plan.logDirectories,
+    config: { ...plan.logDirectories, registerPodRanges: true },
     certificateDirectory: path.join(dataDirectory, "pki"),
     cluster: {
       ca: pki.clusterCa,

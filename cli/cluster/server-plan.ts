@@ -15,12 +15,19 @@ import { addressInRange, nodePodCidr } from "../parts/addresses.ts";
 import { agentConfig } from "../parts/agent/agent-config.ts";
 import { agentValues, partArguments } from "../parts/agent/agent-values.ts";
 import { makeDirectory } from "../parts/directories.ts";
+import {
+  networkPlan,
+  type NetworkPlan,
+} from "../parts/network/network-plan.ts";
+import {
+  nodeIpamPlan,
+  type NodeIpamPlan,
+} from "../parts/network/node-ipam-plan.ts";
 import { givenServingPair } from "../parts/option-files.ts";
 import {
   loadBalancerPlan,
   type LoadBalancerPlan,
 } from "./load-balancer-plan.ts";
-import { networkPlan, type NetworkPlan } from "./network-plan.ts";
 import type { NodePlan } from "./node-part.ts";
 
 const defaultDataDirectory = "/var/lib/orbit";
@@ -37,6 +44,8 @@ export interface ServerPlan {
   readonly network: NetworkPlan | undefined;
   /** Undefined: other programs give Services their load balancers. */
   readonly loadBalancer: LoadBalancerPlan;
+  /** Undefined: nodes get no ranges of pods. */
+  readonly nodeIpam: NodeIpamPlan | undefined;
   /** Of --tls-cert-file. */
   readonly ownServing: CertificatePair | undefined;
   /** "": none is written. */
@@ -75,8 +84,9 @@ function withClusterDns(
   agent: OptionValues,
   network: NetworkPlan | undefined,
 ): OptionValues {
-  return network?.dns && network.proxy && !agent.isSet("cluster-dns")
-    ? agent.under(new Map([["cluster-dns", [network.dns.serviceAddress]]]))
+  const address = network?.proxy ? network.dns?.serviceAddress : undefined;
+  return address !== undefined && !agent.isSet("cluster-dns")
+    ? agent.under(new Map([["cluster-dns", [address]]]))
     : agent;
 }
 
@@ -124,6 +134,36 @@ function kubeconfigFileOf(values: OptionValues): string {
   return file;
 }
 
+/** The controllers give every node its ranges out of --cluster-cidr, unless their options say otherwise. */
+function serverIpamPlan(
+  values: OptionValues,
+  controllers: OptionValues,
+): NodeIpamPlan | undefined {
+  if (
+    controllers.isSet("allocate-node-cidrs") &&
+    !controllers.flag("allocate-node-cidrs")
+  )
+    return undefined;
+  return nodeIpamPlan(
+    controllers,
+    values.list("cluster-cidr"),
+    values.list("service-cluster-ip-range"),
+  );
+}
+
+/** The first range of each family, where no other server's node can have it; empty: the controllers say which. */
+function ownPodCidrs(
+  values: OptionValues,
+  ipam: NodeIpamPlan | undefined,
+): readonly string[] {
+  if (ipam && values.text("store") === "etcd") return [];
+  return values
+    .list("cluster-cidr")
+    .map((range, n) =>
+      nodePodCidr(range, "cluster-cidr", ipam?.clusterRanges[n]?.nodeBits),
+    );
+}
+
 export async function planServer(
   values: OptionValues,
   logger: Logger,
@@ -132,10 +172,6 @@ export async function planServer(
   const dataDirectory = path.resolve(values.text("data-dir"));
   const serviceCidr =
     values.list("service-cluster-ip-range")[0] ?? "10.43.0.0/16";
-  const podCidr = nodePodCidr(
-    values.list("cluster-cidr")[0] ?? "10.42.0.0/16",
-    "cluster-cidr",
-  );
   const ownServing = givenServingPair(values);
   const agentArguments = partArguments(values, "agent-arg", agentOptions);
   const parts = partValues(values);
@@ -159,9 +195,10 @@ export async function planServer(
   const { nodeName, nodeIPs = [] } = agentConfig(forAgent);
   const network = networkPlan(
     values,
-    { values: forAgent, nodeName, podCidr, nodeIPs },
+    { values: forAgent, nodeName, nodeIPs },
     addressInRange(serviceCidr, 10, "service-cluster-ip-range"),
   );
+  const nodeIpam = serverIpamPlan(values, parts.controllerValues);
   const loadBalancer = loadBalancerPlan(values, ownPorts(values, forAgent));
   makeDirectory("data-dir", dataDirectory, 0o700);
   if (!disabled.has("agent"))
@@ -174,12 +211,13 @@ export async function planServer(
     node: {
       values: withClusterDns(forAgent, network),
       nodeName,
-      podCidr,
+      podCidrs: ownPodCidrs(values, nodeIpam),
       dataDirectory,
       logDirectories: logDirectories(dataDirectory),
     },
     network,
     loadBalancer,
+    nodeIpam,
     ownServing,
     kubeconfigFile: kubeconfigFileOf(values),
   };

@@ -148,6 +148,7 @@ async function startParts(
     node: { ...plan.node, onStarted: (part) => (agent = part) },
     ...(plan.network ? { network: plan.network } : {}),
     loadBalancer: plan.loadBalancer,
+    ...(plan.nodeIpam ? { nodeIpam: plan.nodeIpam } : {}),
     partPorts: true,
     moreMetrics: () => [
       failureMetrics(failures),

@@ -2,6 +2,7 @@
 // win. Defaults are the specification's.
 import { classify, group, inFile, option } from "./build-table.ts";
 import { apiClientOptions } from "./controller-manager.ts";
+import { nodeNetworkOptions } from "./network.ts";
 import {
   gateOptions,
   loggingOptions,
@@ -9,7 +10,7 @@ import {
   profilingOptions,
   tlsVersions,
 } from "./shared.ts";
-import type { OptionTable } from "./table.ts";
+import { allOptions, type OptionTable } from "./table.ts";
 import { unbuiltAgentOptions } from "./unbuilt.ts";
 
 const percent = { min: 0, max: 100 };
@@ -124,14 +125,8 @@ const table: OptionTable = [
         file: "oomScoreAdj",
       },
     ),
-    option(
-      "pod-cidr",
-      "string",
-      "",
-      "Range of pod addresses of a node without cluster.",
-      { file: "podCIDR" },
-    ),
   ),
+  nodeNetworkOptions,
   group(
     "Pod sources",
     option(
@@ -660,6 +655,7 @@ const table: OptionTable = [
 
 /** Those that have an effect; the composition's parts/agent-config.ts reads most of them. */
 const usedAgentOptions: readonly string[] = [
+  ...allOptions([nodeNetworkOptions]).map(({ name }) => name),
   "container-runtime-endpoint",
   "bootstrap-kubeconfig",
   "rotate-certificates",
@@ -667,7 +663,6 @@ const usedAgentOptions: readonly string[] = [
   "master",
   "kube-api-qps",
   "kube-api-burst",
-  "pod-cidr",
   "anonymous-auth",
   "address",
   "read-only-port",

@@ -9,6 +9,7 @@ import {
   sharingOptions,
   tlsOptions,
 } from "./shared.ts";
+import { nodeIpamOptions } from "./network.ts";
 import type { OptionGroup, OptionTable } from "./table.ts";
 import { unbuiltControllerManagerOptions } from "./unbuilt.ts";
 
@@ -467,56 +468,7 @@ const table: OptionTable = [
       "orbit",
       "Prefix of the cluster's instances.",
     ),
-    option(
-      "cluster-cidr",
-      "strings",
-      "",
-      "Ranges of pods; needs --allocate-node-cidrs.",
-    ),
-    option(
-      "service-cluster-ip-range",
-      "strings",
-      "",
-      "Ranges of services; needs --allocate-node-cidrs.",
-    ),
-    option(
-      "allocate-node-cidrs",
-      "bool",
-      "false",
-      "Give every node a range of pod addresses.",
-    ),
-    option(
-      "node-cidr-mask-size",
-      "int",
-      "",
-      "Prefix of a node's range (24 IPv4, 64 IPv6).",
-      { min: 1, max: 128 },
-    ),
-    option(
-      "node-cidr-mask-size-ipv4",
-      "int",
-      "24",
-      "The same for IPv4 in a dual-stack cluster.",
-      { min: 1, max: 32 },
-    ),
-    option("node-cidr-mask-size-ipv6", "int", "64", "The same for IPv6.", {
-      min: 1,
-      max: 128,
-    }),
-    option(
-      "cidr-allocator-type",
-      "string",
-      "RangeAllocator",
-      "How ranges are given.",
-      {
-        values: [
-          "RangeAllocator",
-          "CloudAllocator",
-          "IPAMFromCloud",
-          "IPAMFromCluster",
-        ],
-      },
-    ),
+    ...nodeIpamOptions,
     option(
       "configure-cloud-routes",
       "bool",
@@ -627,6 +579,7 @@ export const usedPortOptions: readonly string[] = [
 ];
 
 const usedControllerManagerOptions: readonly string[] = [
+  ...nodeIpamOptions.map(({ name }) => name),
   ...usedPortOptions,
   "disabled-metrics",
   "allow-metric-labels",

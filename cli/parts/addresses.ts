@@ -10,7 +10,7 @@ import { UsageError } from "../options/table.ts";
  */
 export function machineAddresses(): string[] {
   const all = Object.entries(os.networkInterfaces())
-    .filter(([name]) => !/^(veth|cni|flannel|cali)/.test(name))
+    .filter(([name]) => !/^(veth|cni|flannel|cali|orbit-)/.test(name))
     .flatMap(([, addresses]) => addresses ?? [])
     .filter(
       ({ internal, address }) =>
@@ -82,11 +82,13 @@ export function addressInRange(
   return base.endsWith("::") ? `${base}${index.toString(16)}` : base;
 }
 
-/** The first /24 (or the whole, when it is smaller) of the cluster's pod range: this node's pods. */
-export function nodePodCidr(clusterCidr: string, optionName: string): string {
+/** The first part of the cluster's pod range that a node gets: a /24 or a /64, or the whole, when it is smaller. */
+export function nodePodCidr(
+  clusterCidr: string,
+  optionName: string,
+  nodeBits?: number,
+): string {
   const first = addressInRange(clusterCidr, 0, optionName);
   const bits = Number(clusterCidr.split("/")[1]);
-  return net.isIPv4(first)
-    ? `${first}/${Math.max(bits, 24)}`
-    : `${first}/${Math.max(bits, 64)}`;
+  return `${first}/${nodeBits ?? Math.max(bits, net.isIPv4(first) ? 24 : 64)}`;
 }

@@ -1,4 +1,5 @@
-// The pod network of a node whose CNI directory holds no other configuration: our configuration list and the masquerade rule.
+// The pod network of a node whose CNI directory holds no other configuration: our configuration list, and masquerading by
+// whom the composition names.
 import * as fs from "node:fs/promises";
 import type { Logger } from "pino";
 import {
@@ -7,25 +8,26 @@ import {
   writeCniConfiguration,
   type CniOptions,
 } from "./configuration.ts";
-import { ensureMasquerade } from "./masquerade.ts";
+
+export interface PodNetworkOptions extends CniOptions {
+  /** Has what pods of these ranges send outside leave with the node's address; rejects when that can't be done. */
+  masquerade?: (podCidrs: readonly string[]) => Promise<void>;
+}
 
 /**
- * With `ipMasq` the masquerading is one rule of our own, and only where that can't be set the ptp plug-in's.
+ * With `ipMasq` the masquerading is that of `masquerade`, and only where that can't be set the ptp plug-in's.
  * The function leaves the configuration of another program alone. Resolves to true when a configuration file was written.
  */
 export async function setUpPodNetwork(
-  options: CniOptions,
+  { masquerade, ...options }: PodNetworkOptions,
   logger: Logger,
-  masquerade: (podCidr: string) => Promise<void> = ensureMasquerade,
 ): Promise<boolean> {
   const present = await fs.readdir(options.directory).catch(() => []);
   if (present.some((name) => isConfiguration(name) && name !== cniFileName))
     return false;
-  if (!options.ipMasq) return writeCniConfiguration(options);
+  if (!options.ipMasq || !masquerade) return writeCniConfiguration(options);
   const ranges = [options.podCidr, ...(options.extraCidrs ?? [])];
-  const ipMasq = await Promise.all(
-    ranges.map((range) => masquerade(range)),
-  ).then(
+  const ipMasq = await masquerade(ranges).then(
     () => false,
     (error: unknown) => {
       logger.warn(

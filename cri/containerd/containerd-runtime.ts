@@ -4,8 +4,7 @@
 // While containerd is away every call fails at once with "unavailable"; the connection comes back by itself.
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
-import type { CniOptions } from "../cni/configuration.ts";
-import { setUpPodNetwork } from "../cni/network.ts";
+import { setUpPodNetwork, type PodNetworkOptions } from "../cni/network.ts";
 import { createLogFiles } from "../logs/log-files.ts";
 import type { Runtime, RuntimeCondition } from "../runtime.ts";
 import type { CallContext } from "./call-context.ts";
@@ -31,7 +30,7 @@ export interface ContainerdRuntimeOptions {
   /** Import the built-in sandbox image when the configured one is missing; default true. */
   ensureSandboxImage?: boolean;
   /** When given, updatePodCidr sets up the pod network (unless another configuration is there). */
-  cni?: Omit<CniOptions, "podCidr">;
+  cni?: Omit<PodNetworkOptions, "podCidr" | "extraCidrs">;
 }
 
 /** How the runtime is, it knows at once: longer means that it hangs. */
@@ -94,12 +93,13 @@ export function createContainerdRuntime(
 
     ...statusCalls(context),
 
-    async updatePodCidr(podCidr) {
+    async updatePodCidrs(podCidrs) {
+      const [podCidr = "", ...extraCidrs] = podCidrs;
       if (options.cni !== undefined)
-        await setUpPodNetwork({ ...options.cni, podCidr }, logger);
+        await setUpPodNetwork({ ...options.cni, podCidr, extraCidrs }, logger);
       else
         await connection.call("UpdateRuntimeConfig", {
-          runtime_config: { network_config: { pod_cidr: podCidr } },
+          runtime_config: { network_config: { pod_cidr: podCidrs.join() } },
         });
     },
 

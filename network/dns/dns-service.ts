@@ -1,13 +1,14 @@
 // The kube-dns Service, and this server's EndpointSlice for it: what pods' resolv.conf points to leads here. The Service
 // has no selector; each server writes a slice of its own, named by its node, and takes it back when it stops.
 import { ApiError } from "../../api/errors.ts";
+import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { endpointSlices, services } from "../../client/resources.ts";
 import { dnsNamespace } from "./zone-feed.ts";
 
 const dnsServiceName = "kube-dns";
 
-interface DnsEndpoint {
+export interface DnsEndpoint {
   /** The node this server runs on. */
   nodeName: string;
   /** Where it listens: an address that others reach. */
@@ -56,7 +57,19 @@ export async function publishDnsService(
         ],
       },
     });
-  const slice = {
+  const slice = ownDnsSlice(endpoint);
+  const slices = client.resource(endpointSlices);
+  if (await found(slices.get(slice.metadata.name, dnsNamespace)))
+    await slices.patch(slice.metadata.name, dnsNamespace, {
+      type: "merge",
+      body: { endpoints: slice.endpoints, ports: slice.ports },
+    });
+  else await slices.create(slice);
+}
+
+/** The EndpointSlice of one server. */
+export function ownDnsSlice(endpoint: DnsEndpoint): EndpointSlice {
+  return {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
     metadata: {
@@ -80,13 +93,6 @@ export async function publishDnsService(
       { name: "dns-tcp", protocol: "TCP", port: endpoint.port },
     ],
   };
-  const slices = client.resource(endpointSlices);
-  if (await found(slices.get(slice.metadata.name, dnsNamespace)))
-    await slices.patch(slice.metadata.name, dnsNamespace, {
-      type: "merge",
-      body: { endpoints: slice.endpoints, ports: slice.ports },
-    });
-  else await slices.create(slice);
 }
 
 /** Best effort: a slice that stays leads to a server that is gone until it is back. */

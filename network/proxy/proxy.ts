@@ -63,6 +63,8 @@ export class ServiceProxy {
   /** The ports of each Service that are in the rulesets. */
   readonly #ports = new Map<string, readonly ProxyPort[]>();
   readonly #dirty = new Map<string, { namespace: string; name: string }>();
+  /** By the key of their Service. */
+  readonly #ownSlices = new Map<string, EndpointSlice>();
   readonly #staleFlows4: StaleFlow[] = [];
   readonly #staleFlows6: StaleFlow[] = [];
   readonly #disposers: (() => void)[] = [];
@@ -183,6 +185,15 @@ export class ServiceProxy {
     for (const { sync } of this.#tables) sync.request(true);
   }
 
+  /** The Service that this slice is labelled with leads to its endpoints alone, whatever the API has. */
+  setOwnSlice(slice: EndpointSlice): void {
+    const [key = ""] = ownEndpointSlices(slice);
+    this.#ownSlices.set(key, slice);
+    const { namespace = "" } = slice.metadata;
+    this.#dirty.set(key, { namespace, name: key.slice(namespace.length + 1) });
+    this.#due();
+  }
+
   /** Writes everything again: another program may have changed it. */
   rewrite(): void {
     if (!this.#synced) return;
@@ -248,7 +259,8 @@ export class ServiceProxy {
   }
 
   #update(key: string, service: Service | undefined): void {
-    const slices = service ? this.#slices.lister.byIndex("service", key) : [];
+    const own = this.#ownSlices.get(key);
+    const slices = own ? [own] : this.#slices.lister.byIndex("service", key);
     const before = new Map(
       (this.#ports.get(key) ?? []).map((port) => [port.id, port]),
     );

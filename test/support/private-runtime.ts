@@ -56,9 +56,9 @@ export async function startPrivateRuntime(
     },
   });
   await runtime.start();
-  await runtime.updatePodCidr(
+  await runtime.updatePodCidrs([
     `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`,
-  );
+  ]);
   if (options.image !== false)
     await runtime.importImage(await busyboxImageTar());
   await eventually(async () => (await runtime.status()).network.ready, {

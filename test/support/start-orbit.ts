@@ -7,8 +7,8 @@ import * as path from "node:path";
 import { eventually } from "./eventually.ts";
 import { freePorts } from "./free-port.ts";
 import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
-import { proxyTable } from "../../cli/cluster/network-plan.ts";
-import { masqueradeTable } from "../../cri/cni/masquerade.ts";
+import { proxyTable } from "../../cli/parts/network/network-plan.ts";
+import { masqueradeTable } from "../../network/pods/masquerade.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 

@@ -13,6 +13,8 @@ import { agentConfig } from "./agent-config.ts";
 
 interface AgentConnection {
   readonly client: Client;
+  /** By --server and --token. */
+  readonly joined: boolean;
   close(): Promise<void>;
 }
 
@@ -63,7 +65,7 @@ export async function connectAgent(
   });
   const client = createClient(transport, { clock: systemClock, logger });
   if (!values.flag("rotate-certificates"))
-    return { client, close: () => client.close() };
+    return { client, joined: false, close: () => client.close() };
   const { ClientCertificateKeeper } =
     await import("../../../agent/certificates/client-certificate.ts");
   const keeper = new ClientCertificateKeeper(
@@ -75,6 +77,7 @@ export async function connectAgent(
   keeper.start();
   return {
     client,
+    joined: false,
     async close() {
       keeper.stop();
       await client.close();

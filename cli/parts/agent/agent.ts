@@ -26,6 +26,7 @@ import { givenServingPair, readAuthorityFile } from "../option-files.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Client } from "../../../client/client.ts";
+import type { PodMasquerade } from "../../../network/pods/masquerade.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { metricsFilter } from "../metrics-options.ts";
@@ -46,7 +47,11 @@ interface AgentPartOptions {
   /** "" unless the user asked for one. */
   endpoint: string;
   dataDirectory: string;
-  podCidr: string;
+  /** Ranges of pod addresses; empty: the Node will have them. */
+  podCidrs: readonly string[];
+  masquerade: PodMasquerade;
+  /** The Node has its ranges, or others than before. */
+  onPodRanges?: (ranges: readonly string[]) => void;
   /** Absent: static pods only. */
   client?: Client;
   clock: Clock;
@@ -215,13 +220,13 @@ export async function openAgentPorts(
 export async function startAgentPart(
   options: AgentPartOptions,
 ): Promise<AgentPart> {
-  const { values, clock, client, dataDirectory, podCidr } = options;
+  const { values, clock, client, dataDirectory, podCidrs } = options;
   checkAgentOptions(values);
   checkHost(values, options.logger, options.cluster === undefined);
   const logger = options.logger.child({ part: "agent" });
   const config = {
     ...agentConfig(values),
-    podRanges: [podCidr],
+    podRanges: podCidrs,
     ...options.config,
   };
   const chosen = await chooseRuntime({
@@ -230,7 +235,8 @@ export async function startAgentPart(
     rootDirectory: values.text("root-dir"),
     cgroupRoot: resolveAgentConfig(config).cgroupRoot,
     clock,
-    podCidr,
+    podCidrs,
+    masquerade: (ranges) => options.masquerade.setOwn(ranges),
     requestTimeoutMs: values.number("runtime-request-timeout"),
     logger,
   });
@@ -243,6 +249,7 @@ export async function startAgentPart(
     ...(options.onOtherManifests
       ? { onOtherManifests: options.onOtherManifests }
       : {}),
+    ...(options.onPodRanges ? { onPodRanges: options.onPodRanges } : {}),
     ...(options.validatePodSpec
       ? { validatePodSpec: options.validatePodSpec }
       : {}),

@@ -30,8 +30,10 @@ interface RuntimeChoice {
   dataDirectory: string;
   /** The agent's: by it its pods are recognised. */
   rootDirectory: string;
-  /** Range of pod addresses for the CNI configuration. */
-  podCidr: string;
+  /** Ranges of pod addresses for the CNI configuration; empty: not known yet. */
+  podCidrs: readonly string[];
+  /** As the runtime's PodNetworkOptions. */
+  masquerade?: (podCidrs: readonly string[]) => Promise<void>;
   /** The cgroup above all pods; a private containerd lives beside it. */
   cgroupRoot: string;
   requestTimeoutMs: number;
@@ -164,7 +166,7 @@ async function decide(choice: RuntimeChoice): Promise<string> {
 export async function chooseRuntime(
   choice: RuntimeChoice,
 ): Promise<ChosenRuntime> {
-  const { logger, dataDirectory, podCidr, requestTimeoutMs } = choice;
+  const { logger, dataDirectory, podCidrs, requestTimeoutMs } = choice;
   let endpoint = await decide(choice);
   const isPrivate = endpoint === "";
   let cniDirectory = (choice.machine ?? machineDefaults).cniDirectory;
@@ -192,6 +194,7 @@ export async function chooseRuntime(
     cni: {
       directory: cniDirectory,
       ipMasq: true,
+      ...(choice.masquerade ? { masquerade: choice.masquerade } : {}),
       name: "orbit",
       // Beside a private containerd, so that clusters on one machine share nothing.
       ...(isPrivate
@@ -205,14 +208,15 @@ export async function chooseRuntime(
     },
   });
   await runtime.start();
-  await runtime
-    .updatePodCidr(podCidr)
-    .catch((err: unknown) =>
-      logger.warn(
-        { err, file: cniFileName },
-        "the CNI configuration could not be written",
-      ),
-    );
+  if (podCidrs.length > 0)
+    await runtime
+      .updatePodCidrs(podCidrs)
+      .catch((err: unknown) =>
+        logger.warn(
+          { err, file: cniFileName },
+          "the CNI configuration could not be written",
+        ),
+      );
   return {
     runtime,
     endpoint,

@@ -68,7 +68,7 @@ function choose(
     endpoint,
     dataDirectory,
     rootDirectory: path.join(dataDirectory, "agent"),
-    podCidr: "10.251.0.0/24",
+    podCidrs: ["10.251.0.0/24"],
     cgroupRoot,
     requestTimeoutMs: 10_000,
     logger,

@@ -1,6 +1,6 @@
 // What the options of `orbit server` say about its network.
 import { loadBalancerPlan } from "../../../cli/cluster/load-balancer-plan.ts";
-import { networkPlan } from "../../../cli/cluster/network-plan.ts";
+import { networkPlan } from "../../../cli/parts/network/network-plan.ts";
 import { parseOptions, type OptionValues } from "../../../cli/options/parse.ts";
 import { serverOptions } from "../../../cli/options/server.ts";
 
@@ -47,7 +47,6 @@ describe("--nodeport-addresses", () => {
       {
         values: values(),
         nodeName: "n",
-        podCidr: "10.42.0.0/24",
         nodeIPs,
       },
       "10.43.0.10",
@@ -99,7 +98,6 @@ describe("--nodeport-addresses", () => {
         {
           values: values(),
           nodeName: "n",
-          podCidr: "10.42.0.0/24",
           nodeIPs: [],
         },
         "10.43.0.10",

@@ -7,11 +7,6 @@ import {
   cniFileName,
   writeCniConfiguration,
 } from "../../../cri/cni/configuration.ts";
-import {
-  ensureMasquerade,
-  masqueradeRules,
-  masqueradeTable,
-} from "../../../cri/cni/masquerade.ts";
 import { setUpPodNetwork } from "../../../cri/cni/network.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -92,34 +87,33 @@ describe("masquerading", () => {
   const read = (directory: string): string =>
     fs.readFileSync(path.join(directory, cniFileName), "utf8");
 
-  test("one rule for the range, named after it", () => {
-    expect(masqueradeTable("10.1.0.0/24")).toBe("orbit-pods-10-1-0-0-24");
-    expect(masqueradeRules("10.1.0.0/24")).toContain(
-      "ip saddr 10.1.0.0/24 ip daddr != { 10.1.0.0/24, 224.0.0.0/4 } masquerade",
-    );
-    expect(masqueradeRules("fd00::/64")).toContain(
-      "table ip6 orbit-pods-fd00-64 ",
-    );
-  });
-
   test("our rule takes the plug-in's place", async () => {
     const directory = temporary();
     const ranges: string[] = [];
     await setUpPodNetwork(
-      { directory, podCidr: "10.1.0.0/24", ipMasq: true },
+      {
+        directory,
+        podCidr: "10.1.0.0/24",
+        extraCidrs: ["fd00::/64"],
+        ipMasq: true,
+        masquerade: async (given) => void ranges.push(...given),
+      },
       logger,
-      async (range) => void ranges.push(range),
     );
-    expect(ranges).toEqual(["10.1.0.0/24"]);
+    expect(ranges).toEqual(["10.1.0.0/24", "fd00::/64"]);
     expect(read(directory)).toContain('"ipMasq": false');
   });
 
   test("where it can't be set, the plug-in does it", async () => {
     const directory = temporary();
     await setUpPodNetwork(
-      { directory, podCidr: "10.1.0.0/24", ipMasq: true },
+      {
+        directory,
+        podCidr: "10.1.0.0/24",
+        ipMasq: true,
+        masquerade: () => Promise.reject(new Error("nft: there is none")),
+      },
       logger,
-      (range) => ensureMasquerade(range, "/nonexistent/nft"),
     );
     expect(read(directory)).toContain('"ipMasq": true');
   });
@@ -130,15 +124,10 @@ describe("masquerading", () => {
     const masquerade = jest.fn(async () => undefined);
     expect(
       await setUpPodNetwork(
-        { directory, podCidr: "10.1.0.0/24", ipMasq: true },
+        { directory, podCidr: "10.1.0.0/24", ipMasq: true, masquerade },
         logger,
-        masquerade,
       ),
     ).toBe(false);
     expect(masquerade).not.toHaveBeenCalled();
-  });
-
-  test("what nft says is told", async () => {
-    await expect(ensureMasquerade("10.1.0.0/99")).rejects.toThrow(/^nft: /);
   });
 });

@@ -79,7 +79,7 @@ export const innerFloors: Readonly<
     ["config"],
   ],
   network: [
-    ["dns", "proxy"],
+    ["dns", "pods", "proxy"],
     ["nft", "slices-of-service.ts"],
   ],
   cri: [

@@ -1,33 +1,33 @@
 // What the service network of `orbit server` is to be, out of its options. Without the code of its parts, which is read only
 // where they run.
 import { BlockList, isIP } from "node:net";
-import { addressKind } from "../../api/address-kind.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { machineAddresses } from "../parts/addresses.ts";
+import { addressKind } from "../../../api/address-kind.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { machineAddresses } from "../addresses.ts";
 
 export interface NetworkPlan {
   readonly nodeName: string;
-  /** Of the whole cluster. */
+  /** Of the whole cluster; empty: not known. */
   readonly podRanges: readonly string[];
   readonly serviceRanges: readonly string[];
-  /** The table of the rules: two clusters on one machine have different ones. */
-  readonly tableName: string;
   readonly proxy: boolean;
   /** Of the node's addresses that take node ports; none of a family: all of it. None lies in another. */
   readonly nodePortRanges: readonly string[];
   readonly masqueradeAll: boolean;
   /** Undefined: no DNS server. */
   readonly dns?: {
-    /** The kube-dns Service's address, which pods are given. */
-    readonly serviceAddress: string;
+    /** The kube-dns Service's address, which pods are given; undefined: not known. */
+    readonly serviceAddress: string | undefined;
+    /** Whether this node writes that Service, with itself as an endpoint. */
+    readonly publish: boolean;
     readonly domain: string;
     /** A resolv.conf, for names that are not the cluster's. */
     readonly resolvConf: string | undefined;
   };
 }
 
-/** The table is named by the node's pod range, as the masquerading one is. */
+/** The table is named by the node's pod range, as the masquerading one is: two clusters on one machine differ in it. */
 export function proxyTable(podCidr: string): string {
   return `orbit-proxy-${podCidr.replace(/[^0-9a-f]+/gi, "-")}`;
 }
@@ -97,6 +97,37 @@ function nodePortAddresses(
   return withoutNested(given).filter((range) => !/\/0+$/.test(range));
 }
 
+/** The parts of --node-network; undefined: none, or no API server to follow. */
+export function agentNetworkPlan(
+  values: OptionValues,
+  agent: { nodeName: string; nodeIPs: readonly string[]; joined: boolean },
+): NetworkPlan | undefined {
+  const nodePortRanges = nodePortAddresses(values, agent.nodeIPs);
+  const parts = values.list("node-network");
+  const wanted = (part: string): boolean =>
+    values.isSet("node-network") ? parts.includes(part) : agent.joined;
+  const dns = wanted("dns") && machineAddresses().length > 0;
+  if (!wanted("proxy") && !dns) return undefined;
+  return {
+    nodeName: agent.nodeName,
+    podRanges: values.list("cluster-cidr"),
+    serviceRanges: values.list("service-cluster-ip-range"),
+    proxy: wanted("proxy"),
+    nodePortRanges,
+    masqueradeAll: values.flag("masquerade-all"),
+    ...(dns
+      ? {
+          dns: {
+            serviceAddress: values.list("cluster-dns")[0],
+            publish: false,
+            domain: values.optionalText("cluster-domain") ?? "cluster.local",
+            resolvConf: values.optionalText("resolv-conf"),
+          },
+        }
+      : {}),
+  };
+}
+
 /**
  * Undefined: the machine is no node, or neither part is wanted. DNS is left out as well where the machine has no address
  * that pods could reach it at.
@@ -106,7 +137,6 @@ export function networkPlan(
   agent: {
     values: OptionValues;
     nodeName: string;
-    podCidr: string;
     /** Given ones, in order; none: the machine's. */
     nodeIPs: readonly string[];
   },
@@ -122,7 +152,6 @@ export function networkPlan(
     nodeName: agent.nodeName,
     podRanges: values.list("cluster-cidr"),
     serviceRanges: values.list("service-cluster-ip-range"),
-    tableName: proxyTable(agent.podCidr),
     proxy,
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
@@ -130,6 +159,7 @@ export function networkPlan(
       ? {
           dns: {
             serviceAddress,
+            publish: true,
             domain: agent.values.text("cluster-domain"),
             resolvConf: agent.values.optionalText("resolv-conf"),
           },

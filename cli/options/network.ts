@@ -1,0 +1,92 @@
+// Options of the network that several programs have: ranges of pod addresses for nodes, and the parts of a node's network.
+import { group, option } from "./build-table.ts";
+import type { OptionSpec } from "./table.ts";
+
+/** Of the controller that gives nodes their ranges. */
+export const nodeIpamOptions: readonly OptionSpec[] = [
+  option(
+    "cluster-cidr",
+    "strings",
+    "",
+    "Ranges of pods; needs --allocate-node-cidrs.",
+  ),
+  option(
+    "service-cluster-ip-range",
+    "strings",
+    "",
+    "Ranges of services; needs --allocate-node-cidrs.",
+  ),
+  option(
+    "allocate-node-cidrs",
+    "bool",
+    "false",
+    "Give every node a range of pod addresses.",
+  ),
+  option(
+    "node-cidr-mask-size",
+    "int",
+    "",
+    "Prefix of a node's range (24 IPv4, 64 IPv6).",
+    { min: 1, max: 128 },
+  ),
+  option(
+    "node-cidr-mask-size-ipv4",
+    "int",
+    "24",
+    "The same for IPv4 in a dual-stack cluster.",
+    { min: 1, max: 32 },
+  ),
+  option("node-cidr-mask-size-ipv6", "int", "64", "The same for IPv6.", {
+    min: 1,
+    max: 128,
+  }),
+  option(
+    "cidr-allocator-type",
+    "string",
+    "RangeAllocator",
+    "How ranges are given.",
+    {
+      values: [
+        "RangeAllocator",
+        "CloudAllocator",
+        "IPAMFromCloud",
+        "IPAMFromCluster",
+      ],
+    },
+  ),
+];
+
+/** What `orbit agent` can run beside the node agent itself. */
+const nodeNetworkParts = ["proxy", "dns"] as const;
+
+export const nodeNetworkOptions = group(
+  "Node network",
+  option(
+    "pod-cidr",
+    "string",
+    "",
+    "Range of pod addresses of a node without cluster.",
+    { file: "podCIDR" },
+  ),
+  option(
+    "node-network",
+    "strings",
+    "",
+    "Parts of the cluster's network that this agent runs; needs --kubeconfig or --server. Not given: all of them with --server, none otherwise.",
+    { values: nodeNetworkParts },
+  ),
+  option(
+    "cluster-cidr",
+    "strings",
+    "",
+    "Ranges of pod addresses of the whole cluster; empty: those of the nodes that are known.",
+  ),
+  option(
+    "service-cluster-ip-range",
+    "strings",
+    "",
+    "Ranges of service addresses: those in them that no Service has are refused.",
+  ),
+  option("nodeport-addresses", "strings", "", "As that of `orbit server`."),
+  option("masquerade-all", "bool", "false", "As that of `orbit server`."),
+);

@@ -1,0 +1,129 @@
+// The network of a node whose agent runs alone: its parts follow the API server with the agent's own client, and begin when
+// the node has its ranges of pods. They never keep the agent from starting: static pods run without any API server.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import type { Logger } from "pino";
+import type { Clock } from "../../../api/clock.ts";
+import type { Client } from "../../../client/client.ts";
+import { services } from "../../../client/resources.ts";
+import { writePrivateFile } from "../../../http-kit/certificates/private-files.ts";
+import { Started } from "../../cluster/started.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { agentNetworkPlan, type NetworkPlan } from "../network/network-plan.ts";
+import { NodeRangesSource } from "../network/node-ranges.ts";
+import { agentConfig } from "./agent-config.ts";
+
+/** Pods of an agent without cluster, whose options name no range. */
+const standaloneRange = "10.42.0.0/24";
+const answerTimeoutMs = 5000;
+
+interface AgentNetworkOptions {
+  values: OptionValues;
+  /** Undefined: static pods only. */
+  client: Client | undefined;
+  joined: boolean;
+  dataDirectory: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class AgentNetwork {
+  readonly ranges: NodeRangesSource;
+  /** Empty: the Node will be given them. */
+  readonly podCidrs: readonly string[];
+  readonly #options: AgentNetworkOptions;
+  readonly #plan: NetworkPlan | undefined;
+  readonly #started: Started;
+  #stopped = false;
+
+  constructor(options: AgentNetworkOptions) {
+    const { values, client, logger, joined } = options;
+    this.#options = options;
+    this.#started = new Started(logger);
+    const given = values.optionalText("pod-cidr")?.split(",");
+    this.podCidrs = given ?? (client ? [] : [standaloneRange]);
+    const { nodeName, nodeIPs = [] } = agentConfig(values);
+    this.#plan = client
+      ? agentNetworkPlan(values, { nodeName, nodeIPs, joined })
+      : undefined;
+    this.ranges = new NodeRangesSource(
+      this.podCidrs,
+      values.list("cluster-cidr"),
+    );
+  }
+
+  /** The agent's options, with the cluster's DNS Service and domain where this node serves them and none are given. */
+  async agentValues(): Promise<OptionValues> {
+    const { values } = this.#options;
+    if (!this.#plan?.dns || values.isSet("cluster-dns")) return values;
+    const address = await this.#dnsAddress();
+    return values.under(
+      new Map<string, string | readonly string[]>([
+        ...(address === undefined ? [] : [["cluster-dns", [address]] as const]),
+        ...(values.isSet("cluster-domain")
+          ? []
+          : [["cluster-domain", this.#plan.dns.domain] as const]),
+      ]),
+    );
+  }
+
+  /** Begins in the background. */
+  start(): void {
+    const { client, clock, logger } = this.#options;
+    const plan = this.#plan;
+    if (!plan || !client) return;
+    void this.ranges.known
+      .then(async (podRanges) => {
+        if (this.#stopped) return;
+        const { startNodeNetwork } = await import("../network/node-network.ts");
+        await startNodeNetwork(
+          { clock, logger, started: this.#started, clientFor: () => client },
+          plan,
+          { podRanges, masquerade: this.ranges.masquerade },
+        );
+        // What began after the stop would go on.
+        if (this.#stopped) await this.#started.stop();
+        else logger.info({ podRanges }, "the node's network runs");
+      })
+      .catch((error: unknown) =>
+        logger.error({ err: error }, "the node's network could not start"),
+      );
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#started.stop();
+  }
+
+  /** Of the kube-dns Service; while the API server does not answer the one that was seen last. */
+  async #dnsAddress(): Promise<string | undefined> {
+    const { client, dataDirectory, logger } = this.#options;
+    const file = path.join(dataDirectory, "cluster-dns");
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const service = await Promise.race([
+        client!.resource(services).get("kube-dns", "kube-system"),
+        new Promise<never>((_, reject) => {
+          timer = setTimeout(
+            () => reject(new Error("the API server does not answer")),
+            answerTimeoutMs,
+          );
+        }),
+      ]);
+      const address = service.spec?.clusterIP;
+      if (address && address !== "None") {
+        writePrivateFile(file, `${address}\n`);
+        return address;
+      }
+    } catch (error) {
+      logger.warn({ err: error }, "the Service kube-dns can't be read");
+    } finally {
+      clearTimeout(timer);
+    }
+    try {
+      return fs.readFileSync(file, "utf8").trim() || undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+// What the parts of a node's network share.
+import type { Logger } from "pino";
+import type { Clock } from "../../../api/clock.ts";
+import type { Family } from "../../../api/metrics/family.ts";
+import type { Client } from "../../../client/client.ts";
+import type { PodMasquerade } from "../../../network/pods/masquerade.ts";
+import type { Started } from "../../cluster/started.ts";
+
+/** What every part of a node's network is given. */
+export interface NodeNetworkContext {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Stops them, the last first. */
+  readonly started: Started;
+  /** The client of a part, which is that user where the API server is in this process, else the node itself. */
+  clientFor(user: string): Client;
+}
+
+/** The node's own ranges of pods, which name its tables, and the rules of what leaves them. */
+export interface NodeRanges {
+  readonly podRanges: readonly string[];
+  readonly masquerade: PodMasquerade;
+}
+
+export type Metrics = () => readonly Family[];

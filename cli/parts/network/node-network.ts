@@ -1,0 +1,25 @@
+// The network of one node: what runs on it beside the agent, for any API server that it is given a client of. Composed here
+// for `orbit server` and `orbit agent` alike; a further part of a node's network is a line in `startNodeNetwork`. A file of
+// its own, so that the modules of the parts are read only where they run.
+import { startDns } from "./dns-part.ts";
+import type {
+  Metrics,
+  NodeNetworkContext,
+  NodeRanges,
+} from "./network-context.ts";
+import type { NetworkPlan } from "./network-plan.ts";
+import { startProxy } from "./proxy-part.ts";
+
+/** Resolves, with the parts' metrics, when the Services that exist are served. */
+export async function startNodeNetwork(
+  context: NodeNetworkContext,
+  plan: NetworkPlan,
+  node: NodeRanges,
+): Promise<Metrics> {
+  const proxy = plan.proxy ? await startProxy(context, plan, node) : undefined;
+  const dns = plan.dns
+    ? await startDns(context, plan, plan.dns, node)
+    : undefined;
+  if (dns) proxy?.useOwnDns(dns.endpoint);
+  return () => [...(proxy?.metrics() ?? []), ...(dns?.metrics() ?? [])];
+}
