@@ -10,7 +10,6 @@ import {
   type MessageField,
 } from "../type-table.ts";
 import { parseApiVersion, type GroupVersionKind } from "../object.ts";
-import type { Steps } from "../queueing/steps.ts";
 
 /** By type and field: the values that strings may have. */
 const enums: Readonly<
@@ -286,37 +285,11 @@ function defaultOf(field: MessageField): unknown {
   return specialSchema(field.message!, 3) ? undefined : {};
 }
 
-/** Adds the definitions of `names` and of everything they refer to. */
-export function* closure(
-  names: Iterable<string>,
-  version: OpenApiVersion,
-  define: (name: string) => JsonObject | undefined = (name) =>
-    definitionOf(name, version),
-): Steps<JsonObject> {
-  const found: JsonObject = {};
-  const open = [...names];
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (found[name] !== undefined) continue;
-    const schema = define(name);
-    if (schema === undefined) continue;
-    found[name] = schema;
-    open.push(...referencesIn(schema));
-    yield;
-  }
-  return sortKeys(found);
-}
-
-/** Definitions are never changed. */
-const references = new WeakMap<JsonObject, readonly string[]>();
-
-function referencesIn(schema: JsonObject): readonly string[] {
-  let found = references.get(schema);
-  if (!found) {
-    const names: string[] = [];
-    collectReferences(schema, names);
-    references.set(schema, (found = names));
-  }
-  return found;
+/** Names of the types that a schema refers to. */
+export function referencesIn(schema: Readonly<JsonObject>): string[] {
+  const names: string[] = [];
+  collectReferences(schema, names);
+  return names;
 }
 
 function collectReferences(value: unknown, into: string[]): void {

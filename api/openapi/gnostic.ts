@@ -4,7 +4,7 @@
 // message's vendor extensions as JSON text, which the readers' YAML parsers take.
 import { WireWriter as Writer } from "../codec/wire-writer.ts";
 import type { JsonObject } from "./definitions.ts";
-import type { Steps } from "../queueing/steps.ts";
+import { Fragment } from "./fragments.ts";
 
 type Encode = (writer: Writer, value: never) => void;
 type Fields = Readonly<
@@ -284,62 +284,56 @@ const documentFields = message({
   },
 });
 
-/** The large ones: field number of the map, of its entries, and how a value is written. */
-const maps: Readonly<
-  Record<string, readonly [number, number, (w: Writer, v: JsonObject) => void]>
-> = {
-  paths: [8, 2, pathItem],
-  definitions: [9, 1, schema],
-};
+/** Field numbers of the large maps. */
+const mapNumbers = { paths: 8, definitions: 9 } as const;
 
-/** Of paths and definitions, with their names: objects that never change, and are found in one document after the other. */
-export type KeptMessages = WeakMap<JsonObject, Uint8Array>;
-
-/** `document` is what openApiV2 returns. */
-export function* encodeGnostic(
-  document: JsonObject,
-  kept: KeptMessages = new WeakMap(),
-): Steps<Buffer> {
-  const parts: Uint8Array[] = [];
-  for (const [key, value] of Object.entries(document)) {
-    const map = Object.hasOwn(maps, key) ? maps[key] : undefined;
-    if (map) parts.push(...(yield* mapParts(map, value as JsonObject, kept)));
-    else {
-      const writer = Writer.create();
-      documentFields(writer, { [key]: value });
-      parts.push(writer.finish());
-    }
-  }
+/** An entry of the map of paths. */
+export function encodePath(path: string, value: JsonObject): Uint8Array {
   const writer = Writer.create();
-  for (const requirement of (document["security"] as
-    Record<string, string[]>[] | undefined) ?? [])
+  named(writer, 2, path, pathItem, value);
+  return writer.finish();
+}
+
+/** An entry of the map of definitions. */
+export function encodeDefinition(name: string, value: JsonObject): Uint8Array {
+  const writer = Writer.create();
+  named(writer, 1, name, schema, value);
+  return writer.finish();
+}
+
+/** @param fields of the document beside its large maps @param large what `encodePath` and `encodeDefinition` returned */
+export function encodeGnostic(
+  fields: JsonObject,
+  large: Readonly<Record<keyof typeof mapNumbers, readonly Fragment[]>>,
+): Fragment[] {
+  const part = (name: string): Fragment => {
+    const writer = Writer.create();
+    documentFields(writer, { [name]: fields[name] });
+    return new Fragment(writer.finish());
+  };
+  const map = (name: keyof typeof mapNumbers): Fragment[] => {
+    const bytes = large[name].reduce(
+      (sum, { bytes: { length } }) => sum + length,
+      0,
+    );
+    const head = Writer.create().uint32((mapNumbers[name] << 3) | 2);
+    return [new Fragment(head.uint32(bytes).finish()), ...large[name]];
+  };
+  const writer = Writer.create();
+  for (const requirement of fields["security"] as Record<string, string[]>[])
     nested(
       writer,
       12,
       entries(1, texts) as (writer: Writer, value: unknown) => void,
       requirement,
     );
-  return Buffer.concat([...parts, writer.finish()]);
-}
-
-function* mapParts(
-  [number, entryNumber, encode]: (typeof maps)[string],
-  map: JsonObject,
-  kept: KeptMessages,
-): Steps<Uint8Array[]> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for (const [name, value] of Object.entries(map)) {
-    let part = kept.get(value as JsonObject);
-    if (!part) {
-      const writer = Writer.create();
-      named(writer, entryNumber, name, encode, value as JsonObject);
-      kept.set(value as JsonObject, (part = writer.finish()));
-      yield;
-    }
-    parts.push(part);
-    bytes += part.length;
-  }
-  const head = Writer.create().uint32((number << 3) | 2);
-  return [head.uint32(bytes).finish(), ...parts];
+  return [
+    part("swagger"),
+    part("info"),
+    ...map("paths"),
+    ...map("definitions"),
+    part("parameters"),
+    part("securityDefinitions"),
+    new Fragment(writer.finish()),
+  ];
 }

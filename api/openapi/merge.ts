@@ -33,36 +33,58 @@ export function documentBelow(
   return { ...document, paths, ...found };
 }
 
-/** Adds what `other` has to `document`, which is changed; `other` is not. */
-export function addDocument(document: JsonObject, other: JsonObject): void {
+/** The maps of a document that others are added to. */
+export interface MergedMaps {
+  readonly paths: Map<string, unknown>;
+  readonly definitions: Map<string, () => Readonly<JsonObject>>;
+  readonly parameters: Map<string, JsonObject>;
+}
+
+/** Adds what `other` has to `document`; `other` is not changed. */
+export function addDocument(document: MergedMaps, other: JsonObject): void {
   const renamed: Record<Kinds, Map<string, string>> = {
     definitions: new Map(),
     parameters: new Map(),
   };
-  for (const kind of ["definitions", "parameters"] as const) {
-    const present = partOf(document, kind);
+  const added: Record<Kinds, Map<string, JsonObject>> = {
+    definitions: new Map(),
+    parameters: new Map(),
+  };
+  const present = (kind: Kinds, name: string) =>
+    added[kind].get(name) ??
+    (kind === "parameters"
+      ? document.parameters.get(name)
+      : document.definitions.get(name)?.());
+  for (const kind of ["definitions", "parameters"] as const)
     for (const [name, value] of Object.entries(partOf(other, kind))) {
       let free = name;
-      for (
-        let number = 2;
-        Object.hasOwn(present, free) && !sameJson(present[free], value);
-        number++
-      )
+      let known = present(kind, free);
+      for (let number = 2; known && !sameJson(known, value); number++) {
         free = `${name}_v${number}`;
+        known = present(kind, free);
+      }
       if (free !== name) renamed[kind].set(name, free);
+      if (!known) added[kind].set(free, value as JsonObject);
     }
-  }
-  const pass = (value: unknown): unknown => rewritten(value, renamed);
-  for (const kind of ["definitions", "parameters"] as const) {
-    const present = { ...partOf(document, kind) };
-    for (const [name, value] of Object.entries(partOf(other, kind)))
-      addOwn(present, renamed[kind].get(name) ?? name, () => pass(value));
-    document[kind] = present;
-  }
-  const paths = { ...partOf(document, "paths") };
+  // Values that stay the same are found again in the next document.
+  const same = renamed.definitions.size + renamed.parameters.size === 0;
+  const pass = (value: unknown): JsonObject =>
+    (same ? value : rewritten(value, renamed)) as JsonObject;
+  for (const [name, value] of added.definitions)
+    document.definitions.set(name, definitionOf(pass(value)));
+  for (const [name, value] of added.parameters)
+    document.parameters.set(name, pass(value));
   for (const [path, item] of Object.entries(partOf(other, "paths")))
-    addOwn(paths, path, () => pass(item));
-  document["paths"] = paths;
+    if (!document.paths.has(path)) document.paths.set(path, pass(item));
+}
+
+const definitions = new WeakMap<JsonObject, () => JsonObject>();
+
+/** The same function for the same schema. */
+function definitionOf(schema: JsonObject): () => JsonObject {
+  let definition = definitions.get(schema);
+  if (!definition) definitions.set(schema, (definition = () => schema));
+  return definition;
 }
 
 function partOf(document: JsonObject, part: string): JsonObject {
@@ -79,10 +101,6 @@ function setOwn(object: JsonObject, name: string, value: unknown): void {
     writable: true,
     configurable: true,
   });
-}
-
-function addOwn(object: JsonObject, name: string, make: () => unknown): void {
-  if (!Object.hasOwn(object, name)) setOwn(object, name, make());
 }
 
 const isObject = (value: unknown): value is JsonObject =>

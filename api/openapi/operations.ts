@@ -8,15 +8,20 @@ import {
 } from "../object.ts";
 import { messageNameOfKind } from "../type-table.ts";
 import { PATCH } from "./definitions.ts";
-import type { Steps } from "../queueing/steps.ts";
+import {
+  COLLECTION,
+  CONNECT,
+  DELETE,
+  inPath,
+  LIST,
+  LOG,
+  PRETTY,
+  query,
+  WRITE,
+  type Parameter,
+} from "./parameters.ts";
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
-
-export interface Parameter {
-  readonly name: string;
-  readonly in: "query" | "path";
-  readonly type: "string" | "integer" | "boolean";
-}
 
 type Method = "get" | "put" | "post" | "delete" | "options" | "head" | "patch";
 
@@ -43,84 +48,6 @@ export interface PathItem {
   readonly parameters: readonly Parameter[];
   readonly operations: readonly Operation[];
 }
-
-const query = (
-  name: string,
-  type: Parameter["type"] = "string",
-): Parameter => ({ name, in: "query", type });
-const inPath = (name: string): Parameter => ({
-  name,
-  in: "path",
-  type: "string",
-});
-
-const PRETTY = query("pretty");
-const LIST = [
-  query("allowWatchBookmarks", "boolean"),
-  query("continue"),
-  query("fieldSelector"),
-  query("labelSelector"),
-  query("limit", "integer"),
-  query("resourceVersion"),
-  query("resourceVersionMatch"),
-  query("sendInitialEvents", "boolean"),
-  query("timeoutSeconds", "integer"),
-  query("watch", "boolean"),
-];
-const WRITE = [
-  query("dryRun"),
-  query("fieldManager"),
-  query("fieldValidation"),
-];
-const DELETE = [
-  query("dryRun"),
-  query("gracePeriodSeconds", "integer"),
-  query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean"),
-  query("orphanDependents", "boolean"),
-  query("propagationPolicy"),
-];
-const COLLECTION = [
-  query("continue"),
-  query("fieldSelector"),
-  query("labelSelector"),
-  query("limit", "integer"),
-  query("resourceVersion"),
-  query("resourceVersionMatch"),
-  query("sendInitialEvents", "boolean"),
-  query("timeoutSeconds", "integer"),
-];
-const CONNECT: Readonly<Record<string, readonly Parameter[]>> = {
-  PodAttachOptions: [
-    query("container"),
-    query("stderr", "boolean"),
-    query("stdin", "boolean"),
-    query("stdout", "boolean"),
-    query("tty", "boolean"),
-  ],
-  PodExecOptions: [
-    query("command"),
-    query("container"),
-    query("stderr", "boolean"),
-    query("stdin", "boolean"),
-    query("stdout", "boolean"),
-    query("tty", "boolean"),
-  ],
-  PodPortForwardOptions: [query("ports", "integer")],
-  PodProxyOptions: [query("path")],
-  ServiceProxyOptions: [query("path")],
-  NodeProxyOptions: [query("path")],
-};
-const LOG = [
-  query("container"),
-  query("follow", "boolean"),
-  query("insecureSkipTLSVerifyBackend", "boolean"),
-  query("limitBytes", "integer"),
-  query("previous", "boolean"),
-  query("sinceSeconds", "integer"),
-  query("stream"),
-  query("tailLines", "integer"),
-  query("timestamps", "boolean"),
-];
 
 /** Resources whose delete answers with the object as it was, not with a Status. */
 const RETURNS_DELETED = new Set(
@@ -168,37 +95,52 @@ function typeNameOf({ group, version, kind }: GroupVersionKind): string {
 
 export type FeatureGates = Readonly<Record<string, boolean>>;
 
-/** All paths of a group version, its discovery document first. */
-export function* pathsOf(
-  catalogue: Catalogue,
+/** Discovery of a group version. */
+export function discoveryPaths(
   group: string,
   version: string,
-  gates: FeatureGates = {},
-): Steps<PathItem[]> {
-  const words = `${groupWord(group)}${capital(version)}`;
-  const tag = `${lowerFirst(groupWord(group))}_${version}`;
-  const base = pathOf({ group, version });
-  const items: PathItem[] = [
+  gates: FeatureGates,
+): PathItem[] {
+  const { words, tag } = namesOf(group, version);
+  return [
     discovery(
-      `${base}/`,
+      `${pathOf({ group, version })}/`,
       `get${words}APIResources`,
       tag,
       `${META}.APIResourceList`,
       true,
     ),
-  ];
-  for (const resource of catalogue.resources(group, version)) {
-    const maker = new Maker(resource, base, words, tag);
-    items.push(...maker.collections(), ...maker.single());
-    for (const sub of resource.subresources)
-      if (!sub.featureGate || gates[sub.featureGate])
-        items.push(...maker.subresource(sub));
-    items.push(...maker.watches());
-    yield;
-  }
-  const cbor = gates["CBORServingAndStorage"] ?? false;
-  return items.map((item) => hoisted(cbor ? item : withoutCbor(item)));
+  ].map((item) => finished(item, gates));
 }
+
+/** All paths of a resource in one version. */
+export function resourcePaths(
+  resource: ResourceInfo,
+  gates: FeatureGates,
+): PathItem[] {
+  const { words, tag } = namesOf(resource.group, resource.version);
+  const maker = new Maker(resource, pathOf(resource), words, tag);
+  return [
+    ...maker.collections(),
+    ...maker.single(),
+    ...resource.subresources
+      .filter((sub) => !sub.featureGate || gates[sub.featureGate])
+      .flatMap((sub) => maker.subresource(sub)),
+    ...maker.watches(),
+  ].map((item) => finished(item, gates));
+}
+
+/** How operations and tags name a group version. */
+function namesOf(group: string, version: string) {
+  const word = groupWord(group);
+  return {
+    words: `${word}${capital(version)}`,
+    tag: `${lowerFirst(word)}_${version}`,
+  };
+}
+
+const finished = (item: PathItem, gates: FeatureGates): PathItem =>
+  hoisted(gates["CBORServingAndStorage"] ? item : withoutCbor(item));
 
 /** What all operations of a path have is the path's: everything, where there is but one. */
 function hoisted(item: PathItem): PathItem {

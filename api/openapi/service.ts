@@ -1,18 +1,25 @@
-// Answers for /openapi/v2 and /openapi/v3: documents are made and serialised on first demand, in steps, and kept, each with
-// its SHA-512 as ETag; `invalidate` drops them when the catalogue changes (custom resources, aggregated APIs).
+// Answers for /openapi/v2 and /openapi/v3: documents are made on first demand, in steps, and kept as lists of fragments that
+// they share, each with a digest of its fragments' digests as ETag; `invalidate` drops them when the catalogue changes
+// (custom resources, aggregated APIs).
 import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { Readable } from "node:stream";
+import { createGzip } from "node:zlib";
 import type { Catalogue } from "../catalogue.ts";
-import { apiVersionOf } from "../object.ts";
-import { encodeGnostic, type KeptMessages } from "./gnostic.ts";
 import type { FeatureGates } from "./operations.ts";
-import { sortKeys, type JsonObject } from "./definitions.ts";
+import { definitionOf, type JsonObject } from "./definitions.ts";
+import type { DocumentMaps } from "./document.ts";
+import { Fragment, type Definition, type Definitions } from "./fragments.ts";
+import { pieces } from "./pieces.ts";
 import { addDocument } from "./merge.ts";
 import { paced, type Pause, type Steps } from "../queueing/steps.ts";
-import { jsonChunks, type KeptTexts } from "./json-chunks.ts";
-import { openApiV2, V2Parts, type CustomSchemas } from "./v2.ts";
-import { documentName, openApiV3, rootDocuments } from "./v3.ts";
+import {
+  gnosticFragments,
+  jsonFragments,
+  openApiV2,
+  writeJson,
+  writeProtobuf,
+} from "./v2.ts";
+import { documentName, openApiV3, rootDocuments, v3Fragments } from "./v3.ts";
 
 export const OPENAPI_V2_PROTOBUF =
   "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
@@ -20,14 +27,16 @@ export const OPENAPI_V2_PROTOBUF =
 const OPENAPI_V2_PROTOBUF_ANSWER =
   "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
+type Body = readonly Uint8Array[];
+
 interface CachedDocument {
-  readonly bytes: Buffer;
+  readonly body: Body;
   readonly contentType: string;
   /** Upper-case hexadecimal SHA-512; the ETag header has it in double quotes. */
   readonly hash: string;
   readonly made: Date;
   /** Made when it is first asked for. */
-  gzipped?: Promise<Buffer>;
+  gzipped?: Promise<Body>;
 }
 
 interface OpenApiRequest {
@@ -40,7 +49,8 @@ interface OpenApiRequest {
 interface OpenApiAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
-  readonly body: Buffer;
+  /** In parts, which others share. */
+  readonly body: Body;
 }
 
 export interface OpenApiService {
@@ -73,8 +83,9 @@ interface CustomOpenApi {
   others?: OtherDocuments;
   /** Those that are on. */
   gates?: FeatureGates;
-  v2?: CustomSchemas;
-  v3?: CustomSchemas;
+  /** Schemas of kinds that are not built in, in the form of this version. */
+  v2?: Definitions;
+  v3?: Definitions;
   /** Called between the steps of making a document; default: they follow each other at once. */
   pause?: Pause;
 }
@@ -92,46 +103,58 @@ export function createOpenApiService(
 }
 
 function* withOthers(
-  own: Steps<JsonObject>,
+  own: Steps<DocumentMaps>,
   others: readonly JsonObject[],
-): Steps<JsonObject> {
+): Steps<DocumentMaps> {
   const document = yield* own;
-  if (others.length === 0) return document;
-  const merged = { ...document };
   for (const other of others) {
-    addDocument(merged, other);
+    addDocument(document, other);
     yield;
   }
-  for (const part of ["paths", "definitions", "parameters"])
-    merged[part] = sortKeys(merged[part] as JsonObject);
-  return merged;
+  return document;
+}
+
+/** Schemas of the built-in types, each by the same function every time. */
+function builtinDefinitions(version: 2 | 3): Definitions {
+  const known = new Map<string, Definition>();
+  return (name) => {
+    const definition = known.get(name);
+    if (definition || !definitionOf(name, version)) return definition;
+    const made = (): JsonObject => definitionOf(name, version)!;
+    known.set(name, made);
+    return made;
+  };
 }
 
 const JSON_TYPE = "application/json";
 const yearMs = 31_536_000_000;
-/** Bytes that are hashed in one step. */
-const hashedBytes = 64 * 1024;
-const compress = promisify<Buffer, { level: number }, Buffer>(gzip);
 
 class Service implements OpenApiService {
   readonly #catalogue: Catalogue;
   readonly #custom: CustomOpenApi;
+  readonly #gates: FeatureGates;
   readonly #pause: Pause;
   readonly #made = new Map<string, Promise<CachedDocument>>();
-  #parts = new V2Parts();
-  readonly #texts: KeptTexts = new WeakMap();
-  readonly #messages: KeptMessages = new WeakMap();
+  readonly #json = jsonFragments();
+  readonly #gnostic = gnosticFragments();
+  readonly #third = v3Fragments();
+  readonly #v2Definitions: Definitions;
+  readonly #v3Definitions: Definitions;
+  readonly #v3Roots = builtinDefinitions(3);
 
   constructor(catalogue: Catalogue, custom: CustomOpenApi) {
     this.#catalogue = catalogue;
     this.#custom = custom;
+    this.#gates = custom.gates ?? {};
     this.#pause = custom.pause ?? (() => undefined);
+    const builtin = builtinDefinitions(2);
+    this.#v2Definitions = (name) => custom.v2?.(name) ?? builtin(name);
+    this.#v3Definitions = (name) => custom.v3?.(name) ?? this.#v3Roots(name);
   }
 
   invalidate(changed?: readonly GroupVersion[]): void {
     if (!changed) {
       this.#made.clear();
-      this.#parts = new V2Parts();
       return;
     }
     for (const name of ["v2", "v2 protobuf", "v3", "v3/apis"])
@@ -140,7 +163,6 @@ class Service implements OpenApiService {
       const name = documentName(groupVersion);
       this.#made.delete(`v3/${name}`);
       this.#made.delete(`v3/apis/${groupVersion.group}`);
-      this.#parts.drop(apiVersionOf(groupVersion));
     }
   }
 
@@ -148,70 +170,36 @@ class Service implements OpenApiService {
   #cached(
     name: string,
     contentType: string,
-    make: () => Promise<Buffer[]>,
+    make: () => Promise<readonly Fragment[]>,
   ): Promise<CachedDocument> {
     let document = this.#made.get(name);
     if (!document) {
-      document = this.#document(contentType, make);
+      document = make().then((fragments) => documentOf(fragments, contentType));
       this.#made.set(name, document);
       document.catch(() => this.#made.delete(name));
     }
     return document;
   }
 
-  async #document(
-    contentType: string,
-    make: () => Promise<Buffer[]>,
-  ): Promise<CachedDocument> {
-    const chunks = await make();
-    const hash = createHash("sha512");
-    for (const chunk of chunks) {
-      hash.update(chunk);
-      const paused = this.#pause();
-      if (paused) await paused;
-    }
-    return {
-      bytes: Buffer.concat(chunks),
-      contentType,
-      hash: hash.digest("hex").toUpperCase(),
-      made: new Date(),
-    };
-  }
-
-  #json(
-    name: string,
-    make: () => Steps<JsonObject>,
-    chunks: (made: JsonObject) => Steps<Buffer[]> = jsonChunks,
-  ): Promise<CachedDocument> {
-    function* steps(): Steps<Buffer[]> {
-      return yield* chunks(yield* make());
-    }
-    return this.#cached(name, JSON_TYPE, () => paced(steps(), this.#pause));
-  }
-
   v2(protobuf: boolean): Promise<CachedDocument> {
-    const { v2, gates } = this.#custom;
-    const own = (): Steps<JsonObject> =>
-      openApiV2(this.#catalogue, v2, gates, this.#parts);
+    const fragments = protobuf ? this.#gnostic : this.#json;
     const others = this.#custom.others?.v2() ?? [];
-    const make = (): Steps<JsonObject> => withOthers(own(), others);
-    const [texts, messages] = [this.#texts, this.#messages];
-    if (!protobuf)
-      return this.#json("v2", make, (made) => jsonChunks(made, 2, texts));
-    function* steps(): Steps<Buffer[]> {
-      const bytes = yield* encodeGnostic(yield* make(), messages);
-      const chunks: Buffer[] = [];
-      for (let at = 0; at < bytes.length; at += hashedBytes)
-        chunks.push(bytes.subarray(at, at + hashedBytes));
-      return chunks;
+    const catalogue = this.#catalogue;
+    const [definitions, gates] = [this.#v2Definitions, this.#gates];
+    function* steps(): Steps<Fragment[]> {
+      const own = openApiV2(catalogue, definitions, gates, fragments);
+      const maps = yield* withOthers(own, others);
+      return yield* protobuf ? writeProtobuf(maps) : writeJson(maps);
     }
-    return this.#cached("v2 protobuf", OPENAPI_V2_PROTOBUF_ANSWER, () =>
-      paced(steps(), this.#pause),
+    return this.#cached(
+      protobuf ? "v2 protobuf" : "v2",
+      protobuf ? OPENAPI_V2_PROTOBUF_ANSWER : JSON_TYPE,
+      () => paced(steps(), this.#pause),
     );
   }
 
   v3Index(): Promise<CachedDocument> {
-    const roots = rootDocuments(this.#catalogue);
+    const roots = this.#roots();
     const names = new Set([
       ...Object.keys(this.#custom.others?.v3() ?? {}),
       ...roots.keys(),
@@ -228,12 +216,16 @@ class Service implements OpenApiService {
           `/openapi/v3/${name}?hash=${(await this.#v3(name, roots)!).hash}`;
         paths[name] = { serverRelativeURL };
       }
-      return [Buffer.from(JSON.stringify({ paths }))];
+      return [new Fragment(JSON.stringify({ paths }))];
     });
   }
 
   v3(name: string): Promise<CachedDocument> | undefined {
-    return this.#v3(name, rootDocuments(this.#catalogue));
+    return this.#v3(name, this.#roots());
+  }
+
+  #roots(): ReturnType<typeof rootDocuments> {
+    return rootDocuments(this.#catalogue, this.#v3Roots, this.#third);
   }
 
   #v3(
@@ -242,21 +234,27 @@ class Service implements OpenApiService {
   ): Promise<CachedDocument> | undefined {
     const known = this.#made.get(`v3/${name}`);
     if (known) return known;
-    const root = roots.get(name);
-    if (root) return this.#json(`v3/${name}`, root);
-    for (const { group, version } of this.#catalogue.groupVersions()) {
-      if (documentName({ group, version }) === name)
-        return this.#json(`v3/${name}`, () =>
-          openApiV3(
-            this.#catalogue,
-            group,
-            version,
-            this.#custom.v3,
-            this.#custom.gates,
-          ),
-        );
-    }
-    return undefined;
+    const made = roots.get(name)?.() ?? this.#v3Steps(name);
+    return (
+      made &&
+      this.#cached(`v3/${name}`, JSON_TYPE, () => paced(made, this.#pause))
+    );
+  }
+
+  #v3Steps(name: string): Steps<Fragment[]> | undefined {
+    const found = this.#catalogue
+      .groupVersions()
+      .find((groupVersion) => documentName(groupVersion) === name);
+    return (
+      found &&
+      openApiV3(
+        this.#catalogue,
+        found,
+        this.#v3Definitions,
+        this.#gates,
+        this.#third,
+      )
+    );
   }
 
   async answer(
@@ -276,7 +274,7 @@ class Service implements OpenApiService {
         status: 200,
         // Sniffed, not declared, in the reference.
         headers: { "Content-Type": "text/plain; charset=utf-8" },
-        body: (await this.v3Index()).bytes,
+        body: (await this.v3Index()).body,
       };
     const found = v2
       ? await this.v2(takesProtobuf)
@@ -284,7 +282,7 @@ class Service implements OpenApiService {
         ? await this.v3(name.slice(3))
         : undefined;
     if (!found) return undefined;
-    const empty = Buffer.alloc(0);
+    const empty: Body = [];
     const headers: Record<string, string> = {
       Vary: v2 ? "Accept-Encoding, Accept" : "Accept",
     };
@@ -308,9 +306,31 @@ class Service implements OpenApiService {
     if (unchanged) return { status: 304, headers, body: empty };
     headers["Content-Type"] = found.contentType;
     headers["Last-Modified"] = found.made.toUTCString();
-    if (!v2 || !acceptsGzip) return { status: 200, headers, body: found.bytes };
+    if (!v2 || !acceptsGzip) return { status: 200, headers, body: found.body };
     headers["Content-Encoding"] = "gzip";
-    found.gzipped ??= compress(found.bytes, { level: 1 });
+    found.gzipped ??= compress(found.body);
     return { status: 200, headers, body: await found.gzipped };
   }
+}
+
+function documentOf(
+  fragments: readonly Fragment[],
+  contentType: string,
+): CachedDocument {
+  const hash = createHash("sha512");
+  for (const { digest } of fragments) hash.update(digest);
+  return {
+    body: fragments.map(({ bytes }) => bytes),
+    contentType,
+    hash: hash.digest("hex").toUpperCase(),
+    made: new Date(),
+  };
+}
+
+/** Piece by piece on another thread. */
+async function compress(body: Body): Promise<Body> {
+  const stream = Readable.from(pieces(body)).pipe(createGzip({ level: 1 }));
+  const compressed: Uint8Array[] = [];
+  for await (const bytes of stream) compressed.push(bytes as Uint8Array);
+  return compressed;
 }

@@ -1,138 +1,108 @@
-// The OpenAPI v2 document of everything a catalogue serves.
+// The OpenAPI v2 document of everything a catalogue serves, and its two forms.
+import { encodeDefinition, encodeGnostic, encodePath } from "./gnostic.ts";
 import type { Catalogue } from "../catalogue.ts";
-import { apiVersionOf } from "../object.ts";
 import {
-  closure,
-  definitionOf,
   KIND_EXTENSION,
   reference,
   sortedKind,
-  sortKeys,
   type JsonObject,
 } from "./definitions.ts";
+import { DocumentMaps, jsonEntry, jsonObject } from "./document.ts";
 import {
-  pathsOf,
+  Fragment,
+  Fragments,
+  type Definitions,
+  type PathContext,
+} from "./fragments.ts";
+import {
+  discoveryPaths,
+  resourcePaths,
   rootPaths,
   type FeatureGates,
   type Operation,
-  type Parameter,
   type PathItem,
 } from "./operations.ts";
+import type { Parameter } from "./parameters.ts";
 import type { Steps } from "../queueing/steps.ts";
-
-/** Schemas of kinds that are not built in, by type name (see `typeNameOf`); version 2 or 3 form is the caller's. */
-export type CustomSchemas = (typeName: string) => JsonObject | undefined;
 
 /** Parameters that tools look for in place are written there; the rest are references. */
 const IN_PLACE = new Set(["dryRun", "fieldValidation", "name"]);
 
-/** What a group version adds to the document. */
-interface V2Part {
-  readonly paths: JsonObject;
-  readonly parameters: JsonObject;
-  readonly types: ReadonlySet<string>;
-}
+const head = {
+  swagger: "2.0",
+  info: { title: "Kubernetes", version: "1.32" },
+};
+const tail = {
+  securityDefinitions: {
+    BearerToken: { in: "header", name: "authorization", type: "apiKey" },
+  },
+  security: [{ BearerToken: [] }],
+};
 
-/**
- * What is kept between two documents: as long as a group version does not change, its part is the same object, and so is
- * every definition, so that what is made of them can be kept too.
- */
-export class V2Parts {
-  /** By apiVersion; "" for the roots. */
-  readonly parts = new Map<string, V2Part>();
-  readonly definitions = new Map<string, JsonObject>();
+/** What is kept of the documents in JSON. */
+export const jsonFragments = (): Fragments =>
+  new Fragments({ render: pathItem, path: jsonEntry, definition: jsonEntry });
 
-  drop(apiVersion: string): void {
-    this.parts.delete(apiVersion);
-    this.parts.delete("");
-  }
-}
+/** What is kept of those in protobuf. */
+export const gnosticFragments = (): Fragments =>
+  new Fragments({
+    render: pathItem,
+    path: encodePath,
+    definition: encodeDefinition,
+  });
 
+/** @param fragments of the form that the document will be written in */
 export function* openApiV2(
   catalogue: Catalogue,
-  custom: CustomSchemas = () => undefined,
-  gates: FeatureGates = {},
-  kept = new V2Parts(),
-): Steps<JsonObject> {
-  const parts = [yield* partOf(kept, "", () => rootPaths(catalogue))];
-  for (const info of catalogue.groupVersions()) {
-    const { group, version } = info;
-    const made = kept.parts.get(apiVersionOf(info));
-    const items = made ? [] : yield* pathsOf(catalogue, group, version, gates);
-    parts.push(yield* partOf(kept, apiVersionOf(info), () => items));
-  }
-  const shared: JsonObject = {};
-  const types = new Set<string>();
-  const paths: JsonObject = {};
-  for (const part of parts) {
-    Object.assign(paths, part.paths);
-    Object.assign(shared, part.parameters);
-    for (const type of part.types) types.add(type);
+  definitionOf: Definitions,
+  gates: FeatureGates,
+  fragments: Fragments,
+): Steps<DocumentMaps> {
+  const maps = new DocumentMaps(fragments);
+  for (const item of rootPaths(catalogue)) {
+    maps.addPaths([item]);
     yield;
   }
-  const builtin = (name: string): JsonObject | undefined => {
-    const known = kept.definitions.get(name) ?? definitionOf(name, 2);
-    if (known) kept.definitions.set(name, known);
-    return known;
-  };
-  const definitions = yield* closure(
-    types,
-    2,
-    (name) => custom(name) ?? builtin(name),
-  );
-  for (const name of types) definitions[name] ??= { type: "object" };
-  return {
-    swagger: "2.0",
-    info: { title: "Kubernetes", version: "1.32" },
-    paths: sortKeys(paths),
-    definitions: sortKeys(definitions),
-    parameters: sortKeys(shared),
-    securityDefinitions: {
-      BearerToken: { in: "header", name: "authorization", type: "apiKey" },
-    },
-    security: [{ BearerToken: [] }],
-  };
-}
-
-function* partOf(
-  { parts }: V2Parts,
-  apiVersion: string,
-  items: () => readonly PathItem[],
-): Steps<V2Part> {
-  const known = parts.get(apiVersion);
-  if (known) return known;
-  const paths: JsonObject = {};
-  const parameters: JsonObject = {};
-  const types = new Set<string>();
-  for (const item of items()) {
-    paths[item.path] = pathItem(item, parameters, types);
-    yield;
+  for (const { group, version } of catalogue.groupVersions()) {
+    maps.addPaths(discoveryPaths(group, version, gates));
+    for (const resource of catalogue.resources(group, version)) {
+      maps.addResource(resource, () => resourcePaths(resource, gates));
+      yield;
+    }
   }
-  const part = { paths, parameters, types };
-  parts.set(apiVersion, part);
-  return part;
+  yield* maps.define(definitionOf);
+  return maps;
 }
 
-function pathItem(
-  item: PathItem,
-  shared: JsonObject,
-  types: Set<string>,
-): JsonObject {
+export function* writeJson(maps: DocumentMaps): Steps<Fragment[]> {
+  const { paths, definitions, parameters } = yield* maps.entries();
+  return [
+    ...jsonObject(`${JSON.stringify(head).slice(0, -1)},"paths":`, paths),
+    ...jsonObject(`,"definitions":`, definitions),
+    new Fragment(
+      `,"parameters":${JSON.stringify(parameters)},${JSON.stringify(tail).slice(1)}`,
+    ),
+  ];
+}
+
+export function* writeProtobuf(maps: DocumentMaps): Steps<Fragment[]> {
+  const { parameters, ...entries } = yield* maps.entries();
+  return encodeGnostic({ ...head, parameters, ...tail }, entries);
+}
+
+function pathItem(item: PathItem, context: PathContext): JsonObject {
   const rendered: JsonObject = {};
   for (const entry of item.operations)
-    rendered[entry.method] = operation(entry, shared, types);
+    rendered[entry.method] = operation(entry, context);
   if (item.parameters.length)
     rendered["parameters"] = item.parameters.map((entry) =>
-      parameter(entry, shared),
+      parameter(entry, context),
     );
   return rendered;
 }
 
-function operation(
-  entry: Operation,
-  shared: JsonObject,
-  types: Set<string>,
-): JsonObject {
+function operation(entry: Operation, context: PathContext): JsonObject {
+  const { types } = context;
   const parameters: JsonObject[] = [];
   if (entry.body) {
     types.add(entry.body);
@@ -143,7 +113,7 @@ function operation(
       schema: reference(entry.body, 2),
     });
   }
-  for (const one of entry.parameters) parameters.push(parameter(one, shared));
+  for (const one of entry.parameters) parameters.push(parameter(one, context));
   if (entry.answer) types.add(entry.answer);
   const schema = entry.answer ? reference(entry.answer, 2) : { type: "string" };
   const responses: JsonObject = {};
@@ -169,7 +139,7 @@ export const DESCRIPTIONS: Readonly<Record<number, string>> = {
   202: "Accepted",
 };
 
-function parameter(entry: Parameter, shared: JsonObject): JsonObject {
+function parameter(entry: Parameter, { parameters }: PathContext): JsonObject {
   const rendered = {
     in: entry.in,
     name: entry.name,
@@ -179,6 +149,6 @@ function parameter(entry: Parameter, shared: JsonObject): JsonObject {
   };
   if (IN_PLACE.has(entry.name)) return rendered;
   const key = entry.in === "path" ? `${entry.name}-path` : entry.name;
-  shared[key] ??= rendered;
+  if (!parameters.has(key)) parameters.set(key, rendered);
   return { $ref: `#/parameters/${key}` };
 }

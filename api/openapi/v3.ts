@@ -1,24 +1,24 @@
 // OpenAPI v3 documents: one a group version, small ones for the roots, and the index that names them with their hash.
 import type { Catalogue } from "../catalogue.ts";
 import {
-  closure,
-  definitionOf,
   KIND_EXTENSION,
   reference,
   sortedKind,
-  sortKeys,
   type JsonObject,
 } from "./definitions.ts";
+import { DocumentMaps, jsonEntry, jsonObject } from "./document.ts";
+import { Fragment, Fragments, type Definitions } from "./fragments.ts";
 import {
-  pathsOf,
+  discoveryPaths,
+  resourcePaths,
   rootPaths,
   type FeatureGates,
   type Operation,
-  type Parameter,
   type PathItem,
 } from "./operations.ts";
+import type { Parameter } from "./parameters.ts";
 import type { Steps } from "../queueing/steps.ts";
-import { DESCRIPTIONS, type CustomSchemas } from "./v2.ts";
+import { DESCRIPTIONS } from "./v2.ts";
 
 /** `api/v1`, `apis/apps/v1`: the document's name in the index. */
 export function documentName({
@@ -31,57 +31,71 @@ export function documentName({
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
+const beforePaths = `${JSON.stringify({
+  openapi: "3.0.0",
+  info: { title: "Kubernetes", version: "1.32" },
+}).slice(0, -1)},"paths":`;
+const afterSchemas = `,${JSON.stringify({
+  securitySchemes: {
+    BearerToken: { type: "apiKey", name: "authorization", in: "header" },
+  },
+}).slice(1)}}`;
+
+/** What is kept of the documents. */
+export const v3Fragments = (): Fragments =>
+  new Fragments({
+    render: (item, { types }) => pathItem(item, types),
+    path: jsonEntry,
+    definition: jsonEntry,
+  });
+
 /** The document of one group version. */
 export function* openApiV3(
   catalogue: Catalogue,
-  group: string,
-  version: string,
-  custom: CustomSchemas = () => undefined,
-  gates: FeatureGates = {},
-): Steps<JsonObject> {
-  const items = yield* pathsOf(catalogue, group, version, gates);
-  return yield* document(items, custom);
+  { group, version }: { group: string; version: string },
+  definitionOf: Definitions,
+  gates: FeatureGates,
+  fragments: Fragments,
+): Steps<Fragment[]> {
+  const maps = new DocumentMaps(fragments);
+  maps.addPaths(discoveryPaths(group, version, gates));
+  for (const resource of catalogue.resources(group, version)) {
+    maps.addResource(resource, () => resourcePaths(resource, gates));
+    yield;
+  }
+  return yield* written(maps, definitionOf);
 }
 
 /** The documents of the roots: `api`, `apis`, `apis/<group>`, `version`. */
 export function rootDocuments(
   catalogue: Catalogue,
-): Map<string, () => Steps<JsonObject>> {
+  definitionOf: Definitions,
+  fragments: Fragments,
+): Map<string, () => Steps<Fragment[]>> {
+  const document = (item: PathItem): Steps<Fragment[]> => {
+    const maps = new DocumentMaps(fragments);
+    maps.addPaths([item]);
+    return written(maps, definitionOf);
+  };
   return new Map(
     rootPaths(catalogue).map((item) => [
       item.path.slice(1, -1),
-      () => document([item], () => undefined),
+      () => document(item),
     ]),
   );
 }
 
-function* document(
-  items: readonly PathItem[],
-  custom: CustomSchemas,
-): Steps<JsonObject> {
-  const types = new Set<string>();
-  const paths: JsonObject = {};
-  for (const item of items) {
-    paths[item.path] = pathItem(item, types);
-    yield;
-  }
-  const schemas = yield* closure(
-    types,
-    3,
-    (name) => custom(name) ?? definitionOf(name, 3),
-  );
-  for (const name of types) schemas[name] ??= { type: "object" };
-  return {
-    openapi: "3.0.0",
-    info: { title: "Kubernetes", version: "1.32" },
-    paths: sortKeys(paths),
-    components: {
-      schemas: sortKeys(schemas),
-      securitySchemes: {
-        BearerToken: { type: "apiKey", name: "authorization", in: "header" },
-      },
-    },
-  };
+function* written(
+  maps: DocumentMaps,
+  definitionOf: Definitions,
+): Steps<Fragment[]> {
+  yield* maps.define(definitionOf);
+  const { paths, definitions } = yield* maps.entries();
+  return [
+    ...jsonObject(beforePaths, paths),
+    ...jsonObject(`,"components":{"schemas":`, definitions),
+    new Fragment(afterSchemas),
+  ];
 }
 
 function pathItem(item: PathItem, types: Set<string>): JsonObject {

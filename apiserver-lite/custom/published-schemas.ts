@@ -1,5 +1,4 @@
-// What the OpenAPI documents say of custom resources: by type name, made when a document is first asked for. A schema is the
-// same object until its definition changes.
+// What the OpenAPI documents say of custom resources: by type name, made when a document is asked for.
 import { definitionName } from "../../api/structural/object-schema.ts";
 import {
   publishedListSchema,
@@ -8,20 +7,14 @@ import {
 import type { CustomResourceDefinition } from "../../api/types/apiextensions-v1.ts";
 import type { Schemas } from "./custom-schemas.ts";
 
-type Published = Readonly<Record<string, unknown>>;
+type Published = () => Readonly<Record<string, unknown>>;
 
 export class PublishedSchemas {
-  readonly #makers = new Map<string, (form: 2 | 3) => Published>();
-  readonly #made = new Map<string, Published>();
+  readonly #made = new Map<string, Readonly<Record<2 | 3, Published>>>();
 
-  /** Undefined: no such type. */
+  /** The same function until the schema changes. Undefined: no such type. */
   of(typeName: string, form: 2 | 3): Published | undefined {
-    const key = `${form} ${typeName}`;
-    const known = this.#made.get(key);
-    if (known) return known;
-    const made = this.#makers.get(typeName)?.(form);
-    if (made) this.#made.set(key, made);
-    return made;
+    return this.#made.get(typeName)?.[form];
   }
 
   set(definition: Readonly<CustomResourceDefinition>, schemas: Schemas): void {
@@ -36,23 +29,21 @@ export class PublishedSchemas {
         ),
         preserveUnknownFields: preserveUnknownFields ?? false,
       };
-      this.#makers.set(definitionName(kind), (form) =>
-        publishedSchema(schemas.get(name)?.structural, kind, form),
-      );
-      this.#makers.set(
-        definitionName({ ...kind, kind: kind.listKind }),
-        (form) => publishedListSchema(kind, form),
-      );
+      this.#made.set(definitionName(kind), {
+        2: () => publishedSchema(schemas.get(name)?.structural, kind, 2),
+        3: () => publishedSchema(schemas.get(name)?.structural, kind, 3),
+      });
+      this.#made.set(definitionName({ ...kind, kind: kind.listKind }), {
+        2: () => publishedListSchema(kind, 2),
+        3: () => publishedListSchema(kind, 3),
+      });
     }
   }
 
   remove({ spec }: Readonly<CustomResourceDefinition>): void {
     const { group, names, versions } = spec;
     for (const { name: version } of versions)
-      for (const kind of [names.kind, names.listKind ?? `${names.kind}List`]) {
-        const name = definitionName({ group, version, kind });
-        this.#makers.delete(name);
-        for (const form of [2, 3]) this.#made.delete(`${form} ${name}`);
-      }
+      for (const kind of [names.kind, names.listKind ?? `${names.kind}List`])
+        this.#made.delete(definitionName({ group, version, kind }));
   }
 }

@@ -4,16 +4,21 @@ import type {
   OpenApiService,
   OtherDocuments,
 } from "../../api/openapi/service.ts";
+import { pieces } from "../../api/openapi/pieces.ts";
+import { writeTo } from "../request/back-pressure.ts";
 import { acceptsGzip } from "../serving/answers.ts";
+import type { HttpRequest } from "../serving/http-request.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
 
-/** Of a type that is not built in: the same object until it changes. */
+/** Of a type that is not built in: the same function until it changes. */
 type PublishedSchemas = (
   typeName: string,
   version: 2 | 3,
-) => Readonly<Record<string, unknown>> | undefined;
+) => (() => Readonly<Record<string, unknown>>) | undefined;
 
+/** Longer answers leave in pieces. */
+const wholeBytes = 64 * 1024;
 /** For whom documents are made. */
 const documents = { method: "GET", url: "/openapi" };
 
@@ -65,12 +70,37 @@ export class OpenApiPaths {
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(answer.headers))
         headers[name.toLowerCase()] = value;
-      request.respond(answer.status, headers, answer.body);
+      await this.#send(request, answer.status, headers, answer.body);
     };
     return [
       { path: "/openapi/v2", handle },
       { path: "/openapi/v3", handle },
       { path: "/openapi/v3/", listed: () => ["/openapi/v3/"], handle },
     ];
+  }
+
+  /** As fast as the client reads: a document of many definitions has tens of megabytes. */
+  async #send(
+    request: HttpRequest,
+    status: number,
+    headers: Record<string, string>,
+    body: readonly Uint8Array[],
+  ): Promise<void> {
+    const { exchange } = request;
+    const bytes = body.reduce((sum, { length }) => sum + length, 0);
+    if (bytes <= wholeBytes || exchange.method === "HEAD")
+      return request.respond(status, headers, Buffer.concat(body));
+    const out = exchange.open(status, {
+      ...request.headers,
+      ...headers,
+      "content-length": bytes,
+    });
+    for (const piece of pieces(body)) {
+      const full = writeTo(out, piece);
+      if (full) await full;
+      if (this.slices.over) await this.slices.next(exchange);
+      if (out.destroyed) return;
+    }
+    out.end();
   }
 }

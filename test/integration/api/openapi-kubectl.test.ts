@@ -73,7 +73,7 @@ beforeAll(async () => {
     if (answer)
       return void response
         .writeHead(answer.status, answer.headers)
-        .end(answer.body);
+        .end(Buffer.concat(answer.body));
     const found = discovery(url.pathname);
     response.writeHead(found ? 200 : 404, {
       "Content-Type": "application/json",

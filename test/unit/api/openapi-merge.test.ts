@@ -1,5 +1,9 @@
 // OpenAPI v2 documents of several servers as one.
-import { addDocument, documentBelow } from "../../../api/openapi/merge.ts";
+import {
+  addDocument,
+  documentBelow,
+  type MergedMaps,
+} from "../../../api/openapi/merge.ts";
 
 const ref = (name: string) => ({ $ref: `#/definitions/${name}` });
 const path = (schema: object) => ({
@@ -40,6 +44,28 @@ test("only what is below the prefix, and what it refers to", () => {
   expect(document).toEqual(before);
 });
 
+const mapsOf = (document: {
+  paths: object;
+  definitions: object;
+  parameters: object;
+}): MergedMaps => ({
+  paths: new Map(Object.entries(document.paths)),
+  definitions: new Map(
+    Object.entries(document.definitions).map(([name, schema]) => [
+      name,
+      () => schema as Record<string, unknown>,
+    ]),
+  ),
+  parameters: new Map(Object.entries(document.parameters)),
+});
+const documentOf = ({ paths, definitions, parameters }: MergedMaps) => ({
+  paths: Object.fromEntries(paths),
+  definitions: Object.fromEntries(
+    [...definitions].map(([name, make]) => [name, make()]),
+  ),
+  parameters: Object.fromEntries(parameters),
+});
+
 test("names of one meaning are shared, of two renamed with their references", () => {
   const document = {
     paths: { "/one": path(ref("Pod")) },
@@ -65,9 +91,10 @@ test("names of one meaning are shared, of two renamed with their references", ()
     definitions: { Pod: { type: "number" } },
   };
   const kept = structuredClone(other);
-  addDocument(document, other);
-  addDocument(document, third);
-  expect(document).toEqual({
+  const maps = mapsOf(document);
+  addDocument(maps, other);
+  addDocument(maps, third);
+  expect(documentOf(maps)).toEqual({
     paths: {
       "/one": path(ref("Pod")),
       "/two": {
@@ -90,6 +117,27 @@ test("names of one meaning are shared, of two renamed with their references", ()
   expect(other).toEqual(kept);
 });
 
+test("two names of one document are never made one", () => {
+  const maps = mapsOf({
+    paths: {},
+    definitions: { Pod: { type: "object" } },
+    parameters: {},
+  });
+  addDocument(maps, {
+    paths: { "/a/": path(ref("Pod")), "/b/": path(ref("Pod_v2")) },
+    definitions: { Pod: { type: "string" }, Pod_v2: { type: "number" } },
+  });
+  expect(documentOf(maps)).toEqual({
+    paths: { "/a/": path(ref("Pod_v2")), "/b/": path(ref("Pod_v2_v2")) },
+    definitions: {
+      Pod: { type: "object" },
+      Pod_v2: { type: "string" },
+      Pod_v2_v2: { type: "number" },
+    },
+    parameters: {},
+  });
+});
+
 test.each([
   ["paths", { paths: [] }],
   ["definitions", { paths: { "/a/": path(ref("X")) }, definitions: "x" }],
@@ -109,10 +157,8 @@ test("names of the language are names like others", () => {
   const other = JSON.parse(
     '{"paths":{"/a/":{"__proto__":{"x":1}}},"definitions":{"constructor":{"type":"object"},"__proto__":{"y":1}}}',
   ) as Record<string, unknown>;
-  const document: Record<string, unknown> = {};
-  addDocument(document, other);
+  const maps = mapsOf({ paths: {}, definitions: {}, parameters: {} });
+  addDocument(maps, other);
   expect(({} as { x?: number }).x).toBeUndefined();
-  expect(Object.keys(document["definitions"] as object)).toContain(
-    "constructor",
-  );
+  expect([...maps.definitions.keys()]).toEqual(["constructor", "__proto__"]);
 });

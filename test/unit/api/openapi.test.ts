@@ -1,26 +1,26 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- documents are looked into freely here */
-import { createHash } from "node:crypto";
-import { builtinCatalogue } from "../../../api/catalogue.ts";
+import { builtinCatalogue, type Catalogue } from "../../../api/catalogue.ts";
 import {
   createOpenApiService,
   OPENAPI_V2_PROTOBUF,
+  type OpenApiService,
 } from "../../../api/openapi/service.ts";
-import { jsonChunks } from "../../../api/openapi/json-chunks.ts";
-import type { Steps } from "../../../api/queueing/steps.ts";
-import { openApiV2 } from "../../../api/openapi/v2.ts";
-import { openApiV3 } from "../../../api/openapi/v3.ts";
-
-/** All steps at once. */
-function finish<T>(steps: Steps<T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
+import { pieces } from "../../../api/openapi/pieces.ts";
 
 const catalogue = builtinCatalogue();
-const v2 = finish(openApiV2(catalogue)) as any;
-const apps = finish(openApiV3(catalogue, "apps", "v1")) as any;
+
+type Document = Awaited<ReturnType<OpenApiService["v2"]>>;
+
+const textOf = ({ body }: Pick<Document, "body">): string =>
+  Buffer.concat(body).toString();
+let v2: any;
+let apps: any;
+
+beforeAll(async () => {
+  const service = createOpenApiService(catalogue);
+  v2 = JSON.parse(textOf(await service.v2(false)));
+  apps = JSON.parse(textOf(await service.v3("apis/apps/v1")!));
+});
 
 function references(value: unknown, found: string[] = []): string[] {
   if (typeof value === "object" && value !== null)
@@ -98,7 +98,7 @@ test("operations carry kind, action and the parameters of writes", () => {
 
 test("answers are cached, hashed and negotiated", async () => {
   const service = createOpenApiService(catalogue);
-  const index = JSON.parse((await service.v3Index()).bytes.toString()).paths;
+  const index = JSON.parse(textOf(await service.v3Index())).paths;
   const { serverRelativeURL } = index["apis/apps/v1"];
   expect(serverRelativeURL).toBe(
     `/openapi/v3/apis/apps/v1?hash=${(await service.v3("apis/apps/v1"))!.hash}`,
@@ -136,21 +136,93 @@ test("documents are made in steps, the same as at once", async () => {
   });
   const [one, same] = await Promise.all([service.v2(false), service.v2(false)]);
   expect(one).toBe(same);
-  expect(one.bytes.toString()).toBe(JSON.stringify(v2));
-  expect(one.hash).toBe(
-    createHash("sha512").update(one.bytes).digest("hex").toUpperCase(),
-  );
+  expect(textOf(one)).toBe(JSON.stringify(v2));
   const apart = await service.v3("apis/apps/v1");
-  expect(apart!.bytes.toString()).toBe(JSON.stringify(apps));
+  expect(textOf(apart!)).toBe(JSON.stringify(apps));
   await service.v2(true);
   expect(pauses).toBeGreaterThan(500);
 });
 
-test.each([
-  {},
-  { a: undefined, b: null, c: [undefined, 1, {}] },
-  { deep: { deeper: { deepest: { bottom: "ä\u2028" } }, empty: {} } },
-])("JSON in chunks: %j", (value) => {
-  const chunks = finish(jsonChunks(value as Record<string, unknown>));
-  expect(Buffer.concat(chunks).toString()).toBe(JSON.stringify(value));
+const widget = (plural: string, kind: string) => ({
+  ...{ group: "example.com", version: "v1", resource: plural, kind },
+  ...{ singular: kind.toLowerCase(), shortNames: [], categories: [] },
+  ...{ custom: true as const, namespaced: true, subresources: [] },
+  verbs: ["get", "list", "create", "update", "watch", "delete"],
 });
+
+function addKind(to: Catalogue, plural: string, kind: string): void {
+  const info = widget(plural, kind);
+  to.addVersionOf(info);
+  to.add(info);
+}
+
+test("a document that is made again is what it would be if it were new", async () => {
+  const changing = builtinCatalogue();
+  const definitions = new Map(
+    ["Widget", "WidgetList", "Anvil", "AnvilList"].map((kind) => [
+      `com.example.v1.${kind}`,
+      () => ({ type: "object", description: "x".repeat(2000) }),
+    ]),
+  );
+  const custom = {
+    v2: (name: string) => definitions.get(name),
+    v3: (name: string) => definitions.get(name),
+  };
+  const service = createOpenApiService(changing, custom);
+  addKind(changing, "widgets", "Widget");
+  const all = async (of: OpenApiService): Promise<Document[]> =>
+    Promise.all([
+      of.v2(false),
+      of.v2(true),
+      of.v3("apis/example.com/v1")!,
+      of.v3Index(),
+    ]);
+  const before = await all(service);
+  addKind(changing, "anvils", "Anvil");
+  service.invalidate([{ group: "example.com", version: "v1" }]);
+  const after = await all(service);
+  const fresh = await all(createOpenApiService(changing, custom));
+  for (const [index, document] of after.entries())
+    expect(textOf(document) === textOf(fresh[index]!)).toBe(true);
+  // Several servers of one cluster name the same document alike.
+  expect(after.map(({ hash }) => hash)).toEqual(fresh.map(({ hash }) => hash));
+  for (const [index, { hash }] of after.entries())
+    expect(hash).not.toBe(before[index]!.hash);
+  expect(Object.keys(JSON.parse(textOf(after[2]!)).paths)).toEqual(
+    [
+      "",
+      "anvils",
+      "namespaces/{namespace}/anvils",
+      "namespaces/{namespace}/anvils/{name}",
+      "namespaces/{namespace}/widgets",
+      "namespaces/{namespace}/widgets/{name}",
+      "watch/anvils",
+      "watch/namespaces/{namespace}/anvils",
+      "watch/namespaces/{namespace}/anvils/{name}",
+      "watch/namespaces/{namespace}/widgets",
+      "watch/namespaces/{namespace}/widgets/{name}",
+      "watch/widgets",
+      "widgets",
+    ].map((path) => `/apis/example.com/v1/${path}`),
+  );
+  // What did not change is the same bytes, but for the ends of the two maps and their first entries.
+  const shared = new Set(before[2]!.body);
+  expect(after[2]!.body.filter((part) => shared.has(part)).length).toBe(
+    before[2]!.body.length - 7,
+  );
+});
+
+test.each([[[]], [["abc"]], [["ab", "", "cdefg", "h"]], [["abcd", "efgh"]]])(
+  "the parts of a document in pieces: %j",
+  (texts: string[]) => {
+    const made = [
+      ...pieces(
+        texts.map((text) => Buffer.from(text)),
+        4,
+      ),
+    ];
+    expect(Buffer.concat(made).toString()).toBe(texts.join(""));
+    expect(made.slice(0, -1).every(({ length }) => length === 4)).toBe(true);
+    expect(made.every(({ length }) => length > 0)).toBe(true);
+  },
+);
