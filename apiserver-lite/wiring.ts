@@ -73,6 +73,8 @@ const defaultRequestTimeoutMs = 60_000;
 /** Requests in flight; together the seats of priority and fairness. */
 const defaultReadOnly = 400;
 const defaultMutating = 200;
+/** Of one HTTP/2 connection, as in the reference: a flood over one is a short turn of the loop. */
+const defaultStreams = 100;
 
 export function wire(
   options: ApiServerOptions,
@@ -177,7 +179,7 @@ function createFlows(
     seats: maxRequestsInFlight + maxMutatingRequestsInFlight,
     objects: ({ group, resource }) =>
       registry.storedKind(group, resource)?.cache.size,
-    backlog: () => registry.slices.waiting,
+    backlog: () => registry.slices.backlog,
     requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
     clock,
   });
@@ -369,7 +371,8 @@ function createListener(
     tls: options.tls,
     ...(options.servingTls ? { servingTls: options.servingTls } : {}),
     http1Only: options.disableHttp2 ?? false,
-    maxStreamsPerConnection: options.http2MaxStreamsPerConnection ?? 250,
+    maxStreamsPerConnection:
+      options.http2MaxStreamsPerConnection ?? defaultStreams,
     goawayChance: options.goawayChance ?? 0,
     logger: options.logger,
     handle: (exchange) => void front.handle(exchange),

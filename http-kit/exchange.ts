@@ -19,6 +19,8 @@ export interface Peer {
   readonly clientChain?: readonly Buffer[];
   /** Set when the connection should end after this answer (go away). */
   goAway?: () => void;
+  /** Who was authenticated last on the connection; unset before, and for anonymous requests. */
+  tenant?: string | undefined;
 }
 
 /** The connection of a request that offers to switch protocols. */
@@ -69,6 +71,8 @@ export interface Exchange {
   /** The values of a header that may come several times, apart from each other: `headers` joins them by commas. */
   headerValues(name: string): string[];
   readonly peer: Peer;
+  /** Whose work this is, as far as it is known. */
+  readonly tenant?: string | undefined;
   readonly http2: boolean;
   /** Streams are framed by the chunked coding of HTTP/1.1. */
   readonly chunks: boolean;
@@ -122,6 +126,9 @@ export class Http1Exchange implements Exchange {
     this.response.statusMessage = text;
   }
 
+  get tenant(): string | undefined {
+    return this.peer.tenant;
+  }
   get chunks(): boolean {
     return this.request.httpVersionMinor > 0;
   }
@@ -249,6 +256,10 @@ export class Http2Exchange implements Exchange {
   headerValues(name: string): string[] {
     this.#headerGroups ??= groupByName(this.rawHeaders);
     return this.#headerGroups.get(name) ?? [];
+  }
+
+  get tenant(): string | undefined {
+    return this.peer.tenant;
   }
 
   get method(): string {

@@ -85,6 +85,9 @@ const maxHeaderFields = 8192;
 /** So that clients who heed it send long headers in one frame: continuations are limited to eight. */
 const maxFrameBytes = 1024 * 1024;
 
+/** Unsent parts of lists on all streams of a connection; beyond it new streams are refused. */
+const maxSessionMemoryMb = 32;
+
 /** The reference's: selectors and impersonated groups may be long. */
 const maxHeaderBytes = 1024 * 1024;
 
@@ -123,6 +126,7 @@ export class Listener {
               maxFrameSize: maxFrameBytes,
             },
             maxHeaderListPairs: maxHeaderFields,
+            maxSessionMemory: maxSessionMemoryMb,
           });
       this.#server.on(
         "stream",
@@ -355,6 +359,7 @@ export class Listener {
       peer = {
         remoteAddress: socket.remoteAddress ?? "",
         ...clientCertificates(socket),
+        tenant: undefined,
       };
       this.#peers.set(key, peer);
     }

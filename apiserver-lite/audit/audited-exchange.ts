@@ -20,6 +20,9 @@ export class AuditedExchange implements Exchange {
   get headers(): Exchange["headers"] {
     return this.inner.headers;
   }
+  get tenant(): string | undefined {
+    return this.inner.tenant;
+  }
   get peer(): Exchange["peer"] {
     return this.inner.peer;
   }

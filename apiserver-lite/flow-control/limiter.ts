@@ -3,23 +3,26 @@
 // is one, or is answered 429. A place is taken when there is work to do, that is after a body has been received, and kept
 // until the work is over, also when its client has been answered that it takes too long. The memory of bodies that
 // are being received is bounded in bytes instead. Long-running requests (proxy, log, exec …) have no place; a watch has
-// one, under priority and fairness, until its initial events are sent.
+// one, under priority and fairness, until its initial events are sent. An answer whose client does not read on gives its
+// place back, as long as there is memory for what it keeps.
 //
 // A request that finds a place waits for no promise. One that is queued leaves the queue when its client goes away, when
 // it has been answered, or after the longest wait; whatever happens, its place is given back once.
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import type { BodyGate } from "../../http-kit/body.ts";
+import type { Exchange } from "../../http-kit/exchange.ts";
 import { isLongRunning } from "../request/deadline.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import { PlainAnswer } from "../request/route.ts";
 import type { Claim, Entering, Waiter } from "./claim.ts";
 import type { FlowControl } from "./flow-control.ts";
 import { Seats, Share } from "./seats.ts";
+import { Stalls, type Stalling } from "../request/stalls.ts";
 
 const readOnly = new Set(["get", "list", "watch"]);
 
-/** Of all bodies that are being received or worked on: a hundred of the largest. */
+/** Of all bodies that are being received or worked on, and of answers that are not read: a hundred of the largest bodies. */
 const maxBodiesBytes = 300 * 1024 * 1024;
 /** What a request costs while its body is waited for. */
 const waitingBytes = 4096;
@@ -36,15 +39,15 @@ interface LimiterOptions {
   readonly clock?: Clock;
 }
 
-/** What the limiter looks at; `signal` only when the request has to wait. */
+/** What the limiter looks at; `exchange` only when the request has to wait. */
 interface LimitedRequest {
   readonly info: RequestInfo;
   readonly user: UserInfo;
   readonly query: URLSearchParams;
   /** How long the answer may take; 0: nothing is said. */
   readonly limitMs: number;
-  /** Aborted when the answer is no longer wanted. */
-  readonly signal: AbortSignal;
+  /** Closed when the answer is no longer wanted. */
+  readonly exchange: Pick<Exchange, "closed" | "onClose">;
 }
 
 export class Limiter {
@@ -64,8 +67,9 @@ export class Limiter {
     const bodies = new Share(options.bodiesBytes ?? maxBodiesBytes);
     this.#maxWaitMs = queue.maxWaitMs;
     const clock = options.clock ?? systemClock;
-    this.#counted = { bodies, clock, over: () => void this.requests-- };
-    this.#uncounted = { bodies, clock, over: () => undefined };
+    const shared = { bodies, clock, stalls: new Stalls(clock) };
+    this.#counted = { ...shared, over: () => void this.requests-- };
+    this.#uncounted = { ...shared, over: () => undefined };
     this.#flows = options.flows;
   }
 
@@ -154,13 +158,17 @@ class SeatClaim implements Claim {
 interface PlaceOptions {
   readonly bodies: Share;
   readonly clock: Clock;
+  readonly stalls: Stalls;
   readonly over: () => void;
 }
 
 /** One request's. `leave` has to be called in the end; more calls do nothing. */
-export class Place implements BodyGate, Waiter {
+export class Place implements BodyGate, Waiter, Stalling {
   #taken = false;
   #bytes = 0;
+  /** Of an answer whose client does not read on. */
+  #unreadBytes = 0;
+  waitedMs = 0;
   #left = false;
   /** Set while it waits for a place. */
   #giveUp: (() => void) | undefined;
@@ -199,6 +207,30 @@ export class Place implements BodyGate, Waiter {
     this.#taken = true;
   }
 
+  /** The client does not read on. @param bytes what the rest of the answer keeps in memory meanwhile, about */
+  stalls(bytes: number): void {
+    if (!this.#taken || this.#left || this.#unreadBytes > 0) return;
+    this.#unreadBytes = bytes;
+    this.options.stalls.begin(this);
+  }
+
+  /** It reads again. */
+  goesOn(): void {
+    if (this.#unreadBytes === 0) return;
+    this.options.stalls.end(this);
+    this.#unreadBytes = 0;
+  }
+
+  /** Others may have its place, if there is memory for what it keeps. It goes on without one when its client reads. */
+  stalled(): void {
+    const { request, claim, options } = this;
+    if (this.#left || !options.bodies.take(request.user, this.#unreadBytes))
+      return;
+    this.#bytes += this.#unreadBytes;
+    this.#taken = false;
+    claim.leave();
+  }
+
   /** The request has been answered: if it still waits for a place, it needs none. */
   answered(): void {
     this.#giveUp?.();
@@ -213,6 +245,7 @@ export class Place implements BodyGate, Waiter {
     if (this.#left) return;
     this.#left = true;
     this.#giveUp?.();
+    this.goesOn();
     const { request, options } = this;
     this.claim.leave();
     if (this.#bytes > 0) options.bodies.give(request.user, this.#bytes);
@@ -245,9 +278,9 @@ export class Place implements BodyGate, Waiter {
     };
     this.#giveUp = giveUp;
     this.#timer = options.clock.after(claim.maxWaitMs, giveUp);
-    const { signal } = request;
-    if (signal.aborted) giveUp();
-    else signal.addEventListener("abort", giveUp, { once: true });
+    const { exchange } = request;
+    if (exchange.closed) giveUp();
+    else exchange.onClose(giveUp);
     return entered;
   }
 

@@ -36,6 +36,9 @@ interface Answered<T> {
   readonly answer: T;
 }
 
+/** Parts of this process wait for their answers. */
+const patient = { closed: false, onClose: () => undefined };
+
 export class RequestRecorder {
   constructor(private readonly options: RecorderOptions) {}
 
@@ -126,10 +129,7 @@ export class RequestRecorder {
       user,
       query,
       limitMs: 0,
-      // Parts of this process wait for their answers.
-      get signal() {
-        return new AbortController().signal;
-      },
+      exchange: patient,
     });
   }
 

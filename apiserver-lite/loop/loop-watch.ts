@@ -11,6 +11,8 @@ export interface LoopWork {
   readonly method: string;
   /** The path, which is logged, with or without a query, which is not: it may hold secrets. */
   readonly url: string;
+  /** Whose it is: tenants take turns. */
+  readonly tenant?: string | undefined;
 }
 
 interface LoopDelay {

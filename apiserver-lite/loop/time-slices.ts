@@ -7,8 +7,9 @@
 //     if (slices.over) await slices.next(who);
 //   }
 //
-// Invariants: a turn of the loop has one slice, which begins either where work begins or where those who wait go on; who
-// waits is resumed in the order of waiting; an idle process has no timer and no immediate pending.
+// Invariants: a turn of the loop has one slice, which begins either where work begins or where those who wait go on;
+// tenants go on in turn, however many pieces of work each has, and the pieces of one in the order of waiting; an idle
+// process has no timer and no immediate pending.
 import type { Pause } from "../../api/queueing/steps.ts";
 import type { LoopWatch, LoopWork } from "./loop-watch.ts";
 
@@ -20,7 +21,11 @@ interface Waiting {
 }
 
 export class TimeSlices {
-  #waiting: Waiting[] = [];
+  /** By tenant; the next one first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #count = 0;
+  /** How many waited when this turn began. */
+  #countOfTurn = 0;
   #endMs = 0;
   /** A slice has begun in this turn of the loop. */
   #begun = false;
@@ -32,9 +37,9 @@ export class TimeSlices {
     private readonly sliceMs = defaultSliceMs,
   ) {}
 
-  /** Pieces of work that wait for their turn. */
-  get waiting(): number {
-    return this.#waiting.length;
+  /** Pieces of work that wait for their turn, or did in this turn of the loop. */
+  get backlog(): number {
+    return Math.max(this.#count, this.#countOfTurn);
   }
 
   /** Is this turn's slice used up? Begins one where none has begun. About 50 ns: ask after each few microseconds. */
@@ -49,7 +54,7 @@ export class TimeSlices {
   /** Resolves when it is the caller's turn. */
   next(who?: LoopWork): Promise<void> {
     return new Promise((resume) => {
-      this.#waiting.push({ resume, who });
+      this.#add({ resume, who });
       if (this.#begun) return;
       this.#early = true;
       this.#begin(performance.now());
@@ -80,21 +85,41 @@ export class TimeSlices {
       return;
     }
     this.#begun = false;
-    if (this.#waiting.length === 0) return;
+    this.#countOfTurn = this.#count;
+    if (this.#count === 0) return;
     this.#begin(performance.now());
     this.#resume();
   };
 
   /** The next, and when it is done before the slice is over (it waits for its client, say) the one behind it. */
   readonly #resume = (): void => {
-    const next = this.#waiting.shift();
+    const next = this.#take();
     if (!next) return;
     if (next.who) this.watch?.enter(next.who);
     next.resume();
     // It goes on in a microtask that is queued now, ahead of this one.
     queueMicrotask(() => {
-      if (this.#waiting.length > 0 && performance.now() < this.#endMs)
-        this.#resume();
+      if (this.#count > 0 && performance.now() < this.#endMs) this.#resume();
     });
   };
+
+  #add(waiting: Waiting): void {
+    this.#count++;
+    const tenant = waiting.who?.tenant ?? "";
+    const others = this.#waiting.get(tenant);
+    if (others) others.push(waiting);
+    else this.#waiting.set(tenant, [waiting]);
+  }
+
+  /** The first of the tenant whose turn it is, which is the last tenant from then on. */
+  #take(): Waiting | undefined {
+    for (const [tenant, all] of this.#waiting) {
+      this.#count--;
+      const next = all.shift();
+      this.#waiting.delete(tenant);
+      if (all.length > 0) this.#waiting.set(tenant, all);
+      return next;
+    }
+    return undefined;
+  }
 }

@@ -89,6 +89,10 @@ export class Call implements StrategyContext, LoopWork {
     this.query = options.query ?? new URLSearchParams();
   }
 
+  get tenant(): string {
+    return this.user.name;
+  }
+
   read(
     group: string,
     resource: string,

@@ -22,6 +22,9 @@ const wholeBytes = 64 * 1024;
 const maxSampled = 64;
 /** Of a kept list that leaves with one write. */
 const maxPartBytes = 128 * 1024;
+/** What an answer holds whose client does not read: a part or two, and its entries. */
+const unreadBytes = 256 * 1024;
+const bytesPerEntry = 16;
 /** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
 const maxKept = 8;
 const maxKeptBytes = 2 * 1024 * 1024;
@@ -90,7 +93,7 @@ export class Answers {
         const [part] = list.parts;
         return list.parts.length === 1
           ? exchange.respond(200, headers, part as Buffer)
-          : this.#sendKept(exchange, headers, list);
+          : this.#sendKept(request, listed, list);
       }
     }
     const { bytes, parts } = shown.list(listed);
@@ -118,7 +121,7 @@ export class Answers {
       yield* first;
       yield* parts;
     }
-    if (compresses) return this.#sendGzipped(exchange, headers, all(), key);
+    if (compresses) return this.#sendGzipped(request, listed, all(), key);
     const collects =
       key !== undefined &&
       jsonBytes(listed) <= this.#lists.maxListBytes &&
@@ -127,7 +130,7 @@ export class Answers {
       collects ? this.#lists.maxListBytes : 0,
       bytes,
     );
-    const answer = new ListAnswer(exchange, headers, this.pool, bytes);
+    const answer = new ListAnswer(request, listed, this.pool, bytes);
     for (const part of all()) {
       if (part) {
         collected.add(part);
@@ -143,11 +146,12 @@ export class Answers {
   }
 
   async #sendKept(
-    exchange: Exchange,
-    headers: OutgoingHttpHeaders,
+    request: HttpRequest,
+    listed: Listed,
     list: KeptList,
   ): Promise<void> {
-    const answer = new ListAnswer(exchange, headers, this.pool, list.bytes);
+    const { exchange } = request;
+    const answer = new ListAnswer(request, listed, this.pool, list.bytes);
     for (const part of list.parts) {
       const full = answer.write(part);
       if (full) await full;
@@ -158,13 +162,14 @@ export class Answers {
   }
 
   async #sendGzipped(
-    exchange: Exchange,
-    headers: OutgoingHttpHeaders,
+    request: HttpRequest,
+    listed: Listed,
     parts: ListParts,
     key: string | undefined,
   ): Promise<void> {
-    setGzip(headers);
-    const answer = new ListAnswer(exchange, headers, this.pool, undefined);
+    const { exchange } = request;
+    setGzip(request.headers);
+    const answer = new ListAnswer(request, listed, this.pool, undefined);
     const stream = this.#compressor.begin();
     const collected = new Collected(key === undefined ? 0 : maxKeptBytes);
     const write = async (made: readonly Buffer[]): Promise<void> => {
@@ -222,11 +227,12 @@ class ListAnswer {
   readonly #frames: boolean;
 
   constructor(
-    exchange: Exchange,
-    headers: OutgoingHttpHeaders,
+    private readonly request: HttpRequest,
+    private readonly listed: Listed,
     private readonly pool: ChunkPool,
     bytes: number | undefined,
   ) {
+    const { exchange, headers } = request;
     if (bytes !== undefined) {
       headers["content-length"] = bytes;
       this.#out = exchange.open(200, headers);
@@ -244,11 +250,15 @@ class ListAnswer {
   }
 
   write(part: Uint8Array): Promise<void> | undefined {
-    const { pool } = this;
+    const { pool, request, listed } = this;
     // An empty chunk would end the answer.
     if (part.length === 0) return undefined;
     const bytes = this.#frames ? pool.framed(part) : part;
-    return writeTo(this.#out, bytes, () => pool.give(part));
+    const full = writeTo(this.#out, bytes, () => pool.give(part));
+    const { place } = request;
+    if (!full || !place) return full;
+    place.stalls(unreadBytes + listed.entries.length * bytesPerEntry);
+    return full.then(() => place.goesOn());
   }
 
   end(): void {

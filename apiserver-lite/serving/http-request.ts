@@ -8,7 +8,11 @@ import { RequestContext } from "../dispatch/request.ts";
 import type { Representation } from "./representation.ts";
 
 /** What a request holds of the server's limits while it is worked on. */
-interface HeldPlace extends BodyGate {
+export interface HeldPlace extends BodyGate {
+  /** The client does not read on. @param bytes what the rest of the answer keeps in memory meanwhile, about */
+  stalls(bytes: number): void;
+  /** It reads again. */
+  goesOn(): void;
   /** The request has its answer: it waits no longer. */
   answered(): void;
   /** Gives back what is held, and waits no longer. Further calls do nothing. */

@@ -11,11 +11,14 @@ import type { TimeSlices } from "../loop/time-slices.ts";
 import { writeTo } from "../request/back-pressure.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import { chunkOf, type FrameStream } from "../../http-kit/exchange.ts";
+import type { HeldPlace } from "./http-request.ts";
 import type { ListParts } from "./formats.ts";
 import type { Representation } from "./representation.ts";
 
 /** Unsent bytes of one watcher; beyond it is cut. */
 const maxPendingBytes = 16 * 1024 * 1024;
+/** What a watcher holds that does not read its initial events. */
+const unreadBytes = 512 * 1024;
 /** Frames that wait to be made. */
 const maxLater = 10_000;
 
@@ -122,6 +125,8 @@ export class WatchResponse implements WatchSink {
     private readonly slices: TimeSlices,
     private readonly pool: ChunkPool,
     private readonly who?: LoopWork,
+    /** While its initial events are sent. */
+    private readonly place?: Pick<HeldPlace, "stalls" | "goesOn">,
   ) {}
 
   initial(
@@ -237,7 +242,11 @@ export class WatchResponse implements WatchSink {
           writeTo(out, this.chunked ? this.pool.framed(bytes) : bytes, () =>
             this.pool.give(bytes),
           );
-        if (full) await full;
+        if (full) {
+          this.place?.stalls(unreadBytes);
+          await full;
+          this.place?.goesOn();
+        }
         if (this.slices.over) await this.slices.next(this.who);
         if (this.#closed) return;
       }

@@ -66,6 +66,7 @@ export class WatchServing {
       this.options.registry.slices,
       this.options.pool,
       exchange,
+      request.place,
     );
     const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;

@@ -5,6 +5,7 @@ import {
   identify,
   type IdentifyOptions,
 } from "../../../http-kit/authentication/identify.ts";
+import { ANONYMOUS_USER } from "../../../http-kit/authentication/groups.ts";
 import type { HttpRequest } from "../../serving/http-request.ts";
 import type { Filter } from "../filter.ts";
 
@@ -20,6 +21,8 @@ export function authenticationFilter(
     }
     request.user = user;
     request.original = user;
+    request.exchange.peer.tenant =
+      user.name === ANONYMOUS_USER ? undefined : user.name;
   }
 
   return {

@@ -16,17 +16,30 @@ const writing = parseRequest(
   new URLSearchParams(),
 );
 const query = new URLSearchParams();
-/** A request whose signal nobody may look at: it has to wait for nothing. */
+/** A request whose exchange nobody may look at: it has to wait for nothing. */
 const place = (limiter: Limiter, name: string, ...groups: string[]): Place =>
   limiter.place({
     info: writing,
     user: user(name, ...groups),
     query,
     limitMs: 0,
-    get signal(): AbortSignal {
-      throw new Error("asked for a signal");
+    get exchange(): never {
+      throw new Error("asked for the exchange");
     },
   })!;
+class FakeExchange {
+  closed = false;
+  #callback: (() => void) | undefined;
+
+  onClose(callback: () => void): void {
+    this.#callback = callback;
+  }
+
+  close(): void {
+    this.closed = true;
+    this.#callback?.();
+  }
+}
 const kib = 1024;
 const bounded = (bytes = 100 * kib) =>
   new Limiter({ readOnly: 10, mutating: 10, bodiesBytes: bytes });
@@ -78,16 +91,16 @@ test("long-running requests have no place", () => {
     "/api/v1/namespaces/a/pods/p/exec",
     new URLSearchParams(),
   );
-  const { signal } = new AbortController();
+  const exchange = new FakeExchange();
   expect(
-    bounded().place({ info, user: user("a"), query, limitMs: 0, signal }),
+    bounded().place({ info, user: user("a"), query, limitMs: 0, exchange }),
   ).toBeUndefined();
 });
 
 describe("a queue", () => {
   let clock: FakeClock;
   let limiter: Limiter;
-  let aborts: Map<Place, AbortController>;
+  let exchanges: Map<Place, FakeExchange>;
   beforeEach(() => {
     clock = new FakeClock();
     limiter = new Limiter({
@@ -96,19 +109,19 @@ describe("a queue", () => {
       queue: { length: 4, maxWaitMs: 1000 },
       clock,
     });
-    aborts = new Map();
+    exchanges = new Map();
   });
 
   const request = (name: string, ...groups: string[]): Place => {
-    const controller = new AbortController();
+    const exchange = new FakeExchange();
     const made = limiter.place({
       info: writing,
       user: user(name, ...groups),
       query,
       limitMs: 0,
-      signal: controller.signal,
+      exchange,
     })!;
-    aborts.set(made, controller);
+    exchanges.set(made, exchange);
     return made;
   };
   /** What became of a place that waits. */
@@ -182,7 +195,7 @@ describe("a queue", () => {
     const outcomes = [gone, answered, slow, left].map((one) =>
       outcome(one.take()),
     );
-    aborts.get(gone)!.abort();
+    exchanges.get(gone!)!.close();
     answered.answered();
     left.leave();
     clock.advance(999);
@@ -209,7 +222,7 @@ describe("a queue", () => {
   test("one that has gone already does not wait", async () => {
     fill("a", "a", "b", "b");
     const gone = request("c");
-    aborts.get(gone)!.abort();
+    exchanges.get(gone!)!.close();
     await expect(gone.take()).rejects.toThrow(tooMany);
     expect(limiter.inQueue.mutating).toBe(0);
   });
@@ -219,7 +232,7 @@ describe("a queue", () => {
     const next = request("c");
     const waiting = outcome(next.take());
     first!.leave();
-    aborts.get(next)!.abort();
+    exchanges.get(next!)!.close();
     next.leave();
     next.leave();
     await turn();
@@ -245,7 +258,7 @@ describe("a queue", () => {
         }
       } else if (open.length > 0) {
         const [one] = open.splice(random(open.length), 1);
-        if (random(3) === 0) aborts.get(one!)!.abort();
+        if (random(3) === 0) exchanges.get(one!)!.close();
         one!.leave();
       }
       expect(limiter.inFlight.mutating).toBeLessThanOrEqual(4);

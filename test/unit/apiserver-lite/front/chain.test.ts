@@ -332,7 +332,7 @@ const refusals: Refusal[] = [
           user: { name: "other", groups: [], extra: {} },
           query: new URLSearchParams(),
           limitMs: 0,
-          signal: new AbortController().signal,
+          exchange: { closed: false, onClose: () => undefined },
         })!
         .take();
       return { limiter };

@@ -87,3 +87,37 @@ test("the next turn of the loop begins a new slice", async () => {
   await turn();
   expect(slices.over).toBe(false);
 });
+
+test("tenants go on in turn, however many pieces of work each has", async () => {
+  const slices = new TimeSlices(undefined, 1);
+  const order: string[] = [];
+  const works = ["loud", "loud", "loud", "loud", "quiet", "loud"].map(
+    async (tenant) => {
+      const who = { method: "GET", url: "/", tenant };
+      await slices.next(who);
+      order.push(tenant);
+      spin(1.5);
+      await slices.next(who);
+      order.push(tenant);
+      spin(1.5);
+    },
+  );
+  await Promise.all(works);
+  expect(order.slice(0, 5)).toEqual(["loud", "quiet", "loud", "quiet", "loud"]);
+  expect(slices.backlog).toBeGreaterThanOrEqual(0);
+  await turn();
+  await turn();
+  expect(slices.backlog).toBe(0);
+});
+
+test("the backlog of a turn is what waited when it began", async () => {
+  const slices = new TimeSlices(undefined, 1_000);
+  const waiting = Array.from({ length: 5 }, () => slices.next());
+  expect(slices.backlog).toBe(5);
+  await Promise.all(waiting);
+  // All went on in one slice, and the next turn may have as many.
+  expect(slices.backlog).toBe(5);
+  await turn();
+  await turn();
+  expect(slices.backlog).toBe(0);
+});
