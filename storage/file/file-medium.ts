@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import { crashPoint } from "../../api/crash-point.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Medium, MediumWrite } from "../local/local-store.ts";
-import type { StoredVersion } from "../local/live-version.ts";
+import { LiveValues } from "../local/live-values.ts";
 import { StoreError } from "../store.ts";
 import { copyFrames, writeState } from "./compaction.ts";
 import {
@@ -48,7 +48,7 @@ export class FileMedium implements Medium {
   readonly #options: FileMediumOptions;
   readonly #file: string;
   readonly #newFile: string;
-  #state: ReadonlyMap<string, StoredVersion> = new Map();
+  #state = new LiveValues();
   #liveBytes = 0;
   #revision = 0;
   #seed = 0;
@@ -71,7 +71,7 @@ export class FileMedium implements Medium {
     this.#newFile = path.join(options.directory, "log.new");
   }
 
-  async open(state: Map<string, StoredVersion>): Promise<number> {
+  async open(state: LiveValues): Promise<number> {
     const { directory, fileSystem, lock, logger } = this.#options;
     this.#closing = false;
     this.#state = state;
@@ -183,7 +183,7 @@ export class FileMedium implements Medium {
     return this.#log;
   }
 
-  async #load(state: Map<string, StoredVersion>): Promise<void> {
+  async #load(state: LiveValues): Promise<void> {
     const { fileSystem, logger } = this.#options;
     const handle = await fileSystem.open(this.#file, "update");
     let content: LogContent;

@@ -21,7 +21,7 @@ interface Place {
 export async function loadLog(
   file: OpenFile,
   name: string,
-  state: Map<string, StoredVersion>,
+  state: { set(key: string, version: StoredVersion): unknown },
   options: ReadOptions = {},
 ): Promise<LogContent> {
   const places = new Map<string, Place>();

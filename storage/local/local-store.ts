@@ -19,7 +19,8 @@ import {
   type WriteResult,
 } from "../store.ts";
 import { EventHistory, type ListenerFailure } from "./event-history.ts";
-import { LiveVersion, type StoredVersion } from "./live-version.ts";
+import { LiveValues } from "./live-values.ts";
+import { LiveVersion } from "./live-version.ts";
 import { ExpiryQueue } from "./expiry-queue.ts";
 
 export interface MediumWrite {
@@ -37,7 +38,7 @@ export interface Medium {
    * Opens and repairs; puts every live value into `state`, which the store keeps up to date from then on. Resolves to
    * the newest revision ever committed (0 when new).
    */
-  open(state: Map<string, StoredVersion>): Promise<number>;
+  open(state: LiveValues): Promise<number>;
   /** All or nothing; resolves when durable. Rejects with a StoreError and changes nothing. One at a time. */
   commit(writes: readonly MediumWrite[]): Promise<void>;
   /** Between two commits, when the state holds all that was committed: time to begin work in the background. */
@@ -79,7 +80,7 @@ export class LocalStore implements Store {
   readonly shared = false;
   readonly #medium: Medium;
   readonly #clock: Clock;
-  readonly #state = new Map<string, StoredVersion>();
+  readonly #state = new LiveValues();
   /** Keys with writes that are not committed yet, as the last of those leaves them. */
   readonly #heads = new Map<string, Head>();
   readonly #history: EventHistory;
@@ -145,10 +146,7 @@ export class LocalStore implements Store {
 
   list(prefix: string): Promise<{ revision: number; values: StoredValue[] }> {
     if (this.#phase !== "open") return Promise.reject(closedError());
-    const values: StoredValue[] = [];
-    for (const version of this.#state.values())
-      if (version.key.startsWith(prefix)) values.push(version);
-    values.sort((a, b) => (a.key < b.key ? -1 : 1));
+    const values = this.#state.withPrefix(prefix);
     return Promise.resolve({ revision: this.#revision, values });
   }
 
