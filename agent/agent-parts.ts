@@ -6,6 +6,7 @@ import type { Client } from "../client/client.ts";
 import type { EventRecorder } from "../client/event-recorder.ts";
 import type { Runtime } from "../cri/runtime.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
+import type { NodeAllocatable } from "./node/node-allocatable.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
 import type { PodEvents } from "./events/pod-events.ts";
 import type { Housekeeping } from "./housekeeping.ts";
@@ -61,6 +62,7 @@ export interface AgentParts extends Ground, Reporting, PodRooms {
   readonly workers: PodWorkers;
   readonly sources: PodSources;
   readonly adoption: RuntimeAdoption;
+  readonly allocatable: NodeAllocatable;
   readonly pressure: PressureControl;
   readonly housekeeping: Housekeeping;
   readonly rotation: LogRotation;

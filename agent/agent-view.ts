@@ -5,6 +5,7 @@ import type { Pod } from "../api/types/core-v1.ts";
 import { within } from "../cri/deadline.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
 import { kubeletConfiguration } from "./config/kubelet-configuration.ts";
+import type { PressureControl } from "./node/pressure.ts";
 import type { PodAccess } from "./pod-access.ts";
 import { runtimePodAsPod } from "./pods/runtime/reconstructed-pod.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
@@ -17,6 +18,7 @@ interface AgentViewOptions {
   runtimePods: Pick<RuntimePods, "relist" | "uids" | "get" | "refresh">;
   access: PodAccess;
   stats: StatsSummary;
+  pressure: Pick<PressureControl, "evictions">;
   healthy: () => Promise<void>;
   clock: Clock;
 }
@@ -47,6 +49,7 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
       access.portForward(namespace, name, port),
     statsSummary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
     config: () => kubeletConfiguration(settings),
+    evictions: () => options.pressure.evictions,
     healthy: options.healthy,
   };
 }

@@ -49,9 +49,11 @@ class AgentLife {
   }
 
   async start(): Promise<void> {
-    const { cgroups, volumes, objects, node, lease, sources } = this.#parts;
+    const { cgroups, allocatable, volumes, objects, node, lease, sources } =
+      this.#parts;
     const { adoption, pressure, housekeeping, rotation, clock } = this.#parts;
     await cgroups.start();
+    await allocatable.start();
     await volumes.start();
     objects.start();
     await node.start();
@@ -71,6 +73,7 @@ class AgentLife {
     const { housekeeping, rotation, node, workers, volumes } = this.#parts;
     const { runtimePods, recorder } = this.#parts;
     this.#stopped = true;
+    this.#parts.allocatable.stop();
     adoption.stop();
     reports.stopMirrors();
     lease?.stop();

@@ -16,12 +16,14 @@ import type {
 } from "./agent-parts.ts";
 import { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
+import { NodeAllocatable } from "./node/node-allocatable.ts";
 import { resolveAgentConfig } from "./config/agent-config.ts";
 import { logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { LogRotation } from "./logs/log-rotation.ts";
 import { NodeLease } from "./node/lease.ts";
+import { machineCapacity } from "./node/machine.ts";
 import { NodeAdmission } from "./node/node-admission.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
 import { PressureControl } from "./node/pressure.ts";
@@ -237,9 +239,14 @@ function manifestProblem(
 /** What looks after the node beside its pods. */
 function wireUpkeep(
   parts: Wired,
-): Pick<AgentParts, "pressure" | "housekeeping" | "rotation"> {
+): Pick<AgentParts, "allocatable" | "pressure" | "housekeeping" | "rotation"> {
   const { settings: config, runtime, clock, logger, events } = parts;
   const { node, runtimePods, workers } = parts;
+  const allocatable = new NodeAllocatable({
+    ...parts,
+    config,
+    capacity: () => machineCapacity(config.rootDirectory),
+  });
   const images = new ImageGarbage({
     runtime,
     clock,
@@ -247,6 +254,7 @@ function wireUpkeep(
     highThresholdPercent: config.imageGcHighThresholdPercent,
     lowThresholdPercent: config.imageGcLowThresholdPercent,
     minimumAgeMs: config.minimumImageTtlMs,
+    maximumAgeMs: config.maximumImageAgeMs,
     onFailure: (reason, message) => events.node("Warning", reason, message),
   });
   const pressure = new PressureControl({
@@ -258,7 +266,11 @@ function wireUpkeep(
         .live()
         .filter(({ phase }) => phase === "syncing")
         .map(({ pod }) => pod),
-    evict: (pod, message) => evictPod(parts, pod, message),
+    events,
+    cgroups: parts.cgroups,
+    isEnded: (uid) =>
+      !workers.live().some(({ pod }) => pod.metadata.uid === uid),
+    evict: (pod, eviction) => evictPod(parts, pod, eviction),
     clock,
     logger,
     onChange: (changed) => node.setPressure(changed),
@@ -281,7 +293,7 @@ function wireUpkeep(
     clock,
     logger,
   });
-  return { pressure, housekeeping, rotation };
+  return { allocatable, pressure, housekeeping, rotation };
 }
 
 /** What the agent's ports read. */

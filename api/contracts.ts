@@ -111,6 +111,8 @@ export interface NodeAgentView {
   statsSummary(onlyCpuAndMemory: boolean): Promise<object>;
   /** KubeletConfiguration of /configz. */
   config(): object;
+  /** Pods ended for the node's sake since the start, by the signal or limit that asked for it. */
+  evictions(): ReadonlyMap<string, number>;
   /** Rejects with the reason when the agent's loops do not run. */
   healthy(): Promise<void>;
 }

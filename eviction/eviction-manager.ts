@@ -1,89 +1,167 @@
-// Ends pods when the node runs short: at each look under pressure at most one, the first by rank, so that the next look
-// sees what it gave back. Pods above their own disk limits end whether the node is short or not. The pod's object stays,
-// Failed with reason Evicted and a DisruptionTarget condition. Disk space is first sought among unused images.
+// Ends pods when the node runs short. The signals are read once a second, which takes well below a millisecond, so that
+// a crossing is noticed within two. Under pressure at most one pod ends at a time, the first by rank, and the next only
+// after it has given back what it held: a storm of evictions frees more than is needed. Disk space is first sought among
+// unused images. Pods above their own disk limits end whether the node is short or not. The pod's object stays, Failed
+// with reason Evicted.
 import type { Logger } from "pino";
+import type { Clock, Timer } from "../api/clock.ts";
 import type { Pod } from "../api/types/core-v1.ts";
-import { parseQuantity, quantityValue } from "../api/quantity.ts";
-import { formatBinary } from "./format.ts";
 import { hasStorageLimits, storageExcess } from "./local-storage.ts";
+import { evictionMessage, starvedBy } from "./message.ts";
 import {
   noUsage,
-  type ContainerUsage,
+  type DiskShare,
   type EvictablePod,
   type PodUsage,
 } from "./pod-usage.ts";
-import { rankForEviction, type Starved } from "./ranking.ts";
-import {
-  crossed,
-  thresholdValue,
-  type SignalName,
-  type Signals,
-} from "./signals.ts";
+import { PressureState, type NodePressure } from "./pressure-state.ts";
+import { rankForEviction } from "./ranking.ts";
+import type { SignalName, Signals } from "./signals.ts";
+import { thresholdsMet, type Threshold } from "./thresholds.ts";
+
+export interface Eviction {
+  readonly message: string;
+  readonly graceSeconds: number;
+  /** Of the Event about it. */
+  readonly annotations: Record<string, string>;
+  /** The node was short; otherwise the pod was above a limit of its own. */
+  readonly disruption: boolean;
+}
 
 interface EvictionManagerOptions {
-  thresholds: Readonly<Record<string, string>>;
+  readonly thresholds: readonly Threshold[];
+  readonly transitionPeriodMs: number;
+  /** Longest grace of an eviction for a soft threshold. */
+  readonly maxPodGraceSeconds: number;
+  /** Pods are held to their own disk limits. */
+  readonly localStorageLimits: boolean;
   /** Those that run, or will; not those that are ending. */
-  pods: () => readonly EvictablePod[];
+  readonly pods: () => readonly EvictablePod[];
   /** What these pods use; with `disk` their volumes and logs too, which takes reading directories. */
-  usage: (
+  readonly usage: (
     pods: readonly Pod[],
     disk: boolean,
   ) => Promise<ReadonlyMap<string, PodUsage>>;
   /** Unused images and the like. */
-  reclaimDisk: () => Promise<void>;
-  readSignals: () => Promise<Signals>;
-  evict: (pod: Pod, message: string) => void;
-  logger: Logger;
+  readonly reclaimDisk: () => Promise<void>;
+  readonly readSignals: () => Promise<Signals>;
+  /** Images and writable layers lie on a file system of their own. */
+  readonly imagesApart: () => boolean;
+  readonly evict: (pod: Pod, eviction: Eviction) => void;
+  /** Whether nothing of the pod runs any more. */
+  readonly isEnded: (uid: string) => boolean;
+  readonly onChange: (pressure: NodePressure) => void;
+  /** Records an Event about the node. */
+  readonly onReclaim: (message: string) => void;
+  /** The signal, or the limit: for metrics. */
+  readonly onEviction: (signal: string) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
-/** Memory goes first: without it nothing else gets done. */
-const order: readonly SignalName[] = [
-  "memory.available",
-  "nodefs.available",
-  "nodefs.inodesFree",
-  "imagefs.available",
-  "imagefs.inodesFree",
-  "pid.available",
-];
+const lookEveryMs = 1000;
+/** Limits of pods are looked at less often: it takes reading directories. */
+const limitsEveryMs = 10_000;
+/** After nothing could be done about a signal, so long until the next attempt. */
+const retryMs = 10_000;
+/** The next pod ends after this time even if the one before is still there. */
+const endPatienceMs = 30_000;
+/** Hardly any time is left to a pod under a hard threshold: the node needs what it holds. */
+const hardGraceSeconds = 1;
 
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
-  #working = false;
+  readonly #state: PressureState;
+  readonly #retryAtMs = new Map<SignalName, number>();
+  #pressure: NodePressure = { memory: false, disk: false, pid: false };
+  #limitsAtMs = 0;
+  #ending: { uid: string; untilMs: number } | undefined;
+  #acting = false;
+  #failing = false;
+  #timer: Timer | undefined;
+  #stopped = false;
 
   constructor(options: EvictionManagerOptions) {
     this.#options = options;
+    this.#state = new PressureState(
+      options.thresholds,
+      options.transitionPeriodMs,
+    );
   }
 
-  /** One look; another one while it works is left out. Never rejects. */
-  async look(signals: Signals): Promise<void> {
-    if (this.#working) return;
-    this.#working = true;
+  start(): void {
+    const { clock } = this.#options;
+    void this.look().finally(() => {
+      if (!this.#stopped)
+        this.#timer = clock.after(lookEveryMs, () => this.start());
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** One look, and what follows of it unless that of an earlier one still goes on. Never rejects. */
+  async look(): Promise<void> {
+    const { readSignals, clock, logger } = this.#options;
     try {
-      await this.#look(signals);
+      const signals = await readSignals();
+      const { pressure, due } = this.#state.observe(signals, clock.monotonic());
+      this.#report(pressure, due);
+      if (this.#acting || this.#stopped) return;
+      this.#acting = true;
+      await this.#act(due, signals).finally(() => (this.#acting = false));
+      this.#failing = false;
     } catch (error) {
-      this.#options.logger.warn({ err: error }, "eviction failed");
-    } finally {
-      this.#working = false;
+      if (!this.#failing) logger.warn({ err: error }, "eviction failed");
+      this.#failing = true;
     }
   }
 
-  async #look(signals: Signals): Promise<void> {
-    const { thresholds, reclaimDisk, readSignals } = this.#options;
-    if (await this.#evictOverLimit()) return;
-    let now = signals;
-    let found = crossed(now, thresholds);
-    if (found.length > 0 && found.every(isDisk)) {
-      await reclaimDisk();
-      now = await readSignals();
-      found = crossed(now, thresholds);
+  #report(pressure: NodePressure, due: readonly Threshold[]): void {
+    const before = this.#pressure;
+    this.#pressure = pressure;
+    if (
+      pressure.memory === before.memory &&
+      pressure.disk === before.disk &&
+      pressure.pid === before.pid
+    )
+      return;
+    const signals = due.map(({ signal }) => signal);
+    this.#options.logger.warn(
+      { pressure, due: signals },
+      "the node's pressure changed",
+    );
+    this.#options.onChange(pressure);
+  }
+
+  async #act(due: readonly Threshold[], signals: Signals): Promise<void> {
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#waitsForEnd(nowMs)) return;
+    if (nowMs >= this.#limitsAtMs && this.#options.localStorageLimits) {
+      this.#limitsAtMs = nowMs + limitsEveryMs;
+      if (await this.#evictOverLimit()) return;
     }
-    const signal = order.find((name) => found.includes(name));
-    if (signal) await this.#evictFor(signal, now);
+    const threshold = due.find(
+      ({ signal }) => nowMs >= (this.#retryAtMs.get(signal) ?? 0),
+    );
+    if (!threshold) return;
+    if (!(await this.#relieve(threshold, signals)))
+      this.#retryAtMs.set(threshold.signal, nowMs + retryMs);
+  }
+
+  #waitsForEnd(nowMs: number): boolean {
+    const ending = this.#ending;
+    if (ending && nowMs < ending.untilMs && !this.#options.isEnded(ending.uid))
+      return true;
+    this.#ending = undefined;
+    return false;
   }
 
   /** Whether a pod was ended for its own limits. */
   async #evictOverLimit(): Promise<boolean> {
-    const { pods, usage, evict } = this.#options;
+    const { pods, usage, onEviction, imagesApart } = this.#options;
     const limited = pods().filter(
       ({ pod, critical }) => !critical && hasStorageLimits(pod),
     );
@@ -94,81 +172,97 @@ export class EvictionManager {
     );
     let any = false;
     for (const { pod } of limited) {
-      const message = storageExcess(
+      const excess = storageExcess(
         pod,
         used.get(pod.metadata.uid ?? "") ?? noUsage,
+        imagesApart(),
       );
-      if (message === undefined) continue;
-      evict(pod, message);
+      if (excess === undefined) continue;
+      this.#end(pod, {
+        message: excess.message,
+        graceSeconds: hardGraceSeconds,
+        annotations: {},
+        disruption: false,
+      });
+      onEviction(excess.limit);
       any = true;
     }
     return any;
   }
 
-  async #evictFor(signal: SignalName, signals: Signals): Promise<void> {
-    const { pods, usage, evict, thresholds, logger } = this.#options;
-    const starved = starvedOf(signal);
+  /** Whether a pod was ended, or the threshold is no longer met. */
+  async #relieve(threshold: Threshold, signals: Signals): Promise<boolean> {
+    const { reclaimDisk, readSignals, onReclaim, thresholds } = this.#options;
+    const starved = starvedBy(threshold.signal);
+    onReclaim(`Attempting to reclaim ${starved}`);
+    let now = signals;
+    if (this.#holdsImages(threshold.signal)) {
+      await reclaimDisk();
+      now = await readSignals();
+      if (thresholdsMet(thresholds, now, true).length === 0) return true;
+    }
+    return await this.#evictFor(threshold, now);
+  }
+
+  /** Whether removing images gives back what the signal is about. */
+  #holdsImages(signal: SignalName): boolean {
+    return (
+      signal.startsWith("imagefs.") ||
+      (signal.startsWith("nodefs.") && !this.#options.imagesApart())
+    );
+  }
+
+  async #evictFor(threshold: Threshold, signals: Signals): Promise<boolean> {
+    const { pods, usage, onEviction, logger } = this.#options;
+    const { signal } = threshold;
+    const starved = starvedBy(signal);
     const candidates = pods();
     const used = await usage(
       candidates.map(({ pod }) => pod),
-      starved === "ephemeral-storage",
+      starved === "ephemeral-storage" || starved === "inodes",
     );
-    const victim = rankForEviction(candidates, used, starved)[0];
+    const victim = rankForEviction(
+      candidates,
+      used,
+      starved,
+      this.#shareOn(signal),
+    )[0];
     if (!victim) {
       logger.warn({ signal }, "under pressure, but no pod may be ended");
-      return;
+      return false;
     }
-    const { available, capacity } = signals.get(signal)!;
-    const inBytes = signal.endsWith(".available") && starved !== "pids";
-    const shown = (amount: number): string =>
-      inBytes ? formatBinary(amount) : String(Math.round(amount));
     const { pod } = victim;
-    const containers =
-      starved === "pids"
-        ? ""
-        : containersAbove(
-            pod,
-            (used.get(pod.metadata.uid ?? "") ?? noUsage).containers,
-            starved,
-          );
-    evict(
-      pod,
-      `The node was low on resource: ${resourceOf(signal)}. Threshold quantity: ${shown(
-        thresholdValue(thresholds[signal]!, capacity),
-      )}, available: ${shown(available)}. ${containers}`,
-    );
+    const usageOf = used.get(pod.metadata.uid ?? "") ?? noUsage;
+    this.#end(pod, {
+      ...evictionMessage(pod, usageOf, threshold, signals),
+      graceSeconds: this.#graceSeconds(pod, threshold),
+      disruption: true,
+    });
+    onEviction(signal);
+    return true;
   }
-}
 
-function isDisk(signal: SignalName): boolean {
-  return starvedOf(signal) === "ephemeral-storage";
-}
+  /** What of a pod lies on the file system of the signal. */
+  #shareOn(signal: SignalName): DiskShare {
+    if (!this.#options.imagesApart()) return "all";
+    return signal.startsWith("imagefs.")
+      ? "writable layers"
+      : "logs and volumes";
+  }
 
-function starvedOf(signal: SignalName): Starved {
-  if (signal.startsWith("memory.")) return "memory";
-  return signal.startsWith("pid.") ? "pids" : "ephemeral-storage";
-}
+  #graceSeconds(pod: Pod, { graceMs }: Threshold): number {
+    if (graceMs === 0) return hardGraceSeconds;
+    const own = pod.spec.terminationGracePeriodSeconds;
+    const most = this.#options.maxPodGraceSeconds;
+    return own === undefined ? most : Math.min(most, own);
+  }
 
-function resourceOf(signal: SignalName): string {
-  return signal.endsWith(".inodesFree") ? "inodes" : starvedOf(signal);
-}
-
-function containersAbove(
-  pod: Pod,
-  used: readonly ContainerUsage[],
-  starved: Starved,
-): string {
-  return pod.spec.containers
-    .map((container) => {
-      const usage = used.find(({ name }) => name === container.name);
-      const amount =
-        (starved === "memory" ? usage?.memoryBytes : usage?.storageBytes) ?? 0;
-      const request = quantityValue(
-        parseQuantity(container.resources?.requests?.[starved] ?? "0"),
-      );
-      return amount > request
-        ? `Container ${container.name} was using ${formatBinary(amount)}, request is ${formatBinary(request)}, has larger consumption of ${starved}. `
-        : "";
-    })
-    .join("");
+  #end(pod: Pod, eviction: Eviction): void {
+    const { evict, clock } = this.#options;
+    evict(pod, eviction);
+    this.#ending = {
+      uid: pod.metadata.uid ?? "",
+      untilMs: clock.monotonic() + endPatienceMs + eviction.graceSeconds * 1000,
+    };
+  }
 }

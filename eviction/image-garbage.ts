@@ -29,6 +29,8 @@ interface ImageGarbageOptions {
   highThresholdPercent: number;
   lowThresholdPercent: number;
   minimumAgeMs: number;
+  /** Images unused for longer are removed whatever the disk's use; 0: none for its age. */
+  maximumAgeMs?: number;
   onFailure: (reason: string, message: string) => void;
   /** Replaced in tests. */
   filesystem?: (
@@ -61,8 +63,11 @@ export class ImageGarbage {
   async #collect(force: boolean): Promise<number> {
     const { highThresholdPercent, lowThresholdPercent, onFailure } =
       this.#options;
-    const unused = await this.#unused();
-    if (force) return await this.#remove(unused, Infinity);
+    const all = await this.#unused();
+    if (force) return await this.#remove(all, Infinity);
+    const old = all.filter((image) => this.#isTooOld(image));
+    await this.#remove(old, Infinity);
+    const unused = all.filter((image) => !old.includes(image));
     if (highThresholdPercent >= 100) return 0;
     const usage = await this.#usage();
     if (!usage || usage.capacityBytes === 0) return 0;
@@ -79,6 +84,14 @@ export class ImageGarbage {
         `Failed to garbage collect required amount of images. Attempted to free ${Math.ceil(wantedBytes)} bytes, but only found ${freedBytes} bytes eligible to free.`,
       );
     return freedBytes;
+  }
+
+  /** Unused for longer than the maximum, counted from when it was first seen here: ages do not survive a restart. */
+  #isTooOld({ id }: Image): boolean {
+    const { clock, maximumAgeMs = 0 } = this.#options;
+    if (maximumAgeMs === 0) return false;
+    const { firstMs, lastUsedMs } = this.#seen.get(id)!;
+    return clock.now() - Math.max(firstMs, lastUsedMs) > maximumAgeMs;
   }
 
   async #usage(): Promise<

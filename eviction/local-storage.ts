@@ -4,7 +4,7 @@ import { podLimits } from "../api/objects/pod-resources.ts";
 import { parseQuantity, quantityValue } from "../api/quantity.ts";
 import type { Pod, Volume } from "../api/types/core-v1.ts";
 import { formatBinary } from "./format.ts";
-import { podStorage, type PodUsage } from "./pod-usage.ts";
+import { containerStorage, podStorage, type PodUsage } from "./pod-usage.ts";
 
 function bytes(quantity: string | number | undefined): number {
   return quantity === undefined
@@ -34,21 +34,43 @@ export function hasStorageLimits(pod: Pod): boolean {
   );
 }
 
-/** Why the pod has to end; undefined while it keeps within its limits. */
-export function storageExcess(pod: Pod, usage: PodUsage): string | undefined {
+interface StorageExcess {
+  readonly message: string;
+  /** The limit's name in metrics. */
+  readonly limit: string;
+}
+
+/**
+ * Why the pod has to end; undefined while it keeps within its limits. With images on a file system of their own the
+ * writable layers count for no container's limit, as at the reference.
+ */
+export function storageExcess(
+  pod: Pod,
+  usage: PodUsage,
+  imagesApart: boolean,
+): StorageExcess | undefined {
   for (const { name, emptyDir } of limitedEmptyDirs(pod))
-    if ((usage.emptyDirBytes.get(name) ?? 0) > bytes(emptyDir!.sizeLimit))
-      return `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit ${JSON.stringify(String(emptyDir!.sizeLimit))}. `;
+    if ((usage.emptyDirs.get(name)?.bytes ?? 0) > bytes(emptyDir!.sizeLimit))
+      return {
+        message: `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit ${JSON.stringify(String(emptyDir!.sizeLimit))}. `,
+        limit: "emptydirfs.limit",
+      };
   const total = podLimits(pod.spec).get("ephemeral-storage");
   if (total !== undefined && podStorage(usage) > total)
-    return `Pod ephemeral local storage usage exceeds the total limit of containers ${formatBinary(total)}. `;
+    return {
+      message: `Pod ephemeral local storage usage exceeds the total limit of containers ${formatBinary(total)}. `,
+      limit: "ephemeralpodfs.limit",
+    };
   for (const container of pod.spec.containers) {
     const limit = storageLimit(container);
-    const used =
-      usage.containers.find(({ name }) => name === container.name)
-        ?.storageBytes ?? 0;
+    const found = usage.containers.find(({ name }) => name === container.name);
+    const share = imagesApart ? "logs and volumes" : "all";
+    const used = found ? containerStorage(found, "bytes", share) : 0;
     if (limit > 0 && used > limit)
-      return `Container ${container.name} exceeded its local ephemeral storage limit ${JSON.stringify(String(container.resources!.limits!["ephemeral-storage"]))}. `;
+      return {
+        message: `Container ${container.name} exceeded its local ephemeral storage limit ${JSON.stringify(String(container.resources!.limits!["ephemeral-storage"]))}. `,
+        limit: "ephemeralcontainerfs.limit",
+      };
   }
   return undefined;
 }

@@ -1,18 +1,28 @@
 // What the eviction manager knows of a pod: its object, whether it may be ended at all, and what it uses.
 import type { Pod } from "../api/types/core-v1.ts";
 
+/** Of a file system: bytes, and files and directories. */
+export interface DiskUsage {
+  bytes: number;
+  inodes: number;
+}
+
 export interface ContainerUsage {
   name: string;
   memoryBytes: number;
-  /** Writable layer and logs. */
-  storageBytes: number;
+  writableLayer: DiskUsage;
+  logs: DiskUsage;
 }
 
 export interface PodUsage {
   containers: readonly ContainerUsage[];
   /** emptyDir volumes on the disk, by volume name. */
-  emptyDirBytes: ReadonlyMap<string, number>;
+  emptyDirs: ReadonlyMap<string, DiskUsage>;
+  processes: number;
 }
+
+/** What of a pod lies on the file system that is short. */
+export type DiskShare = "all" | "writable layers" | "logs and volumes";
 
 export interface EvictablePod {
   pod: Pod;
@@ -22,14 +32,36 @@ export interface EvictablePod {
   requests: ReadonlyMap<string, number>;
 }
 
-export const noUsage: PodUsage = { containers: [], emptyDirBytes: new Map() };
+export const noUsage: PodUsage = {
+  containers: [],
+  emptyDirs: new Map(),
+  processes: 0,
+};
 
 export function podMemory(usage: PodUsage): number {
   return usage.containers.reduce((sum, c) => sum + c.memoryBytes, 0);
 }
 
-export function podStorage(usage: PodUsage): number {
-  let bytes = usage.containers.reduce((sum, c) => sum + c.storageBytes, 0);
-  for (const used of usage.emptyDirBytes.values()) bytes += used;
-  return bytes;
+export function containerStorage(
+  usage: ContainerUsage,
+  unit: keyof DiskUsage = "bytes",
+  share: DiskShare = "all",
+): number {
+  return (
+    (share === "logs and volumes" ? 0 : usage.writableLayer[unit]) +
+    (share === "writable layers" ? 0 : usage.logs[unit])
+  );
+}
+
+export function podStorage(
+  usage: PodUsage,
+  unit: keyof DiskUsage = "bytes",
+  share: DiskShare = "all",
+): number {
+  let sum = 0;
+  for (const container of usage.containers)
+    sum += containerStorage(container, unit, share);
+  if (share !== "writable layers")
+    for (const volume of usage.emptyDirs.values()) sum += volume[unit];
+  return sum;
 }

@@ -1,9 +1,9 @@
-// The signals that node pressure is derived from, and the thresholds they are measured against. Units are bytes and counts.
+// The signals that node pressure is derived from, read from the kernel. Units are bytes and counts.
 import { readFile, statfs } from "node:fs/promises";
-import { parseQuantity, quantityValue } from "../api/quantity.ts";
 
 const signalNames = [
   "memory.available",
+  "allocatableMemory.available",
   "nodefs.available",
   "nodefs.inodesFree",
   "imagefs.available",
@@ -12,22 +12,28 @@ const signalNames = [
 ] as const;
 export type SignalName = (typeof signalNames)[number];
 
-interface Signal {
+export function isSignalName(name: string): name is SignalName {
+  return (signalNames as readonly string[]).includes(name);
+}
+
+export interface Signal {
   available: number;
   capacity: number;
 }
 
 export type Signals = ReadonlyMap<SignalName, Signal>;
 
-export interface SignalPaths {
+interface SignalSources {
   /** File system of pods' volumes and logs. */
   nodefs: string;
   /** File system of images; undefined where the runtime does not report it. */
   imagefs: string | undefined;
+  /** Memory that the cgroup of all pods has left below its limit; undefined where it has none. */
+  podsMemory: () => Promise<Signal | undefined>;
 }
 
 /** A signal that can't be read is left out. */
-export async function readSignals(paths: SignalPaths): Promise<Signals> {
+export async function readSignals(sources: SignalSources): Promise<Signals> {
   const signals = new Map<SignalName, Signal>();
   const filesystem = async (
     name: "nodefs" | "imagefs",
@@ -47,10 +53,15 @@ export async function readSignals(paths: SignalPaths): Promise<Signals> {
       });
   };
   await Promise.all([
-    filesystem("nodefs", paths.nodefs),
-    paths.imagefs === undefined
+    filesystem("nodefs", sources.nodefs),
+    sources.imagefs === undefined
       ? undefined
-      : filesystem("imagefs", paths.imagefs),
+      : filesystem("imagefs", sources.imagefs),
+    sources
+      .podsMemory()
+      .then(
+        (found) => found && signals.set("allocatableMemory.available", found),
+      ),
     memory(signals),
     pids(signals),
   ]);
@@ -79,24 +90,4 @@ async function pids(signals: Map<SignalName, Signal>): Promise<void> {
   const running = Number(/ \d+\/(\d+)/.exec(load)?.[1]);
   if (capacity > 0 && running > 0)
     signals.set("pid.available", { available: capacity - running, capacity });
-}
-
-/** `100Mi`, or `10%` of the capacity. */
-export function thresholdValue(threshold: string, capacity: number): number {
-  return threshold.endsWith("%")
-    ? (capacity * Number.parseFloat(threshold)) / 100
-    : quantityValue(parseQuantity(threshold));
-}
-
-/** The signals below their thresholds. */
-export function crossed(
-  signals: Signals,
-  thresholds: Readonly<Record<string, string>>,
-): SignalName[] {
-  return signalNames.filter((name) => {
-    const signal = signals.get(name);
-    const threshold = thresholds[name];
-    if (!signal || threshold === undefined) return false;
-    return signal.available < thresholdValue(threshold, signal.capacity);
-  });
 }

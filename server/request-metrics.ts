@@ -83,60 +83,64 @@ export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
         inFlight.add(one.labels, one.inFlight);
         spent.add(one.labels, one.totalSeconds);
       }
-      const name = new Family(
-        "kubelet_node_name",
-        "gauge",
-        "[ALPHA] The node's name. The count is always 1.",
-      );
-      name.add({ node: view.nodeName }, 1);
-      const desired = new Family(
-        "kubelet_desired_pods",
-        "gauge",
-        "[ALPHA] The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.",
-      );
-      const runningPods = new Family(
-        "kubelet_running_pods",
-        "gauge",
-        "[ALPHA] Number of pods that have a running pod sandbox",
-      );
-      const containers = new Family(
-        "kubelet_running_containers",
-        "gauge",
-        "[ALPHA] Number of containers currently running",
-      );
-      const pods = view.pods();
-      const isStatic = (annotations: Record<string, string> = {}): boolean =>
-        "kubernetes.io/config.source" in annotations &&
-        annotations["kubernetes.io/config.source"] !== "api";
-      const fixed = pods.filter(({ metadata }) =>
-        isStatic(metadata.annotations),
-      ).length;
-      desired.add({ static: "true" }, fixed);
-      desired.add({ static: "" }, pods.length - fixed);
-      runningPods.add(
-        {},
-        pods.filter(({ status }) => status?.phase === "Running").length,
-      );
-      const states = { created: 0, running: 0, exited: 0 };
-      for (const { status } of pods)
-        for (const { state } of [
-          ...(status?.initContainerStatuses ?? []),
-          ...(status?.containerStatuses ?? []),
-        ])
-          if (state?.running !== undefined) states.running++;
-          else if (state?.terminated !== undefined) states.exited++;
-          else states.created++;
-      for (const [state, count] of Object.entries(states))
-        containers.add({ container_state: state }, count);
-      return [
-        requests,
-        inFlight,
-        spent,
-        name,
-        desired,
-        runningPods,
-        containers,
-      ];
+      return [requests, inFlight, spent, ...podFamilies(view)];
     },
   };
+}
+
+/** What the node is to run, what runs, and what was ended for its sake. */
+function podFamilies(view: NodeAgentView): Family[] {
+  const name = new Family(
+    "kubelet_node_name",
+    "gauge",
+    "[ALPHA] The node's name. The count is always 1.",
+  );
+  name.add({ node: view.nodeName }, 1);
+  const desired = new Family(
+    "kubelet_desired_pods",
+    "gauge",
+    "[ALPHA] The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.",
+  );
+  const runningPods = new Family(
+    "kubelet_running_pods",
+    "gauge",
+    "[ALPHA] Number of pods that have a running pod sandbox",
+  );
+  const containers = new Family(
+    "kubelet_running_containers",
+    "gauge",
+    "[ALPHA] Number of containers currently running",
+  );
+  const pods = view.pods();
+  const isStatic = (annotations: Record<string, string> = {}): boolean =>
+    "kubernetes.io/config.source" in annotations &&
+    annotations["kubernetes.io/config.source"] !== "api";
+  const fixed = pods.filter(({ metadata }) =>
+    isStatic(metadata.annotations),
+  ).length;
+  desired.add({ static: "true" }, fixed);
+  desired.add({ static: "" }, pods.length - fixed);
+  runningPods.add(
+    {},
+    pods.filter(({ status }) => status?.phase === "Running").length,
+  );
+  const states = { created: 0, running: 0, exited: 0 };
+  for (const { status } of pods)
+    for (const { state } of [
+      ...(status?.initContainerStatuses ?? []),
+      ...(status?.containerStatuses ?? []),
+    ])
+      if (state?.running !== undefined) states.running++;
+      else if (state?.terminated !== undefined) states.exited++;
+      else states.created++;
+  for (const [state, count] of Object.entries(states))
+    containers.add({ container_state: state }, count);
+  const evictions = new Family(
+    "kubelet_evictions",
+    "counter",
+    "[ALPHA] Cumulative number of pod evictions by eviction signal",
+  );
+  for (const [signal, count] of view.evictions())
+    evictions.add({ eviction_signal: signal }, count);
+  return [name, desired, runningPods, containers, evictions];
 }

@@ -19,11 +19,22 @@ export interface CgroupLimits {
   maxPids?: number;
 }
 
+/** What the processes in a cgroup and below it use. What can't be read is left out. */
+export interface CgroupUsage {
+  /** Memory without what the kernel can drop at once. */
+  workingSetBytes?: number;
+  /** undefined: none. */
+  memoryLimitBytes?: number;
+  processes?: number;
+}
+
 export interface CgroupDriver {
   readonly version: 1 | 2;
   /** Makes the cgroup in every hierarchy, its parents too; idempotent. */
   create(path: string, limits: CgroupLimits): Promise<void>;
   update(path: string, limits: CgroupLimits): Promise<void>;
+  usage(path: string): Promise<CgroupUsage>;
+  exists(path: string): Promise<boolean>;
   /** Kills what is left in it and removes it with all below; idempotent. */
   remove(path: string): Promise<void>;
 }
@@ -58,6 +69,29 @@ export class CgroupManager {
     await this.#driver.create(this.#config.cgroupRoot, {});
     await this.#driver.create(this.#qosPath("BestEffort"), { cpuShares: 2 });
     await this.#driver.create(this.#qosPath("Burstable"), { cpuShares: 2 });
+  }
+
+  /**
+   * Sets limits of a cgroup that is there.
+   * @throws Error when it is not
+   */
+  async limit(path: string, limits: CgroupLimits): Promise<void> {
+    if (!(await this.#driver.exists(path)))
+      throw new Error(`cgroup ${path} does not exist`);
+    await this.#driver.update(path, limits);
+  }
+
+  /** Of all pods together. */
+  async usage(): Promise<CgroupUsage> {
+    return this.#config.cgroupsPerQos
+      ? await this.#driver.usage(this.#config.cgroupRoot)
+      : {};
+  }
+
+  async podUsage(pod: Pod): Promise<CgroupUsage> {
+    return this.#config.cgroupsPerQos
+      ? await this.#driver.usage(this.podPath(pod))
+      : {};
   }
 
   podPath(pod: Pod): string {

@@ -1,8 +1,20 @@
 // cgroup v1: the same path in every controller's hierarchy. cpuset's files must be filled from the parent before a
 // process can join. Nothing but us removes these directories (the runtime makes them in controllers we do not know of).
-import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import {
+  access,
+  mkdir,
+  readdir,
+  readFile,
+  rmdir,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
-import type { CgroupDriver, CgroupLimits } from "./cgroup-manager.ts";
+import type {
+  CgroupDriver,
+  CgroupLimits,
+  CgroupUsage,
+} from "./cgroup-manager.ts";
+import { readAmount, workingSet } from "./usage-files.ts";
 import { isMissing, removeTree } from "./removal.ts";
 
 export class CgroupV1 implements CgroupDriver {
@@ -68,6 +80,37 @@ export class CgroupV1 implements CgroupDriver {
     await set("memory", "memory.limit_in_bytes", limits.memoryLimitBytes);
     if (limits.maxPids !== undefined && limits.maxPids > 0)
       await set("pids", "pids.max", limits.maxPids);
+  }
+
+  async usage(path: string): Promise<CgroupUsage> {
+    const file = (controller: string, name: string): string =>
+      join(this.#mount, controller, path, name);
+    const [used, limit, stat, processes] = await Promise.all([
+      readAmount(file("memory", "memory.usage_in_bytes")),
+      readAmount(file("memory", "memory.limit_in_bytes")),
+      readFile(file("memory", "memory.stat"), "utf8").catch(() => ""),
+      readAmount(file("pids", "pids.current")),
+    ]);
+    return {
+      ...workingSet(used, stat, "total_inactive_file"),
+      // Without a limit the kernel reports its largest number of pages.
+      ...(limit !== undefined && limit < Number.MAX_SAFE_INTEGER
+        ? { memoryLimitBytes: limit }
+        : {}),
+      ...(processes === undefined ? {} : { processes }),
+    };
+  }
+
+  async exists(path: string): Promise<boolean> {
+    const found = await Promise.all(
+      ["cpu", "memory"].map((controller) =>
+        access(join(this.#mount, controller, path)).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
+    return found.every(Boolean);
   }
 
   async remove(path: string): Promise<void> {

@@ -1,8 +1,13 @@
 // cgroup v2: one tree; controllers are delegated downwards by cgroup.subtree_control, from the root to the parent.
 import { access, mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CgroupDriver, CgroupLimits } from "./cgroup-manager.ts";
+import type {
+  CgroupDriver,
+  CgroupLimits,
+  CgroupUsage,
+} from "./cgroup-manager.ts";
 import { removeTree } from "./removal.ts";
+import { readAmount, workingSet } from "./usage-files.ts";
 
 const wanted = ["cpuset", "cpu", "io", "memory", "hugetlb", "pids"];
 
@@ -77,6 +82,28 @@ export class CgroupV2 implements CgroupDriver {
       await set("memory.max", String(limits.memoryLimitBytes));
     if (limits.maxPids !== undefined && limits.maxPids > 0)
       await set("pids.max", String(limits.maxPids));
+  }
+
+  async usage(path: string): Promise<CgroupUsage> {
+    const file = (name: string): string => join(this.#mount, path, name);
+    const [used, limit, stat, processes] = await Promise.all([
+      readAmount(file("memory.current")),
+      readAmount(file("memory.max")),
+      readFile(file("memory.stat"), "utf8").catch(() => ""),
+      readAmount(file("pids.current")),
+    ]);
+    return {
+      ...workingSet(used, stat, "inactive_file"),
+      ...(limit === undefined ? {} : { memoryLimitBytes: limit }),
+      ...(processes === undefined ? {} : { processes }),
+    };
+  }
+
+  async exists(path: string): Promise<boolean> {
+    return await access(join(this.#mount, path)).then(
+      () => true,
+      () => false,
+    );
   }
 
   async remove(path: string): Promise<void> {

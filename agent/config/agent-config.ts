@@ -71,6 +71,10 @@ export interface AgentConfig {
   /** Where the cgroup file systems are mounted. */
   cgroupMount: string;
   cgroupDriver: string;
+  /** Of: none, pods, system-reserved, kube-reserved; the latter two also with -compressible. */
+  enforceNodeAllocatable: readonly string[];
+  systemReservedCgroup: string;
+  kubeReservedCgroup: string;
   systemReserved: Readonly<Record<string, string>>;
   kubeReserved: Readonly<Record<string, string>>;
 
@@ -78,6 +82,8 @@ export interface AgentConfig {
   imageGcHighThresholdPercent: number;
   imageGcLowThresholdPercent: number;
   minimumImageTtlMs: number;
+  /** Unused images older than this are removed whatever the disk's use; 0: none for its age. */
+  maximumImageAgeMs: number;
   maximumDeadContainers: number;
   maximumDeadContainersPerContainer: number;
   minimumContainerTtlMs: number;
@@ -85,7 +91,13 @@ export interface AgentConfig {
   containerLogMaxSizeBytes: number;
   containerLogMonitorIntervalMs: number;
   evictionHard: Readonly<Record<string, string>>;
+  evictionSoft: Readonly<Record<string, string>>;
+  /** Durations by signal. */
+  evictionSoftGracePeriod: Readonly<Record<string, string>>;
+  evictionMaxPodGraceSeconds: number;
+  evictionMinimumReclaim: Readonly<Record<string, string>>;
   evictionPressureTransitionPeriodMs: number;
+  localStorageCapacityIsolation: boolean;
 }
 
 const defaults: Omit<AgentConfig, "nodeName"> = {
@@ -137,11 +149,15 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   cgroupRoot: "/kubepods",
   cgroupMount: "/sys/fs/cgroup",
   cgroupDriver: "cgroupfs",
+  enforceNodeAllocatable: ["pods"],
+  systemReservedCgroup: "",
+  kubeReservedCgroup: "",
   systemReserved: {},
   kubeReserved: {},
   imageGcHighThresholdPercent: 85,
   imageGcLowThresholdPercent: 80,
   minimumImageTtlMs: 120_000,
+  maximumImageAgeMs: 0,
   maximumDeadContainers: -1,
   maximumDeadContainersPerContainer: 1,
   minimumContainerTtlMs: 0,
@@ -154,7 +170,12 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
     "nodefs.available": "10%",
     "nodefs.inodesFree": "5%",
   },
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMaxPodGraceSeconds: 0,
+  evictionMinimumReclaim: {},
   evictionPressureTransitionPeriodMs: 300_000,
+  localStorageCapacityIsolation: true,
 };
 
 /** Fills in the defaults. Values are taken as they are: option parsing checks them before. */

@@ -26,7 +26,7 @@ export function recorderSink(
 ): EventSink {
   const log = logSink(logger);
   return {
-    event(object, type, reason, message, fieldPath) {
+    event(object, type, reason, message, { fieldPath, annotations } = {}) {
       log.event(object, type, reason, message);
       const { name, namespace, resourceVersion } = object.metadata;
       recorder.event(
@@ -42,6 +42,7 @@ export function recorderSink(
         type,
         reason,
         message,
+        annotations ? { annotations } : {},
       );
     },
   };

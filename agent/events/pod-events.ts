@@ -5,14 +5,20 @@ import type { KubeObject } from "../../api/object.ts";
 
 type EventType = "Normal" | "Warning";
 
+interface EventExtra {
+  /** Narrows the object, e.g. `spec.containers{app}`. */
+  readonly fieldPath?: string;
+  /** Of the Event itself. */
+  readonly annotations?: Record<string, string>;
+}
+
 export interface EventSink {
-  /** fieldPath narrows the object, e.g. `spec.containers{app}`. */
   event(
     object: KubeObject,
     type: EventType,
     reason: string,
     message: string,
-    fieldPath?: string,
+    extra?: EventExtra,
   ): void;
 }
 
@@ -22,12 +28,19 @@ export class PodEvents {
     readonly nodeObject: () => KubeObject,
   ) {}
 
-  pod(pod: Pod, type: EventType, reason: string, message: string): void {
+  pod(
+    pod: Pod,
+    type: EventType,
+    reason: string,
+    message: string,
+    extra: EventExtra = {},
+  ): void {
     this.sink.event(
       { ...pod, apiVersion: "v1", kind: "Pod" } as KubeObject,
       type,
       reason,
       message,
+      extra,
     );
   }
 
@@ -45,14 +58,9 @@ export class PodEvents {
       : pod.spec.ephemeralContainers?.some(({ name }) => name === containerName)
         ? "ephemeralContainers"
         : "containers";
-    const object = { ...pod, apiVersion: "v1", kind: "Pod" } as KubeObject;
-    this.sink.event(
-      object,
-      type,
-      reason,
-      message,
-      `spec.${list}{${containerName}}`,
-    );
+    this.pod(pod, type, reason, message, {
+      fieldPath: `spec.${list}{${containerName}}`,
+    });
   }
 
   node(type: EventType, reason: string, message: string): void {

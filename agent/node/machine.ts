@@ -19,15 +19,18 @@ export interface MachineCapacity {
   storageBytes: number;
   /** "2Mi" → bytes. */
   hugepages: Record<string, number>;
+  /** Processes that the kernel allows. */
+  maxPids: number;
 }
 
 export async function machineCapacity(
   rootDirectory: string,
 ): Promise<MachineCapacity> {
-  const [meminfo, storage, sizes] = await Promise.all([
+  const [meminfo, storage, sizes, maxPids] = await Promise.all([
     readFile("/proc/meminfo", "utf8"),
     nearestStatfs(rootDirectory),
     readdir("/sys/kernel/mm/hugepages").catch((): string[] => []),
+    readFile("/proc/sys/kernel/pid_max", "utf8").catch(() => "32768"),
   ]);
   const hugepages: Record<string, number> = {};
   for (const name of sizes) {
@@ -51,6 +54,7 @@ export async function machineCapacity(
       Number(/^MemTotal:\s+(\d+) kB/m.exec(meminfo)?.[1] ?? 0) * 1024,
     storageBytes: storage,
     hugepages,
+    maxPids: Number(maxPids),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   type Resources,
 } from "../../api/objects/pod-resources.ts";
 import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
-import type { NodePressure } from "../../eviction/pressure-monitor.ts";
+import type { NodePressure } from "../../eviction/pressure-state.ts";
 import { isMirrorPod, isStaticPod } from "../pods/shape/labels.ts";
 import { qosClass } from "../../api/objects/pod-qos.ts";
 import { sysctlRefusal } from "./sysctl-policy.ts";

@@ -1,54 +1,70 @@
 // The node's pressure and what is done about it: signals looked at, unused images removed, pods ended.
+import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { podRequests } from "../../api/objects/pod-resources.ts";
 import type { Runtime } from "../../cri/runtime.ts";
-import { EvictionManager } from "../../eviction/eviction-manager.ts";
+import {
+  EvictionManager,
+  type Eviction,
+} from "../../eviction/eviction-manager.ts";
 import type { ImageGarbage } from "../../eviction/image-garbage.ts";
+import type { NodePressure } from "../../eviction/pressure-state.ts";
+import { readSignals, type Signal } from "../../eviction/signals.ts";
 import {
-  PressureMonitor,
-  type NodePressure,
-} from "../../eviction/pressure-monitor.ts";
-import {
-  readSignals,
-  type SignalPaths,
-  type Signals,
-} from "../../eviction/signals.ts";
+  followingSignals,
+  parseThresholds,
+  type Threshold,
+} from "../../eviction/thresholds.ts";
+import type { CgroupManager } from "../cgroups/cgroup-manager.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import type { PodEvents } from "../events/pod-events.ts";
 import { podUsage } from "../stats/pod-usage.ts";
 import { isCriticalPod } from "./node-admission.ts";
 
 interface PressureControlOptions {
-  config: AgentConfig;
-  runtime: Runtime;
-  images: ImageGarbage;
+  readonly config: AgentConfig;
+  readonly runtime: Runtime;
+  readonly cgroups: CgroupManager;
+  readonly images: ImageGarbage;
+  readonly events: Pick<PodEvents, "node">;
   /** Pods that run or will, not those that end. */
-  pods: () => readonly Pod[];
-  evict: (pod: Pod, message: string) => void;
-  onChange: (pressure: NodePressure) => void;
-  clock: Clock;
-  logger: Logger;
+  readonly pods: () => readonly Pod[];
+  readonly isEnded: (uid: string) => boolean;
+  readonly evict: (pod: Pod, eviction: Eviction) => void;
+  readonly onChange: (pressure: NodePressure) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
+/** How often the images' file system is looked for: it moves with the runtime's configuration only. */
+const imageFsEveryMs = 300_000;
+
 export class PressureControl {
-  readonly #monitor: PressureMonitor;
+  readonly #options: PressureControlOptions;
+  readonly #manager: EvictionManager;
+  readonly #evictions = new Map<string, number>();
+  #imageFs: string | undefined;
+  #imagesApart = false;
+  #imageFsAtMs = 0;
 
   constructor(options: PressureControlOptions) {
-    const { config, runtime, images, pods, evict, clock, logger } = options;
-    const paths = (): SignalPaths => ({
-      nodefs: config.rootDirectory,
-      imagefs: undefined,
-    });
-    const eviction = new EvictionManager({
-      thresholds: config.evictionHard,
+    const { config, images, pods, events, logger } = options;
+    this.#options = options;
+    this.#manager = new EvictionManager({
+      ...options,
+      thresholds: agentThresholds(config),
+      transitionPeriodMs: config.evictionPressureTransitionPeriodMs,
+      maxPodGraceSeconds: config.evictionMaxPodGraceSeconds,
+      localStorageLimits: config.localStorageCapacityIsolation,
       pods: () =>
         pods().map((pod) => ({
           pod,
           critical: isCriticalPod(pod),
           requests: podRequests(pod.spec),
         })),
-      usage: (chosen, disk) => podUsage(runtime, config, chosen, disk),
+      usage: (chosen, disk) => podUsage(options, chosen, disk),
       reclaimDisk: async () => {
         await images
           .collect(true)
@@ -56,26 +72,86 @@ export class PressureControl {
             logger.warn({ err: error }, "can't give back disk space"),
           );
       },
-      readSignals: () => readSignals(paths()),
-      evict,
-      logger,
+      readSignals: async () => {
+        await this.#findImageFs();
+        return await readSignals({
+          nodefs: config.rootDirectory,
+          imagefs: this.#imageFs,
+          podsMemory: () => this.#podsMemory(),
+        });
+      },
+      imagesApart: () => this.#imagesApart,
+      onReclaim: (message) =>
+        events.node("Warning", "EvictionThresholdMet", message),
+      onEviction: (signal) =>
+        this.#evictions.set(signal, (this.#evictions.get(signal) ?? 0) + 1),
     });
-    this.#monitor = new PressureMonitor({
-      thresholds: config.evictionHard,
-      transitionPeriodMs: config.evictionPressureTransitionPeriodMs,
-      paths,
-      clock,
-      logger,
-      onChange: options.onChange,
-      onSignals: (signals: Signals) => void eviction.look(signals),
-    });
+  }
+
+  /** How many pods were ended since the start, by the signal or limit that asked for it. */
+  get evictions(): ReadonlyMap<string, number> {
+    return this.#evictions;
   }
 
   start(): void {
-    this.#monitor.start();
+    const { config, logger } = this.#options;
+    for (const signal of followingSignals)
+      if (signal in config.evictionHard || signal in config.evictionSoft)
+        logger.warn(
+          { signal },
+          "the threshold is ignored: this file system follows imagefs or nodefs",
+        );
+    this.#manager.start();
   }
 
   stop(): void {
-    this.#monitor.stop();
+    this.#manager.stop();
   }
+
+  async #podsMemory(): Promise<Signal | undefined> {
+    const usage = await this.#options.cgroups.usage();
+    const { workingSetBytes, memoryLimitBytes } = usage;
+    return workingSetBytes === undefined || memoryLimitBytes === undefined
+      ? undefined
+      : {
+          available: memoryLimitBytes - workingSetBytes,
+          capacity: memoryLimitBytes,
+        };
+  }
+
+  async #findImageFs(): Promise<void> {
+    const { clock, runtime, config } = this.#options;
+    const nowMs = clock.monotonic();
+    if (nowMs < this.#imageFsAtMs) return;
+    this.#imageFsAtMs = nowMs + imageFsEveryMs;
+    const [found] = await runtime.imageFsInfo().catch(() => []);
+    if (!found) {
+      // The runtime is away: the next look asks again.
+      this.#imageFsAtMs = 0;
+      return;
+    }
+    const device = (path: string): Promise<number | undefined> =>
+      stat(path).then(
+        ({ dev }) => dev,
+        () => undefined,
+      );
+    const [images, node] = await Promise.all([
+      device(found.mountpoint),
+      device(config.rootDirectory),
+    ]);
+    this.#imageFs = images === undefined ? undefined : found.mountpoint;
+    this.#imagesApart = images !== undefined && images !== node;
+  }
+}
+
+/** @throws Error that names the signal and its value */
+export function agentThresholds(config: AgentConfig): Threshold[] {
+  return parseThresholds({
+    hard: config.evictionHard,
+    soft: config.evictionSoft,
+    softGracePeriod: config.evictionSoftGracePeriod,
+    minimumReclaim: config.evictionMinimumReclaim,
+    enforcePods:
+      config.cgroupsPerQos && config.enforceNodeAllocatable.includes("pods"),
+  });
 }

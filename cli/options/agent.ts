@@ -1,5 +1,6 @@
 // Options of `orbit agent` (orbitlet). Those with a `file` path may be set in the KubeletConfiguration of --config; flags
 // win. Defaults are the specification's.
+import { agentUpkeepOptions } from "./agent-upkeep.ts";
 import { classify, group, inFile, option } from "./build-table.ts";
 import { apiClientOptions } from "./controller-manager.ts";
 import { nodeNetworkOptions } from "./network.ts";
@@ -12,8 +13,6 @@ import {
 } from "./shared.ts";
 import { allOptions, type OptionTable } from "./table.ts";
 import { unbuiltAgentOptions } from "./unbuilt.ts";
-
-const percent = { min: 0, max: 100 };
 
 const table: OptionTable = [
   group(
@@ -533,7 +532,14 @@ const table: OptionTable = [
       "pods",
       "What is held to its share.",
       {
-        values: ["none", "pods", "system-reserved", "kube-reserved"],
+        values: [
+          "none",
+          "pods",
+          "system-reserved",
+          "system-reserved-compressible",
+          "kube-reserved",
+          "kube-reserved-compressible",
+        ],
         file: "enforceNodeAllocatable",
       },
     ),
@@ -572,76 +578,7 @@ const table: OptionTable = [
       { file: "localStorageCapacityIsolation" },
     ),
   ),
-  group(
-    "Eviction and garbage collection",
-    option(
-      "eviction-hard",
-      "map",
-      "imagefs.available<15%,memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%",
-      "Thresholds that evict at once.",
-      { file: "evictionHard" },
-    ),
-    option("eviction-soft", "map", "", "Thresholds with a grace period.", {
-      file: "evictionSoft",
-    }),
-    option("eviction-soft-grace-period", "map", "", "Their grace periods.", {
-      file: "evictionSoftGracePeriod",
-    }),
-    option(
-      "eviction-max-pod-grace-period",
-      "int",
-      "0",
-      "Longest grace of a soft eviction, in seconds.",
-      { min: 0, file: "evictionMaxPodGracePeriod" },
-    ),
-    option(
-      "eviction-minimum-reclaim",
-      "map",
-      "",
-      "Least that an eviction frees.",
-      { file: "evictionMinimumReclaim" },
-    ),
-    option(
-      "eviction-pressure-transition-period",
-      "duration",
-      "5m0s",
-      "Time before pressure is over.",
-      { min: 0, file: "evictionPressureTransitionPeriod" },
-    ),
-    option(
-      "image-gc-high-threshold",
-      "int",
-      "85",
-      "Disk use in percent at which images are removed.",
-      { ...percent, file: "imageGCHighThresholdPercent" },
-    ),
-    option(
-      "image-gc-low-threshold",
-      "int",
-      "80",
-      "Disk use in percent down to which they are removed.",
-      { ...percent, file: "imageGCLowThresholdPercent" },
-    ),
-    option(
-      "minimum-image-ttl-duration",
-      "duration",
-      "2m0s",
-      "Least age of an unused image that is removed.",
-      { min: 0, file: "imageMinimumGCAge" },
-    ),
-    option(
-      "maximum-dead-containers",
-      "int",
-      "-1",
-      "Dead containers kept; -1: no limit.",
-    ),
-    option(
-      "maximum-dead-containers-per-container",
-      "int",
-      "1",
-      "Dead instances kept a container.",
-    ),
-  ),
+  agentUpkeepOptions,
   ...inFile([profilingOptions, loggingOptions, metricsOptions, gateOptions], {
     "contention-profiling": "enableContentionProfiling",
     "logging-format": "logging.format",
@@ -729,13 +666,11 @@ const usedAgentOptions: readonly string[] = [
   "cpu-cfs-quota-period",
   "kube-reserved",
   "system-reserved",
-  "eviction-hard",
-  "eviction-pressure-transition-period",
-  "image-gc-high-threshold",
-  "image-gc-low-threshold",
-  "minimum-image-ttl-duration",
-  "maximum-dead-containers",
-  "maximum-dead-containers-per-container",
+  ...agentUpkeepOptions.options.map(({ name }) => name),
+  "local-storage-capacity-isolation",
+  "enforce-node-allocatable",
+  "system-reserved-cgroup",
+  "kube-reserved-cgroup",
 
   "logging-format",
   "v",

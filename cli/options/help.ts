@@ -29,7 +29,7 @@ export function helpText(
   const groups = table
     .map(({ title, options }) => ({
       title,
-      shown: options.filter(({ hidden }) => !hidden),
+      shown: options.filter(({ hidden, fileOnly }) => !hidden && !fileOnly),
     }))
     .filter(({ shown }) => shown.length > 0);
   return `Usage: ${usage}\n\n${about}\n${groups.map(({ title, shown }) => `\n${title}:\n${shown.map(optionLine).join("\n")}\n`).join("")}`;

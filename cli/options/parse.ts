@@ -167,6 +167,7 @@ export function parseOptions(
   const byName = new Map<string, OptionSpec>();
   const byLetter = new Map<string, OptionSpec>();
   for (const option of allOptions(table)) {
+    if (option.fileOnly) continue;
     for (const name of [option.name, ...(option.aliases ?? [])])
       byName.set(name, option);
     if (option.short) byLetter.set(option.short, option);

@@ -51,11 +51,13 @@ const cell = (text: string): string =>
 
 function row(spec: OptionSpec): string {
   const other = specificationOptionName(spec.name);
-  const names = [
-    `--${spec.name}`,
-    ...(other ? [`--${other}`] : []),
-    ...(spec.aliases ?? []).map((name) => `--${name}`),
-  ];
+  const names = spec.fileOnly
+    ? [spec.file!]
+    : [
+        `--${spec.name}`,
+        ...(other ? [`--${other}`] : []),
+        ...(spec.aliases ?? []).map((name) => `--${name}`),
+      ];
   if (spec.short) names.push(`-${spec.short}`);
   const limits = [
     ...(spec.values ? [`one of ${spec.values.join(", ")}`] : []),
@@ -68,7 +70,11 @@ function row(spec: OptionSpec): string {
   ];
   const meaning = `${spec.doc}${limits.length > 0 ? ` (${limits.join("; ")})` : ""}`;
   const notes = [
-    ...(spec.file ? [`\`${spec.file}\``] : []),
+    ...(spec.fileOnly
+      ? ["configuration file only"]
+      : spec.file
+        ? [`\`${spec.file}\``]
+        : []),
     ...(spec.unbuilt ? [unbuiltNote(spec.unbuilt)] : []),
   ];
   return `| ${names.map((name) => `\`${name}\``).join(" ")} | ${spec.type} | ${cell(spec.default ?? "")} | ${cell(meaning)} | ${notes.join(", ")} |`;

@@ -48,6 +48,8 @@ export interface OptionSpec {
   readonly unbuilt?: Unbuilt;
   /** Path in the program's configuration file (KubeletConfiguration), e.g. `authentication.anonymous.enabled`. */
   readonly file?: string;
+  /** Set in the configuration file alone: there is no flag of this name. */
+  readonly fileOnly?: boolean;
   /** Not in --help; still in docs/options.md. */
   readonly hidden?: boolean;
 }

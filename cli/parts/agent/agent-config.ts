@@ -1,6 +1,10 @@
 // From the agent's options to its settings.
 import { hostname } from "node:os";
-import type { AgentConfig } from "../../../agent/config/agent-config.ts";
+import {
+  resolveAgentConfig,
+  type AgentConfig,
+} from "../../../agent/config/agent-config.ts";
+import { agentThresholds } from "../../../agent/node/pressure.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { kubernetesVersion } from "../../version.ts";
@@ -120,7 +124,23 @@ export function agentConfig(
     ),
     containerLogMaxFiles: values.number("container-log-max-files"),
     containerLogMaxSizeBytes: sizeBytes(values.text("container-log-max-size")),
+    containerLogMonitorIntervalMs: values.number(
+      "container-log-monitor-interval",
+    ),
+    maxParallelImagePulls: values.number("max-parallel-image-pulls"),
+    nodeStatusReportFrequencyMs: values.number("node-status-report-frequency"),
+    enforceNodeAllocatable: values.list("enforce-node-allocatable"),
+    systemReservedCgroup: values.text("system-reserved-cgroup"),
+    kubeReservedCgroup: values.text("kube-reserved-cgroup"),
+    maximumImageAgeMs: values.number("image-maximum-gc-age"),
     evictionHard: thresholds(values.map("eviction-hard")),
+    evictionSoft: thresholds(values.map("eviction-soft")),
+    evictionSoftGracePeriod: values.map("eviction-soft-grace-period"),
+    evictionMaxPodGraceSeconds: values.number("eviction-max-pod-grace-period"),
+    evictionMinimumReclaim: values.map("eviction-minimum-reclaim"),
+    localStorageCapacityIsolation: values.flag(
+      "local-storage-capacity-isolation",
+    ),
     evictionPressureTransitionPeriodMs: values.number(
       "eviction-pressure-transition-period",
     ),
@@ -137,4 +157,53 @@ export function checkAgentOptions(values: OptionValues): void {
       "--image-gc-low-threshold must be lower than --image-gc-high-threshold",
     );
   }
+  const maximumAgeMs = values.number("image-maximum-gc-age");
+  if (
+    maximumAgeMs > 0 &&
+    maximumAgeMs <= values.number("minimum-image-ttl-duration")
+  )
+    throw new UsageError(
+      "imageMaximumGCAge must be greater than imageMinimumGCAge (--minimum-image-ttl-duration)",
+    );
+  if (
+    values.number("max-parallel-image-pulls") > 1 &&
+    values.flag("serialize-image-pulls")
+  )
+    throw new UsageError(
+      "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is set to false",
+    );
+  checkAllocatable(values);
+  try {
+    agentThresholds(resolveAgentConfig(agentConfig(values)));
+  } catch (error) {
+    throw new UsageError(
+      `--eviction-hard, --eviction-soft, --eviction-soft-grace-period, --eviction-minimum-reclaim: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** What is held to its share must be named, as the reference demands. */
+function checkAllocatable(values: OptionValues): void {
+  const enforced = values.list("enforce-node-allocatable");
+  if (enforced.includes("none") && enforced.length > 1)
+    throw new UsageError(
+      "--enforce-node-allocatable may not contain other values with none",
+    );
+  for (const name of ["system-reserved", "kube-reserved"]) {
+    const both = enforced.filter(
+      (each) => each === name || each === `${name}-compressible`,
+    );
+    if (both.length > 1)
+      throw new UsageError(
+        `--enforce-node-allocatable: both ${name} and ${name}-compressible cannot be specified together`,
+      );
+    if (both.length === 1 && values.text(`${name}-cgroup`) === "")
+      throw new UsageError(
+        `--${name}-cgroup must be specified when --enforce-node-allocatable includes ${both[0]}`,
+      );
+  }
+  if (enforced.includes("pods") && !values.flag("cgroups-per-qos"))
+    throw new UsageError(
+      "--enforce-node-allocatable=pods needs --cgroups-per-qos",
+    );
 }

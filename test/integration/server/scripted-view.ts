@@ -102,6 +102,7 @@ export function createScriptedView(): ScriptedView {
     illness: undefined,
     nodeName: "node-1",
     pods: () => [pod],
+    evictions: () => new Map([["memory.available", 2]]),
     pod: (namespace, name) =>
       namespace === "default" && name === "p" ? pod : undefined,
     runningPods: () =>

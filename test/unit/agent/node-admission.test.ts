@@ -2,7 +2,7 @@
 import { NodeAdmission } from "../../../agent/node/node-admission.ts";
 import { configSourceAnnotation } from "../../../agent/pods/shape/labels.ts";
 import type { Node, Pod, PodSpec } from "../../../api/types/core-v1.ts";
-import type { NodePressure } from "../../../eviction/pressure-monitor.ts";
+import type { NodePressure } from "../../../eviction/pressure-state.ts";
 
 const calm: NodePressure = { memory: false, disk: false, pid: false };
 const node: Node = {

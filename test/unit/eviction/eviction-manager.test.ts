@@ -8,8 +8,14 @@ import {
   storageExcess,
 } from "../../../eviction/local-storage.ts";
 import type { EvictablePod, PodUsage } from "../../../eviction/pod-usage.ts";
+import type { NodePressure } from "../../../eviction/pressure-state.ts";
 import { rankForEviction } from "../../../eviction/ranking.ts";
 import type { Signals } from "../../../eviction/signals.ts";
+import {
+  parseThresholds,
+  type ThresholdSettings,
+} from "../../../eviction/thresholds.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 
 const mebibyte = 1 << 20;
 const logger = pino({ level: "silent" });
@@ -47,15 +53,22 @@ function candidate(
   };
 }
 
-const using = (memoryMi: number, storageMi = 0): PodUsage => ({
+const using = (
+  memoryMi: number,
+  storageMi = 0,
+  logsMi = 0,
+  processes = 0,
+): PodUsage => ({
   containers: [
     {
       name: "c",
       memoryBytes: memoryMi * mebibyte,
-      storageBytes: storageMi * mebibyte,
+      writableLayer: { bytes: storageMi * mebibyte, inodes: storageMi },
+      logs: { bytes: logsMi * mebibyte, inodes: logsMi },
     },
   ],
-  emptyDirBytes: new Map(),
+  emptyDirs: new Map(),
+  processes,
 });
 
 test("above the request first, then the less important, then the furthest above", () => {
@@ -88,40 +101,101 @@ test("byte counts as quantities", () => {
   ]);
 });
 
+interface Made {
+  look: (signals: Signals) => Promise<void>;
+  /** Time passes, and what was ended is gone unless `stuck`. */
+  pass: (ms: number, stuck?: boolean) => void;
+  ended: string[];
+  graces: number[];
+  reclaimed: () => number;
+  pressures: NodePressure[];
+  counted: string[];
+}
+
 function manager(
   pods: EvictablePod[],
   usage: Map<string, PodUsage>,
-  after?: Signals,
-): {
-  look: (signals: Signals) => Promise<void>;
-  ended: string[];
-  reclaimed: () => number;
-} {
+  options: {
+    after?: Signals;
+    settings?: Partial<ThresholdSettings>;
+    imagesApart?: boolean;
+    maxPodGraceSeconds?: number;
+  } = {},
+): Made {
+  const clock = new FakeClock();
+  const running = new Set<string>();
   const ended: string[] = [];
+  const graces: number[] = [];
+  const pressures: NodePressure[] = [];
+  const counted: string[] = [];
   let reclaimed = 0;
+  let now: Signals = new Map();
   const made = new EvictionManager({
-    thresholds: { "memory.available": "100Mi", "nodefs.available": "10%" },
-    pods: () => pods,
+    thresholds: parseThresholds({
+      hard: { "memory.available": "100Mi", "nodefs.available": "10%" },
+      soft: {},
+      softGracePeriod: {},
+      minimumReclaim: {},
+      enforcePods: false,
+      ...options.settings,
+    }),
+    transitionPeriodMs: 0,
+    maxPodGraceSeconds: options.maxPodGraceSeconds ?? 0,
+    localStorageLimits: true,
+    pods: () => pods.filter(({ pod }) => !running.has(pod.metadata.uid ?? "")),
     usage: () => Promise.resolve(usage),
-    reclaimDisk: () => Promise.resolve(void reclaimed++),
-    readSignals: () => Promise.resolve(after ?? new Map()),
-    evict: (pod: Pod, message) =>
-      void ended.push(`${pod.metadata.name}: ${message}`),
+    reclaimDisk: () => {
+      reclaimed++;
+      if (options.after) now = options.after;
+      return Promise.resolve();
+    },
+    readSignals: () => Promise.resolve(now),
+    imagesApart: () => options.imagesApart ?? false,
+    evict: (pod: Pod, { message, graceSeconds }) => {
+      running.add(pod.metadata.uid ?? "");
+      ended.push(`${pod.metadata.name}: ${message}`);
+      graces.push(graceSeconds);
+    },
+    isEnded: (uid) => !running.has(uid),
+    onChange: (pressure) => pressures.push(pressure),
+    onReclaim: () => undefined,
+    onEviction: (signal) => counted.push(signal),
+    clock,
     logger,
   });
   return {
-    look: (signals) => made.look(signals),
+    look: (signals) => {
+      now = signals;
+      return made.look();
+    },
+    pass: (ms, stuck = false) => {
+      if (!stuck) {
+        pods.splice(
+          0,
+          pods.length,
+          ...pods.filter(({ pod }) => !running.has(pod.metadata.uid ?? "")),
+        );
+        running.clear();
+      }
+      clock.advance(ms);
+    },
     ended,
+    graces,
     reclaimed: () => reclaimed,
+    pressures,
+    counted,
   };
 }
 
 const lowMemory: Signals = new Map([
   ["memory.available", { available: 50 * mebibyte, capacity: 1000 * mebibyte }],
 ]);
+const fullDisk: Signals = new Map([
+  ["nodefs.available", { available: 1, capacity: 100 }],
+]);
 
 test("one pod a look, and why", async () => {
-  const { look, ended } = manager(
+  const { look, ended, counted, graces, pressures } = manager(
     [candidate("a", { memoryMi: 10 }), candidate("b", { memoryMi: 10 })],
     new Map([
       ["a", using(5)],
@@ -132,6 +206,25 @@ test("one pod a look, and why", async () => {
   expect(ended).toEqual([
     "b: The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container c was using 64Mi, request is 10Mi, has larger consumption of memory. ",
   ]);
+  expect([counted, graces]).toEqual([["memory.available"], [1]]);
+  expect(pressures).toEqual([{ memory: true, disk: false, pid: false }]);
+});
+
+test("the next pod ends only when the one before is gone, or after half a minute", async () => {
+  const { look, pass, ended } = manager(
+    ["a", "b", "c"].map((name) => candidate(name)),
+    new Map(),
+  );
+  await look(lowMemory);
+  pass(1000, true);
+  await look(lowMemory);
+  expect(ended).toHaveLength(1);
+  pass(1000);
+  await look(lowMemory);
+  expect(ended).toHaveLength(2);
+  pass(31_000, true);
+  await look(lowMemory);
+  expect(ended).toHaveLength(3);
 });
 
 test("nobody ends while nothing is short, nor when all are critical", async () => {
@@ -145,24 +238,98 @@ test("nobody ends while nothing is short, nor when all are critical", async () =
   expect(critical.ended).toEqual([]);
 });
 
+test("a soft threshold leaves the pod its grace up to the longest one", async () => {
+  const grace = async (own: number | undefined): Promise<number[]> => {
+    const pod = candidate("a");
+    if (own !== undefined) pod.pod.spec.terminationGracePeriodSeconds = own;
+    const { look, graces } = manager([pod], new Map(), {
+      settings: {
+        hard: {},
+        soft: { "memory.available": "100Mi" },
+        softGracePeriod: { "memory.available": "0s" },
+      },
+      maxPodGraceSeconds: 20,
+    });
+    await look(lowMemory);
+    return graces;
+  };
+  // A grace period of nothing makes it a hard threshold, as at the reference.
+  expect(await grace(5)).toEqual([1]);
+  const soft = async (own: number): Promise<number[]> => {
+    const pod = candidate("a");
+    pod.pod.spec.terminationGracePeriodSeconds = own;
+    const made = manager([pod], new Map(), {
+      settings: {
+        hard: {},
+        soft: { "memory.available": "100Mi" },
+        softGracePeriod: { "memory.available": "10s" },
+      },
+      maxPodGraceSeconds: 20,
+    });
+    await made.look(lowMemory);
+    expect(made.ended).toEqual([]);
+    made.pass(10_000);
+    await made.look(lowMemory);
+    return made.graces;
+  };
+  expect(await soft(5)).toEqual([5]);
+  expect(await soft(30)).toEqual([20]);
+});
+
 test("disk space is sought among images first", async () => {
-  const full: Signals = new Map([
-    ["nodefs.available", { available: 1, capacity: 100 }],
-  ]);
-  const pods = [candidate("a")];
+  const pods = (): EvictablePod[] => [candidate("a")];
   const usage = new Map([["a", using(0, 10)]]);
-  const helped = manager(
-    pods,
-    usage,
-    new Map([["nodefs.available", { available: 50, capacity: 100 }]]),
-  );
-  await helped.look(full);
+  const helped = manager(pods(), usage, {
+    after: new Map([["nodefs.available", { available: 50, capacity: 100 }]]),
+  });
+  await helped.look(fullDisk);
   expect([helped.reclaimed(), helped.ended]).toEqual([1, []]);
-  const still = manager(pods, usage, full);
-  await still.look(full);
+  const still = manager(pods(), usage);
+  await still.look(fullDisk);
   expect(still.ended).toEqual([
     "a: The node was low on resource: ephemeral-storage. Threshold quantity: 10, available: 1. Container c was using 10Mi, request is 0, has larger consumption of ephemeral-storage. ",
   ]);
+});
+
+test("with images on a file system of their own, the node's is sought among pods with logs and volumes", async () => {
+  const { look, reclaimed, ended } = manager(
+    [candidate("writes"), candidate("logs")],
+    new Map([
+      ["writes", using(0, 100)],
+      ["logs", using(0, 0, 10)],
+    ]),
+    { imagesApart: true },
+  );
+  await look(fullDisk);
+  expect(reclaimed()).toBe(0);
+  expect(ended[0]).toMatch(/^logs: /);
+});
+
+test("after nothing could be done, the next attempt waits ten seconds", async () => {
+  const { look, pass, reclaimed } = manager([], new Map());
+  await look(fullDisk);
+  pass(9_000);
+  await look(fullDisk);
+  expect(reclaimed()).toBe(1);
+  pass(1_000);
+  await look(fullDisk);
+  expect(reclaimed()).toBe(2);
+});
+
+test("of processes the priority counts first, then the number", () => {
+  const pods = [
+    candidate("few"),
+    candidate("many"),
+    candidate("important", { priority: 10 }),
+  ];
+  const usage = new Map([
+    ["few", using(0, 0, 0, 5)],
+    ["many", using(0, 0, 0, 500)],
+    ["important", using(0, 0, 0, 5000)],
+  ]);
+  expect(
+    rankForEviction(pods, usage, "pids").map(({ pod }) => pod.metadata.name),
+  ).toEqual(["many", "few", "important"]);
 });
 
 const limited = (limit?: string): Container[] => [
@@ -174,8 +341,9 @@ const limited = (limit?: string): Container[] => [
 ];
 const cache: Volume = { name: "cache", emptyDir: { sizeLimit: "1Mi" } };
 const withCache = (bytes: number): PodUsage => ({
-  containers: [{ name: "c", memoryBytes: 0, storageBytes: 0 }],
-  emptyDirBytes: new Map([["cache", bytes]]),
+  containers: [],
+  emptyDirs: new Map([["cache", { bytes, inodes: 1 }]]),
+  processes: 0,
 });
 
 test.each<[string, EvictablePod, PodUsage, string | undefined]>([
@@ -224,7 +392,7 @@ test.each<[string, EvictablePod, PodUsage, string | undefined]>([
     'Container c exceeded its local ephemeral storage limit "2Mi". ',
   ],
 ])("%s", (_what, { pod }, usage, wanted) => {
-  expect(storageExcess(pod, usage)).toBe(wanted);
+  expect(storageExcess(pod, usage, false)?.message).toBe(wanted);
 });
 
 test("only pods with limits are looked at without pressure", async () => {

@@ -181,10 +181,15 @@ describe.each(podShapes)("$what", ({ spec, requests, limits, qos, ranged }) => {
     const limit = podLimits(disk).get("ephemeral-storage");
     if (!spec.resources) expect(limit).toBe(podLimits(spec).get("memory"));
     const excess = (bytes: number): string | undefined =>
-      storageExcess(podOf(disk), {
-        containers: [],
-        emptyDirBytes: new Map([["v", bytes]]),
-      });
+      storageExcess(
+        podOf(disk),
+        {
+          containers: [],
+          emptyDirs: new Map([["v", { bytes, inodes: 1 }]]),
+          processes: 0,
+        },
+        false,
+      )?.message;
     if (limit === undefined) return expect(excess(1e15)).toBeUndefined();
     expect(excess(limit)).toBeUndefined();
     expect(excess(limit + 1)).toMatch(/exceeds the total limit/);

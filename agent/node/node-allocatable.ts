@@ -1,0 +1,156 @@
+// Holds all pods together to what the node has less what is reserved, and the cgroups of system and node daemons to what
+// is reserved for them (`--enforce-node-allocatable`). Without "pods" in the list the pods' cgroup has the node's whole
+// capacity, as at the reference.
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../api/clock.ts";
+import {
+  parseQuantity,
+  quantityMilliValue,
+  quantityValue,
+} from "../../api/quantity.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import type { PodEvents } from "../events/pod-events.ts";
+import type { MachineCapacity } from "./machine.ts";
+import { cpuShares } from "../resources/linux-resources.ts";
+import type { CgroupLimits, CgroupManager } from "../cgroups/cgroup-manager.ts";
+
+type Reserved = Readonly<Record<string, string>>;
+
+interface NodeAllocatableOptions {
+  readonly config: AgentConfig;
+  readonly cgroups: Pick<CgroupManager, "limit">;
+  readonly capacity: () => Promise<MachineCapacity>;
+  readonly events: Pick<PodEvents, "node">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const retryMs = 60_000;
+
+export class NodeAllocatable {
+  readonly #options: NodeAllocatableOptions;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: NodeAllocatableOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Error when a cgroup of the system or of the daemons can't be held to its share: the start fails. */
+  async start(): Promise<void> {
+    const { config, capacity } = this.#options;
+    if (!config.cgroupsPerQos) return;
+    const found = await capacity();
+    const enforced = new Set(config.enforceNodeAllocatable);
+    await this.#limitPods(
+      podsLimits(found, enforced.has("pods") ? reservedLists(config) : []),
+    );
+    await this.#limitDaemons(
+      "system-reserved",
+      config.systemReservedCgroup,
+      config.systemReserved,
+    );
+    await this.#limitDaemons(
+      "kube-reserved",
+      config.kubeReservedCgroup,
+      config.kubeReserved,
+    );
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Pods may use more than the new limit when it was lowered: then it is set again until evictions brought them below. */
+  async #limitPods(limits: CgroupLimits): Promise<void> {
+    const { config, cgroups, events, clock } = this.#options;
+    try {
+      await cgroups.limit(config.cgroupRoot, limits);
+      events.node(
+        "Normal",
+        "NodeAllocatableEnforced",
+        "Updated Node Allocatable limit across pods",
+      );
+    } catch (error) {
+      events.node(
+        "Warning",
+        "FailedNodeAllocatableEnforcement",
+        `Failed to update Node Allocatable Limits ${JSON.stringify(config.cgroupRoot)}: ${(error as Error).message}`,
+      );
+      if (!this.#stopped)
+        this.#timer = clock.after(retryMs, () => void this.#limitPods(limits));
+    }
+  }
+
+  async #limitDaemons(
+    key: "system-reserved" | "kube-reserved",
+    path: string,
+    reserved: Reserved,
+  ): Promise<void> {
+    const { config, cgroups, events } = this.#options;
+    const compressible = config.enforceNodeAllocatable.includes(
+      `${key}-compressible`,
+    );
+    if (!compressible && !config.enforceNodeAllocatable.includes(key)) return;
+    const name = key === "system-reserved" ? "system" : "kube";
+    const limits = daemonLimits(reserved, compressible);
+    try {
+      await cgroups.limit(path, limits);
+    } catch (error) {
+      const message = `Failed to enforce ${name === "system" ? "System" : "Kube"} Reserved ${compressible ? "Compressible " : ""}Cgroup Limits on ${JSON.stringify(path)}: ${(error as Error).message}`;
+      events.node("Warning", "FailedNodeAllocatableEnforcement", message);
+      throw new Error(message, { cause: error });
+    }
+    events.node(
+      "Normal",
+      "NodeAllocatableEnforced",
+      `Updated limits on ${name} reserved cgroup ${path}`,
+    );
+  }
+}
+
+function reservedLists(config: AgentConfig): readonly Reserved[] {
+  return [config.systemReserved, config.kubeReserved];
+}
+
+/** The reservations are taken off; eviction thresholds are not: pods may grow until they are evicted. */
+export function podsLimits(
+  capacity: MachineCapacity,
+  reserved: readonly Reserved[],
+): CgroupLimits {
+  const sum = (name: string, value: (text: string) => number): number =>
+    reserved.reduce(
+      (total, list) => total + (list[name] ? value(list[name]) : 0),
+      0,
+    );
+  const bytes = (text: string): number => quantityValue(parseQuantity(text));
+  const millis = (text: string): number =>
+    quantityMilliValue(parseQuantity(text));
+  const pids = sum("pid", bytes);
+  return {
+    cpuShares: cpuShares(
+      Math.max(0, capacity.cpus * 1000 - sum("cpu", millis)),
+    ),
+    memoryLimitBytes: Math.max(0, capacity.memoryBytes - sum("memory", bytes)),
+    ...(pids > 0 ? { maxPids: Math.max(1, capacity.maxPids - pids) } : {}),
+  };
+}
+
+export function daemonLimits(
+  reserved: Reserved,
+  compressible: boolean,
+): CgroupLimits {
+  const { cpu, memory, pid } = reserved;
+  return {
+    ...(cpu
+      ? { cpuShares: cpuShares(quantityMilliValue(parseQuantity(cpu))) }
+      : {}),
+    ...(memory && !compressible
+      ? { memoryLimitBytes: quantityValue(parseQuantity(memory)) }
+      : {}),
+    ...(pid && !compressible
+      ? { maxPids: quantityValue(parseQuantity(pid)) }
+      : {}),
+  };
+}

@@ -1,0 +1,104 @@
+// Options of the agent about eviction and garbage collection. All of them have an effect.
+import { group, option } from "./build-table.ts";
+import type { OptionGroup } from "./table.ts";
+
+const percent = { min: 0, max: 100 };
+
+export const agentUpkeepOptions: OptionGroup = group(
+  "Eviction and garbage collection",
+  option(
+    "eviction-hard",
+    "map",
+    "imagefs.available<15%,memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%",
+    "Thresholds that evict at once.",
+    { file: "evictionHard" },
+  ),
+  option("eviction-soft", "map", "", "Thresholds with a grace period.", {
+    file: "evictionSoft",
+  }),
+  option("eviction-soft-grace-period", "map", "", "Their grace periods.", {
+    file: "evictionSoftGracePeriod",
+  }),
+  option(
+    "eviction-max-pod-grace-period",
+    "int",
+    "0",
+    "Longest grace of a soft eviction, in seconds.",
+    { min: 0, file: "evictionMaxPodGracePeriod" },
+  ),
+  option(
+    "eviction-minimum-reclaim",
+    "map",
+    "",
+    "Least that an eviction frees.",
+    { file: "evictionMinimumReclaim" },
+  ),
+  option(
+    "eviction-pressure-transition-period",
+    "duration",
+    "5m0s",
+    "Time before pressure is over.",
+    { min: 0, file: "evictionPressureTransitionPeriod" },
+  ),
+  option(
+    "image-gc-high-threshold",
+    "int",
+    "85",
+    "Disk use in percent at which images are removed.",
+    { ...percent, file: "imageGCHighThresholdPercent" },
+  ),
+  option(
+    "image-gc-low-threshold",
+    "int",
+    "80",
+    "Disk use in percent down to which they are removed.",
+    { ...percent, file: "imageGCLowThresholdPercent" },
+  ),
+  option(
+    "minimum-image-ttl-duration",
+    "duration",
+    "2m0s",
+    "Least age of an unused image that is removed.",
+    { min: 0, file: "imageMinimumGCAge" },
+  ),
+  option(
+    "image-maximum-gc-age",
+    "duration",
+    "0s",
+    "Age at which an unused image is removed whatever the disk's use; 0: none.",
+    { min: 0, file: "imageMaximumGCAge", fileOnly: true },
+  ),
+  option(
+    "container-log-monitor-interval",
+    "duration",
+    "10s",
+    "Between looks at the sizes of logs.",
+    { min: 3000, file: "containerLogMonitorInterval", fileOnly: true },
+  ),
+  option(
+    "max-parallel-image-pulls",
+    "int",
+    "",
+    "Images pulled at the same time; unset: no limit.",
+    { min: 1, file: "maxParallelImagePulls", fileOnly: true },
+  ),
+  option(
+    "node-status-report-frequency",
+    "duration",
+    "5m0s",
+    "Between reports of a node's status that has not changed.",
+    { min: 0, file: "nodeStatusReportFrequency", fileOnly: true },
+  ),
+  option(
+    "maximum-dead-containers",
+    "int",
+    "-1",
+    "Dead containers kept; -1: no limit.",
+  ),
+  option(
+    "maximum-dead-containers-per-container",
+    "int",
+    "1",
+    "Dead instances kept a container.",
+  ),
+);

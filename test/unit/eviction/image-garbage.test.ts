@@ -1,0 +1,96 @@
+// Which images go, and when.
+import pino from "pino";
+import {
+  ImageGarbage,
+  type ImageStore,
+} from "../../../eviction/image-garbage.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const logger = pino({ level: "silent" });
+
+const image = (
+  id: string,
+  pinned = false,
+): {
+  id: string;
+  repoTags: string[];
+  repoDigests: string[];
+  sizeBytes: number;
+  pinned: boolean;
+} => ({
+  id,
+  repoTags: [`${id}:latest`],
+  repoDigests: [],
+  sizeBytes: 10,
+  pinned,
+});
+
+test("unused images go when the disk is full, the rest stays", async () => {
+  const clock = new FakeClock();
+  let images = [image("used"), image("pinned", true), image("a"), image("b")];
+  let availableBytes = 50;
+  const store: ImageStore = {
+    listImages: () => Promise.resolve(images),
+    listContainers: () =>
+      Promise.resolve([{ image: "used:latest", imageRef: "used" }]),
+    removeImage: (id) => {
+      images = images.filter((candidate) => candidate.id !== id);
+      return Promise.resolve();
+    },
+    imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+  };
+  const failures: string[] = [];
+  const garbage = new ImageGarbage({
+    runtime: store,
+    clock,
+    logger,
+    highThresholdPercent: 85,
+    lowThresholdPercent: 80,
+    minimumAgeMs: 120_000,
+    onFailure: (reason) => failures.push(reason),
+    filesystem: () => Promise.resolve({ capacityBytes: 100, availableBytes }),
+  });
+  expect(await garbage.collect()).toBe(0);
+  availableBytes = 11;
+  expect(await garbage.collect()).toBe(0);
+  expect(failures).toEqual(["FreeDiskSpaceFailed"]);
+  clock.advance(121_000);
+  expect(await garbage.collect()).toBe(10);
+  expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "b"]);
+  expect(await garbage.collect(true)).toBe(10);
+  expect(images.map(({ id }) => id)).toEqual(["used", "pinned"]);
+});
+
+test("an image unused for longer than the maximum goes whatever the disk's use; one in use stays", async () => {
+  const clock = new FakeClock();
+  let images = [image("used"), image("pinned", true), image("a")];
+  const store: ImageStore = {
+    listImages: () => Promise.resolve(images),
+    listContainers: () =>
+      Promise.resolve([{ image: "used:latest", imageRef: "used" }]),
+    removeImage: (id) => {
+      images = images.filter((candidate) => candidate.id !== id);
+      return Promise.resolve();
+    },
+    imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+  };
+  const garbage = new ImageGarbage({
+    runtime: store,
+    clock,
+    logger,
+    highThresholdPercent: 85,
+    lowThresholdPercent: 80,
+    minimumAgeMs: 0,
+    maximumAgeMs: 60_000,
+    onFailure: () => undefined,
+    filesystem: () =>
+      Promise.resolve({ capacityBytes: 100, availableBytes: 90 }),
+  });
+  await garbage.collect();
+  clock.advance(60_000);
+  await garbage.collect();
+  expect(images).toHaveLength(3);
+  clock.advance(1);
+  await garbage.collect();
+  expect(images.map(({ id }) => id)).toEqual(["used", "pinned"]);
+});
