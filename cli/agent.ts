@@ -6,7 +6,7 @@ import { agentOptions } from "./options/agent.ts";
 import {
   parseKubeletConfiguration,
   readConfigurationText,
-} from "./options/configuration-file.ts";
+} from "./options/kubelet-configuration/configuration-file.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import type { OptionValue } from "./options/table.ts";
 import { connectAgent } from "./parts/agent/agent-connection.ts";

@@ -7,7 +7,7 @@ import { agentOptions } from "../options/agent.ts";
 import {
   parseKubeletConfiguration,
   readConfigurationText,
-} from "../options/configuration-file.ts";
+} from "../options/kubelet-configuration/configuration-file.ts";
 import { controllerManagerOptions } from "../options/controller-manager.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { schedulerOptions } from "../options/scheduler.ts";

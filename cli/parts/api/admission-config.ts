@@ -2,7 +2,7 @@
 // file of its own, whose path is relative to the first. Also the older form without kinds, for ImagePolicyWebhook and
 // PodNodeSelector. Nothing is passed over: an unknown plug-in, field or kind is a UsageError with file, line and field.
 import * as path from "node:path";
-import { isMap } from "../../options/configuration-document.ts";
+import { isMap } from "../../options/kubelet-configuration/configuration-document.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { readOptionFile } from "../option-files.ts";
 import {

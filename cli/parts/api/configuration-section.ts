@@ -4,7 +4,7 @@ import {
   isMap,
   parseDocument,
   type ConfigurationDocument,
-} from "../../options/configuration-document.ts";
+} from "../../options/kubelet-configuration/configuration-document.ts";
 import { UsageError } from "../../options/table.ts";
 import { normaliseApiVersion } from "../../../api/dialect.ts";
 

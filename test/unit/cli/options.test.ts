@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
-import { parseKubeletConfiguration } from "../../../cli/options/configuration-file.ts";
+import { parseKubeletConfiguration } from "../../../cli/options/kubelet-configuration/configuration-file.ts";
 import { controllerManagerOptions } from "../../../cli/options/controller-manager.ts";
 import { patchOptions } from "../../../cli/options/ctl.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";

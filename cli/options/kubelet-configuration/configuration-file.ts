@@ -6,15 +6,15 @@ import { isDeepStrictEqual } from "node:util";
 import { readFileSync } from "node:fs";
 import { kubeletFields } from "./kubelet-fields.ts";
 import { isMap, parseDocument } from "./configuration-document.ts";
-import { asksForNothing, refusedText } from "./refusal.ts";
+import { asksForNothing, refusedText } from "../refusal.ts";
 import {
   allOptions,
   UsageError,
   type OptionSpec,
   type OptionTable,
   type OptionValue,
-} from "./table.ts";
-import { parseOptionValue } from "./value.ts";
+} from "../table.ts";
+import { parseOptionValue } from "../value.ts";
 
 interface ConfigurationFile {
   readonly values: ReadonlyMap<string, OptionValue>;

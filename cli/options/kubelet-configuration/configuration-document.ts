@@ -1,6 +1,6 @@
 // A configuration file as the reference's programs take it: one YAML or JSON document, whose problems name file, line and
 // field.
-import { UsageError } from "./table.ts";
+import { UsageError } from "../table.ts";
 
 export const isMap = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === "object" && !Array.isArray(value);
@@ -16,7 +16,7 @@ export async function parseDocument(
   file: string,
 ): Promise<ConfigurationDocument> {
   const { parseYaml, YamlSyntaxError } =
-    await import("../../api/codec/yaml-text.ts");
+    await import("../../../api/codec/yaml-text.ts");
   try {
     const [document, second] = parseYaml(text, { withLines: true });
     const duplicate = document?.duplicates[0];
