@@ -4,15 +4,18 @@
 // serving → no new connections (or, with shutdownSendRetryAfter, 429 to every new request) → requests in flight finish
 // (bounded) → watches end → port closed → cache and store closed.
 import { addressKind } from "../api/address-kind.ts";
-import { networkInterfaces } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type { CertificatePair } from "../api/pki/certificate.ts";
 import type { UserInfo } from "../api/contracts.ts";
 import type { Transport } from "../client/transport.ts";
 import { EndpointLeases } from "./bootstrap/endpoint-leases.ts";
 import { DanglingSchemas } from "./bootstrap/dangling-schemas.ts";
+import { IdentityLease } from "./bootstrap/identity-lease.ts";
+import { publishStorageVersions } from "./bootstrap/storage-versions.ts";
 import { FlowObjects } from "./bootstrap/flow-objects.ts";
 import {
+  createSystemNamespaces,
   createSystemObjects,
   publishEndpoints,
 } from "./bootstrap/system-objects.ts";
@@ -58,6 +61,7 @@ class Server implements ApiServer {
   readonly #checks: HealthCheck[] = [];
   readonly #clock: Clock;
   #endpointLeases: EndpointLeases | undefined;
+  #identity: IdentityLease | undefined;
   #flowObjects: FlowObjects | undefined;
   #danglingSchemas: DanglingSchemas | undefined;
   #startedMs = 0;
@@ -96,11 +100,21 @@ class Server implements ApiServer {
       this.transport(superuser, "orbit-apiserver"),
     );
     this.registry.cache.endStart();
-    await this.#wiring.listener?.listen();
     const transport = servedOnly(
       this.transport(superuser, "orbit-apiserver"),
       this.registry,
     );
+    if (this.#gate("APIServerIdentity", true))
+      this.#identity = new IdentityLease({
+        transport,
+        hostname: hostname(),
+        clock: this.#clock,
+        logger: this.options.logger,
+      });
+    const announced = this.#gate("StorageVersionAPI", false);
+    if (this.#identity && announced)
+      await this.#announceVersions(this.#identity, transport);
+    await this.#wiring.listener?.listen();
     const {
       bindAddress = "127.0.0.1",
       advertiseAddress = bindAddress,
@@ -113,16 +127,37 @@ class Server implements ApiServer {
       advertisePort,
       serviceAddress: kubernetesServiceAddress,
     });
+    const identified = announced ? undefined : this.#identity?.start();
     await this.#keepFlowObjects(transport);
     if (kubernetesServiceAddress && (this.options.publishEndpoints ?? true))
       await this.#publish(reachableAddress(advertiseAddress), (addresses) =>
         publishEndpoints({ transport, advertisePort }, addresses),
       );
     await Promise.all([
+      identified,
       this.#wiring.parts.bootstrap?.(transport),
       this.#wiring.aggregator.run(transport),
     ]);
     this.#state = "ready";
+  }
+
+  #gate(name: string, byDefault: boolean): boolean {
+    return this.options.featureGates?.[name] ?? byDefault;
+  }
+
+  /** Entries of a server without a lease are removed by those who collect them: first the lease. */
+  async #announceVersions(
+    identity: IdentityLease,
+    transport: Pick<Transport, "request">,
+  ): Promise<void> {
+    await createSystemNamespaces({ transport });
+    await identity.start();
+    await publishStorageVersions({
+      transport,
+      kinds: this.registry.kinds.all(),
+      serverId: identity.id,
+      clock: this.#clock,
+    });
   }
 
   /** The objects of priority and fairness, and what they say of themselves. */
@@ -180,6 +215,7 @@ class Server implements ApiServer {
       );
       this.#wiring.resources.endWatches();
     }
+    this.#identity?.stop();
     this.#danglingSchemas?.stop();
     this.#flowObjects?.stop();
     await this.#endpointLeases?.stop();

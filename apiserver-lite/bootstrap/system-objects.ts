@@ -29,12 +29,18 @@ const systemNamespaces = [
   "default",
 ];
 
+export async function createSystemNamespaces(
+  options: Pick<SystemObjectsOptions, "transport">,
+): Promise<void> {
+  for (const name of systemNamespaces)
+    await ensure(options, core("namespaces"), { metadata: { name } });
+}
+
 /** Creates what is missing. */
 export async function createSystemObjects(
   options: SystemObjectsOptions,
 ): Promise<void> {
-  for (const name of systemNamespaces)
-    await ensure(options, core("namespaces"), { metadata: { name } });
+  await createSystemNamespaces(options);
   const scheduling = {
     group: "scheduling.k8s.io",
     version: "v1",

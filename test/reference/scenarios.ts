@@ -39,6 +39,7 @@ import { readVersions } from "./scenarios/read-versions.ts";
 import { selectors } from "./scenarios/selectors.ts";
 import { smallKinds } from "./scenarios/small-kinds.ts";
 import { storageKinds } from "./scenarios/storage-kinds.ts";
+import { storageVersions } from "./scenarios/storage-versions.ts";
 import { strategicPatch } from "./scenarios/strategic-patch.ts";
 import { tables } from "./scenarios/tables.ts";
 import { watching } from "./scenarios/watching.ts";
@@ -87,6 +88,7 @@ export const scenarios: readonly Scenario[] = [
   selectors,
   smallKinds,
   storageKinds,
+  storageVersions,
   strategicPatch,
   tables,
   watching,

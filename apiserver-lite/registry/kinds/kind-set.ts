@@ -77,6 +77,10 @@ export class KindSet {
     return this.#byResource.get(`${group}/${resource}`);
   }
 
+  all(): Iterable<Kind> {
+    return this.#kinds;
+  }
+
   *stored(): Iterable<StoredKind> {
     for (const { stored } of this.#kinds) if (stored) yield stored;
   }
