@@ -4,6 +4,7 @@
 // stop() leaves the pods running; the next start finds and adopts them.
 import type { Clock } from "../api/clock.ts";
 import type { NodeAgentView } from "../api/contracts.ts";
+import type { Node } from "../api/types/core-v1.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import { agentView } from "./agent-view.ts";
@@ -17,6 +18,8 @@ export interface Agent extends NodeAgentView {
   /** Resolves when the directory was read once; does not wait for the runtime or the API server. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** The Node object; undefined while it is not registered. */
+  node(): Node | undefined;
   /** Reports a manifest that can't be used, in the log and as an Event of the node. The message names the file. */
   manifestProblem(file: string, message: string): void;
 }
@@ -36,6 +39,7 @@ export function createAgent(options: AgentOptions): Agent {
     settings: parts.settings,
     start: () => life.start(),
     stop: () => life.stop(),
+    node: () => parts.node.node,
     manifestProblem: parts.manifestProblem,
   };
 }

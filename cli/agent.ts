@@ -9,7 +9,7 @@ import {
 } from "./options/kubelet-configuration/configuration-file.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import type { OptionValue } from "./options/table.ts";
-import { connectAgent } from "./parts/agent/agent-connection.ts";
+import { connectAgent, joiningValues } from "./parts/agent/agent-connection.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
 /** As at the reference, a configuration file closes the ports where it and the flags say nothing. */
@@ -55,12 +55,13 @@ export async function runAgent(
     read: readAgentOptions,
   });
   if (!start) return 0;
-  const { values, logger } = start;
-  const rootDirectory = values.text("root-dir");
+  const { logger } = start;
+  const rootDirectory = start.values.text("root-dir");
   makeDirectory("root-dir", rootDirectory, 0o700);
-  const certificateDirectory = values.isSet("cert-dir")
-    ? values.text("cert-dir")
+  const certificateDirectory = start.values.isSet("cert-dir")
+    ? start.values.text("cert-dir")
     : `${rootDirectory}/pki`;
+  const values = joiningValues(start.values, certificateDirectory);
   const connection = await connectAgent(values, certificateDirectory, logger);
   const [{ startAgentPart }, { AgentNetwork }] = await Promise.all([
     import("./parts/agent/agent.ts"),

@@ -48,6 +48,11 @@ export const subcommands: readonly SubcommandEntry[] = [
     load: async () => (await import("./ctl/ctl.ts")).runCtl,
   },
   {
+    name: "token",
+    about: "tokens by which new nodes join: create, list, delete",
+    load: async () => (await import("./token.ts")).runToken,
+  },
+  {
     name: "image",
     about: "bring images into this machine's container runtime: load, list",
     load: async () => (await import("./image.ts")).runImage,

@@ -1,5 +1,7 @@
 // The controllers by the names --controllers knows them by: canonical name, the older alias, whether `*` means it too,
 // and how it is made. A maker may give nothing when its options are missing.
+import { createBootstrapSigner } from "./bootstrap-tokens/bootstrap-signer.ts";
+import { createTokenCleaner } from "./bootstrap-tokens/token-cleaner.ts";
 import { createCertificateApprover } from "./certificates/approving.ts";
 import { createCertificateCleaner } from "./certificates/cleaner.ts";
 import { createCertificateSigner } from "./certificates/signing.ts";
@@ -190,6 +192,18 @@ export const initializers: readonly Initializer[] = [
           )
         : undefined;
     },
+  },
+  {
+    name: "bootstrap-signer-controller",
+    alias: "bootstrapsigner",
+    offByDefault: true,
+    create: createBootstrapSigner,
+  },
+  {
+    name: "token-cleaner-controller",
+    alias: "tokencleaner",
+    offByDefault: true,
+    create: createTokenCleaner,
   },
   {
     name: "certificatesigningrequest-approving-controller",

@@ -46,6 +46,8 @@ export interface ControllerOptions {
   /** Authorities of single signers instead of clusterSigningCa, by the signer's name. */
   signerCas?: Readonly<Record<string, CertificatePair>>;
   clusterSigningDurationMs: number;
+  /** Whether nodes get serving certificates for their own names and addresses without a person. */
+  approveServingCertificates: boolean;
   /** Without it Services of type LoadBalancer wait for another program. */
   loadBalancer?: {
     /** CIDRs of the pool; empty: Services get the nodes' addresses. */
@@ -108,6 +110,7 @@ export const defaultControllerOptions: ControllerOptions = {
   resourceQuotaSyncPeriodMs: 300_000,
   namespaceSyncPeriodMs: 0,
   pvclaimbinderSyncPeriodMs: 0,
+  approveServingCertificates: false,
   clusterSigningDurationMs: 8760 * 3_600_000,
   leaderElect: false,
   leaderElectLeaseDurationMs: 15_000,

@@ -6,26 +6,21 @@ import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { inspectCertificate, renewalTimeMs } from "../../api/pki/inspect.ts";
-import { createPrivateKeyPem } from "../../api/pki/keys.ts";
-import { createCsr } from "../../api/pki/signing-request.ts";
-import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
 import {
   readFileIfAny,
   writePrivateFile,
 } from "../../http-kit/certificates/private-files.ts";
 import { Backoff, sleep } from "../../api/queueing/backoff.ts";
 import type { Client } from "../../client/client.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
 import { createClient } from "../../client/create-client.ts";
 import {
   createHttpTransport,
   type TlsOptions,
 } from "../../client/http-transport.ts";
 import type { KubeconfigConnection } from "../../client/kubeconfig.ts";
-import { certificateSigningRequests } from "../../client/resources.ts";
+import { requestNodeCertificate } from "./certificate-request.ts";
 
 const signerName = "kubernetes.io/kube-apiserver-client-kubelet";
-const answerTimeoutMs = 15 * 60_000;
 const dayMs = 24 * 3_600_000;
 
 interface ClientCertificateOptions {
@@ -36,52 +31,25 @@ interface ClientCertificateOptions {
   logger: Logger;
 }
 
+interface BootstrapOptions extends ClientCertificateOptions {
+  /** The error to reject with instead of trying again; default: it is always tried again. */
+  giveUp?: (error: unknown) => Error | undefined;
+}
+
 const clientCertificateFile = (directory: string): string =>
   path.join(directory, "orbitlet-client-current.pem");
 
-/** Asks for a certificate and waits until it is signed; rejects when it is refused or not signed in 15 minutes. */
-async function requestCertificate(
+const requestCertificate = (
   client: Client,
   { nodeName, clock, logger }: ClientCertificateOptions,
-): Promise<CertificatePair> {
-  const key = createPrivateKeyPem();
-  const request = createCsr(key, {
-    commonName: `system:node:${nodeName}`,
-    organizations: ["system:nodes"],
+): Promise<CertificatePair> =>
+  requestNodeCertificate(client, {
+    nodeName,
+    signerName,
+    usages: ["digital signature", "client auth"],
+    clock,
+    logger,
   });
-  const requests = client.resource(certificateSigningRequests);
-  const made = await requests.create({
-    apiVersion: "certificates.k8s.io/v1",
-    kind: "CertificateSigningRequest",
-    metadata: { name: "", generateName: "node-csr-" },
-    spec: {
-      signerName,
-      request: Buffer.from(request).toString("base64"),
-      usages: ["digital signature", "client auth"],
-    },
-  } as CertificateSigningRequest);
-  const { name } = made.metadata;
-  logger.info({ request: name }, "asked for a client certificate");
-  const deadlineMs = clock.monotonic() + answerTimeoutMs;
-  const backoff = new Backoff({ baseMs: 200, maxMs: 5000 });
-  while (clock.monotonic() < deadlineMs) {
-    const { status } = await requests.get(name);
-    if (status?.certificate)
-      return {
-        certificate: Buffer.from(status.certificate, "base64").toString("utf8"),
-        key,
-      };
-    for (const type of ["Denied", "Failed"]) {
-      const condition = findCondition(status?.conditions, type);
-      if (condition)
-        throw new Error(
-          `certificate signing request ${name}: ${type}: ${condition.message ?? condition.reason ?? ""}`,
-        );
-    }
-    await sleep(clock, backoff.nextMs());
-  }
-  throw new Error(`nobody signed certificate signing request ${name}`);
-}
 
 function kubeconfigNaming(
   server: string,
@@ -124,7 +92,7 @@ function kubeconfigNaming(
 export async function bootstrapClientCertificate(
   connection: KubeconfigConnection,
   kubeconfig: string,
-  options: ClientCertificateOptions,
+  options: BootstrapOptions,
 ): Promise<void> {
   const { logger, clock, directory } = options;
   const client = createClient(createHttpTransport({ ...connection, logger }), {
@@ -145,6 +113,8 @@ export async function bootstrapClientCertificate(
         logger.info({ file }, "got a client certificate");
         return;
       } catch (err) {
+        const final = options.giveUp?.(err);
+        if (final) throw final;
         logger.warn({ err }, "no client certificate yet; trying again");
         await sleep(clock, backoff.nextMs());
       }

@@ -28,12 +28,14 @@ export async function startControllers(
     logger: logger.child({ part: "controllers" }),
     options: {
       enableGarbageCollector: values.flag("enable-garbage-collector"),
+      controllers: ["*", "bootstrapsigner", "tokencleaner"],
       ...controllerOptions(options),
       leaderElect: false,
       ...(loadBalancer ? { loadBalancer } : {}),
       ...(nodeIpam ? { nodeIpam } : {}),
       rootCa: pki.clusterCa.certificate,
       clusterSigningCa: pki.clusterCa,
+      approveServingCertificates: true,
       ...signingAuthorities(options),
     },
   });

@@ -3,7 +3,7 @@
 import { agentUpkeepOptions } from "./agent-upkeep.ts";
 import { classify, group, inFile, option } from "./build-table.ts";
 import { apiClientOptions } from "./controller-manager.ts";
-import { nodeNetworkOptions } from "./network.ts";
+import { agentNetworkOptions } from "./network.ts";
 import {
   gateOptions,
   loggingOptions,
@@ -125,7 +125,7 @@ const table: OptionTable = [
       },
     ),
   ),
-  nodeNetworkOptions,
+  ...agentNetworkOptions,
   group(
     "Pod sources",
     option(
@@ -592,10 +592,11 @@ const table: OptionTable = [
 
 /** Those that have an effect; the composition's parts/agent-config.ts reads most of them. */
 const usedAgentOptions: readonly string[] = [
-  ...allOptions([nodeNetworkOptions]).map(({ name }) => name),
+  ...allOptions(agentNetworkOptions).map(({ name }) => name),
   "container-runtime-endpoint",
   "bootstrap-kubeconfig",
   "rotate-certificates",
+  "rotate-server-certificates",
   "kubeconfig",
   "master",
   "kube-api-qps",
@@ -671,7 +672,6 @@ const usedAgentOptions: readonly string[] = [
   "enforce-node-allocatable",
   "system-reserved-cgroup",
   "kube-reserved-cgroup",
-
   "logging-format",
   "v",
   "log-flush-frequency",

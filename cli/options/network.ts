@@ -1,6 +1,6 @@
 // Options of the network that several programs have: ranges of pod addresses for nodes, and the parts of a node's network.
 import { group, option } from "./build-table.ts";
-import type { OptionSpec } from "./table.ts";
+import type { OptionSpec, OptionTable } from "./table.ts";
 
 /** Of the controller that gives nodes their ranges. */
 export const nodeIpamOptions: readonly OptionSpec[] = [
@@ -59,7 +59,7 @@ export const nodeIpamOptions: readonly OptionSpec[] = [
 /** What `orbit agent` can run beside the node agent itself. */
 const nodeNetworkParts = ["proxy", "dns"] as const;
 
-export const nodeNetworkOptions = group(
+const nodeNetworkOptions = group(
   "Node network",
   option(
     "pod-cidr",
@@ -90,3 +90,38 @@ export const nodeNetworkOptions = group(
   option("nodeport-addresses", "strings", "", "As that of `orbit server`."),
   option("masquerade-all", "bool", "false", "As that of `orbit server`."),
 );
+
+/** Of a node that joins a cluster by token. */
+export const joinOptions = group(
+  "Joining a cluster",
+  option(
+    "server",
+    "strings",
+    "",
+    "URLs of the cluster's API servers: the agent joins by the first that answers, and goes to another when one can't be reached.",
+  ),
+  option(
+    "token",
+    "string",
+    "",
+    "Token of `orbit token create`; needed the first time.",
+  ),
+  option(
+    "discovery-token-ca-cert-hash",
+    "strings",
+    "",
+    "sha256:HASH of the public key of the cluster's authority; nothing secret is sent to a server of another one.",
+  ),
+  option(
+    "discovery-token-unsafe-skip-ca-verification",
+    "bool",
+    "false",
+    "Join without such a hash: who knows the token can then pretend to be the cluster.",
+  ),
+);
+
+/** Of an agent that is alone. */
+export const agentNetworkOptions: OptionTable = [
+  nodeNetworkOptions,
+  joinOptions,
+];

@@ -3,6 +3,7 @@
 import { agentOptions } from "./agent.ts";
 import { addressTypes, apiServerOptions } from "./apiserver.ts";
 import { group, option } from "./build-table.ts";
+import { joinOptions } from "./network.ts";
 import { snapshotOptions } from "./shared.ts";
 import { allOptions, type OptionGroup, type OptionTable } from "./table.ts";
 
@@ -114,6 +115,12 @@ const own: OptionTable = [
       "Connections through cluster addresses come from the node's address.",
     ),
     option(
+      "enable-bootstrap-token-auth",
+      "bool",
+      "true",
+      "Tokens of `orbit token create` let nodes ask for their certificates.",
+    ),
+    option(
       "cluster-name",
       "string",
       "orbit",
@@ -187,9 +194,12 @@ function titled(
   return groups;
 }
 
-const taken = new Set(
-  allOptions(own).flatMap(({ name, aliases = [] }) => [name, ...aliases]),
-);
+const taken = new Set([
+  ...allOptions(own).flatMap(({ name, aliases = [] }) => [name, ...aliases]),
+  // Of an agent that is alone.
+  ...allOptions([joinOptions]).map(({ name }) => name),
+  "node-network",
+]);
 
 export const serverOptions: OptionTable = [
   ...own,

@@ -119,7 +119,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "config-dir": "",
     // A node of a cloud takes no pods before its controller has seen it.
     "cloud-provider": "",
-    "rotate-server-certificates": "false",
     "image-credential-provider-bin-dir": "",
     "image-credential-provider-config": "",
     "kubelet-cgroups": "",

@@ -1,21 +1,36 @@
 // Approves the client certificates of nodes by themselves: a node's own renewal (selfnodeclient) and the first one of a
-// bootstrapping agent (nodeclient), when RBAC lets the requester create that subresource.
+// bootstrapping agent (nodeclient), when RBAC lets the requester create that subresource; where the cluster asks for it,
+// also nodes' serving certificates.
 import { formatTime } from "../../api/clock.ts";
-import { parseCsr } from "../../api/pki/signing-request.ts";
+import {
+  parseCsr,
+  type CertificateRequest,
+} from "../../api/pki/signing-request.ts";
+import { isNotFound } from "../../api/errors.ts";
 import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import {
   certificateSigningRequests,
+  nodes,
   subjectAccessReviews,
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
-import { kubeletClientSigner, signerProblem } from "./signers.ts";
+import { mayServe, nodeOfUser } from "./serving-approval.ts";
+import {
+  kubeletClientSigner,
+  servingSigner,
+  signerProblem,
+} from "./signers.ts";
 
 export function createCertificateApprover(
   context: ControllerContext,
 ): Controller {
-  const { client, clock } = context;
+  const { client, clock, options } = context;
+  const approvable = new Set([
+    kubeletClientSigner,
+    ...(options.approveServingCertificates ? [servingSigner] : []),
+  ]);
   const informer = client.informer(certificateSigningRequests);
   const reconciler = new Reconciler({
     name: "certificatesigningrequest-approving-controller",
@@ -26,7 +41,7 @@ export function createCertificateApprover(
 
   async function reconcile(name: string): Promise<void> {
     const csr = informer.lister.get(name);
-    if (csr?.spec.signerName !== kubeletClientSigner) return;
+    if (!csr || !approvable.has(csr.spec.signerName)) return;
     if (csr.status?.certificate) return;
     const { conditions } = csr.status ?? {};
     if (
@@ -34,8 +49,8 @@ export function createCertificateApprover(
       findCondition(conditions, "Denied")
     )
       return;
-    const kind = kindOf(csr);
-    if (!kind || !(await mayApprove(csr, kind.subresource))) return;
+    const message = await approval(csr);
+    if (message === undefined) return;
     const time = formatTime(clock.now());
     await client
       .resource(certificateSigningRequests)
@@ -49,13 +64,42 @@ export function createCertificateApprover(
               type: "Approved",
               status: "True",
               reason: "AutoApproved",
-              message: kind.message,
+              message,
               lastUpdateTime: time,
               lastTransitionTime: time,
             },
           ],
         },
       });
+  }
+
+  /** Why it is approved; undefined: it is left to others. */
+  async function approval(
+    csr: CertificateSigningRequest,
+  ): Promise<string | undefined> {
+    if (csr.spec.signerName === servingSigner) return servingApproval(csr);
+    const kind = kindOf(csr);
+    return kind && (await mayApprove(csr, kind.subresource))
+      ? kind.message
+      : undefined;
+  }
+
+  async function servingApproval(
+    csr: CertificateSigningRequest,
+  ): Promise<string | undefined> {
+    const name = nodeOfUser(csr.spec.username);
+    const request = soundRequest(csr);
+    if (name === undefined || !request) return undefined;
+    const node = await client
+      .resource(nodes)
+      .get(name)
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+    return mayServe(csr, request, node)
+      ? "Auto approving a node's serving certificate for its own name and addresses."
+      : undefined;
   }
 
   async function mayApprove(
@@ -94,22 +138,30 @@ export function createCertificateApprover(
 function kindOf(
   csr: CertificateSigningRequest,
 ): { subresource: string; message: string } | undefined {
+  const request = soundRequest(csr);
+  if (!request) return undefined;
+  return csr.spec.username === request.subject.commonName
+    ? {
+        subresource: "selfnodeclient",
+        message:
+          "Auto approving self kubelet client certificate after SubjectAccessReview.",
+      }
+    : {
+        subresource: "nodeclient",
+        message:
+          "Auto approving kubelet client certificate after SubjectAccessReview.",
+      };
+}
+
+/** Undefined: the signer would refuse it. */
+function soundRequest(
+  csr: CertificateSigningRequest,
+): CertificateRequest | undefined {
   try {
     const request = parseCsr(
       Buffer.from(csr.spec.request, "base64").toString("utf8"),
     );
-    if (signerProblem(csr, request)) return undefined;
-    return csr.spec.username === request.subject.commonName
-      ? {
-          subresource: "selfnodeclient",
-          message:
-            "Auto approving self kubelet client certificate after SubjectAccessReview.",
-        }
-      : {
-          subresource: "nodeclient",
-          message:
-            "Auto approving kubelet client certificate after SubjectAccessReview.",
-        };
+    return signerProblem(csr, request) ? undefined : request;
   } catch {
     return undefined;
   }

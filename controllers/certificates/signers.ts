@@ -6,7 +6,7 @@ import type { CertificateSigningRequest } from "../../api/types/certificates-v1.
 export const kubeletClientSigner =
   "kubernetes.io/kube-apiserver-client-kubelet";
 const clientSigner = "kubernetes.io/kube-apiserver-client";
-const servingSigner = "kubernetes.io/kubelet-serving";
+export const servingSigner = "kubernetes.io/kubelet-serving";
 const legacySigner = "kubernetes.io/legacy-unknown";
 const nodeGroup = "system:nodes";
 const nodePrefix = "system:node:";

@@ -1,12 +1,13 @@
-// How a node agent that runs alone reaches its cluster: by --kubeconfig, which is made first with --bootstrap-kubeconfig
-// where it is missing; its client certificate is renewed with --rotate-certificates.
+// How a node agent that runs alone reaches its cluster: by --kubeconfig, which is made first with --bootstrap-kubeconfig or
+// with --server and --token where it is missing; its client certificate is renewed with --rotate-certificates, and always
+// where it joined by token.
 import { existsSync } from "node:fs";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import { systemClock } from "../../../api/clock.ts";
 import type { Client } from "../../../client/client.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { UsageError } from "../../options/table.ts";
+import { UsageError, type OptionValue } from "../../options/table.ts";
 import { clientRateLimit } from "../client-rate-limit.ts";
 import { makeDirectory } from "../directories.ts";
 import { agentConfig } from "./agent-config.ts";
@@ -18,7 +19,64 @@ interface AgentConnection {
   close(): Promise<void>;
 }
 
-/** Undefined without --kubeconfig: static pods only. The modules of the client are read only where there is one. */
+/** With several API servers one that does not answer is left for another before the node's lease runs out. */
+const failoverTimeoutMs = 10_000;
+
+/**
+ * The agent's options as a node that joins by --server has them: its ports ask the API server who may use them, and its
+ * kubeconfig lies in its directory.
+ */
+export function joiningValues(
+  values: OptionValues,
+  certificateDirectory: string,
+): OptionValues {
+  if (values.list("server").length === 0) return values;
+  if (values.isSet("bootstrap-kubeconfig"))
+    throw new UsageError(
+      "--server and --bootstrap-kubeconfig exclude each other",
+    );
+  const joined = new Map<string, OptionValue>([
+    ["anonymous-auth", false],
+    ["authentication-token-webhook", true],
+    ["authorization-mode", "Webhook"],
+    ["read-only-port", 0],
+    ["rotate-certificates", true],
+    ["rotate-server-certificates", true],
+    ["client-ca-file", path.resolve(certificateDirectory, "cluster-ca.crt")],
+    ["kubeconfig", path.join(values.text("root-dir"), "kubeconfig")],
+  ]);
+  for (const name of joined.keys()) if (values.isSet(name)) joined.delete(name);
+  return values.under(joined);
+}
+
+/** Makes the kubeconfig where it is missing. */
+async function join(
+  values: OptionValues,
+  kubeconfig: string,
+  certificateDirectory: string,
+  logger: Logger,
+): Promise<readonly string[]> {
+  const { joinCluster, serverUrls } =
+    await import("../../join/join-cluster.ts");
+  const servers = serverUrls(values.list("server"));
+  makeDirectory("cert-dir", certificateDirectory, 0o700);
+  makeDirectory("kubeconfig", path.dirname(path.resolve(kubeconfig)), 0o755);
+  await joinCluster({
+    servers,
+    token: values.optionalText("token"),
+    pins: values.list("discovery-token-ca-cert-hash"),
+    unsafeWithoutPin: values.flag(
+      "discovery-token-unsafe-skip-ca-verification",
+    ),
+    nodeName: agentConfig(values).nodeName,
+    kubeconfig,
+    certificateDirectory,
+    logger,
+  });
+  return servers;
+}
+
+/** Undefined without --kubeconfig and --server: static pods only. The modules of the client are read only where there is one. */
 export async function connectAgent(
   values: OptionValues,
   certificateDirectory: string,
@@ -26,6 +84,7 @@ export async function connectAgent(
 ): Promise<AgentConnection | undefined> {
   const kubeconfig = values.optionalText("kubeconfig");
   const bootstrapKubeconfig = values.optionalText("bootstrap-kubeconfig");
+  const joined = values.list("server").length > 0;
   if (!kubeconfig) {
     if (bootstrapKubeconfig)
       throw new UsageError(
@@ -39,12 +98,17 @@ export async function connectAgent(
     clock: systemClock,
     logger,
   };
-  const [{ createHttpTransport }, { createClient }, { readKubeconfig }] =
-    await Promise.all([
-      import("../../../client/http-transport.ts"),
-      import("../../../client/create-client.ts"),
-      import("../connect.ts"),
-    ]);
+  const [
+    { createHttpTransport },
+    { FailoverTransport },
+    { createClient },
+    { readKubeconfig },
+  ] = await Promise.all([
+    import("../../../client/http-transport.ts"),
+    import("../../../client/failover-transport.ts"),
+    import("../../../client/create-client.ts"),
+    import("../connect.ts"),
+  ]);
   if (bootstrapKubeconfig && !existsSync(kubeconfig)) {
     makeDirectory("cert-dir", certificateDirectory, 0o700);
     makeDirectory("kubeconfig", path.dirname(path.resolve(kubeconfig)), 0o755);
@@ -56,16 +120,30 @@ export async function connectAgent(
       certificates,
     );
   }
+  const given = joined
+    ? await join(values, kubeconfig, certificateDirectory, logger)
+    : [];
   const connection = await readKubeconfig(kubeconfig, "kubeconfig");
-  const transport = createHttpTransport({
-    ...connection,
-    server: values.optionalText("master") ?? connection.server,
-    ...clientRateLimit(values),
+  const servers =
+    given.length > 0
+      ? given
+      : [values.optionalText("master") ?? connection.server];
+  const transport = new FailoverTransport({
+    servers,
+    tls: connection.tls ?? {},
+    open: (server) =>
+      createHttpTransport({
+        ...connection,
+        server,
+        ...clientRateLimit(values),
+        ...(servers.length > 1 ? { requestTimeoutMs: failoverTimeoutMs } : {}),
+        logger,
+      }),
     logger,
   });
   const client = createClient(transport, { clock: systemClock, logger });
   if (!values.flag("rotate-certificates"))
-    return { client, joined: false, close: () => client.close() };
+    return { client, joined, close: () => client.close() };
   const { ClientCertificateKeeper } =
     await import("../../../agent/certificates/client-certificate.ts");
   const keeper = new ClientCertificateKeeper(
@@ -77,7 +155,7 @@ export async function connectAgent(
   keeper.start();
   return {
     client,
-    joined: false,
+    joined,
     async close() {
       keeper.stop();
       await client.close();

@@ -26,6 +26,7 @@ import { givenServingPair, readAuthorityFile } from "../option-files.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Client } from "../../../client/client.ts";
+import { ServingCertificateKeeper } from "../../../agent/certificates/serving-certificate.ts";
 import type { PodMasquerade } from "../../../network/pods/masquerade.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
@@ -217,6 +218,37 @@ export async function openAgentPorts(
   return server;
 }
 
+/** Undefined: the agent's own certificate, or the user's, is used for good. */
+function keepServingCertificate(
+  options: AgentPartOptions,
+  server: AgentServer,
+  agent: Agent,
+): ServingCertificateKeeper | undefined {
+  const { values, client, clock, logger } = options;
+  if (
+    !client ||
+    options.cluster ||
+    !values.flag("rotate-server-certificates") ||
+    values.isSet("tls-cert-file")
+  )
+    return undefined;
+  const keeper = new ServingCertificateKeeper({
+    client,
+    nodeName: agentConfig(values).nodeName,
+    directory: options.certificateDirectory,
+    addresses: () =>
+      (agent.node()?.status?.addresses ?? []).flatMap(({ type, address }) =>
+        type === "InternalIP" ? [address] : [],
+      ),
+    onCertificate: (pair) =>
+      server.updateTls({ ...servingTls(options, undefined), ...pair }),
+    clock,
+    logger,
+  });
+  keeper.start();
+  return keeper;
+}
+
 export async function startAgentPart(
   options: AgentPartOptions,
 ): Promise<AgentPart> {
@@ -263,6 +295,7 @@ export async function startAgentPart(
     await chosen.stop();
     throw error;
   }
+  const keeper = server && keepServingCertificate(options, server, agent);
   return {
     agent,
     server,
@@ -270,6 +303,7 @@ export async function startAgentPart(
       server?.updateTls(servingTls(options, ca));
     },
     async stop() {
+      keeper?.stop();
       await server?.stop();
       await agent.stop();
       await chosen.stop();

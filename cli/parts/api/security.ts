@@ -84,6 +84,10 @@ export interface Security {
   stop(): Promise<void>;
 }
 
+/** What a joining node reads first; whether it may is the authorizer's decision. */
+const clusterInfoPath =
+  "/api/v1/namespaces/kube-public/configmaps/cluster-info";
+
 /** Paths a cluster that is secure by default shows to anybody. */
 const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
@@ -196,15 +200,14 @@ function anonymousAccess({
   pki,
   logger,
 }: SecurityOptions): boolean | readonly string[] {
+  const everything = values.list("authorization-mode").includes("AlwaysAllow");
   const anonymous =
     values.isSet("anonymous-auth") || !pki
       ? values.flag("anonymous-auth")
-      : publicPaths;
-  if (
-    anonymous !== true ||
-    !values.list("authorization-mode").includes("AlwaysAllow")
-  )
-    return anonymous;
+      : values.flag("enable-bootstrap-token-auth") && !everything
+        ? [...publicPaths, clusterInfoPath]
+        : publicPaths;
+  if (anonymous !== true || !everything) return anonymous;
   logger.warn(
     "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer",
   );

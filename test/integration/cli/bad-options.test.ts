@@ -149,7 +149,6 @@ test.each([
   ],
   ["scheduler", "--config=DIR/junk.pem", "--config"],
   ["agent", "--config=DIR/restricting.yaml", "protectKernelDefaults"],
-  ["agent", "--rotate-server-certificates", "--rotate-server-certificates"],
 ])(
   "orbit %s does not start with %s",
   async (program, option, name) => {

@@ -74,6 +74,11 @@ export const innerFloors: Readonly<
     ["pods/runtime"],
     ["cgroups", "volumes"],
     ["resources"],
+    [
+      "certificates/client-certificate.ts",
+      "certificates/serving-certificate.ts",
+    ],
+    ["certificates/certificate-request.ts"],
     ["events", "logs"],
     ["pods/shape"],
     ["config"],
