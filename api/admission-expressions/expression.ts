@@ -20,6 +20,7 @@ import {
   type DeclaredField,
   type DeclaredType,
 } from "../cel/schemas/declared-type.ts";
+import { patchFunctions, patchMessages } from "./patch-types.ts";
 import { namespaceType, requestType } from "./request-type.ts";
 
 interface Surroundings {
@@ -30,6 +31,8 @@ interface Surroundings {
   readonly authorizer: boolean;
   /** Types of the policy's variables by name; undefined: there is no `variables`. */
   readonly variables?: ReadonlyMap<string, CelType> | undefined;
+  /** Can the expression make objects and JSON patches? */
+  readonly makesPatches?: boolean;
 }
 
 /** The result types that a place takes; undefined: any. */
@@ -42,7 +45,12 @@ export const wantsTextOrNull: Wanted = [stringType, nullType];
 export type CompiledExpression =
   | { readonly ok: true; readonly program: Program }
   /** `compilation failed: ERROR: <input>:1:1: …` or `must evaluate to bool but got string`. */
-  | { readonly ok: false; readonly problem: string };
+  | {
+      readonly ok: false;
+      readonly problem: string;
+      /** The expression is well typed, and can't be evaluated all the same. */
+      readonly internal?: boolean;
+    };
 
 /** The type of a variable's value as other expressions see it: objects and types of libraries are dyn. */
 export function variableType(type: CelType): CelType {
@@ -76,8 +84,12 @@ export function environmentOf({
   params,
   authorizer,
   variables,
+  makesPatches,
 }: Surroundings): Environment {
   return new Environment({
+    ...(makesPatches
+      ? { messages: patchMessages, functions: patchFunctions }
+      : {}),
     variables: {
       object,
       oldObject: object,
@@ -105,19 +117,24 @@ export function compileExpression(
   wanted: Wanted,
 ): CompiledExpression {
   const compiled = compile(expression, environment);
-  if (!compiled.ok)
+  if (!compiled.ok && !compiled.resultType)
     return {
       ok: false,
       problem: `compilation failed: ${compiled.issues.toString()}`,
     };
-  const { program } = compiled;
-  const type = program.resultType;
-  if (!wanted || wanted.some((each) => sameType(each, type)))
-    return { ok: true, program };
-  const names = wanted.map(({ name }) => name);
+  const type = compiled.ok ? compiled.program.resultType : compiled.resultType!;
+  if (wanted && !wanted.some((each) => sameType(each, type)))
+    return { ok: false, problem: mistyped(wanted, type) };
+  return compiled.ok
+    ? { ok: true, program: compiled.program }
+    : { ok: false, problem: compiled.issues.toString(), internal: true };
+}
+
+/** `must evaluate to bool but got int` */
+function mistyped(wanted: readonly CelType[], found: CelType): string {
+  const names = wanted.map((each) =>
+    each.parameters.length === 0 ? each.name : formatType(each),
+  );
   const what = names.length === 1 ? names[0] : `one of [${names.join(" ")}]`;
-  return {
-    ok: false,
-    problem: `must evaluate to ${what} but got ${formatType(type)}`,
-  };
+  return `must evaluate to ${what} but got ${formatType(found)}`;
 }

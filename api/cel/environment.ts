@@ -1,7 +1,7 @@
 // What expressions may use: variables with their types, and the functions of a Kubernetes version. Environments are
 // made once and shared; extending one is cheap.
 import type { FunctionDeclaration, Library } from "./checking/declarations.ts";
-import type { Declarations } from "./checking/checker.ts";
+import type { Declarations, FieldTypes } from "./checking/checker.ts";
 import {
   boolType,
   bytesType,
@@ -12,6 +12,7 @@ import {
   listType,
   mapType,
   nullType,
+  objectType,
   stringType,
   timestampType,
   typeType,
@@ -45,11 +46,15 @@ interface EnvironmentOptions {
   readonly types?: readonly DeclaredType[];
   /** Functions beside those of the version, as a variable's library. */
   readonly functions?: readonly Library[];
-  /** Makes messages: `Object{spec: …}`. Without it expressions cannot. */
-  readonly construct?: (
-    typeName: string,
-    fields: ReadonlyMap<string, Value>,
-  ) => Result;
+  /** Types of which expressions make messages: `Object{spec: …}`. Without it they cannot. */
+  readonly messages?: MessageTypes;
+}
+
+/** Types that are known by their names alone, and need no schema. */
+export interface MessageTypes {
+  /** Undefined where the name is of no such type. */
+  fields(typeName: string): FieldTypes | undefined;
+  construct(typeName: string, fields: ReadonlyMap<string, Value>): Result;
 }
 
 const simpleTypes: Readonly<Record<string, CelType>> = {
@@ -81,7 +86,7 @@ export class Environment implements Declarations {
   readonly #objects: ReadonlyMap<string, DeclaredType>;
   readonly #fields = new Map<string, ReadonlyMap<string, CelType>>();
   readonly #functions: ReadonlyMap<string, FunctionDeclaration>;
-  readonly #construct: EnvironmentOptions["construct"];
+  readonly #messages: MessageTypes | undefined;
 
   constructor(options: EnvironmentOptions) {
     this.macros = macros[options.expressions ?? "new"];
@@ -94,7 +99,7 @@ export class Environment implements Declarations {
       ...(options.types ?? []),
     ]);
     this.#functions = functionsOf(options.functions);
-    this.#construct = options.construct;
+    this.#messages = options.messages;
   }
 
   variable(name: string): CelType | undefined {
@@ -108,16 +113,18 @@ export class Environment implements Declarations {
     return this.#functions.get(name);
   }
 
-  fields(objectType: string): ReadonlyMap<string, CelType> | undefined {
-    const known = this.#fields.get(objectType);
+  fields(typeName: string): FieldTypes | undefined {
+    const known = this.#fields.get(typeName);
     if (known) return known;
-    const declared = this.#objects.get(objectType);
+    const declared = this.#objects.get(typeName);
     if (!declared)
-      return fieldlessTypes.has(objectType) ? new Map() : undefined;
+      return fieldlessTypes.has(typeName)
+        ? new Map()
+        : this.#messages?.fields(typeName);
     const fields = new Map<string, CelType>();
     for (const [name, { reader }] of declared.fields ?? [])
       if (reader) fields.set(name, reader.type);
-    this.#fields.set(objectType, fields);
+    this.#fields.set(typeName, fields);
     return fields;
   }
 
@@ -126,22 +133,30 @@ export class Environment implements Declarations {
     return this.#objects.get(name);
   }
 
-  /** What a checked name is: a variable by its index, or a type. */
-  resolve(name: string): { index: number } | { value: Value } {
+  /** What a checked name is: a variable by its index, or a type. The types of messages are no values. */
+  resolve(
+    name: string,
+  ): { index: number } | { value: Value } | { problem: string } {
     const index = this.#indices.get(name);
     if (index !== undefined) return { index };
+    if (this.#messages?.fields(name))
+      return { problem: `reference to undefined type: ${name}` };
     return { value: new TypeValue(this.#typeNamed(name) ?? dynType) };
   }
 
   construct(typeName: string, fields: ReadonlyMap<string, Value>): Result {
     return (
-      this.#construct?.(typeName, fields) ??
+      this.#messages?.construct(typeName, fields) ??
       new Failure(`unknown type: ${typeName}`)
     );
   }
 
   #typeNamed(name: string): CelType | undefined {
     if (Object.hasOwn(simpleTypes, name)) return simpleTypes[name];
-    return libraryTypes.get(name) ?? this.#objects.get(name)?.type;
+    return (
+      libraryTypes.get(name) ??
+      this.#objects.get(name)?.type ??
+      (this.#messages?.fields(name) ? objectType(name) : undefined)
+    );
   }
 }

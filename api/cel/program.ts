@@ -26,7 +26,12 @@ export const perCallLimit = 1_000_000;
 
 type Compiled =
   | { readonly ok: true; readonly program: Program }
-  | { readonly ok: false; readonly issues: Issues };
+  | {
+      readonly ok: false;
+      readonly issues: Issues;
+      /** Of an expression that is well typed and can't be evaluated all the same. */
+      readonly resultType?: CelType;
+    };
 
 export type Outcome =
   | { readonly kind: "value"; readonly value: Value; readonly cost: number }
@@ -60,7 +65,7 @@ export function compile(
   const step = planner.plan(root);
   if (planner.problem !== undefined) {
     issues.refuse(planner.problem);
-    return { ok: false, issues };
+    return { ok: false, issues, resultType: root.type as CelType };
   }
   return {
     ok: true,

@@ -178,7 +178,7 @@ export function strictError(
   );
 }
 
-function problemText({ kind, path }: StrictProblem): string {
+export function problemText({ kind, path }: StrictProblem): string {
   return `${kind} field ${JSON.stringify(path)}`;
 }
 

@@ -39,6 +39,9 @@ const knownFields: ReadonlySet<string> = new Set([...texts, "value"]);
 
 class DoesNotFit extends Error {}
 
+/** The cause of the ApiError where a `test` of the patch does not hold. */
+export class PatchTestFailed extends DoesNotFit {}
+
 /**
  * Checks the patch document (already parsed from JSON). `strict` (fieldValidation Warn and Strict) refuses what is no
  * operation at all, otherwise it only fits nothing. Throws ApiError 400, or 413 for too many operations.
@@ -82,15 +85,15 @@ export function parseJsonPatch(document: unknown, strict = true): JsonPatch {
   return { operations, unknownFields };
 }
 
-/** The reference keeps the reason to itself; ours travels as the error's `cause` for the log. */
-function doesNotFit(why: string): ApiError {
+/** Clients are not given the reason; it is the error's `cause`, for the log and for admission, which reports it. */
+function doesNotFit(cause: DoesNotFit): ApiError {
   const error = new ApiError({
     code: 422,
     reason: "Invalid",
     message: "the server rejected our request due to an error in our request",
     details: {},
   });
-  error.cause = new Error(why);
+  error.cause = cause;
   return error;
 }
 
@@ -100,7 +103,7 @@ export function applyJsonPatch<T>(document: T, patch: JsonPatch): T {
   try {
     for (const operation of patch.operations) applyOperation(state, operation);
   } catch (error) {
-    if (error instanceof DoesNotFit) throw doesNotFit(error.message);
+    if (error instanceof DoesNotFit) throw doesNotFit(error);
     throw error;
   }
   return state.root as T;
@@ -118,59 +121,69 @@ interface Place {
 }
 
 function applyOperation(state: State, operation: JsonPatchOperation): void {
-  const { op, value } = operation;
+  const { op, path, value } = operation;
   switch (op) {
-    case "add":
-      return add(place(state, operation), copyJson(value ?? null));
+    case "add": {
+      if (path === undefined) throw failure(op, "to decode path");
+      const target = placeOf(state, path);
+      if (!target)
+        throw missing(op, `doc is missing path: ${JSON.stringify(path)}`);
+      return within(`error in add for path: '${path}'`, () =>
+        add(target, copyJson(value ?? null)),
+      );
+    }
     case "replace":
       return replace(state, operation);
-    case "remove":
-      return remove(state, operation);
+    case "remove": {
+      if (path === undefined) throw failure(op, "to decode path");
+      const target = placeOf(state, path);
+      if (!target)
+        throw missing(op, `doc is missing path: ${JSON.stringify(path)}`);
+      return within(`error in remove for path: '${path}'`, () =>
+        remove(target),
+      );
+    }
     case "test":
       return test(state, operation);
-    case "move": {
-      const from = { op, path: operation.from };
-      const moved = get(place(state, from));
-      remove(state, from);
-      return add(place(state, operation), moved ?? null);
-    }
-    case "copy": {
-      const copied = get(place(state, { op, path: operation.from })) ?? null;
-      const target = place(state, operation);
-      state.copiedBytes += jsonSize(copied, maxCopyBytes);
-      if (state.copiedBytes > maxCopyBytes) {
-        throw new DoesNotFit(
-          `Unable to complete the copy, the accumulated size increase of copy is ${state.copiedBytes}, exceeding the limit ${maxCopyBytes}`,
-        );
-      }
-      return add(target, copyJson(copied));
-    }
+    case "move":
+      return move(state, operation);
+    case "copy":
+      return copy(state, operation);
     default:
       throw new DoesNotFit(`Unexpected kind: ${op}`);
   }
 }
 
-type Pointing = Pick<JsonPatchOperation, "op" | "path">;
+/** `add operation failed to decode path: missing value` */
+const failure = (op: string, what: string): DoesNotFit =>
+  new DoesNotFit(`${op} operation failed ${what}: missing value`);
 
-/** The text before the first slash is ignored. */
-function place(state: State, { op, path }: Pointing): Place {
-  const [, ...parts] = (path ?? "").split("/");
+const missing = (op: string, what: string): DoesNotFit =>
+  new DoesNotFit(`${op} operation does not apply: ${what}: missing value`);
+
+/** What `run` fails with is reported behind `what`. */
+function within<T>(what: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof DoesNotFit)) throw error;
+    throw new DoesNotFit(`${what}: ${error.message}`);
+  }
+}
+
+/** The text before the first slash is ignored. Undefined: there is nothing that could hold the last part. */
+function placeOf(state: State, path: string): Place | undefined {
+  const [, ...parts] = path.split("/");
   const key = parts.pop();
-  if (key === undefined)
-    throw new DoesNotFit(
-      `${op} operation failed to decode path: missing value`,
-    );
+  if (key === undefined) return undefined;
   let container = state.root;
   for (const part of parts) {
-    container = isContainer(container)
-      ? get({ container, key: unescaped(part) })
-      : undefined;
+    if (!isContainer(container)) return undefined;
+    container = found({ container, key: unescaped(part) });
   }
-  if (!isContainer(container))
-    throw new DoesNotFit(
-      `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`,
-    );
-  return { container, key: unescaped(key) };
+  return isContainer(container)
+    ? { container, key: unescaped(key) }
+    : undefined;
 }
 
 const unescaped = (part: string): string =>
@@ -181,10 +194,16 @@ const isContainer = (value: unknown): value is JsonObject | unknown[] =>
 
 /** Throws when it is no index of a list of that length. */
 function listIndex(key: string, length: number): number {
-  const index = /^[-+]?[0-9]{1,15}$/.test(key) ? Number(key) : NaN;
+  if (!/^[-+]?[0-9]{1,15}$/.test(key))
+    throw new DoesNotFit(
+      `strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`,
+    );
+  const index = Number(key);
   const at = index < 0 ? index + length : index;
   if (at >= 0 && at < length) return at;
-  throw new DoesNotFit(`no index ${JSON.stringify(key)}`);
+  throw new DoesNotFit(
+    `Unable to access invalid index: ${index}: invalid index referenced`,
+  );
 }
 
 /** Undefined for a key that is not there; throws for such an index. */
@@ -194,45 +213,108 @@ function get({ container, key }: Place): unknown {
     : getOwn(container, key);
 }
 
+/** Undefined for a key and for an index that is not there. */
+function found(place: Place): unknown {
+  try {
+    return get(place);
+  } catch (error) {
+    if (error instanceof DoesNotFit) return undefined;
+    throw error;
+  }
+}
+
 function add({ container, key }: Place, value: unknown): void {
   if (!Array.isArray(container)) return setOwn(container, key, value);
+  if (key !== "-" && !/^[-+]?[0-9]{1,15}$/.test(key))
+    throw new DoesNotFit(
+      `value was not a proper array index: '${key}': strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`,
+    );
   const index =
     key === "-" ? container.length : listIndex(key, container.length + 1);
   container.splice(index, 0, value);
 }
 
 /** The whole document is replaced by an object or a list only; for other values nothing happens. */
-function replace(state: State, operation: JsonPatchOperation): void {
-  const { path, value } = operation;
-  const copy = copyJson(value ?? null);
+function replace(state: State, { op, path, value }: JsonPatchOperation): void {
+  if (path === undefined)
+    throw failure(op, "to decode path: operation missing path field");
+  const copied = copyJson(value ?? null);
   if (path === "") {
-    if (isContainer(copy)) state.root = copy;
+    if (isContainer(copied)) state.root = copied;
     return;
   }
-  const { container, key } = place(state, operation);
-  if (Array.isArray(container))
-    container[listIndex(key, container.length)] = copy;
-  else setOwn(container, key, copy);
+  const target = placeOf(state, path);
+  if (!target) throw missing(op, `doc is missing path: ${path}`);
+  const { container, key } = target;
+  if (!Array.isArray(container)) return setOwn(container, key, copied);
+  try {
+    container[listIndex(key, container.length)] = copied;
+  } catch (error) {
+    if (!(error instanceof DoesNotFit)) throw error;
+    throw missing(op, `doc is missing key: ${path}`);
+  }
 }
 
-function remove(state: State, operation: Pointing): void {
-  const { container, key } = place(state, operation);
+function remove({ container, key }: Place): void {
   if (Array.isArray(container)) {
     container.splice(listIndex(key, container.length), 1);
     return;
   }
   if (!Object.hasOwn(container, key))
     throw new DoesNotFit(
-      `error in remove for path: '${operation.path}': Unable to remove nonexistent key: ${key}: missing value`,
+      `Unable to remove nonexistent key: ${key}: missing value`,
     );
   delete container[key];
 }
 
+function move(state: State, { op, path, from }: JsonPatchOperation): void {
+  if (from === undefined)
+    throw failure(op, "to decode from: operation, missing from field");
+  const source = placeOf(state, from);
+  if (!source) throw missing(op, `doc is missing from path: ${from}`);
+  const moved = within(`error in move for path: '${source.key}'`, () => {
+    const value = get(source);
+    remove(source);
+    return value ?? null;
+  });
+  if (path === undefined)
+    throw failure(op, "to decode path: operation missing path field");
+  const target = placeOf(state, path);
+  if (!target) throw missing(op, `doc is missing destination path: ${path}`);
+  within(`error in move for path: '${path}'`, () => add(target, moved));
+}
+
+function copy(state: State, { op, path, from }: JsonPatchOperation): void {
+  if (from === undefined)
+    throw failure(op, "to decode from: operation, missing from field");
+  const source = placeOf(state, from);
+  if (!source) throw missing(op, `doc is missing from path: ${from}`);
+  const copied = within(
+    `error in copy for from: '${from}'`,
+    () => get(source) ?? null,
+  );
+  if (path === undefined) throw failure(op, "to decode path");
+  const target = placeOf(state, path);
+  if (!target) throw missing(op, `doc is missing destination path: ${path}`);
+  state.copiedBytes += jsonSize(copied, maxCopyBytes);
+  if (state.copiedBytes > maxCopyBytes)
+    throw new DoesNotFit(
+      `Unable to complete the copy, the accumulated size increase of copy is ${state.copiedBytes}, exceeding the limit ${maxCopyBytes}`,
+    );
+  within("error while adding value during copy", () =>
+    add(target, copyJson(copied)),
+  );
+}
+
 /** A key that is not there equals null, and nothing equals a value that is not given. */
-function test(state: State, operation: JsonPatchOperation): void {
-  const { path, value } = operation;
-  const actual =
-    path === "" ? state.root : (get(place(state, operation)) ?? null);
+function test(state: State, { op, path, value }: JsonPatchOperation): void {
+  if (path === undefined)
+    throw failure(op, "to decode path: operation missing path field");
+  const target = path === "" ? undefined : placeOf(state, path);
+  if (path !== "" && !target) throw missing(op, `is missing path: ${path}`);
+  const actual = target
+    ? (within(`error in test for path: '${path}'`, () => get(target)) ?? null)
+    : state.root;
   if (value === undefined || !sameJson(actual, value))
-    throw new DoesNotFit(`testing value ${path} failed: test failed`);
+    throw new PatchTestFailed(`testing value ${path} failed: test failed`);
 }

@@ -1,9 +1,11 @@
 // Values as the reference prints maps inside texts: `map[spec:map[replicas:3]]`, `[a b]`, keys sorted.
 import { isJsonObject } from "./json-value.ts";
+import { NativeValue } from "./native-value.ts";
 
 export function mapNotation(value: unknown): string {
   if (value === null || value === undefined) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(mapNotation).join(" ")}]`;
+  if (value instanceof NativeValue) return value.text;
   if (!isJsonObject(value)) return String(value);
   const fields = Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))

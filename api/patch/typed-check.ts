@@ -6,6 +6,7 @@ import { errors } from "../errors.ts";
 import type { AnyObject } from "../object.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 import { mapNotation, valueType } from "./map-notation.ts";
+import { NativeValue } from "./native-value.ts";
 import { pathText } from "./field-set.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
 import { itemKey, rootField } from "./typed-value.ts";
@@ -34,6 +35,7 @@ class TypedCheck {
   visit(value: unknown, field: PatchField, path: string): void {
     if (value === null || value === undefined) return;
     const { schema } = field;
+    if (value instanceof NativeValue) return this.#native(value, schema, path);
     switch (schema.type) {
       case "object":
       case "map":
@@ -64,6 +66,34 @@ class TypedCheck {
       case "duration":
         if (typeof value === "object")
           this.#wrong(path, `any scalar, got &{${mapNotation(value)}}`);
+    }
+  }
+
+  /** No type takes it. */
+  #native(value: NativeValue, { type }: PatchSchema, path: string): void {
+    switch (type) {
+      case "object":
+      case "map":
+        return this.#wrong(path, `map, got &{${value.text}}`);
+      case "list":
+        return this.#wrong(path, `list, got &{${value.text}}`);
+      case "string":
+      case "bytes":
+        return this.#wrong(
+          path,
+          `string, got &value.valueUnstructured{Value:${value.literal}}`,
+        );
+      case "boolean":
+        return this.#wrong(path, `boolean, got &{${value.text}}`);
+      case "int32":
+      case "int64":
+      case "double":
+        return this.#wrong(path, `numeric (int or float), got ${value.type}`);
+      case "quantity":
+      case "time":
+      case "micro-time":
+      case "duration":
+        return this.#wrong(path, `any scalar, got &{${value.text}}`);
     }
   }
 
@@ -129,9 +159,19 @@ class TypedCheck {
 
 function keyedProblem(item: unknown): string | undefined {
   if (item === null) return "with keys may not have a null element";
-  return isJsonObject(item)
+  return isJsonObject(item) && !(item instanceof NativeValue)
     ? undefined
     : "with keys may not have non-map elements";
+}
+
+/** All that does not fit in one text, undefined when everything does. */
+export function typedProblem(
+  config: unknown,
+  schema: PatchSchema,
+): string | undefined {
+  const problems = typedProblems(config, schema);
+  if (problems.length <= 1) return problems[0];
+  return `errors:\n  ${problems.join("\n  ")}`;
 }
 
 /** Throws ApiError 400 for a configuration that its type can't hold. */
@@ -139,12 +179,8 @@ export function requireTyped(
   config: Readonly<AnyObject>,
   schema: PatchSchema,
 ): void {
-  const problems = typedProblems(config, schema);
-  if (problems.length === 0) return;
-  const why =
-    problems.length === 1
-      ? problems[0]!
-      : `errors:\n  ${problems.join("\n  ")}`;
+  const why = typedProblem(config, schema);
+  if (why === undefined) return;
   throw errors.badRequest(
     `failed to create typed patch object (${shownIdentity(config)}): ${why}`,
   );

@@ -5,6 +5,7 @@ import type {
   GroupVersionKind,
   GroupVersionResource,
 } from "../../api/object.ts";
+import type { PatchSchema } from "../../api/patch/patch-schema.ts";
 import type { StrategyContext } from "../resources/strategy.ts";
 
 /** A place where objects are served, and the kind that is sent there. */
@@ -24,9 +25,15 @@ export interface ObjectVersions {
   ): Readonly<AnyObject> | Promise<Readonly<AnyObject>>;
   /**
    * What a plug-in made of an object that `to` returned, as admission has it: read by the schema, with defaults. The
-   * argument is used up. Throws and rejects with ApiError 500.
+   * argument is used up. `strict` refuses fields that a built-in kind does not have. Throws and rejects with ApiError 500.
    */
-  from(object: AnyObject, kind: GroupVersionKind): Promise<AnyObject>;
+  from(
+    object: AnyObject,
+    kind: GroupVersionKind,
+    strict?: boolean,
+  ): Promise<AnyObject>;
+  /** How parts of objects of that kind are merged; undefined where the kind's schema is not known. */
+  schemaOf(kind: GroupVersionKind): PatchSchema | undefined;
 }
 
 export interface AdmissionAttributes {

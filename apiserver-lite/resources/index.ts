@@ -4,8 +4,9 @@ import type { ResourceStrategy } from "./strategy.ts";
 import {
   admissionPolicyBindingStrategy,
   createAdmissionPolicyStrategy,
+  createMutatingPolicyStrategy,
   ExpressionLoader,
-  mutatingPolicyStrategy,
+  mutatingPolicyBindingStrategy,
 } from "./admissionregistration/admission-policy.ts";
 import { webhookConfigurationStrategy } from "./admissionregistration/webhook-configuration.ts";
 import { apiServiceStrategy } from "./apiextensions/api-service.ts";
@@ -108,12 +109,8 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ["/secrets", secretStrategy],
   ["/serviceaccounts", serviceAccountStrategy],
   [
-    "admissionregistration.k8s.io/mutatingadmissionpolicies",
-    mutatingPolicyStrategy,
-  ],
-  [
     "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
-    mutatingPolicyStrategy,
+    mutatingPolicyBindingStrategy,
   ],
   [
     "admissionregistration.k8s.io/mutatingwebhookconfigurations",
@@ -188,13 +185,16 @@ export function createStrategies(
     resize: gate("InPlacePodVerticalScaling"),
     allocatedStatus: gate("InPlacePodVerticalScalingAllocatedStatus"),
   };
+  const expressions = new ExpressionLoader();
   const made: Readonly<Record<string, ResourceStrategy>> = {
     "/pods": createPodStrategy(podFeatures),
     "/replicationcontrollers": createReplicationControllerStrategy(podFeatures),
     "/services": createServiceStrategy(options.services),
     "/componentstatuses": createComponentStatusStrategy(componentChecks),
+    "admissionregistration.k8s.io/mutatingadmissionpolicies":
+      createMutatingPolicyStrategy(expressions),
     "admissionregistration.k8s.io/validatingadmissionpolicies":
-      createAdmissionPolicyStrategy(new ExpressionLoader()),
+      createAdmissionPolicyStrategy(expressions),
     "resource.k8s.io/resourceclaims": createResourceClaimStrategy({
       adminAccess: gate("DRAAdminAccess"),
       deviceStatus: gate("DRAResourceClaimDeviceStatus"),

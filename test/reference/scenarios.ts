@@ -28,6 +28,8 @@ import { jobs } from "./scenarios/jobs.ts";
 import { jsonPatch } from "./scenarios/json-patch.ts";
 import { managedFieldsOfKinds } from "./scenarios/managed-fields.ts";
 import { mergePatch } from "./scenarios/merge-patch.ts";
+import { mutatingPolicies } from "./scenarios/mutating-policies.ts";
+import { mutatingPolicyKinds } from "./scenarios/mutating-policy-kinds.ts";
 import { negotiation } from "./scenarios/negotiation.ts";
 import { networkingKinds } from "./scenarios/networking-kinds.ts";
 import { optionalKinds } from "./scenarios/optional-kinds.ts";
@@ -77,6 +79,8 @@ export const scenarios: readonly Scenario[] = [
   jsonPatch,
   managedFieldsOfKinds,
   mergePatch,
+  mutatingPolicies,
+  mutatingPolicyKinds,
   negotiation,
   networkingKinds,
   optionalKinds,

@@ -9,6 +9,7 @@ export const firstRound = (): Pick<
     equivalents: [],
     to: (object) => object,
     from: (object) => Promise.resolve(object),
+    schemaOf: () => undefined,
   },
   round: 0,
   reinvoke: false,

@@ -33,13 +33,16 @@ import {
 } from "../syntax/tree.ts";
 import { Uint } from "../values/value.ts";
 
+/** The types of an object's fields by their names. */
+export type FieldTypes = Pick<ReadonlyMap<string, CelType>, "get">;
+
 /** What names mean to the checker. */
 export interface Declarations {
   /** A variable's type, or a type's name as a value. */
   variable(name: string): CelType | undefined;
   function(name: string): FunctionDeclaration | undefined;
   /** Undefined for unknown object types; the fields by their names in expressions. */
-  fields(objectType: string): ReadonlyMap<string, CelType> | undefined;
+  fields(objectType: string): FieldTypes | undefined;
 }
 
 /** Types every node of the tree; the issues say what is wrong. */

@@ -10,8 +10,10 @@ import {
 
 /** `value.field`; of an optional value, an optional field. */
 export function selectField(value: Value, field: string): Result {
-  if (value instanceof MapValue)
-    return value.field(field) ?? new Failure(`no such key: ${field}`);
+  if (value instanceof MapValue) {
+    const found = value.field(field);
+    return found === undefined ? new Failure(`no such key: ${field}`) : found;
+  }
   if (value instanceof Optional) return optionalField(value, field);
   if (value instanceof ListValue)
     return new Failure("unsupported index type 'string' in list");
@@ -32,6 +34,5 @@ export function optionalField(value: Value, field: string): Result {
 export function hasField(value: Value, field: string): Result {
   const inner = value instanceof Optional ? value.value : value;
   if (!(inner instanceof MapValue)) return false;
-  const found = inner.field(field);
-  return found instanceof Failure ? found : found !== undefined;
+  return inner.has(field);
 }

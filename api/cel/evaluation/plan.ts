@@ -6,6 +6,7 @@ import { planCall } from "./plan-call.ts";
 import { planComprehension } from "./plan-loop.ts";
 import type { Planning, Step } from "./step.ts";
 import type { Node, SelectNode } from "../syntax/tree.ts";
+import { shownValue } from "../values/text.ts";
 import {
   ArrayList,
   EntryMap,
@@ -29,7 +30,9 @@ export class Planner implements Planning {
 
   constructor(
     /** The index of a variable, or the value that a name is. */
-    readonly resolve: (name: string) => { index: number } | { value: Value },
+    readonly resolve: (
+      name: string,
+    ) => { index: number } | { value: Value } | { problem: string },
     readonly construct: Construct,
   ) {}
 
@@ -102,6 +105,10 @@ export class Planner implements Planning {
         return evaluation.slots[slot] as Result;
       };
     const found = this.resolve(name.replace(/^\./, ""));
+    if ("problem" in found) {
+      this.refuse(found.problem);
+      return () => null;
+    }
     if ("value" in found) {
       const { value } = found;
       return () => value;
@@ -170,7 +177,7 @@ export class Planner implements Planning {
         if (entry.optional) {
           if (!(value instanceof Optional))
             return new Failure(
-              `cannot initialize optional entry '${String(key)}' from non-optional value`,
+              `cannot initialize optional entry '${String(key)}' from non-optional value ${shownValue(value)}`,
             );
           if (value.value === undefined) continue;
           value = value.value;
@@ -208,8 +215,11 @@ export class Planner implements Planning {
         const value = step(evaluation);
         if (value instanceof Failure) return value;
         if (!optional) values.set(field, value);
-        else if (value instanceof Optional && value.value !== undefined)
-          values.set(field, value.value);
+        else if (!(value instanceof Optional))
+          return new Failure(
+            `cannot initialize optional entry '${field}' from non-optional value ${shownValue(value)}`,
+          );
+        else if (value.value !== undefined) values.set(field, value.value);
       }
       evaluation.charge(40);
       return this.construct(name, values);

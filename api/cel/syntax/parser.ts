@@ -294,9 +294,11 @@ class Parser extends TokenStream {
 
   #message(typeName: string): Node {
     const { at } = this.expect("{");
+    let expected: string | undefined = "{'}', ',', '?', IDENTIFIER}";
     const fields = this.#separated("}", () => {
       const optional = this.accept("?") !== undefined;
-      const { text: name } = this.identifier();
+      const { text: name } = this.identifier(optional ? undefined : expected);
+      expected = undefined;
       const colon = this.expect(":");
       return { at: colon.at, name, value: this.#expression(), optional };
     });

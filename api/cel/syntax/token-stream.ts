@@ -74,8 +74,8 @@ export class TokenStream {
     return token;
   }
 
-  protected identifier(): Token {
-    if (this.token.kind !== "identifier") this.unexpected("IDENTIFIER");
+  protected identifier(expected = "IDENTIFIER"): Token {
+    if (this.token.kind !== "identifier") this.unexpected(expected);
     return this.tokens[this.next++] as Token;
   }
 

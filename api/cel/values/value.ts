@@ -124,6 +124,11 @@ export abstract class MapValue {
     return this.get(name);
   }
   abstract keys(): Iterable<Value>;
+  /** `has(map.name)`; messages with fields that are always there override it. */
+  has(name: string): boolean | Failure {
+    const found = this.field(name);
+    return found instanceof Failure ? found : found !== undefined;
+  }
   /** Messages are maps with a type of their own. */
   get type(): CelType {
     return mapType(dynType, dynType);

@@ -37,6 +37,16 @@ export class RequestVariables {
     this.#source = source;
   }
 
+  /** Match conditions see no namespace, and the resource as it was asked for. */
+  forConditions(): RequestVariables {
+    const { attributes, matched } = this.#source;
+    return new RequestVariables({
+      ...this.#source,
+      matched: { kind: matched.kind, resource: attributes.resource },
+      namespaceObject: undefined,
+    });
+  }
+
   get object(): unknown {
     return (this.#object ??= dynReader.read(this.#source.object ?? null));
   }

@@ -44,6 +44,7 @@ import {
   type TolerationRestriction,
 } from "./pods/tolerations.ts";
 import { priority } from "./priority.ts";
+import { createMutatingAdmissionPolicy } from "../policy/mutating/mutating-policy.ts";
 import type { PolicyPluginOptions } from "../policy/plugin-options.ts";
 import { createValidatingAdmissionPolicy } from "../policy/validating-policy.ts";
 import type { LimitedResource } from "./quota-limits.ts";
@@ -97,7 +98,10 @@ export interface AdmissionSurroundings {
   /** Undefined: there are no configurations of webhooks. */
   readonly webhooks?: WebhookParts;
   /** Undefined: there are no admission policies. */
-  readonly policies?: Omit<PolicyPluginOptions, "authorizer">;
+  readonly policies?: Omit<PolicyPluginOptions, "authorizer"> & {
+    /** Are there mutating ones? Default: there are none. */
+    readonly mutating?: boolean;
+  };
   readonly resourcesOf: ResourcesOfKind;
   /** Creates a namespace as the server itself. */
   readonly makeNamespace: (name: string) => Promise<void>;
@@ -158,6 +162,9 @@ export function orderedAdmissionPlugins(
     certificateSubjectRestriction,
     defaultIngressClass,
     denyServiceExternalIPs,
+    policies?.mutating
+      ? createMutatingAdmissionPolicy({ ...policies, authorizer })
+      : { name: "MutatingAdmissionPolicy" },
     webhooks
       ? new MutatingWebhooks(webhooks.state, { ...webhooks, authorizer })
       : { name: "MutatingAdmissionWebhook" },

@@ -1,76 +1,14 @@
 // A policy with its expressions compiled, made once a version of the policy. An expression that can't be compiled (the
 // policy was stored by another version) fails when it is evaluated.
-import { dynType, type CelType } from "../../../api/cel/checking/types.ts";
-import { dynDeclared } from "../../../api/cel/schemas/declared-type.ts";
 import {
-  compileExpression,
-  environmentOf,
-  variableType,
   wantsBool,
   wantsText,
   wantsTextOrNull,
-  type Wanted,
 } from "../../../api/admission-expressions/expression.ts";
-import type {
-  MatchCondition,
-  ValidatingAdmissionPolicySpec,
-  Variable,
-} from "../../../api/types/admissionregistration-v1.ts";
+import type { ValidatingAdmissionPolicySpec } from "../../../api/types/admissionregistration-v1.ts";
 import type { PolicyExpression } from "../expressions/expression-list.ts";
 import type { CompiledCondition } from "../expressions/match-conditions.ts";
-
-interface CompiledVariables {
-  /** In the policy's order. */
-  readonly variables: ReadonlyMap<string, PolicyExpression>;
-  readonly compile: (
-    text: string,
-    wanted: Wanted,
-    authorizer?: boolean,
-  ) => PolicyExpression;
-}
-
-/** Compiles the variables, each seeing those before it, and what compiles expressions that see all. */
-function compileVariables(
-  given: readonly Variable[],
-  hasParams: boolean,
-): CompiledVariables {
-  const types = new Map<string, CelType>();
-  const params = hasParams ? dynDeclared : undefined;
-  const variables = new Map<string, PolicyExpression>();
-  for (const { name, expression } of given) {
-    const environment = environmentOf({
-      params,
-      authorizer: true,
-      variables: types,
-    });
-    const compiled = compileExpression(expression, environment, undefined);
-    variables.set(name, { text: expression, compiled });
-    types.set(
-      name,
-      compiled.ok ? variableType(compiled.program.resultType) : dynType,
-    );
-  }
-  const make = (authorizer: boolean): ReturnType<typeof environmentOf> =>
-    environmentOf({ params, authorizer, variables: types });
-  let environments: ReturnType<typeof make>[] | undefined;
-  return {
-    variables,
-    compile(text, wanted, authorizer = true) {
-      environments ??= [make(true), make(false)];
-      const environment = environments[authorizer ? 0 : 1]!;
-      return { text, compiled: compileExpression(text, environment, wanted) };
-    },
-  };
-}
-
-const compileConditions = (
-  conditions: readonly MatchCondition[],
-  { compile }: CompiledVariables,
-): CompiledCondition[] =>
-  conditions.map(({ name, expression }) => ({
-    name,
-    ...compile(expression, wantsBool),
-  }));
+import { compileConditions, compileVariables } from "./compiled-variables.ts";
 
 export interface CompiledPolicy {
   readonly variables: ReadonlyMap<string, PolicyExpression>;
@@ -106,7 +44,7 @@ export function compilePolicy(
     })),
     messages: validations.map(({ messageExpression }) =>
       messageExpression
-        ? compile(messageExpression, wantsText, false)
+        ? compile(messageExpression, wantsText, { authorizer: false })
         : undefined,
     ),
     annotations: auditAnnotations.map(({ key, valueExpression }) => ({

@@ -53,7 +53,7 @@ export function* evaluatePolicy(
   });
   const matches = yield* conditionsHold(
     policy.conditions,
-    request,
+    policy.conditions.length > 0 ? request.forConditions() : request,
     variables,
     failurePolicy,
   );

@@ -1,12 +1,16 @@
 // The versions of a call's objects, for admission: where they are served, and conversion to those places and back. What is
 // created or connected through a subresource (Binding, Eviction, PodExecOptions …) has one version.
 import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
+import { problemText, strictDecodingError } from "../../../api/codec/json.ts";
 import { errors } from "../../../api/errors.ts";
+import { fieldErrors } from "../../../api/field-errors.ts";
 import {
   apiVersionOf,
   type AnyObject,
   type GroupVersionKind,
 } from "../../../api/object.ts";
+import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
+import type { ObjectSchema } from "../../../api/schema.ts";
 import type { ObjectVersions, ServedResource } from "../../admission/plugin.ts";
 import type { Call } from "../call.ts";
 import type { MaybePromise } from "../kinds/when-ready.ts";
@@ -27,15 +31,26 @@ export class CallVersions implements ObjectVersions {
     return this.#convert(object, kind, apiVersionOf(kind));
   }
 
-  async from(object: AnyObject, kind: GroupVersionKind): Promise<AnyObject> {
+  schemaOf(kind: GroupVersionKind): PatchSchema | undefined {
+    return this.#schemaOf(kind, apiVersionOf(kind)) as PatchSchema | undefined;
+  }
+
+  async from(
+    object: AnyObject,
+    kind: GroupVersionKind,
+    strict = false,
+  ): Promise<AnyObject> {
     const { endpoint } = this.call;
     const { definition } = endpoint;
     const apiVersion = apiVersionOf(kind);
+    if (this.#schemaOf(kind, apiVersion)?.conform)
+      checkCustomKind(object, kind);
     checkKind(object, kind, apiVersion);
-    const read = this.#read(object, kind, apiVersion);
+    const read = this.#read(object, kind, apiVersion, strict);
     read.kind = kind.kind;
     read.apiVersion = apiVersion;
     if (!this.#isKind(kind)) return read;
+    (read as { metadata?: object }).metadata ??= {};
     definition.setDefaults(read, apiVersion);
     const stored = endpoint.stored?.apiVersion ?? endpoint.apiVersion;
     const converted = await this.#convert(read, kind, stored);
@@ -49,22 +64,37 @@ export class CallVersions implements ObjectVersions {
     return kind === this.call.endpoint.info.kind;
   }
 
-  #read(
-    object: AnyObject,
+  #schemaOf(
     { kind }: GroupVersionKind,
     apiVersion: string,
-  ): AnyObject {
+  ): ObjectSchema | undefined {
     const { definition, types } = this.call.endpoint;
     const version = definition.versions.find(
       ({ info }) => apiVersionOf(info) === apiVersion && info.kind === kind,
     );
-    const schema = version ? version.schema : types.schemaOf(apiVersion, kind);
+    return version ? version.schema : types.schemaOf(apiVersion, kind);
+  }
+
+  #read(
+    object: AnyObject,
+    kind: GroupVersionKind,
+    apiVersion: string,
+    strict: boolean,
+  ): AnyObject {
+    const schema = this.#schemaOf(kind, apiVersion);
     if (!schema) return object;
+    // What a custom resource does not have is pruned.
+    const refusing = strict && !schema.conform;
     try {
-      return conform(object, schema, false).object as AnyObject;
+      const read = conform(object, schema, refusing);
+      if (refusing && read.problems.length > 0)
+        throw errors.internal(
+          strictDecodingError(read.problems.map(problemText)),
+        );
+      return read.object as AnyObject;
     } catch (error) {
-      if (error instanceof TypeMismatch) throw errors.internal(error.message);
-      throw error;
+      if (!(error instanceof TypeMismatch)) throw error;
+      throw errors.internal(mismatchText(error));
     }
   }
 
@@ -93,6 +123,26 @@ export class CallVersions implements ObjectVersions {
     return [own, ...others];
   }
 }
+
+/** A custom resource says itself what it is. Throws ApiError 500 and 422. */
+function checkCustomKind(
+  object: Partial<AnyObject>,
+  wanted: GroupVersionKind,
+): void {
+  const { kind = "", metadata } = object;
+  if (kind === "")
+    throw errors.internal(
+      `Object 'Kind' is missing in '${JSON.stringify(object)}'`,
+    );
+  if (kind === wanted.kind) return;
+  throw errors.invalid({ group: wanted.group, kind }, metadata?.name ?? "", [
+    fieldErrors.invalid("kind", kind, `must be ${wanted.kind}`),
+  ]);
+}
+
+/** As the reference's decoder reports it. */
+const mismatchText = ({ message }: TypeMismatch): string =>
+  message.startsWith("cannot unmarshal") ? `json: ${message}` : message;
 
 /** Throws ApiError 500 where the object says that it is of another kind. */
 function checkKind(

@@ -3,11 +3,21 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type {
+  ParamKind,
+  ParamRef,
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from "../../../api/types/admissionregistration-v1.ts";
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+} from "../../../api/types/admissionregistration-v1alpha1.ts";
 import { formatAge } from "../../printing/age.ts";
 import { strategyOf } from "../typed.ts";
+import {
+  validateMutatingBinding,
+  validateMutatingPolicy,
+} from "./mutating-policy-validation.ts";
 import type { PolicyExpressions } from "./policy-expressions.ts";
 import { validateBinding, validatePolicy } from "./policy-validation.ts";
 
@@ -53,13 +63,10 @@ export const createAdmissionPolicyStrategy = (
     },
     printRow: (object, now) => {
       const { metadata, spec } = object;
-      const kind = spec?.paramKind
-        ? `${spec.paramKind.apiVersion}/${spec.paramKind.kind}`
-        : "<unset>";
       return [
         metadata.name,
         spec?.validations?.length ?? 0,
-        kind,
+        shownKind(spec?.paramKind),
         formatAge(metadata.creationTimestamp, now),
       ];
     },
@@ -71,28 +78,50 @@ export const admissionPolicyBindingStrategy =
     validate: validateBinding,
     printRow: (object, now) => {
       const { metadata, spec } = object;
-      const reference = spec?.paramRef;
-      const name = reference
-        ? reference.namespace
-          ? `${reference.namespace}/${reference.name}`
-          : `*/${reference.name}`
-        : "<unset>";
       return [
         metadata.name,
         spec?.policyName ?? "",
-        name,
+        shownReference(spec?.paramRef),
         formatAge(metadata.creationTimestamp, now),
       ];
     },
   });
 
-/** For policies and bindings that change requests: they have no effect yet, so none is taken. */
-export const mutatingPolicyStrategy = strategyOf({
-  allowUnconditionalUpdate: false,
-  validateCreate: () => [
-    fieldErrors.forbidden(
-      "spec",
-      "mutating admission policies are not implemented yet, and what changes requests is never ignored",
-    ),
-  ],
-});
+export const createMutatingPolicyStrategy = (
+  loader: ExpressionLoader,
+): ReturnType<typeof strategyOf> =>
+  strategyOf<MutatingAdmissionPolicy>({
+    allowUnconditionalUpdate: false,
+    prepareForCreate: () => loader.load(),
+    prepareForUpdate: () => loader.load(),
+    validateCreate: (object) =>
+      validateMutatingPolicy(object, undefined, loader.create),
+    validateUpdate: (object, old) =>
+      validateMutatingPolicy(object, old, loader.create),
+    printRow: ({ metadata, spec }, now) => [
+      metadata.name,
+      spec.mutations?.length ?? 0,
+      shownKind(spec.paramKind),
+      formatAge(metadata.creationTimestamp, now),
+    ],
+  });
+
+export const mutatingPolicyBindingStrategy =
+  strategyOf<MutatingAdmissionPolicyBinding>({
+    allowUnconditionalUpdate: false,
+    validate: validateMutatingBinding,
+    printRow: ({ metadata, spec }, now) => [
+      metadata.name,
+      spec.policyName ?? "",
+      shownReference(spec.paramRef),
+      formatAge(metadata.creationTimestamp, now),
+    ],
+  });
+
+const shownKind = (kind: ParamKind | undefined): string =>
+  kind ? `${kind.apiVersion}/${kind.kind}` : "<unset>";
+
+function shownReference(reference: ParamRef | undefined): string {
+  if (!reference) return "<unset>";
+  return `${reference.namespace || "*"}/${reference.name}`;
+}

@@ -7,12 +7,17 @@ import { dynDeclared } from "../../../api/cel/schemas/declared-type.ts";
 import {
   compileExpression,
   environmentOf,
+  type CompiledExpression,
   variableType,
   wantsBool,
   wantsText,
   wantsTextOrNull,
   type Wanted,
 } from "../../../api/admission-expressions/expression.ts";
+import {
+  wantsObject,
+  wantsPatch,
+} from "../../../api/admission-expressions/patch-types.ts";
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { qualifiedNameProblems } from "../../../api/names.ts";
@@ -34,7 +39,7 @@ export class PolicyExpressions {
   readonly #withVariables: boolean;
   readonly #hasParams: boolean;
   /** By what they have beside the variables; made again when a variable is added. */
-  #environments = new Map<boolean, Environment>();
+  #environments = new Map<string, Environment>();
 
   constructor(withVariables: boolean, hasParams: boolean) {
     this.#withVariables = withVariables;
@@ -73,15 +78,10 @@ export class PolicyExpressions {
       compiled.ok ? variableType(compiled.program.resultType) : dynType,
     );
     this.#environments.clear();
-    if (!compiled.ok)
-      problems.push(
-        fieldErrors.invalid(
-          `${field}.expression`,
-          expression,
-          compiled.problem,
-        ),
-      );
-    return problems;
+    return [
+      ...problems,
+      ...problemsOf(`${field}.expression`, expression, compiled),
+    ];
   }
 
   bool(field: string, expression: string): FieldError[] {
@@ -101,6 +101,16 @@ export class PolicyExpressions {
       true,
       expression.trim(),
     );
+  }
+
+  /** What a mutation applies. */
+  object(field: string, expression: string): FieldError[] {
+    return this.#patchProblems(field, expression, wantsObject);
+  }
+
+  /** The operations of a mutation's JSON patch. */
+  jsonPatch(field: string, expression: string): FieldError[] {
+    return this.#patchProblems(field, expression, wantsPatch);
   }
 
   matchConditions(
@@ -132,32 +142,43 @@ export class PolicyExpressions {
       : problems;
   }
 
+  #patchProblems(
+    field: string,
+    expression: string,
+    wanted: Wanted,
+  ): FieldError[] {
+    const text = expression.trim();
+    return text === ""
+      ? [fieldErrors.required(field)]
+      : this.#problems(field, text, wanted, true, text, true);
+  }
+
   #problems(
     field: string,
     expression: string,
     wanted: Wanted,
     authorizer: boolean,
     text = expression,
+    makesPatches = false,
   ): FieldError[] {
     const compiled = compileExpression(
       text,
-      this.#environment(authorizer),
+      this.#environment(authorizer, makesPatches),
       wanted,
     );
-    return compiled.ok
-      ? []
-      : [fieldErrors.invalid(field, expression, compiled.problem)];
+    return problemsOf(field, expression, compiled);
   }
 
-  #environment(authorizer: boolean): Environment {
-    let environment = this.#environments.get(authorizer);
+  #environment(authorizer: boolean, makesPatches = false): Environment {
+    const key = `${authorizer} ${makesPatches}`;
+    let environment = this.#environments.get(key);
     if (!environment) {
       environment = environmentOf({
         params: this.#hasParams ? dynDeclared : undefined,
-        authorizer,
+        ...{ authorizer, makesPatches },
         variables: this.#withVariables ? this.#variables : undefined,
       });
-      this.#environments.set(authorizer, environment);
+      this.#environments.set(key, environment);
     }
     return environment;
   }
@@ -171,7 +192,17 @@ function conditionProblems(
   const text = expression?.trim() ?? "";
   if (text === "") return [fieldErrors.required(field)];
   const compiled = compileExpression(text, environment, wantsBool);
-  return compiled.ok
-    ? []
-    : [fieldErrors.invalid(field, text, compiled.problem)];
+  return problemsOf(field, text, compiled);
+}
+
+function problemsOf(
+  field: string,
+  expression: string,
+  compiled: CompiledExpression,
+): FieldError[] {
+  if (compiled.ok) return [];
+  const { problem, internal } = compiled;
+  return internal
+    ? [fieldErrors.internal(field, problem)]
+    : [fieldErrors.invalid(field, expression, problem)];
 }

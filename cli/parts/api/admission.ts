@@ -22,7 +22,6 @@ import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
 import type { Transport } from "../../../client/transport.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { refusedText } from "../../options/refusal.ts";
 import { UsageError } from "../../options/table.ts";
 import { readOptionFile } from "../option-files.ts";
 import type {
@@ -32,12 +31,7 @@ import type {
 import { readAdmissionConfig } from "./admission-config.ts";
 import { WebhookAdmission } from "./webhook-admission.ts";
 
-/** Plug-ins of the reference that are not there yet: they can be disabled, and enabling one refuses the start. */
-const missing = ["MutatingAdmissionPolicy"];
-
 type ServerTransport = Pick<Transport, "request">;
-
-const pluginNames: readonly string[] = [...builtInPlugins, ...missing];
 
 interface Served {
   readonly catalogue: Catalogue;
@@ -66,7 +60,7 @@ export class AdmissionPart {
     served: Served,
     secure: boolean,
   ): Promise<AdmissionPart> {
-    const configs = await readAdmissionConfig(values, pluginNames);
+    const configs = await readAdmissionConfig(values, builtInPlugins);
     const enabled = values.list("enable-admission-plugins");
     const need = (name: string, config: unknown, why: string): void => {
       if (enabled.includes(name) && !config)
@@ -101,6 +95,13 @@ export class AdmissionPart {
         state: server.state,
         params: registryParams(server.state),
         metrics: this.#policyMetrics,
+        mutating:
+          featureGates["MutatingAdmissionPolicy"] === true &&
+          catalogue.resource(
+            "admissionregistration.k8s.io",
+            "v1alpha1",
+            "mutatingadmissionpolicies",
+          ) !== undefined,
       },
       resourcesOf: (apiVersion, kind) =>
         resourcesOf(catalogue, apiVersion, kind),
@@ -185,7 +186,7 @@ function chosenNames(values: OptionValues): {
   enabled: ReadonlySet<string>;
   disabled: ReadonlySet<string>;
 } {
-  const known = new Set(pluginNames);
+  const known = new Set(builtInPlugins);
   const enabled = new Set(values.list("enable-admission-plugins"));
   const disabled = new Set(values.list("disable-admission-plugins"));
   for (const [option, names] of [
@@ -203,9 +204,6 @@ function chosenNames(values: OptionValues): {
       throw new UsageError(
         `admission plugin ${name} is both enabled and disabled`,
       );
-  for (const name of missing)
-    if (enabled.has(name))
-      throw new UsageError(refusedText(`--enable-admission-plugins: ${name}`));
   return { enabled, disabled };
 }
 

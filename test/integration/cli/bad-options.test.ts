@@ -138,11 +138,6 @@ test.each([
     "--authentication-config",
   ],
   [
-    "apiserver --storage-backend=memory --cert-dir=DIR",
-    "--enable-admission-plugins=MutatingAdmissionPolicy",
-    "MutatingAdmissionPolicy",
-  ],
-  [
     "controller-manager",
     "--leader-migration-config=DIR/junk.pem",
     "--leader-migration-config",

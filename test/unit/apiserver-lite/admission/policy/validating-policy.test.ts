@@ -103,6 +103,7 @@ async function ask(
       equivalents: [place],
       to: (given) => given,
       from: (given) => Promise.resolve(given),
+      schemaOf: () => undefined,
     },
     round: 0,
     reinvoke: false,
