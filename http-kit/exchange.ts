@@ -9,6 +9,7 @@ import type {
 } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { Intaken } from "./intake.ts";
 
 /** Facts of the connection, found out once for all its requests. */
 export interface Peer {
@@ -21,6 +22,8 @@ export interface Peer {
   goAway?: () => void;
   /** Who was authenticated last on the connection; unset before, and for anonymous requests. */
   tenant?: string | undefined;
+  /** Whether the connection is read; undefined: it always is. */
+  readonly intaken?: Intaken | undefined;
 }
 
 /** The connection of a request that offers to switch protocols. */
@@ -73,6 +76,8 @@ export interface Exchange {
   readonly peer: Peer;
   /** Whose work this is, as far as it is known. */
   readonly tenant?: string | undefined;
+  /** The request waits to begin; the returned function is to be called when it waits no longer. */
+  waits?(): (() => void) | undefined;
   readonly http2: boolean;
   /** Streams are framed by the chunked coding of HTTP/1.1. */
   readonly chunks: boolean;
@@ -128,6 +133,9 @@ export class Http1Exchange implements Exchange {
 
   get tenant(): string | undefined {
     return this.peer.tenant;
+  }
+  waits(): (() => void) | undefined {
+    return this.peer.intaken?.waits();
   }
   get chunks(): boolean {
     return this.request.httpVersionMinor > 0;
@@ -260,6 +268,9 @@ export class Http2Exchange implements Exchange {
 
   get tenant(): string | undefined {
     return this.peer.tenant;
+  }
+  waits(): (() => void) | undefined {
+    return this.peer.intaken?.waits();
   }
 
   get method(): string {

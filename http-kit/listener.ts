@@ -27,6 +27,7 @@ import {
   serverNameCallback,
   type ServingTls,
 } from "../api/pki/serving-tls.ts";
+import { Intake } from "./intake.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
 import { clientCertificates } from "./peer-certificates.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -97,6 +98,7 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   readonly #peers = new WeakMap<object, Peer>();
   readonly #pipeline = new Pipeline();
+  readonly #intake = new Intake();
   #slow: HeaderDeadline | undefined;
   #idle: SessionDeadline | undefined;
   /** Of all connections, those whose handshake is under way among them. */
@@ -180,6 +182,7 @@ export class Listener {
         socket.on("error", () => socket.destroy());
         this.#slow?.forget(socket as Socket);
         const peer = this.#peerOf(socket as Socket);
+        peer.intaken?.upgraded();
         const exchange = new UpgradeExchange(request, socket, head, peer);
         // Sent behind other requests: it gets the connection when they have been answered.
         this.#pipeline.afterAll(socket as Socket, () => this.#handle(exchange));
@@ -241,7 +244,7 @@ export class Listener {
   drain(): void {
     this.#server.close();
     for (const session of this.#sessions)
-      session.goaway(constants.NGHTTP2_NO_ERROR);
+      if (!session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR);
     if ("closeIdleConnections" in this.#server)
       (this.#server as Server).closeIdleConnections();
     this.#slow?.closeIdle();
@@ -279,12 +282,9 @@ export class Listener {
   ): void {
     stream.on("error", () => undefined);
     const { session } = stream;
-    const exchange = new Http2Exchange(
-      stream,
-      headers,
-      rawHeaders,
-      this.#peerOf(session?.socket as Socket | undefined, session),
-    );
+    const peer = this.#peerOf(session?.socket as Socket | undefined, session);
+    peer.intaken?.arrived(peer.tenant);
+    const exchange = new Http2Exchange(stream, headers, rawHeaders, peer);
     if (session)
       stream.once(
         "close",
@@ -308,6 +308,7 @@ export class Listener {
     if (answered) response.once("close", answered);
     this.#pipeline.add(request.socket, response);
     const peer = this.#peerOf(request.socket);
+    peer.intaken?.arrived(peer.tenant);
     this.#handle(new Http1Exchange(request, response, peer, waiting));
   }
 
@@ -342,6 +343,7 @@ export class Listener {
     }
     this.#open.add(socket);
     socket.once("close", () => this.#open.delete(socket));
+    this.#intake.accept(socket, this.options.tls !== undefined);
   }
 
   #track(socket: Socket): void {
@@ -359,6 +361,7 @@ export class Listener {
       peer = {
         remoteAddress: socket.remoteAddress ?? "",
         ...clientCertificates(socket),
+        intaken: this.#intake.of(socket),
         tenant: undefined,
       };
       this.#peers.set(key, peer);

@@ -23,6 +23,9 @@ export class AuditedExchange implements Exchange {
   get tenant(): string | undefined {
     return this.inner.tenant;
   }
+  waits(): (() => void) | undefined {
+    return this.inner.waits?.();
+  }
   get peer(): Exchange["peer"] {
     return this.inner.peer;
   }

@@ -47,7 +47,7 @@ interface LimitedRequest {
   /** How long the answer may take; 0: nothing is said. */
   readonly limitMs: number;
   /** Closed when the answer is no longer wanted. */
-  readonly exchange: Pick<Exchange, "closed" | "onClose">;
+  readonly exchange: Pick<Exchange, "closed" | "onClose" | "waits">;
 }
 
 export class Limiter {
@@ -172,6 +172,7 @@ export class Place implements BodyGate, Waiter, Stalling {
   #left = false;
   /** Set while it waits for a place. */
   #giveUp: (() => void) | undefined;
+  #waitsNoLonger: (() => void) | undefined;
   #timer: Timer | undefined;
 
   constructor(
@@ -258,6 +259,7 @@ export class Place implements BodyGate, Waiter, Stalling {
   admitted(): void {
     this.#taken = true;
     this.#giveUp = undefined;
+    this.#waitsNoLonger?.();
     this.#timer?.cancel();
     this.#resolve?.();
   }
@@ -272,6 +274,7 @@ export class Place implements BodyGate, Waiter, Stalling {
     const giveUp = (): void => {
       if (this.#giveUp !== giveUp) return;
       this.#giveUp = undefined;
+      this.#waitsNoLonger?.();
       this.#timer?.cancel();
       claim.stopWaiting();
       refused(this.#tooMany());
@@ -279,6 +282,7 @@ export class Place implements BodyGate, Waiter, Stalling {
     this.#giveUp = giveUp;
     this.#timer = options.clock.after(claim.maxWaitMs, giveUp);
     const { exchange } = request;
+    this.#waitsNoLonger = exchange.waits?.();
     if (exchange.closed) giveUp();
     else exchange.onClose(giveUp);
     return entered;

@@ -1,0 +1,305 @@
+// Whose connections are read. What thousands of connections send at once is decrypted and parsed before anything behind the
+// listener can be fair; so a tenant that sends more than is served is left unread for a moment, and its bytes wait in
+// the kernel, where they cost nothing. Connections belong to a lane: that of the user authenticated last on them, or of
+// their address. A lane is held (none of its connections is read) when too many of its requests came in one turn of the
+// loop, or wait to begin. Held connections are read again, the longest held first, as its requests begin; after
+// `maxHoldMs` in any case, so that limits and refusals of those who wait for seats stay what they are. New connections,
+// whose handshakes are the dearest, begin a few a turn, addresses in turn.
+//
+//   lane "loud", 1,000 connections, 8 requests begin in a turn: 32 are parsed and wait, 968 connections are held; each
+//   turn 8 begin and 8 connections are read. A request of lane "quiet" is read in the turn in which it comes.
+//
+// Invariants: a connection is in one lane, read or held; nothing is scheduled while nothing is held; the cost of a request
+// of a lane that is not held is a comparison and two counters.
+
+import type { Socket } from "node:net";
+
+/** Node's own object below a socket: its bytes come from here, whatever is layered above (TLS, HTTP/2, the parser). */
+interface ReadingHandle {
+  readStop(): unknown;
+  readStart(): unknown;
+  /** Of a TLS layer: the handle below. */
+  readonly _parent?: ReadingHandle;
+  /** What Node wants: it reads no more where the stream's reader is slow. */
+  readonly reading?: boolean;
+}
+
+/** Of one lane: requests that came in one turn, and that wait to begin. A client with fewer is never held. */
+const maxOfLane = 32;
+/** Connections that are read again in one turn. */
+const releasedATurn = 16;
+/** New connections that begin their handshake in one turn. */
+const freshATurn = 2;
+const maxHoldMs = 250;
+
+class Lane {
+  /** Requests that came in this turn. */
+  arrived = 0;
+  waiting = 0;
+  readonly reading = new Set<Intaken>();
+  /** In the order in which they were held. */
+  readonly held = new Set<Intaken>();
+
+  constructor(readonly name: string) {}
+}
+
+/** One connection. */
+export class Intaken {
+  lane: Lane | undefined;
+  heldMs = 0;
+
+  constructor(
+    private readonly intake: Intake,
+    readonly handle: ReadingHandle,
+    readonly address: string,
+  ) {}
+
+  /** A request of the connection came. @param tenant of its last request; undefined: not known */
+  arrived(tenant: string | undefined): void {
+    this.intake.arrived(this, tenant ?? this.address);
+  }
+
+  /** A request of the connection waits to begin. To be called back when it waits no longer. */
+  waits(): () => void {
+    return this.intake.waits(this);
+  }
+
+  /** It is closed. */
+  closed(): void {
+    this.intake.forget(this);
+  }
+
+  /** It is no HTTP any more: it is not held from here on. */
+  upgraded(): void {
+    if (this.intake.forget(this)) read(this);
+  }
+}
+
+interface IntakeOptions {
+  /** Calls back in the next turn of the loop. */
+  readonly nextTurn?: (callback: () => void) => void;
+  readonly now?: () => number;
+  readonly after?: (ms: number, callback: () => void) => void;
+}
+
+export class Intake {
+  readonly #byHandle = new WeakMap<ReadingHandle, Intaken>();
+  readonly #lanes = new Map<string, Lane>();
+  /** Lanes with held connections; the next one first. */
+  readonly #holding = new Set<Lane>();
+  /** New connections by address; the next address first. */
+  readonly #fresh = new Map<string, Set<Intaken>>();
+  /** Lanes of which requests came in this turn. */
+  readonly #busy = new Set<Lane>();
+  #scheduled = false;
+  #timing = false;
+  readonly #nextTurn: (callback: () => void) => void;
+  readonly #now: () => number;
+  readonly #after: (ms: number, callback: () => void) => void;
+
+  constructor(options: IntakeOptions = {}) {
+    this.#nextTurn = options.nextTurn ?? setImmediate;
+    this.#now = options.now ?? (() => performance.now());
+    this.#after =
+      options.after ??
+      ((ms, callback) => void setTimeout(callback, ms).unref());
+  }
+
+  /** Connections that are not read, new ones among them. */
+  get held(): number {
+    let count = 0;
+    for (const { held } of this.#holding) count += held.size;
+    for (const fresh of this.#fresh.values()) count += fresh.size;
+    return count;
+  }
+
+  /** Tenants and addresses with connections. */
+  get lanes(): number {
+    return this.#lanes.size;
+  }
+
+  /** A new connection; see `add`. */
+  accept(socket: Socket, handshakes: boolean): void {
+    // Node begins to read by then.
+    process.nextTick(() => {
+      const handle = readingHandleOf(socket);
+      if (!handle || socket.destroyed) return;
+      const one = this.add(handle, socket.remoteAddress ?? "", handshakes);
+      this.#byHandle.set(handle, one);
+      socket.once("close", () => one.closed());
+    });
+  }
+
+  /** Undefined: the connection was not accepted here, or is closed. @param socket its own, or TLS's above it */
+  of(socket: Socket): Intaken | undefined {
+    const handle = readingHandleOf(socket);
+    return handle && this.#byHandle.get(handle);
+  }
+
+  /** A new connection. @param handshakes it is not read before its turn: what it begins with is dear */
+  add(handle: ReadingHandle, address: string, handshakes: boolean): Intaken {
+    const one = new Intaken(this, handle, address);
+    if (!handshakes) return one;
+    handle.readStop();
+    const others = this.#fresh.get(address);
+    if (others) others.add(one);
+    else this.#fresh.set(address, new Set([one]));
+    this.#schedule();
+    return one;
+  }
+
+  /** @internal */
+  arrived(one: Intaken, name: string): void {
+    if (one.lane?.name !== name) this.#enter(one, name);
+    const lane = one.lane!;
+    if (++lane.arrived === 1) this.#busy.add(lane);
+    if (lane.arrived === maxOfLane / 4) this.#schedule();
+    if (lane.arrived >= maxOfLane) this.#hold(lane);
+  }
+
+  /** @internal */
+  waits(one: Intaken): () => void {
+    const lane = one.lane ?? this.#enter(one, one.address);
+    if (++lane.waiting >= maxOfLane) this.#hold(lane);
+    return () => {
+      lane.waiting--;
+      if (lane.held.size > 0) this.#schedule();
+      else this.#dropEmpty(lane);
+    };
+  }
+
+  /** @internal True: it was not read. */
+  forget(one: Intaken): boolean {
+    const { lane, address } = one;
+    const fresh = this.#fresh.get(address);
+    const begins = fresh?.delete(one) ?? false;
+    if (fresh?.size === 0) this.#fresh.delete(address);
+    if (!lane) return begins;
+    const held = lane.held.delete(one);
+    lane.reading.delete(one);
+    one.lane = undefined;
+    this.#dropEmpty(lane);
+    return held;
+  }
+
+  #enter(one: Intaken, name: string): Lane {
+    const { lane: before } = one;
+    if (before) {
+      before.reading.delete(one);
+      if (before.held.delete(one)) read(one);
+      this.#dropEmpty(before);
+    }
+    let lane = this.#lanes.get(name);
+    if (!lane) this.#lanes.set(name, (lane = new Lane(name)));
+    lane.reading.add(one);
+    one.lane = lane;
+    return lane;
+  }
+
+  #dropEmpty(lane: Lane): void {
+    const { held, reading, waiting, name } = lane;
+    if (held.size === 0) this.#holding.delete(lane);
+    if (held.size + reading.size + waiting > 0) return;
+    this.#lanes.delete(name);
+    this.#busy.delete(lane);
+  }
+
+  /** None of its connections is read, also of those whose bytes are there already. */
+  #hold(lane: Lane): void {
+    if (lane.reading.size === 0) return;
+    const heldMs = this.#now();
+    for (const one of lane.reading) {
+      one.handle.readStop();
+      one.heldMs = heldMs;
+      lane.held.add(one);
+    }
+    lane.reading.clear();
+    this.#holding.add(lane);
+    this.#schedule();
+    this.#watch();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#nextTurn(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    this.#scheduled = false;
+    for (const lane of this.#busy) {
+      lane.arrived = 0;
+      this.#dropEmpty(lane);
+    }
+    this.#busy.clear();
+    this.#beginFresh();
+    this.#release();
+  };
+
+  /** One of each address in turn. */
+  #beginFresh(): void {
+    for (let begun = 0; begun < freshATurn; begun++) {
+      const [next] = this.#fresh;
+      if (!next) return;
+      const [address, waiting] = next;
+      const [one] = waiting;
+      waiting.delete(one!);
+      this.#fresh.delete(address);
+      if (waiting.size > 0) this.#fresh.set(address, waiting);
+      this.#enter(one!, address);
+      read(one!);
+    }
+    if (this.#fresh.size > 0) this.#schedule();
+  }
+
+  /** Some of each lane in turn. */
+  #release(): void {
+    let left = releasedATurn;
+    for (let more = true; more;) {
+      more = false;
+      for (const lane of [...this.#holding]) {
+        const [one] = lane.held;
+        if (!one || lane.waiting >= maxOfLane) continue;
+        if (left-- === 0) return this.#schedule();
+        this.#readAgain(lane, one);
+        more = true;
+      }
+    }
+  }
+
+  #readAgain(lane: Lane, one: Intaken): void {
+    lane.held.delete(one);
+    lane.reading.add(one);
+    // Behind the others, which have their turn before it is this one's again.
+    this.#holding.delete(lane);
+    if (lane.held.size > 0) this.#holding.add(lane);
+    read(one);
+  }
+
+  /** Who waits for seats, for a long time perhaps, does not keep the others of its lane from being refused. */
+  #watch(): void {
+    if (this.#timing) return;
+    this.#timing = true;
+    this.#after(maxHoldMs / 4, () => {
+      this.#timing = false;
+      const before = this.#now() - maxHoldMs;
+      for (const lane of [...this.#holding])
+        for (const one of lane.held) {
+          if (one.heldMs > before) break;
+          this.#readAgain(lane, one);
+        }
+      if (this.#holding.size > 0) this.#watch();
+    });
+  }
+}
+
+function read({ handle }: Intaken): void {
+  if (handle.reading !== false) handle.readStart();
+}
+
+/** The lowest handle of a socket; undefined: there is none, or it is closed. */
+function readingHandleOf(socket: Socket): ReadingHandle | undefined {
+  let handle = (socket as Socket & { _handle?: ReadingHandle | null })._handle;
+  while (handle?._parent) handle = handle._parent;
+  return handle?.readStop ? handle : undefined;
+}

@@ -1,0 +1,303 @@
+// Which connections are read: with handles that note it, and over TLS through a listener.
+import { once } from "node:events";
+import * as http2 from "node:http2";
+import * as tls from "node:tls";
+import pino from "pino";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  YEAR_MS,
+} from "../../../api/pki/certificate.ts";
+import type { Exchange } from "../../../http-kit/exchange.ts";
+import { Intake, type Intaken } from "../../../http-kit/intake.ts";
+import { Listener } from "../../../http-kit/listener.ts";
+import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+describe("lanes", () => {
+  let clock: FakeClock;
+  let turns: (() => void)[];
+  let intake: Intake;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    turns = [];
+    intake = new Intake({
+      nextTurn: (callback) => void turns.push(callback),
+      now: () => clock.monotonic(),
+      after: (ms, callback) => void clock.after(ms, callback),
+    });
+  });
+
+  const nextTurn = (): void => {
+    for (const turn of turns.splice(0)) turn();
+  };
+
+  interface Connection {
+    readonly intaken: Intaken;
+    readonly name: string;
+    readonly reads: boolean;
+  }
+  function connect(name: string, handshakes = false): Connection {
+    let reads = true;
+    const handle = {
+      reading: true,
+      readStop: () => (reads = false),
+      readStart: () => (reads = true),
+    };
+    const intaken = intake.add(handle, name, handshakes);
+    return {
+      intaken,
+      name,
+      get reads() {
+        return reads;
+      },
+    };
+  }
+  const many = (name: string, count: number): Connection[] =>
+    Array.from({ length: count }, () => connect(name));
+  const readOf = (all: readonly Connection[]): Connection[] =>
+    all.filter(({ reads }) => reads);
+  const arrive = (one: Connection): void => one.intaken.arrived(one.name);
+
+  test("what one sends in a turn of the loop is bounded, whoever else sends meanwhile", () => {
+    const loud = many("loud", 1000);
+    const quiet = many("quiet", 3);
+    // All of them are known to the lane.
+    for (const one of loud) {
+      arrive(one);
+      nextTurn();
+    }
+    let parsed = 0;
+    for (const one of loud)
+      if (one.reads) {
+        arrive(one);
+        parsed++;
+      }
+    expect(parsed).toBe(32);
+    expect(readOf(loud)).toEqual([]);
+    expect(readOf(quiet)).toHaveLength(3);
+    quiet.forEach(arrive);
+    nextTurn();
+    expect(readOf(loud)).toHaveLength(16);
+    expect(readOf(quiet)).toHaveLength(3);
+    // Who sends nothing now is read further, and all have their turn.
+    for (let turn = 0; turn < 70; turn++) nextTurn();
+    expect(readOf(loud)).toHaveLength(1000);
+    expect([intake.held, turns.length]).toEqual([0, 0]);
+  });
+
+  test("requests that wait to begin hold the lane, and it is read as they begin", () => {
+    const loud = many("loud", 100);
+    const begin: (() => void)[] = [];
+    let turn = 0;
+    for (const one of loud.slice(0, 32)) {
+      arrive(one);
+      if (++turn % 8 === 0) nextTurn();
+      begin.push(one.intaken.waits());
+    }
+    // The others have not sent anything yet, and are in no lane.
+    for (const one of loud.slice(32)) {
+      if (!one.reads) continue;
+      arrive(one);
+      begin.push(one.intaken.waits());
+      nextTurn();
+    }
+    expect(intake.held).toBe(100);
+    nextTurn();
+    expect(readOf(loud)).toEqual([]);
+    for (const next of begin.splice(0, 70)) next();
+    nextTurn();
+    expect(readOf(loud)).toHaveLength(16);
+    expect(readOf(loud)[0]).toBe(loud[0]);
+    for (const next of begin.splice(0)) next();
+    for (let at = 0; at < 10; at++) nextTurn();
+    expect([intake.held, turns.length]).toEqual([0, 0]);
+  });
+
+  test("who waits long is read all the same, to be refused where that is due", () => {
+    const loud = many("loud", 40);
+    const begin = loud.map((one) => {
+      arrive(one);
+      return one.intaken.waits();
+    });
+    nextTurn();
+    expect(intake.held).toBe(40);
+    clock.advance(200);
+    expect(intake.held).toBe(40);
+    clock.advance(150);
+    expect(intake.held).toBe(0);
+    expect(clock.pending).toBe(0);
+    for (const one of begin) one();
+    nextTurn();
+    expect(turns).toEqual([]);
+  });
+
+  test("handshakes begin two in a turn, addresses in turn", () => {
+    const loud = Array.from({ length: 20 }, () => connect("10.0.0.1", true));
+    const quiet = connect("10.0.0.2", true);
+    expect(readOf([...loud, quiet])).toEqual([]);
+    nextTurn();
+    expect(quiet.reads).toBe(true);
+    expect(readOf(loud)).toHaveLength(1);
+    loud[5]!.intaken.closed();
+    for (let turn = 0; turn < 10; turn++) nextTurn();
+    expect(readOf(loud)).toHaveLength(19);
+    expect([intake.held, turns.length]).toEqual([0, 0]);
+  });
+
+  test("an upgraded connection is read from then on; one that pauses by itself is left alone", () => {
+    const loud = many("loud", 33);
+    loud.slice(1).forEach(arrive);
+    expect(readOf(loud)).toEqual([loud[0]]);
+    loud[4]!.intaken.upgraded();
+    expect(loud[4]!.reads).toBe(true);
+    Object.assign(loud[7]!.intaken.handle, { reading: false });
+    for (let turn = 0; turn < 9; turn++) nextTurn();
+    expect(loud.filter(({ reads }) => !reads)).toEqual([loud[7]]);
+  });
+
+  test("after a storm all are read or closed, and nothing is left", () => {
+    let seed = 5;
+    const random = (below: number): number =>
+      (seed = (seed * 48271) % 0x7fffffff) % below;
+    let open = Array.from({ length: 300 }, (_, at) => connect(`t${at % 3}`));
+    const begin: (() => void)[] = [];
+    for (let step = 0; step < 20_000; step++) {
+      const one = open[random(open.length)]!;
+      const what = random(100);
+      if (what < 70) {
+        if (!one.reads) continue;
+        one.intaken.arrived(random(9) === 0 ? `u${random(4)}` : one.name);
+        if (random(2)) begin.push(one.intaken.waits());
+      } else if (what < 85) begin.splice(random(begin.length + 1), 1)[0]?.();
+      else if (what < 98) nextTurn();
+      else if (what < 99) clock.advance(random(100));
+      else if (open.length > 200) {
+        one.intaken.closed();
+        open = open.filter((other) => other !== one);
+      }
+    }
+    for (const next of begin) next();
+    clock.advance(1000);
+    for (let turn = 0; turn < 100; turn++) nextTurn();
+    expect(readOf(open)).toHaveLength(open.length);
+    expect([intake.held, turns.length, clock.pending]).toEqual([0, 0, 0]);
+    for (const { intaken } of open) intaken.closed();
+    expect(intake.lanes).toBe(0);
+  });
+});
+
+describe("a listener", () => {
+  const nowMs = Date.now();
+  const ca = createCertificateAuthority({
+    subject: { commonName: "ca" },
+    nowMs,
+  });
+  const pair = issueCertificate(ca, {
+    subject: { commonName: "server" },
+    usages: ["server auth"],
+    ipAddresses: ["127.0.0.1"],
+    validityMs: YEAR_MS,
+    nowMs,
+  });
+  let listener: Listener;
+  let handle: (exchange: Exchange) => void;
+  let ofTurn = 0;
+  let most = 0;
+
+  beforeEach(async () => {
+    most = ofTurn = 0;
+    listener = new Listener({
+      address: "127.0.0.1",
+      port: 0,
+      tls: { cert: pair.certificate, key: pair.key },
+      maxStreamsPerConnection: 100,
+      goawayChance: 0,
+      logger: pino({ level: "silent" }),
+      handle: (exchange) => {
+        if (ofTurn++ === 0) setImmediate(() => (ofTurn = 0));
+        most = Math.max(most, ofTurn);
+        handle(exchange);
+      },
+    });
+    await listener.listen();
+  });
+  afterEach(() => listener.destroy());
+
+  const answer = (exchange: Exchange): void =>
+    exchange.respond(200, {}, exchange.url);
+
+  test("a hundred connections that send at once are read in several turns, and all are answered", async () => {
+    handle = answer;
+    const sockets = await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const socket = tls.connect({
+          port: listener.port,
+          host: "127.0.0.1",
+          ca: ca.certificate,
+          ALPNProtocols: ["http/1.1"],
+        });
+        await once(socket, "secureConnect");
+        return socket;
+      }),
+    );
+    const ask = (): Promise<unknown> => {
+      const answered = sockets.map((socket) => once(socket, "data"));
+      for (const socket of sockets)
+        socket.write("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+      return Promise.all(answered);
+    };
+    // The first requests put them into the lane.
+    for (const socket of sockets) {
+      socket.write("GET /0 HTTP/1.1\r\nHost: x\r\n\r\n");
+      await once(socket, "data");
+    }
+    for (let round = 0; round < 3; round++) {
+      most = 0;
+      await ask();
+      expect(most).toBeLessThanOrEqual(32);
+      expect(most).toBeGreaterThan(8);
+    }
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test("over HTTP/2 what waits to begin keeps its connection from sending more", async () => {
+    const waiting: Exchange[] = [];
+    const begin: (() => void)[] = [];
+    handle = (exchange) => {
+      waiting.push(exchange);
+      begin.push(exchange.waits!()!);
+    };
+    const clients = await Promise.all(
+      [1, 2].map(async () => {
+        const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
+          ca: ca.certificate,
+        });
+        await once(client, "remoteSettings");
+        return client;
+      }),
+    );
+    const answers: Promise<unknown>[] = [];
+    const ask = (client: http2.ClientHttp2Session, count: number): void => {
+      for (let at = 0; at < count; at++) {
+        const stream = client.request({ ":path": "/" });
+        stream.resume();
+        answers.push(once(stream, "end"));
+      }
+    };
+    ask(clients[0]!, 40);
+    await eventually(() => waiting.length === 40);
+    ask(clients[0]!, 40);
+    // What follows is not read before some have begun, or for a quarter of a second.
+    for (let turn = 0; turn < 10; turn++)
+      await new Promise((resolve) => setImmediate(resolve));
+    expect(waiting).toHaveLength(40);
+    for (const next of begin.splice(0)) next();
+    await eventually(() => waiting.length === 80);
+    for (const next of begin.splice(0)) next();
+    waiting.forEach(answer);
+    await Promise.all(answers);
+    for (const client of clients) client.destroy();
+  });
+});
