@@ -12,6 +12,10 @@ export {
   issuerDiscoveryPaths,
   jwksPath,
 } from "./discovery/issuer-discovery.ts";
+export {
+  createMetricsReader,
+  serveNodeMetrics,
+} from "./node-metrics/install-metrics.ts";
 export { inSharedForm } from "./registry/value-codec.ts";
 export { createTokenTracking } from "./bootstrap/system-objects.ts";
 

@@ -37,6 +37,8 @@ const groups: Readonly<
     { v1: 21, v1beta3: 18, v1beta2: 15, v1beta1: 12, v1alpha1: 9 },
   ],
   "internal.apiserver.k8s.io": [16000, { v1alpha1: 9 }],
+  // As the manifest of the metrics server registers it.
+  "metrics.k8s.io": [100, { v1beta1: 100 }],
   "storagemigration.k8s.io": [15800, { v1alpha1: 9 }],
 };
 

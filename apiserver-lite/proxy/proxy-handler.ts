@@ -16,6 +16,7 @@ import type {
   ConnectRequest,
   ConnectResponse,
 } from "./connect-handler.ts";
+import { readAgent } from "./agent-reader.ts";
 import { dialError, Dialer, type DialerOptions } from "./dialer.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import type { ProxyPlace } from "./links.ts";
@@ -58,6 +59,15 @@ export class ProxyHandler implements ConnectHandler {
   /** After a renewal of the certificates. */
   setDialing(options: DialerOptions): void {
     this.#dialer.setOptions(options);
+  }
+
+  /**
+   * Reads a document of a node's agent, with the API server's own certificate.
+   * @throws ApiError when there is no such node, it can't be reached, or does not answer with 200
+   */
+  readAgent(nodeName: string, path: string): Promise<string> {
+    const { state, addressTypes = DEFAULT_ADDRESS_TYPES } = this.#options;
+    return readAgent(nodeName, path, this.#dialer, { state, addressTypes });
   }
 
   /** Ends everything that is open. */

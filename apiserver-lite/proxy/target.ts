@@ -9,7 +9,7 @@ import { refuseLocalAddress } from "../service-routing/service-place.ts";
 import { serviceTarget } from "./service-target.ts";
 import { typed } from "../resources/typed.ts";
 
-interface TargetOptions {
+export interface TargetOptions {
   readonly state: StateReader;
   /** In order of preference. */
   readonly addressTypes: readonly string[];
@@ -63,7 +63,7 @@ function agentTarget(
     throw errors.badRequest(`pod ${name} does not have a host assigned`);
   const text = passed.toString();
   return {
-    ...agentAddress(pod.spec.nodeName, request, options),
+    ...agentAddress(pod.spec.nodeName, options),
     path: text === "" ? path : `${path}?${text}`,
   };
 }
@@ -170,12 +170,12 @@ function copyStreamOptions(
   for (const word of command) passed.append("command", word);
 }
 
-function agentAddress(
+/** @throws ApiError when there is no such node, or it has no address of these types */
+export function agentAddress(
   nodeName: string,
-  { read }: ConnectRequest,
-  { addressTypes }: TargetOptions,
+  { state, addressTypes }: TargetOptions,
 ): Omit<ProxyTarget, "path"> {
-  const node = typed<Node>(read("", "nodes", "", nodeName));
+  const node = typed<Node>(state.read("", "nodes", "", nodeName));
   if (!node) throw errors.notFound({ group: "", resource: "nodes" }, nodeName);
   const addresses = node.status?.addresses ?? [];
   const host = addressTypes.flatMap((type) =>
@@ -224,7 +224,7 @@ function nodeTarget(
   const parsed = splitProxyName(request.name);
   if (!parsed)
     throw errors.badRequest(`invalid node request "${request.name}"`);
-  const agent = agentAddress(parsed.name, request, options);
+  const agent = agentAddress(parsed.name, options);
   const path = pathOf(request);
   if (parsed.port === "" || Number(parsed.port) === agent.port)
     return { ...agent, path };

@@ -168,10 +168,14 @@ export interface ResourceStrategy<
     readonly resource: GroupVersionResource;
     readonly subresource: string;
   };
-  /** Objects that are made when they are read (componentstatuses); `name`: only this one is asked for. */
+  /**
+   * Objects that are made when they are read (componentstatuses, metrics); `name`: only this one is asked for.
+   * `namespace` "": of all.
+   */
   computed?(
     context: StrategyContext,
     name: string | undefined,
+    namespace: string,
   ): Promise<AnyObject[]>;
 }
 

@@ -66,6 +66,8 @@ interface ClusterComposition {
   network?: NetworkPlan;
   loadBalancer: LoadBalancerPlan;
   nodeIpam?: NodeIpamPlan;
+  /** metrics.k8s.io is served without an add-on. */
+  nodeMetrics?: boolean;
   /** Whether controllers and scheduler open the ports of their options. */
   partPorts: boolean;
   /** Overrides --bind-address and --secure-port. */
@@ -110,6 +112,7 @@ export async function composeCluster(
     store: options.store,
     serving: serving ?? pki.serving,
     whole: true,
+    nodeMetrics: options.nodeMetrics ?? false,
     serviceAddresses: false,
     pki,
     clock,

@@ -149,6 +149,7 @@ async function startParts(
     ...(plan.network ? { network: plan.network } : {}),
     loadBalancer: plan.loadBalancer,
     ...(plan.nodeIpam ? { nodeIpam: plan.nodeIpam } : {}),
+    nodeMetrics: !disabled.has("metrics"),
     partPorts: true,
     moreMetrics: () => [
       failureMetrics(failures),

@@ -12,6 +12,7 @@ const serverParts = [
   "proxy",
   "dns",
   "load-balancer",
+  "metrics",
   "scheduler",
   "controllers",
 ] as const;

@@ -74,6 +74,16 @@ describe("a static pod", () => {
     );
   }, 30_000);
 
+  test("kubectl top shows what it and the node use, without an add-on", async () => {
+    const name = `web-${node()}`;
+    const top = await orbit.kubectl(["top", "pod", name, "--no-headers"]);
+    expect(top.stderr).toBe("");
+    expect(top.stdout).toMatch(new RegExp(`^${name} +\\d+m +\\d+Mi`));
+    expect((await orbit.kubectl("top node --no-headers")).stdout).toMatch(
+      /^\S+ +\d+m +\d+% +\d+Mi +\d+%/,
+    );
+  }, 30_000);
+
   test("is replaced when the file changes and goes with it", async () => {
     const file = path.join(orbit.manifests, "web.yaml");
     const name = `web-${node()}`;

@@ -38,7 +38,8 @@ async function entries(
   call: Call,
   name: string | undefined,
 ): Promise<CacheEntry[]> {
-  const objects = (await call.endpoint.strategy.computed?.(call, name)) ?? [];
+  const { strategy } = call.endpoint;
+  const objects = (await strategy.computed?.(call, name, call.namespace)) ?? [];
   return objects.map(
     (object) =>
       new CacheEntry(

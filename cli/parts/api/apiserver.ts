@@ -6,12 +6,14 @@ import {
   type ApiServer,
   type ClusterPki,
   createApiServer,
+  createMetricsReader,
   createStrategies,
   createTokenTracking,
   type DialerOptions,
   issuerDiscoveryPaths,
   jwksPath,
   ProxyHandler,
+  serveNodeMetrics,
   systemPriorityClasses,
 } from "../../../apiserver-lite/index.ts";
 import type { ServingCertificate } from "../../../http-kit/listener.ts";
@@ -53,6 +55,8 @@ interface ApiPartOptions {
   moreMetrics?: () => readonly Family[];
   /** Scheduler and controllers run in this process. */
   whole?: boolean;
+  /** metrics.k8s.io is served without an add-on. */
+  nodeMetrics?: boolean;
   /** False: no service proxy makes the addresses of services lead to their pods here. */
   serviceAddresses?: boolean;
 }
@@ -176,12 +180,15 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           await security.start();
           remote.start();
           await services.start(state);
+          if (options.nodeMetrics)
+            await serveNodeMetrics({ state, proxy, clock, logger });
         },
         async bootstrap(transport) {
           admission.connect(transport);
           await Promise.all([
             security.startPolicy(transport),
             createPriorityClasses(transport),
+            ...(options.nodeMetrics ? [createMetricsReader(transport)] : []),
             createTokenTracking(transport, clock),
             publishAuthentication(transport, {
               ...(authorities.clientCa

@@ -45,6 +45,7 @@ export const innerFloors: Readonly<
     ["aggregation"],
     ["discovery", "health", "debug"],
     ["serving"],
+    ["node-metrics"],
     ["bootstrap", "custom", "dispatch", "proxy"],
     ["admission/plugins", "authentication", "flow-control"],
     ["registry"],
