@@ -184,17 +184,19 @@ class Service implements OpenApiService {
   v2(protobuf: boolean): Promise<CachedDocument> {
     const fragments = protobuf ? this.#gnostic : this.#json;
     const others = this.#custom.others?.v2() ?? [];
-    const catalogue = this.#catalogue;
-    const [definitions, gates] = [this.#v2Definitions, this.#gates];
-    function* steps(): Steps<Fragment[]> {
-      const own = openApiV2(catalogue, definitions, gates, fragments);
-      const maps = yield* withOthers(own, others);
-      return yield* protobuf ? writeProtobuf(maps) : writeJson(maps);
-    }
+    const write = protobuf ? writeProtobuf : writeJson;
     return this.#cached(
       protobuf ? "v2 protobuf" : "v2",
       protobuf ? OPENAPI_V2_PROTOBUF_ANSWER : JSON_TYPE,
-      () => paced(steps(), this.#pause),
+      () => {
+        const own = openApiV2(
+          this.#catalogue,
+          this.#v2Definitions,
+          this.#gates,
+          fragments,
+        );
+        return paced(written(withOthers(own, others), write), this.#pause);
+      },
     );
   }
 
@@ -333,4 +335,11 @@ async function compress(body: Body): Promise<Body> {
   const compressed: Uint8Array[] = [];
   for await (const bytes of stream) compressed.push(bytes as Uint8Array);
   return compressed;
+}
+
+function* written(
+  maps: Steps<DocumentMaps>,
+  write: (maps: DocumentMaps) => Steps<Fragment[]>,
+): Steps<Fragment[]> {
+  return yield* write(yield* maps);
 }

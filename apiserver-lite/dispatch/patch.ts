@@ -17,10 +17,8 @@ export async function performPatch(request: RequestContext): Promise<Outcome> {
   const call = callOf(request, options);
   const parse = await body.patch(options.fieldValidation);
   call.bytes = body.bytes ?? 0;
-  let text: PatchText | undefined;
-  function* read(): Steps<PatchText> {
-    return (text ??= accepted(type, yield* parse()));
-  }
+  const reader = new PatchReader(type, parse);
+  const read = (): Steps<PatchText> => reader.read();
   if (
     !endpoint.isObject(subresource) &&
     endpoint.strategy.subresources?.[subresource]
@@ -28,6 +26,23 @@ export async function performPatch(request: RequestContext): Promise<Outcome> {
     return { status: 200, value: await patchSubresource(call, type, read) };
   const { entry, created } = await patch(call, type, read);
   return { status: created ? 201 : 200, entry };
+}
+
+/**
+ * Parses a patch once. A class, as a generator function made for each request would cost each a hidden class that lives,
+ * with all that the function refers to, until the next full collection.
+ */
+class PatchReader {
+  #text: PatchText | undefined;
+
+  constructor(
+    private readonly type: PatchType,
+    private readonly parse: () => Steps<PatchText>,
+  ) {}
+
+  *read(): Steps<PatchText> {
+    return (this.#text ??= accepted(this.type, yield* this.parse()));
+  }
 }
 
 /** An applied configuration is an object or nothing. Throws ApiError 400. */

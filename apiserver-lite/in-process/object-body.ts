@@ -13,7 +13,7 @@ import { canonicaliseDocument, namesAlias } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
 import type { Patch } from "../../client/client.ts";
 import type { RequestBody, WantedBody } from "../dispatch/request.ts";
-import type { PatchText } from "../registry/verbs/patch-text.ts";
+import type { PatchText, ReadPatch } from "../registry/verbs/patch-text.ts";
 
 /** @param received is given a patch's text, for the audit */
 export function objectBody(
@@ -26,12 +26,14 @@ export function objectBody(
     decode: (wanted) => decode(object, wanted),
     patch: () => {
       received?.(encode(patch!.body), patch!.type);
-      return function* () {
-        yield;
-        return patchText(patch!.body);
-      };
+      return () => reading(patch!.body);
     },
   };
+}
+
+function* reading(body: Patch["body"]): ReturnType<ReadPatch> {
+  yield;
+  return patchText(body);
 }
 
 function decode(

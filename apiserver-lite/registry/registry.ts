@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Store } from "../../storage/store.ts";
 import type { AdmissionPlugin } from "../admission/plugin.ts";
 import type { ClusterState, StateChange } from "../resources/state.ts";
@@ -163,11 +164,7 @@ export class Registry implements ClusterState {
     field: string,
   ): Iterable<Readonly<AnyObject>> {
     const cache = this.storedKind(group, resource)?.cache;
-    const entries = cache?.entries() ?? [];
-    return (function* () {
-      for (const entry of entries)
-        if (entry.field(field) !== "") yield entry.transient;
-    })();
+    return objectsWith(field, cache?.entries() ?? []);
   }
 
   /** ClusterState: calls back synchronously after each change, also of a resource that is registered later. */
@@ -189,4 +186,12 @@ export class Registry implements ClusterState {
   storedKinds(): Iterable<StoredKind> {
     return this.kinds.stored();
   }
+}
+
+function* objectsWith(
+  field: string,
+  entries: readonly CacheEntry[],
+): Generator<Readonly<AnyObject>> {
+  for (const entry of entries)
+    if (entry.field(field) !== "") yield entry.transient;
 }

@@ -117,11 +117,8 @@ export class Answers {
       }
       if (this.slices.over) await this.slices.next(exchange);
     }
-    function* all(): ListParts {
-      yield* first;
-      yield* parts;
-    }
-    if (compresses) return this.#sendGzipped(request, listed, all(), key);
+    if (compresses)
+      return this.#sendGzipped(request, listed, chained(first, parts), key);
     const collects =
       key !== undefined &&
       jsonBytes(listed) <= this.#lists.maxListBytes &&
@@ -131,7 +128,7 @@ export class Answers {
       bytes,
     );
     const answer = new ListAnswer(request, listed, this.pool, bytes);
-    for (const part of all()) {
+    for (const part of chained(first, parts)) {
       if (part) {
         collected.add(part);
         const full = answer.write(part);
@@ -336,4 +333,9 @@ export function wantsPretty(
   if (asked) return /^(1|t|T|true|TRUE|True)$/.test(asked);
   const agent = exchange.headers["user-agent"];
   return agent !== undefined && /^(curl|Wget|Mozilla\/5\.0)/.test(agent);
+}
+
+function* chained(first: readonly Buffer[], rest: ListParts): ListParts {
+  yield* first;
+  yield* rest;
 }

@@ -127,6 +127,22 @@ export function* joined(
   if (chunk) yield chunk.subarray(0, used);
 }
 
+/** Of items that have none, as many are looked at between two looks at the clock. */
+const emptyPerLook = 64;
+
+/** The pieces of all items, for `joined`; undefined for an item: it has none. */
+export function* piecesOf<T>(
+  items: readonly T[],
+  pieces: (item: T) => readonly Uint8Array[] | undefined,
+): Iterable<Uint8Array | undefined> {
+  let empty = 0;
+  for (const item of items) {
+    const found = pieces(item);
+    if (found) yield* found;
+    else if (++empty % emptyPerLook === 0) yield undefined;
+  }
+}
+
 /** For people: as JSON.stringify(list, null, 2) writes it, item by item. */
 export function* prettyListParts(
   head: object,
@@ -137,36 +153,45 @@ export function* prettyListParts(
 ): ListParts {
   const empty = JSON.stringify({ ...head, [field]: [] }, null, 2);
   if (count === 0) return yield Buffer.from(empty);
-  function* pieces(): Iterable<Buffer> {
-    yield Buffer.from(empty.slice(0, -"]\n}".length));
-    for (let index = 0; index < count; index++) {
-      const text = JSON.stringify(object(index), null, 2);
-      yield Buffer.from(
-        `${index === 0 ? "" : ","}\n    ${text.replaceAll("\n", "\n    ")}`,
-      );
-    }
-    yield Buffer.from("\n  ]\n}");
+  yield* joined(prettyPieces(empty, count, object), pool);
+}
+
+function* prettyPieces(
+  empty: string,
+  count: number,
+  object: (index: number) => object,
+): Iterable<Buffer> {
+  yield Buffer.from(empty.slice(0, -"]\n}".length));
+  for (let index = 0; index < count; index++) {
+    const text = JSON.stringify(object(index), null, 2);
+    yield Buffer.from(
+      `${index === 0 ? "" : ","}\n    ${text.replaceAll("\n", "\n    ")}`,
+    );
   }
-  yield* joined(pieces(), pool);
+  yield Buffer.from("\n  ]\n}");
+}
+
+function* jsonPieces(
+  head: object,
+  field: string,
+  items: ListItems,
+): Iterable<Buffer> {
+  yield Buffer.from(
+    JSON.stringify({ ...head, [field]: [] }).slice(0, -"]}".length),
+  );
+  for (let index = 0; index < items.count; index++)
+    yield Buffer.from(
+      `${index === 0 ? "" : ","}${JSON.stringify(items.object(index))}`,
+    );
+  yield jsonListEnd;
 }
 
 export const jsonFormat: Format = {
   name: "json",
   streamType: (contentType) => contentType,
   encode: (object) => Buffer.from(`${JSON.stringify(object)}\n`),
-  list: function* (head, field, items, pool) {
-    function* pieces(): Iterable<Buffer> {
-      yield Buffer.from(
-        JSON.stringify({ ...head, [field]: [] }).slice(0, -"]}".length),
-      );
-      for (let index = 0; index < items.count; index++)
-        yield Buffer.from(
-          `${index === 0 ? "" : ","}${JSON.stringify(items.object(index))}`,
-        );
-      yield jsonListEnd;
-    }
-    yield* joined(pieces(), pool);
-  },
+  list: (head, field, items, pool) =>
+    joined(jsonPieces(head, field, items), pool),
   frame: (type, object) =>
     Buffer.concat([
       frameHeads.get(type)!,

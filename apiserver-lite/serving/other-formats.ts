@@ -24,9 +24,13 @@ import {
   itemsPerLook,
   joined,
   type Format,
+  type ListItems,
+  type ListParts,
   type OtherFormats,
 } from "./formats.ts";
 import type { BodyDecoders } from "./bodies.ts";
+
+type ListArguments = Parameters<Format["list"]>;
 
 const documentEnd = Buffer.from("---\n");
 
@@ -34,27 +38,7 @@ const yamlFormat: Format = {
   name: "yaml",
   streamType: (contentType) => contentType,
   encode: (object) => encodeYaml(object),
-  list: function* (head, field, items, pool) {
-    if (items.count === 0) return yield encodeYaml({ ...head, [field]: [] });
-    // Keys are sorted, so that what follows the items in the alphabet follows them here.
-    const fields = Object.entries(head);
-    const part = (wanted: (key: string) => boolean): Buffer =>
-      encodeYaml(Object.fromEntries(fields.filter(([key]) => wanted(key))));
-    const before = part((key) => key < field);
-    const behind = fields.some(([key]) => key > field)
-      ? part((key) => key > field)
-      : Buffer.alloc(0);
-    function* pieces(): Iterable<Buffer | undefined> {
-      yield before;
-      yield Buffer.from(`${field}:\n`);
-      for (let index = 0; index < items.count; index++) {
-        yield encodeYaml([items.object(index)]);
-        yield undefined;
-      }
-      yield behind;
-    }
-    yield* joined(pieces(), pool);
-  },
+  list: yamlList,
   frame: (type, object) =>
     Buffer.concat([
       documentEnd,
@@ -67,34 +51,76 @@ const protobufFormat: Format = {
   streamType: (contentType) => `${contentType};stream=watch`,
   encode: (object) => encodeProtobuf(object),
   transcode: transcodeProtobuf,
-  list: function* ({ kind, apiVersion, metadata }, _field, items, pool) {
-    // The message begins with its length, so that of each item is needed first. All envelopes have as much around theirs.
-    let around: number | undefined;
-    let bytes = 0;
-    for (let index = 0; index < items.count; index++) {
-      const known = around === undefined ? undefined : items.length(index);
-      if (known !== undefined) bytes += known - around!;
-      else {
-        const envelope = items.bytes(index);
-        const item = listItem(envelope);
-        around ??= envelope.length - item.length;
-        bytes += item.length;
-      }
-      if (index % itemsPerLook === 0) yield undefined;
-    }
-    function* all(): Iterable<Buffer | undefined> {
-      for (let index = 0; index < items.count; index++) {
-        yield listItem(items.bytes(index));
-        if (index % itemsPerLook === 0) yield undefined;
-      }
-    }
-    yield* joined(
-      protobufListParts(apiVersion, kind, metadata, bytes, all()),
-      pool,
-    );
-  },
+  list: protobufList,
   frame: (type, object) => encodeWatchFrame(type, object),
 };
+
+function* yamlList(...[head, field, items, pool]: ListArguments): ListParts {
+  if (items.count === 0) return yield encodeYaml({ ...head, [field]: [] });
+  // Keys are sorted, so that what follows the items in the alphabet follows them here.
+  const fields = Object.entries(head);
+  const part = (wanted: (key: string) => boolean): Buffer =>
+    encodeYaml(Object.fromEntries(fields.filter(([key]) => wanted(key))));
+  const before = part((key) => key < field);
+  const behind = fields.some(([key]) => key > field)
+    ? part((key) => key > field)
+    : Buffer.alloc(0);
+  yield* joined(yamlPieces(before, field, items, behind), pool);
+}
+
+function* protobufList(
+  ...[{ kind, apiVersion, metadata }, , items, pool]: ListArguments
+): ListParts {
+  // The message begins with its length, so that of each item is needed first. All envelopes have as much around theirs.
+  let around: number | undefined;
+  let bytes = 0;
+  for (let index = 0; index < items.count; index++) {
+    const known = around === undefined ? undefined : items.length(index);
+    if (known !== undefined) bytes += known - around!;
+    else {
+      const envelope = items.bytes(index);
+      const item = listItem(envelope);
+      around ??= envelope.length - item.length;
+      bytes += item.length;
+    }
+    if (index % itemsPerLook === 0) yield undefined;
+  }
+  yield* joined(
+    protobufListParts(apiVersion, kind, metadata, bytes, listItems(items)),
+    pool,
+  );
+}
+
+function* yamlPieces(
+  before: Buffer,
+  field: string,
+  items: ListItems,
+  behind: Buffer,
+): Iterable<Buffer | undefined> {
+  yield before;
+  yield Buffer.from(`${field}:\n`);
+  for (let index = 0; index < items.count; index++) {
+    yield encodeYaml([items.object(index)]);
+    yield undefined;
+  }
+  yield behind;
+}
+
+/** As a list in protobuf holds them. */
+function* listItems(items: ListItems): Iterable<Buffer | undefined> {
+  for (let index = 0; index < items.count; index++) {
+    yield listItem(items.bytes(index));
+    if (index % itemsPerLook === 0) yield undefined;
+  }
+}
+
+/** Few read CBOR: what is made for them takes no room from what many read. */
+function* freshItems(items: ListItems): Iterable<Buffer | undefined> {
+  for (let index = 0; index < items.count; index++) {
+    yield items.fresh?.(index) ?? items.bytes(index);
+    yield undefined;
+  }
+}
 
 export const otherFormats: OtherFormats = {
   yaml: yamlFormat,
@@ -114,15 +140,9 @@ export const cborFormats: OtherFormats = {
     streamType: () => "application/cbor-seq",
     encode: (object) => encodeCbor(object),
     list: ({ kind, apiVersion, metadata }, _field, items, pool) => {
-      // Few read CBOR: what is made for them takes no room from what many read.
-      function* all(): Iterable<Buffer | undefined> {
-        for (let index = 0; index < items.count; index++) {
-          yield items.fresh?.(index) ?? items.bytes(index);
-          yield undefined;
-        }
-      }
+      const all = freshItems(items);
       return joined(
-        cborListParts(apiVersion, kind, metadata, items.count, all()),
+        cborListParts(apiVersion, kind, metadata, items.count, all),
         pool,
       );
     },

@@ -17,6 +17,7 @@ import { chunkOf } from "../../http-kit/exchange.ts";
 import { frameIdsOf, type FrameIds } from "./frame-ids.ts";
 import {
   joined,
+  piecesOf,
   jsonListParts,
   prettyListParts,
   type Format,
@@ -49,8 +50,6 @@ interface EncodedList {
 
 /** Of longer lists it is not said how many bytes they have: adding these up takes its time as well. */
 const maxCounted = 2048;
-/** Entries that are not selected between two looks at the clock. */
-const entriesPerLook = 64;
 const brace = Buffer.from("{");
 const closingBrace = Buffer.from("}");
 const nothing = Buffer.alloc(0);
@@ -303,22 +302,15 @@ export class Representation {
     entries: readonly CacheEntry[],
     selected: (entry: CacheEntry) => boolean,
   ): ListParts {
-    const frame = (entry: CacheEntry): Buffer => this.frame("ADDED", entry);
     // Cut out of the entries where they are the answer's.
     const around = this.#ready ? this.#format.around?.("ADDED") : undefined;
-    function* frames(): Iterable<Uint8Array | undefined> {
-      let looked = 0;
-      for (const entry of entries) {
-        if (!selected(entry)) {
-          if (++looked % entriesPerLook === 0) yield undefined;
-        } else if (around) {
-          yield around[0];
-          yield entry.slice(0, entry.bytes - 1);
-          yield around[1];
-        } else yield frame(entry);
-      }
-    }
-    return joined(frames(), this.options.pool);
+    const pieces = (entry: CacheEntry): readonly Uint8Array[] | undefined => {
+      if (!selected(entry)) return undefined;
+      return around
+        ? [around[0], entry.slice(0, entry.bytes - 1), around[1]]
+        : [this.frame("ADDED", entry)];
+    };
+    return joined(piecesOf(entries, pieces), this.options.pool);
   }
 
   /** An event for one watcher that comes later: not kept for others. */
@@ -333,17 +325,11 @@ export class Representation {
     events: readonly CacheEvent[],
     typeOf: (event: CacheEvent) => WatchType | undefined,
   ): ListParts {
-    const frame = (type: WatchType, event: CacheEvent): Buffer =>
-      this.pastFrame(type, event);
-    function* frames(): Iterable<Buffer | undefined> {
-      let looked = 0;
-      for (const event of events) {
-        const type = typeOf(event);
-        if (type) yield frame(type, event);
-        else if (++looked % entriesPerLook === 0) yield undefined;
-      }
-    }
-    return joined(frames(), this.options.pool);
+    const pieces = (event: CacheEvent): readonly Uint8Array[] | undefined => {
+      const type = typeOf(event);
+      return type && [this.pastFrame(type, event)];
+    };
+    return joined(piecesOf(events, pieces), this.options.pool);
   }
 
   bookmark(revision: number, initialEnd: boolean): Buffer {

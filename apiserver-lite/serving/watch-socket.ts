@@ -41,26 +41,34 @@ export class WatchSocket implements WatchSink {
     entries: readonly CacheEntry[],
     selected: (entry: CacheEntry) => boolean,
   ): void {
-    const { representation } = this;
-    this.#backlog = (function* () {
-      for (const entry of entries)
-        yield selected(entry)
-          ? representation.frame("ADDED", entry)
-          : undefined;
-    })();
+    this.#backlog = this.#initial(entries, selected);
+  }
+
+  *#initial(
+    entries: readonly CacheEntry[],
+    selected: (entry: CacheEntry) => boolean,
+  ): Iterable<Buffer | undefined> {
+    for (const entry of entries)
+      yield selected(entry)
+        ? this.representation.frame("ADDED", entry)
+        : undefined;
   }
 
   past(
     events: readonly CacheEvent[],
     typeOf: (event: CacheEvent) => WatchType | undefined,
   ): void {
-    const { representation } = this;
-    this.#backlog = (function* () {
-      for (const event of events) {
-        const type = typeOf(event);
-        yield type && representation.pastFrame(type, event);
-      }
-    })();
+    this.#backlog = this.#past(events, typeOf);
+  }
+
+  *#past(
+    events: readonly CacheEvent[],
+    typeOf: (event: CacheEvent) => WatchType | undefined,
+  ): Iterable<Buffer | undefined> {
+    for (const event of events) {
+      const type = typeOf(event);
+      yield type && this.representation.pastFrame(type, event);
+    }
   }
 
   event(type: WatchType, event: CacheEvent): void {

@@ -30,11 +30,15 @@ export interface PatchText {
 export type ReadPatch = () => Steps<PatchText>;
 
 /** A patch in memory has no text. */
-export const patchOf = (value: unknown): ReadPatch =>
-  function* () {
-    yield;
-    return { value, problems: [] };
-  };
+export const patchOf =
+  (value: unknown): ReadPatch =>
+  () =>
+    inMemory(value);
+
+function* inMemory(value: unknown): Steps<PatchText> {
+  yield;
+  return { value, problems: [] };
+}
 
 /** A patch ready to be applied, as often as other writes come between. */
 export interface Change {

@@ -50,19 +50,8 @@ export async function patch(
         : (endpoint.schema as PatchSchema | undefined),
     );
     const parsed = change;
-    function* changing(served: AnyObject): Steps<AnyObject> {
-      yield;
-      const result = parsed.apply(served);
-      yield;
-      const changed = conformPatched(result, parsed, endpoint, {
-        mode,
-        warn: (problem) => call.warn(problem),
-      });
-      checkIdentity(call, changed);
-      return changed;
-    }
     return whenReady(endpoint.toServed(live.copy()), (served) =>
-      whenReady(call.inTurns(changing(served)), (changed) => {
+      whenReady(call.inTurns(changing(call, parsed, served)), (changed) => {
         const conditional =
           changed.metadata.resourceVersion !== String(live.revision);
         return whenReady(endpoint.toStored(changed), (object) => ({
@@ -72,6 +61,23 @@ export async function patch(
       }),
     );
   });
+}
+
+/** The served object with the change applied, which uses it up. */
+function* changing(
+  call: Call,
+  change: Change,
+  served: AnyObject,
+): Steps<AnyObject> {
+  yield;
+  const result = change.apply(served);
+  yield;
+  const changed = conformPatched(result, change, call.endpoint, {
+    mode: call.options.fieldValidation ?? "Warn",
+    warn: (problem) => call.warn(problem),
+  });
+  checkIdentity(call, changed);
+  return changed;
 }
 
 /** The object may name what the URL names, and nothing else. Throws ApiError 400. */
