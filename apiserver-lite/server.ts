@@ -56,6 +56,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return new Server(options);
 }
 
+/** At the stop: how long bodies may still come. */
+const shutdownBodiesMs = 1000;
+
 class Server implements ApiServer {
   readonly #wiring: ReturnType<typeof wire>;
   readonly #checks: HealthCheck[] = [];
@@ -206,7 +209,11 @@ class Server implements ApiServer {
     this.#state = "draining";
     if (!shutdownSendRetryAfter) this.#wiring.listener?.drain();
     if (shutdownWatchGraceMs <= 0) this.#wiring.resources.endWatches();
-    await this.#until(() => this.#wiring.limiter.requests > 0, shutdownGraceMs);
+    const busy = (): boolean => this.#wiring.limiter.requests > 0;
+    const bodiesMs = Math.min(shutdownBodiesMs, shutdownGraceMs);
+    await this.#until(busy, bodiesMs);
+    this.#wiring.resources.refuseUnreceived();
+    await this.#until(busy, shutdownGraceMs - bodiesMs);
     if (shutdownWatchGraceMs > 0) {
       this.#wiring.resources.endWatches(shutdownWatchGraceMs * 0.8);
       await this.#until(

@@ -17,15 +17,18 @@ interface ReadBodyOptions {
   readonly gate?: BodyGate | undefined;
   /** Calls back when the request has been answered or its client has gone: the body of an answered request emits nothing more. */
   readonly onClose?: (callback: () => void) => void;
+  /** While the body comes in, it holds what gives it up; the reading rejects with ApiError 503 then. */
+  readonly receiving?: Set<() => void>;
 }
 
 /** Rejects with ApiError 413 beyond `maxBytes`, 400 when the client broke off, and with what the gate throws. */
 export async function readBody(
   body: Readable,
   contentLength: string | undefined,
-  { maxBytes = maxBodyBytes, gate, onClose }: ReadBodyOptions = {},
+  options: ReadBodyOptions = {},
 ): Promise<Buffer> {
-  const bytes = await receive(body, contentLength, maxBytes, gate, onClose);
+  const { gate } = options;
+  const bytes = await receive(body, contentLength, options);
   const entered = gate?.take();
   if (entered) await entered;
   return bytes;
@@ -34,9 +37,7 @@ export async function readBody(
 function receive(
   body: Readable,
   contentLength: string | undefined,
-  maxBytes: number,
-  gate: BodyGate | undefined,
-  onClose: ReadBodyOptions["onClose"],
+  { maxBytes = maxBodyBytes, gate, onClose, receiving }: ReadBodyOptions,
 ): Promise<Buffer> {
   if (contentLength !== undefined && Number(contentLength) > maxBytes) {
     body.resume();
@@ -46,16 +47,23 @@ function receive(
     let first: Buffer | undefined;
     let chunks: Buffer[] | undefined;
     let bytes = 0;
+    const giveUp = (error: Error): void => {
+      receiving?.delete(stop);
+      body.removeAllListeners("data");
+      body.resume();
+      first = chunks = undefined;
+      reject(error);
+    };
+    const stop = (): void =>
+      giveUp(errors.unavailable("the server is shutting down"));
+    receiving?.add(stop);
     body.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       try {
         if (bytes > maxBytes) throw tooLarge(maxBytes);
         gate?.received(chunk.length);
       } catch (error) {
-        body.removeAllListeners("data");
-        body.resume();
-        first = chunks = undefined;
-        return reject(error as Error);
+        return giveUp(error as Error);
       }
       if (!first) first = chunk;
       else (chunks ??= [first]).push(chunk);
@@ -63,11 +71,14 @@ function receive(
     let ended = false;
     body.once("end", () => {
       ended = true;
+      receiving?.delete(stop);
       resolve(chunks ? Buffer.concat(chunks, bytes) : (first ?? empty));
     });
     // Every body closes in the end: an error, with its stack, is only made when something broke off.
     const broken = (): void => {
-      if (!ended) reject(errors.badRequest("unexpected EOF"));
+      if (ended) return;
+      receiving?.delete(stop);
+      reject(errors.badRequest("unexpected EOF"));
     };
     body.once("error", broken);
     body.once("aborted", broken);

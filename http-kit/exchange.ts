@@ -188,7 +188,7 @@ export class Http1Exchange implements Exchange {
           : body.byteLength;
     headers["content-length"] ??= length;
     // The rest of a body that is too large, or does not come, is not waited for.
-    const late = status === 413 || (status === 504 && !this.request.complete);
+    const late = status === 413 || (status >= 503 && !this.request.complete);
     if (late) headers["connection"] = "close";
     this.response.writeHead(status, headers);
     const shown = this.request.method === "HEAD" ? undefined : body;

@@ -45,6 +45,8 @@ export interface BodyDecoders {
 }
 
 export class Bodies {
+  readonly #receiving = new Set<() => void>();
+
   constructor(
     private readonly decoders: BodyDecoders,
     private readonly slices: TimeSlices,
@@ -54,6 +56,11 @@ export class Bodies {
   /** Is apply in CBOR possible? */
   get cbor(): boolean {
     return this.decoders.cbor !== undefined;
+  }
+
+  /** Bodies that have not come as a whole are waited for no longer (shutdown). */
+  giveUp(): void {
+    for (const stop of [...this.#receiving]) stop();
   }
 
   /** Nothing is read before it is asked for. */
@@ -86,6 +93,7 @@ export class Bodies {
     const { body, headers } = exchange;
     const bytes = await readBody(body, headers["content-length"], {
       gate: place,
+      receiving: this.#receiving,
       onClose: (callback) => exchange.onClose(callback),
     });
     if (bytes.length > largeBytes) await this.slices.next(exchange);

@@ -69,6 +69,11 @@ export class ResourceHandler {
     this.#watches.endAll(overMs);
   }
 
+  /** Requests whose bodies have not come as a whole are refused (shutdown). */
+  refuseUnreceived(): void {
+    this.#bodies.giveUp();
+  }
+
   get watches(): number {
     return this.#watches.size;
   }

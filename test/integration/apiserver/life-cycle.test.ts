@@ -138,6 +138,38 @@ describe("shutdown", () => {
     await stopped;
   });
 
+  it("does not wait for bodies that do not come, and answers what it has received", async () => {
+    const { plugin, open } = gate();
+    const { server, call } = await start({
+      shutdownGraceMs: 60_000,
+      parts: () => ({ admission: [plugin] }),
+    });
+    const slow = call("POST", configMaps, configMap("slow"));
+    const half = request({
+      port: server.port,
+      host: "127.0.0.1",
+      path: configMaps,
+      method: "POST",
+      headers: { "content-type": "application/json", "content-length": 500 },
+    });
+    half.write('{"a');
+    const answered = new Promise<number>((resolve, reject) => {
+      half.once("response", ({ statusCode }) => resolve(statusCode!));
+      half.once("error", reject);
+    });
+    await eventually(async () => {
+      const { text } = await call("GET", "/metrics");
+      return /inflight_requests\{[^}]*mutating"[^}]*\} 1/.test(text);
+    });
+    const startedMs = performance.now();
+    const stopped = server.stop();
+    expect(await answered).toBe(503);
+    open();
+    expect((await slow).status).toBe(201);
+    await stopped;
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+  });
+
   it("ends watches at once, or over their grace period", async () => {
     for (const [shutdownWatchGraceMs, least] of [
       [0, 0],
