@@ -52,15 +52,28 @@ function operations(
     apiVersion: string;
     kind: string;
   };
-  const put: Run = (c, worker, turn) => {
-    const body = JSON.parse(object(`o-${worker}`)) as {
-      metadata: { annotations?: object };
-    };
+  const last = new Map<number, string>();
+  /** As clients do it: the object they know, with its resource version. */
+  const put: Run = async (c, worker, turn) => {
+    const path = `${base}/o-${worker}`;
+    const keep = { keepBody: true };
+    const known =
+      last.get(worker) ??
+      (await c.request("GET", path, undefined, json, keep)).body;
+    const body = JSON.parse(known) as { metadata: { annotations?: object } };
     body.metadata.annotations = {
       ...body.metadata.annotations,
       turn: String(turn),
     };
-    return c.request("PUT", `${base}/o-${worker}`, JSON.stringify(body), json);
+    const answer = await c.request(
+      "PUT",
+      path,
+      JSON.stringify(body),
+      json,
+      keep,
+    );
+    last.set(worker, answer.body);
+    return answer;
   };
   const asTable = {
     Accept: "application/json;as=Table;g=meta.k8s.io;v=v1",
