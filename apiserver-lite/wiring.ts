@@ -113,6 +113,7 @@ export function wire(
     kinds: registry.kinds,
     clock,
     logger,
+    slices: registry.slices,
     clients: webhookClients,
   });
   const front = new Front({

@@ -1,6 +1,6 @@
 // A document before it is written: its maps, whose entries are fragments or become fragments, and their text as JSON.
 import type { ResourceInfo } from "../catalogue.ts";
-import type { Steps } from "../queueing/steps.ts";
+import { oneStep, type Steps } from "../queueing/steps.ts";
 import { sortKeys, type JsonObject } from "./definitions.ts";
 import {
   Fragment,
@@ -57,7 +57,8 @@ export class DocumentMaps {
         definitionOf(name) ?? (this.#types.has(name) ? anyObject : undefined);
       if (!definition) continue;
       this.definitions.set(name, definition);
-      open.push(...this.fragments.definition(name, definition).references);
+      const { references } = yield* this.fragments.definition(name, definition);
+      open.push(...references);
       yield;
     }
   }
@@ -68,9 +69,8 @@ export class DocumentMaps {
       paths: yield* sorted(this.paths, (path, value) =>
         value instanceof Fragment ? value : fragments.path(path, value),
       ),
-      definitions: yield* sorted(
-        this.definitions,
-        (name, definition) => fragments.definition(name, definition).fragment,
+      definitions: yield* sorted(this.definitions, (name, definition) =>
+        fragments.fragment(name, definition),
       ),
       parameters: sortKeys(Object.fromEntries(this.parameters)),
     };
@@ -78,15 +78,16 @@ export class DocumentMaps {
 }
 
 /** Of a type without a definition. */
-const anyObject: Definition = () => ({ type: "object" });
+const anyObject: Definition = () => oneStep(() => ({ type: "object" }));
 
 function* sorted<T>(
   map: ReadonlyMap<string, T>,
-  fragmentOf: (key: string, value: T) => Fragment,
+  fragmentOf: (key: string, value: T) => Fragment | Steps<Fragment>,
 ): Steps<Fragment[]> {
   const fragments: Fragment[] = [];
   for (const key of [...map.keys()].sort()) {
-    fragments.push(fragmentOf(key, map.get(key)!));
+    const made = fragmentOf(key, map.get(key)!);
+    fragments.push(made instanceof Fragment ? made : yield* made);
     if (fragments.length % entriesPerStep === 0) yield;
   }
   return fragments;

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import type { ResourceInfo } from "../catalogue.ts";
 import { referencesIn, type JsonObject } from "./definitions.ts";
+import type { Steps } from "../queueing/steps.ts";
 import type { PathItem } from "./operations.ts";
 
 /** Bytes of a document. */
@@ -19,7 +20,7 @@ export class Fragment {
 }
 
 /** Makes the schema of one type; the same function for as long as the schema does not change. */
-export type Definition = () => Readonly<JsonObject>;
+export type Definition = () => Steps<Readonly<JsonObject>>;
 
 /** The definition of a type; undefined: it has none. */
 export type Definitions = (typeName: string) => Definition | undefined;
@@ -80,10 +81,10 @@ export class Fragments {
     return { ...context, paths };
   }
 
-  definition(name: string, definition: Definition): DefinitionParts {
+  *definition(name: string, definition: Definition): Steps<DefinitionParts> {
     let parts = this.#definitions.get(definition);
     if (!parts) {
-      const schema = definition();
+      const schema = yield* definition();
       parts = {
         fragment: new Fragment(this.form.definition(name, schema)),
         references: referencesIn(schema),
@@ -91,6 +92,10 @@ export class Fragments {
       this.#definitions.set(definition, parts);
     }
     return parts;
+  }
+
+  *fragment(name: string, definition: Definition): Steps<Fragment> {
+    return (yield* this.definition(name, definition)).fragment;
   }
 
   /** A path's value that another server made. It never changes. */

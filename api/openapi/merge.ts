@@ -2,7 +2,9 @@
 // the later one; a path belongs to the first that has it.
 // Worked example: `Pod` of both, of different shape: the later one's becomes `Pod_v2`, and its references follow.
 import { sameJson } from "../objects/json-equality.ts";
+import { finish, oneStep } from "../queueing/steps.ts";
 import type { JsonObject } from "./definitions.ts";
+import type { Definition } from "./fragments.ts";
 
 type Kinds = "definitions" | "parameters";
 
@@ -36,7 +38,7 @@ export function documentBelow(
 /** The maps of a document that others are added to. */
 export interface MergedMaps {
   readonly paths: Map<string, unknown>;
-  readonly definitions: Map<string, () => Readonly<JsonObject>>;
+  readonly definitions: Map<string, Definition>;
   readonly parameters: Map<string, JsonObject>;
 }
 
@@ -54,7 +56,7 @@ export function addDocument(document: MergedMaps, other: JsonObject): void {
     added[kind].get(name) ??
     (kind === "parameters"
       ? document.parameters.get(name)
-      : document.definitions.get(name)?.());
+      : schemaOf(document.definitions.get(name)));
   for (const kind of ["definitions", "parameters"] as const)
     for (const [name, value] of Object.entries(partOf(other, kind))) {
       let free = name;
@@ -78,12 +80,18 @@ export function addDocument(document: MergedMaps, other: JsonObject): void {
     if (!document.paths.has(path)) document.paths.set(path, pass(item));
 }
 
-const definitions = new WeakMap<JsonObject, () => JsonObject>();
+const schemaOf = (definition: Definition | undefined) =>
+  definition && finish(definition());
+
+const definitions = new WeakMap<JsonObject, Definition>();
 
 /** The same function for the same schema. */
-function definitionOf(schema: JsonObject): () => JsonObject {
+function definitionOf(schema: JsonObject): Definition {
   let definition = definitions.get(schema);
-  if (!definition) definitions.set(schema, (definition = () => schema));
+  if (!definition) {
+    definition = () => oneStep(() => schema);
+    definitions.set(schema, definition);
+  }
   return definition;
 }
 

@@ -11,7 +11,7 @@ import type { DocumentMaps } from "./document.ts";
 import { Fragment, type Definition, type Definitions } from "./fragments.ts";
 import { pieces } from "./pieces.ts";
 import { addDocument } from "./merge.ts";
-import { paced, type Pause, type Steps } from "../queueing/steps.ts";
+import { oneStep, paced, type Pause, type Steps } from "../queueing/steps.ts";
 import {
   gnosticFragments,
   jsonFragments,
@@ -120,7 +120,7 @@ function builtinDefinitions(version: 2 | 3): Definitions {
   return (name) => {
     const definition = known.get(name);
     if (definition || !definitionOf(name, version)) return definition;
-    const made = (): JsonObject => definitionOf(name, version)!;
+    const made: Definition = () => oneStep(() => definitionOf(name, version)!);
     known.set(name, made);
     return made;
   };

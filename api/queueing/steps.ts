@@ -3,6 +3,12 @@
 /** Yields between steps; the objects it was given belong to it until it returns. */
 export type Steps<T> = Generator<void, T>;
 
+/** What is made in one step. */
+export function* oneStep<T>(make: () => T): Steps<T> {
+  yield;
+  return make();
+}
+
 /** Runs all steps at once. */
 export function finish<T>(steps: Steps<T>): T {
   for (;;) {

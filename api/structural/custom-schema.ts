@@ -60,6 +60,11 @@ export class CustomSchema {
     return (this.#structural ??= new Structural(this.#read() ?? {}));
   }
 
+  /** Reads a large schema before it is first used. */
+  *prepare(): Steps<Structural> {
+    return (this.#structural ??= yield* Structural.inSteps(this.#read() ?? {}));
+  }
+
   /** For decoding (its `conform` prunes and notes unknown fields), patches and field ownership. */
   get objectSchema(): ObjectSchema {
     return (this.#object ??= objectSchemaOf(

@@ -7,7 +7,7 @@ import {
   isJsonObject,
   type JsonObject,
 } from "../patch/json-value.ts";
-import { finish } from "../queueing/steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 import { EmbeddedMismatch, unknownFields } from "./coercion.ts";
 import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { objectBudget, ruleValidatorOf } from "./rules/rule-validator.ts";
@@ -22,14 +22,14 @@ interface DefaultRules {
 }
 
 /** The schema is structural. @param field its own */
-export function defaultProblems(
+export function* defaultProblems(
   schema: Structural,
   field: string,
   rules: DefaultRules,
-): FieldError[] {
+): Steps<FieldError[]> {
   if (!schema.hasDefaultBelow && schema.default === undefined) return [];
   const check = new DefaultCheck(rules);
-  check.visit(asResource(schema), field, {
+  yield* check.visit(asResource(schema), field, {
     resource: schema,
     steps: [],
     inEnvelope: false,
@@ -63,33 +63,35 @@ class DefaultCheck {
 
   constructor(private readonly rules: DefaultRules) {}
 
-  visit(schema: Structural, field: string, around: Place): void {
+  *visit(schema: Structural, field: string, around: Place): Steps<void> {
     if (this.#budget < 0) return;
     const place = schema.embedded
       ? { resource: schema, steps: [], inEnvelope: false }
       : around;
-    if (schema.default !== undefined)
+    if (schema.default !== undefined) {
       this.problems.push(
-        ...(place.inEnvelope
+        ...(yield* place.inEnvelope
           ? this.#inEnvelope(schema, `${field}.default`, place)
           : this.#plain(schema, `${field}.default`)),
       );
+      yield;
+    }
     const { items, properties } = schema;
     if (items && holdsDefaults(items))
-      this.visit(items, `${field}.items`, {
+      yield* this.visit(items, `${field}.items`, {
         ...place,
         steps: [...place.steps, undefined],
       });
     for (const [name, below] of properties ?? [])
       if (holdsDefaults(below))
-        this.visit(below, `${field}.properties[${name}]`, {
+        yield* this.visit(below, `${field}.properties[${name}]`, {
           resource: place.resource,
           steps: [...place.steps, name],
           inEnvelope: place.inEnvelope || (schema.embedded && isMeta(name)),
         });
   }
 
-  #plain(schema: Structural, field: string): FieldError[] {
+  *#plain(schema: Structural, field: string): Steps<FieldError[]> {
     const value = schema.default;
     const problems: FieldError[] = [];
     try {
@@ -114,14 +116,18 @@ class DefaultCheck {
     );
     return [
       ...problems,
-      ...(embedded.length > 0 ? embedded : this.#values(schema, field)),
+      ...(embedded.length > 0 ? embedded : yield* this.#values(schema, field)),
     ];
   }
 
-  #inEnvelope(schema: Structural, field: string, place: Place): FieldError[] {
+  *#inEnvelope(
+    schema: Structural,
+    field: string,
+    place: Place,
+  ): Steps<FieldError[]> {
     const why = this.#envelopeProblem(schema, place);
     return why === undefined
-      ? this.#values(schema, field)
+      ? yield* this.#values(schema, field)
       : [
           fieldErrors.invalidShown(
             field,
@@ -155,20 +161,22 @@ class DefaultCheck {
     return texts.length > 1 ? `[${texts.join(", ")}]` : texts[0];
   }
 
-  #values(schema: Structural, field: string): FieldError[] {
+  *#values(schema: Structural, field: string): Steps<FieldError[]> {
     const value = schema.default;
     const problems = new ValueValidator(schema.source).validate(value, field);
     if (problems.length > 0) return problems;
     const validator = ruleValidatorOf(schema, schema.embedded);
     if (!validator) return [];
     // As an update of itself, and as a new value, which rules about changes may see too.
-    const same = finish(
-      validator.validate(value, { base: field, older: value }, this.#budget),
+    const same = yield* validator.validate(
+      value,
+      { base: field, older: value },
+      this.#budget,
     );
     const fresh =
       same.problems.length > 0
         ? same
-        : finish(validator.validate(value, { base: field }, this.#budget));
+        : yield* validator.validate(value, { base: field }, this.#budget);
     this.#budget = Math.min(same.left, fresh.left);
     return fresh.problems;
   }

@@ -2,6 +2,7 @@
 // for what describes no value (examples, external documentation); version 2 has what it can say and what its readers can
 // cope with: no alternatives, no defaults, no type where null is allowed, nothing inside of what keeps unknown fields.
 import { isJsonObject, type JsonObject } from "../patch/json-value.ts";
+import type { Steps } from "../queueing/steps.ts";
 import type { JSONSchemaProps } from "../types/apiextensions-v1.ts";
 import { definitionName, type KindNames } from "./object-schema.ts";
 import type { Structural } from "./structural.ts";
@@ -36,18 +37,18 @@ const text = (description: string): JsonObject => ({
 });
 
 /** @param schema undefined: the version has none that is structural */
-export function publishedSchema(
+export function* publishedSchema(
   schema: Structural | undefined,
   kind: PublishedKind,
   version: Version,
-): JsonObject {
+): Steps<JsonObject> {
   const { preserveUnknownFields } = kind;
   if (
     !schema ||
     (version === 2 && (schema.preserveUnknown || preserveUnknownFields))
   )
     return { type: "object", ...extensions(kind, kind.kind) };
-  const published = schemaIn(schema.source, version);
+  const published = yield* new Publication(version).of(schema.source);
   published["properties"] = {
     ...(published["properties"] as JsonObject | undefined),
     apiVersion: text(texts.apiVersion),
@@ -135,6 +136,9 @@ const plainKeys = [
   "x-kubernetes-validations",
 ] as const;
 
+/** Nodes of a schema that are published in one step. */
+const nodesPerStep = 64;
+
 const isSaid = (value: unknown): boolean =>
   value !== undefined &&
   value !== null &&
@@ -142,51 +146,88 @@ const isSaid = (value: unknown): boolean =>
   value !== "" &&
   !(Array.isArray(value) && value.length === 0);
 
-function schemaIn(schema: JSONSchemaProps, version: Version): JsonObject {
-  const published: JsonObject = {};
-  for (const key of plainKeys)
-    if (isSaid(schema[key])) published[key] = schema[key];
-  const keeps = schema["x-kubernetes-preserve-unknown-fields"] ?? false;
-  const untyped =
-    version === 2 &&
-    (schema.nullable ||
-      (keeps && schema.type === "object") ||
-      (schema.type === "array" && (keeps || !schema.items)));
-  if (schema.type && !untyped) published["type"] = schema.type;
-  // Readers of version 2 would refuse what is not named.
-  const closed = version === 2 && (schema.nullable === true || keeps);
-  if (!closed) addInside(published, schema, version);
-  addValues(published, schema, version);
-  const required =
-    version === 2 ? requiredOf(schema, closed) : (schema.required ?? []);
-  if (required.length > 0) published["required"] = required;
-  if (version === 3) addVersion3(published, schema);
-  if (schema["x-kubernetes-embedded-resource"] && !(version === 2 && keeps))
-    addEnvelope(published, version);
-  return published;
-}
+/** Of one schema and those inside it. */
+class Publication {
+  #nodes = 0;
 
-function addInside(
-  published: JsonObject,
-  { properties, items }: JSONSchemaProps,
-  version: Version,
-): void {
-  if (isJsonObject(items)) published["items"] = schemaIn(items, version);
-  const names = Object.keys(properties ?? {});
-  if (names.length > 0)
-    published["properties"] = Object.fromEntries(
-      names.map((name) => [name, schemaIn(properties![name]!, version)]),
-    );
-}
+  constructor(private readonly version: Version) {}
 
-function addValues(
-  published: JsonObject,
-  { additionalProperties: values }: JSONSchemaProps,
-  version: Version,
-): void {
-  if (typeof values === "boolean") published["additionalProperties"] = values;
-  else if (isJsonObject(values))
-    published["additionalProperties"] = schemaIn(values, version);
+  *of(schema: JSONSchemaProps): Steps<JsonObject> {
+    const { version } = this;
+    if (++this.#nodes % nodesPerStep === 0) yield;
+    const published: JsonObject = {};
+    for (const key of plainKeys)
+      if (isSaid(schema[key])) published[key] = schema[key];
+    const keeps = schema["x-kubernetes-preserve-unknown-fields"] ?? false;
+    const untyped =
+      version === 2 &&
+      (schema.nullable ||
+        (keeps && schema.type === "object") ||
+        (schema.type === "array" && (keeps || !schema.items)));
+    if (schema.type && !untyped) published["type"] = schema.type;
+    // Readers of version 2 would refuse what is not named.
+    const closed = version === 2 && (schema.nullable === true || keeps);
+    if (!closed) yield* this.#addInside(published, schema);
+    yield* this.#addValues(published, schema);
+    const required =
+      version === 2 ? requiredOf(schema, closed) : (schema.required ?? []);
+    if (required.length > 0) published["required"] = required;
+    if (version === 3) yield* this.#addVersion3(published, schema);
+    if (schema["x-kubernetes-embedded-resource"] && !(version === 2 && keeps))
+      addEnvelope(published, version);
+    return published;
+  }
+
+  *#addInside(
+    published: JsonObject,
+    { properties = {}, items }: JSONSchemaProps,
+  ): Steps<void> {
+    if (isJsonObject(items)) published["items"] = yield* this.of(items);
+    const names = Object.keys(properties);
+    if (names.length === 0) return;
+    const fields: [string, JsonObject][] = [];
+    for (const name of names)
+      fields.push([name, yield* this.of(properties[name]!)]);
+    published["properties"] = Object.fromEntries(fields);
+  }
+
+  *#addValues(
+    published: JsonObject,
+    { additionalProperties: values }: JSONSchemaProps,
+  ): Steps<void> {
+    if (typeof values === "boolean") published["additionalProperties"] = values;
+    else if (isJsonObject(values))
+      published["additionalProperties"] = yield* this.of(values);
+  }
+
+  *#addVersion3(published: JsonObject, schema: JSONSchemaProps): Steps<void> {
+    if (schema.nullable) published["nullable"] = true;
+    if (schema.default !== undefined && schema.default !== null)
+      published["default"] = schema.default;
+    for (const key of ["allOf", "anyOf", "oneOf"] as const) {
+      const all: JsonObject[] = [];
+      for (const each of schema[key] ?? []) all.push(yield* this.#nested(each));
+      if (all.length > 0) published[key] = all;
+    }
+    if (schema.not) published["not"] = yield* this.#nested(schema.not);
+    if (schema["x-kubernetes-int-or-string"]) addIntOrString(published, schema);
+  }
+
+  /** Inside of alternatives only what restricts values is published. */
+  *#nested(schema: JSONSchemaProps): Steps<JsonObject> {
+    const published = yield* this.of(schema);
+    delete published["additionalProperties"];
+    if (isJsonObject(schema.items))
+      published["items"] = yield* this.#nested(schema.items);
+    const { properties = {} } = schema;
+    const names = Object.keys(properties);
+    if (names.length === 0) return published;
+    const fields: [string, JsonObject][] = [];
+    for (const name of names)
+      fields.push([name, yield* this.#nested(properties[name]!)]);
+    published["properties"] = Object.fromEntries(fields);
+    return published;
+  }
 }
 
 /** What may be null can't be required in version 2. */
@@ -199,35 +240,6 @@ function requiredOf(
   return closed
     ? required
     : required.filter((name) => !properties[name]?.nullable);
-}
-
-function addVersion3(published: JsonObject, schema: JSONSchemaProps): void {
-  if (schema.nullable) published["nullable"] = true;
-  if (schema.default !== undefined && schema.default !== null)
-    published["default"] = schema.default;
-  for (const key of ["allOf", "anyOf", "oneOf"] as const) {
-    const all = schema[key];
-    if (all?.length) published[key] = all.map(nestedSchema);
-  }
-  if (schema.not) published["not"] = nestedSchema(schema.not);
-  if (schema["x-kubernetes-int-or-string"]) addIntOrString(published, schema);
-}
-
-/** Inside of alternatives only what restricts values is published. */
-function nestedSchema(schema: JSONSchemaProps): JsonObject {
-  const published = schemaIn(schema, 3);
-  delete published["additionalProperties"];
-  if (isJsonObject(schema.items))
-    published["items"] = nestedSchema(schema.items);
-  const { properties } = schema;
-  if (properties && Object.keys(properties).length > 0)
-    published["properties"] = Object.fromEntries(
-      Object.entries(properties).map(([name, inner]) => [
-        name,
-        nestedSchema(inner),
-      ]),
-    );
-  return published;
 }
 
 /** What `x-kubernetes-int-or-string` means is said in JSON Schema too, unless the definition says it already. */

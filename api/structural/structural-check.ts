@@ -3,8 +3,12 @@
 import type { FieldError } from "../errors.ts";
 import { fieldErrors } from "../field-errors.ts";
 import { isJsonObject } from "../patch/json-value.ts";
+import type { Steps } from "../queueing/steps.ts";
 import type { JSONSchemaProps } from "../types/apiextensions-v1.ts";
 import { compilePattern, PatternError } from "./values/patterns.ts";
+
+/** Nodes of a schema that are looked at in one step. */
+const nodesPerStep = 64;
 
 type Level = "root" | "item" | "field";
 
@@ -21,7 +25,21 @@ const unsupported: readonly (keyof JSONSchemaProps)[] = [
 const short: Readonly<Record<string, string>> = { $schema: "schema" };
 
 /** Why a schema has no structural form at all; undefined when it has one. The first reason found. */
-export function whyUnsupported(schema: JSONSchemaProps): string | undefined {
+export function* whyUnsupported(
+  schema: JSONSchemaProps,
+): Steps<string | undefined> {
+  const open = [schema];
+  for (let node = open.pop(), seen = 1; node; node = open.pop(), seen++) {
+    const why = unsupportedIn(node);
+    if (why !== undefined) return why;
+    // The first part of a schema comes next, with all that is in it.
+    open.push(...[...schemasIn(node)].reverse());
+    if (seen % nodesPerStep === 0) yield;
+  }
+  return undefined;
+}
+
+function unsupportedIn(schema: JSONSchemaProps): string | undefined {
   for (const key of unsupported)
     if (isSet(schema[key]))
       return `OpenAPIV3Schema '${short[key] ?? key}' is not supported`;
@@ -29,10 +47,6 @@ export function whyUnsupported(schema: JSONSchemaProps): string | undefined {
     return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
   if (Array.isArray(schema.items) && schema.items.length > 0)
     return "OpenAPIV3Schema 'items' must be a schema, but is an array";
-  for (const inner of schemasIn(schema)) {
-    const why = whyUnsupported(inner);
-    if (why !== undefined) return why;
-  }
   return undefined;
 }
 
@@ -55,13 +69,13 @@ function* schemasIn(schema: JSONSchemaProps): Iterable<JSONSchemaProps> {
 }
 
 /** `whyUnsupported` has found nothing. @param field of the schema */
-export function structuralProblems(
+export function* structuralProblems(
   schema: JSONSchemaProps,
   field: string,
-): FieldError[] {
+): Steps<FieldError[]> {
   const check = new Check();
-  check.structure(schema, "root", field);
-  check.completeness(schema, schema, field, field);
+  yield* check.structure(schema, "root", field);
+  yield* check.completeness(schema, schema, field, field);
   return check.problems
     .map((problem) => ({
       problem,
@@ -78,6 +92,11 @@ const property = (field: string, name: string): string =>
 
 class Check {
   readonly problems: FieldError[] = [];
+  #visited = 0;
+
+  *#step(): Steps<void> {
+    if (++this.#visited % nodesPerStep === 0) yield;
+  }
 
   #forbid(field: string, why: string): void {
     this.problems.push(fieldErrors.forbidden(field, why));
@@ -91,17 +110,22 @@ class Check {
     this.problems.push(fieldErrors.invalid(field, value, why));
   }
 
-  structure(schema: JSONSchemaProps, level: Level, field: string): void {
+  *structure(
+    schema: JSONSchemaProps,
+    level: Level,
+    field: string,
+  ): Steps<void> {
+    yield* this.#step();
     const { type = "", items, properties = {} } = schema;
     if (type === "array" && !isJsonObject(items))
       this.#require(child(field, "items"), "must be specified");
     if (isJsonObject(items))
-      this.structure(items, "item", child(field, "items"));
+      yield* this.structure(items, "item", child(field, "items"));
     for (const name of Object.keys(properties))
-      this.structure(properties[name]!, "field", property(field, name));
-    this.#additional(schema, level, field);
+      yield* this.structure(properties[name]!, "field", property(field, name));
+    yield* this.#additional(schema, level, field);
     this.#extensions(schema, field);
-    this.#values(
+    yield* this.#values(
       schema,
       isIntOrString(schema.anyOf),
       isIntOrString(schema.allOf?.[0]?.anyOf),
@@ -111,12 +135,16 @@ class Check {
     this.#envelope(schema, level, field);
   }
 
-  #additional(schema: JSONSchemaProps, level: Level, field: string): void {
+  *#additional(
+    schema: JSONSchemaProps,
+    level: Level,
+    field: string,
+  ): Steps<void> {
     const { additionalProperties: given } = schema;
     if (given === undefined || given === null) return;
     const at = child(field, "additionalProperties");
     if (level === "root") this.#forbid(at, "must not be used at the root");
-    if (isJsonObject(given)) this.structure(given, "field", at);
+    if (isJsonObject(given)) yield* this.structure(given, "field", at);
     if (schema["x-kubernetes-embedded-resource"])
       this.#forbid(
         at,
@@ -197,26 +225,27 @@ class Check {
   }
 
   /** @param skipsAnyOf it says that a value is a number or text, which `x-kubernetes-int-or-string` allows */
-  #values(
+  *#values(
     schema: JSONSchemaProps,
     skipsAnyOf: boolean,
     skipsFirstAllOf: boolean,
     field: string,
-  ): void {
+  ): Steps<void> {
     const { anyOf = [], allOf = [], oneOf = [], not, pattern } = schema;
     if (!skipsAnyOf)
       for (const [index, each] of anyOf.entries())
-        this.#nested(each, false, `${child(field, "anyOf")}[${index}]`);
+        yield* this.#nested(each, false, `${child(field, "anyOf")}[${index}]`);
     for (const [index, each] of allOf.entries())
-      this.#nested(
+      yield* this.#nested(
         each,
         skipsFirstAllOf && index === 0,
         `${child(field, "allOf")}[${index}]`,
       );
     for (const [index, each] of oneOf.entries())
-      this.#nested(each, false, `${child(field, "oneOf")}[${index}]`);
-    if (not) this.#nested(not, false, child(field, "not"));
+      yield* this.#nested(each, false, `${child(field, "oneOf")}[${index}]`);
+    if (not) yield* this.#nested(not, false, child(field, "not"));
     if (!pattern) return;
+    yield;
     try {
       compilePattern(pattern);
     } catch (error) {
@@ -229,12 +258,18 @@ class Check {
     }
   }
 
-  #nested(schema: JSONSchemaProps, skipsAnyOf: boolean, field: string): void {
-    this.#values(schema, skipsAnyOf, false, field);
+  *#nested(
+    schema: JSONSchemaProps,
+    skipsAnyOf: boolean,
+    field: string,
+  ): Steps<void> {
+    yield* this.#step();
+    yield* this.#values(schema, skipsAnyOf, false, field);
     const { items, properties = {}, additionalProperties } = schema;
-    if (isJsonObject(items)) this.#nested(items, false, child(field, "items"));
+    if (isJsonObject(items))
+      yield* this.#nested(items, false, child(field, "items"));
     for (const name of Object.keys(properties))
-      this.#nested(properties[name]!, false, property(field, name));
+      yield* this.#nested(properties[name]!, false, property(field, name));
     if (isJsonObject(additionalProperties) || additionalProperties === true)
       this.#forbid(
         child(field, "additionalProperties"),
@@ -251,17 +286,18 @@ class Check {
   }
 
   /** What alternatives say is said outside of them too. */
-  completeness(
+  *completeness(
     values: JSONSchemaProps,
     schema: JSONSchemaProps | undefined,
     field: string,
     valuesField: string,
-  ): void {
+  ): Steps<void> {
     const { not, allOf = [], anyOf = [], oneOf = [] } = values;
-    if (not) this.#nestedIn(not, schema, field, child(valuesField, "not"));
+    if (not)
+      yield* this.#nestedIn(not, schema, field, child(valuesField, "not"));
     for (const [name, list] of Object.entries({ allOf, anyOf, oneOf }))
       for (const [index, each] of list.entries())
-        this.#nestedIn(
+        yield* this.#nestedIn(
           each,
           schema,
           field,
@@ -269,17 +305,18 @@ class Check {
         );
   }
 
-  #nestedIn(
+  *#nestedIn(
     values: JSONSchemaProps,
     schema: JSONSchemaProps | undefined,
     field: string,
     valuesField: string,
-  ): void {
+  ): Steps<void> {
     if (!schema)
       return this.#require(field, `because it is defined in ${valuesField}`);
-    this.completeness(values, schema, field, valuesField);
+    yield* this.#step();
+    yield* this.completeness(values, schema, field, valuesField);
     if (isJsonObject(values.items))
-      this.#nestedIn(
+      yield* this.#nestedIn(
         values.items,
         isJsonObject(schema.items) ? schema.items : undefined,
         child(field, "items"),
@@ -290,7 +327,7 @@ class Check {
       const known = schema.properties;
       const at = property(valuesField, name);
       if (known && Object.hasOwn(known, name))
-        this.#nestedIn(
+        yield* this.#nestedIn(
           properties[name]!,
           known[name],
           property(field, name),

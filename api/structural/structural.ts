@@ -9,6 +9,7 @@ import type {
   JSONSchemaProps,
   ValidationRule,
 } from "../types/apiextensions-v1.ts";
+import type { Steps } from "../queueing/steps.ts";
 import { isJsonObject } from "../patch/json-value.ts";
 
 type ListType = "atomic" | "set" | "map";
@@ -17,6 +18,8 @@ type MapType = "granular" | "atomic";
 type Fields = readonly (readonly [string, Structural])[];
 
 const noFields: Fields = [];
+/** Nodes that are made in one step. */
+const nodesPerStep = 64;
 
 function chosen(fields: Fields, is: (field: Structural) => boolean): Fields {
   return fields.some(([, field]) => is(field))
@@ -51,7 +54,11 @@ export class Structural {
   readonly hasListTypeBelow: boolean;
   readonly hasRuleBelow: boolean;
 
-  constructor(readonly source: JSONSchemaProps) {
+  /** @param parts of the source, where they have been made */
+  constructor(
+    readonly source: JSONSchemaProps,
+    parts: Parts = partsOf(source),
+  ) {
     this.type = source.type ?? "";
     this.nullable = source.nullable ?? false;
     this.default = source.default ?? undefined;
@@ -63,9 +70,9 @@ export class Structural {
     this.listMapKeys = source["x-kubernetes-list-map-keys"] ?? [];
     this.mapType = source["x-kubernetes-map-type"] as MapType | undefined;
     this.rules = source["x-kubernetes-validations"] ?? [];
-    this.properties = propertiesOf(source);
-    this.items = schemaIn(source.items);
-    this.additional = additionalOf(source);
+    this.properties = parts.properties;
+    this.items = parts.items;
+    this.additional = parts.additional;
 
     const { items, values, properties } = this;
     const fields = properties ? [...properties] : noFields;
@@ -89,6 +96,31 @@ export class Structural {
       this.rules.length > 0 || (!leaf && below((part) => part.hasRuleBelow));
   }
 
+  /** The same in steps, for a large schema. */
+  static *inSteps(
+    source: JSONSchemaProps,
+    made = { nodes: 0 },
+  ): Steps<Structural> {
+    const { properties = {}, items, additionalProperties: values } = source;
+    const fields = new Map<string, Structural>();
+    for (const name of Object.keys(properties))
+      fields.set(name, yield* Structural.inSteps(properties[name]!, made));
+    const ofItems = isJsonObject(items)
+      ? yield* Structural.inSteps(items, made)
+      : undefined;
+    const ofValues = isJsonObject(values)
+      ? yield* Structural.inSteps(values, made)
+      : typeof values === "boolean"
+        ? values
+        : undefined;
+    if (++made.nodes % nodesPerStep === 0) yield;
+    return new Structural(source, {
+      properties: fields.size > 0 ? fields : undefined,
+      items: ofItems,
+      additional: ofValues,
+    });
+  }
+
   /** The schema of the values of keys that are no properties. */
   get values(): Structural | undefined {
     return this.additional instanceof Structural ? this.additional : undefined;
@@ -99,6 +131,15 @@ export class Structural {
     return this.properties?.get(name) ?? this.values;
   }
 }
+
+type Parts = Pick<Structural, "properties" | "items" | "additional">;
+
+/** `items` that is a list of schemas is no structural schema, and is refused elsewhere. */
+const partsOf = (source: JSONSchemaProps): Parts => ({
+  properties: propertiesOf(source),
+  items: isJsonObject(source.items) ? new Structural(source.items) : undefined,
+  additional: additionalOf(source),
+});
 
 function propertiesOf({
   properties,
@@ -114,10 +155,5 @@ function additionalOf({
   additionalProperties: given,
 }: JSONSchemaProps): Structural | boolean | undefined {
   if (typeof given === "boolean") return given;
-  return isJsonObject(given) ? new Structural(given) : undefined;
-}
-
-/** Of `items`; a list of schemas is no structural schema, and is refused elsewhere. */
-function schemaIn(given: unknown): Structural | undefined {
   return isJsonObject(given) ? new Structural(given) : undefined;
 }

@@ -8,6 +8,7 @@ import { formatTime, type Clock } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";
 import { isConditionTrue, setCondition } from "../../api/objects/conditions.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
+import { paced } from "../../api/queueing/steps.ts";
 import { prepareSchemas } from "../../api/structural/prepare.ts";
 import type {
   CustomResourceDefinition,
@@ -15,6 +16,7 @@ import type {
 } from "../../api/types/apiextensions-v1.ts";
 import type { Transport } from "../../client/transport.ts";
 import { WorkQueue, type WorkResult } from "../../client/work-queue.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import type { KindSet } from "../registry/kinds/kind-set.ts";
 import type { ClusterState } from "../resources/state.ts";
 import { typed } from "../resources/typed.ts";
@@ -22,7 +24,7 @@ import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
 import { PublishedSchemas } from "./published-schemas.ts";
 import { sameNames } from "./accepted-names.ts";
 import { customKind, resourceInfo } from "./custom-kind.ts";
-import { schemasOf } from "./custom-schemas.ts";
+import { schemasOf, type Schemas } from "./custom-schemas.ts";
 import { nonStructural } from "./non-structural.ts";
 import { plannedStatus } from "./definition-status.ts";
 import {
@@ -37,6 +39,8 @@ const group = "apiextensions.k8s.io";
 const resource = "customresourcedefinitions";
 /** Definitions worked on at once: each waits for the store. */
 const concurrency = 32;
+/** Of a definition: reading a schema of this size takes a millisecond or two. */
+const largeBytes = 128 * 1024;
 /** Between two looks at whether the objects of a deleted definition are gone. */
 const recheckMs = 5000;
 
@@ -45,6 +49,7 @@ interface CustomDefinitionsOptions {
   readonly kinds: KindSet;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly slices: TimeSlices;
   /** For conversion webhooks. */
   readonly clients: WebhookClients;
 }
@@ -66,6 +71,7 @@ export class CustomDefinitions {
   /** Of definitions whose objects go: ends the look at them. */
   readonly #ending = new Map<string, () => void>();
   readonly #queue: WorkQueue;
+  #started = false;
   #stop: (() => void) | undefined;
   #requests: Requests | undefined;
 
@@ -105,6 +111,7 @@ export class CustomDefinitions {
         ),
       );
     for (const { metadata } of all) this.#queue.add(metadata.name);
+    this.#started = true;
     this.#queue.start();
   }
 
@@ -176,6 +183,7 @@ export class CustomDefinitions {
     if (!same) {
       await prepareSchemas();
       const schemas = schemasOf(definition);
+      await this.#prepareLarge(definition, schemas);
       this.published.set(definition, schemas);
       if (spec.versions.some(({ served }) => served))
         await kinds.register(
@@ -189,6 +197,19 @@ export class CustomDefinitions {
           .map((version) => resourceInfo(definition, version)),
       );
     this.#served.set(metadata.name, { definition, names });
+  }
+
+  /** A large schema is read in slices before a request for it reads it at once; at the start none is read. */
+  async #prepareLarge(
+    { metadata }: Readonly<CustomResourceDefinition>,
+    schemas: Schemas,
+  ): Promise<void> {
+    const { kinds, slices } = this.options;
+    const stored = kinds.kind(group, resource)?.stored;
+    const bytes = stored?.cache.get(metadata.name)?.bytes ?? 0;
+    if (bytes < largeBytes || !this.#started) return;
+    const pause = slices.pauses();
+    for (const schema of schemas.values()) await paced(schema.prepare(), pause);
   }
 
   /** The definition is gone. */

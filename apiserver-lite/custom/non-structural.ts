@@ -7,6 +7,7 @@ import {
   structuralProblems,
   whyUnsupported,
 } from "../../api/structural/structural-check.ts";
+import { finish } from "../../api/queueing/steps.ts";
 import type { CustomResourceDefinition } from "../../api/types/apiextensions-v1.ts";
 import type { NewCondition } from "./definition-status.ts";
 
@@ -27,7 +28,7 @@ export function nonStructural({
     );
   for (const [index, { name, schema }] of spec.versions.entries()) {
     if (!schema?.openAPIV3Schema) continue;
-    const why = whyUnsupported(schema.openAPIV3Schema);
+    const why = finish(whyUnsupported(schema.openAPIV3Schema));
     if (why !== undefined)
       return {
         type: "NonStructuralSchema",
@@ -36,9 +37,11 @@ export function nonStructural({
         message: `failed to check validation schema for version ${name}: ${why}`,
       };
     problems.push(
-      ...structuralProblems(
-        schema.openAPIV3Schema,
-        `spec.versions[${index}].schema.openAPIV3Schema`,
+      ...finish(
+        structuralProblems(
+          schema.openAPIV3Schema,
+          `spec.versions[${index}].schema.openAPIV3Schema`,
+        ),
       ),
     );
   }

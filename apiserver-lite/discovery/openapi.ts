@@ -4,6 +4,7 @@ import type {
   OpenApiService,
   OtherDocuments,
 } from "../../api/openapi/service.ts";
+import type { Steps } from "../../api/queueing/steps.ts";
 import { pieces } from "../../api/openapi/pieces.ts";
 import { writeTo } from "../request/back-pressure.ts";
 import { acceptsGzip } from "../serving/answers.ts";
@@ -15,7 +16,7 @@ import type { TimeSlices } from "../loop/time-slices.ts";
 type PublishedSchemas = (
   typeName: string,
   version: 2 | 3,
-) => (() => Readonly<Record<string, unknown>>) | undefined;
+) => (() => Steps<Readonly<Record<string, unknown>>>) | undefined;
 
 /** Longer answers leave in pieces. */
 const wholeBytes = 64 * 1024;

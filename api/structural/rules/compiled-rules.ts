@@ -10,6 +10,7 @@ import {
 } from "../../cel/schemas/from-json-schema.ts";
 import { boolType, sameType, stringType } from "../../cel/checking/types.ts";
 import { Optional } from "../../cel/values/value.ts";
+import type { Steps } from "../../queueing/steps.ts";
 import type { ValidationRule } from "../../types/apiextensions-v1.ts";
 import type { Structural } from "../structural.ts";
 import { FieldPathError, findField } from "./field-path.ts";
@@ -35,12 +36,17 @@ export function declaredType(
   return typeOfSchema(source as JsonSchema, "selfType", isRoot);
 }
 
-export function compileRules(
+export function* compileRules(
   schema: Structural,
   type: DeclaredType,
-): CompiledRule[] {
+): Steps<CompiledRule[]> {
   const environments = new Environments(type);
-  return schema.rules.map((rule) => compileRule(rule, schema, environments));
+  const compiled: CompiledRule[] = [];
+  for (const rule of schema.rules) {
+    compiled.push(compileRule(rule, schema, environments));
+    yield;
+  }
+  return compiled;
 }
 
 /** Made when a rule first needs them. */

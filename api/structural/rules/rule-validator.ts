@@ -236,7 +236,7 @@ export class RuleValidator {
     field: string,
     run: Budget,
   ): Steps<void> {
-    this.#rules ??= this.#compile();
+    this.#rules ??= yield* this.#compile();
     const { type } = this.#schema;
     const shown = shownField(field);
     if (run.left <= 0) return spend(run, shown, type);
@@ -288,9 +288,9 @@ export class RuleValidator {
     }
   }
 
-  #compile(): readonly CompiledRule[] {
+  *#compile(): Steps<readonly CompiledRule[]> {
     const type = declaredType(this.#schema, this.#isRoot);
-    if (type) return compileRules(this.#schema, type);
+    if (type) return yield* compileRules(this.#schema, type);
     return this.#schema.rules.slice(0, 1).map((rule) => ({
       rule,
       program: undefined,

@@ -44,10 +44,10 @@ export const customResourceDefinitionStrategy =
     // A deleted definition stays until its objects are gone.
     isHeld: ({ metadata }) => metadata.deletionTimestamp === undefined,
     prepareForDeletion: markForCleanup,
-    validateCreate: (definition) =>
-      validation!.validateNewDefinition(definition),
-    validateUpdate: (definition, was) =>
-      validation!.validateChangedDefinition(definition, was),
+    validateInSteps: (definition, was) =>
+      was
+        ? validation!.validateChangedDefinition(definition, was)
+        : validation!.validateNewDefinition(definition),
     status: {
       async prepareForUpdate(object, old) {
         await prepareValidation();

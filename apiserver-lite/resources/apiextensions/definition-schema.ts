@@ -3,6 +3,7 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { defaultProblems } from "../../../api/structural/default-check.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import { Structural } from "../../../api/structural/structural.ts";
 import {
   structuralProblems,
@@ -11,7 +12,7 @@ import {
 import type { JSONSchemaProps } from "../../../api/types/apiextensions-v1.ts";
 import { embeddedMetadataProblems } from "../object-meta.ts";
 import { nodeProblems, type NodeRules } from "./schema-node.ts";
-import { RuleScope, schemaHas, TotalCost } from "./schema-rules.ts";
+import { anySchemaHas, RuleScope, TotalCost } from "./schema-rules.ts";
 import { schemaSyntax } from "./schema-syntax.ts";
 
 export interface SchemaRules extends NodeRules {
@@ -49,13 +50,13 @@ const rootKeys: Readonly<Record<string, string>> = {
  * `loadPatterns` has been awaited. @param field of the schema's parent. @param hasStatus status is a subresource.
  * @param unchanged the schema was accepted before with what its rules cost
  */
-export function schemaProblems(
+export function* schemaProblems(
   schema: JSONSchemaProps,
   field: string,
   hasStatus: boolean,
   rules: SchemaRules,
   unchanged: boolean,
-): FieldError[] {
+): Steps<FieldError[]> {
   const at = `${field}.openAPIV3Schema`;
   const problems = hasStatus ? rootProblems(schema, at) : [];
   if (schema.nullable)
@@ -66,38 +67,40 @@ export function schemaProblems(
       ),
     );
   const total = new TotalCost();
-  const unsupported = rules.structural ? whyUnsupported(schema) : undefined;
+  const unsupported = rules.structural
+    ? yield* whyUnsupported(schema)
+    : undefined;
   let structural =
     rules.structural && unsupported === undefined
-      ? new Structural(schema)
+      ? yield* Structural.inSteps(schema)
       : undefined;
   if (structural) {
-    const found = shapeProblems(structural, at, rules);
+    const found = yield* shapeProblems(structural, at, rules);
     problems.push(...found);
     if (found.length > 0) structural = undefined;
   }
   problems.push(
-    ...nodeProblems(
+    ...(yield* nodeProblems(
       schema,
       at,
       rules,
       structural && RuleScope.root(structural, { total, unchanged }),
-    ),
+    )),
   );
   if (problems.length === 0 && unsupported !== undefined)
     problems.push(fieldErrors.invalid(at, "", unsupported));
   return [...problems, ...total.problems(at)];
 }
 
-function shapeProblems(
+function* shapeProblems(
   schema: Structural,
   field: string,
   { prunedDefaults }: SchemaRules,
-): FieldError[] {
-  const problems = structuralProblems(schema.source, field);
+): Steps<FieldError[]> {
+  const problems = yield* structuralProblems(schema.source, field);
   return problems.length > 0
     ? problems
-    : defaultProblems(schema, field, {
+    : yield* defaultProblems(schema, field, {
         requirePruned: prunedDefaults,
         checkMetadata: embeddedMetadataProblems,
       });
@@ -126,21 +129,31 @@ function rootProblems(schema: JSONSchemaProps, field: string): FieldError[] {
   return [];
 }
 
-/** Is it no structural schema? Such definitions of earlier servers may stay what they are. */
-export function isNonStructural(schema: JSONSchemaProps | undefined): boolean {
-  return (
-    schema !== undefined &&
-    (whyUnsupported(schema) !== undefined ||
-      structuralProblems(schema, "").length > 0)
-  );
+/** Is one of them no structural schema? Such definitions of earlier servers may stay what they are. */
+export function* anyNonStructural(
+  schemas: Iterable<JSONSchemaProps | undefined>,
+): Steps<boolean> {
+  for (const schema of schemas) {
+    if (!schema) continue;
+    if ((yield* whyUnsupported(schema)) !== undefined) return true;
+    if ((yield* structuralProblems(schema, "")).length > 0) return true;
+  }
+  return false;
 }
 
-export const hasDefaults = (schema: JSONSchemaProps | undefined): boolean =>
-  schemaHas(schema, ({ default: own }) => own !== undefined && own !== null);
+export const anyDefaults = (
+  schemas: Iterable<JSONSchemaProps | undefined>,
+): Steps<boolean> =>
+  anySchemaHas(
+    schemas,
+    ({ default: own }) => own !== undefined && own !== null,
+  );
 
-/** Does it say something that only structural schemas may? */
-export const hasExtensions = (schema: JSONSchemaProps | undefined): boolean =>
-  schemaHas(schema, (each) =>
+/** Does one of them say something that only structural schemas may? */
+export const anyExtensions = (
+  schemas: Iterable<JSONSchemaProps | undefined>,
+): Steps<boolean> =>
+  anySchemaHas(schemas, (each) =>
     Boolean(
       each["x-kubernetes-embedded-resource"] ||
       each["x-kubernetes-preserve-unknown-fields"] !== undefined ||

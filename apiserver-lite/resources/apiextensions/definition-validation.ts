@@ -8,6 +8,7 @@ import { dnsSubdomainProblems } from "../../../api/names.ts";
 import { isConditionTrue } from "../../../api/objects/conditions.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 import { isJsonObject } from "../../../api/patch/json-value.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import { whyUnsupported } from "../../../api/structural/structural-check.ts";
 import type {
   CustomResourceDefinition,
@@ -25,14 +26,14 @@ import {
   subresourceProblems,
 } from "./definition-parts.ts";
 import {
-  hasDefaults,
-  hasExtensions,
-  isNonStructural,
+  anyDefaults,
+  anyExtensions,
+  anyNonStructural,
   schemaProblems,
   type SchemaRules,
 } from "./definition-schema.ts";
-import { keyedItemProblems, nonAtomic } from "./schema-node.ts";
-import { schemaHas } from "./schema-rules.ts";
+import { keyedItemProblems, nonAtomic } from "./schema-lists.ts";
+import { anySchemaHas } from "./schema-rules.ts";
 import {
   deprecationProblems,
   sharedParts,
@@ -62,7 +63,9 @@ const rulesOfNew: Rules = {
 };
 
 /** `loadPatterns` has been awaited. metadata is validated by the registry, but for the name. */
-export function validateNewDefinition(definition: Definition): FieldError[] {
+export function* validateNewDefinition(
+  definition: Definition,
+): Steps<FieldError[]> {
   const { metadata, spec } = definition;
   return [
     ...(!metadata.name ||
@@ -75,7 +78,7 @@ export function validateNewDefinition(definition: Definition): FieldError[] {
             'must be spec.names.plural+"."+spec.group',
           ),
         ]),
-    ...specProblems(definition, rulesOfNew),
+    ...(yield* specProblems(definition, rulesOfNew)),
     ...statusProblems(definition),
     ...storedVersionProblems(definition),
     ...approvalProblems(definition, undefined),
@@ -83,14 +86,17 @@ export function validateNewDefinition(definition: Definition): FieldError[] {
   ];
 }
 
-export function validateChangedDefinition(
+export function* validateChangedDefinition(
   definition: Definition,
   old: Definition,
-): FieldError[] {
+): Steps<FieldError[]> {
   const [now, was] = [definition.spec, old.spec];
   const established = isConditionTrue(old.status?.conditions, "Established");
   return [
-    ...specProblems(definition, rulesOfChanged(definition, old)),
+    ...(yield* specProblems(
+      definition,
+      yield* rulesOfChanged(definition, old),
+    )),
     ...(established
       ? [
           ...immutable("spec.scope", now.scope, was.scope),
@@ -113,10 +119,14 @@ export const statusProblems = ({ status }: Definition): FieldError[] =>
 const schemaOf = (version: Version): JSONSchemaProps | undefined =>
   version.schema?.openAPIV3Schema;
 
-function rulesOfChanged(definition: Definition, old: Definition): Rules {
+function* rulesOfChanged(
+  definition: Definition,
+  old: Definition,
+): Steps<Rules> {
   const versions = old.spec.versions ?? [];
-  const has = (is: (schema: JSONSchemaProps) => boolean): boolean =>
-    versions.some((version) => schemaHas(schemaOf(version), is));
+  const schemas = versions.map(schemaOf);
+  const has = (is: (schema: JSONSchemaProps) => boolean): Steps<boolean> =>
+    anySchemaHas(schemas, is);
   const types = ["array", "boolean", "integer", "number", "object", "string"];
   const reviews = old.spec.conversion?.webhook?.conversionReviewVersions ?? [];
   const changed = (definition.spec.versions ?? []).filter(
@@ -127,18 +137,22 @@ function rulesOfChanged(definition: Definition, old: Definition): Rules {
       ),
   );
   return {
-    schemas: versions.every((version) => schemaOf(version) !== undefined),
+    schemas: schemas.every((schema) => schema !== undefined),
     knownReview: reviews.length === 0 || knowsReview(reviews),
-    structural: !versions.some((version) => isNonStructural(schemaOf(version))),
+    structural: !(yield* anyNonStructural(schemas)),
     prunedDefaults: true,
-    validTypes: !has(({ type }) => Boolean(type) && !types.includes(type!)),
-    atomicSets: !has(
+    validTypes: !(yield* has(
+      ({ type }) => Boolean(type) && !types.includes(type!),
+    )),
+    atomicSets: !(yield* has(
       (schema) =>
         schema["x-kubernetes-list-type"] === "set" &&
         isJsonObject(schema.items) &&
         nonAtomic(schema.items) !== undefined,
-    ),
-    keyedItems: !has((schema) => keyedItemProblems(schema, "").length > 0),
+    )),
+    keyedItems: !(yield* has(
+      (schema) => keyedItemProblems(schema, "").length > 0,
+    )),
     unchanged: new Set(
       (definition.spec.versions ?? [])
         .filter((version) => !changed.includes(version))
@@ -147,25 +161,40 @@ function rulesOfChanged(definition: Definition, old: Definition): Rules {
   };
 }
 
-function specProblems({ spec }: Definition, asked: Rules): FieldError[] {
+function* specProblems(
+  { spec }: Definition,
+  asked: Rules,
+): Steps<FieldError[]> {
   const { group = "", versions = [], names } = spec;
   const preserves = spec.preserveUnknownFields ?? false;
+  const schemas = versions.map(schemaOf);
+  const hasDefaults = yield* anyDefaults(schemas);
   const rules: Rules = {
     ...asked,
     structural:
       asked.structural ||
       !preserves ||
-      versions.some(
-        (version) =>
-          hasDefaults(schemaOf(version)) || hasExtensions(schemaOf(version)),
-      ),
+      hasDefaults ||
+      (yield* anyExtensions(schemas)),
   };
   const shared = sharedParts(versions);
+  const ofVersions: FieldError[] = [];
+  for (const [index, version] of versions.entries())
+    ofVersions.push(
+      ...versionNameProblems(version, `spec.versions[${index}].name`),
+      ...(yield* partProblems(
+        version,
+        `spec.versions[${index}]`,
+        ({ part }) => !shared.has(part),
+        versions,
+        rules,
+      )),
+    );
   return [
     ...groupProblems(group),
     ...oneOf("spec.scope", spec.scope, ["Cluster", "Namespaced"], true),
     ...missingSchemas(versions, shared, preserves, rules),
-    ...(preserves && versions.some((version) => hasDefaults(schemaOf(version)))
+    ...(preserves && hasDefaults
       ? [
           fieldErrors.invalid(
             "spec.preserveUnknownFields",
@@ -174,16 +203,7 @@ function specProblems({ spec }: Definition, asked: Rules): FieldError[] {
           ),
         ]
       : []),
-    ...versions.flatMap((version, index) => [
-      ...versionNameProblems(version, `spec.versions[${index}].name`),
-      ...partProblems(
-        version,
-        `spec.versions[${index}]`,
-        ({ part }) => !shared.has(part),
-        versions,
-        rules,
-      ),
-    ]),
+    ...ofVersions,
     ...versionListProblems(spec.versions, shared),
     ...labelProblem("spec.version", versions[0]?.name ?? ""),
     ...(["plural", "singular", "kind", "listKind"] as const).flatMap((name) =>
@@ -191,7 +211,7 @@ function specProblems({ spec }: Definition, asked: Rules): FieldError[] {
     ),
     ...namesProblems(names ?? {}, "spec.names"),
     ...(versions[0]
-      ? partProblems(
+      ? yield* partProblems(
           versions[0],
           "spec",
           ({ part }) => shared.has(part),
@@ -255,13 +275,13 @@ function missingSchemas(
 }
 
 /** The parts of a version that `has` chooses. */
-function partProblems(
+function* partProblems(
   version: Version,
   field: string,
   has: (of: { part: Part }) => boolean,
   versions: readonly Version[],
   rules: Rules,
-): FieldError[] {
+): Steps<FieldError[]> {
   const whole = field === "spec";
   const problems = whole ? [] : deprecationProblems(version, field);
   const schema = schemaOf(version);
@@ -269,7 +289,7 @@ function partProblems(
     version;
   if (has({ part: "schema" }) && schema)
     problems.push(
-      ...schemaProblems(
+      ...(yield* schemaProblems(
         schema,
         `${field}.${whole ? "validation" : "schema"}`,
         (whole ? versions : [version]).some(
@@ -277,7 +297,7 @@ function partProblems(
         ),
         rules,
         rules.unchanged.has(version.name),
-      ),
+      )),
     );
   if (has({ part: "subresources" }))
     problems.push(
@@ -290,11 +310,14 @@ function partProblems(
       ),
     );
   if (has({ part: "selectableFields" }) && selectableFields.length > 0)
-    problems.push(...selectedProblems(version, field));
+    problems.push(...(yield* selectedProblems(version, field)));
   return problems;
 }
 
-function selectedProblems(version: Version, field: string): FieldError[] {
+function* selectedProblems(
+  version: Version,
+  field: string,
+): Steps<FieldError[]> {
   const schema = schemaOf(version);
   const at = `${field}.selectableFields`;
   if (!schema)
@@ -305,7 +328,7 @@ function selectedProblems(version: Version, field: string): FieldError[] {
         "selectableFields may only be set when version.schema.openAPIV3Schema is not included",
       ),
     ];
-  const why = whyUnsupported(schema);
+  const why = yield* whyUnsupported(schema);
   return why === undefined
     ? selectableFieldProblems(version.selectableFields ?? [], schema, at)
     : [fieldErrors.invalid(`${field}.schema.openAPIV3Schema`, "", why)];

@@ -5,7 +5,9 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { isJsonObject } from "../../../api/patch/json-value.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import type { JSONSchemaProps } from "../../../api/types/apiextensions-v1.ts";
+import { keyedItemProblems, nonAtomic } from "./schema-lists.ts";
 import {
   ruleFormProblems,
   ruleProblems,
@@ -32,6 +34,9 @@ interface Place {
   readonly scope: RuleScope | undefined;
 }
 
+/** Nodes that are looked at in one step. */
+const nodesPerStep = 64;
+
 /** Keys that have schemas. Most schemas have none of them. */
 const alternatives = [
   "not",
@@ -52,14 +57,14 @@ const isMeta = (name: string): boolean =>
   name === "metadata" || name === "kind" || name === "apiVersion";
 
 /** @param scope undefined: the schema is not structural, so that its rules can't be read */
-export function nodeProblems(
+export function* nodeProblems(
   schema: JSONSchemaProps,
   field: string,
   rules: NodeRules,
   scope: RuleScope | undefined,
-): FieldError[] {
+): Steps<FieldError[]> {
   const check = new NodeCheck(rules);
-  check.visit(schema, field, {
+  yield* check.visit(schema, field, {
     isRoot: true,
     inEnvelope: false,
     noDefault: undefined,
@@ -72,13 +77,15 @@ export function nodeProblems(
 class NodeCheck {
   readonly problems: FieldError[] = [];
   readonly ofRules: FieldError[] = [];
+  #visited = 0;
 
   constructor(private readonly rules: NodeRules) {}
 
-  visit(schema: JSONSchemaProps, field: string, place: Place): void {
+  *visit(schema: JSONSchemaProps, field: string, place: Place): Steps<void> {
     const before = this.problems.length;
+    if (++this.#visited % nodesPerStep === 0) yield;
     this.#constructs(schema, field, place);
-    this.#below(schema, field, place);
+    yield* this.#below(schema, field, place);
     this.#types(schema, field);
     this.#keys(schema, field);
     if (this.rules.keyedItems)
@@ -87,7 +94,9 @@ class NodeCheck {
     const { scope } = place;
     this.problems.push(...ruleFormProblems(schema, field, scope));
     if (scope && this.problems.length === before)
-      this.ofRules.push(...ruleProblems(scope, field, place.uncorrelatable));
+      this.ofRules.push(
+        ...(yield* ruleProblems(scope, field, place.uncorrelatable)),
+      );
   }
 
   #forbid(field: string, why: string): void {
@@ -141,7 +150,7 @@ class NodeCheck {
       );
   }
 
-  #below(schema: JSONSchemaProps, field: string, place: Place): void {
+  *#below(schema: JSONSchemaProps, field: string, place: Place): Steps<void> {
     if (!parts.some((part) => schema[part] !== undefined)) return;
     // Its type is made first: that of its parts is taken from it.
     if (schema["x-kubernetes-validations"]?.length) place.scope?.prepare();
@@ -158,7 +167,7 @@ class NodeCheck {
           "additionalProperties and properties are mutual exclusive",
         );
       if (isJsonObject(values))
-        this.visit(values, `${field}.additionalProperties`, {
+        yield* this.visit(values, `${field}.additionalProperties`, {
           ...inside,
           noDefault: place.inEnvelope
             ? "inside additionalProperties applying to object metadata"
@@ -166,13 +175,13 @@ class NodeCheck {
         });
     }
     for (const name of Object.keys(properties))
-      this.visit(
+      yield* this.visit(
         properties[name]!,
         `${field}.properties[${name}]`,
         this.#placeOf(name, schema, field, place, inside),
       );
-    this.#alternatives(schema, field, { ...inside, scope: undefined });
-    this.#items(schema, field, inside);
+    yield* this.#alternatives(schema, field, { ...inside, scope: undefined });
+    yield* this.#items(schema, field, inside);
   }
 
   #placeOf(
@@ -198,23 +207,31 @@ class NodeCheck {
     };
   }
 
-  #alternatives(schema: JSONSchemaProps, field: string, place: Place): void {
+  *#alternatives(
+    schema: JSONSchemaProps,
+    field: string,
+    place: Place,
+  ): Steps<void> {
     if (!alternatives.some((part) => schema[part] !== undefined)) return;
-    if (schema.not) this.visit(schema.not, `${field}.not`, place);
+    if (schema.not) yield* this.visit(schema.not, `${field}.not`, place);
     for (const name of ["allOf", "oneOf", "anyOf"] as const)
       for (const [index, each] of (schema[name] ?? []).entries())
-        this.visit(each, `${field}.${name}[${index}]`, place);
+        yield* this.visit(each, `${field}.${name}[${index}]`, place);
     const { definitions = {}, dependencies = {} } = schema;
     for (const name of Object.keys(definitions))
-      this.visit(definitions[name]!, `${field}.definitions[${name}]`, place);
+      yield* this.visit(
+        definitions[name]!,
+        `${field}.definitions[${name}]`,
+        place,
+      );
     for (const name of Object.keys(dependencies)) {
       const dependency = dependencies[name];
       if (isJsonObject(dependency))
-        this.visit(dependency, `${field}.dependencies[${name}]`, place);
+        yield* this.visit(dependency, `${field}.dependencies[${name}]`, place);
     }
   }
 
-  #items(schema: JSONSchemaProps, field: string, inside: Place): void {
+  *#items(schema: JSONSchemaProps, field: string, inside: Place): Steps<void> {
     const { items } = schema;
     const place: Place = {
       ...inside,
@@ -222,10 +239,10 @@ class NodeCheck {
         inside.uncorrelatable ??
         (schema["x-kubernetes-list-type"] === "map" ? undefined : field),
     };
-    if (isJsonObject(items)) this.visit(items, `${field}.items`, place);
+    if (isJsonObject(items)) yield* this.visit(items, `${field}.items`, place);
     else if (Array.isArray(items))
       for (const [index, each] of (items as JSONSchemaProps[]).entries())
-        this.visit(each, `${field}.items[${index}]`, place);
+        yield* this.visit(each, `${field}.items[${index}]`, place);
   }
 
   #types(schema: JSONSchemaProps, field: string): void {
@@ -344,55 +361,3 @@ const hasValue = (value: unknown): boolean =>
   value !== undefined && value !== null;
 const hasKeys = (value: object | undefined): boolean =>
   value !== undefined && Object.keys(value).length > 0;
-
-/** The key by which the items of a set are not one, undefined when they are. */
-export function nonAtomic(items: JSONSchemaProps): string | undefined {
-  const listType = items["x-kubernetes-list-type"];
-  if (items.type === "array")
-    return listType === undefined || listType === "atomic"
-      ? undefined
-      : "x-kubernetes-list-type";
-  return items.type === "object" && items["x-kubernetes-map-type"] !== "atomic"
-    ? "x-kubernetes-map-type"
-    : undefined;
-}
-
-/** Items of sets and maps are never null, and their keys always have a value. */
-export function keyedItemProblems(
-  schema: JSONSchemaProps,
-  field: string,
-): FieldError[] {
-  const listType = schema["x-kubernetes-list-type"];
-  if (!isJsonObject(schema.items)) return [];
-  if (listType !== "set" && listType !== "map") return [];
-  const items: JSONSchemaProps = schema.items;
-  const problems: FieldError[] = [];
-  if (items.nullable)
-    problems.push(
-      fieldErrors.forbidden(
-        `${field}.items.nullable`,
-        `cannot be nullable when x-kubernetes-list-type is ${listType}`,
-      ),
-    );
-  if (listType === "set") return problems;
-  const { properties = {}, required = [] } = items;
-  for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {
-    if (!Object.hasOwn(properties, key)) continue;
-    const at = `${field}.items.properties[${key}]`;
-    if (!required.includes(key) && !hasValue(properties[key]!.default))
-      problems.push(
-        fieldErrors.required(
-          `${at}.default`,
-          "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
-        ),
-      );
-    if (properties[key]!.nullable)
-      problems.push(
-        fieldErrors.forbidden(
-          `${at}.nullable`,
-          "this property is in x-kubernetes-list-map-keys, so it cannot be nullable",
-        ),
-      );
-  }
-  return problems;
-}

@@ -15,6 +15,7 @@ import {
   findField,
 } from "../../../api/structural/rules/field-path.ts";
 import type { Structural } from "../../../api/structural/structural.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import type { JSONSchemaProps } from "../../../api/types/apiextensions-v1.ts";
 import { ruleSyntax } from "./schema-syntax.ts";
 
@@ -71,6 +72,9 @@ interface ScopeRules {
   /** Costs of single rules were accepted before. */
   readonly unchanged: boolean;
 }
+
+/** Nodes of a schema that are looked at in one step. */
+const nodesPerStep = 128;
 
 /** A schema that rules can be compiled for, with the type that they see. */
 export class RuleScope {
@@ -214,11 +218,13 @@ function isPath(path: string, schema: Structural): boolean {
  * The schema and all below are in order. @param uncorrelatable the part around it whose older version can't be found, if
  * there is one
  */
-export function ruleProblems(
-  { schema, type, cardinality, rules }: RuleScope,
+export function* ruleProblems(
+  scope: RuleScope,
   field: string,
   uncorrelatable: string | undefined,
-): FieldError[] {
+): Steps<FieldError[]> {
+  yield;
+  const { schema, type, cardinality, rules } = scope;
   if (!type)
     return [
       fieldErrors.internal(
@@ -229,12 +235,14 @@ export function ruleProblems(
   const repeats =
     cardinality ?? Math.floor(maxRequestBytes / (type.minSerializedSize + 1));
   const problems: FieldError[] = [];
-  for (const [index, compiled] of compileRules(schema, type).entries()) {
+  const compiledRules = yield* compileRules(schema, type);
+  for (const [index, compiled] of compiledRules.entries()) {
     const at = `${field}.x-kubernetes-validations[${index}]`;
     problems.push(
       ...costProblems(compiled, at, repeats, rules),
       ...compileProblems(compiled, at, uncorrelatable),
     );
+    yield;
   }
   return problems;
 }
@@ -319,15 +327,17 @@ function costText(name: string, cost: number, limit: number): string {
   return `${name} exceeds budget by factor of ${factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 }
 
-/** Does a schema, or one inside it, have a part that satisfies `is`? */
-export function schemaHas(
-  schema: JSONSchemaProps | undefined,
+/** Does one of the schemas, or one inside it, have a part that satisfies `is`? */
+export function* anySchemaHas(
+  schemas: Iterable<JSONSchemaProps | undefined>,
   is: (schema: JSONSchemaProps) => boolean,
-): boolean {
-  if (!schema) return false;
-  if (is(schema)) return true;
-  for (const inner of schemasInside(schema))
-    if (schemaHas(inner, is)) return true;
+): Steps<boolean> {
+  const open = [...schemas].filter((schema) => schema !== undefined);
+  for (let node = open.pop(), seen = 1; node; node = open.pop(), seen++) {
+    if (is(node)) return true;
+    open.push(...schemasInside(node));
+    if (seen % nodesPerStep === 0) yield;
+  }
   return false;
 }
 

@@ -1,4 +1,5 @@
 // OpenAPI v2 documents of several servers as one.
+import { finish, oneStep } from "../../../api/queueing/steps.ts";
 import {
   addDocument,
   documentBelow,
@@ -53,7 +54,7 @@ const mapsOf = (document: {
   definitions: new Map(
     Object.entries(document.definitions).map(([name, schema]) => [
       name,
-      () => schema as Record<string, unknown>,
+      () => oneStep(() => schema as Record<string, unknown>),
     ]),
   ),
   parameters: new Map(Object.entries(document.parameters)),
@@ -61,7 +62,7 @@ const mapsOf = (document: {
 const documentOf = ({ paths, definitions, parameters }: MergedMaps) => ({
   paths: Object.fromEntries(paths),
   definitions: Object.fromEntries(
-    [...definitions].map(([name, make]) => [name, make()]),
+    [...definitions].map(([name, make]) => [name, finish(make())]),
   ),
   parameters: Object.fromEntries(parameters),
 });

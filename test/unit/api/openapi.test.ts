@@ -5,6 +5,7 @@ import {
   OPENAPI_V2_PROTOBUF,
   type OpenApiService,
 } from "../../../api/openapi/service.ts";
+import { oneStep } from "../../../api/queueing/steps.ts";
 import { pieces } from "../../../api/openapi/pieces.ts";
 
 const catalogue = builtinCatalogue();
@@ -161,7 +162,7 @@ test("a document that is made again is what it would be if it were new", async (
   const definitions = new Map(
     ["Widget", "WidgetList", "Anvil", "AnvilList"].map((kind) => [
       `com.example.v1.${kind}`,
-      () => ({ type: "object", description: "x".repeat(2000) }),
+      () => oneStep(() => ({ type: "object", description: "x".repeat(2000) })),
     ]),
   );
   const custom = {

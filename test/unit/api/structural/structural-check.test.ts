@@ -1,6 +1,7 @@
 // Structural schemas: hostile ones are checked in bounded time. What is a problem is compared with the reference
 // (test/reference, custom-definitions).
 import { prepareSchemas } from "../../../../api/structural/prepare.ts";
+import { finish } from "../../../../api/queueing/steps.ts";
 import { Structural } from "../../../../api/structural/structural.ts";
 import {
   structuralProblems,
@@ -13,7 +14,7 @@ beforeAll(prepareSchemas);
 
 const text = { type: "string" };
 const texts = (schema: JSONSchemaProps): string[] =>
-  structuralProblems(schema, "s").map(
+  finish(structuralProblems(schema, "s")).map(
     ({ field, detail }) => `${field}: ${detail}`,
   );
 
@@ -43,7 +44,7 @@ test.each<[JSONSchemaProps, string]>([
     "OpenAPIV3Schema 'items' must be a schema, but is an array",
   ],
 ])("what has no structural form: %#", (schema, why) => {
-  expect(whyUnsupported(schema)).toBe(why);
+  expect(finish(whyUnsupported(schema))).toBe(why);
 });
 
 test("great and deep schemas take linear time", () => {
@@ -62,10 +63,12 @@ test("great and deep schemas take linear time", () => {
   const began = process.cpuUsage();
   expect(texts(deep)).toEqual([]);
   expect(
-    defaultProblems(new Structural(deep), "s", {
-      requirePruned: true,
-      checkMetadata: () => [],
-    }),
+    finish(
+      defaultProblems(new Structural(deep), "s", {
+        requirePruned: true,
+        checkMetadata: () => [],
+      }),
+    ),
   ).toHaveLength(1);
   expect(texts(wide)).toEqual([]);
   expect(process.cpuUsage(began).user / 1000).toBeLessThan(3000);

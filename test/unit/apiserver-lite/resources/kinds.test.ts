@@ -1,5 +1,7 @@
 // Each kind: a good object without problems, and what is said of bad ones and of changes that are not allowed.
 import type { AnyObject } from "../../../../api/object.ts";
+import type { FieldError } from "../../../../api/errors.ts";
+import { finish, oneStep } from "../../../../api/queueing/steps.ts";
 import { parseApiVersion } from "../../../../api/object.ts";
 import { builtinCatalogue } from "../../../../api/catalogue.ts";
 import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
@@ -40,6 +42,10 @@ async function problemsOf(object: AnyObject): Promise<string[]> {
   return [
     ...(strategy.validate?.(object, context) ?? []),
     ...(strategy.validateCreate?.(object, context) ?? []),
+    ...finish(
+      strategy.validateInSteps?.(object, undefined, context) ??
+        oneStep((): FieldError[] => []),
+    ),
   ].map(({ field, detail }) => `${field}: ${detail}`);
 }
 
