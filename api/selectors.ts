@@ -15,7 +15,7 @@ interface LabelRequirement {
   readonly values: readonly string[];
 }
 
-type Labels = Readonly<Record<string, string>>;
+export type Labels = Readonly<Record<string, string>>;
 
 export interface Selector {
   readonly requirements: readonly LabelRequirement[];

@@ -5,7 +5,6 @@ export type AddressFamily = "IPv4" | "IPv6";
 
 export interface AddressRange {
   readonly family: AddressFamily;
-  /** The first and the last address that can be given out. */
   readonly first: bigint;
   readonly last: bigint;
 }
@@ -48,11 +47,8 @@ export function addressText(number: bigint, family: AddressFamily): string {
   return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
-/**
- * From CIDR notation; undefined: it is none. Network and broadcast address of an IPv4 range, and the first address of an
- * IPv6 one (the routers' of RFC 4291), are left out, where there are others.
- */
-export function parseRange(text: string): AddressRange | undefined {
+/** All addresses of a text in CIDR notation; undefined: it is none. */
+export function cidrRange(text: string): AddressRange | undefined {
   const [base = "", bits = "", ...rest] = text.split("/");
   const family = familyOf(base);
   if (!family || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return undefined;
@@ -60,8 +56,17 @@ export function parseRange(text: string): AddressRange | undefined {
   if (Number(bits) > width) return undefined;
   const host = BigInt(width - Number(bits));
   const first = (addressNumber(base) >> host) << host;
-  const last = first | ((1n << host) - 1n);
-  if (host < 2n) return { family, first, last };
+  return { family, first, last: first | ((1n << host) - 1n) };
+}
+
+/**
+ * From CIDR notation; undefined: it is none. Network and broadcast address of an IPv4 range, and the first address of an
+ * IPv6 one (the routers' of RFC 4291), are left out, where there are others.
+ */
+export function parseRange(text: string): AddressRange | undefined {
+  const whole = cidrRange(text);
+  if (!whole || whole.last - whole.first < 2n) return whole;
+  const { family, first, last } = whole;
   return {
     family,
     first: first + 1n,

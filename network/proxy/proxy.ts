@@ -10,9 +10,9 @@ import { endpointSlices, nodes, services } from "../../client/resources.ts";
 import { ownEndpointSlices } from "../slices-of-service.ts";
 import { nftCommand } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
+import { serviceSettings, writeKernelSettings } from "../kernel-settings.ts";
 import { ConntrackCleaner, staleFlows, type StaleFlow } from "./conntrack.ts";
 import { HealthCheckPorts } from "./health-check-ports.ts";
-import { applyKernelSettings } from "./kernel-settings.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
 import { portRules } from "./rules.ts";
 import { Ruleset, type TableOptions } from "./ruleset.ts";
@@ -174,11 +174,12 @@ export class ServiceProxy {
       this.#nodes.synced(),
     ]);
     this.#synced = true;
-    await applyKernelSettings(this.#options.wrapper).catch((error: unknown) =>
-      this.#options.logger.warn(
-        { err: error },
-        "a kernel setting could not be written: node ports may not answer on loopback",
-      ),
+    await writeKernelSettings(serviceSettings, this.#options.wrapper).catch(
+      (error: unknown) =>
+        this.#options.logger.warn(
+          { err: error },
+          "a kernel setting could not be written: node ports may not answer on loopback",
+        ),
     );
     this.#flush();
     this.#monitor.start();

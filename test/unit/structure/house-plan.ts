@@ -85,8 +85,8 @@ export const innerFloors: Readonly<
     ["config"],
   ],
   network: [
-    ["dns", "pods", "proxy"],
-    ["nft", "slices-of-service.ts"],
+    ["dns", "pods", "policy", "proxy"],
+    ["kernel-settings.ts", "nft", "slices-of-service.ts"],
   ],
   cri: [
     ["open-runtime.ts"],

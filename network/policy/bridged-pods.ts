@@ -1,0 +1,53 @@
+// A pod network that is a bridge (another program's configuration; ours routes) hides what its pods send each other from
+// the rules for forwarded packets, unless the kernel is set to show it. Needs the program `ip` and the kernel's
+// br_netfilter.
+import { execFile } from "node:child_process";
+import { BlockList, isIP } from "node:net";
+import { bridgeSettings, writeKernelSettings } from "../kernel-settings.ts";
+
+interface BridgeOptions {
+  /** Of the pods. */
+  readonly podRanges: readonly string[];
+  /** As nftCommand's. */
+  readonly wrapper?: readonly string[];
+}
+
+interface Link {
+  readonly ifname?: string;
+  readonly addr_info?: readonly { readonly local?: string }[];
+}
+
+function bridges(wrapper: readonly string[] = []): Promise<Link[]> {
+  const [program = "ip", ...leading] = [...wrapper, "ip"];
+  return new Promise((resolve, reject) => {
+    execFile(
+      program,
+      [...leading, "-j", "addr", "show", "type", "bridge"],
+      (error, output) => {
+        if (error) reject(error);
+        else resolve(output.trim() ? (JSON.parse(output) as Link[]) : []);
+      },
+    );
+  });
+}
+
+/** Bridges with an address among the pods', which now pass what they carry to the rules. Rejects when that can't be set. */
+export async function filterBridgedPods({
+  podRanges,
+  wrapper,
+}: BridgeOptions): Promise<string[]> {
+  const ranges = new BlockList();
+  for (const range of podRanges) {
+    const [base = "", bits] = range.split("/");
+    ranges.addSubnet(base, Number(bits), isIP(base) === 4 ? "ipv4" : "ipv6");
+  }
+  const ofPods = (await bridges(wrapper)).filter(({ addr_info = [] }) =>
+    addr_info.some(
+      ({ local = "" }) =>
+        isIP(local) !== 0 &&
+        ranges.check(local, isIP(local) === 4 ? "ipv4" : "ipv6"),
+    ),
+  );
+  if (ofPods.length > 0) await writeKernelSettings(bridgeSettings, wrapper);
+  return ofPods.map(({ ifname = "" }) => ifname);
+}

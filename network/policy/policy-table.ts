@@ -1,0 +1,39 @@
+// The fixed part of the table of network policies: who is isolated, and where packets meet that. Only what is forwarded is
+// judged, so that a pod's own node reaches it, and is reached, whatever the policies say. Packets that belong to no
+// connection are dropped where either end is isolated: the chains of pods then match nothing.
+
+interface PolicyTableOptions {
+  /** Names of the links of pods, as nft matches them. */
+  readonly podLinks: string;
+}
+
+export function policyTableText({ podLinks }: PolicyTableOptions): string {
+  return `  set self4 { type ipv4_addr . ipv4_addr; }
+  set self6 { type ipv6_addr . ipv6_addr; }
+  map ingress4 { type ipv4_addr : verdict; }
+  map ingress6 { type ipv6_addr : verdict; }
+  map egress4 { type ipv4_addr : verdict; }
+  map egress6 { type ipv6_addr : verdict; }
+  chain unknown-connection {
+    ip daddr vmap @ingress4
+    ip saddr vmap @egress4
+    ip6 daddr vmap @ingress6
+    ip6 saddr vmap @egress6
+  }
+  chain forward {
+    type filter hook forward priority filter - 1; policy accept;
+    ct state invalid,untracked goto unknown-connection
+    meta l4proto { icmp, icmpv6 } ct state related accept
+    ct reply ip saddr vmap @ingress4
+    ct original ip saddr vmap @egress4
+    ct reply ip6 saddr vmap @ingress6
+    ct original ip6 saddr vmap @egress6
+  }
+  chain sources {
+    type filter hook prerouting priority raw; policy accept;
+    iifname != "${podLinks}" accept
+    ip6 saddr { ::, fe80::/10 } accept
+    fib saddr . iif oif missing counter drop
+  }
+`;
+}
