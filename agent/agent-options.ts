@@ -1,6 +1,7 @@
 // What an agent is given.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
+import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
 import type { Runtime } from "../cri/runtime.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
@@ -17,6 +18,11 @@ export interface AgentOptions {
   logger: Logger;
   /** Objects of other kinds found in the manifests directory, by file: the complete set after each change. */
   onOtherManifests?: (byFile: ManifestsByFile) => void;
+  /**
+   * Called with a new sandbox's addresses before any container starts in it; resolves when the pod may send and receive.
+   * Rejects: its start is tried again.
+   */
+  protectPod?: (pod: Pod, ips: readonly string[]) => Promise<void>;
   /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */
   validatePodSpec?: PodSpecValidator;
   /** The Node has its ranges of pod addresses, or others than before. */

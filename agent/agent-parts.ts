@@ -5,6 +5,7 @@ import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
 import type { EventRecorder } from "../client/event-recorder.ts";
 import type { Runtime } from "../cri/runtime.ts";
+import type { AgentOptions } from "./agent-options.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import type { NodeAllocatable } from "./node/node-allocatable.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
@@ -38,6 +39,7 @@ export interface Ground {
   readonly recorder: EventRecorder | undefined;
   readonly events: PodEvents;
   readonly objects: ReferencedObjects;
+  readonly protectPod: AgentOptions["protectPod"];
 }
 
 /** The node and what is reported to the API server. */

@@ -114,6 +114,7 @@ function wireGround(options: AgentOptions): Ground {
     recorder,
     events,
     objects,
+    protectPod: options.protectPod,
   };
 }
 

@@ -77,6 +77,7 @@ export function workersContext(
     config,
     events,
     nodeIPs,
+    protectPod: ground.protectPod,
   };
   return {
     runtimePods,

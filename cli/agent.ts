@@ -85,6 +85,7 @@ export async function runAgent(
     podCidrs: network.podCidrs,
     masquerade: network.ranges.masquerade,
     onPodRanges: (ranges) => network.ranges.set(ranges),
+    protectPod: (pod, ips) => network.ranges.guard.protect(pod, ips),
     clock: systemClock,
     logger,
     ...(connection ? { client: connection.client } : {}),

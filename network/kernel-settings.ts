@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 
-export type KernelSettings = readonly (readonly [
+type KernelSettings = readonly (readonly [
   file: string,
   value: string,
 ])[];

@@ -98,7 +98,7 @@ async function startNetwork(
   ranges: NodeRangesSource,
 ): Promise<() => readonly Family[]> {
   const podRanges = await ranges.known;
-  return start(context, plan, { podRanges, masquerade: ranges.masquerade });
+  return start(context, plan, { ...ranges, podRanges });
 }
 
 /** Resolves when all parts run, and the node is Ready. Rejects with what was started left to the caller to stop. */
@@ -161,6 +161,7 @@ export async function composeCluster(
     options.node?.podCidrs ?? [],
     values.list("cluster-cidr"),
   );
+  if (options.network?.policy) ranges.guard.expect();
   const network =
     modules.network && options.network
       ? startNetwork(await modules.network, context, options.network, ranges)

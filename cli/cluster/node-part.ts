@@ -53,6 +53,7 @@ export async function startNode(
     podCidrs,
     masquerade: ranges.masquerade,
     onPodRanges: (given) => ranges.set(given),
+    protectPod: (pod, ips) => ranges.guard.protect(pod, ips),
     client,
     config: { ...plan.logDirectories, registerPodRanges: true },
     certificateDirectory: path.join(dataDirectory, "pki"),

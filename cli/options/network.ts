@@ -57,7 +57,7 @@ export const nodeIpamOptions: readonly OptionSpec[] = [
 ];
 
 /** What `orbit agent` can run beside the node agent itself. */
-const nodeNetworkParts = ["proxy", "dns"] as const;
+const nodeNetworkParts = ["proxy", "dns", "network-policy"] as const;
 
 const nodeNetworkOptions = group(
   "Node network",

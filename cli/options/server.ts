@@ -11,6 +11,7 @@ const serverParts = [
   "agent",
   "proxy",
   "dns",
+  "network-policy",
   "load-balancer",
   "metrics",
   "scheduler",

@@ -10,7 +10,7 @@ import type {
 import { addressBlocks, type AddressBlocks } from "./address-blocks.ts";
 
 export const protocols = ["tcp", "udp", "sctp"] as const;
-export type Protocol = (typeof protocols)[number];
+type Protocol = (typeof protocols)[number];
 
 export interface PortRange {
   readonly protocol: Protocol;

@@ -1,7 +1,7 @@
 // The network policies of one node: follows policies, and once there are any pods and namespaces, and keeps the kernel's
 // rules in step. What changes while a transaction runs is in the next one; what others delete is written again. The rules
 // stay when this stops, as the pods do.
-// A pod of this node is protected before its containers run: who starts it has `protect` wait for its rules.
+// A pod of this node is protected before its containers run: its start waits for `protect`.
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { Namespace, Pod } from "../../api/types/core-v1.ts";
@@ -242,7 +242,7 @@ export class NetworkPolicies {
         informers.namespaces.synced(),
         informers.pods.synced(),
       ]).then(() => {
-        // Some went while nobody followed them; the others may not have shown their addresses yet.
+        // Some went while pods were not followed; the others may not have shown their addresses yet.
         this.#localPods.retain(claimed, (key) => objectOf(informers.pods, key));
         for (const key of this.#localPods.keys()) this.#changed.pods.add(key);
       }),

@@ -1,5 +1,5 @@
-// The fixed part of the table of network policies: who is isolated, and where packets meet that. Only what is forwarded is
-// judged, so that a pod's own node reaches it, and is reached, whatever the policies say. Packets that belong to no
+// The fixed part of the table of network policies: who is isolated, and where packets meet that. The rules are for
+// what is forwarded: a pod's own node reaches it, and is reached, whatever the policies say. Packets that belong to no
 // connection are dropped where either end is isolated: the chains of pods then match nothing.
 
 interface PolicyTableOptions {

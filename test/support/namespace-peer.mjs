@@ -7,19 +7,29 @@ import { createInterface } from "node:readline";
 const name = process.argv[2];
 const reply = (id, result) =>
   process.stdout.write(`${JSON.stringify({ id, ...result })}\n`);
+/** Of clients of UDP servers. */
+const heard = [];
+/** Connections that stay open: how much came on each. */
+const opened = [];
 const plain = (address) => address?.replace(/^::ffff:/, "");
 
-function serve({ protocol, port, host = "::" }) {
+function serve({ protocol, port, host = "::", echo }) {
   if (protocol === "udp") {
     const socket = dgram.createSocket("udp6");
-    socket.on("message", (_, from) =>
-      socket.send(`${name} ${plain(from.address)}`, from.port, from.address),
-    );
+    socket.on("message", (bytes, from) => {
+      heard.push(plain(from.address));
+      const answer = () =>
+        socket.send(`${name} ${plain(from.address)}`, from.port, from.address);
+      answer();
+      // A client that says so is sent more for as long as the server lives.
+      if (bytes.toString() === "more") setInterval(answer, 20);
+    });
     return new Promise((resolve) => socket.bind(port, host, resolve));
   }
   const server = net.createServer((socket) => {
     socket.on("error", () => undefined);
-    socket.end(`${name} ${plain(socket.remoteAddress)}`);
+    if (!echo) return socket.end(`${name} ${plain(socket.remoteAddress)}`);
+    socket.on("data", (bytes) => socket.write(bytes));
   });
   return new Promise((resolve) => server.listen(port, host, resolve));
 }
@@ -63,11 +73,47 @@ function connect({ protocol, host, port, waitMs, from, fromPort }) {
   });
 }
 
+/** A connection that stays open; the number that names it. */
+function open({ protocol, host, port }) {
+  const connection = { count: 0, send: () => undefined };
+  opened.push(connection);
+  const number = String(opened.length - 1);
+  const count = () => void connection.count++;
+  return new Promise((resolve, reject) => {
+    if (protocol === "udp") {
+      const socket = dgram.createSocket("udp4");
+      socket.on("error", () => undefined);
+      socket.on("message", count);
+      socket.connect(port, host, () => {
+        socket.send("more");
+        resolve(number);
+      });
+      return;
+    }
+    const socket = net.connect({ host, port }, () => resolve(number));
+    connection.send = () => socket.write("x");
+    socket.on("data", count);
+    socket.on("error", reject);
+  });
+}
+
+const verbs = {
+  serve,
+  connect,
+  open,
+  heard: async () => heard.join(),
+  /** How much came so far; TCP sends more after that. */
+  received: async ({ connection }) => {
+    const { count, send } = opened[connection];
+    send();
+    return String(count);
+  },
+};
+
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     const { id, verb, ...command } = JSON.parse(line);
-    const done = verb === "serve" ? serve(command) : connect(command);
-    done.then(
+    verbs[verb](command).then(
       (result) => reply(id, { result: result ?? "" }),
       (error) => reply(id, { result: error.code ?? error.message }),
     );

@@ -1,6 +1,11 @@
 // A small network of namespaces for tests: a node with pods on routed pairs, as our CNI configuration makes them, and a
 // client outside. Nothing of it touches the machine's own addresses, routes or rules.
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import {
+  execFile,
+  execFileSync,
+  spawn,
+  type ChildProcess,
+} from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
@@ -56,8 +61,51 @@ export class Machine {
     });
   }
 
-  async serve(protocol: "tcp" | "udp", port: number): Promise<void> {
-    await this.#command({ verb: "serve", protocol, port });
+  async serve(
+    protocol: "tcp" | "udp",
+    port: number,
+    options: {
+      /** TCP: what comes is sent back, instead of one answer. */
+      echo?: boolean;
+      /** Default: all addresses. */
+      host?: string;
+    } = {},
+  ): Promise<void> {
+    await this.#command({ verb: "serve", protocol, port, ...options });
+  }
+
+  /** A connection that stays open; a UDP server sends on it all the time. Returns how much came so far, when asked. */
+  async open(
+    target: Pick<Target, "protocol" | "host" | "port">,
+  ): Promise<() => Promise<number>> {
+    const connection = Number(await this.#command({ verb: "open", ...target }));
+    return async () =>
+      Number(await this.#command({ verb: "received", connection }));
+  }
+
+  /** The addresses that UDP came from. */
+  async heard(): Promise<string[]> {
+    return (await this.#command({ verb: "heard" })).split(",");
+  }
+
+  /** Whether an SCTP packet gets there: `reached` or `timeout`. */
+  sctp(host: string, port: number, waitMs: number, from = ""): Promise<string> {
+    const probe = path.join(__dirname, "sctp-probe.pl");
+    return new Promise((resolve, reject) => {
+      execFile(
+        "ip",
+        [
+          "netns",
+          "exec",
+          this.namespace,
+          "perl",
+          probe,
+          host,
+          String(port),
+        ].concat(from, String(waitMs)),
+        (error, output) => (error ? reject(error) : resolve(output)),
+      );
+    });
   }
 
   /** What the server answered (its name and the client's address), else the error's code or `timeout`. */
@@ -88,6 +136,9 @@ export class NetworkMachines {
     const machine = new Machine(name, namespace);
     this.#machines.push(machine);
     machine.run("ip", "link", "set", "lo", "up");
+    // Refusals are answered one a second otherwise, and a test that is refused often would wait.
+    machine.run("sysctl", "-qw", "net.ipv4.icmp_ratelimit=0");
+    machine.run("sysctl", "-qw", "net.ipv4.icmp_msgs_per_sec=100000");
     return machine;
   }
 
@@ -118,9 +169,6 @@ export class NetworkMachines {
     const machine = this.#add(name);
     machine.run("sysctl", "-qw", "net.ipv4.ip_forward=1");
     machine.run("sysctl", "-qw", "net.ipv6.conf.all.forwarding=1");
-    // Refusals are answered one a second otherwise, and a test that is refused often would wait.
-    machine.run("sysctl", "-qw", "net.ipv4.icmp_ratelimit=0");
-    machine.run("sysctl", "-qw", "net.ipv4.icmp_msgs_per_sec=100000");
     return machine;
   }
 
@@ -164,6 +212,25 @@ export class NetworkMachines {
         "eth0",
       );
     }
+    return pod;
+  }
+
+  /** A pod on a bridge of its node, which has the gateway's address. */
+  bridgedPod(
+    node: Machine,
+    name: string,
+    { address, gateway }: { address: string; gateway: string },
+  ): Machine {
+    const pod = this.#add(name);
+    const link = this.#join(node, pod);
+    if (!node.run("ip", "-br", "link").includes("pods0")) {
+      node.run("ip", "link", "add", "pods0", "type", "bridge");
+      node.run("ip", "addr", "add", `${gateway}/24`, "dev", "pods0");
+      node.run("ip", "link", "set", "pods0", "up");
+    }
+    node.run("ip", "link", "set", link, "master", "pods0");
+    pod.run("ip", "addr", "add", `${address}/24`, "dev", "eth0");
+    pod.run("ip", "route", "add", "default", "via", gateway);
     return pod;
   }
 

@@ -31,6 +31,9 @@ export interface PodStartContext {
   readonly config: AgentConfig;
   readonly events: Pick<PodEvents, "pod">;
   readonly nodeIPs: () => readonly string[];
+  /** As the agent's option. */
+  readonly protectPod?:
+    ((pod: Pod, ips: readonly string[]) => Promise<void>) | undefined;
 }
 
 interface StartPlan {
@@ -94,6 +97,7 @@ export async function startPod(
     : plan.sandbox;
   await volumes;
   if (!sandbox) return { changed: true, retryInMs: Infinity };
+  await protectSandbox(context, run, sandbox);
   let started = 0;
   let retryInMs = Infinity;
   for (const { container, kind } of plan.containersToStart) {
@@ -122,6 +126,30 @@ export async function startPod(
   }
   const made = started > 0 || plan.createSandbox;
   return { changed: made && retryInMs === Infinity, retryInMs };
+}
+
+/** A sandbox that has or had containers was protected before the first of them. */
+async function protectSandbox(
+  { protectPod, events }: PodStartContext,
+  run: StartRun,
+  { id, ips }: SandboxStatus,
+): Promise<void> {
+  const pod = run.pod();
+  if (!protectPod || pod.spec.hostNetwork) return;
+  const { containers } = await run.refresh();
+  if (containers.some(({ sandboxId }) => sandboxId === id)) return;
+  try {
+    await protectPod(pod, ips);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    events.pod(
+      pod,
+      "Warning",
+      "FailedCreatePodSandBox",
+      `Failed to protect the pod's network: ${text}`,
+    );
+    throw error;
+  }
 }
 
 function withAddresses(

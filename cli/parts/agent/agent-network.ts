@@ -50,6 +50,7 @@ export class AgentNetwork {
       this.podCidrs,
       values.list("cluster-cidr"),
     );
+    if (this.#plan?.policy) this.ranges.guard.expect();
   }
 
   /** The agent's options, with the cluster's DNS Service and domain where this node serves them and none are given. */
@@ -79,7 +80,7 @@ export class AgentNetwork {
         await startNodeNetwork(
           { clock, logger, started: this.#started, clientFor: () => client },
           plan,
-          { podRanges, masquerade: this.ranges.masquerade },
+          { ...this.ranges, podRanges },
         );
         // What began after the stop would go on.
         if (this.#stopped) await this.#started.stop();

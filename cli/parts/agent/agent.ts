@@ -66,6 +66,7 @@ interface AgentPartOptions {
     byFile: ReadonlyMap<string, readonly AnyObject[]>,
   ) => void;
   validatePodSpec?: AgentOptions["validatePodSpec"];
+  protectPod?: AgentOptions["protectPod"];
 }
 
 export interface AgentPart {
@@ -282,6 +283,7 @@ export async function startAgentPart(
       ? { onOtherManifests: options.onOtherManifests }
       : {}),
     ...(options.onPodRanges ? { onPodRanges: options.onPodRanges } : {}),
+    ...(options.protectPod ? { protectPod: options.protectPod } : {}),
     ...(options.validatePodSpec
       ? { validatePodSpec: options.validatePodSpec }
       : {}),

@@ -4,6 +4,7 @@ import type { Clock } from "../../../api/clock.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { Client } from "../../../client/client.ts";
 import type { PodMasquerade } from "../../../network/pods/masquerade.ts";
+import type { PodGuard } from "./pod-guard.ts";
 import type { Started } from "../../cluster/started.ts";
 
 /** What every part of a node's network is given. */
@@ -16,10 +17,11 @@ export interface NodeNetworkContext {
   clientFor(user: string): Client;
 }
 
-/** The node's own ranges of pods, which name its tables, and the rules of what leaves them. */
+/** The node's own ranges of pods, which name its tables, the rules of what leaves them, and what holds pods that start. */
 export interface NodeRanges {
   readonly podRanges: readonly string[];
   readonly masquerade: PodMasquerade;
+  readonly guard: PodGuard;
 }
 
 export type Metrics = () => readonly Family[];

@@ -12,6 +12,8 @@ export interface NetworkPlan {
   readonly podRanges: readonly string[];
   readonly serviceRanges: readonly string[];
   readonly proxy: boolean;
+  /** Whether network policies hold. */
+  readonly policy: boolean;
   /** Of the node's addresses that take node ports; none of a family: all of it. None lies in another. */
   readonly nodePortRanges: readonly string[];
   readonly masqueradeAll: boolean;
@@ -30,6 +32,11 @@ export interface NetworkPlan {
 /** The table is named by the node's pod range, as the masquerading one is: two clusters on one machine differ in it. */
 export function proxyTable(podCidr: string): string {
   return `orbit-proxy-${podCidr.replace(/[^0-9a-f]+/gi, "-")}`;
+}
+
+/** As the proxy's. */
+export function policyTable(podCidr: string): string {
+  return `orbit-policy-${podCidr.replace(/[^0-9a-f]+/gi, "-")}`;
 }
 
 /** The first address of each family: given ones, or else the machine's. */
@@ -107,12 +114,14 @@ export function agentNetworkPlan(
   const wanted = (part: string): boolean =>
     values.isSet("node-network") ? parts.includes(part) : agent.joined;
   const dns = wanted("dns") && machineAddresses().length > 0;
-  if (!wanted("proxy") && !dns) return undefined;
+  const policy = wanted("network-policy");
+  if (!(wanted("proxy") || dns || policy)) return undefined;
   return {
     nodeName: agent.nodeName,
     podRanges: values.list("cluster-cidr"),
     serviceRanges: values.list("service-cluster-ip-range"),
     proxy: wanted("proxy"),
+    policy,
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
     ...(dns
@@ -129,7 +138,7 @@ export function agentNetworkPlan(
 }
 
 /**
- * Undefined: the machine is no node, or neither part is wanted. DNS is left out as well where the machine has no address
+ * Undefined: the machine is no node, or no part is wanted. DNS is left out as well where the machine has no address
  * that pods could reach it at.
  */
 export function networkPlan(
@@ -147,12 +156,14 @@ export function networkPlan(
   const nodePortRanges = nodePortAddresses(values, agent.nodeIPs);
   const proxy = !disabled.has("proxy");
   const dns = !disabled.has("dns") && machineAddresses().length > 0;
-  if (disabled.has("agent") || !(proxy || dns)) return undefined;
+  const policy = !disabled.has("network-policy");
+  if (disabled.has("agent") || !(proxy || dns || policy)) return undefined;
   return {
     nodeName: agent.nodeName,
     podRanges: values.list("cluster-cidr"),
     serviceRanges: values.list("service-cluster-ip-range"),
     proxy,
+    policy,
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
     ...(dns

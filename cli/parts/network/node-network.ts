@@ -8,6 +8,7 @@ import type {
   NodeRanges,
 } from "./network-context.ts";
 import type { NetworkPlan } from "./network-plan.ts";
+import { startPolicies } from "./policy-part.ts";
 import { startProxy } from "./proxy-part.ts";
 
 /** Resolves, with the parts' metrics, when the Services that exist are served. */
@@ -16,10 +17,17 @@ export async function startNodeNetwork(
   plan: NetworkPlan,
   node: NodeRanges,
 ): Promise<Metrics> {
+  const policies = plan.policy
+    ? await startPolicies(context, plan, node)
+    : undefined;
   const proxy = plan.proxy ? await startProxy(context, plan, node) : undefined;
   const dns = plan.dns
     ? await startDns(context, plan, plan.dns, node)
     : undefined;
   if (dns) proxy?.useOwnDns(dns.endpoint);
-  return () => [...(proxy?.metrics() ?? []), ...(dns?.metrics() ?? [])];
+  return () => [
+    ...(policies?.() ?? []),
+    ...(proxy?.metrics() ?? []),
+    ...(dns?.metrics() ?? []),
+  ];
 }

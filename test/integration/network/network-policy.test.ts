@@ -1,0 +1,546 @@
+// Network policies in the kernel: policies, pods and namespaces of an API server, pods and other machines in network
+// namespaces, real connections. What must be allowed is said by an evaluator of its own (test/support/policy-oracle.ts).
+import { pino } from "pino";
+import { systemClock } from "../../../api/clock.ts";
+import { metricsText } from "../../../api/metrics/family.ts";
+import type { KubeObject } from "../../../api/object.ts";
+import type { Namespace, Pod } from "../../../api/types/core-v1.ts";
+import type {
+  NetworkPolicy,
+  NetworkPolicySpec,
+} from "../../../api/types/networking-v1.ts";
+import type { ResourceRef } from "../../../client/client.ts";
+import {
+  namespaces,
+  networkPolicies,
+  pods,
+} from "../../../client/resources.ts";
+import { startCluster, type Cluster } from "../../../index.ts";
+import { NetworkPolicies } from "../../../network/policy/network-policies.ts";
+import { eventually } from "../../support/eventually.ts";
+import { Machine, NetworkMachines } from "../../support/network-machines.ts";
+import {
+  inTeam,
+  named,
+  policyScenarios,
+} from "../../support/policy-scenarios.ts";
+import { oracleAllows, type OracleWorld } from "../../support/policy-oracle.ts";
+
+const logger = pino({ level: process.env.ORBIT_TEST_LOG ?? "silent" });
+const network = new NetworkMachines();
+const table = "inet orbit-policy";
+const nodeAddress = "192.0.2.1";
+let cluster: Cluster;
+let policies: NetworkPolicies | undefined;
+let node: Machine;
+
+interface End {
+  machine: Machine;
+  address: string;
+  /** Source address of connections, where it is not the machine's first. */
+  from?: string;
+}
+
+/** Pods of this node (a1, a2, b1), a pod of another (b2) and a machine outside. */
+const ends: Record<string, End> = {};
+const world: {
+  namespaces: Namespace[];
+  pods: Pod[];
+  policies: NetworkPolicy[];
+} = { namespaces: [], pods: [], policies: [] };
+
+function podsPolicies(
+  machine: Machine,
+  podLinks: string,
+  tableName = "orbit-policy",
+): NetworkPolicies {
+  return new NetworkPolicies({
+    client: cluster.client,
+    nodeName: "node-1",
+    tableName,
+    podRanges: ["10.42.0.0/24"],
+    podLinks,
+    wrapper: ["ip", "netns", "exec", machine.namespace],
+    clock: systemClock,
+    logger,
+  });
+}
+
+beforeAll(async () => {
+  node = network.node("node");
+  const outside = network.neighbour(node, "out", {
+    own: "192.0.2.2",
+    nodes: nodeAddress,
+  });
+  outside.run("ip", "addr", "add", "192.0.2.3/24", "dev", "eth0");
+  const pod = (name: string, address: string, six: string): void => {
+    ends[name] = { machine: network.pod(node, name, [address, six]), address };
+  };
+  pod("a1", "10.42.0.2", "fd42::2");
+  pod("a2", "10.42.0.3", "fd42::3");
+  pod("b1", "10.42.0.4", "fd42::4");
+  ends.b2 = { machine: outside, address: "192.0.2.3", from: "192.0.2.3" };
+  ends.out = { machine: outside, address: "192.0.2.2", from: "192.0.2.2" };
+  for (const { machine, address } of Object.values(ends))
+    for (const port of [80, 81])
+      for (const protocol of ["tcp", "udp"] as const)
+        await machine.serve(
+          protocol,
+          port,
+          // A UDP server of all addresses answers with the first.
+          address.startsWith("192.") ? { host: `::ffff:${address}` } : {},
+        );
+  await node.serve("tcp", 80);
+  cluster = await startCluster({
+    controllers: false,
+    scheduler: false,
+    args: ["--disable-admission-plugins=ServiceAccount"],
+  });
+  for (const name of ["a", "b"])
+    world.namespaces.push(
+      await create(namespaces, {
+        metadata: { name, labels: { team: name } },
+        spec: {},
+      }),
+    );
+  await addPod("a", "a1", ["10.42.0.2", "fd42::2"]);
+  await addPod("a", "a2", ["10.42.0.3", "fd42::3"]);
+  await addPod("b", "b1", ["10.42.0.4", "fd42::4"]);
+  await addPod("b", "b2", ["192.0.2.3"], "node-2");
+  policies = podsPolicies(node, "v-*");
+  await policies.start();
+});
+
+afterAll(async () => {
+  await policies?.stop();
+  await cluster?.stop();
+  network.stop();
+});
+
+afterEach(async () => {
+  if (!policies) return;
+  await cluster.client
+    .resource(networkPolicies)
+    .deleteCollection({ namespace: "a" });
+  await cluster.client
+    .resource(networkPolicies)
+    .deleteCollection({ namespace: "b" });
+  world.policies = [];
+  await settled();
+});
+
+function create<T extends KubeObject>(
+  ref: ResourceRef<T>,
+  object: Omit<T, "apiVersion" | "kind"> & Partial<KubeObject>,
+): Promise<T> {
+  return cluster.client.resource(ref).create(object as T);
+}
+
+/** A pod with a TCP and a UDP port named `web`: 80 of those whose names end with 1, 81 of the others. */
+async function addPod(
+  namespace: string,
+  name: string,
+  ips: readonly string[],
+  nodeName = "node-1",
+): Promise<Pod> {
+  const containerPort = name.endsWith("1") ? 80 : 81;
+  const made = await create(pods, {
+    metadata: { name, namespace, labels: { app: name, team: namespace } },
+    spec: {
+      nodeName,
+      containers: (["TCP", "UDP"] as const).map((protocol) => ({
+        name: protocol.toLowerCase(),
+        image: "none",
+        ports: [{ name: "web", containerPort, protocol }],
+      })),
+    },
+  } as Pod);
+  if (ips.length === 0) return made;
+  const pod = await cluster.client.resource(pods).updateStatus({
+    ...made,
+    status: {
+      phase: "Running",
+      podIP: ips[0]!,
+      podIPs: ips.map((ip) => ({ ip })),
+    },
+  } as Pod);
+  world.pods.push(pod);
+  return pod;
+}
+
+let count = 0;
+
+async function policy(
+  namespace: string,
+  spec: Partial<NetworkPolicySpec>,
+): Promise<NetworkPolicy> {
+  const made = await create(networkPolicies, {
+    metadata: { name: `p${++count}`, namespace },
+    spec: { podSelector: {}, ...spec },
+  });
+  world.policies.push(made);
+  return made;
+}
+
+/** The kernel has all that the API server acknowledged. */
+async function settled(): Promise<void> {
+  const { client } = cluster;
+  for (const ref of [networkPolicies, pods, namespaces])
+    await eventually(async () => {
+      const { items } = await client.resource<KubeObject>(ref).list();
+      const { lister } = client.informer<KubeObject>(ref);
+      const known = new Set(
+        lister.list().map(({ metadata }) => metadata.resourceVersion),
+      );
+      return (
+        known.size === items.length &&
+        items.every(({ metadata }) => known.has(metadata.resourceVersion))
+      );
+    });
+  await eventually(() => policies!.inStep);
+}
+
+interface Wrong {
+  from: string;
+  to: string;
+  protocol: string;
+  port: number;
+  answer: string;
+}
+
+/** Tries every connection there is; returns those that went otherwise than the evaluator says. */
+async function wrongOnes(all: OracleWorld = world): Promise<Wrong[]> {
+  const wrong: Wrong[] = [];
+  const tries: Promise<void>[] = [];
+  for (const [from, source] of Object.entries(ends))
+    for (const [to, target] of Object.entries(ends)) {
+      if (source.machine === target.machine) continue;
+      for (const port of [80, 81])
+        for (const protocol of ["tcp", "udp", "sctp"] as const) {
+          // Each costs a process: enough to see that it is not another protocol.
+          if (protocol === "sctp" && (port !== 80 || to !== "a1")) continue;
+          const expected = oracleAllows(all, {
+            from: source.address,
+            to: target.address,
+            protocol,
+            port,
+          });
+          const waitMs = expected ? 5000 : 400;
+          const { machine } = source;
+          const { address: host } = target;
+          const result =
+            protocol === "sctp"
+              ? machine.sctp(host, port, waitMs, source.from)
+              : machine.connect({
+                  protocol,
+                  host,
+                  port,
+                  waitMs,
+                  ...(source.from ? { from: source.from } : {}),
+                });
+          tries.push(
+            result.then((answer) => {
+              if ((answer !== "timeout") !== expected)
+                wrong.push({ from, to, protocol, port, answer });
+            }),
+          );
+        }
+    }
+  await Promise.all(tries);
+  return wrong;
+}
+
+test.each(Object.entries(policyScenarios))("%s", async (_, all) => {
+  for (const [namespace, app, spec] of all)
+    await policy(namespace, app ? { ...spec, podSelector: named(app) } : spec);
+  await settled();
+  await expect(wrongOnes()).resolves.toEqual([]);
+});
+
+test("IPv6", async () => {
+  await policy("a", {
+    podSelector: named("a1"),
+    ingress: [
+      {
+        from: [
+          { podSelector: named("a2") },
+          { ipBlock: { cidr: "fd42::4/127", except: ["fd42::5/128"] } },
+        ],
+        ports: [{ port: 80 }],
+      },
+    ],
+  });
+  await settled();
+  const to = (name: string, port: number): Promise<string> =>
+    ends[name]!.machine.connect({
+      protocol: "tcp",
+      host: "fd42::2",
+      port,
+      waitMs: 400,
+    });
+  await expect(to("a2", 80)).resolves.toBe("a1 fd42::3");
+  await expect(to("a2", 81)).resolves.toBe("timeout");
+  await expect(to("b1", 80)).resolves.toBe("a1 fd42::4");
+});
+
+test("a pod's own node reaches it, and is reached", async () => {
+  await policy("a", { policyTypes: ["Ingress", "Egress"] });
+  await settled();
+  const answer = await node.connect({
+    protocol: "tcp",
+    host: "10.42.0.2",
+    port: 80,
+  });
+  expect(answer).toMatch(/^a1 /);
+  await expect(
+    ends.a1!.machine.connect({ protocol: "tcp", host: nodeAddress, port: 80 }),
+  ).resolves.toBe("node 10.42.0.2");
+});
+
+test("labels of pods and namespaces change, pods go and come with another address", async () => {
+  const { client } = cluster;
+  await policy("a", {
+    ingress: [
+      { from: [{ namespaceSelector: inTeam("b"), podSelector: named("b1") }] },
+    ],
+  });
+  await settled();
+  const answer = (): Promise<string> =>
+    ends.b1!.machine.connect({
+      protocol: "tcp",
+      host: "10.42.0.2",
+      port: 80,
+      waitMs: 400,
+    });
+  await expect(answer()).resolves.toBe("a1 10.42.0.4");
+  const label = (
+    ref: ResourceRef<KubeObject>,
+    name: string,
+    namespace: string | undefined,
+    labels: object,
+  ) =>
+    client.resource(ref).patch(name, namespace, {
+      type: "merge",
+      body: { metadata: { labels } },
+    });
+  await label(pods, "b1", "b", { app: "other" });
+  await settled();
+  await expect(answer()).resolves.toBe("timeout");
+  await label(pods, "b1", "b", { app: "b1" });
+  await label(namespaces, "b", undefined, { team: "c" });
+  await settled();
+  await expect(answer()).resolves.toBe("timeout");
+  await label(namespaces, "b", undefined, { team: "b" });
+  await settled();
+  await expect(answer()).resolves.toBe("a1 10.42.0.4");
+  // The isolated pod itself.
+  await label(pods, "a1", "a", { app: "a1" });
+  await client.resource(pods).delete("b1", "b", { gracePeriodSeconds: 0 });
+  await settled();
+  await expect(answer()).resolves.toBe("timeout");
+  world.pods = world.pods.filter(({ metadata }) => metadata.name !== "b1");
+  await addPod("b", "b1", ["10.42.0.4", "fd42::4"]);
+  await settled();
+  await expect(answer()).resolves.toBe("a1 10.42.0.4");
+});
+
+test("established connections are cut, in both directions, and go on when allowed again", async () => {
+  const { machine } = ends.a1!;
+  await machine.serve("tcp", 7, { echo: true });
+  await policy("a", {
+    podSelector: named("a1"),
+    ingress: [{ from: [{ podSelector: named("a2") }] }],
+  });
+  await settled();
+  const target = { host: "10.42.0.2" };
+  const tcp = await ends.a2!.machine.open({
+    ...target,
+    protocol: "tcp",
+    port: 7,
+  });
+  // The server sends without being asked.
+  const udp = await ends.a2!.machine.open({
+    ...target,
+    protocol: "udp",
+    port: 80,
+  });
+  const grows = (received: () => Promise<number>) => {
+    let before: number | undefined;
+    return eventually(async () => {
+      const now = await received();
+      before ??= now;
+      return now > before;
+    });
+  };
+  await grows(tcp);
+  await grows(udp);
+  const other = await policy("a", { podSelector: named("a1") });
+  await settled();
+  await grows(udp);
+  await cluster.client.resource(networkPolicies).delete(`p${count - 1}`, "a");
+  await settled();
+  const before = [await tcp(), await udp()];
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect([await tcp(), await udp()]).toEqual(before);
+  await cluster.client
+    .resource(networkPolicies)
+    .delete(other.metadata.name!, "a");
+  await settled();
+  await grows(udp);
+  await grows(tcp);
+});
+
+test("a new pod is protected before the API server knows its address", async () => {
+  await policy("a", {});
+  const pod = await addPod("a", "late", []);
+  const { machine } = { machine: network.pod(node, "late", ["10.42.0.9"]) };
+  await machine.serve("tcp", 80);
+  await policies!.protect(pod, ["10.42.0.9"]);
+  const answer = (): Promise<string> =>
+    ends.b1!.machine.connect({
+      protocol: "tcp",
+      host: "10.42.0.9",
+      port: 80,
+      waitMs: 400,
+    });
+  await expect(answer()).resolves.toBe("timeout");
+  // Its address is given to a pod that nothing isolates.
+  const next = await addPod("b", "next", []);
+  await policies!.protect(next, ["10.42.0.9"]);
+  await settled();
+  await expect(answer()).resolves.toBe("late 10.42.0.4");
+  for (const each of [pod, next])
+    await cluster.client
+      .resource(pods)
+      .delete(each.metadata.name!, each.metadata.namespace, {
+        gracePeriodSeconds: 0,
+      });
+});
+
+test("a pod that ended has no rules, one on the host's network neither", async () => {
+  await policy("b", {});
+  const { client } = cluster;
+  const done = await addPod("b", "done", ["10.42.0.2"]);
+  world.pods = world.pods.filter((each) => each !== done);
+  await client
+    .resource(pods)
+    .updateStatus({ ...done, status: { ...done.status, phase: "Succeeded" } });
+  await settled();
+  await expect(
+    ends.a2!.machine.connect({ protocol: "tcp", host: "10.42.0.2", port: 80 }),
+  ).resolves.toBe("a1 10.42.0.3");
+  await client.resource(pods).delete("done", "b", { gracePeriodSeconds: 0 });
+});
+
+test("what a pod sends with another's address is dropped", async () => {
+  const { machine } = ends.b1!;
+  // Without any policy.
+  await settled();
+  machine.run("ip", "addr", "add", "10.42.0.3/32", "dev", "lo");
+  machine.run("ip", "addr", "add", "198.51.100.7/32", "dev", "lo");
+  for (const from of ["10.42.0.3", "198.51.100.7"])
+    for (const host of ["10.42.0.2", "192.0.2.2"])
+      await machine.connect({
+        protocol: "udp",
+        host,
+        port: 80,
+        from,
+        waitMs: 100,
+      });
+  await machine.connect({ protocol: "udp", host: "10.42.0.2", port: 80 });
+  machine.run("ip", "addr", "flush", "dev", "lo");
+  machine.run("ip", "link", "set", "lo", "up");
+  const heard = [
+    ...(await ends.a1!.machine.heard()),
+    ...(await ends.out!.machine.heard()),
+  ];
+  expect(heard).toContain("10.42.0.4");
+  expect(heard).not.toContain("198.51.100.7");
+  expect(
+    node.run("nft", "list", "chain", ...table.split(" "), "sources"),
+  ).toMatch(/oif missing counter packets [4-9]/);
+});
+
+test("rules that others delete are written again, others' rules stay", async () => {
+  await policy("a", {});
+  await settled();
+  const gone = (): Promise<string> =>
+    ends.b1!.machine.connect({
+      protocol: "tcp",
+      host: "10.42.0.2",
+      port: 80,
+      waitMs: 400,
+    });
+  node.run("nft", "flush", "ruleset");
+  await eventually(async () => (await gone()) === "timeout", {
+    timeoutMs: 5000,
+  });
+  node.run("nft", "add", "table", "ip", "mine");
+  node.run("nft", "delete", "table", ...table.split(" "));
+  await eventually(async () => (await gone()) === "timeout", {
+    timeoutMs: 5000,
+  });
+  expect(node.run("nft", "list", "tables")).toContain("table ip mine");
+  expect(metricsText(policies!.metrics.families())).toMatch(
+    /orbit_network_policy_rewrites_total [2-9]/,
+  );
+});
+
+test("1,000 policies, of which one lets in", async () => {
+  await Promise.all(
+    Array.from({ length: 1000 }, (_, n) =>
+      policy("a", {
+        podSelector: n % 2 ? {} : named(`a${(n % 4) / 2 + 1}`),
+        ingress: [
+          {
+            from: [
+              { podSelector: named(`peer-${n}`) },
+              { ipBlock: { cidr: `203.0.113.${n % 256}/32` } },
+            ],
+            ports: [{ port: 1000 + n }],
+          },
+        ],
+      }),
+    ),
+  );
+  await policy("a", {
+    podSelector: named("a1"),
+    ingress: [{ from: [{ podSelector: named("a2") }], ports: [{ port: 80 }] }],
+  });
+  await settled();
+  // Of the others, which are about other ports, two isolate the same pods.
+  await expect(
+    wrongOnes({
+      ...world,
+      policies: [...world.policies.slice(0, 2), world.policies.at(-1)!],
+    }),
+  ).resolves.toEqual([]);
+});
+
+test("pods on a bridge", async () => {
+  const other = network.node("bridged");
+  const gateway = "10.42.0.1";
+  const one = network.bridgedPod(other, "one", {
+    address: "10.42.0.2",
+    gateway,
+  });
+  const two = network.bridgedPod(other, "two", {
+    address: "10.42.0.3",
+    gateway,
+  });
+  other.run("sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0");
+  await one.serve("tcp", 80);
+  const there = podsPolicies(other, "veth*", "orbit-bridged");
+  const connect = (): Promise<string> =>
+    two.connect({ protocol: "tcp", host: "10.42.0.2", port: 80, waitMs: 400 });
+  await there.start();
+  await expect(connect()).resolves.toBe("one 10.42.0.3");
+  await policy("a", {});
+  try {
+    await eventually(async () => (await connect()) === "timeout");
+    await policy("a", { ingress: [{ from: [{ podSelector: named("a2") }] }] });
+    await eventually(async () => (await connect()) === "one 10.42.0.3");
+  } finally {
+    await there.stop();
+  }
+});
