@@ -18,7 +18,10 @@ import {
 import { startCluster, type Cluster } from "../../../index.ts";
 import { NetworkPolicies } from "../../../network/policy/network-policies.ts";
 import { eventually } from "../../support/eventually.ts";
-import { Machine, NetworkMachines } from "../../support/network-machines.ts";
+import {
+  NetworkMachines,
+  type Machine,
+} from "../../support/network-machines.ts";
 import {
   inTeam,
   named,
