@@ -2,10 +2,7 @@
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 
-type KernelSettings = readonly (readonly [
-  file: string,
-  value: string,
-])[];
+type KernelSettings = readonly (readonly [file: string, value: string])[];
 
 /**
  * What the service rules need: the node forwards, and node ports answer on loopback. Packets for loopback addresses that
