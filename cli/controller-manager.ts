@@ -7,6 +7,7 @@ import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
 import type { OptionValues } from "./options/parse.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
+import { featureGatesOf } from "./parts/api/emulated-version.ts";
 import { readAuthorityFile } from "./parts/option-files.ts";
 import { connectClient } from "./parts/connect.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
@@ -16,7 +17,10 @@ import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
 
 /** What the options say about the controllers, files read. */
-function chosenOptions(values: OptionValues): Partial<ControllerOptions> {
+function chosenOptions(
+  values: OptionValues,
+  warn: (text: string) => void,
+): Partial<ControllerOptions> {
   if (
     values.number("leader-elect-renew-deadline") >=
     values.number("leader-elect-lease-duration")
@@ -30,6 +34,7 @@ function chosenOptions(values: OptionValues): Partial<ControllerOptions> {
   return {
     ...controllerOptions(values),
     ...signingAuthorities(values),
+    featureGates: featureGatesOf(values, "1.32", warn),
     leaderElect: values.flag("leader-elect"),
     ...(nodeIpam ? { nodeIpam } : {}),
     ...(rootCaFile
@@ -48,7 +53,7 @@ export async function runControllerManager(
   });
   if (!start) return 0;
   const { values, logger } = start;
-  const options = chosenOptions(values);
+  const options = chosenOptions(values, (text) => logger.warn(text));
   const client = await connectClient(values, logger);
   const metrics = new PartMetrics();
   let manager;

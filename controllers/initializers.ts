@@ -37,6 +37,8 @@ import {
   createClaimProtectionController,
   createVolumeProtectionController,
 } from "./volumes/claim-protection.ts";
+import { createVersionCollector } from "./storage-versions/version-collector.ts";
+import { createVersionMigrator } from "./storage-versions/version-migrator.ts";
 import { createVolumeBinder } from "./volumes/volume-binder.ts";
 
 export interface Initializer {
@@ -48,6 +50,13 @@ export interface Initializer {
     discovery: Discovery,
   ): Controller | undefined;
 }
+
+/** Is a feature gate on? */
+const isOn = (
+  { options }: ControllerContext,
+  gate: string,
+  byDefault = false,
+): boolean => options.featureGates?.[gate] ?? byDefault;
 
 export const initializers: readonly Initializer[] = [
   {
@@ -234,5 +243,22 @@ export const initializers: readonly Initializer[] = [
     name: "persistentvolume-binder-controller",
     alias: "persistentvolume-binder",
     create: createVolumeBinder,
+  },
+  {
+    name: "storageversion-garbage-collector-controller",
+    alias: "storage-version-gc",
+    create: (context) =>
+      isOn(context, "StorageVersionAPI") &&
+      isOn(context, "APIServerIdentity", true)
+        ? createVersionCollector(context)
+        : undefined,
+  },
+  {
+    name: "storage-version-migrator-controller",
+    alias: "svm",
+    create: (context) =>
+      isOn(context, "StorageVersionMigrator")
+        ? createVersionMigrator(context)
+        : undefined,
   },
 ];

@@ -66,6 +66,8 @@ export interface ControllerOptions {
     /** Ranges of Services: no node gets a part of them. */
     readonly serviceRanges: readonly string[];
   };
+  /** Those that are set. */
+  featureGates?: Readonly<Record<string, boolean>>;
   leaderElect: boolean;
   leaderElectLeaseDurationMs: number;
   leaderElectRenewDeadlineMs: number;

@@ -20,6 +20,8 @@ export interface CachedResource extends EntryShape {
   open?(value: Uint8Array, key: string): Uint8Array | Promise<Uint8Array>;
   /** Parses an opened value into the object in the storage version. Throws on a value that can't be read. */
   decode(value: Uint8Array): AnyObject;
+  /** Called with the entry that was made of what `decode` returned. */
+  decoded?(entry: CacheEntry, object: AnyObject): void;
   /** Of a value that holds the very bytes that readers get; undefined for any other value. Throws as `decode` does. */
   readStored?(value: Uint8Array, revision: number): StoredForm | undefined;
 }
@@ -110,7 +112,7 @@ export class ResourceLoader {
       if (opened instanceof Error) throw opened;
       const entry =
         this.#fromStored(key, opened, value.revision) ??
-        entryOf(kind, key, kind.decode(opened), value.revision);
+        this.#decoded(key, opened, value.revision);
       this.unreadable.delete(key);
       return entry;
     } catch (error) {
@@ -121,6 +123,14 @@ export class ResourceLoader {
       this.report(error, value.key);
       return undefined;
     }
+  }
+
+  #decoded(key: string, value: Uint8Array, revision: number): CacheEntry {
+    const { kind } = this;
+    const object = kind.decode(value);
+    const entry = entryOf(kind, key, object, revision);
+    kind.decoded?.(entry, object);
+    return entry;
   }
 
   /** The entry its writer in this process made; with the right revision, when the engine learnt that only now. */

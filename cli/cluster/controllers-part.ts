@@ -1,6 +1,10 @@
 // The controllers inside a composed cluster. A file of its own, so that their modules are read only where they run.
 import { createControllerManager } from "../../controllers/manager.ts";
 import type { OptionValues } from "../options/parse.ts";
+import {
+  emulatedVersionOf,
+  featureGatesOf,
+} from "../parts/api/emulated-version.ts";
 import { controllerOptions } from "../parts/controller-options.ts";
 import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
@@ -37,6 +41,11 @@ export async function startControllers(
       clusterSigningCa: pki.clusterCa,
       approveServingCertificates: true,
       ...signingAuthorities(options),
+      // One program: what is on in the API server is on here, unless the controllers' own option says otherwise.
+      featureGates: {
+        ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
+        ...featureGatesOf(options, "1.32", (text) => logger.warn(text)),
+      },
     },
   });
   await manager.start();

@@ -28,10 +28,7 @@ export function apiClientOptions(qps: string, burst: string): OptionGroup {
       "float",
       qps,
       "Requests a second, when it or the burst is given; 0: no limit.",
-      {
-        min: 0,
-        file: "kubeAPIQPS",
-      },
+      { min: 0, file: "kubeAPIQPS" },
     ),
     option("kube-api-burst", "int", burst, "Requests at once.", {
       min: 0,
@@ -648,6 +645,7 @@ const usedControllerManagerOptions: readonly string[] = [
   "leader-elect-retry-period",
   "leader-elect-resource-name",
   "leader-elect-resource-namespace",
+  "feature-gates",
 ];
 
 export const controllerManagerOptions: OptionTable = classify(

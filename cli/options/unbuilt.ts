@@ -94,7 +94,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "profiling",
     "contention-profiling",
     "vmodule",
-    "feature-gates",
   ],
 };
 

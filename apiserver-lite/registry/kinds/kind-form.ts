@@ -49,6 +49,9 @@ export class KindForm implements CachedResource {
   /** How the JSON of its stored objects begins. */
   readonly #head: Buffer;
   readonly #shared = new SharedFields();
+  /** Between `decode` and `decoded`. */
+  readonly #converted = new WeakSet<AnyObject>();
+  readonly #older = new WeakSet<CacheEntry>();
 
   constructor(
     readonly definition: StoredDefinition,
@@ -80,9 +83,19 @@ export class KindForm implements CachedResource {
     if (object.apiVersion !== this.apiVersion) {
       object = conversion.convert(object, this.apiVersion);
       if (foreign) definition.setDefaults(object, this.apiVersion);
+      this.#converted.add(object);
     }
     if (foreign) definition.strategy.setDefaults?.(object);
     return object;
+  }
+
+  decoded(entry: CacheEntry, object: AnyObject): void {
+    if (this.#converted.delete(object)) this.#older.add(entry);
+  }
+
+  /** Does the store hold it in an older version? A write that changes nothing else brings it into today's. */
+  isOlder(entry: CacheEntry): boolean {
+    return this.#older.has(entry);
   }
 
   /** A value under the wrong key is not accepted as an object of this kind. */

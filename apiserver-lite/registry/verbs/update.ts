@@ -131,7 +131,8 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
         : await prepare(call, object, live, replacement, taken);
       next.metadata.resourceVersion = String(live.revision);
       // One that was stored in another version is written, whatever it says.
-      if (live === found && unchanged(next, live)) {
+      const older = live !== found || kind.form.isOlder(found);
+      if (!older && unchanged(next, live)) {
         failed = false;
         return { entry: live, created: false };
       }

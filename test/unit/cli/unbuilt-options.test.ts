@@ -19,7 +19,7 @@ import { parseOptionValue } from "../../../cli/options/value.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 /** Rows of docs/options.md that say `no effect yet`. A fall is recorded here; a rise is a mistake. */
-const CEILING = 114;
+const CEILING = 113;
 
 const tables: readonly [string, OptionTable][] = [
   ...programs
