@@ -125,9 +125,9 @@ async function configure({
 const listening = openListener({
   listen: data.listen,
   allowed: data.allowed,
-  respond: (bytes, transport) => {
+  respond: (bytes, transport, client) => {
     noteRequest();
-    return responder.respond(bytes, transport);
+    return responder.respond(bytes, transport, client);
   },
 });
 

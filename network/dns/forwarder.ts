@@ -1,6 +1,6 @@
 // Questions that are not the cluster's: asked of the host's resolvers, or of those of a stub domain. The same question of
 // several clients is asked once; answers are kept for as long as they say, 30 s at most; a server that fails rests for a
-// while. Everything is bounded: questions under way, kept answers, time.
+// while. Everything is bounded: questions under way, also of one client, kept answers, time.
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../api/clock.ts";
 import { encodeCode } from "./message.ts";
@@ -18,6 +18,8 @@ const failureKept = 5;
 const maxKept = 10_000;
 const maxKeptBytes = 16 * 1024 * 1024;
 const maxUnderWay = 1000;
+/** One client's, so that names it makes up do not keep others from asking. */
+const maxOfClient = 250;
 /** Clients that wait for an answer; many may ask the same question. */
 const maxWaiting = 10_000;
 /** How long a server has to answer. */
@@ -56,6 +58,8 @@ export class Forwarder {
       answer.bytes.length + key.length + 200,
   });
   readonly #underWay = new Map<string, Promise<UpstreamAnswer>>();
+  /** How many of them each client began. */
+  readonly #begun = new Map<string, number>();
   readonly #restsUntil = new Map<string, number>();
   #waiting = 0;
   #upstreams: readonly Upstream[] = [];
@@ -104,29 +108,38 @@ export class Forwarder {
     );
   }
 
-  /** The answer, made for no client in particular. Never rejects: SERVFAIL, or REFUSED when there is too much under way. */
-  async ask(query: Query): Promise<Buffer> {
+  /**
+   * The answer, made for no client in particular. Never rejects: SERVFAIL, or REFUSED when there is too much under way.
+   * @param client its address
+   */
+  async ask(query: Query, client: string): Promise<Buffer> {
     const pending = this.#underWay.get(query.key);
     if (
       this.#waiting >= maxWaiting ||
-      (!pending && this.#underWay.size >= maxUnderWay)
+      (!pending &&
+        (this.#underWay.size >= maxUnderWay ||
+          (this.#begun.get(client) ?? 0) >= maxOfClient))
     ) {
       this.counts.refused++;
       return encodeCode(query, rcodes.refused);
     }
     this.#waiting++;
     try {
-      return (await (pending ?? this.#start(query))).bytes;
+      return (await (pending ?? this.#start(query, client))).bytes;
     } finally {
       this.#waiting--;
     }
   }
 
-  #start(query: Query): Promise<UpstreamAnswer> {
-    const asked = this.#resolve(query).finally(() =>
-      this.#underWay.delete(query.key),
-    );
+  #start(query: Query, client: string): Promise<UpstreamAnswer> {
+    const asked = this.#resolve(query).finally(() => {
+      this.#underWay.delete(query.key);
+      const others = this.#begun.get(client)! - 1;
+      if (others > 0) this.#begun.set(client, others);
+      else this.#begun.delete(client);
+    });
     this.#underWay.set(query.key, asked);
+    count(this.#begun, client);
     return asked;
   }
 

@@ -28,6 +28,7 @@ export interface ListenAddress {
 type Respond = (
   bytes: Buffer,
   transport: Transport,
+  client: string,
 ) => Buffer | Promise<Buffer> | undefined;
 
 interface ListenerOptions {
@@ -79,7 +80,7 @@ async function listenUdp(
   socket.on("message", (bytes, source) => {
     // A reply to port 0 can't be sent; it would fail the socket.
     if (source.port === 0 || !accepts(source.address)) return;
-    const answer = respond(bytes, "udp");
+    const answer = respond(bytes, "udp", source.address);
     if (answer instanceof Promise)
       void answer.then((each) => reply(each, source)).catch(() => undefined);
     else if (answer) reply(answer, source);
@@ -108,6 +109,7 @@ function serveConnection(
   let received: Buffer = Buffer.alloc(0);
   let underWay = 0;
   let partial: NodeJS.Timeout | undefined;
+  const address = socket.remoteAddress ?? "";
   socket.setTimeout(idleMs, () => socket.destroy());
   socket.on("error", () => socket.destroy());
   socket.on("close", () => clearTimeout(partial));
@@ -121,7 +123,7 @@ function serveConnection(
     socket.write(Buffer.concat([length, answer]));
   };
   const serve = (bytes: Buffer): void => {
-    const answer = respond(bytes, "tcp");
+    const answer = respond(bytes, "tcp", address);
     if (!answer) socket.destroy();
     else if (answer instanceof Promise) {
       underWay++;

@@ -87,10 +87,11 @@ export class Responder {
     this.#kept.clear();
   }
 
-  /** Undefined: there is no answer to it. Never throws or rejects. */
+  /** Undefined: there is no answer to it. Never throws or rejects. @param client its address */
   respond(
     bytes: Buffer,
     transport: Transport,
+    client = "",
   ): Buffer | Promise<Buffer> | undefined {
     const query = parseQuery(bytes);
     if ("rcode" in query) {
@@ -121,13 +122,13 @@ export class Responder {
       return this.#counted(readdress(variants[0]!, query));
     }
     if (local)
-      return this.#withAlias(query, local, limit).then((answer) =>
+      return this.#withAlias(query, local, limit, client).then((answer) =>
         this.#counted(answer),
       );
     const fromOthers = this.#options.forwarder.kept(query);
     if (fromOthers) return this.#counted(this.#fit(fromOthers, query, limit));
     return this.#options.forwarder
-      .ask(query)
+      .ask(query, client)
       .then((answer) => this.#counted(this.#fit(answer, query, limit)));
   }
 
@@ -180,6 +181,7 @@ export class Responder {
     query: Query,
     first: Answer & { alias?: string },
     limit: number,
+    client: string,
   ): Promise<Buffer> {
     const answers = [...first.answers];
     let alias = first.alias;
@@ -196,7 +198,7 @@ export class Responder {
         alias = local.alias;
         continue;
       }
-      answers.push(...(await this.#foreign(labels, query)));
+      answers.push(...(await this.#foreign(labels, query, client)));
       break;
     }
     return encodeAnswer(query, { ...first, answers }, limit);
@@ -205,11 +207,12 @@ export class Responder {
   async #foreign(
     labels: readonly string[],
     query: Query,
+    client: string,
   ): Promise<DnsRecord[]> {
     const asked = questionFor(labels, query);
     if (!asked) return [];
     const { forwarder } = this.#options;
-    const bytes = forwarder.kept(asked) ?? (await forwarder.ask(asked));
+    const bytes = forwarder.kept(asked) ?? (await forwarder.ask(asked, client));
     return answerRecords(bytes).flatMap((record): DnsRecord[] =>
       record.type === "A" || record.type === "AAAA" || record.type === "CNAME"
         ? [

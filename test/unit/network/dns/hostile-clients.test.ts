@@ -119,10 +119,68 @@ test("clients that wait for the same answer are limited", async () => {
     {},
   );
   const query = parseQuery(question("slow.example")) as Query;
-  const waiting = Array.from({ length: 10_000 }, () => forwarder.ask(query));
-  const refused = await forwarder.ask(query);
+  const waiting = Array.from({ length: 10_000 }, () =>
+    forwarder.ask(query, "10.0.0.1"),
+  );
+  const refused = await forwarder.ask(query, "10.0.0.1");
   expect(refused[3]! & 15).toBe(5);
   expect(forwarder.counts.refused).toBe(1);
   await Promise.all(waiting);
-  expect((await forwarder.ask(query))[3]! & 15).toBe(2);
+  expect((await forwarder.ask(query, "10.0.0.1"))[3]! & 15).toBe(2);
+});
+
+test("random names of one client keep others neither from the zone nor from other servers", async () => {
+  let asked = 0;
+  const upstream = createSocket("udp4");
+  // It answers one name alone.
+  upstream.on("message", (bytes, { address, port }) => {
+    asked++;
+    if (bytes.includes("honest")) {
+      const answer = Buffer.from(bytes);
+      answer.writeUInt16BE(0x8183, 2);
+      upstream.send(answer, port, address);
+    }
+  });
+  upstream.bind(0, "127.0.0.1");
+  await once(upstream, "listening");
+  closing.push(() => new Promise<void>((done) => upstream.close(() => done())));
+  const forwarder = new Forwarder(systemClock, 1000);
+  forwarder.configure(
+    [{ address: "127.0.0.1", port: upstream.address().port }],
+    {},
+  );
+  const responder = new Responder({
+    zone: new ClusterZone("cluster.local", []),
+    forwarder,
+  });
+  const codes = new Map<number, number>();
+  const flood = Array.from({ length: 5000 }, async (_, at) => {
+    const answer = await responder.respond(
+      question(`n${at}.example`),
+      "udp",
+      "10.0.0.1",
+    )!;
+    const code = answer[3]! & 15;
+    codes.set(code, (codes.get(code) ?? 0) + 1);
+  });
+  const honest = await responder.respond(
+    question("honest.example"),
+    "udp",
+    "10.0.0.2",
+  )!;
+  // The server's own answer: there is no such name.
+  expect(honest[3]! & 15).toBe(3);
+  // A name of the zone needs no promise at all.
+  expect(
+    Buffer.isBuffer(
+      responder.respond(question("x.svc.cluster.local"), "udp", "10.0.0.2"),
+    ),
+  ).toBe(true);
+  await Promise.all(flood);
+  expect(codes.get(5)).toBe(4750);
+  expect(codes.get(2)).toBe(250);
+  expect(asked).toBeLessThanOrEqual(251);
+  // Its place is free again.
+  void forwarder.ask(parseQuery(question("late.example")) as Query, "10.0.0.1");
+  expect(forwarder.counts.refused).toBe(4750);
 });
