@@ -120,7 +120,7 @@ export class Http1Exchange implements Exchange {
 
   constructor(
     readonly request: IncomingMessage,
-    private readonly response: ServerResponse,
+    readonly response: ServerResponse,
     readonly peer: Peer,
     /** The client waits for 100 Continue before it sends its body. */
     private waiting = false,
@@ -249,17 +249,14 @@ export class Http2Exchange implements Exchange {
   readonly upgrade: undefined;
   readonly chunks = false;
   status = 0;
-  readonly #stream: ServerHttp2Stream;
   #headerGroups: ReadonlyMap<string, string[]> | undefined;
 
   constructor(
-    stream: ServerHttp2Stream,
+    readonly http2Stream: ServerHttp2Stream,
     readonly headers: IncomingHttpHeaders,
-    private readonly rawHeaders: readonly string[],
+    readonly rawHeaders: readonly string[],
     readonly peer: Peer,
-  ) {
-    this.#stream = stream;
-  }
+  ) {}
 
   headerValues(name: string): string[] {
     this.#headerGroups ??= groupByName(this.rawHeaders);
@@ -280,23 +277,23 @@ export class Http2Exchange implements Exchange {
     return this.headers[":path"] as string;
   }
   get body(): Readable {
-    return this.#stream;
+    return this.http2Stream;
   }
   get hasBody(): boolean {
-    return !this.#stream.endAfterHeaders;
+    return !this.http2Stream.endAfterHeaders;
   }
   get started(): boolean {
-    return this.#stream.headersSent;
+    return this.http2Stream.headersSent;
   }
   get closed(): boolean {
-    return this.#stream.closed || this.#stream.destroyed;
+    return this.http2Stream.closed || this.http2Stream.destroyed;
   }
   /** All of the answer has been handed over; `unsentBytes` of it are not on the wire. */
   get answered(): boolean {
-    return this.#stream.writableEnded;
+    return this.http2Stream.writableEnded;
   }
   get unsentBytes(): number {
-    return this.#stream.bufferSize;
+    return this.http2Stream.bufferSize;
   }
 
   respond(
@@ -315,7 +312,7 @@ export class Http2Exchange implements Exchange {
       headers["content-length"] ??=
         typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
     }
-    const stream = this.#stream;
+    const stream = this.http2Stream;
     if (status === 413) stream.once("finish", () => stream.close(0));
     stream.respond(headers, { endStream: empty });
     if (!empty) stream.end(body);
@@ -325,9 +322,9 @@ export class Http2Exchange implements Exchange {
     this.status = status;
     if (!this.closed) {
       headers[":status"] = status;
-      this.#stream.respond(headers);
+      this.http2Stream.respond(headers);
     }
-    return this.#stream;
+    return this.http2Stream;
   }
 
   stream(status: number, headers: OutgoingHttpHeaders): FrameStream {
@@ -336,7 +333,7 @@ export class Http2Exchange implements Exchange {
   }
 
   onClose(callback: () => void): void {
-    this.#stream.once("close", callback);
+    this.http2Stream.once("close", callback);
   }
 
   switched(): void {
@@ -344,11 +341,11 @@ export class Http2Exchange implements Exchange {
   }
 
   destroy(): void {
-    this.#stream.close(8);
+    this.http2Stream.close(8);
   }
 
   /** Ends the stream that has been answered: bytes that the client still sends are not read. */
   reset(): void {
-    this.#stream.close(this.unsentBytes > 0 ? 8 : 0);
+    this.http2Stream.close(this.unsentBytes > 0 ? 8 : 0);
   }
 }

@@ -56,6 +56,8 @@ export interface ListenerOptions {
   readonly tls: ServingCertificate | undefined;
   /** Lowest version, cipher suites, and certificates by server name. */
   readonly servingTls?: ServingTls;
+  /** In place of the certificates of `servingTls`. Undefined: the listener's own. */
+  readonly contextOf?: (name: string) => SecureContext | undefined;
   /** HTTP/1.1 only; default false. */
   readonly http1Only?: boolean;
   readonly maxStreamsPerConnection: number;
@@ -88,7 +90,6 @@ const maxFrameBytes = 1024 * 1024;
 
 /** Unsent parts of lists on all streams of a connection; beyond it new streams are refused. */
 const maxSessionMemoryMb = 32;
-
 /** The reference's: selectors and impersonated groups may be long. */
 const maxHeaderBytes = 1024 * 1024;
 
@@ -99,7 +100,7 @@ export class Listener {
   readonly #peers = new WeakMap<object, Peer>();
   readonly #pipeline = new Pipeline();
   readonly #intake = new Intake();
-  #slow: HeaderDeadline | undefined;
+  readonly #slow: HeaderDeadline;
   #idle: SessionDeadline | undefined;
   /** Of all connections, those whose handshake is under way among them. */
   readonly #open = new Set<Socket>();
@@ -108,13 +109,16 @@ export class Listener {
 
   constructor(private readonly options: ListenerOptions) {
     const { tls } = options;
+    const slow = (this.#slow = new HeaderDeadline(headersTimeoutMs));
     if (tls) {
       const common = {
         ...this.#loadCertificates(tls),
         requestCert: options.asksForCertificates ?? true,
         rejectUnauthorized: false,
         handshakeTimeout: headersTimeoutMs,
-        SNICallback: serverNameCallback(() => this.#contextOf),
+        SNICallback: serverNameCallback(
+          () => options.contextOf ?? this.#contextOf,
+        ),
       };
       this.#server = options.http1Only
         ? createTlsServer(common)
@@ -124,7 +128,7 @@ export class Listener {
             settings: {
               maxConcurrentStreams: options.maxStreamsPerConnection,
               initialWindowSize: 256 * 1024,
-              maxHeaderListSize: maxHeaderBytes,
+              maxHeaderListSize: options.maxHeaderBytes ?? maxHeaderBytes,
               maxFrameSize: maxFrameBytes,
             },
             maxHeaderListPairs: maxHeaderFields,
@@ -149,19 +153,21 @@ export class Listener {
         session.once("close", () => this.#sessions.delete(session));
         session.on("error", () => undefined);
       });
-      const slow = (this.#slow = new HeaderDeadline(headersTimeoutMs));
       this.#server.on("secureConnection", (socket: TLSSocket) => {
         this.#track(socket);
         if (socket.alpnProtocol !== "h2") slow.add(socket);
       });
-      this.#server.on("tlsClientError", () => undefined);
-      this.#server.on("sessionError", () => undefined);
+      for (const failed of ["tlsClientError", "sessionError"])
+        this.#server.on(failed, () => undefined);
     } else {
       this.#server = createServer();
-      this.#server.on("connection", (socket: Socket) => this.#track(socket));
+      this.#server.on("connection", (socket: Socket) => {
+        this.#track(socket);
+        slow.add(socket);
+      });
     }
-    this.#server.on("connection", (socket: Socket) => this.#admit(socket));
     const http1 = this.#server as Server;
+    http1.on("connection", (socket: Socket) => this.#admit(socket));
     http1.on(
       "request",
       (request: IncomingMessage, response: ServerResponse) => {
@@ -180,7 +186,7 @@ export class Listener {
       "upgrade",
       (request: IncomingMessage, socket: Duplex, head: Buffer) => {
         socket.on("error", () => socket.destroy());
-        this.#slow?.forget(socket as Socket);
+        this.#slow.forget(socket as Socket);
         const peer = this.#peerOf(socket as Socket);
         peer.intaken?.upgraded();
         const exchange = new UpgradeExchange(request, socket, head, peer);
@@ -247,7 +253,7 @@ export class Listener {
       if (!session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR);
     if ("closeIdleConnections" in this.#server)
       (this.#server as Server).closeIdleConnections();
-    this.#slow?.closeIdle();
+    this.#slow.closeIdle();
   }
 
   /** Drains, and ends what is left after the grace. */
@@ -264,7 +270,7 @@ export class Listener {
 
   destroy(): void {
     this.#server.close();
-    this.#slow?.stop();
+    this.#slow.stop();
     this.#idle?.stop();
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
@@ -304,7 +310,7 @@ export class Listener {
     response: ServerResponse,
     waiting: boolean,
   ): void {
-    const answered = this.#slow?.begin(request.socket);
+    const answered = this.#slow.begin(request.socket);
     if (answered) response.once("close", answered);
     this.#pipeline.add(request.socket, response);
     const peer = this.#peerOf(request.socket);
@@ -326,15 +332,14 @@ export class Listener {
     const { maxConnections = defaultMaxConnections, logger } = this.options;
     if (
       this.#open.size >= maxConnections &&
-      !this.#slow?.endIdle() &&
+      !this.#slow.endIdle() &&
       !this.#idle?.endIdle()
     ) {
       socket.destroy();
       const refused = this.#refused;
       refused.count++;
-      const nowMs = performance.now();
-      if (nowMs - refused.loggedMs < refusalLogMs) return;
-      refused.loggedMs = nowMs;
+      if (performance.now() - refused.loggedMs < refusalLogMs) return;
+      refused.loggedMs = performance.now();
       logger.warn(
         { connections: this.#open.size, refused: refused.count },
         "too many connections: new ones are refused",
@@ -384,15 +389,11 @@ export class Listener {
 }
 
 /** Answers what is no request one can serve, and ends the connection. */
-function refuse(
-  exchange: Http1Exchange,
-  status: number,
-  problem: string,
-): void {
+function refuse(exchange: Http1Exchange, status: number, text: string): void {
   const headers = {
     "content-type": "text/plain; charset=utf-8",
     connection: "close",
   };
-  exchange.reason = problem;
-  exchange.respond(status, headers, `${status} ${problem}`);
+  exchange.reason = text;
+  exchange.respond(status, headers, `${status} ${text}`);
 }

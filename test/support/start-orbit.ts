@@ -30,6 +30,8 @@ export interface OrbitOptions {
    * With service proxy and DNS, whose rules are the machine's: in a range of services of its own. Without them by default.
    */
   network?: boolean;
+  /** With the ingress, on these ports of the loopback. Without it by default. */
+  ingress?: { http: number; https: number };
   readyTimeoutMs?: number;
 }
 
@@ -136,6 +138,14 @@ async function removeEverything(
   removeTempDirectory(directory);
 }
 
+function disabledParts({ network, ingress }: OrbitOptions): string[] {
+  const parts = [
+    ...(network === true ? [] : ["proxy", "dns"]),
+    ...(ingress ? [] : ["ingress"]),
+  ];
+  return parts.length > 0 ? [`--disable=${parts.join(",")}`] : [];
+}
+
 export async function startOrbit(
   options: OrbitOptions = {},
 ): Promise<RunningOrbit> {
@@ -179,7 +189,15 @@ export async function startOrbit(
     `--cluster-cidr=${podRange}`,
     ...(options.network === true
       ? [`--service-cluster-ip-range=${serviceRange(podRange)}`]
-      : ["--disable=proxy,dns"]),
+      : []),
+    ...(options.ingress
+      ? [
+          `--ingress-http-port=${options.ingress.http}`,
+          `--ingress-https-port=${options.ingress.https}`,
+          "--ingress-bind-address=127.0.0.1",
+        ]
+      : []),
+    ...disabledParts(options),
     ...(options.args ?? []),
   ];
   let output = "";

@@ -5,6 +5,7 @@ import { addressKind } from "../../../api/address-kind.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { machineAddresses } from "../addresses.ts";
+import { ingressPlan, type IngressPlan } from "./ingress-plan.ts";
 
 export interface NetworkPlan {
   readonly nodeName: string;
@@ -27,6 +28,8 @@ export interface NetworkPlan {
     /** A resolv.conf, for names that are not the cluster's. */
     readonly resolvConf: string | undefined;
   };
+  /** Undefined: no ingress. */
+  readonly ingress?: IngressPlan;
 }
 
 /** The table is named by the node's pod range, as the masquerading one is: two clusters on one machine differ in it. */
@@ -157,7 +160,9 @@ export function networkPlan(
   const proxy = !disabled.has("proxy");
   const dns = !disabled.has("dns") && machineAddresses().length > 0;
   const policy = !disabled.has("network-policy");
-  if (disabled.has("agent") || !(proxy || dns || policy)) return undefined;
+  const ingress = ingressPlan(values);
+  if (disabled.has("agent") || !(proxy || dns || policy || ingress))
+    return undefined;
   return {
     nodeName: agent.nodeName,
     podRanges: values.list("cluster-cidr"),
@@ -176,5 +181,6 @@ export function networkPlan(
           },
         }
       : {}),
+    ...(ingress ? { ingress } : {}),
   };
 }

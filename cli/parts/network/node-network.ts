@@ -2,6 +2,7 @@
 // for `orbit server` and `orbit agent` alike; a further part of a node's network is a line in `startNodeNetwork`. A file of
 // its own, so that the modules of the parts are read only where they run.
 import { startDns } from "./dns-part.ts";
+import { startIngress } from "./ingress-part.ts";
 import type {
   Metrics,
   NodeNetworkContext,
@@ -25,9 +26,13 @@ export async function startNodeNetwork(
     ? await startDns(context, plan, plan.dns, node)
     : undefined;
   if (dns) proxy?.useOwnDns(dns.endpoint);
+  const ingress = plan.ingress
+    ? await startIngress(context, plan, plan.ingress)
+    : undefined;
   return () => [
     ...(policies?.() ?? []),
     ...(proxy?.metrics() ?? []),
     ...(dns?.metrics() ?? []),
+    ...(ingress?.() ?? []),
   ];
 }

@@ -85,7 +85,7 @@ export const innerFloors: Readonly<
     ["config"],
   ],
   network: [
-    ["dns", "pods", "policy", "proxy"],
+    ["dns", "ingress", "pods", "policy", "proxy"],
     ["kernel-settings.ts", "nft", "slices-of-service.ts"],
   ],
   cri: [
