@@ -14,12 +14,16 @@ export interface CompiledCondition extends PolicyExpression {
   readonly name: string;
 }
 
-/** Does the policy apply? A text: why that can't be said, under the failure policy Fail. */
+/**
+ * Does the policy apply? A text: why that can't be said, under the failure policy Fail.
+ * @param missed called where not all hold, with how many failed
+ */
 export function* conditionsHold(
   conditions: readonly CompiledCondition[],
   request: RequestVariables,
   variables: ReadonlyMap<string, PolicyExpression>,
   failurePolicy: string,
+  missed?: (failures: number) => void,
 ): Steps<boolean | string> {
   if (conditions.length === 0) return true;
   const failed = (why: string): false | string =>
@@ -33,13 +37,19 @@ export function* conditionsHold(
       matchConditionBudget,
     ));
   } catch (error) {
-    if (error instanceof OutOfBudget) return failed(error.message);
-    throw error;
+    if (!(error instanceof OutOfBudget)) throw error;
+    missed?.(0);
+    return failed(error.message);
   }
   const problems: string[] = [];
   for (const result of results) {
     if (result?.error !== undefined) problems.push(result.error);
-    else if (result?.value === false) return false;
+    else if (result?.value === false) {
+      missed?.(problems.length);
+      return false;
+    }
   }
-  return problems.length === 0 || failed(errorList(problems));
+  if (problems.length === 0) return true;
+  missed?.(problems.length);
+  return failed(errorList(problems));
 }

@@ -40,9 +40,11 @@ const admitted: Decision = {
   reason: "",
 };
 
+/** @param missed called where match conditions do not hold, with how many failed */
 export function* evaluatePolicy(
   policy: CompiledPolicy,
   request: RequestVariables,
+  missed?: (failures: number) => void,
 ): Steps<PolicyResult> {
   const { variables, failurePolicy } = policy;
   const failed = (message: string): Decision => ({
@@ -56,6 +58,7 @@ export function* evaluatePolicy(
     policy.conditions.length > 0 ? request.forConditions() : request,
     variables,
     failurePolicy,
+    missed,
   );
   if (matches === false) return { decisions: [], annotations: [] };
   if (matches !== true)

@@ -1,6 +1,7 @@
 // How often policies decided and how long it took, by policy, binding, kind of error and what followed.
 import { Family } from "../../../api/metrics/family.ts";
 import { Histogram } from "../../../api/metrics/histogram.ts";
+import { MatchConditionMetrics } from "../expressions/match-condition-metrics.ts";
 
 const bounds = [0.0000005, 0.001, 0.01, 0.1, 1];
 /** Names come from clients: later ones are not counted. */
@@ -28,6 +29,9 @@ export function errorType({
 
 export class PolicyMetrics {
   readonly #rows = new Map<string, Row>();
+
+  /** @param conditions are reported by whom they belong to: those of webhooks are counted with them */
+  constructor(readonly conditions = new MatchConditionMetrics()) {}
 
   observe(
     policy: string,

@@ -153,8 +153,16 @@ class Dispatch {
     const { metrics } = this.options;
     const { clock } = this.context;
     const startedMs = clock.monotonic();
+    const missed = (failures: number): void => {
+      const { operation } = this.attributes;
+      metrics.conditions.evaluated(
+        { name: bound.name, kind: "policy", type: "validate", operation },
+        (clock.monotonic() - startedMs) / 1000,
+        failures,
+      );
+    };
     const run = (): PolicyResult | Promise<PolicyResult> =>
-      started(evaluatePolicy(bound.compiled, request()), this.#pause);
+      started(evaluatePolicy(bound.compiled, request(), missed), this.#pause);
     let result = run();
     if (result instanceof Promise) result = await result;
     while (this.#authorizer.waits) {

@@ -13,7 +13,7 @@ import type { Webhook } from "./webhook.ts";
 
 /** Do they hold? A webhook that is left out is counted. Rejects with ApiError 403. */
 export async function meetsConditions(
-  { authorizer, metrics }: WebhookSurroundings,
+  { authorizer, metrics, clock }: WebhookSurroundings,
   { name, conditions, ignoresFailures }: Webhook,
   step: Step,
   attributes: AdmissionAttributes,
@@ -22,6 +22,10 @@ export async function meetsConditions(
 ): Promise<boolean> {
   if (conditions.length === 0) return true;
   const asking = new RequestAuthorizer(authorizer);
+  const { resource, operation } = attributes;
+  const { conditions: counted } = metrics;
+  const labels = { name, kind: "webhook", operation } as const;
+  const startMs = clock.monotonic();
   for (;;) {
     const variables = new RequestVariables({
       ...{ attributes, object, oldObject },
@@ -36,6 +40,10 @@ export async function meetsConditions(
         variables,
         new Map(),
         ignoresFailures ? "Ignore" : "Fail",
+        (failures) => {
+          const seconds = (clock.monotonic() - startMs) / 1000;
+          counted.evaluated({ ...labels, type: step }, seconds, failures);
+        },
       ),
       pause,
     );
@@ -44,10 +52,10 @@ export async function meetsConditions(
       await asking.settle();
       continue;
     }
-    const { resource, operation } = attributes;
     if (typeof held !== "boolean")
       throw errors.forbidden(resource, attributes.name, held);
-    if (!held) metrics.excluded({ name, step, operation });
+    const type = step === "admit" ? "admit" : "validate";
+    if (!held) counted.excluded({ ...labels, type });
     return held;
   }
 }

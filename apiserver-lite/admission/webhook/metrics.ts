@@ -1,6 +1,7 @@
 // The metrics of calls of admission webhooks, with the reference's names. Label values are bounded by the configurations.
 import { Family, type Labels } from "../../../api/metrics/family.ts";
 import { Histogram } from "../../../api/metrics/histogram.ts";
+import { MatchConditionMetrics } from "../expressions/match-condition-metrics.ts";
 
 export type Step = "admit" | "validating";
 
@@ -65,16 +66,8 @@ export class WebhookMetrics {
     "Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
   );
 
-  readonly #excluded = new Counter(
-    "apiserver_admission_match_condition_exclusions_total",
-    "Admission match condition evaluation exclusions count, identified by name of resource containing the match condition and broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or admit).",
-  );
-
-  /** Its match conditions do not hold. */
-  excluded({ name, step, operation }: Call): void {
-    const type = step === "admit" ? "admit" : "validate";
-    this.#excluded.add({ name, kind: "webhook", type, operation });
-  }
+  /** @param conditions those of policies are counted with them */
+  constructor(readonly conditions = new MatchConditionMetrics()) {}
 
   called(
     { name, step, operation }: Call,
@@ -129,7 +122,7 @@ export class WebhookMetrics {
     for (const { labels, histogram } of this.#durations.values())
       durations.addHistogram(labels, histogram);
     return [
-      this.#excluded.family(),
+      ...this.conditions.families(),
       durations,
       this.#failedOpen.family(),
       this.#rejections.family(),

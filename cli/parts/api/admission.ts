@@ -11,6 +11,7 @@ import {
   type AdmissionSurroundings,
   builtInPlugins,
   createParamPermission,
+  MatchConditionMetrics,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
   PolicyMetrics,
@@ -40,7 +41,7 @@ interface Served {
 
 export class AdmissionPart {
   #transport: ServerTransport | undefined;
-  readonly #policyMetrics = new PolicyMetrics();
+  readonly #policyMetrics: PolicyMetrics;
 
   private constructor(
     private readonly values: OptionValues,
@@ -49,7 +50,10 @@ export class AdmissionPart {
     private readonly configs: PluginConfigs,
     private readonly images: JsonWebhook | undefined,
     private readonly webhooks: WebhookAdmission,
-  ) {}
+    conditions: MatchConditionMetrics,
+  ) {
+    this.#policyMetrics = new PolicyMetrics(conditions);
+  }
 
   /**
    * Reads the plug-ins' configuration. Throws UsageError for what is wrong with it.
@@ -76,8 +80,12 @@ export class AdmissionPart {
     need("ImagePolicyWebhook", configs.imagePolicy, "no config specified");
     const images =
       configs.imagePolicy && (await imageWebhook(configs.imagePolicy));
-    const webhooks = await WebhookAdmission.create(configs);
-    return new AdmissionPart(values, served, secure, configs, images, webhooks);
+    const conditions = new MatchConditionMetrics();
+    const webhooks = await WebhookAdmission.create(configs, conditions);
+    return new AdmissionPart(
+      ...([values, served, secure] as const),
+      ...([configs, images, webhooks, conditions] as const),
+    );
   }
 
   plugins(

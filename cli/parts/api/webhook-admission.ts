@@ -7,6 +7,7 @@ import {
   type AdmissionSurroundings,
   type ClusterState,
   credentialsFor,
+  type MatchConditionMetrics,
   WebhookClients,
   WebhookMetrics,
 } from "../../../apiserver-lite/index.ts";
@@ -27,18 +28,28 @@ interface ServerContext {
 }
 
 export class WebhookAdmission {
-  readonly #metrics = new WebhookMetrics();
+  readonly #metrics: WebhookMetrics;
   readonly #clients: WebhookClients[] = [];
   #plain: WebhookClients | undefined;
 
   private constructor(
+    conditions: MatchConditionMetrics,
     private readonly mutating: KubeconfigUsers | undefined,
     private readonly validating: KubeconfigUsers | undefined,
-  ) {}
+  ) {
+    this.#metrics = new WebhookMetrics(conditions);
+  }
 
-  /** Throws UsageError for a kubeconfig that can't be read. */
-  static async create(configs: PluginConfigs): Promise<WebhookAdmission> {
+  /**
+   * Throws UsageError for a kubeconfig that can't be read.
+   * @param conditions of webhooks and of policies; reported here
+   */
+  static async create(
+    configs: PluginConfigs,
+    conditions: MatchConditionMetrics,
+  ): Promise<WebhookAdmission> {
     return new WebhookAdmission(
+      conditions,
       await usersIn(configs.mutatingWebhookKubeconfig),
       await usersIn(configs.validatingWebhookKubeconfig),
     );

@@ -28,7 +28,7 @@ export class Mutating {
 
   /** Throws ApiError 404 when the request's namespace is not there. */
   constructor(
-    options: PolicyPluginOptions,
+    private readonly options: PolicyPluginOptions,
     private readonly attributes: AdmissionAttributes,
     private readonly context: StrategyContext,
   ) {
@@ -44,12 +44,27 @@ export class Mutating {
     const { conditions, variables, failurePolicy } = compiled;
     if (conditions.length === 0) return true;
     const { request } = await this.#shown(invocation);
+    const { clock } = this.context;
+    const startedMs = clock.monotonic();
+    const missed = (failures: number): void => {
+      const { operation } = this.attributes;
+      this.options.metrics.conditions.evaluated(
+        // The reference calls it validation for both kinds of policies.
+        {
+          ...{ name: invocation.bound.name, operation },
+          ...{ kind: "policy", type: "validate" },
+        },
+        (clock.monotonic() - startedMs) / 1000,
+        failures,
+      );
+    };
     return this.#run(() =>
       conditionsHold(
         conditions,
         request().forConditions(),
         variables,
         failurePolicy,
+        missed,
       ),
     );
   }

@@ -484,16 +484,13 @@ test("both transports ask the webhooks", async () => {
   ).rejects.toThrow('admission webhook "v.example.com" denied the request: no');
 });
 
-test("calls are counted", async () => {
-  hooks.on["/counted"] = ({ name }) => ({ allowed: name !== "b" });
-  await configure("Validating", { "/counted": {} });
-  await create("a");
-  await create("b");
-  const shown = metrics.families().flatMap((family) =>
+/** Of a webhook, without buckets and sums. */
+const counted = (webhook: string): string[] =>
+  metrics.families().flatMap((family) =>
     [...family.samples()]
       .filter(
         ({ labels, suffix }) =>
-          labels["name"] === "counted.example.com" &&
+          labels["name"] === `${webhook}.example.com` &&
           suffix !== "_bucket" &&
           suffix !== "_sum",
       )
@@ -502,7 +499,13 @@ test("calls are counted", async () => {
         return `${family.name}${suffix} ${Object.values(others).join(" ")} ${value}`;
       }),
   );
-  expect(shown).toEqual([
+
+test("calls are counted", async () => {
+  hooks.on["/counted"] = ({ name }) => ({ allowed: name !== "b" });
+  await configure("Validating", { "/counted": {} });
+  await create("a");
+  await create("b");
+  expect(counted("counted")).toEqual([
     "apiserver_admission_webhook_admission_duration_seconds_count validating CREATE false 1",
     "apiserver_admission_webhook_admission_duration_seconds_count validating CREATE true 1",
     "apiserver_admission_webhook_rejection_count validating CREATE no_error 400 1",
@@ -517,6 +520,19 @@ describe("match conditions", () => {
       name: `c${index}`,
       expression,
     })),
+  });
+
+  test("what they exclude and what fails in them is counted", async () => {
+    const expressions = ["object.data.none == ''", "request.name != 'a'"];
+    await configure("Mutating", { "/missed": conditions(...expressions) });
+    expect((await create("a")).status).toBe(201);
+    expect((await create("b")).status).toBe(403);
+    const prefix = "apiserver_admission_match_condition";
+    expect(counted("missed")).toEqual([
+      `${prefix}_evaluation_errors_total webhook admit CREATE 2`,
+      `${prefix}_evaluation_seconds_count webhook admit CREATE 2`,
+      `${prefix}_exclusions_total webhook admit CREATE 1`,
+    ]);
   });
 
   test("a webhook is called when all hold", async () => {
