@@ -22,7 +22,7 @@ export async function performCreate(request: RequestContext): Promise<Outcome> {
   }
   const target = through(call, body) ?? (subresource !== "" ? call : undefined);
   if (target) {
-    const value = await runSubresource(target, "create", body);
+    const value = await runSubresource(target, "create", body, call);
     return { status: 201, value };
   }
   if (!endpoint.stored) throw methodNotAllowed();

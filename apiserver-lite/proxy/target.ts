@@ -1,6 +1,6 @@
 // Where a proxied request goes: the agent of a pod's node (logs, exec, attach, port-forward), or the pod, service or
 // node itself (…/proxy). Answers with the reference's errors when there is no such place.
-import { errors } from "../../api/errors.ts";
+import { ApiError, errors } from "../../api/errors.ts";
 import type { Container, Node, Pod } from "../../api/types/core-v1.ts";
 import type { StateReader } from "../resources/state.ts";
 import type { ConnectRequest } from "./connect-handler.ts";
@@ -63,7 +63,8 @@ function agentTarget(
     throw errors.badRequest(`pod ${name} does not have a host assigned`);
   const text = passed.toString();
   return {
-    ...agentAddress(pod.spec.nodeName, options),
+    // As the reference reports the node of a pod.
+    ...agentAddress(pod.spec.nodeName, options, "pods"),
     path: text === "" ? path : `${path}?${text}`,
   };
 }
@@ -170,21 +171,26 @@ function copyStreamOptions(
   for (const word of command) passed.append("command", word);
 }
 
-/** @throws ApiError when there is no such node, or it has no address of these types */
+/**
+ * @param resource what a node that is not there is reported as
+ * @throws ApiError when there is no such node, or it has no address of these types
+ */
 export function agentAddress(
   nodeName: string,
   { state, addressTypes }: TargetOptions,
+  resource = "nodes",
 ): Omit<ProxyTarget, "path"> {
   const node = typed<Node>(state.read("", "nodes", "", nodeName));
-  if (!node) throw errors.notFound({ group: "", resource: "nodes" }, nodeName);
+  if (!node) throw errors.notFound({ group: "", resource }, nodeName);
   const addresses = node.status?.addresses ?? [];
   const host = addressTypes.flatMap((type) =>
     addresses.filter((address) => address.type === type),
   )[0]?.address;
   if (!host)
-    throw errors.internal(
-      `no preferred addresses found; known addresses: [${addresses.map(({ address }) => address).join(" ")}]`,
-    );
+    throw new ApiError({
+      code: 500,
+      message: `no preferred addresses found; known addresses: [${addresses.map(({ address }) => address).join(" ")}]`,
+    });
   const port =
     node.status?.daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_AGENT_PORT;
   return { scheme: "https", host, port, agent: true };
@@ -199,8 +205,7 @@ function podTarget(request: ConnectRequest): ProxyTarget {
     throw errors.badRequest(`invalid pod request "${request.name}"`);
   }
   const host = pod.status?.podIP ?? "";
-  if (host === "")
-    throw errors.badRequest(`pod ${parsed.name} does not have an address yet`);
+  if (host === "") throw errors.badRequest("address not allowed");
   refuseLocalAddress(host);
   const scheme = parsed.scheme || "http";
   return {

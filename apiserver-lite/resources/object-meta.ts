@@ -347,7 +347,7 @@ export function validateObjectMetaUpdate(
     problems.push({
       type: "FieldValueInvalid",
       field: `metadata.${name}`,
-      detail: `Invalid value: ${name.endsWith("Timestamp") ? goTime(meta[name] as string) : shownValue(meta[name])}: field is immutable`,
+      detail: `Invalid value: ${name.endsWith("Timestamp") ? goTime(meta[name] as string) : shownValue(meta[name] ?? "")}: field is immutable`,
     });
   }
   return problems;

@@ -223,6 +223,11 @@ export interface AdmittedView {
 export interface SubresourceHandler {
   /** Set where admission of an update does not see the object itself. */
   readonly admitted?: AdmittedView;
+  /** Checks and completes what is created, behind mutating admission and before validating. Throws ApiError. */
+  prepareCreated?(
+    body: AnyObject,
+    place: Pick<SubresourceRequest, "namespace" | "name">,
+  ): void;
   handle(
     request: SubresourceRequest,
     context: StrategyContext & {

@@ -48,4 +48,14 @@ export const deviations: readonly {
     starts: "apply: replicas too many.",
     why: "a number that its field can't hold is refused, the reference takes its lowest 32 bits",
   },
+  {
+    scenario: "admission-places",
+    starts: "service proxy.",
+    why: "a service without Endpoints is answered as one whose Endpoints are empty",
+  },
+  {
+    scenario: "admission-places",
+    starts: "scale put.body.seen.0.1.object.status.selector",
+    why: "mutating webhooks are shown the selector of a Scale as validating ones are, whatever the body said of it",
+  },
 ];

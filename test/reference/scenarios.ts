@@ -1,6 +1,7 @@
 // All scenarios; each file in scenarios/ is one part of the interface.
 import type { Scenario } from "./scenario.ts";
 import { access } from "./scenarios/access.ts";
+import { admissionPlaces } from "./scenarios/admission-places.ts";
 import { admissionPlugins } from "./scenarios/admission-plugins.ts";
 import { apiServiceKinds } from "./scenarios/api-services.ts";
 import { apply } from "./scenarios/apply.ts";
@@ -53,6 +54,7 @@ import { writing } from "./scenarios/writing.ts";
 export const scenarios: readonly Scenario[] = [
   apiServiceKinds,
   access,
+  admissionPlaces,
   admissionPlugins,
   apply,
   bodies,

@@ -115,12 +115,13 @@ function parseJson(text: string): object {
   }
   // The reference reads null as an object without fields.
   if (value === null) return {};
-  if (!isJsonObject(value))
-    throw new UnreadableAnswer(
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into ${otherForm}`,
-    );
+  if (!isJsonObject(value)) throw new UnreadableAnswer(noObjectText(value));
   return value;
 }
+
+/** Of a JSON value where an object of some kind is wanted. */
+export const noObjectText = (value: unknown): string =>
+  `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into ${otherForm}`;
 
 const otherForm =
   'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';

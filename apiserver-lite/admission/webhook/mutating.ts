@@ -19,7 +19,7 @@ import type {
   AdmissionPlugin,
   ServedResource,
 } from "../plugin.ts";
-import type { Answer } from "./answer.ts";
+import { noObjectText, type Answer } from "./answer.ts";
 import { CallFailure, callWebhook, type Shown } from "./call.ts";
 import { meetsConditions } from "./conditions.ts";
 import { outcomeOf, type WebhookSurroundings } from "./outcome.ts";
@@ -205,8 +205,7 @@ function patchedObject(
         400,
       );
     const patched = applyJsonPatch<unknown>(object, parsed);
-    if (!isJsonObject(patched))
-      throw errors.internal("the patched object is no object");
+    if (!isJsonObject(patched)) throw errors.internal(noObjectText(patched));
     return { object: patched as AnyObject, patch: document };
   } catch (error) {
     if (!(error instanceof ApiError) || error.code === 500) throw error;

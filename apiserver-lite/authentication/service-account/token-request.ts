@@ -48,11 +48,17 @@ export function createTokenSubresource(
   options: TokenRequestOptions,
 ): SubresourceHandler {
   return {
+    prepareCreated(body, { namespace, name }) {
+      checkNames(body, namespace, name);
+      body.metadata = { ...body.metadata, name, namespace };
+      const spec = body["spec"] as TokenRequestSpec | undefined;
+      if (!spec?.audiences?.length)
+        body["spec"] = { ...spec, audiences: [...options.audiences] };
+    },
     async handle(request, context) {
       if (!request.body) throw errors.badRequest("a TokenRequest is required");
       const account = await context.parent();
       const body = request.body;
-      checkNames(body, request.namespace, request.name);
       const spec = {
         ...((body["spec"] as TokenRequestSpec | undefined) ?? {}),
       };

@@ -69,23 +69,24 @@ export async function remove(
     const viewing = kind.inStoredVersion(found);
     const live = viewing instanceof Promise ? await viewing : viewing;
     checkPreconditions(call, options, live);
-    if (!admitted) {
-      const attributes = admissionAttributes(
-        call,
-        "DELETE",
-        undefined,
-        live.raw,
-        { options, name: collection ? "" : call.name },
-      );
+    const ask = async (old: Readonly<AnyObject>): Promise<void> => {
+      if (admitted) return;
+      const attributes = admissionAttributes(call, "DELETE", undefined, old, {
+        options,
+        name: collection ? "" : call.name,
+      });
       await admit(call, attributes);
       await validateAdmission(call, attributes);
-    }
+    };
+    await ask(live.raw);
     const refused = strategy.refuseDeletion?.(live.raw);
     if (refused) throw errors.forbidden(info, call.name, refused);
     const marked = mark(call, options, live);
     if (marked === "unchanged") return { entry: live, gone: false };
     if (marked === "remove") {
       const entry = lastState(call, kind, live);
+      // The reference marks such an object first and then deletes it: admission is asked twice.
+      if (entry !== live) await ask(entry.raw);
       if (call.dryRun) return { entry, gone: true };
       const result = await removeObject(call, kind, key, live.revision);
       if (result.ok) {

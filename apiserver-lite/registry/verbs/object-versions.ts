@@ -2,10 +2,11 @@
 // created or connected through a subresource (Binding, Eviction, PodExecOptions …) has one version.
 import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
 import { problemText, strictDecodingError } from "../../../api/codec/json.ts";
-import { errors } from "../../../api/errors.ts";
+import { ApiError, errors } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import {
   apiVersionOf,
+  parseApiVersion,
   type AnyObject,
   type GroupVersionKind,
 } from "../../../api/object.ts";
@@ -45,7 +46,7 @@ export class CallVersions implements ObjectVersions {
     const apiVersion = apiVersionOf(kind);
     if (this.#schemaOf(kind, apiVersion)?.conform)
       checkCustomKind(object, kind);
-    checkKind(object, kind, apiVersion);
+    this.#checkKind(object, kind, apiVersion);
     const read = this.#read(object, kind, apiVersion, strict);
     read.kind = kind.kind;
     read.apiVersion = apiVersion;
@@ -98,6 +99,26 @@ export class CallVersions implements ObjectVersions {
     }
   }
 
+  /** Throws ApiError 500 where the object says that it is of another kind. */
+  #checkKind(
+    { apiVersion, kind }: Partial<AnyObject>,
+    wanted: GroupVersionKind,
+    wantedVersion: string,
+  ): void {
+    const given = apiVersion || wantedVersion;
+    const givenKind = kind || wanted.kind;
+    if (given === wantedVersion && givenKind === wanted.kind) return;
+    if (!this.call.endpoint.types.schemaOf(given, givenKind))
+      throw errors.internal(
+        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+      );
+    const [packageName = ""] = wanted.group.split(".");
+    throw new ApiError({
+      code: 500,
+      message: `converting (${parseApiVersion(given).version}.${givenKind}) to (${packageName || "core"}.${wanted.kind}): unknown conversion`,
+    });
+  }
+
   #convert(
     object: Readonly<AnyObject>,
     kind: GroupVersionKind,
@@ -143,19 +164,3 @@ function checkCustomKind(
 /** As the reference's decoder reports it. */
 const mismatchText = ({ message }: TypeMismatch): string =>
   message.startsWith("cannot unmarshal") ? `json: ${message}` : message;
-
-/** Throws ApiError 500 where the object says that it is of another kind. */
-function checkKind(
-  { apiVersion, kind }: Partial<AnyObject>,
-  wanted: GroupVersionKind,
-  wantedVersion: string,
-): void {
-  if (
-    (apiVersion || wantedVersion) === wantedVersion &&
-    (kind || wanted.kind) === wanted.kind
-  )
-    return;
-  throw errors.internal(
-    `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-  );
-}

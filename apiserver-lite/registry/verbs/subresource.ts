@@ -37,20 +37,23 @@ function subresourceHandler(call: Call): SubresourceHandler {
   return handler;
 }
 
+/** @param asked what admission of a create is shown; default: the call itself */
 export async function runSubresource(
   call: Call,
   verb: SubresourceRequest["verb"],
-  body: AnyObject | undefined,
+  given: AnyObject | undefined,
+  asked = call,
 ): Promise<AnyObject> {
   const handler = subresourceHandler(call);
+  const { namespace, name, query } = call;
+  const body =
+    verb === "create" && given
+      ? await admitCreated(asked, given, (made) =>
+          handler.prepareCreated?.(made, { namespace, name }),
+        )
+      : given;
   return handler.handle(
-    {
-      verb,
-      namespace: call.namespace,
-      name: call.name,
-      body: verb === "create" && body ? await admitCreated(call, body) : body,
-      query: call.query,
-    },
+    { verb, namespace, name, body, query },
     contextOf(call, verb === "create"),
   );
 }
@@ -59,11 +62,15 @@ export async function runSubresource(
 export async function admitCreated(
   call: Call,
   body: AnyObject,
+  prepare?: (body: AnyObject) => void,
 ): Promise<AnyObject> {
   const { metadata } = body as Partial<AnyObject>;
   if (metadata && call.namespace !== "") metadata.namespace ||= call.namespace;
-  const attributes = admissionAttributes(call, "CREATE", body, undefined);
+  const attributes = admissionAttributes(call, "CREATE", body, undefined, {
+    name: call.name || metadata?.name || "",
+  });
   await admit(call, attributes);
+  prepare?.(attributes.object!);
   await validateAdmission(call, attributes);
   return attributes.object!;
 }

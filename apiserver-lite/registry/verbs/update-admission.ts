@@ -48,6 +48,7 @@ export class UpdateAdmission {
 
   #unmoved(object: AnyObject): AnyObject {
     const { namespace } = this.object.metadata;
+    if (namespace) object.metadata.namespace ||= namespace;
     if (object.metadata.namespace !== namespace)
       throw errors.badRequest(
         "the namespace of the provided object does not match the namespace sent on the request",

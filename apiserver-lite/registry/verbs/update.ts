@@ -328,7 +328,6 @@ function* validation(
 function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
   const next = object.metadata;
   const was = old.metadata;
-  next.name ||= was.name;
   next.uid ||= was.uid;
   if (was.creationTimestamp) next.creationTimestamp = was.creationTimestamp;
   if (was.deletionTimestamp) next.deletionTimestamp = was.deletionTimestamp;

@@ -66,6 +66,18 @@ function checkPlace(
     );
 }
 
+/** Mutating admission has seen it. */
+function refuseNegative(replicas: number, name: string): void {
+  if (replicas >= 0) return;
+  throw errors.invalid({ group: "autoscaling", kind: "Scale" }, name, [
+    fieldErrors.invalid(
+      "spec.replicas",
+      replicas,
+      "must be greater than or equal to 0",
+    ),
+  ]);
+}
+
 /** `resource` names the parent in texts of conflicts. */
 export function scaleSubresource(resource: {
   group: string;
@@ -94,6 +106,7 @@ export function scaleSubresource(resource: {
       take(object, shown) {
         const { replicas = 0 } = typed<Scale>(shown).spec ?? {};
         const workload = typed<Scalable>(object);
+        refuseNegative(replicas, workload.metadata.name);
         workload.spec = { ...workload.spec, replicas };
       },
     },
@@ -103,19 +116,6 @@ export function scaleSubresource(resource: {
       const scale = typed<Scale>(request.body!);
       checkPlace(scale, request);
       const replicas = scale.spec?.replicas ?? 0;
-      if (replicas < 0) {
-        throw errors.invalid(
-          { group: "autoscaling", kind: "Scale" },
-          request.name,
-          [
-            fieldErrors.invalid(
-              "spec.replicas",
-              replicas,
-              "must be greater than or equal to 0",
-            ),
-          ],
-        );
-      }
       const changed = await context.mutate((object) => {
         const version = scale.metadata?.resourceVersion;
         const uid = scale.metadata?.uid;

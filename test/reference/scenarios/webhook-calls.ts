@@ -244,7 +244,7 @@ const patches: Record<string, unknown[]> = {
   ],
 };
 
-function patch(operations: unknown[]): object {
+export function patch(operations: unknown[]): object {
   return {
     allowed: true,
     patchType: "JSONPatch",
@@ -253,7 +253,7 @@ function patch(operations: unknown[]): object {
 }
 
 /** Without what differs between two runs; keys in order. */
-function shown(value: Json, key = ""): Json {
+export function shown(value: Json, key = ""): Json {
   if (Array.isArray(value)) return value.map((item: Json) => shown(item));
   if (typeof value !== "object" || value === null)
     return key === "name" && /^g-.{5}$/.test(String(value)) ? "g-" : value;

@@ -136,16 +136,14 @@ function noteDisruption(pod: Pod, context: Context): void {
 }
 
 export const eviction: SubresourceHandler = {
-  async handle(request, context) {
-    const body = typed<{
-      metadata?: { name?: string };
-      deleteOptions?: DeleteOptions;
-    }>(request.body);
-    if (body?.metadata?.name !== request.name) {
+  prepareCreated({ metadata }, { name }) {
+    if ((metadata as { name?: string } | undefined)?.name !== name)
       throw errors.badRequest(
         "name in URL does not match name in Eviction object",
       );
-    }
+  },
+  async handle(request, context) {
+    const body = typed<{ deleteOptions?: DeleteOptions }>(request.body);
     const pod = typed<Pod>(await context.parent());
     const options: DeleteOptions = body?.deleteOptions ?? {};
     const dryRun = context.dryRun || (options.dryRun?.length ?? 0) > 0;

@@ -66,13 +66,16 @@ function bind(pod: Pod, binding: Binding, now: string): void {
 }
 
 const binding: SubresourceHandler = {
-  async handle(request, context) {
-    const body = typed<Binding>(request.body!);
-    if ((body?.metadata?.name ?? "") !== request.name)
+  prepareCreated(object, { name }) {
+    const body = typed<Binding>(object);
+    if ((body?.metadata?.name ?? "") !== name)
       throw errors.badRequest(
         "name in URL does not match name in Binding object",
       );
     validateBinding(body);
+  },
+  async handle(request, context) {
+    const body = typed<Binding>(request.body!);
     const now = formatTime(context.clock.now());
     await context.mutate((object) => bind(typed(object), body, now));
     return createdStatus();

@@ -685,16 +685,14 @@ test("scale reads and writes replicas", async () => {
     access,
   );
   expect(deployment).toMatchObject({ spec: { replicas: 5 } });
-  await expect(
-    scale.handle(
-      request("update", { metadata: {}, spec: { replicas: -1 } }),
-      access,
-    ),
-  ).rejects.toMatchObject({
-    code: 422,
-    message:
-      'Scale.autoscaling "x" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
-  });
+  expect(() =>
+    scale.admitted!.take(deployment, {
+      metadata: {},
+      spec: { replicas: -1 },
+    } as unknown as AnyObject),
+  ).toThrow(
+    'Scale.autoscaling "x" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+  );
   await expect(
     scale.handle(
       request("update", {

@@ -301,12 +301,18 @@ describe("subresources", () => {
       message:
         'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n"',
     });
-    await expect(
-      podSubresources.binding!.handle(
-        request({ metadata: { name: "p" }, target: { kind: "Pod", name: "" } }),
-        handlerContext(pod()),
-      ),
-    ).rejects.toMatchObject({ code: 400 });
+    const check = (body: object): void =>
+      podSubresources.binding!.prepareCreated!(
+        body as AnyObject,
+        request(body),
+      );
+    const target = { kind: "Pod", name: "" };
+    expect(() => check({ metadata: { name: "p" }, target })).toThrow(
+      "target.kind",
+    );
+    expect(() => check({ metadata: { name: "x" } })).toThrow(
+      "name in URL does not match name in Binding object",
+    );
   });
 
   test("eviction asks the budget", async () => {
