@@ -4,7 +4,7 @@ import { Family } from "../../../api/metrics/family.ts";
 import { Histogram } from "../../../api/metrics/histogram.ts";
 
 /** Whose conditions they are, and for which request. */
-export interface ConditionLabels {
+interface ConditionLabels {
   readonly name: string;
   readonly kind: "webhook" | "policy";
   readonly type: "admit" | "validate" | "validating";
