@@ -294,6 +294,7 @@ function createMetrics(
   return new Metrics({
     filter: options.metricsFilter,
     registry,
+    isElsewhere: (info) => aggregator.route(info) !== undefined,
     inFlight: () => limiter.inFlight,
     inQueue: () => limiter.inQueue,
     databaseBytes: () => store.databaseBytes,

@@ -15,6 +15,8 @@ import { RequestMetrics } from "./request-metrics.ts";
 
 interface MetricsSources {
   readonly registry: Registry;
+  /** Does another server answer it? */
+  readonly isElsewhere: (info: RequestInfo) => boolean;
   readonly inFlight: () => { readOnly: number; mutating: number };
   readonly inQueue: () => { readOnly: number; mutating: number };
   /** Of the store; undefined when it is not known. */
@@ -31,9 +33,22 @@ interface MetricsSources {
 }
 
 export class Metrics implements Observer {
-  readonly #requests = new RequestMetrics();
+  readonly #requests: RequestMetrics;
 
-  constructor(private readonly sources: MetricsSources) {}
+  constructor(private readonly sources: MetricsSources) {
+    const { registry, isElsewhere } = sources;
+    this.#requests = new RequestMetrics((info) => {
+      const { group, version, resource, subresource } = info;
+      const endpoint = registry.endpoint(group, version, resource);
+      if (!endpoint) return isElsewhere(info);
+      return subresource === "" || endpoint.has(subresource);
+    });
+    registry.kinds.onChange((changed) => {
+      for (const { group, version, resource } of changed)
+        if (!registry.endpoint(group, version, resource))
+          this.#requests.forget(group, version, resource);
+    });
+  }
 
   finished(
     info: RequestInfo,

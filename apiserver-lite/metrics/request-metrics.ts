@@ -45,8 +45,13 @@ export class RequestMetrics {
   readonly #series = new Map<string, Series>();
   readonly #byResource = new Map<string, Known[]>();
 
+  /** @param isServed are there such requests? Others leave no series, which clients could make as many of as they like */
+  constructor(
+    private readonly isServed: (info: RequestInfo) => boolean = () => true,
+  ) {}
+
   finished(info: RequestInfo, status: number, startedMs: number): void {
-    const series = this.#of(info);
+    const series = this.#of(info, status);
     if (!series) return;
     series.byCode.set(status, (series.byCode.get(status) ?? 0) + 1);
     if (info.verb === "watch") return;
@@ -55,14 +60,37 @@ export class RequestMetrics {
 
   /** A long-running request begins; to be called back when it is over. */
   began(info: RequestInfo): (() => void) | undefined {
-    const series = this.#of(info);
+    const series = this.#of(info, 0);
     if (!series) return undefined;
     series.open++;
     return () => void series.open--;
   }
 
-  #of(info: RequestInfo): Series | undefined {
-    if (!info.resourceRequest) return this.#ofKey(info, "");
+  /** The resource is no longer served: its series end. */
+  forget(group: string, version: string, resource: string): void {
+    const known = this.#byResource.get(resource);
+    if (!known) return;
+    const rest = known.filter(
+      (one) => one.group !== group || one.version !== version,
+    );
+    const isIts = ({ labels }: Series): boolean =>
+      labels["resource"] === resource &&
+      labels["group"] === group &&
+      labels["version"] === version;
+    for (const { series, verb, subresource, scope } of known)
+      if (isIts(series))
+        this.#series.delete(
+          keyOf({ group, version, resource, verb, subresource, scope }),
+        );
+    if (known.length === maxKnown)
+      for (const [key, series] of this.#series)
+        if (isIts(series)) this.#series.delete(key);
+    if (rest.length > 0) this.#byResource.set(resource, rest);
+    else this.#byResource.delete(resource);
+  }
+
+  #of(info: RequestInfo, status: number): Series | undefined {
+    if (!info.resourceRequest) return this.#ofKey(info, "", status);
     const { group, version, resource, subresource, verb } = info;
     const scope = scopeOf(info);
     let known = this.#byResource.get(resource);
@@ -76,7 +104,7 @@ export class RequestMetrics {
           one.subresource === subresource
         )
           return one.series;
-    const series = this.#ofKey(info, scope);
+    const series = this.#ofKey(info, scope, status);
     if (!series) return undefined;
     if (!known) this.#byResource.set(resource, (known = []));
     if (known.length < maxKnown)
@@ -84,18 +112,20 @@ export class RequestMetrics {
     return series;
   }
 
-  /** Undefined: there are too many. */
-  #ofKey(info: RequestInfo, scope: string): Series | undefined {
+  /** Undefined: there are too many, or there are no such requests. */
+  #ofKey(info: RequestInfo, scope: string, status: number): Series | undefined {
     const { group, version, resource } = info;
-    const verb = verbs[info.verb] ?? info.verb.toUpperCase();
     // A request for no resource is recorded under its path's first segment.
     const subresource = info.resourceRequest
       ? info.subresource
       : (/^\/[^/]*/.exec(info.path)?.[0] ?? "");
-    const key = `${verb}|${group}|${version}|${resource}|${subresource}|${scope}`;
+    const key = keyOf({ ...info, subresource, scope });
     let series = this.#series.get(key);
     if (!series) {
       if (this.#series.size >= maxSeries) return undefined;
+      if (info.resourceRequest ? !this.isServed(info) : status >= 400)
+        return undefined;
+      const verb = verbOf(info);
       const component = info.resourceRequest ? "apiserver" : "";
       series = {
         labels: {
@@ -150,6 +180,14 @@ export class RequestMetrics {
     return [requests, durations, objectives, longRunning];
   }
 }
+
+const verbOf = ({ verb }: Pick<Known, "verb">): string =>
+  verbs[verb] ?? verb.toUpperCase();
+
+const keyOf = (
+  of: Omit<Known, "series"> & { readonly resource: string },
+): string =>
+  `${verbOf(of)}|${of.group}|${of.version}|${of.resource}|${of.subresource}|${of.scope}`;
 
 function scopeOf({ name, namespace }: RequestInfo): string {
   if (name !== "") return "resource";

@@ -55,3 +55,47 @@ test("a resource with many subresources is counted by each, up to the bound of a
   expect(counts).toHaveLength(5000);
   expect(new Set(counts)).toEqual(new Set([2]));
 });
+
+test("the series of a resource end with it, and with nothing else", () => {
+  const metrics = new RequestMetrics();
+  const finished = (target: string, status = 200): void =>
+    metrics.finished(infoOf("GET", target), status, performance.now());
+  const others = [
+    "/apis/a.io/v2/things",
+    "/apis/b.io/v1/things",
+    "/api/v1/pods",
+  ];
+  for (const target of others) finished(target);
+  // More than are found without their keys.
+  for (let at = 0; at < 50; at++) finished(`/apis/a.io/v1/things/x/s${at}`);
+  const over = metrics.began(infoOf("GET", "/apis/a.io/v1/things?watch=1"));
+  metrics.forget("a.io", "v1", "things");
+  expect(Object.keys(recorded(metrics))).toEqual([
+    "LIST a.io v2 things  cluster 200",
+    "LIST b.io v1 things  cluster 200",
+    "LIST  v1 pods  cluster 200",
+  ]);
+  over!();
+  finished("/apis/a.io/v1/things");
+  expect(recorded(metrics)["LIST a.io v1 things  cluster 200"]).toBe(1);
+  expect(recorded(metrics)["LIST a.io v2 things  cluster 200"]).toBe(1);
+});
+
+test("requests for what is not there leave no series", () => {
+  const metrics = new RequestMetrics(({ resource }) => resource === "pods");
+  for (let at = 0; at < 100; at++) {
+    metrics.finished(infoOf("GET", `/api/v1/r${at}`), 404, performance.now());
+    metrics.finished(infoOf("GET", `/path${at}`), 403, performance.now());
+    expect(metrics.began(infoOf("GET", `/api/v1/r${at}?watch=1`))).toBe(
+      undefined,
+    );
+  }
+  metrics.finished(infoOf("GET", "/api/v1/pods"), 403, performance.now());
+  metrics.finished(infoOf("GET", "/healthz"), 200, performance.now());
+  metrics.finished(infoOf("GET", "/healthz"), 500, performance.now());
+  expect(Object.keys(recorded(metrics))).toEqual([
+    "LIST  v1 pods  cluster 403",
+    "GET    /healthz  200",
+    "GET    /healthz  500",
+  ]);
+});
