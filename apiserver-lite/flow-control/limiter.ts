@@ -4,7 +4,7 @@
 // until the work is over, also when its client has been answered that it takes too long. The memory of bodies that
 // are being received is bounded in bytes instead. Long-running requests (proxy, log, exec …) have no place; a watch has
 // one, under priority and fairness, until its initial events are sent. An answer whose client does not read on gives its
-// place back, as long as there is memory for what it keeps.
+// place back, and is cut off where there is no memory for what it keeps.
 //
 // A request that finds a place waits for no promise. One that is queued leaves the queue when its client goes away, when
 // it has been answered, or after the longest wait; whatever happens, its place is given back once.
@@ -26,6 +26,8 @@ const readOnly = new Set(["get", "list", "watch"]);
 const maxBodiesBytes = 300 * 1024 * 1024;
 /** What a request costs while its body is waited for. */
 const waitingBytes = 4096;
+/** What an answer holds that is not read: parts of its text. */
+const unreadBytes = 256 * 1024;
 
 interface LimiterOptions {
   /** Requests at once; 0: no limit. Without effect beside `flows`. */
@@ -47,7 +49,7 @@ interface LimitedRequest {
   /** How long the answer may take; 0: nothing is said. */
   readonly limitMs: number;
   /** Closed when the answer is no longer wanted. */
-  readonly exchange: Pick<Exchange, "closed" | "onClose" | "waits">;
+  readonly exchange: Pick<Exchange, "closed" | "onClose" | "waits" | "destroy">;
 }
 
 export class Limiter {
@@ -166,8 +168,8 @@ interface PlaceOptions {
 export class Place implements BodyGate, Waiter, Stalling {
   #taken = false;
   #bytes = 0;
-  /** Of an answer whose client does not read on. */
-  #unreadBytes = 0;
+  /** What an answer keeps whose client does not read on, beyond what every list is charged; -1: it reads. */
+  #unreadBytes = -1;
   waitedMs = 0;
   #left = false;
   /** Set while it waits for a place. */
@@ -191,6 +193,11 @@ export class Place implements BodyGate, Waiter, Stalling {
     this.received(waitingBytes);
   }
 
+  /** The answer may be long, and its client may not read it. Throws a PlainAnswer of 429. */
+  expectUnread(): void {
+    this.received(unreadBytes);
+  }
+
   received(bytes: number): void {
     const { request, options } = this;
     if (this.#left || !options.bodies.take(request.user, bytes))
@@ -208,26 +215,28 @@ export class Place implements BodyGate, Waiter, Stalling {
     this.#taken = true;
   }
 
-  /** The client does not read on. @param bytes what the rest of the answer keeps in memory meanwhile, about */
+  /** The client does not read on. @param bytes what the answer keeps in memory meanwhile, beside its text */
   stalls(bytes: number): void {
-    if (!this.#taken || this.#left || this.#unreadBytes > 0) return;
+    if (!this.#taken || this.#left || this.#unreadBytes >= 0) return;
     this.#unreadBytes = bytes;
     this.options.stalls.begin(this);
   }
 
   /** It reads again. */
   goesOn(): void {
-    if (this.#unreadBytes === 0) return;
+    if (this.#unreadBytes < 0) return;
     this.options.stalls.end(this);
-    this.#unreadBytes = 0;
+    this.#unreadBytes = -1;
   }
 
-  /** Others may have its place, if there is memory for what it keeps. It goes on without one when its client reads. */
+  /** Others may have its place. It goes on without one when its client reads. */
   stalled(): void {
     const { request, claim, options } = this;
-    if (this.#left || !options.bodies.take(request.user, this.#unreadBytes))
-      return;
-    this.#bytes += this.#unreadBytes;
+    if (this.#left) return;
+    const bytes = Math.max(0, this.#unreadBytes);
+    if (!options.bodies.take(request.user, bytes))
+      return request.exchange.destroy();
+    this.#bytes += bytes;
     this.#taken = false;
     claim.leave();
   }

@@ -37,7 +37,11 @@ interface Answered<T> {
 }
 
 /** Parts of this process wait for their answers. */
-const patient = { closed: false, onClose: () => undefined };
+const patient = {
+  closed: false,
+  onClose: () => undefined,
+  destroy: () => undefined,
+};
 
 export class RequestRecorder {
   constructor(private readonly options: RecorderOptions) {}

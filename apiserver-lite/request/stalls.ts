@@ -3,9 +3,9 @@
 // Invariants: one timer, only while something waits; each is reported once, at most a period late.
 import type { Clock } from "../../api/clock.ts";
 
-/** How long one answer may wait for its client; one that reads takes less. */
-const patienceMs = 20;
-const periodMs = 10;
+/** How long one answer may wait for its client before that is others' to feel. */
+const patienceMs = 2;
+const periodMs = 2;
 
 export interface Stalling {
   /** How long it has waited before. */

@@ -22,8 +22,7 @@ const wholeBytes = 64 * 1024;
 const maxSampled = 64;
 /** Of a kept list that leaves with one write. */
 const maxPartBytes = 128 * 1024;
-/** What an answer holds whose client does not read: a part or two, and its entries. */
-const unreadBytes = 256 * 1024;
+/** Of an answer whose client does not read. */
 const bytesPerEntry = 16;
 /** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
 const maxKept = 8;
@@ -254,7 +253,7 @@ class ListAnswer {
     const full = writeTo(this.#out, bytes, () => pool.give(part));
     const { place } = request;
     if (!full || !place) return full;
-    place.stalls(unreadBytes + listed.entries.length * bytesPerEntry);
+    place.stalls(listed.entries.length * bytesPerEntry);
     return full.then(() => place.goesOn());
   }
 

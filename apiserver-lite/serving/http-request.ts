@@ -9,7 +9,7 @@ import type { Representation } from "./representation.ts";
 
 /** What a request holds of the server's limits while it is worked on. */
 export interface HeldPlace extends BodyGate {
-  /** The client does not read on. @param bytes what the rest of the answer keeps in memory meanwhile, about */
+  /** The client does not read on. @param bytes what the answer keeps in memory meanwhile, beside its text */
   stalls(bytes: number): void;
   /** It reads again. */
   goesOn(): void;

@@ -30,6 +30,7 @@ export function limitFilter(limiter: Limiter): Filter {
         headers["x-kubernetes-pf-prioritylevel-uid"] = flow.level.uid;
       }
       if (info.verb === "watch") exchange.onClose(() => place.over());
+      else if (info.verb === "list") place.expectUnread();
       const readsBody = info.resourceRequest && bodyVerbs.has(info.verb);
       if (!readsBody || !exchange.hasBody) return place.take();
       place.expect();

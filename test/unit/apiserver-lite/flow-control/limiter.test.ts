@@ -35,6 +35,10 @@ class FakeExchange {
     this.#callback = callback;
   }
 
+  destroy(): void {
+    this.close();
+  }
+
   close(): void {
     this.closed = true;
     this.#callback?.();

@@ -8,9 +8,11 @@ const query = new URLSearchParams();
 const info = parseRequest("GET", "/api/v1/pods", query);
 let clock: FakeClock;
 let limiter: Limiter;
+let cut: string[];
 
 beforeEach(() => {
   clock = new FakeClock();
+  cut = [];
   limiter = new Limiter({
     readOnly: 6,
     mutating: 2,
@@ -25,7 +27,11 @@ function enter(name: string) {
     user: { name, groups: [], extra: {} },
     query,
     limitMs: 0,
-    exchange: { closed: false, onClose: () => undefined },
+    exchange: {
+      closed: false,
+      onClose: () => undefined,
+      destroy: () => void cut.push(name),
+    },
   })!;
   void place.take();
   return place;
@@ -34,9 +40,9 @@ function enter(name: string) {
 test("who waits for its client gives its place back, and takes none when it goes on", () => {
   const slow = enter("slow");
   slow.stalls(100 * kib);
-  clock.advance(10);
+  clock.advance(1);
   expect(limiter.inFlight.readOnly).toBe(1);
-  clock.advance(30);
+  clock.advance(4);
   expect(limiter.inFlight.readOnly).toBe(0);
   expect(clock.pending).toBe(0);
   slow.goesOn();
@@ -56,7 +62,7 @@ test("a client that reads keeps its place; many short waits count as a long one"
   expect(limiter.inFlight.readOnly).toBe(1);
   for (let part = 0; part < 10; part++) {
     place.stalls(100 * kib);
-    clock.advance(5);
+    clock.advance(0.5);
     place.goesOn();
     clock.advance(50);
   }
@@ -64,18 +70,23 @@ test("a client that reads keeps its place; many short waits count as a long one"
   place.leave();
 });
 
-test("what the unread answers of one user keep in memory is bounded: beyond it they keep their places", () => {
-  for (let at = 0; at < 7; at++) {
+test("what the unread answers of one user keep in memory is bounded: beyond it they are cut off", () => {
+  for (let at = 0; at < 6; at++) {
     enter("slow").stalls(100 * kib);
     clock.advance(40);
   }
   // Five of them take half of the memory.
-  expect(limiter.inFlight.readOnly).toBe(2);
-  const other = enter("other");
-  other.stalls(100 * kib);
+  expect(cut).toEqual(["slow"]);
+  enter("other").stalls(100 * kib);
   clock.advance(40);
-  expect(limiter.inFlight.readOnly).toBe(2);
-  other.leave();
+  expect(cut).toEqual(["slow"]);
+  expect(limiter.inFlight.readOnly).toBe(1);
+});
+
+test("a list is refused where there is no memory for its unread answer", () => {
+  enter("slow").expectUnread();
+  expect(() => enter("slow").expectUnread()).toThrow("Too many requests");
+  enter("other").expectUnread();
 });
 
 test("a place that was given back while it waited is not given back again", () => {

@@ -332,7 +332,11 @@ const refusals: Refusal[] = [
           user: { name: "other", groups: [], extra: {} },
           query: new URLSearchParams(),
           limitMs: 0,
-          exchange: { closed: false, onClose: () => undefined },
+          exchange: {
+            closed: false,
+            onClose: () => undefined,
+            destroy: () => undefined,
+          },
         })!
         .take();
       return { limiter };
