@@ -71,6 +71,7 @@ export async function runAgent(
     values,
     client: connection?.client,
     joined: connection?.joined === true,
+    clusterIdentity: connection?.clusterIdentity ?? "",
     dataDirectory: rootDirectory,
     clock: systemClock,
     logger,

@@ -98,7 +98,11 @@ async function startNetwork(
   ranges: NodeRangesSource,
 ): Promise<() => readonly Family[]> {
   const podRanges = await ranges.known;
-  return start(context, plan, { ...ranges, podRanges });
+  return start(
+    { ...context, clusterIdentity: context.pki.clusterCa.certificate },
+    plan,
+    { ...ranges, podRanges },
+  );
 }
 
 /** Resolves when all parts run, and the node is Ready. Rejects with what was started left to the caller to stop. */

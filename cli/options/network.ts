@@ -56,8 +56,22 @@ export const nodeIpamOptions: readonly OptionSpec[] = [
   ),
 ];
 
+/** How the pods of other nodes are reached. */
+export const nodeRoutesOption = option(
+  "node-routes",
+  "string",
+  "auto",
+  "How pods of other nodes are reached: by routes to nodes on a link of this one (host), through a VXLAN (vxlan), or by a route where that can be and the VXLAN elsewhere (auto); wireguard is not built in.",
+  { values: ["auto", "host", "vxlan", "wireguard"] },
+);
+
 /** What `orbit agent` can run beside the node agent itself. */
-const nodeNetworkParts = ["proxy", "dns", "network-policy"] as const;
+const nodeNetworkParts = [
+  "proxy",
+  "dns",
+  "network-policy",
+  "routes",
+] as const;
 
 const nodeNetworkOptions = group(
   "Node network",
@@ -89,6 +103,7 @@ const nodeNetworkOptions = group(
   ),
   option("nodeport-addresses", "strings", "", "As that of `orbit server`."),
   option("masquerade-all", "bool", "false", "As that of `orbit server`."),
+  nodeRoutesOption,
 );
 
 /** Of a node that joins a cluster by token. */

@@ -3,7 +3,7 @@
 import { agentOptions } from "./agent.ts";
 import { addressTypes, apiServerOptions } from "./apiserver.ts";
 import { group, option } from "./build-table.ts";
-import { joinOptions } from "./network.ts";
+import { joinOptions, nodeRoutesOption } from "./network.ts";
 import { snapshotOptions } from "./shared.ts";
 import { allOptions, type OptionGroup, type OptionTable } from "./table.ts";
 
@@ -12,6 +12,7 @@ const serverParts = [
   "proxy",
   "dns",
   "network-policy",
+  "routes",
   "load-balancer",
   "ingress",
   "metrics",
@@ -149,6 +150,7 @@ const own: OptionTable = [
       "false",
       "Connections through cluster addresses come from the node's address.",
     ),
+    nodeRoutesOption,
     option(
       "enable-bootstrap-token-auth",
       "bool",

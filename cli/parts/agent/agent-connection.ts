@@ -16,6 +16,8 @@ interface AgentConnection {
   readonly client: Client;
   /** By --server and --token. */
   readonly joined: boolean;
+  /** The cluster's authority, or else where its API server is. */
+  readonly clusterIdentity: string;
   close(): Promise<void>;
 }
 
@@ -141,9 +143,10 @@ export async function connectAgent(
       }),
     logger,
   });
+  const clusterIdentity = connection.tls?.ca ?? connection.server;
   const client = createClient(transport, { clock: systemClock, logger });
   if (!values.flag("rotate-certificates"))
-    return { client, joined, close: () => client.close() };
+    return { client, joined, clusterIdentity, close: () => client.close() };
   const { ClientCertificateKeeper } =
     await import("../../../agent/certificates/client-certificate.ts");
   const keeper = new ClientCertificateKeeper(
@@ -156,6 +159,7 @@ export async function connectAgent(
   return {
     client,
     joined,
+    clusterIdentity,
     async close() {
       keeper.stop();
       await client.close();

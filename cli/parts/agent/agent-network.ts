@@ -22,6 +22,7 @@ interface AgentNetworkOptions {
   /** Undefined: static pods only. */
   client: Client | undefined;
   joined: boolean;
+  clusterIdentity: string;
   dataDirectory: string;
   clock: Clock;
   logger: Logger;
@@ -78,7 +79,13 @@ export class AgentNetwork {
         if (this.#stopped) return;
         const { startNodeNetwork } = await import("../network/node-network.ts");
         await startNodeNetwork(
-          { clock, logger, started: this.#started, clientFor: () => client },
+          {
+            clock,
+            logger,
+            started: this.#started,
+            clusterIdentity: this.#options.clusterIdentity,
+            clientFor: () => client,
+          },
           plan,
           { ...this.ranges, podRanges },
         );

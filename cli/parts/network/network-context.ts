@@ -11,6 +11,8 @@ import type { Started } from "../../cluster/started.ts";
 export interface NodeNetworkContext {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The same text on every node of the cluster. */
+  readonly clusterIdentity: string;
   /** Stops them, the last first. */
   readonly started: Started;
   /** The client of a part, which is that user where the API server is in this process, else the node itself. */

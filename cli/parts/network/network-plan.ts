@@ -2,6 +2,7 @@
 // where they run.
 import { BlockList, isIP } from "node:net";
 import { addressKind } from "../../../api/address-kind.ts";
+import type { RouteMode } from "../../../network/nodes/route-plan.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { machineAddresses } from "../addresses.ts";
@@ -15,6 +16,8 @@ export interface NetworkPlan {
   readonly proxy: boolean;
   /** Whether network policies hold. */
   readonly policy: boolean;
+  /** How other nodes are reached; undefined: by others' routes. */
+  readonly routes: RouteMode | undefined;
   /** Of the node's addresses that take node ports; none of a family: all of it. None lies in another. */
   readonly nodePortRanges: readonly string[];
   readonly masqueradeAll: boolean;
@@ -107,6 +110,19 @@ function nodePortAddresses(
   return withoutNested(given).filter((range) => !/\/0+$/.test(range));
 }
 
+function routeMode(
+  values: OptionValues,
+  wanted: boolean,
+): RouteMode | undefined {
+  const mode = values.text("node-routes");
+  // Refused whether it is used or not.
+  if (mode === "wireguard")
+    throw new UsageError(
+      'invalid argument "wireguard" for "--node-routes": encrypted routes are not built in: use auto over a network that is trusted',
+    );
+  return wanted ? (mode as RouteMode) : undefined;
+}
+
 /** The parts of --node-network; undefined: none, or no API server to follow. */
 export function agentNetworkPlan(
   values: OptionValues,
@@ -118,13 +134,15 @@ export function agentNetworkPlan(
     values.isSet("node-network") ? parts.includes(part) : agent.joined;
   const dns = wanted("dns") && machineAddresses().length > 0;
   const policy = wanted("network-policy");
-  if (!(wanted("proxy") || dns || policy)) return undefined;
+  const routes = routeMode(values, wanted("routes"));
+  if (!(wanted("proxy") || dns || policy || routes)) return undefined;
   return {
     nodeName: agent.nodeName,
     podRanges: values.list("cluster-cidr"),
     serviceRanges: values.list("service-cluster-ip-range"),
     proxy: wanted("proxy"),
     policy,
+    routes,
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
     ...(dns
@@ -160,8 +178,9 @@ export function networkPlan(
   const proxy = !disabled.has("proxy");
   const dns = !disabled.has("dns") && machineAddresses().length > 0;
   const policy = !disabled.has("network-policy");
+  const routes = routeMode(values, !disabled.has("routes"));
   const ingress = ingressPlan(values);
-  if (disabled.has("agent") || !(proxy || dns || policy || ingress))
+  if (disabled.has("agent") || !(proxy || dns || policy || routes || ingress))
     return undefined;
   return {
     nodeName: agent.nodeName,
@@ -169,6 +188,7 @@ export function networkPlan(
     serviceRanges: values.list("service-cluster-ip-range"),
     proxy,
     policy,
+    routes,
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
     ...(dns

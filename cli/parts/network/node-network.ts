@@ -11,6 +11,7 @@ import type {
 import type { NetworkPlan } from "./network-plan.ts";
 import { startPolicies } from "./policy-part.ts";
 import { startProxy } from "./proxy-part.ts";
+import { startRoutes } from "./routes-part.ts";
 
 /** Resolves, with the parts' metrics, when the Services that exist are served. */
 export async function startNodeNetwork(
@@ -21,6 +22,7 @@ export async function startNodeNetwork(
   const policies = plan.policy
     ? await startPolicies(context, plan, node)
     : undefined;
+  if (plan.routes) await startRoutes(context, plan, plan.routes, node);
   const proxy = plan.proxy ? await startProxy(context, plan, node) : undefined;
   const dns = plan.dns
     ? await startDns(context, plan, plan.dns, node)

@@ -85,7 +85,8 @@ export const innerFloors: Readonly<
     ["config"],
   ],
   network: [
-    ["dns", "ingress", "pods", "policy", "proxy"],
+    ["dns", "ingress", "nodes", "policy", "proxy"],
+    ["pods"],
     ["kernel-settings.ts", "nft", "slices-of-service.ts"],
   ],
   cri: [

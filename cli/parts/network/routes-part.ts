@@ -1,0 +1,24 @@
+// The routes to other nodes as a part of a node's network.
+import { NodeRoutes } from "../../../network/nodes/node-routes.ts";
+import type { NodeNetworkContext, NodeRanges } from "./network-context.ts";
+import type { NetworkPlan } from "./network-plan.ts";
+
+export async function startRoutes(
+  { clock, logger, started, clientFor, clusterIdentity }: NodeNetworkContext,
+  plan: NetworkPlan,
+  mode: NonNullable<NetworkPlan["routes"]>,
+  { podRanges, masquerade }: NodeRanges,
+): Promise<void> {
+  const routes = new NodeRoutes({
+    client: clientFor("system:node-routes"),
+    nodeName: plan.nodeName,
+    podRanges,
+    clusterIdentity,
+    mode,
+    masquerade,
+    clock,
+    logger: logger.child({ part: "routes" }),
+  });
+  started.add(() => routes.stop());
+  await routes.start();
+}
