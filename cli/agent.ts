@@ -62,7 +62,13 @@ export async function runAgent(
     ? start.values.text("cert-dir")
     : `${rootDirectory}/pki`;
   const values = joiningValues(start.values, certificateDirectory);
-  const connection = await connectAgent(values, certificateDirectory, logger);
+  // Neither the clock's timers nor idle connections keep the process while it waits for its certificate.
+  const awake = setInterval(() => undefined, 0x7fffffff);
+  const connection = await connectAgent(
+    values,
+    certificateDirectory,
+    logger,
+  ).finally(() => clearInterval(awake));
   const [{ startAgentPart }, { AgentNetwork }] = await Promise.all([
     import("./parts/agent/agent.ts"),
     import("./parts/agent/agent-network.ts"),

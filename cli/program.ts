@@ -38,6 +38,11 @@ export const subcommands: readonly SubcommandEntry[] = [
     load: async () => (await import("./scheduler.ts")).runScheduler,
   },
   {
+    name: "proxy",
+    about: "the service proxy alone, against any conforming API server",
+    load: async () => (await import("./proxy.ts")).runProxy,
+  },
+  {
     name: "agent",
     about: "the node agent alone (orbitlet)",
     load: async () => (await import("./agent.ts")).runAgent,

@@ -37,6 +37,9 @@ const notSent = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
+/** Errors of requests that were sent, without an answer. */
+const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+
 function codeOf(error: unknown): string | undefined {
   let code: unknown;
   for (let at = error; at instanceof Error; at = at.cause)
@@ -118,10 +121,18 @@ export class FailoverTransport implements Transport {
     }
   }
 
-  /** Unless another request has done so. */
+  /**
+   * Unless another request has done so. One server alone is not left, but a request without an answer ends its kept
+   * connections: those of an address that this machine has no more would hang for long.
+   */
   #leave(at: number, error: unknown): void {
-    if (at !== this.#current || this.#transports.length === 1) return;
+    if (at !== this.#current) return;
     const { servers, logger } = this.#options;
+    if (servers.length === 1) {
+      if (timeouts.has(codeOf(error) ?? ""))
+        void this.#transports[at]!.updateTls(this.#tls);
+      return;
+    }
     this.#current = (at + 1) % servers.length;
     logger.warn(
       { err: error, from: servers[at], to: this.server },

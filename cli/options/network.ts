@@ -66,12 +66,7 @@ export const nodeRoutesOption = option(
 );
 
 /** What `orbit agent` can run beside the node agent itself. */
-const nodeNetworkParts = [
-  "proxy",
-  "dns",
-  "network-policy",
-  "routes",
-] as const;
+const nodeNetworkParts = ["proxy", "dns", "network-policy", "routes"] as const;
 
 const nodeNetworkOptions = group(
   "Node network",

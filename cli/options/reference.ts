@@ -3,6 +3,7 @@ import { agentOptions } from "./agent.ts";
 import { apiServerOptions } from "./apiserver.ts";
 import { controllerManagerOptions } from "./controller-manager.ts";
 import { patchOptions } from "./ctl.ts";
+import { proxyOptions } from "./proxy.ts";
 import { schedulerOptions } from "./scheduler.ts";
 import { serverOptions } from "./server.ts";
 import {
@@ -33,6 +34,7 @@ export const programs: readonly {
     table: controllerManagerOptions,
   },
   { name: "orbit scheduler", about: "The scheduler.", table: schedulerOptions },
+  { name: "orbit proxy", about: "The service proxy.", table: proxyOptions },
   {
     name: "orbit agent",
     about:

@@ -1,4 +1,4 @@
-// The way to the pods of all other nodes: follows the Nodes and this machine's links, and keeps routes, the VXLAN and the
+// Routes to the pods of all other nodes: follows the Nodes and this machine's links, and keeps routes, the VXLAN and the
 // masquerading in step with both. A node that is gone, NotReady or not, keeps its routes until its Node object is deleted.
 // What is there stays when the program stops, as the pods do.
 import { createHash } from "node:crypto";

@@ -21,7 +21,7 @@ interface AgentConnection {
   close(): Promise<void>;
 }
 
-/** With several API servers one that does not answer is left for another before the node's lease runs out. */
+/** A connection that is dead, or a server that hangs, is left before the node's lease runs out. */
 const failoverTimeoutMs = 10_000;
 
 /**
@@ -138,7 +138,7 @@ export async function connectAgent(
         ...connection,
         server,
         ...clientRateLimit(values),
-        ...(servers.length > 1 ? { requestTimeoutMs: failoverTimeoutMs } : {}),
+        ...(joined ? { requestTimeoutMs: failoverTimeoutMs } : {}),
         logger,
       }),
     logger,

@@ -82,7 +82,7 @@ function withoutNested(ranges: readonly string[]): string[] {
 }
 
 /** Ranges of --nodeport-addresses; a family with a range of everything has none. */
-function nodePortAddresses(
+export function nodePortAddresses(
   values: OptionValues,
   nodeIPs: readonly string[],
 ): string[] {

@@ -111,8 +111,15 @@ test("an answer of the API server is no reason to leave it", async () => {
   expect(calls).toEqual([]);
 });
 
-test("one server alone is never left", async () => {
-  const { request, left } = servers({ a: "ECONNREFUSED" });
-  await expect(request("get")).rejects.toThrow();
-  expect(left).toEqual([]);
-});
+test.each([
+  ["ECONNREFUSED", []],
+  ["UND_ERR_HEADERS_TIMEOUT", ["a"]],
+])(
+  "one server alone: %s renews the connections of %j",
+  async (code, expected) => {
+    const { request, left, transport } = servers({ a: code });
+    await expect(request("get")).rejects.toThrow();
+    expect(left).toEqual(expected);
+    expect(transport.server).toBe("a");
+  },
+);

@@ -1,0 +1,318 @@
+// A cluster of three machines: two on one link, the third behind a router. Joining by the printed command, pods, services and
+// names across nodes, and what becomes of nodes that are killed, cut off, or change their address.
+import * as path from "node:path";
+import { busyboxImageTar } from "../support/busybox-image.ts";
+import { eventually } from "../support/eventually.ts";
+import type { CommandResult } from "../support/kubectl.ts";
+import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
+
+jest.setTimeout(90_000);
+
+let lan: NodeMachines;
+let one: NodeMachine;
+let two: NodeMachine;
+let three: NodeMachine;
+let joinWords: string[] = [];
+
+const kubeconfig = (): string => path.join(one.directory, "kubeconfig");
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { stdout, stderr, code } = await tryKubectl(...args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+const tryKubectl = (...args: string[]): Promise<CommandResult> =>
+  one.command(["kubectl", `--kubeconfig=${kubeconfig()}`, ...args]);
+
+/** A node that is gone is noticed within seconds. */
+const heartbeat = [
+  "--node-status-update-frequency=1s",
+  "--node-lease-duration-seconds=4",
+];
+
+const agentWords = (machine: NodeMachine): string[] => [
+  ...joinWords,
+  `--root-dir=${machine.dataDirectory}`,
+  "--fail-swap-on=false",
+  ...heartbeat,
+];
+
+const nodeField = (name: string, jsonpath: string): Promise<string> =>
+  kubectl("get", "node", name, "-o", `jsonpath=${jsonpath}`);
+
+const readiness = (name: string): Promise<string> =>
+  nodeField(name, '{.status.conditions[?(@.type=="Ready")].status}');
+
+const becomes = (name: string, status: string): Promise<boolean> =>
+  eventually(async () => (await readiness(name)) === status, {
+    timeoutMs: 30_000,
+    what: `${name} to be ${status}`,
+  });
+
+interface PodPlace {
+  readonly name: string;
+  readonly address: string;
+  readonly node: string;
+}
+
+/** Running pods of the DaemonSet, by node. */
+async function pods(): Promise<Map<string, PodPlace>> {
+  const text = await kubectl(
+    "get",
+    "pods",
+    "-l",
+    "app=web",
+    "--field-selector=status.phase=Running",
+    "-o",
+    'jsonpath={range .items[*]}{.metadata.name} {.status.podIP} {.spec.nodeName} {.metadata.deletionTimestamp}{"\\n"}{end}',
+  );
+  return new Map(
+    text
+      .split("\n")
+      .map((line) => line.split(" "))
+      .filter((words) => words.length >= 3 && !words[3])
+      .map(([name = "", address = "", node = ""]) => [
+        node,
+        { name, address, node },
+      ]),
+  );
+}
+
+/** What the pod at that address answers; busybox resolves names in nslookup alone. */
+const fetchFrom = (
+  pod: PodPlace,
+  address: string,
+  port = 8080,
+): Promise<string> =>
+  tryKubectl(
+    "exec",
+    pod.name,
+    "--",
+    "sh",
+    "-c",
+    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 3 ${address} ${port} | tail -1`,
+  ).then(({ stdout, stderr, code }) => (code === 0 ? stdout.trim() : stderr));
+
+const web = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: web
+        image: docker.io/library/busybox:latest
+        imagePullPolicy: IfNotPresent
+        env: [{name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
+        command: [sh, -c, 'mkdir /www && echo $NODE > /www/index.html && exec httpd -f -vv -p 8080 -h /www']
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  type: NodePort
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080, nodePort: 30080}]
+`;
+
+beforeAll(async () => {
+  lan = new NodeMachines();
+  one = lan.add("one", 77, 1);
+  two = lan.add("two", 77, 2);
+  three = lan.add("three", 78, 3);
+  await one.start(
+    "server",
+    `--data-dir=${one.dataDirectory}`,
+    `--manifests=${one.directory}/manifests`,
+    `--write-kubeconfig=${kubeconfig()}`,
+    "--cluster-cidr=10.234.0.0/16",
+    "--service-cluster-ip-range=10.134.0.0/16",
+    ...heartbeat,
+    "--controller-manager-arg=node-monitor-period=500ms",
+    "--controller-manager-arg=node-monitor-grace-period=5s",
+  );
+  const printed = await one.orbit(
+    "token",
+    "create",
+    "--print-join-command",
+    `--kubeconfig=${kubeconfig()}`,
+  );
+  expect(printed.stdout).toMatch(
+    /^orbit agent --server https:\/\/192\.168\.77\.1:6443 --token /,
+  );
+  joinWords = printed.stdout.trim().split(" ").slice(1);
+  await Promise.all(
+    [two, three].map((machine) => machine.start(...agentWords(machine))),
+  );
+  const image = await busyboxImageTar();
+  await Promise.all(
+    [one, two, three].map((machine) =>
+      machine.orbit(
+        "image",
+        "load",
+        image,
+        `--data-dir=${machine.dataDirectory}`,
+      ),
+    ),
+  );
+  await Promise.all(["two", "three"].map((name) => becomes(name, "True")));
+  await one.command(
+    ["kubectl", `--kubeconfig=${kubeconfig()}`, "apply", "-f", "-"],
+    { stdin: web },
+  );
+  await eventually(async () => (await pods()).size === 3, {
+    timeoutMs: 30_000,
+    what: "a pod on each node",
+  }).catch(async (error: Error) => {
+    throw new Error(
+      `${error.message}\n${await kubectl("get", "pods,events", "-o", "wide")}`,
+    );
+  });
+}, 120_000);
+
+afterAll(() => lan?.clean(), 60_000);
+
+test("each node has a range of its own, and ways to the others'", async () => {
+  const ranges = await Promise.all(
+    ["one", "two", "three"].map((name) => nodeField(name, "{.spec.podCIDR}")),
+  );
+  expect(ranges[0]).toBe("10.234.0.0/24");
+  expect(new Set(ranges)).toEqual(
+    new Set(["10.234.0.0/24", "10.234.1.0/24", "10.234.2.0/24"]),
+  );
+  const routes = one.run("ip", "route", "show");
+  expect(routes).toContain(`${ranges[1]} via 192.168.77.2 dev eth0`);
+  expect(routes).toMatch(
+    new RegExp(`${ranges[2]} via ${ranges[2]!.split("/")[0]} dev orbit-`),
+  );
+});
+
+test("every pod reaches every pod, by its own address", async () => {
+  const places = await pods();
+  for (const from of places.values())
+    for (const to of places.values())
+      expect([
+        `${from.node} → ${to.node}`,
+        await fetchFrom(from, to.address),
+      ]).toEqual([`${from.node} → ${to.node}`, to.node]);
+  const log = await kubectl("logs", places.get("three")!.name);
+  for (const { address } of places.values()) expect(log).toContain(address);
+});
+
+test("the Service is there by name on every node, and by every node's port", async () => {
+  const cluster = await kubectl(
+    "get",
+    "service",
+    "web",
+    "-o",
+    "jsonpath={.spec.clusterIP}",
+  );
+  for (const from of (await pods()).values()) {
+    expect(
+      await kubectl(
+        "exec",
+        from.name,
+        "--",
+        "nslookup",
+        "web.default.svc.cluster.local",
+      ),
+    ).toContain(`Address: ${cluster}`);
+    const seen = new Set<string>();
+    await eventually(
+      async () => {
+        seen.add(await fetchFrom(from, cluster, 80));
+        return seen.size === 3;
+      },
+      {
+        timeoutMs: 20_000,
+        what: `all of the Service's pods from ${from.node}`,
+      },
+    );
+    expect(seen).toEqual(new Set(["one", "two", "three"]));
+  }
+  for (const { address } of [one, two, three])
+    expect(
+      (await one.command(["curl", "-s", "-m3", `http://${address}:30080/`]))
+        .stdout,
+    ).toMatch(/^(one|two|three)\n$/);
+});
+
+test("a second machine with the name of a node is refused, and takes nothing", async () => {
+  const twin = lan.add("twin", 77, 9);
+  const uid = await nodeField("two", "{.metadata.uid}");
+  await expect(
+    twin.start(...agentWords(twin), "--hostname-override=two"),
+  ).rejects.toThrow(
+    /ended with 1:\n[^]*the cluster has a node with the name "two"/,
+  );
+  expect(await nodeField("two", "{.metadata.uid}")).toBe(uid);
+  expect(await readiness("two")).toBe("True");
+});
+
+test("a killed agent's node is NotReady, loses its pods' endpoints, and comes back with its pods", async () => {
+  const before = (await pods()).get("two")!;
+  await two.stop("SIGKILL");
+  await becomes("two", "Unknown");
+  expect(await nodeField("two", "{.spec.taints[*].key}")).toContain(
+    "node.kubernetes.io/unreachable",
+  );
+  // Its pods run on, and are reached.
+  const from = (await pods()).get("three")!;
+  expect(await fetchFrom(from, before.address)).toBe("two");
+  await two.start(...agentWords(two));
+  await becomes("two", "True");
+  expect((await pods()).get("two")).toEqual(before);
+});
+
+test("a link that is gone and comes back: routes, node and pods come back too", async () => {
+  const place = (await pods()).get("two")!;
+  const before = two.run("ip", "route", "show");
+  two.run("ip", "link", "set", "eth0", "down");
+  await becomes("two", "Unknown");
+  two.linkUp();
+  await becomes("two", "True");
+  await eventually(() => two.run("ip", "route", "show") === before, {
+    what: "the routes to be as they were",
+  });
+  const from = (await pods()).get("one")!;
+  await eventually(
+    async () => (await fetchFrom(from, place.address)) === "two",
+    { what: "its pod to be reached" },
+  );
+});
+
+test("a node's address changes: the others follow", async () => {
+  const range = await nodeField("two", "{.spec.podCIDR}");
+  two.run("ip", "address", "flush", "dev", "eth0");
+  two.linkUp("192.168.77.22");
+  await eventually(
+    () =>
+      one
+        .run("ip", "route", "show")
+        .includes(`${range} via 192.168.77.22 dev eth0`),
+    { timeoutMs: 50_000, what: "the route to its new address" },
+  );
+  const place = (await pods()).get("two")!;
+  for (const name of ["one", "three"]) {
+    const from = (await pods()).get(name)!;
+    await eventually(
+      async () => (await fetchFrom(from, place.address)) === "two",
+      { what: `its pod to be reached from ${name}` },
+    );
+  }
+});
+
+test("a deleted node's ways are taken away, and its range is free", async () => {
+  const range = await nodeField("three", "{.spec.podCIDR}");
+  await three.stop();
+  await kubectl("delete", "node", "three");
+  await eventually(() => !one.run("ip", "route", "show").includes(range), {
+    what: "the route to go",
+  });
+  expect(one.run("ip", "-o", "link", "show")).not.toMatch(/: orbit-/);
+});
