@@ -9,7 +9,7 @@ import { unrecognised } from "./json.ts";
 import { messageNameOfKind } from "../type-table.ts";
 import { decodeEnvelope, MAGIC } from "./protobuf-decode.ts";
 import { encoderOf } from "./protobuf-encode.ts";
-import { ProtobufTranscoder } from "./protobuf-transcode.ts";
+import { ProtobufTranscoder } from "./transcode/protobuf-transcode.ts";
 import { WireError } from "./wire-reader.ts";
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";

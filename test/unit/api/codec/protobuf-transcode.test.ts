@@ -8,7 +8,7 @@ import {
   listItem,
   transcodeProtobuf,
 } from "../../../../api/codec/protobuf.ts";
-import { ProtobufTranscoder } from "../../../../api/codec/protobuf-transcode.ts";
+import { ProtobufTranscoder } from "../../../../api/codec/transcode/protobuf-transcode.ts";
 import { WireWriter } from "../../../../api/codec/wire-writer.ts";
 import {
   messageNamed,

@@ -33,8 +33,8 @@ import {
   type FieldPlan,
   type MessagePlan,
 } from "./message-plans.ts";
-import { encoderOf } from "./protobuf-encode.ts";
-import { WireWriter } from "./wire-writer.ts";
+import { encoderOf } from "../protobuf-encode.ts";
+import { WireWriter } from "../wire-writer.ts";
 
 /** The bytes can't be transcoded. */
 const refusal = new Error("not transcoded");

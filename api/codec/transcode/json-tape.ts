@@ -9,7 +9,7 @@
 // A token is three numbers: start × 16 + type, end, and the index of the token behind it (behind all inner tokens of an
 // object or array); a key has a hash of its bytes as the third. Strings and keys lie between start and end without their
 // quotes, all else with its brackets. An object's members are key, value, key, value …
-import { KnownDocuments } from "./object-end.ts";
+import { KnownDocuments } from "../object-end.ts";
 
 export const nullToken = 0;
 export const falseToken = 1;

@@ -1,13 +1,13 @@
 // How each message of the type table is written from tokens of JSON (protobuf-transcode.ts): its fields in the order in which
 // they are written, and a table that finds a field by the bytes of its JSON name. Plans are made on first use.
 import { hashOf } from "./json-tape.ts";
-import { encoderOf, hasOwnForm } from "./protobuf-encode.ts";
-import { WireWriter } from "./wire-writer.ts";
+import { encoderOf, hasOwnForm } from "../protobuf-encode.ts";
+import { WireWriter } from "../wire-writer.ts";
 import {
   messageNamed,
   type Message,
   type MessageField,
-} from "../type-table.ts";
+} from "../../type-table.ts";
 
 /** How a value is written. */
 export const asString = 0;
