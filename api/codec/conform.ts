@@ -244,6 +244,7 @@ class Conforming {
       }
       if (inner === null) continue;
       this.#path.push(key);
+      const keysBefore = this.keys;
       const conformed = this.value(inner, field.schema);
       this.#path.pop();
       if (
@@ -251,7 +252,9 @@ class Conforming {
         (!this.#partial &&
           field.omitEmpty &&
           !field.nullable &&
-          isEmpty(conformed, field.schema) &&
+          (field.schema.type === "map"
+            ? this.keys === keysBefore
+            : isEmpty(conformed, field.schema)) &&
           key !== managedFieldsReset)
       )
         continue;
@@ -455,9 +458,6 @@ function isEmpty(value: unknown, schema: TypeSchema): boolean {
       return value === 0;
     case "list":
       return (value as unknown[]).length === 0;
-    case "map":
-      for (const _ in value as object) return false;
-      return true;
     default:
       return false;
   }

@@ -13,12 +13,16 @@ import {
   TypeMismatch,
   UndecodableBody,
 } from "./conform.ts";
+import { parsingParts } from "./json-parts.ts";
 import {
   countKeys,
   JsonSyntaxError,
   parseJsonSlowly,
   scanText,
 } from "./json-text.ts";
+
+/** Longer texts are parsed in parts. */
+const bytesInParts = 128 * 1024;
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
@@ -242,6 +246,10 @@ function* parseText(
   if (!isUtf8(bytes)) throw new JsonSyntaxError("invalid UTF-8");
   const { keys, special } = scanText(bytes);
   yield;
+  if (bytes.length > bytesInParts) {
+    const parsed = yield* parsingParts(bytes, special);
+    if (parsed) return { value: parsed.value, keys };
+  }
   const text = decodeText(bytes);
   if (special) return { value: parseJsonSlowly(text).value, keys };
   try {

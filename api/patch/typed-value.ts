@@ -147,7 +147,7 @@ export function fieldsOf(
       const below = within(inner, known);
       path.pop();
       if (below.member) children.set(key, below);
-      else if (free || isNothing(inner))
+      else if (free || (below.children.size === 0 && isNothing(inner)))
         children.set(key, { member: true, children: below.children });
       else if (below.children.size > 0) children.set(key, below);
     };
