@@ -1,5 +1,5 @@
 // /metrics with the reference's names. Requests are only counted in plain maps, so that a server without scrapes pays
-// next to nothing; each scrape makes the text, in slices of time.
+// next to nothing; a scrape makes the text, in slices of time, and scrapes that come meanwhile share the next one.
 import { Family, metricsParts } from "../../api/metrics/family.ts";
 import type { MetricsFilter } from "../../api/metrics/filter.ts";
 import { processFamilies } from "../../http-kit/process-metrics.ts";
@@ -9,9 +9,10 @@ import { metricsType } from "../health/health.ts";
 import type { Observer } from "../request/observer.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import type { RequestInfo } from "../request/request-info.ts";
-import type { LoopWatch } from "../loop/loop-watch.ts";
+import type { LoopWatch, LoopWork } from "../loop/loop-watch.ts";
 import type { Registry } from "../registry/registry.ts";
 import { RequestMetrics } from "./request-metrics.ts";
+import { SharedRuns } from "./shared-runs.ts";
 
 interface MetricsSources {
   readonly registry: Registry;
@@ -34,6 +35,7 @@ interface MetricsSources {
 
 export class Metrics implements Observer {
   readonly #requests: RequestMetrics;
+  readonly #scrapes = new SharedRuns<Buffer>();
 
   constructor(private readonly sources: MetricsSources) {
     const { registry, isElsewhere } = sources;
@@ -68,30 +70,33 @@ export class Metrics implements Observer {
       {
         path: "/metrics",
         handle: async (request) => {
-          const { filter, registry } = this.sources;
-          const { slices } = registry;
-          const ofProcess = await processFamilies();
-          // Scrapes that come together are made one after the other.
-          await slices.next(request.exchange);
-          const families = [
-            ...this.#families(),
-            ...this.sources.more(),
-            ...ofProcess,
-          ];
-          const parts: Buffer[] = [];
-          for (const part of metricsParts(filter?.(families) ?? families)) {
-            parts.push(Buffer.from(part));
-            if (slices.over) await slices.next(request.exchange);
-          }
-          await slices.next(request.exchange);
-          request.respond(
-            200,
-            { "content-type": metricsType },
-            Buffer.concat(parts),
+          const text = await this.#scrapes.ask(() =>
+            this.#text(request.exchange),
           );
+          // Encrypting it takes its time as well.
+          await this.sources.registry.slices.next(request.exchange);
+          request.respond(200, { "content-type": metricsType }, text);
         },
       },
     ];
+  }
+
+  async #text(who: LoopWork): Promise<Buffer> {
+    const { filter, registry } = this.sources;
+    const { slices } = registry;
+    const ofProcess = await processFamilies();
+    await slices.next(who);
+    const families = [
+      ...this.#families(),
+      ...this.sources.more(),
+      ...ofProcess,
+    ];
+    const parts: Buffer[] = [];
+    for (const part of metricsParts(filter?.(families) ?? families)) {
+      parts.push(Buffer.from(part));
+      if (slices.over) await slices.next(who);
+    }
+    return Buffer.concat(parts);
   }
 
   #families(): Family[] {
