@@ -18,6 +18,7 @@ import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import { isHeadless, mayServe } from "./service-pods.ts";
 import { planSlices } from "./slice-plan.ts";
+import { TriggerTimes, withTriggerTime } from "./trigger-times.ts";
 import { wantedGroups, zoneLabel } from "./wanted-endpoints.ts";
 import { watchServicePods } from "./watch-service-pods.ts";
 
@@ -49,6 +50,7 @@ export function createEndpointSliceController(
     reconcile,
   });
   const { queue } = reconciler;
+  const triggers = new TriggerTimes();
   const isOurs = (slice: EndpointSlice): boolean =>
     slice.metadata.labels?.[managedByLabel] === managedBy;
 
@@ -59,13 +61,16 @@ export function createEndpointSliceController(
       .byIndex("service", key)
       .filter(isOurs);
     // Those of a deleted service go with it by their owner reference.
-    if (!service || service.metadata.deletionTimestamp) return;
+    if (!service) return triggers.forget(key);
+    if (service.metadata.deletionTimestamp) return;
     if (service.spec.type === "ExternalName" || !service.spec.selector) {
       for (const slice of existing) await remove(slice);
       return;
     }
+    const serving = servingPods(service);
+    const time = triggers.next(key, service, serving);
     const plan = planSlices(
-      wantedGroups(service, servingPods(service), (nodeName) =>
+      wantedGroups(service, serving, (nodeName) =>
         nodeInformer.lister.get(nodeName),
       ),
       existing,
@@ -73,10 +78,11 @@ export function createEndpointSliceController(
       (slice) => withMeta(slice, service),
     );
     const resource = client.resource(endpointSlices);
-    for (const slice of plan.update) await resource.update(slice);
+    for (const slice of plan.update)
+      await resource.update(stamped(slice, time));
     for (const part of plan.create) {
       try {
-        await resource.create(newSlice(service, part));
+        await resource.create(stamped(newSlice(service, part), time));
       } catch (error) {
         if (isNamespaceTerminating(error)) return;
         throw error;
@@ -144,6 +150,15 @@ function withMeta(slice: EndpointSlice, service: Service): EndpointSlice {
   return sameJson(labels, slice.metadata.labels)
     ? slice
     : { ...slice, metadata: { ...slice.metadata, labels } };
+}
+
+/** What is written anyway says what it is written for. */
+function stamped(
+  slice: EndpointSlice,
+  time: string | undefined,
+): EndpointSlice {
+  const annotations = withTriggerTime(slice.metadata.annotations, time);
+  return { ...slice, metadata: { ...slice.metadata, annotations } };
 }
 
 function newSlice(

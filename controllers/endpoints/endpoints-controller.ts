@@ -24,6 +24,7 @@ import {
   portsOn,
 } from "./service-pods.ts";
 import { conditionsOf } from "./service-pods.ts";
+import { TriggerTimes, withTriggerTime } from "./trigger-times.ts";
 import { watchServicePods } from "./watch-service-pods.ts";
 
 const maxAddresses = 1000;
@@ -43,12 +44,15 @@ export function createEndpointsController(
     reconcile,
   });
 
+  const triggers = new TriggerTimes();
+
   async function reconcile(key: string): Promise<void> {
     const { name, namespace } = splitKey(key);
     const service = serviceInformer.lister.get(name, namespace);
     const existing = endpointsInformer.lister.get(name, namespace);
     const resource = client.resource(endpoints);
     if (!service) {
+      triggers.forget(key);
       if (!existing) return;
       try {
         await resource.delete(name, namespace);
@@ -59,15 +63,15 @@ export function createEndpointsController(
     }
     // Without a selector the object belongs to the client that made it.
     if (!service.spec.selector) return;
-    const wanted = wantedEndpoints(service, existing);
+    const wanted = wantedEndpoints(key, service, existing);
     try {
       if (!existing) await resource.create(wanted);
       else if (
         !sameJson(existing.subsets ?? [], wanted.subsets ?? []) ||
         !sameJson(existing.metadata.labels ?? {}, wanted.metadata.labels) ||
         !sameJson(
-          existing.metadata.annotations ?? {},
-          wanted.metadata.annotations,
+          withTriggerTime(existing.metadata.annotations, undefined),
+          withTriggerTime(wanted.metadata.annotations, undefined),
         )
       )
         await resource.update(wanted);
@@ -77,6 +81,7 @@ export function createEndpointsController(
   }
 
   function wantedEndpoints(
+    key: string,
     service: Service,
     existing: Endpoints | undefined,
   ): Endpoints {
@@ -84,6 +89,7 @@ export function createEndpointsController(
     const serving = podInformer.lister
       .list(service.metadata.namespace)
       .filter((pod) => mayServe(pod) && selector.matches(pod.metadata.labels));
+    const time = triggers.next(key, service, serving);
     const { subsets, truncated } = subsetsOf(service, serving);
     const { [headlessLabel]: _, ...labels } = service.metadata.labels ?? {};
     const { [overCapacity]: __, ...annotations } =
@@ -100,7 +106,7 @@ export function createEndpointsController(
           ...(isHeadless(service) ? { [headlessLabel]: "" } : {}),
         },
         annotations: {
-          ...annotations,
+          ...withTriggerTime(annotations, time),
           ...(truncated ? { [overCapacity]: "truncated" } : {}),
         },
       },

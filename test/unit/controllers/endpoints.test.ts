@@ -11,6 +11,7 @@ import {
   startControlPlane,
   testPod,
 } from "../../support/control-plane.ts";
+import { TriggerTimes } from "../../../controllers/endpoints/trigger-times.ts";
 import type { ControlPlane } from "../../support/control-plane.ts";
 
 let plane: ControlPlane;
@@ -142,4 +143,71 @@ test("a service that loses its selector gives its slices up; a deleted one loses
   await plane.client.resource(services).delete("s", "default");
   await passes(() => expect(plane.api.all(endpoints)).toHaveLength(0));
   expect(plane.api.all<Pod>(pods)).toHaveLength(1);
+});
+
+test("what is written says when its cause happened", async () => {
+  const annotation = "endpoints.kubernetes.io/last-change-trigger-time";
+  const times = (): unknown[] => [
+    slices()[0]?.metadata.annotations?.[annotation],
+    plane.api.all<Endpoints>(endpoints)[0]?.metadata.annotations?.[annotation],
+  ];
+  const change = (ready: boolean, time: string): Promise<unknown> =>
+    plane.client.resource(pods).patch(
+      "a",
+      "default",
+      {
+        type: "merge",
+        body: {
+          status: {
+            conditions: [
+              {
+                type: "Ready",
+                status: ready ? "True" : "False",
+                lastTransitionTime: time,
+              },
+            ],
+          },
+        },
+      },
+      { subresource: "status" },
+    );
+  const { metadata } = await plane.client.resource(services).create(service());
+  const created = metadata.creationTimestamp;
+  await passes(() => expect(times()).toEqual([created, created]));
+  await run("a", "10.0.0.1");
+  await passes(() => expect(addresses()).toEqual(["10.0.0.1 true"]));
+  const [first, second] = ["2030-01-01T00:00:00Z", "2030-01-01T00:00:07Z"];
+  await change(false, first);
+  await passes(() => expect(times()).toEqual([first, first]));
+  // A change without a time of its own takes the last one's away.
+  const now = { gracePeriodSeconds: 0 };
+  await plane.client.resource(pods).delete("a", "default", now);
+  await passes(() => expect(times()).toEqual([undefined, undefined]));
+  await run("a", "10.0.0.2", false);
+  await change(true, second);
+  await passes(() => expect(times()).toEqual([second, second]));
+});
+
+test("the earliest of the changes since the last look counts", () => {
+  const triggers = new TriggerTimes();
+  const of = (name: string, time: string): Pod => ({
+    ...testPod(name),
+    status: {
+      conditions: [{ type: "Ready", status: "True", lastTransitionTime: time }],
+    },
+  });
+  const day = (number: number): string => `2030-01-0${number}T00:00:00Z`;
+  const own = service();
+  own.metadata.creationTimestamp = day(1);
+  const next = (...list: Pod[]): unknown => triggers.next("k", own, list);
+  expect(next(of("a", day(2)))).toBe(day(1));
+  expect(next(of("a", day(2)))).toBeUndefined();
+  expect(next(of("a", day(4)), of("b", day(3)))).toBe(day(3));
+  expect(next(of("a", day(4)), of("b", day(3)))).toBeUndefined();
+  expect(next(of("b", day(4)))).toBe(day(4));
+  own.metadata.creationTimestamp = day(5);
+  expect(next()).toBe(day(5));
+  triggers.forget("k");
+  own.metadata.creationTimestamp = day(1);
+  expect(next()).toBe(day(1));
 });
