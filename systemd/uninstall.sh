@@ -232,6 +232,7 @@ if [ -z "$root" ]; then
 		try nft delete table "$family" "orbit-pods-$name"
 		try nft delete table ip "orbit-proxy-$name"
 		try nft delete table ip6 "orbit-proxy-$name"
+		try nft delete table inet "orbit-policy-$name"
 	done
 	# Files, and directories that are empty now; what a package or another cluster made is not listed.
 	machine_files | while read -r file; do

@@ -101,12 +101,12 @@ class ChainBuilder {
     private readonly portOf: (port: NamedPort) => number | undefined,
   ) {}
 
+  /** In an order that does not depend on that of policies: each lets through what it is for. */
   get lines(): readonly string[] {
-    return [...this.#lines];
+    return [...this.#lines].sort();
   }
 
   add({ peers, ports }: PolicyRule): void {
-    const matches = this.#peerMatches(peers);
     const numbers = [...(ports?.numbers ?? [])];
     for (const name of ports?.names ?? [])
       if (this.direction === "egress") this.#addNamed(name, peers);
@@ -116,7 +116,8 @@ class ChainBuilder {
           numbers.push({ protocol: name.protocol, first: port, last: port });
       }
     const portTexts = ports ? portMatches(numbers) : [""];
-    for (const match of matches)
+    if (portTexts.length === 0) return;
+    for (const match of this.#peerMatches(peers))
       for (const text of portTexts) this.#lines.add(`${match}${text}return`);
   }
 

@@ -7,7 +7,10 @@ import * as path from "node:path";
 import { eventually } from "./eventually.ts";
 import { freePorts } from "./free-port.ts";
 import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
-import { proxyTable } from "../../cli/parts/network/network-plan.ts";
+import {
+  policyTable,
+  proxyTable,
+} from "../../cli/parts/network/network-plan.ts";
 import { masqueradeTable } from "../../network/pods/masquerade.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
@@ -27,7 +30,8 @@ export interface OrbitOptions {
   /** Pod addresses; a random range by default. */
   podRange?: string;
   /**
-   * With service proxy and DNS, whose rules are the machine's: in a range of services of its own. Without them by default.
+   * With service proxy, DNS and network policies, whose rules are the machine's: in a range of services of its own.
+   * Without them by default.
    */
   network?: boolean;
   /** With the ingress, on these ports of the loopback. Without it by default. */
@@ -117,6 +121,7 @@ async function removeEverything(
   await runCommand("nft", ["delete", "table", "ip", masqueradeTable(podRange)]);
   for (const family of ["ip", "ip6"])
     await runCommand("nft", ["delete", "table", family, proxyTable(podRange)]);
+  await runCommand("nft", ["delete", "table", "inet", policyTable(podRange)]);
   const tops = ["", ...fs.readdirSync("/sys/fs/cgroup")]
     .flatMap((each) =>
       [cgroupRoot, `${cgroupRoot}-runtime`].map((group) =>
@@ -140,7 +145,7 @@ async function removeEverything(
 
 function disabledParts({ network, ingress }: OrbitOptions): string[] {
   const parts = [
-    ...(network === true ? [] : ["proxy", "dns"]),
+    ...(network === true ? [] : ["proxy", "dns", "network-policy"]),
     ...(ingress ? [] : ["ingress"]),
   ];
   return parts.length > 0 ? [`--disable=${parts.join(",")}`] : [];
@@ -172,6 +177,7 @@ export async function startOrbit(
   announce("nft", `ip ${masqueradeTable(podRange)}`);
   for (const family of ["ip", "ip6"])
     announce("nft", `${family} ${proxyTable(podRange)}`);
+  announce("nft", `inet ${policyTable(podRange)}`);
   fs.mkdirSync(manifests, { recursive: true });
   const args = [
     "server",
