@@ -1,6 +1,13 @@
 // Definitions that are created, changed and deleted without a pause while their objects are written, and names that several
 // of them want: each request gets an answer that fits one state of its definition, and nothing is left when all is over.
-import { crd, cronTab, definitions } from "../../../support/definitions.ts";
+import * as v8 from "node:v8";
+import * as vm from "node:vm";
+import {
+  crd,
+  cronTab,
+  definitions,
+  versionOf,
+} from "../../../support/definitions.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { startTestServer, type Json, type TestServer } from "../support.ts";
 
@@ -82,6 +89,97 @@ test("definitions come and go under writes", async () => {
   );
   expect(values).toEqual([]);
 }, 60_000);
+
+test("nothing of deleted definitions is kept", async () => {
+  const { kinds } = server.server.registry;
+  const storms = Array.from({ length: 30 }, (_, index) => `gone${index}`);
+  const held: WeakRef<object>[] = [];
+  const versions = (stored: number): object[] =>
+    ["v1", "v2"].map((name, index) =>
+      versionOf(name, {
+        storage: index === stored,
+        schema: {
+          type: "object",
+          properties: {
+            spec: {
+              type: "object",
+              properties: {
+                at: {
+                  type: "integer",
+                  default: stored,
+                  "x-kubernetes-validations": [{ rule: "self < 10" }],
+                },
+              },
+            },
+          },
+        },
+      }),
+    );
+  const watches = await Promise.all(
+    storms.map(async (plural) => {
+      const names = { plural, kind: `K${plural}` };
+      const path = `${definitions}/${plural}.${group}`;
+      await server.call(
+        "POST",
+        definitions,
+        crd({ group, ...names, versions: versions(0) }),
+      );
+      const objects = `/apis/${group}/v2/namespaces/default/${plural}`;
+      await eventually(
+        async () => (await server.call("GET", objects)).status === 200,
+      );
+      const object = { ...cronTab("a", {}, `${group}/v2`), kind: names.kind };
+      expect((await server.call("POST", objects, object)).status).toBe(201);
+      held.push(new WeakRef(kinds.kind(group, plural)!));
+      await server.call(
+        "PATCH",
+        path,
+        { spec: { versions: versions(1) } },
+        { "content-type": "application/merge-patch+json" },
+      );
+      await eventually(
+        () => kinds.kind(group, plural)!.stored!.apiVersion === `${group}/v2`,
+      );
+      held.push(new WeakRef(kinds.kind(group, plural)!));
+      return server.watch(`${objects}?watch=1`);
+    }),
+  );
+  for (const path of ["v2", `v3/apis/${group}/v1`])
+    expect((await server.call("GET", `/openapi/${path}`)).text).toContain(
+      "Kgone7",
+    );
+  const series = async (): Promise<number> =>
+    (await server.call("GET", "/metrics")).text.split(group).length - 1;
+  expect(await series()).toBeGreaterThan(100);
+  for (const plural of storms)
+    await server.call("DELETE", `${definitions}/${plural}.${group}`);
+  await eventually(async () => {
+    const { body } = await server.call("GET", definitions);
+    return body.items.length === 0;
+  });
+  // The object that is there or goes, then the end.
+  for (const watch of watches) while (await watch.next());
+  expect((await server.call("GET", "/openapi/v2")).text).not.toContain("Kgone");
+  await eventually(async () => (await series()) === 0);
+  // What the last request of a connection has found lives as long as the connection is idle.
+  const collect = collector();
+  await eventually(
+    async () => {
+      await Promise.all(
+        held.map(() => server.call("GET", "/api/v1/namespaces/default")),
+      );
+      collect();
+      return held.every((one) => one.deref() === undefined);
+    },
+    { what: "the kinds to be collected" },
+  );
+}, 60_000);
+
+/** The garbage collector, which a flag shows. */
+function collector(): () => void {
+  v8.setFlagsFromString("--expose-gc");
+  return vm.runInNewContext("gc") as () => void;
+}
 
 test("a name belongs to the first who asked, and is free when it goes", async () => {
   const first = crd({ names: { shortNames: ["ct"] } });
