@@ -11,6 +11,7 @@ import type { TimeSlices } from "../loop/time-slices.ts";
 import { writeTo } from "../request/back-pressure.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import { chunkOf, type FrameStream } from "../../http-kit/exchange.ts";
+import { UnreadBudget, type Reader } from "../request/unread-budget.ts";
 import type { HeldPlace } from "./http-request.ts";
 import type { ListParts } from "./formats.ts";
 import type { Representation } from "./representation.ts";
@@ -40,6 +41,8 @@ function sameFrames(a: readonly Buffer[], b: readonly Buffer[]): boolean {
  * with many watchers the rest follows in slices, so that neither answers nor requests wait for all of them.
  */
 export class WatchFlusher {
+  /** Of all watchers of the server. */
+  readonly unread = new UnreadBudget();
   #dirty: WatchResponse[] = [];
   /** Those whose turn it is, and the next of them. */
   #turn: WatchResponse[] = [];
@@ -102,7 +105,7 @@ export class WatchFlusher {
   };
 }
 
-export class WatchResponse implements WatchSink {
+export class WatchResponse implements WatchSink, Reader {
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #dirty = false;
@@ -114,6 +117,8 @@ export class WatchResponse implements WatchSink {
   #closed = false;
   /** It ended before it was attached. */
   #ending = false;
+  /** It is waited for that all has been read. */
+  #drains = false;
 
   constructor(
     private readonly representation: Representation,
@@ -185,7 +190,21 @@ export class WatchResponse implements WatchSink {
     const bytes = this.#queuedBytes;
     this.#queuedBytes = 0;
     out.write(this.flusher.join(queue, bytes));
-    if (out.writableLength > maxPendingBytes) this.#cutOff();
+    this.#checkUnread(out);
+  }
+
+  #checkUnread(out: Writable): void {
+    const { unread } = this.flusher;
+    const { writableLength } = out;
+    if (writableLength > maxPendingBytes) return this.cutOff();
+    unread.note(this, writableLength);
+    if (unread.bytes > 0 && !this.#drains && out.writableNeedDrain) {
+      this.#drains = true;
+      out.once("drain", () => {
+        this.#drains = false;
+        unread.forget(this);
+      });
+    }
   }
 
   /** Ends the stream after what is queued. */
@@ -207,11 +226,16 @@ export class WatchResponse implements WatchSink {
 
   /** The answer has begun, so its end is all that can be said. */
   lost(): void {
-    this.#cutOff();
+    this.cutOff();
+  }
+
+  get tenant(): string | undefined {
+    return this.who?.tenant;
   }
 
   close(): void {
     this.#closed = true;
+    this.flusher.unread.forget(this);
     this.#queue = [];
     this.#later = [];
     this.#backlog = undefined;
@@ -221,7 +245,7 @@ export class WatchResponse implements WatchSink {
     if (this.#closed) return;
     this.#queue.push(frame);
     this.#queuedBytes += frame.length;
-    if (this.#queuedBytes > maxPendingBytes) return this.#cutOff();
+    if (this.#queuedBytes > maxPendingBytes) return this.cutOff();
     if (this.#dirty || !this.#out) return;
     this.#dirty = true;
     this.flusher.add(this);
@@ -230,7 +254,7 @@ export class WatchResponse implements WatchSink {
   /** Frames that depend on those before them are made when it is their turn. */
   #pushLater(make: () => Buffer): void {
     this.#later.push(make);
-    if (this.#later.length > maxLater) this.#cutOff();
+    if (this.#later.length > maxLater) this.cutOff();
   }
 
   async #sendBacklog(backlog: ListParts): Promise<void> {
@@ -256,11 +280,11 @@ export class WatchResponse implements WatchSink {
       this.flush();
     } catch {
       // An object that can't be encoded: the answer has begun, so its end is all that can be said.
-      this.#cutOff();
+      this.cutOff();
     }
   }
 
-  #cutOff(): void {
+  cutOff(): void {
     this.close();
     this.cut();
   }

@@ -115,7 +115,12 @@ export class WatchServing {
     { request, socket, head }: Upgrade,
     call: Call,
   ): Promise<void> {
-    const sink = new WatchSocket(shown, this.options.registry.slices, exchange);
+    const sink = new WatchSocket(
+      shown,
+      this.options.registry.slices,
+      this.#flusher.unread,
+      exchange,
+    );
     const timeoutMs = this.#timeoutMs(call);
     let live: OpenWatch;
     try {

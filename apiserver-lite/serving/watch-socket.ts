@@ -9,6 +9,7 @@ import type { CacheEvent } from "../cache/history.ts";
 import type { LoopWork } from "../loop/loop-watch.ts";
 import type { WatchSink, WatchType } from "../registry/verbs/watch.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
+import type { Reader, UnreadBudget } from "../request/unread-budget.ts";
 import type { Representation } from "./representation.ts";
 
 const maxPendingBytes = 16 * 1024 * 1024;
@@ -23,7 +24,7 @@ interface Socket {
   on(event: "close" | "error", listener: () => void): unknown;
 }
 
-export class WatchSocket implements WatchSink {
+export class WatchSocket implements WatchSink, Reader {
   #socket: Socket | undefined;
   #backlog: Iterable<Buffer | undefined> | undefined;
   #waiting: (() => Buffer)[] = [];
@@ -34,8 +35,13 @@ export class WatchSocket implements WatchSink {
   constructor(
     private readonly representation: Representation,
     private readonly slices: TimeSlices,
+    private readonly unread: UnreadBudget,
     private readonly who?: LoopWork,
   ) {}
+
+  get tenant(): string | undefined {
+    return this.who?.tenant;
+  }
 
   initial(
     entries: readonly CacheEntry[],
@@ -107,6 +113,7 @@ export class WatchSocket implements WatchSink {
       const opened: Socket = webSocket;
       opened.on("close", () => {
         this.#closed = true;
+        this.unread.forget(this);
         onClose();
       });
       opened.on("error", () => opened.terminate());
@@ -168,6 +175,12 @@ export class WatchSocket implements WatchSink {
     const socket = this.#socket;
     if (!socket) return this.#waitFor(() => frame);
     socket.send(frame, { binary: this.#binary });
-    if (socket.bufferedAmount > maxPendingBytes) socket.terminate();
+    const { bufferedAmount } = socket;
+    if (bufferedAmount > maxPendingBytes) this.cutOff();
+    else if (!this.#closed) this.unread.note(this, bufferedAmount);
+  }
+
+  cutOff(): void {
+    this.#socket?.terminate();
   }
 }
