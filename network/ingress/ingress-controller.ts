@@ -1,4 +1,5 @@
-// The ingress controller: the proxy's thread and what feeds it. The thread is started with the first object to serve, and
+// The ingress controller: the proxy's thread and what feeds it: Ingresses, and the Gateway API when its definitions are
+// installed. The thread is started with the first object to serve, and
 // its ports are opened then: a cluster without Ingresses takes no port of its machine. A port that another program has is
 // reported (the log, an event of the IngressClass) and tried again; everything else goes on.
 import type { Logger } from "pino";
@@ -15,6 +16,8 @@ import { IngressSource } from "./feed/ingress-source.ts";
 import { ProxyFeed } from "./feed/proxy-feed.ts";
 import { ingressFamilies } from "./ingress-metrics.ts";
 import { IngressThread } from "./ingress-thread.ts";
+import { GatewayDefinitions } from "./gateway/gateway-definitions.ts";
+import type { SocketState as ListenState } from "./gateway/listeners.ts";
 import type { IngressStatistics } from "./front/statistics.ts";
 import type { FromProxy, SocketSpec, SocketState } from "./messages.ts";
 
@@ -42,6 +45,7 @@ export class IngressController {
   readonly #thread: IngressThread;
   readonly #feed: ProxyFeed;
   readonly #source: IngressSource;
+  readonly #gateways: GatewayDefinitions;
   readonly #events: EventRecorder;
   readonly #nodes: Informer<Node>;
   readonly #disposers: (() => void)[] = [];
@@ -84,8 +88,32 @@ export class IngressController {
     this.#feed = new ProxyFeed({
       client,
       post: (message) => this.#thread.post(message),
-      planOf: (key) => this.#source.planOf(key),
-      onProblems: (key, problems) => this.#source.setProblems(key, problems),
+      planOf: (key) =>
+        isGatewayKey(key)
+          ? this.#gateways.source?.planOf(key)
+          : this.#source.planOf(key),
+      onProblems: (key, problems) => {
+        if (isGatewayKey(key)) this.#gateways.source?.lookAtGateways();
+        else this.#source.setProblems(key, problems);
+      },
+    });
+    this.#gateways = new GatewayDefinitions({
+      client,
+      logger,
+      create: ({ GatewaySource }, grantVersion) =>
+        new GatewaySource({
+          client,
+          grantVersion,
+          nodes: this.#nodes,
+          nodeName: options.nodeName,
+          ownSockets: this.#ownSockets(),
+          socketState: (id) => this.#listenState(id),
+          certificateProblem: (key) => this.#feed.certificateProblem(key),
+          mark: (key) => this.#feed.mark(key),
+          onSockets: () => this.#openSockets(),
+          clock,
+          logger,
+        }),
     });
     this.#source = new IngressSource({
       client,
@@ -114,7 +142,10 @@ export class IngressController {
     await ensureIngressClass(client).catch((error: unknown) =>
       logger.error({ err: error }, "the IngressClass could not be created"),
     );
-    const refresh = (): void => this.#source.refreshStatuses();
+    const refresh = (): void => {
+      this.#source.refreshStatuses();
+      this.#gateways.source?.refreshStatuses();
+    };
     const addressesOf = (node: Node): string =>
       JSON.stringify(node.status?.addresses ?? []);
     this.#disposers.push(
@@ -129,11 +160,13 @@ export class IngressController {
     await this.#nodes.synced();
     await this.#feed.start();
     await this.#source.start();
+    this.#gateways.start();
   }
 
   /** Requests under way have their grace. */
   async stop(): Promise<void> {
     for (const dispose of this.#disposers.splice(0)) dispose();
+    await this.#gateways.stop();
     await this.#source.stop();
     this.#feed.stop();
     this.#events.stop();
@@ -157,28 +190,42 @@ export class IngressController {
     };
   }
 
+  #ownSockets(): SocketSpec[] {
+    const { httpPort, httpsPort } = this.#options;
+    return [
+      ...(httpPort === undefined
+        ? []
+        : [{ id: "http", port: httpPort, tls: false }]),
+      ...(httpsPort === undefined
+        ? []
+        : [{ id: "https", port: httpsPort, tls: true }]),
+    ];
+  }
+
+  #listenState(id: string): ListenState {
+    const state = this.#sockets.get(id);
+    if (state?.problem !== undefined) return { problem: state.problem };
+    return state?.port === undefined ? "pending" : "open";
+  }
+
   /** Those of what there is to serve. */
   #openSockets(): void {
-    const { address, httpPort, httpsPort } = this.#options;
-    const wanted: SocketSpec[] = [];
-    const add = (id: string, port: number | undefined, tls: boolean): void => {
-      if (port !== undefined)
-        wanted.push({
-          id,
-          port,
-          tls,
-          ...(address === undefined ? {} : { address }),
-        });
-    };
-    if (this.#source.any) {
-      add("http", httpPort, false);
-      add("https", httpsPort, true);
-      this.#thread.start();
-    }
-    const text = JSON.stringify(wanted);
+    const { address } = this.#options;
+    const wanted = new Map<string, SocketSpec>();
+    for (const each of [
+      ...(this.#source.any ? this.#ownSockets() : []),
+      ...(this.#gateways.source?.sockets ?? []),
+    ])
+      wanted.set(each.id, {
+        ...each,
+        ...(address === undefined ? {} : { address }),
+      });
+    if (wanted.size > 0) this.#thread.start();
+    const sockets = [...wanted.values()];
+    const text = JSON.stringify(sockets);
     if (text === this.#sentSockets) return;
     this.#sentSockets = text;
-    this.#thread.post({ kind: "sockets", sockets: wanted });
+    this.#thread.post({ kind: "sockets", sockets });
   }
 
   #take(message: FromProxy): void {
@@ -208,6 +255,7 @@ export class IngressController {
     // Redirects name it.
     if (this.#portOf("https") !== httpsBefore) this.#source.markAll();
     this.#source.refreshStatuses();
+    this.#gateways.source?.lookAtGateways();
   }
 
   #reportSocket({ id, port, problem }: SocketState): void {
@@ -236,4 +284,9 @@ export class IngressController {
       `the ${id} port can't be opened: ${problem}`,
     );
   }
+}
+
+/** Keys of Ingresses are namespace/name, those of the Gateway API begin with the kind and a colon. */
+function isGatewayKey(key: string): boolean {
+  return key.includes(":");
 }

@@ -2,7 +2,7 @@
 import type { Node } from "../../../api/types/core-v1.ts";
 
 /** Of a node: the external ones, or else the internal ones. */
-function servingAddresses(node: Node): string[] {
+export function servingAddresses(node: Node): string[] {
   const of = (type: string): string[] =>
     (node.status?.addresses ?? [])
       .filter((each) => each.type === type)

@@ -147,9 +147,9 @@ export class ProxyFeed {
     this.#noteCertificate(key, problem);
   }
 
-  /** Of the backends that the object names: what is wrong, by key of the backend. */
-  backendProblem(key: string): string | undefined {
-    return this.#backendProblems.get(key);
+  /** Undefined: it is used, or nothing is known of it yet. */
+  certificateProblem(key: string): string | undefined {
+    return this.#certificateProblems.get(key);
   }
 
   #secretChanged(key: string): void {

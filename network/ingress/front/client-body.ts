@@ -1,7 +1,10 @@
 // The body of a client's request on its way to a backend. It is read as fast as the backend takes it, ends with an error
 // when it is larger than allowed, silent for too long, or cut off, and leaves the client's connection open when the
 // backend wants no more of it: the client still gets its answer.
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
+
+/** Bytes that wait for the reader of a copy, at most. */
+const maxCopyBytes = 256 * 1024;
 
 export class BodyTooLargeError extends Error {}
 export class SlowBodyError extends Error {}
@@ -10,6 +13,7 @@ export class ClientBody extends Readable {
   #left: number;
   #attached = false;
   #timer: NodeJS.Timeout | undefined;
+  readonly #copies: PassThrough[] = [];
 
   /** @param idleMs undefined: it may be silent for any time */
   constructor(
@@ -19,6 +23,14 @@ export class ClientBody extends Readable {
   ) {
     super();
     this.#left = maxBytes;
+  }
+
+  /** What follows, for another reader as well; one that can't keep up loses it, and holds nothing back. */
+  copy(): Readable {
+    const copy = new PassThrough({ highWaterMark: maxCopyBytes });
+    copy.on("error", () => undefined);
+    this.#copies.push(copy);
+    return copy;
   }
 
   override _read(): void {
@@ -50,6 +62,7 @@ export class ClientBody extends Readable {
       source.off("end", this.#onEnd);
       source.off("close", this.#onClose);
     }
+    for (const copy of this.#copies) if (!this.readableEnded) copy.destroy();
     // The rest is read and dropped, so that the connection can be used for the next request.
     source.resume();
     callback(error);
@@ -60,11 +73,17 @@ export class ClientBody extends Readable {
     this.#left -= chunk.length;
     if (this.#left < 0)
       this.destroy(new BodyTooLargeError("the body is too large"));
-    else if (!this.push(chunk)) this.source.pause();
+    else {
+      for (const copy of this.#copies)
+        if (!copy.destroyed && !copy.write(chunk))
+          copy.destroy(new Error("the copy is not read"));
+      if (!this.push(chunk)) this.source.pause();
+    }
   };
 
   readonly #onEnd = (): void => {
     clearTimeout(this.#timer);
+    for (const copy of this.#copies) copy.end();
     this.push(null);
   };
 

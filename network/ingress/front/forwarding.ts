@@ -21,6 +21,7 @@ import {
   forwardedResponseHeaders,
 } from "./header-hygiene.ts";
 import type { Incoming } from "./incoming.ts";
+import { mirrorRequest } from "./mirroring.ts";
 import type { Outcome, ProxyContext, ServingSocket } from "./proxy-context.ts";
 
 export const defaultResponseTimeoutMs = 60_000;
@@ -111,6 +112,8 @@ export class Forwarding implements ResponseSink {
     if (requestTimeoutMs)
       this.#deadline = setTimeout(() => this.#timedOut(), requestTimeoutMs);
     exchange.onClose(() => this.#clientLeft());
+    this.#request = this.#makeRequest();
+    this.#mirror(this.#request);
     return this.#attempt();
   }
 
@@ -203,15 +206,21 @@ export class Forwarding implements ResponseSink {
         attemptTimeoutMs,
       );
     try {
-      this.#call = endpoint.call(
-        (this.#request ??= this.#makeRequest()),
-        this,
-        this.#http2,
-        nowMs,
-      );
+      this.#call = endpoint.call(this.#request!, this, this.#http2, nowMs);
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       this.onError(error);
+    }
+  }
+
+  #mirror(request: UpstreamRequest): void {
+    const { context, filters } = this.parts;
+    for (const { backend, fraction } of filters.flatMap(
+      (each) => each?.mirrors ?? [],
+    )) {
+      const mirror = context.backends.get(backend);
+      if (mirror && Math.random() < fraction)
+        mirrorRequest(mirror, request, this.#body, context.nowMs());
     }
   }
 

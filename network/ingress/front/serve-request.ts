@@ -69,7 +69,13 @@ function forward(
   outcome.backend = chosen.backend;
   const backend = context.backends.get(chosen.backend);
   if (!backend || backend.size === 0) {
-    outcome.bytes = answerText(exchange, 503, "the backend has no endpoints");
+    // The Gateway API has another answer for a Service that is not there than for one without endpoints.
+    const status = !backend && found.owner.kind === "HTTPRoute" ? 500 : 503;
+    outcome.bytes = answerText(
+      exchange,
+      status,
+      "the backend has no endpoints",
+    );
     return;
   }
   const parts = {
