@@ -16,11 +16,11 @@ import {
   type FieldPath,
   type FieldSet,
 } from "./field-set.ts";
-import { copyJson, isJsonObject, sortedKeys } from "./json-value.ts";
+import { copyingJson, isJsonObject, sortedKeys } from "./json-value.ts";
 import { sameJson } from "../objects/json-equality.ts";
 import {
   decodeManagers,
-  encodeManagers,
+  encodingManagers,
   equalManagers,
   managerId,
   stripUnowned,
@@ -208,7 +208,9 @@ export function* updateManagedFields(
       management.subresource === "";
     return setEntries(
       object,
-      own ? encodeManagers(managers) : (live.metadata.managedFields ?? []),
+      own
+        ? yield* encodingManagers(managers)
+        : (live.metadata.managedFields ?? []),
     );
   }
   yield;
@@ -227,8 +229,7 @@ export function* updateManagedFields(
     const time = timeOf(management) ?? before?.time;
     result.set(id, { ...identity, time, set });
   }
-  yield;
-  setEntries(object, encodeManagers(result));
+  setEntries(object, yield* encodingManagers(result));
 }
 
 /** A create that brings no entries of its own: one manager has all that is set. */
@@ -379,7 +380,6 @@ export function* applyPatch(
   yield;
   const set = owned(wanted, management.resetPaths);
   managers.set(id, { ...identity, time: last?.time, set });
-  yield;
 
   let next = mergeApplied(base, config, rootField(schema)) as AnyObject;
   if (last) {
@@ -403,14 +403,14 @@ export function* applyPatch(
   yield;
   const result = dispossess(managers, changed, comparison.removed, id);
   if (live && isSame(comparison) && equalManagers(result, before))
-    return copyJson(live) as AnyObject;
+    return yield* copyingJson(live as AnyObject);
   // The time is that of the last change of the object, not of who owns it.
   const time = timeOf(management);
   if (!isSame(comparison) && result.has(id) && time)
     result.set(id, { ...result.get(id)!, time });
   if (isEmptySet(set)) result.delete(id);
   yield;
-  const object = copyJson(next);
+  const object = yield* copyingJson(next);
   yield;
   if (
     name === "kubectl" &&
@@ -422,7 +422,7 @@ export function* applyPatch(
       [lastApplied]: text,
     };
   }
-  setEntries(object, encodeManagers(result));
+  setEntries(object, yield* encodingManagers(result));
   return object;
 }
 

@@ -2,6 +2,7 @@
 // `k:{"name":"a"}` (list item by its keys), `v:"x"` (item of a set); a node that is itself a member and has children says
 // so with ".". Example: {"f:spec":{"f:replicas":{}},"f:data":{".":{},"f:a":{}}} holds spec.replicas, data and data.a.
 // Trees are never changed once they are out of the function that made them, so they may share parts.
+import type { Steps } from "../queueing/steps.ts";
 import { isJsonObject, setOwn, type JsonObject } from "./json-value.ts";
 
 export interface FieldSet {
@@ -188,6 +189,37 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
   if (nodesIn(set) <= maxRecentNodes && recent.push(set) > maxRecent)
     recent.shift();
   return document;
+}
+
+/** Sets with more members in one place are encoded in steps. */
+const manyMembers = 1000;
+
+/** Has one of the root's fields very many members, as the data of a ConfigMap may have? */
+export function isWide(set: FieldSet): boolean {
+  for (const child of set.children.values())
+    if (child.children.size > manyMembers) return true;
+  return false;
+}
+
+/** Encodes a wide set in steps, so that `encodeFieldSet` finds its document; does nothing for another. */
+export function* encodingWide(set: FieldSet): Steps<void> {
+  if (documents.has(set) || !isWide(set)) return;
+  const document = yield* encodingTree(set);
+  documents.set(set, document);
+  sets.set(document, set);
+}
+
+function* encodingTree(set: FieldSet): Steps<JsonObject> {
+  const object: JsonObject = {};
+  if (set.member) object["."] = {};
+  let encoded = 0;
+  for (const key of inOrder([...set.children.keys()])) {
+    const child = set.children.get(key)!;
+    const many = child.children.size > manyMembers;
+    setOwn(object, key, many ? yield* encodingTree(child) : encodeTree(child));
+    if (++encoded % manyMembers === 0) yield;
+  }
+  return object;
 }
 
 const texts = new WeakMap<JsonObject, string>();

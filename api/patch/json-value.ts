@@ -2,6 +2,7 @@
 // (`__proto__` is a legal key of a ConfigMap's data), and without recursion deeper than a decoder lets in.
 
 import { ExactNumber } from "../exact-number.ts";
+import type { Steps } from "../queueing/steps.ts";
 
 export type JsonObject = { [key: string]: unknown };
 
@@ -59,6 +60,33 @@ export function copyJson<T>(value: T): T {
     else if (inner === undefined) delete copy[key];
   }
   return copy as T;
+}
+
+/** Objects with more members are copied in steps. */
+const manyMembers = 1000;
+
+/** A copy of an object, in steps where one of its fields has very many members. */
+export function* copyingJson<T extends object>(value: T): Steps<T> {
+  const copy = { ...value } as JsonObject;
+  for (const key in copy) {
+    const inner = copy[key];
+    if (isJsonObject(inner) && Object.keys(inner).length > manyMembers)
+      copy[key] = yield* copyingMembers(inner);
+    else if (inner === undefined) delete copy[key];
+    else copy[key] = copyJson(inner);
+  }
+  return copy as T;
+}
+
+function* copyingMembers(object: JsonObject): Steps<JsonObject> {
+  const copy: JsonObject = {};
+  let copied = 0;
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (value !== undefined) setOwn(copy, key, copyJson(value));
+    if (++copied % manyMembers === 0) yield;
+  }
+  return copy;
 }
 
 /** About the bytes the value takes as JSON text. Stops counting above `limit`. */

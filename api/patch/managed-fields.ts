@@ -3,11 +3,13 @@
 import { formatTime } from "../clock.ts";
 import type { FieldError } from "../errors.ts";
 import { fieldErrors } from "../field-errors.ts";
+import type { Steps } from "../queueing/steps.ts";
 import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
 import {
   decodeFieldSet,
   difference,
   encodeFieldSet,
+  encodingWide,
   equalSets,
   FieldSetBuilder,
   isEmptySet,
@@ -75,7 +77,7 @@ export function decodeManagers(
 }
 
 /** Apply before Update, then by time, name, version, subresource; empty sets are left out. */
-export function encodeManagers(managers: Managers): ManagedFieldsEntry[] {
+function encodeManagers(managers: Managers): ManagedFieldsEntry[] {
   const list = capUpdates(
     [...managers.values()].filter(({ set }) => !isEmptySet(set)),
   );
@@ -89,6 +91,14 @@ export function encodeManagers(managers: Managers): ManagedFieldsEntry[] {
       order(a.subresource, b.subresource),
   );
   return list.map(entryOf);
+}
+
+/** The same in steps. */
+export function* encodingManagers(
+  managers: Managers,
+): Steps<ManagedFieldsEntry[]> {
+  for (const { set } of managers.values()) yield* encodingWide(set);
+  return encodeManagers(managers);
 }
 
 /** One property after the other: spreading what is there and what is not costs an object and a map for each. */

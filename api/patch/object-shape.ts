@@ -6,7 +6,13 @@
 // zero and which leaves empty, on the keys of list items and on the values of list sets, and on nothing else. A Shape
 // holds just these, and the order of the names.
 import { ExactNumber } from "../exact-number.ts";
-import { encodeFieldSet, isEmptySet, type FieldSet } from "./field-set.ts";
+import {
+  encodeFieldSet,
+  encodingWide,
+  isEmptySet,
+  isWide,
+  type FieldSet,
+} from "./field-set.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
 import type { Steps } from "../queueing/steps.ts";
@@ -61,8 +67,10 @@ export function* fieldsOfShape(
   }
   const set = setOf();
   yield;
+  yield* encodingWide(set);
   const document = isEmptySet(set) ? undefined : encodeFieldSet(set);
-  const shape = known && new ShapeReader().read(object, rootField(schema));
+  if (!known || isWide(set)) return document;
+  const shape = new ShapeReader().read(object, rootField(schema));
   if (shape) {
     known.unshift({ shape, resetPaths, document });
     if (known.length > maxKnown) known.pop();
