@@ -91,5 +91,5 @@ test("creates, updates and applies of a wide object take many steps", () => {
   const [entry] = value.metadata.managedFields!;
   expect(
     Object.keys((entry!.fieldsV1 as { "f:data": object })["f:data"]),
-  ).toHaveLength(count + 2);
+  ).toHaveLength(count + 1);
 });
