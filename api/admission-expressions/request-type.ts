@@ -11,7 +11,6 @@ import {
   type DeclaredType,
 } from "../cel/schemas/declared-type.ts";
 import { timestampType } from "../cel/checking/types.ts";
-import { readFormatted } from "../cel/schemas/formats.ts";
 
 const text = stringDeclared();
 const texts = listDeclared(text);
@@ -20,7 +19,8 @@ const time: DeclaredType = {
   type: timestampType,
   maxElements: 0,
   minSerializedSize: 22,
-  read: (raw) => readFormatted("date-time", String(raw)),
+  // As in the reference, whose checker takes it for a time: expressions that read it convert it, or fail.
+  read: (raw) => String(raw),
 };
 
 function object(
@@ -33,7 +33,7 @@ function object(
       Object.entries(fields).map(([field, reader]) => [
         // No name is escaped here, unlike in the types of schemas: expressions write `request.namespace`.
         field,
-        { jsonName: field, reader },
+        { jsonName: field, reader, hasNull: reader === dynDeclared },
       ]),
     ),
   );

@@ -38,6 +38,7 @@ import { paging } from "./scenarios/paging.ts";
 import { paths } from "./scenarios/paths.ts";
 import { podResize } from "./scenarios/pod-resize.ts";
 import { policiesScenario } from "./scenarios/policies.ts";
+import { policyPlaces } from "./scenarios/policy-places.ts";
 import { readVersions } from "./scenarios/read-versions.ts";
 import { selectors } from "./scenarios/selectors.ts";
 import { smallKinds } from "./scenarios/small-kinds.ts";
@@ -90,6 +91,7 @@ export const scenarios: readonly Scenario[] = [
   paths,
   podResize,
   policiesScenario,
+  policyPlaces,
   readVersions,
   selectors,
   smallKinds,

@@ -30,6 +30,7 @@ export interface DeclaredType extends JsonReader {
 export interface DeclaredField {
   readonly jsonName: string;
   readonly reader: DeclaredType | undefined;
+  readonly hasNull?: boolean;
 }
 
 /** The largest request: a string in it cannot be longer, a list cannot have more elements. */

@@ -234,6 +234,8 @@ interface JsonField {
   /** As JSON has it; expressions use the escaped name. */
   readonly jsonName: string;
   readonly reader: JsonReader | undefined;
+  /** Null is a value of it; default: such a field is absent. */
+  readonly hasNull?: boolean;
 }
 
 /** By escaped names. */
@@ -260,7 +262,8 @@ export class JsonObject extends MapValue {
     if (!field?.reader || !Object.hasOwn(this.raw, field.jsonName))
       return undefined;
     const raw = this.raw[field.jsonName];
-    if (raw === undefined || raw === null) return undefined;
+    if (raw === undefined) return undefined;
+    if (raw === null) return field.hasNull ? null : undefined;
     if (typeof raw !== "object") return field.reader.read(raw);
     return keep((this.#views ??= new Map()), name, field.reader, raw);
   }

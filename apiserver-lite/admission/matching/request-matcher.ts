@@ -150,7 +150,30 @@ const configurationKinds: ReadonlySet<string> = new Set([
   "ValidatingWebhookConfiguration",
 ]);
 
-/** Objects that configure admission: no webhook and no policy is for them, so that a wrong one can be removed. */
+const exempt: ReadonlySet<string> = new Set([
+  "admissionregistration.k8s.io/mutatingadmissionpolicies",
+  "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
+  "admissionregistration.k8s.io/validatingadmissionpolicies",
+  "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+  "authentication.k8s.io/selfsubjectreviews",
+  "authentication.k8s.io/tokenreviews",
+  "authorization.k8s.io/localsubjectaccessreviews",
+  "authorization.k8s.io/selfsubjectaccessreviews",
+  "authorization.k8s.io/selfsubjectrulesreviews",
+  "authorization.k8s.io/subjectaccessreviews",
+]);
+
+/**
+ * Requests that no policy is for: policies, so that a wrong one can be removed, and the reviews that the cluster works
+ * by.
+ */
+export function exemptFromPolicies({
+  resource: { group, resource },
+}: AdmissionAttributes): boolean {
+  return exempt.has(`${group}/${resource}`);
+}
+
+/** Objects that configure admission: no webhook is for them, so that a wrong one can be removed. */
 export function configuresAdmission({
   kind,
 }: Pick<AdmissionAttributes, "kind">): boolean {

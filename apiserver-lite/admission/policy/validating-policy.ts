@@ -1,6 +1,6 @@
 // ValidatingAdmissionPolicy: expressions decide about requests. What evaluates them is loaded with the first binding; until
 // then a request costs one look.
-import { configuresAdmission } from "../matching/request-matcher.ts";
+import { exemptFromPolicies } from "../matching/request-matcher.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { PolicyIndex } from "./policy-index.ts";
 import type { PolicyPluginOptions } from "./plugin-options.ts";
@@ -18,7 +18,7 @@ export function createValidatingAdmissionPolicy(
   return {
     name: "ValidatingAdmissionPolicy",
     validate(attributes, context) {
-      if (index.empty || configuresAdmission(attributes)) return undefined;
+      if (index.empty || exemptFromPolicies(attributes)) return undefined;
       if (dispatch) return dispatch(index, options, attributes, context);
       return import("./validating-dispatch.ts").then((loaded) => {
         dispatch = loaded.dispatchValidating;

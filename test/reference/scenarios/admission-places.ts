@@ -12,7 +12,7 @@ const merge = { "content-type": "application/merge-patch+json" };
 const strategic = { "content-type": "application/strategic-merge-patch+json" };
 const apply = { "content-type": "application/apply-patch+yaml" };
 
-type Step = readonly [
+export type Step = readonly [
   label: string,
   method: string,
   path: string,
@@ -27,7 +27,7 @@ const template = {
 };
 
 /** What has to be there. */
-const things = (ns: string, at: string): readonly Step[] => [
+export const things = (ns: string, at: string): readonly Step[] => [
   ["", "POST", `${at}/serviceaccounts`, { metadata: { name: "s" } }],
   ...["p", "q", "r"].map((name): Step => [
     "",
@@ -67,7 +67,7 @@ const binding = (name: string): object => ({
   target: { kind: "Node", name: "n" },
 });
 
-const places = (ns: string, at: string): readonly Step[] => [
+export const places = (ns: string, at: string): readonly Step[] => [
   ["binding", "POST", `${at}/pods/p/binding`, binding("p")],
   ["binding of another name", "POST", `${at}/pods/p/binding`, binding("x")],
   ["binding by its kind", "POST", `${at}/bindings`, binding("q")],

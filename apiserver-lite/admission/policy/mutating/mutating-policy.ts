@@ -1,6 +1,6 @@
 // MutatingAdmissionPolicy: expressions change requests. What evaluates them is loaded with the first binding; until then
 // a request costs one look. There is nothing to change in a deletion.
-import { configuresAdmission } from "../../matching/request-matcher.ts";
+import { exemptFromPolicies } from "../../matching/request-matcher.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import type { PolicyPluginOptions } from "../plugin-options.ts";
 import { PolicyIndex } from "../policy-index.ts";
@@ -22,7 +22,7 @@ export function createMutatingAdmissionPolicy(
     writesWhole: true,
     admit(attributes, context) {
       if (index.empty || attributes.operation === "DELETE") return undefined;
-      if (configuresAdmission(attributes)) return undefined;
+      if (exemptFromPolicies(attributes)) return undefined;
       if (dispatch) return dispatch.admit(attributes, context);
       return import("./mutating-dispatch.ts").then((loaded) => {
         dispatch ??= new loaded.MutatingDispatch(index, options);

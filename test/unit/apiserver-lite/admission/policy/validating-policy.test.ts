@@ -566,12 +566,31 @@ it.each(["at once", "later"])(
   },
 );
 
-it("leaves policies themselves alone", async () => {
-  policy(validations("false"));
-  binding();
-  await ask(configMap(), {
-    kind: { group, version: "v1", kind: "ValidatingAdmissionPolicy" },
+it.each([
+  [group, "validatingadmissionpolicies"],
+  [group, "mutatingadmissionpolicybindings"],
+  ["authorization.k8s.io", "subjectaccessreviews"],
+  ["authentication.k8s.io", "tokenreviews"],
+])("leaves %s/%s alone", async (apiGroup, resource) => {
+  policy({
+    ...validations("false"),
+    matchConstraints: {
+      resourceRules: [
+        {
+          apiGroups: ["*"],
+          apiVersions: ["*"],
+          operations: ["*"],
+          resources: ["*/*"],
+        },
+      ],
+    },
   });
+  binding();
+  const of = (name: string): Partial<AdmissionAttributes> => ({
+    resource: { group: apiGroup, version: "v1", resource: name },
+  });
+  await ask(configMap(), of(resource));
+  await expect(ask(configMap(), of("others"))).rejects.toThrow("denied");
 });
 
 it("counts what it decided", () => {
