@@ -4,7 +4,7 @@
 // their address. A lane is held (none of its connections is read) when too many of its requests came in one turn of the
 // loop, or wait to begin. Held connections are read again, the longest held first, as its requests begin; after
 // `maxHoldMs` in any case, so that limits and refusals of those who wait for seats stay what they are. New connections,
-// whose handshakes are the dearest, begin a few a turn, addresses in turn.
+// whose handshakes are the dearest, begin one a turn, addresses in turn.
 //
 //   lane "loud", 1,000 connections, 8 requests begin in a turn: 32 are parsed and wait, 968 connections are held; each
 //   turn 8 begin and 8 connections are read. A request of lane "quiet" is read in the turn in which it comes.
@@ -28,8 +28,6 @@ interface ReadingHandle {
 const maxOfLane = 32;
 /** Connections that are read again in one turn. */
 const releasedATurn = 16;
-/** New connections that begin their handshake in one turn. */
-const freshATurn = 2;
 const maxHoldMs = 250;
 
 class Lane {
@@ -236,19 +234,17 @@ export class Intake {
     this.#release();
   };
 
-  /** One of each address in turn. */
+  /** A handshake takes milliseconds: one begins in a turn, addresses in turn. */
   #beginFresh(): void {
-    for (let begun = 0; begun < freshATurn; begun++) {
-      const [next] = this.#fresh;
-      if (!next) return;
-      const [address, waiting] = next;
-      const [one] = waiting;
-      waiting.delete(one!);
-      this.#fresh.delete(address);
-      if (waiting.size > 0) this.#fresh.set(address, waiting);
-      this.#enter(one!, address);
-      read(one!);
-    }
+    const [next] = this.#fresh;
+    if (!next) return;
+    const [address, waiting] = next;
+    const [one] = waiting;
+    waiting.delete(one!);
+    this.#fresh.delete(address);
+    if (waiting.size > 0) this.#fresh.set(address, waiting);
+    this.#enter(one!, address);
+    read(one!);
     if (this.#fresh.size > 0) this.#schedule();
   }
 

@@ -133,15 +133,16 @@ describe("lanes", () => {
     expect(turns).toEqual([]);
   });
 
-  test("handshakes begin two in a turn, addresses in turn", () => {
+  test("handshakes begin one in a turn, addresses in turn", () => {
     const loud = Array.from({ length: 20 }, () => connect("10.0.0.1", true));
     const quiet = connect("10.0.0.2", true);
     expect(readOf([...loud, quiet])).toEqual([]);
     nextTurn();
+    nextTurn();
     expect(quiet.reads).toBe(true);
     expect(readOf(loud)).toHaveLength(1);
     loud[5]!.intaken.closed();
-    for (let turn = 0; turn < 10; turn++) nextTurn();
+    for (let turn = 0; turn < 20; turn++) nextTurn();
     expect(readOf(loud)).toHaveLength(19);
     expect([intake.held, turns.length]).toEqual([0, 0]);
   });
