@@ -19,6 +19,7 @@ import {
   writeJson,
   writeProtobuf,
 } from "./v2.ts";
+import { upgraded } from "./upgrade.ts";
 import { documentName, openApiV3, rootDocuments, v3Fragments } from "./v3.ts";
 
 export const OPENAPI_V2_PROTOBUF =
@@ -77,6 +78,8 @@ export interface OtherDocuments {
   v3(): Readonly<Record<string, string>>;
   /** Never changed. */
   v2(): readonly JsonObject[];
+  /** By the name of the document: those of servers that have version 2 alone. */
+  onlyV2?(): Readonly<Record<string, JsonObject>>;
 }
 
 interface CustomOpenApi {
@@ -135,6 +138,8 @@ class Service implements OpenApiService {
   readonly #gates: FeatureGates;
   readonly #pause: Pause;
   readonly #made = new Map<string, Promise<CachedDocument>>();
+  /** Names of documents that were made of others' version 2. */
+  readonly #upgraded = new Set<string>();
   readonly #json = jsonFragments();
   readonly #gnostic = gnosticFragments();
   readonly #third = v3Fragments();
@@ -159,6 +164,8 @@ class Service implements OpenApiService {
     }
     for (const name of ["v2", "v2 protobuf", "v3", "v3/apis"])
       this.#made.delete(name);
+    for (const name of this.#upgraded) this.#made.delete(`v3/${name}`);
+    this.#upgraded.clear();
     for (const groupVersion of changed) {
       const name = documentName(groupVersion);
       this.#made.delete(`v3/${name}`);
@@ -204,6 +211,7 @@ class Service implements OpenApiService {
     const roots = this.#roots();
     const names = new Set([
       ...Object.keys(this.#custom.others?.v3() ?? {}),
+      ...Object.keys(this.#custom.others?.onlyV2?.() ?? {}),
       ...roots.keys(),
       ...this.#catalogue
         .groupVersions()
@@ -247,16 +255,22 @@ class Service implements OpenApiService {
     const found = this.#catalogue
       .groupVersions()
       .find((groupVersion) => documentName(groupVersion) === name);
-    return (
-      found &&
-      openApiV3(
-        this.#catalogue,
-        found,
-        this.#v3Definitions,
-        this.#gates,
-        this.#third,
-      )
+    if (!found) return this.#upgradedSteps(name);
+    return openApiV3(
+      this.#catalogue,
+      found,
+      this.#v3Definitions,
+      this.#gates,
+      this.#third,
     );
+  }
+
+  #upgradedSteps(name: string): Steps<Fragment[]> | undefined {
+    const others = this.#custom.others?.onlyV2?.() ?? {};
+    const document = Object.hasOwn(others, name) ? others[name] : undefined;
+    if (!document) return undefined;
+    this.#upgraded.add(name);
+    return upgraded(document);
   }
 
   async answer(

@@ -94,6 +94,16 @@ export class ExtensionOpenApi implements OtherDocuments {
     return paths;
   }
 
+  onlyV2(): Readonly<Record<string, Record<string, unknown>>> {
+    const documents: Record<string, Record<string, unknown>> = {};
+    for (const remote of this.options.remotes.all()) {
+      const { v3, v2 } = this.#known.get(remote.name) ?? {};
+      if (v3 === undefined && v2 && Object.keys(v2["paths"] ?? {}).length > 0)
+        documents[pathOf(remote).slice(1)] = v2;
+    }
+    return documents;
+  }
+
   v2(): readonly Record<string, unknown>[] {
     return [...this.options.remotes.all()]
       .sort(

@@ -117,7 +117,8 @@ export async function composeCluster(
     serving: serving ?? pki.serving,
     whole: true,
     nodeMetrics: options.nodeMetrics ?? false,
-    serviceAddresses: false,
+    // The proxy of this machine makes them lead to pods.
+    serviceAddresses: options.network?.proxy ?? false,
     pki,
     clock,
     logger,

@@ -2,11 +2,15 @@
 // front-proxy certificate.
 import type {
   AggregationOptions,
+  ApiServer,
   ClusterPki,
 } from "../../../apiserver-lite/index.ts";
+import type { Logger } from "pino";
+import type { Clock } from "../../../api/clock.ts";
 import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
 import type { OptionValues } from "../../options/parse.ts";
+import { FollowedPair } from "../followed-pair.ts";
 import { readPair } from "../option-files.ts";
 
 /** What aggregated servers know the API server by. */
@@ -18,6 +22,27 @@ export function proxyCertificate(
     readPair(values, "proxy-client-cert-file", "proxy-client-key-file") ??
     pki?.frontProxyClient
   );
+}
+
+/** Has the server use what the options' files say from now on; undefined: none are given. */
+export async function followProxyCertificate(
+  values: OptionValues,
+  server: Pick<ApiServer, "setProxyCertificate">,
+  { clock, logger }: { clock: Clock; logger: Logger },
+): Promise<FollowedPair | undefined> {
+  const files = ["proxy-client-cert-file", "proxy-client-key-file"].flatMap(
+    (name) => values.optionalText(name) ?? [],
+  );
+  if (files.length === 0) return undefined;
+  const followed = new FollowedPair({
+    files,
+    read: () => proxyCertificate(values, undefined),
+    changed: (pair) => server.setProxyCertificate(pair),
+    clock,
+    logger,
+  });
+  await followed.start();
+  return followed;
 }
 
 export function aggregationOptions(

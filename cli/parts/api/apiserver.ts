@@ -27,7 +27,11 @@ import type { OptionValues } from "../../options/parse.ts";
 import { DependencyError } from "../../options/table.ts";
 import { advertisedAddress, urlHost } from "../addresses.ts";
 import { createAudit } from "./audit.ts";
-import { aggregationOptions, proxyCertificate } from "./aggregation.ts";
+import {
+  aggregationOptions,
+  followProxyCertificate,
+  proxyCertificate,
+} from "./aggregation.ts";
 import { componentChecks } from "./component-checks.ts";
 import { readAuthorityFile, readPair } from "../option-files.ts";
 import { remoteAccess } from "./remote-access.ts";
@@ -209,6 +213,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     },
   });
   await start(server);
+  const parts = { clock, logger };
+  const renewals = await followProxyCertificate(values, server, parts);
   return {
     server,
     security: made.security!,
@@ -219,6 +225,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       server.setProxyCertificate(proxyCertificate(values, renewed));
     },
     async stop() {
+      renewals?.stop();
       await server.stop();
       await audit?.close();
     },

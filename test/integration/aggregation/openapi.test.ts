@@ -139,3 +139,119 @@ test.each<[string, Record<string, unknown>]>([
     expect((await v2()).paths["/apis/apps/v1/deployments"]).toBeDefined();
   },
 );
+
+test("a server with version 2 alone has its document in version 3", async () => {
+  const group = "older.test";
+  const path = `/apis/${group}/v1/things`;
+  const type = "test.older.Thing";
+  const $ref = `#/definitions/${type}`;
+  const version2 = (description: string): object => ({
+    swagger: "2.0",
+    info: { title: "older", version: "1" },
+    paths: {
+      [path]: {
+        post: {
+          operationId: "createThing",
+          consumes: ["application/json"],
+          produces: ["application/json", "application/yaml"],
+          parameters: [
+            { name: "body", in: "body", required: true, schema: { $ref } },
+            { $ref: "#/parameters/dryRun-1" },
+          ],
+          responses: {
+            "201": { description: "Created", schema: { $ref } },
+            "401": { description: "Unauthorized" },
+          },
+          "x-kubernetes-action": "post",
+        },
+      },
+    },
+    definitions: {
+      [type]: {
+        description,
+        type: "object",
+        properties: {
+          other: { $ref },
+          list: { type: "array", items: { $ref } },
+        },
+      },
+    },
+    parameters: {
+      "dryRun-1": {
+        name: "dryRun",
+        in: "query",
+        type: "string",
+        uniqueItems: true,
+      },
+    },
+  });
+  const documents: Record<string, unknown> = {
+    "/openapi/v3": "gone",
+    "/openapi/v2": version2("first"),
+  };
+  const extension = await extend(group, documents);
+  const { answer } = extension;
+  extension.answer = (request, response) => {
+    if (!request.url!.startsWith("/openapi/v3"))
+      return answer!(request, response);
+    response.writeHead(404);
+    response.end();
+    return true;
+  };
+  await eventually(async () => (await v3())[`apis/${group}/v1`], {
+    what: "the document of version 3",
+  });
+  const { serverRelativeURL } = (await v3())[`apis/${group}/v1`]!;
+  expect(serverRelativeURL).toMatch(
+    new RegExp(`^/openapi/v3/apis/${group}/v1\\?hash=[0-9A-F]{128}$`),
+  );
+  const { status, body } = await server.call("GET", serverRelativeURL);
+  expect(status).toBe(200);
+  const reference = { $ref: `#/components/schemas/${type}` };
+  const schema = { schema: reference };
+  expect(body).toEqual({
+    openapi: "3.0.0",
+    info: { title: "older", version: "1" },
+    paths: {
+      [path]: {
+        post: {
+          operationId: "createThing",
+          "x-kubernetes-action": "post",
+          parameters: [
+            {
+              name: "dryRun",
+              in: "query",
+              schema: { type: "string", uniqueItems: true },
+            },
+          ],
+          requestBody: {
+            required: true,
+            content: { "application/json": schema },
+          },
+          responses: {
+            "201": {
+              description: "Created",
+              content: {
+                "application/json": schema,
+                "application/yaml": schema,
+              },
+            },
+            "401": { description: "Unauthorized" },
+          },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        [type]: {
+          description: "first",
+          type: "object",
+          properties: {
+            other: reference,
+            list: { type: "array", items: reference },
+          },
+        },
+      },
+    },
+  });
+});
