@@ -75,6 +75,12 @@ export const subcommands: readonly SubcommandEntry[] = [
     load: async () => (await import("./stop-pods.ts")).runStopPods,
   },
   {
+    name: "cleanup",
+    about:
+      "leave this machine as it was before the cluster: pods, links, routes, rules, settings, mounts",
+    load: async () => (await import("./cleanup.ts")).runCleanup,
+  },
+  {
     name: "store",
     about: "back up, restore and move the cluster's state",
     load: async () => (await import("./store.ts")).runStore,

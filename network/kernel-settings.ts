@@ -1,6 +1,6 @@
 // Writes settings of the kernel in the node's network namespace.
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 
 type KernelSettings = readonly (readonly [file: string, value: string])[];
 
@@ -19,15 +19,26 @@ export const bridgeSettings: KernelSettings = [
   ["/proc/sys/net/bridge/bridge-nf-call-ip6tables", "1"],
 ];
 
-/** Rejects when a setting can't be written. @param wrapper as nftCommand's */
+/** Called before a setting becomes another, with what it was. */
+export type OnKernelSetting = (file: string, before: string) => void;
+
+/**
+ * Rejects when a setting can't be written. @param wrapper as nftCommand's
+ * @param onChange of settings of this process's own namespace
+ */
 export async function writeKernelSettings(
   settings: KernelSettings,
   wrapper: readonly string[] = [],
+  onChange: OnKernelSetting = () => undefined,
 ): Promise<void> {
   const [program, ...leading] = wrapper;
   for (const [file, value] of settings)
-    if (program === undefined) await writeFile(file, value);
-    else
+    if (program === undefined) {
+      const before = (await readFile(file, "utf8")).trim();
+      if (before === value) continue;
+      onChange(file, before);
+      await writeFile(file, value);
+    } else
       await new Promise<void>((resolve, reject) => {
         execFile(
           program,

@@ -2,23 +2,26 @@
 # Removes Orbit from this machine and leaves nothing behind: the service, its pods, the private containerd, mounts, cgroups,
 # nftables tables, network interfaces and configuration, logs, the program and the data. Only what belongs to the cluster of
 # the data directory is touched: other clusters on this machine, Orbit's or others', go on.
-#   sh systemd/uninstall.sh [--dry-run] [--keep-data]
+#   sh systemd/uninstall.sh [--dry-run] [--keep-data] [--host-only]
+# --host-only leaves service, program and data alone and takes back everything else, as `orbit cleanup` does.
 # DESTDIR=/some/root removes what install.sh put below that root. ORBIT_DATA_DIR, ORBIT_CGROUP_ROOT: when not the defaults.
 set -u
 
 dry_run=
 keep_data=
+host_only=
 for argument in "$@"; do
 	case $argument in
 	--dry-run) dry_run=1 ;;
 	--keep-data) keep_data=1 ;;
+	--host-only) host_only=1 ;;
 	--purge) ;; # what happens anyway
 	-h | --help)
-		sed -n '2,6s/^# \{0,1\}//p' "$0"
+		sed -n '2,7s/^# \{0,1\}//p' "$0"
 		exit 0
 		;;
 	*)
-		echo "uninstall.sh: unknown option $argument (--dry-run, --keep-data)" >&2
+		echo "uninstall.sh: unknown option $argument (--dry-run, --keep-data, --host-only)" >&2
 		exit 1
 		;;
 	esac
@@ -30,6 +33,8 @@ data=${ORBIT_DATA_DIR:-$default_data}
 # An agent that ran alone belongs to the main cluster only.
 agent_data=$data/agent
 [ "$data" != "$default_data" ] || agent_data=/var/lib/orbitlet
+# The root directory of an agent that runs alone.
+agent_data=${ORBIT_AGENT_DIR:-$agent_data}
 machine_runtime=/run/containerd/containerd.sock
 cgroup_root=${ORBIT_CGROUP_ROOT:-/orbit}
 library=/usr/local/lib/orbit
@@ -132,7 +137,8 @@ runtime_processes() {
 		done
 	done
 }
-# A server of this cluster that was started by hand: a Node process that has files of its store open.
+# A server of this cluster that was started by hand: a Node process that has files of its store open; and an agent that
+# was started with the root directory.
 server_processes() {
 	for directory in /proc/[0-9]*; do
 		case $own_line in *" ${directory#/proc/} "*) continue ;; esac
@@ -141,6 +147,9 @@ server_processes() {
 		case ${executable##*/} in
 		node | orbit) ;;
 		*) continue ;;
+		esac
+		case "$(tr '\0' ' ' <"$directory/cmdline" 2>/dev/null) " in
+		*" agent "*"--root-dir=$agent_data "* | *" agent "*"--root-dir $agent_data "*) printf '%s\n' "${directory#/proc/}" ;;
 		esac
 		for file in "$directory"/fd/*; do
 			case $(readlink "$file" 2>/dev/null) in
@@ -167,7 +176,9 @@ end_processes() {
 }
 
 if [ -z "$root" ]; then
-	if [ -d /run/systemd/system ]; then
+	if [ -n "$host_only" ]; then
+		:
+	elif [ -d /run/systemd/system ]; then
 		try systemctl disable --now orbit.service
 		# Stopping it ends the pods within their grace.
 		try systemctl disable --now orbit-pods.service
@@ -233,7 +244,49 @@ if [ -z "$root" ]; then
 		try nft delete table ip "orbit-proxy-$name"
 		try nft delete table ip6 "orbit-proxy-$name"
 		try nft delete table inet "orbit-policy-$name"
+		# The routes to other nodes and the VXLAN are known by the first of the node's ranges.
+		digest=$(printf %s "$range" | sha256sum)
+		protocol=$((200 + 0x$(printf %s "$digest" | cut -c1-2) % 50))
+		device=orbit-$(printf %s "$digest" | cut -c1-8)
+		if [ -n "$(ip route show proto "$protocol" 2>/dev/null)" ]; then try ip route flush proto "$protocol"; fi
+		if [ -n "$(ip -6 route show proto "$protocol" 2>/dev/null)" ]; then try ip -6 route flush proto "$protocol"; fi
+		! ip link show "$device" >/dev/null 2>&1 || try ip link delete "$device"
 	done
+	# The port mapping plug-in leaves its chains when its last pod is gone; while another pod has a port they are in use.
+	for tool in iptables ip6tables; do
+		family=ip
+		[ "$tool" = iptables ] || family=ip6
+		# Listing makes the table where there is none.
+		nft list table $family nat >/dev/null 2>&1 || continue
+		chains=$($tool -w -t nat -S 2>/dev/null | sed -n 's/^-N \(CNI-.*\)/\1/p')
+		case $chains in
+		*CNI-DN-*) continue ;;
+		esac
+		[ -z "$chains" ] || $tool -w -t nat -S | sed -n 's/^-A \(\(PREROUTING\|OUTPUT\|POSTROUTING\) .*-j CNI-HOSTPORT-.*\)/\1/p' | while read -r rule; do
+			[ -n "$dry_run" ] || printf '%s\n' "-t nat -D $rule" | xargs "$tool" -w
+		done
+		for chain in $chains; do try "$tool" -w -t nat -F "$chain"; done
+		for chain in $chains; do try "$tool" -w -t nat -X "$chain"; done
+		# A table without rules, which was not there before.
+		recorded=$(cat "$data/nat-tables" "$agent_data/nat-tables" 2>/dev/null)
+		[ -e "$data/nat-tables" ] || [ -e "$agent_data/nat-tables" ] || continue
+		case $recorded in
+		*"table $family nat"*) continue ;;
+		esac
+		if [ -z "$($tool -w -t nat -S 2>/dev/null | grep -v '^-P .* ACCEPT$')" ]; then
+			try nft delete table $family nat
+		fi
+	done
+	# What the kernel was set to before.
+	cat "$data/kernel-settings" "$agent_data/kernel-settings" 2>/dev/null | while read -r file value; do
+		case $file in
+		/proc/sys/net/*)
+			say "+ echo $value > $file"
+			[ -n "$dry_run" ] || printf '%s\n' "$value" >"$file"
+			;;
+		esac
+	done
+	[ -n "$dry_run" ] || rm -f "$data/kernel-settings" "$agent_data/kernel-settings" "$data/nat-tables" "$agent_data/nat-tables"
 	# Files, and directories that are empty now; what a package or another cluster made is not listed.
 	machine_files | while read -r file; do
 		if [ -d "$file" ]; then try rmdir "$file"; elif [ -e "$file" ]; then do_it rm -f "$file"; fi
@@ -268,6 +321,8 @@ if [ -z "$root" ]; then
 	done
 	[ -n "$dry_run" ] || rmdir /var/log/pods /var/log/containers 2>/dev/null || true
 fi
+
+[ -z "$host_only" ] || exit 0
 
 say "Removing the program"
 for unit in orbit orbit-pods; do

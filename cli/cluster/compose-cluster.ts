@@ -96,10 +96,15 @@ async function startNetwork(
   context: ClusterContext,
   plan: NetworkPlan,
   ranges: NodeRangesSource,
+  dataDirectory: string,
 ): Promise<() => readonly Family[]> {
   const podRanges = await ranges.known;
   return start(
-    { ...context, clusterIdentity: context.pki.clusterCa.certificate },
+    {
+      ...context,
+      clusterIdentity: context.pki.clusterCa.certificate,
+      dataDirectory,
+    },
     plan,
     { ...ranges, podRanges },
   );
@@ -169,7 +174,13 @@ export async function composeCluster(
   if (options.network?.policy) ranges.guard.expect();
   const network =
     modules.network && options.network
-      ? startNetwork(await modules.network, context, options.network, ranges)
+      ? startNetwork(
+          await modules.network,
+          context,
+          options.network,
+          ranges,
+          options.node?.dataDirectory ?? "",
+        )
       : undefined;
   // A failure is reported where it is awaited.
   network?.catch(() => undefined);

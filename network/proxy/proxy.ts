@@ -10,7 +10,11 @@ import { endpointSlices, nodes, services } from "../../client/resources.ts";
 import { ownEndpointSlices } from "../slices-of-service.ts";
 import { nftCommand } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
-import { serviceSettings, writeKernelSettings } from "../kernel-settings.ts";
+import {
+  serviceSettings,
+  writeKernelSettings,
+  type OnKernelSetting,
+} from "../kernel-settings.ts";
 import { ConntrackCleaner, staleFlows, type StaleFlow } from "./conntrack.ts";
 import { HealthCheckPorts } from "./health-check-ports.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
@@ -39,6 +43,7 @@ interface ServiceProxyOptions {
   logger: Logger;
   /** A program and its arguments that runs others in the node's network namespace; default: this process's own. */
   wrapper?: readonly string[];
+  onKernelSetting?: OnKernelSetting;
 }
 
 interface FamilyTable {
@@ -174,9 +179,10 @@ export class ServiceProxy {
       this.#nodes.synced(),
     ]);
     this.#synced = true;
-    await writeKernelSettings(serviceSettings, this.#options.wrapper).catch(
+    const { wrapper, onKernelSetting, logger } = this.#options;
+    await writeKernelSettings(serviceSettings, wrapper, onKernelSetting).catch(
       (error: unknown) =>
-        this.#options.logger.warn(
+        logger.warn(
           { err: error },
           "a kernel setting could not be written: node ports may not answer on loopback",
         ),

@@ -84,6 +84,7 @@ export class AgentNetwork {
             logger,
             started: this.#started,
             clusterIdentity: this.#options.clusterIdentity,
+            dataDirectory: this.#options.dataDirectory,
             clientFor: () => client,
           },
           plan,

@@ -2,6 +2,8 @@
 // directories. uninstall.sh removes what is listed and nothing else: another cluster, or a package, may have made the
 // rest. A path is listed before it is made, so that none is forgotten by a crash.
 import * as fs from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { appendFileSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 
 const listFile = (dataDirectory: string): string =>
@@ -31,6 +33,49 @@ export async function recordMachineFile(
   const known = (await fs.readFile(list, "utf8").catch(() => "")).split("\n");
   const fresh = missing.filter((each) => !known.includes(each));
   await fs.appendFile(list, fresh.map((each) => `${each}\n`).join(""), {
+    mode: 0o600,
+  });
+}
+
+/**
+ * DATA/kernel-settings has what a file below /proc/sys held before the cluster changed it, as `FILE VALUE`, one a line;
+ * uninstall.sh writes it back. The first value counts: later ones are the cluster's own.
+ */
+export function recordKernelSetting(
+  dataDirectory: string,
+  file: string,
+  before: string,
+): void {
+  const list = path.join(dataDirectory, "kernel-settings");
+  let known = "";
+  try {
+    known = readFileSync(list, "utf8");
+  } catch {
+    // The first one.
+  }
+  if (!known.split("\n").some((line) => line.startsWith(`${file} `)))
+    appendFileSync(list, `${file} ${before}\n`, { mode: 0o600 });
+}
+
+/**
+ * DATA/nat-tables lists the tables named nat that were there before the cluster's first pod: the port mapping plug-in makes
+ * them with iptables and leaves them, empty, when the last pod is gone.
+ */
+export async function recordNatTables(dataDirectory: string): Promise<void> {
+  const file = path.join(dataDirectory, "nat-tables");
+  if (await exists(file)) return;
+  const tables = await new Promise<string | undefined>((resolve) =>
+    execFile("nft", ["list", "tables"], { timeout: 5000 }, (error, text) =>
+      resolve(error ? undefined : text),
+    ),
+  );
+  // Without nft nothing is known, and nothing will be taken back.
+  if (tables === undefined) return;
+  const nat = tables
+    .split("\n")
+    .filter((line) => /^table ip6? nat$/.test(line.trim()));
+  await fs.mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  await fs.writeFile(file, nat.map((line) => `${line}\n`).join(""), {
     mode: 0o600,
   });
 }

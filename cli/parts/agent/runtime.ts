@@ -12,7 +12,7 @@ import { openRuntime, runtimeKind } from "../../../cri/open-runtime.ts";
 import type { SupervisedContainerd } from "../../../cri/private-containerd/supervised-containerd.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import { DependencyError, UsageError } from "../../options/table.ts";
-import { recordMachineFile } from "./machine-files.ts";
+import { recordMachineFile, recordNatTables } from "./machine-files.ts";
 import {
   defaultEndpoint,
   endpointFile,
@@ -207,7 +207,9 @@ export async function chooseRuntime(
         : {}),
     },
   });
+  const recorded = recordNatTables(dataDirectory);
   await runtime.start();
+  await recorded;
   if (podCidrs.length > 0)
     await runtime
       .updatePodCidrs(podCidrs)

@@ -11,6 +11,8 @@ import type { Started } from "../../cluster/started.ts";
 export interface NodeNetworkContext {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where is recorded what has to be taken back when the cluster is removed. */
+  readonly dataDirectory: string;
   /** The same text on every node of the cluster. */
   readonly clusterIdentity: string;
   /** Stops them, the last first. */

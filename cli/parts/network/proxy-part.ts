@@ -4,6 +4,7 @@ import {
   type DnsEndpoint,
 } from "../../../network/dns/dns-service.ts";
 import { ServiceProxy } from "../../../network/proxy/proxy.ts";
+import { recordKernelSetting } from "../agent/machine-files.ts";
 import { proxyTable, type NetworkPlan } from "./network-plan.ts";
 import type {
   Metrics,
@@ -18,7 +19,7 @@ interface ProxyPart {
 }
 
 export async function startProxy(
-  { clock, logger, started, clientFor }: NodeNetworkContext,
+  { clock, logger, started, clientFor, dataDirectory }: NodeNetworkContext,
   plan: NetworkPlan,
   node: NodeRanges,
 ): Promise<ProxyPart> {
@@ -30,6 +31,8 @@ export async function startProxy(
     serviceRanges: plan.serviceRanges,
     nodePortRanges: plan.nodePortRanges,
     masqueradeAll: plan.masqueradeAll,
+    onKernelSetting: (file, before) =>
+      recordKernelSetting(dataDirectory, file, before),
     clock,
     logger: logger.child({ part: "proxy" }),
   });
