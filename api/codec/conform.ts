@@ -15,6 +15,7 @@ import type {
   TypeSchema,
 } from "../schema.ts";
 import { countKeys, joinPath, setOwn } from "./json-text.ts";
+import { isPlainTime, normaliseTime } from "./time-text.ts";
 import { stringTypeName } from "./value-type-names.ts";
 
 /** A value that does not fit its type; `message` is what the reference's decoder says after "json: " and the like. */
@@ -351,6 +352,7 @@ class Conforming {
 
   #time(value: unknown, micro: boolean): string | undefined {
     if (typeof value !== "string") this.#mismatch(value, "string");
+    if (!micro && isPlainTime(value)) return value;
     const layout = `2006-01-02T15:04:05${micro ? ".000000" : ""}Z07:00`;
     const parts = micro ? microTimeParts : timeParts;
     let rest = value;
@@ -501,29 +503,3 @@ const microTimeParts = timeParts.flatMap((part) =>
     ? [["05", /^\d\d/] as const, [".000000", /^\.\d{6}/] as const]
     : [part],
 );
-
-/** RFC 3339 in UTC, whole seconds (or six digits for micro times); undefined for anything else. */
-function normaliseTime(text: string, micro: boolean): string | undefined {
-  const match =
-    /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/.exec(
-      text,
-    );
-  if (!match) return undefined;
-  const [, year, month, day, hour, minute, second, fraction = "", zone] = match;
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
-    return undefined;
-  let seconds = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
-  const ms = Date.parse(`${seconds}Z`);
-  // A day that does not exist (30 February) would roll over.
-  if (Number.isNaN(ms) || new Date(ms).getUTCDate() !== Number(day))
-    return undefined;
-  if (zone !== "Z") {
-    const minutes = Number(zone!.slice(1, 3)) * 60 + Number(zone!.slice(4, 6));
-    seconds = new Date(ms - (zone![0] === "-" ? -minutes : minutes) * 60_000)
-      .toISOString()
-      .slice(0, 19);
-  }
-  return micro
-    ? `${seconds}.${fraction.slice(0, 6).padEnd(6, "0")}Z`
-    : `${seconds}Z`;
-}
