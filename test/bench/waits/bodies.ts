@@ -10,7 +10,7 @@ interface BodyScenario {
   readonly body: string;
 }
 
-const times = 3;
+const times = 10;
 
 const configMap = (name: string, data: Record<string, string>): object => ({
   apiVersion: "v1",
@@ -111,7 +111,7 @@ type Measure = (
   work: () => Promise<readonly Reading[]>,
 ) => Promise<void>;
 
-/** Each write three times, one after the other. */
+/** Each write several times, one after the other. */
 export async function measureBodies(
   target: Target,
   namespace: string,
