@@ -1,29 +1,26 @@
 // The discovery documents of aggregated servers: fetched in the background, once a minute and when an APIService changes,
 // and kept, so that no request for discovery waits for another server. A version whose server does not answer, or answers
 // nonsense, is Stale and has no resources, as at the reference.
-import type { Logger } from "pino";
-import type { Clock, Timer } from "../../api/clock.ts";
 import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { apiVersionOf } from "../../api/object.ts";
 import { sameValue } from "../../api/objects/json-equality.ts";
-import { WorkQueue } from "../../client/work-queue.ts";
 import {
   type DiscoveredResource,
   resourcesByVersion,
   resourcesOfList,
 } from "./discovery-document.ts";
-import { readDocument } from "./extension-document.ts";
+import {
+  BackgroundRefresh,
+  type RefreshOptions,
+} from "./background-refresh.ts";
+import type { readDocument } from "./extension-document.ts";
 import { pathOf, type ServicePort } from "./registration.ts";
-import type { RemoteService, RemoteServices } from "./remote-services.ts";
-import type { ServiceResolver } from "./service-resolver.ts";
+import type { RemoteService } from "./remote-services.ts";
 
-const refreshMs = 60_000;
 const timeoutMs = 5_000;
 /** Some ten times what a server with all built-in kinds says. */
 const maxBytes = 2 * 1024 * 1024;
-/** Servers that are asked at once: one that hangs delays no other. */
-const concurrency = 32;
 
 const reader: UserInfo = {
   name: "system:kube-aggregator",
@@ -41,15 +38,6 @@ interface VersionDiscovery {
   readonly freshness: "Current" | "Stale";
 }
 
-interface ExtensionDiscoveryOptions {
-  readonly remotes: RemoteServices;
-  readonly resolve: ServiceResolver;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Called when what is known changed. */
-  changed(): void;
-}
-
 /** What one service said about all its versions. */
 interface ServiceDocument {
   readonly etag: string;
@@ -62,50 +50,29 @@ export class ExtensionDiscovery {
   readonly #documents = new Map<string, ServiceDocument>();
   /** By service: a request that is under way serves all versions of the service. */
   readonly #reading = new Map<string, Promise<ServiceDocument | undefined>>();
-  readonly #queue: WorkQueue;
-  readonly #stopped = new AbortController();
-  #timer: Timer | undefined;
+  readonly #refreshing: BackgroundRefresh;
 
-  constructor(private readonly options: ExtensionDiscoveryOptions) {
-    const { clock, logger } = options;
-    this.#queue = new WorkQueue({
+  constructor(private readonly options: RefreshOptions) {
+    this.#refreshing = new BackgroundRefresh(options, {
       name: "discovery-manager",
-      clock,
-      logger,
-      concurrency,
-      process: (name) => this.#refresh(name),
+      refresh: (name) => this.#refresh(name),
+      // Its condition is no reason, but for its coming back.
+      isReason: (now, before) => !now || !before || differs(now, before),
+      isAsked: () => true,
     });
   }
 
   start(): void {
-    const { remotes } = this.options;
-    remotes.onChange((name, now, before) => {
-      // Its condition is no reason, but for its coming back.
-      if (now && before && !differs(now, before)) return;
-      this.#queue.add(name);
-    });
-    for (const { name } of remotes.all()) this.#queue.add(name);
-    this.#queue.start();
-    this.#refreshAll();
+    this.#refreshing.start();
   }
 
-  async stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#stopped.abort();
-    await this.#queue.stop();
+  stop(): Promise<void> {
+    return this.#refreshing.stop();
   }
 
   /** Undefined until the server was asked for the first time. */
   of(name: string): VersionDiscovery | undefined {
     return this.#known.get(name);
-  }
-
-  #refreshAll(): void {
-    const { clock, remotes } = this.options;
-    this.#timer = clock.after(refreshMs, () => {
-      for (const { name } of remotes.all()) this.#queue.add(name);
-      this.#refreshAll();
-    });
   }
 
   async #refresh(name: string): Promise<void> {
@@ -180,19 +147,18 @@ export class ExtensionDiscovery {
   }
 
   #get(
-    { server, service }: RemoteService,
+    remote: RemoteService,
     path: string,
     accept: string,
     etag?: string,
   ): ReturnType<typeof readDocument> {
-    return readDocument(server, this.options.resolve(service), {
+    return this.#refreshing.read(remote, {
       path,
       accept,
       etag: etag === "" ? undefined : etag,
       user: reader,
       timeoutMs,
       maxBytes,
-      signal: this.#stopped.signal,
     });
   }
 

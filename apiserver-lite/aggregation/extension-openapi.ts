@@ -1,24 +1,22 @@
 // The OpenAPI documents of aggregated servers: which version-3 document each has, and what its version-2 document says about
 // its own group version. Fetched in the background, once a minute and when a server becomes available, by their ETags;
 // bounded in size and time. What a server says about other servers' paths is left out.
-import type { Logger } from "pino";
-import type { Clock, Timer } from "../../api/clock.ts";
 import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { documentBelow } from "../../api/openapi/merge.ts";
-import { WorkQueue } from "../../client/work-queue.ts";
 import type { OtherDocuments } from "../../api/openapi/service.ts";
-import { readDocument } from "./extension-document.ts";
+import {
+  BackgroundRefresh,
+  type RefreshOptions,
+} from "./background-refresh.ts";
+import type { readDocument } from "./extension-document.ts";
 import { pathOf } from "./registration.ts";
-import type { RemoteService, RemoteServices } from "./remote-services.ts";
-import type { ServiceResolver } from "./service-resolver.ts";
+import type { RemoteService } from "./remote-services.ts";
 
-const refreshMs = 60_000;
 const timeoutMs = 60_000;
 const maxIndexBytes = 1024 * 1024;
 /** Of all a server has: about what one with all built-in kinds says. */
 const maxBytes = 4 * 1024 * 1024;
-const concurrency = 32;
 const maxBackoffMs = 3_600_000;
 
 const reader: UserInfo = { name: "system:aggregator", groups: [], extra: {} };
@@ -31,53 +29,27 @@ interface Known {
   readonly v2: Record<string, unknown> | undefined;
 }
 
-interface ExtensionOpenApiOptions {
-  readonly remotes: RemoteServices;
-  readonly resolve: ServiceResolver;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  changed(): void;
-}
-
 export class ExtensionOpenApi implements OtherDocuments {
   readonly #known = new Map<string, Known>();
-  readonly #queue: WorkQueue;
-  readonly #stopped = new AbortController();
-  #timer: Timer | undefined;
+  readonly #refreshing: BackgroundRefresh;
 
-  constructor(private readonly options: ExtensionOpenApiOptions) {
-    const { clock, logger } = options;
-    this.#queue = new WorkQueue({
+  constructor(private readonly options: RefreshOptions) {
+    this.#refreshing = new BackgroundRefresh(options, {
       name: "open-api-aggregation",
-      clock,
-      logger,
-      concurrency,
-      process: (name) => this.#refresh(name),
-      baseBackoffMs: 1_000,
-      maxBackoffMs,
+      refresh: (name) => this.#refresh(name),
+      isReason: (now, before) =>
+        now?.available !== before?.available || now?.server !== before?.server,
+      isAsked: ({ available }) => available,
+      backoff: { baseBackoffMs: 1_000, maxBackoffMs },
     });
   }
 
   start(): void {
-    const { remotes } = this.options;
-    remotes.onChange((name, now, before) => {
-      if (
-        now?.available === before?.available &&
-        now?.server === before?.server
-      )
-        return;
-      this.#queue.forget(name);
-      this.#queue.add(name);
-    });
-    for (const { name } of remotes.all()) this.#queue.add(name);
-    this.#queue.start();
-    this.#refreshAll();
+    this.#refreshing.start();
   }
 
-  async stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#stopped.abort();
-    await this.#queue.stop();
+  stop(): Promise<void> {
+    return this.#refreshing.stop();
   }
 
   /** Has the server of this APIService a version-3 document? */
@@ -116,15 +88,6 @@ export class ExtensionOpenApi implements OtherDocuments {
       .filter((document) => document !== undefined);
   }
 
-  #refreshAll(): void {
-    const { clock, remotes } = this.options;
-    this.#timer = clock.after(refreshMs, () => {
-      for (const { name, available } of remotes.all())
-        if (available) this.#queue.add(name);
-      this.#refreshAll();
-    });
-  }
-
   async #refresh(name: string): Promise<void> {
     const { remotes, changed } = this.options;
     const remote = remotes.get(name);
@@ -158,19 +121,18 @@ export class ExtensionOpenApi implements OtherDocuments {
   }
 
   #get(
-    { server, service }: RemoteService,
+    remote: RemoteService,
     path: string,
     bytes: number,
     etag?: string,
   ): ReturnType<typeof readDocument> {
-    return readDocument(server, this.options.resolve(service), {
+    return this.#refreshing.read(remote, {
       path,
       accept: "application/json",
       etag,
       user: reader,
       timeoutMs,
       maxBytes: bytes,
-      signal: this.#stopped.signal,
     });
   }
 }
