@@ -96,6 +96,7 @@ export class Forwarding implements ResponseSink {
   #started = false;
   /** The client has its whole answer, or has left. */
   #over = false;
+  #unread: NodeJS.Timeout | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #attemptDeadline: NodeJS.Timeout | undefined;
 
@@ -142,7 +143,13 @@ export class Forwarding implements ResponseSink {
     if (this.#over) return true;
     this.parts.outcome.bytes += chunk.length;
     if (this.#answer.write(chunk)) return true;
-    this.#answer.onDrain(() => this.#call?.resume());
+    // A client that does not read must not keep the backend's connection.
+    const unread = setTimeout(() => this.#timedOut(), this.#idleTimeoutMs);
+    this.#unread = unread;
+    this.#answer.onDrain(() => {
+      clearTimeout(unread);
+      this.#call?.resume();
+    });
     return false;
   }
 
@@ -227,7 +234,7 @@ export class Forwarding implements ResponseSink {
   #makeRequest(): UpstreamRequest {
     const { exchange, incoming, found } = this.parts;
     const { limits = {} } = found.rule;
-    const idleTimeoutMs = limits.idleTimeoutMs ?? defaultIdleTimeoutMs;
+    const idleTimeoutMs = this.#idleTimeoutMs;
     const hasBody = exchange.hasBody;
     if (hasBody)
       this.#body = new ClientBody(
@@ -245,6 +252,10 @@ export class Forwarding implements ResponseSink {
       responseTimeoutMs: limits.responseTimeoutMs ?? defaultResponseTimeoutMs,
       idleTimeoutMs,
     };
+  }
+
+  get #idleTimeoutMs(): number {
+    return this.parts.found.rule.limits?.idleTimeoutMs ?? defaultIdleTimeoutMs;
   }
 
   #timedOut(): void {
@@ -279,5 +290,6 @@ export class Forwarding implements ResponseSink {
     this.#over = true;
     clearTimeout(this.#deadline);
     clearTimeout(this.#attemptDeadline);
+    clearTimeout(this.#unread);
   }
 }

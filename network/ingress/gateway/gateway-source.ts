@@ -21,6 +21,7 @@ import {
 import { referencesBy, type MayRefer } from "./grants.ts";
 import {
   certificateUsesOf,
+  gatewayProblem,
   planListener,
   type PlannedListener,
   type SocketState,
@@ -36,7 +37,12 @@ import {
   type HttpRoute,
   type ReferenceGrant,
 } from "./objects.ts";
-import { parentGateway, planRoute, type RoutePlan } from "./route-plan.ts";
+import {
+  parentGateway,
+  planRoute,
+  servicesOf,
+  type RoutePlan,
+} from "./route-plan.ts";
 
 interface GatewaySourceOptions {
   readonly client: Client;
@@ -109,10 +115,7 @@ export class GatewaySource {
       planOf: (key) => this.#plans.get(key),
       attachedRoutes: (key, listener) =>
         this.#attached.get(`${key}/${listener}`)?.size ?? 0,
-      addresses: () => {
-        const node = options.nodes.lister.get(options.nodeName);
-        return node ? servingAddresses(node) : [];
-      },
+      addresses: () => this.#addresses(),
       clock,
       logger,
     });
@@ -222,6 +225,7 @@ export class GatewaySource {
 
   /** Addresses of nodes have changed. */
   refreshStatuses(): void {
+    this.lookAtGateways();
     for (const key of this.#listeners.keys())
       this.#statuses.add(gatewayPrefix + key);
   }
@@ -236,6 +240,13 @@ export class GatewaySource {
       objectKey(service),
     ))
       this.#markRoute(route);
+  }
+
+  /** Of the node. */
+  #addresses(): readonly string[] {
+    const { nodes, nodeName } = this.#options;
+    const node = nodes.lister.get(nodeName);
+    return node ? servingAddresses(node) : [];
   }
 
   #isOurs({ spec }: Gateway): boolean {
@@ -257,6 +268,7 @@ export class GatewaySource {
       const key = objectKey(gateway);
       const planned = gateway.spec.listeners.map((spec) =>
         planListener(gateway, spec, {
+          gatewayProblem: gatewayProblem(gateway.spec, this.#addresses()),
           mayRefer: this.#mayRefer,
           certificateProblem: this.#options.certificateProblem,
           socketState: this.#options.socketState,
@@ -376,23 +388,6 @@ export class GatewaySource {
       }
     for (const key of gatewaysChanged) this.#statuses.add(gatewayPrefix + key);
   }
-}
-
-function servicesOf(route: HttpRoute): string[] {
-  const own = route.metadata.namespace ?? "";
-  const refs = (route.spec.rules ?? []).flatMap(
-    ({ backendRefs = [], filters = [] }) => [
-      ...backendRefs,
-      ...filters.flatMap(
-        ({ requestMirror }) => requestMirror?.backendRef ?? [],
-      ),
-    ],
-  );
-  return [
-    ...new Set(
-      refs.map(({ namespace, name }) => `${namespace ?? own}/${name}`),
-    ),
-  ];
 }
 
 function ageOf({ metadata }: Gateway): string {

@@ -5,7 +5,11 @@ import {
   yes,
   type PlannedCondition,
 } from "./conditions.ts";
-import type { PlannedListener } from "./listeners.ts";
+import {
+  gatewayProblem,
+  type GatewayProblem,
+  type PlannedListener,
+} from "./listeners.ts";
 import { gatewayGroup, type Gateway } from "./objects.ts";
 
 interface StatusContext {
@@ -27,15 +31,12 @@ export function gatewayStatus(
   listeners: readonly PlannedListener[],
   { addresses, attachedRoutes, time }: StatusContext,
 ): NonNullable<Gateway["status"]> {
-  const unsupported = (spec.addresses ?? []).some(
-    ({ type = "IPAddress", value = "" }) =>
-      type !== "IPAddress" || (value !== "" && !addresses.includes(value)),
-  );
+  const problem = gatewayProblem(spec, addresses);
   const { generation } = metadata;
   return {
     addresses: addresses.map((value) => ({ type: "IPAddress", value })),
     conditions: conditionsWith(
-      gatewayConditions(listeners, unsupported, addresses.length > 0),
+      gatewayConditions(listeners, problem, addresses.length > 0),
       status?.conditions,
       generation,
       time,
@@ -61,19 +62,15 @@ export function gatewayStatus(
 
 function gatewayConditions(
   listeners: readonly PlannedListener[],
-  unsupportedAddress: boolean,
+  problem: GatewayProblem | undefined,
   hasAddress: boolean,
 ): PlannedCondition[] {
   const accepted = listeners.filter((each) => holds(each, "Accepted"));
   const programmed = listeners.some((each) => holds(each, "Programmed"));
   const notValid = "not all listeners are valid";
   return [
-    unsupportedAddress
-      ? no(
-          "Accepted",
-          "UnsupportedAddress",
-          "Gateways have the addresses of the node; others can't be asked for",
-        )
+    problem
+      ? no("Accepted", ...problem)
       : accepted.length === 0
         ? no("Accepted", "ListenersNotValid", notValid)
         : accepted.length < listeners.length

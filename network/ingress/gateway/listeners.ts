@@ -26,12 +26,41 @@ export interface SocketWish {
 }
 
 interface ListenerContext {
+  readonly gatewayProblem?: GatewayProblem | undefined;
   readonly mayRefer: MayRefer;
   /** What is wrong with the certificate of a Secret; undefined: nothing. */
   readonly certificateProblem: (key: string) => string | undefined;
   /** The socket for the port, or why there is none. */
   readonly socketFor: (port: number, tls: boolean) => SocketWish | string;
   readonly socketState: (id: string) => SocketState;
+}
+
+export type GatewayProblem = readonly [reason: string, message: string];
+
+/**
+ * Why nothing of the Gateway is served: what it asks for would be missing without a trace, and some of that protects.
+ * @param addresses of the node
+ */
+export function gatewayProblem(
+  spec: Gateway["spec"],
+  addresses: readonly string[],
+): GatewayProblem | undefined {
+  if (spec.infrastructure?.parametersRef)
+    return [
+      "InvalidParameters",
+      "infrastructure.parametersRef is not supported",
+    ];
+  if (spec.tls) return ["Invalid", "tls of the Gateway is not supported"];
+  const other = (spec.addresses ?? []).some(
+    ({ type = "IPAddress", value = "" }) =>
+      type !== "IPAddress" || (value !== "" && !addresses.includes(value)),
+  );
+  return other
+    ? [
+        "UnsupportedAddress",
+        "Gateways have the addresses of the node; others can't be asked for",
+      ]
+    : undefined;
 }
 
 export function planListener(
@@ -52,6 +81,7 @@ export function planListener(
     ],
   });
   const { protocol, tls } = spec;
+  if (context.gatewayProblem) return refused(...context.gatewayProblem);
   if (protocol !== "HTTP" && protocol !== "HTTPS")
     return refused(
       "UnsupportedProtocol",

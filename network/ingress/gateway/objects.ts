@@ -62,6 +62,8 @@ export interface Gateway extends KubeObject {
     gatewayClassName: string;
     listeners: readonly GatewayListener[];
     addresses?: readonly { type?: string; value?: string }[];
+    infrastructure?: { parametersRef?: object };
+    tls?: object;
   };
   status?: {
     addresses?: readonly { type?: string; value: string }[];

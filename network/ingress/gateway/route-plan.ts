@@ -43,6 +43,24 @@ export function parentGateway(
     : undefined;
 }
 
+/** Those that it refers to, as namespace/name. */
+export function servicesOf(route: HttpRoute): string[] {
+  const own = route.metadata.namespace ?? "";
+  const refs = (route.spec.rules ?? []).flatMap(
+    ({ backendRefs = [], filters = [] }) => [
+      ...backendRefs,
+      ...filters.flatMap(
+        ({ requestMirror }) => requestMirror?.backendRef ?? [],
+      ),
+    ],
+  );
+  return [
+    ...new Set(
+      refs.map(({ namespace, name }) => `${namespace ?? own}/${name}`),
+    ),
+  ];
+}
+
 export function planRoute(route: HttpRoute, context: RouteContext): RoutePlan {
   const { metadata, spec } = route;
   const rules = planRules(route, context);

@@ -474,6 +474,33 @@ describe("streams", () => {
     call.destroy();
   });
 
+  test("a client that never reads is cut off, and its backend is free", async () => {
+    let free = false;
+    await backend("unread", (incoming, response) => {
+      incoming.socket.once("close", () => (free = true));
+      const push = (): void => {
+        while (response.write(Buffer.alloc(65_536)));
+        response.once("drain", push);
+      };
+      push();
+    });
+    proxy.routes("unread", [
+      toBackend("unread", "unread.test", { limits: { idleTimeoutMs: 300 } }),
+    ]);
+    const call = http.get({
+      host: "127.0.0.1",
+      port: proxy.http,
+      agent: false,
+      headers: { host: "unread.test" },
+    });
+    call.on("error", () => undefined);
+    const [response] = (await once(call, "response")) as [http.IncomingMessage];
+    response.on("error", () => undefined);
+    response.pause();
+    await eventually(() => free);
+    call.destroy();
+  });
+
   test("a slow backend holds its client back", async () => {
     const server = net.createServer((socket) => {
       socket.pause();

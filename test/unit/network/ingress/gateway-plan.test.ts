@@ -1,7 +1,10 @@
 // Host names that listeners and routes have in common, references by grants, and what a listener is worth.
 import { referencesBy } from "../../../../network/ingress/gateway/grants.ts";
 import { commonHosts } from "../../../../network/ingress/gateway/hostnames.ts";
-import { planListener } from "../../../../network/ingress/gateway/listeners.ts";
+import {
+  gatewayProblem,
+  planListener,
+} from "../../../../network/ingress/gateway/listeners.ts";
 import type {
   Gateway,
   GatewayListener,
@@ -119,6 +122,22 @@ describe("a listener", () => {
     expect(reasons(listener, context)).toContain(expected),
   );
 });
+
+test.each([
+  [{}, undefined],
+  [{ addresses: [{ value: "192.0.2.1" }] }, undefined],
+  [{ addresses: [{ type: "IPAddress" }] }, undefined],
+  [{ addresses: [{ value: "192.0.2.2" }] }, "UnsupportedAddress"],
+  [{ addresses: [{ type: "Hostname", value: "h" }] }, "UnsupportedAddress"],
+  [{ infrastructure: { parametersRef: {} } }, "InvalidParameters"],
+  [{ tls: { frontend: {} } }, "Invalid"],
+])("a Gateway with %j: %s", (more, reason) =>
+  expect(
+    gatewayProblem({ gatewayClassName: "orbit", listeners: [], ...more }, [
+      "192.0.2.1",
+    ])?.[0],
+  ).toBe(reason),
+);
 
 test("a condition keeps the time of its last change", () => {
   const planned = [
