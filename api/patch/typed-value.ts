@@ -154,13 +154,9 @@ export function fieldsOf(
     if (shape === "object") {
       for (const name of Object.keys(node as JsonObject)) {
         const { field: known, free } = fieldNamed(field?.schema, name);
-        // The root's own fields are no keys of a map.
-        add(
-          `f:${name}`,
-          (node as JsonObject)[name],
-          known,
-          free && path.length > 0,
-        );
+        // The root's own fields are no keys of a map, unless it keeps what it does not know.
+        const isKey = path.length > 0 || schema?.preserveUnknownFields === true;
+        add(`f:${name}`, (node as JsonObject)[name], known, free && isKey);
       }
     } else {
       const parts = partsOf(node, field);

@@ -131,10 +131,12 @@ function makeType(node: Structural): TypeSchema {
   if (node.type === "array")
     return { type: "list", items: node.items ? typeOf(node.items) : anything };
   if (node.type !== "object") return anything;
-  const { properties, values, additional } = node;
+  const { properties, values, additional, preserveUnknown } = node;
   if (!properties && values && !node.embedded)
     return { type: "map", values: typeOf(values) };
-  if (!properties && additional !== undefined)
+  // To server-side apply an object that says nothing of its fields takes all; what is unknown is dropped afterwards.
+  const saysNothing = !node.embedded && !preserveUnknown;
+  if (!properties && (additional !== undefined || saysNothing))
     return { type: "map", values: anything };
   return new CustomObject("", "", node);
 }

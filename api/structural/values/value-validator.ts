@@ -282,7 +282,9 @@ export class ValueValidator {
     const isEnvelope =
       run.path.length === 0 && (name === "kind" || name === "apiVersion");
     const was = older && !isEnvelope ? olderField(older, name) : undefined;
-    run.path.push(name);
+    // The reference puts a dot before a free key of the root too.
+    const isFree = !Object.hasOwn(this.#schema.properties ?? {}, name);
+    run.path.push(isFree && run.path.length === 0 ? `.${name}` : name);
     if (was) validator.#checkRatcheting(object[name], run, was);
     else validator.#check(object[name], run, undefined);
     run.path.pop();

@@ -340,3 +340,72 @@ test.each(Object.entries(shapes))("%s", async (label, shape) => {
   );
   expect(body.components.schemas[described!].properties).toHaveProperty("spec");
 });
+
+/** What stock servers answer for objects of such shapes. */
+test("apply takes what an object without named fields holds", async () => {
+  const group = "free.example.com";
+  const path = (plural: string): string =>
+    `/apis/${group}/v1/namespaces/default/${plural}`;
+  const serve = async (plural: string, kind: string, schema: object) => {
+    await server.call(
+      "POST",
+      definitions,
+      crd({ group, plural, kind, schema, version: status }),
+    );
+    await eventually(
+      async () => (await server.call("GET", path(plural))).status === 200,
+    );
+  };
+  const apply = (plural: string, kind: string, spec: object) =>
+    server.call(
+      "PATCH",
+      `${path(plural)}/a?fieldManager=m`,
+      { apiVersion: `${group}/v1`, kind, metadata: { name: "a" }, spec },
+      { "content-type": "application/apply-patch+yaml" },
+    );
+  // Nothing is said of the items: they are taken, and what is unknown is dropped.
+  await serve(
+    "lists",
+    "List1",
+    object({
+      spec: object({
+        resources: list({ type: "object" }),
+        named: object({ a: text }),
+      }),
+      status: { type: "object", additionalProperties: text },
+    }),
+  );
+  const lists = await apply("lists", "List1", {
+    resources: [{ apiVersion: "v1", metadata: { name: "x" } }],
+  });
+  expect([lists.status, lists.body.spec]).toEqual([201, { resources: [{}] }]);
+  const undeclared = await apply("lists", "List1", { named: { b: "x" } });
+  expect([undeclared.status, undeclared.body.message]).toEqual([
+    400,
+    expect.stringContaining(".spec.named.b: field not declared in schema"),
+  ]);
+  // A free key of the status has a dot before its name.
+  const bad = await server.call(
+    "PATCH",
+    `${path("lists")}/a/status`,
+    { status: { conditions: [] } },
+    { "content-type": "application/merge-patch+json" },
+  );
+  expect([bad.status, bad.body.details.causes]).toEqual([
+    422,
+    [
+      {
+        reason: "FieldValueTypeInvalid",
+        message:
+          'Invalid value: "array": .conditions in body must be of type string: "array"',
+        field: "status.conditions",
+      },
+    ],
+  ]);
+  // The root keeps all: its own fields are keys, and owned themselves.
+  await serve("anythings", "Anything", anything);
+  const kept = await apply("anythings", "Anything", { steps: [1] });
+  expect(kept.body.metadata.managedFields[0].fieldsV1).toEqual({
+    "f:spec": { ".": {}, "f:steps": {} },
+  });
+});
