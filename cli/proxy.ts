@@ -15,7 +15,7 @@ import type { OptionValues } from "./options/parse.ts";
 import { proxyOptions } from "./options/proxy.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
 import { connectClient } from "./parts/connect.ts";
-import { nodePortAddresses, proxyTable } from "./parts/network/network-plan.ts";
+import { nodePortAddresses } from "./parts/network/network-plan.ts";
 
 function nodeNameOf(values: OptionValues): string {
   return (values.optionalText("hostname-override") ?? os.hostname())
@@ -75,7 +75,7 @@ const conntrack = (values: OptionValues, logger: Logger): Promise<unknown> =>
 
 /** Named by the node: on one machine there is one proxy of its name. */
 const tableOf = (nodeName: string): string =>
-  proxyTable(`alone-${nodeName.replace(/[^0-9a-z]+/g, "-")}`);
+  `orbit-proxy-alone-${nodeName.replace(/[^0-9a-z]+/g, "-")}`;
 
 async function cleanUp(nodeName: string): Promise<number> {
   const run = nftCommand();

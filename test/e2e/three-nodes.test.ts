@@ -307,6 +307,47 @@ test("a node's address changes: the others follow", async () => {
   }
 });
 
+test("the service proxy alone, on a machine that is no node", async () => {
+  const alone = lan.add("alone", 77, 10);
+  const words = ["proxy", "--hostname-override=alone"];
+  await alone.launch(
+    ...words,
+    `--kubeconfig=${kubeconfig()}`,
+    `--master=https://${one.address}:6443`,
+    "--cluster-cidr=10.234.0.0/16",
+    "--conntrack-max-per-core=0",
+    "--conntrack-udp-timeout=47s",
+  );
+  const get = async (url: string): Promise<string> =>
+    (await alone.command(["curl", "-sk", "-m3", url])).stdout;
+  expect(await get("https://10.134.0.1/version")).toContain('"gitVersion"');
+  expect(JSON.parse(await get("http://192.168.77.10:10256/healthz"))).toEqual({
+    lastUpdated: expect.any(String) as string,
+    currentTime: expect.any(String) as string,
+    nodeEligible: true,
+  });
+  expect(await get("http://127.0.0.1:10249/proxyMode")).toBe("nftables");
+  expect(await get("http://127.0.0.1:10249/metrics")).toContain(
+    "kubeproxy_sync_proxy_rules_duration_seconds_count",
+  );
+  // The metrics are for this machine alone.
+  expect(await get("http://192.168.77.10:10249/metrics")).toBe("");
+  expect(
+    alone.run("cat", "/proc/sys/net/netfilter/nf_conntrack_udp_timeout"),
+  ).toBe("47\n");
+  await alone.stop();
+  expect(alone.run("nft", "list", "tables")).toContain(
+    "table ip orbit-proxy-alone-alone",
+  );
+  expect((await alone.orbit(...words, "--cleanup")).code).toBe(0);
+  expect(alone.run("nft", "list", "ruleset")).toBe("");
+  const refused = await alone.orbit(...words, "--proxy-mode=ipvs");
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/--proxy-mode.*only nftables is built in/),
+  ]);
+});
+
 test("a deleted node's ways are taken away, and its range is free", async () => {
   const range = await nodeField("three", "{.spec.podCIDR}");
   await three.stop();

@@ -74,17 +74,24 @@ export class NodeMachine {
     return path.join(this.directory, "data");
   }
 
-  /** Starts `orbit WORDS…`; resolves when it is ready, rejects with its output when it ends before. */
-  async start(...words: string[]): Promise<void> {
-    const [program = "", ...args] = [
-      ...this.wrapper,
-      process.execPath,
-      orbitProgram,
+  /** Starts `orbit WORDS…` as this machine's node; as launch. */
+  start(...words: string[]): Promise<void> {
+    return this.launch(
       words[0]!,
       `--cgroup-root=${this.cgroupRoot}`,
       `--hostname-override=${this.name}`,
       "--container-runtime-endpoint=private",
       ...words.slice(1),
+    );
+  }
+
+  /** Starts `orbit WORDS…`; resolves when it is ready, rejects with its output when it ends before. */
+  async launch(...words: string[]): Promise<void> {
+    const [program = "", ...args] = [
+      ...this.wrapper,
+      process.execPath,
+      orbitProgram,
+      ...words,
     ];
     this.#output = "";
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -142,23 +149,30 @@ export class NodeMachine {
     await eventually(() => processesNaming(`${this.directory}/`).length === 0, {
       what: "processes to end",
     }).catch(() => undefined);
-    for (const top of ["", ...fs.readdirSync("/sys/fs/cgroup")].flatMap(
-      (each) =>
-        ["", "-runtime"].map((end) =>
-          path.join("/sys/fs/cgroup", each, `${this.cgroupRoot}${end}`),
-        ),
-    ))
-      if (fs.existsSync(top))
-        await runCommand("find", [
-          top,
-          "-depth",
-          "-type",
-          "d",
-          "-exec",
-          "rmdir",
-          "{}",
-          ";",
-        ]);
+    const tops = ["", ...fs.readdirSync("/sys/fs/cgroup")].flatMap((each) =>
+      ["", "-runtime"].map((end) =>
+        path.join("/sys/fs/cgroup", each, `${this.cgroupRoot}${end}`),
+      ),
+    );
+    // A process that was killed is in its groups for a moment longer.
+    await eventually(
+      async () => {
+        const left = tops.filter((top) => fs.existsSync(top));
+        for (const top of left)
+          await runCommand("find", [
+            top,
+            "-depth",
+            "-type",
+            "d",
+            "-exec",
+            "rmdir",
+            "{}",
+            ";",
+          ]);
+        return !left.some((top) => fs.existsSync(top));
+      },
+      { what: "the cgroups to go" },
+    ).catch(() => undefined);
     removeTempDirectory(this.directory);
   }
 }
