@@ -2,6 +2,11 @@
 import * as path from "node:path";
 import { pino } from "pino";
 import { systemClock } from "../../../api/clock.ts";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  YEAR_MS,
+} from "../../../api/pki/certificate.ts";
 import type { KubeObject } from "../../../api/object.ts";
 import { machineAddresses } from "../../../cli/parts/addresses.ts";
 import {
@@ -9,6 +14,7 @@ import {
   endpointSlices,
   namespaces,
   nodes,
+  secrets,
   services,
 } from "../../../client/resources.ts";
 import { startCluster, type Cluster } from "../../../index.ts";
@@ -513,6 +519,71 @@ test("listeners take routes of the namespaces and hosts they allow", async () =>
     hostnames: ["own.selected.test"],
   });
   await conditionOf("own", "Accepted", "NotAllowedByListeners");
+});
+
+test("a listener of HTTPS shows its Secret's certificate, once there is one", async () => {
+  const [securePort] = (await freePorts(1)) as [number];
+  await cluster.client.resource(gateways).create(
+    object("Gateway", "secure", "team", {
+      gatewayClassName: "orbit",
+      listeners: [
+        {
+          name: "https",
+          port: securePort,
+          protocol: "HTTPS",
+          hostname: "*.secure.test",
+          tls: { certificateRefs: [{ name: "pair" }] },
+        },
+      ],
+    }) as never,
+  );
+  await route("secure", [{ backendRefs: [to("web")] }], {
+    parentRefs: [{ name: "secure" }],
+  });
+  const listenerReason = (type: string, reason: string) =>
+    eventually(async () => {
+      const { status } = await cluster.client
+        .resource(gateways)
+        .get("secure", "team");
+      return status?.listeners?.[0]?.conditions.some(
+        (each) => each.type === type && each.reason === reason,
+      );
+    });
+  await listenerReason("ResolvedRefs", "InvalidCertificateRef");
+  const nowMs = Date.now();
+  const authority = createCertificateAuthority({
+    subject: { commonName: "test" },
+    nowMs,
+  });
+  const { certificate, key } = issueCertificate(authority, {
+    subject: { commonName: "secure" },
+    dnsNames: ["a.secure.test"],
+    nowMs,
+    usages: ["server auth"],
+    validityMs: YEAR_MS,
+  });
+  await cluster.client.resource(secrets).create({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "pair", namespace: "team" },
+    type: "kubernetes.io/tls",
+    data: {
+      "tls.crt": Buffer.from(certificate).toString("base64"),
+      "tls.key": Buffer.from(key).toString("base64"),
+    },
+  });
+  await listenerReason("Programmed", "Programmed");
+  const reply = await eventually(() =>
+    request(securePort, {
+      tls: true,
+      ca: authority.certificate,
+      rejectUnauthorized: true,
+      servername: "a.secure.test",
+      headers: { host: "a.secure.test" },
+    }),
+  );
+  expect(seen(reply!).headers["x-forwarded-proto"]).toBe("https");
+  expect((await ask("a.secure.test")).status).toBe(404);
 });
 
 test("what is not supported is refused by name", async () => {
