@@ -22,6 +22,7 @@ import {
   validateAdmission,
   writeObject,
 } from "./write.ts";
+import { asChecked } from "./object-versions.ts";
 
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
@@ -128,19 +129,21 @@ async function createOnce(
     turn = call.nextTurn();
     if (turn) await turn;
     const name = object.metadata.name ?? "";
+    const viewing = asChecked(call, object, undefined);
+    const [checked] = viewing instanceof Promise ? await viewing : viewing;
     const problems = [
-      ...validateObjectMeta(object, {
+      ...validateObjectMeta(checked, {
         namespaced: kind.namespaced,
         anyFinalizer: strategy.anyFinalizer ?? false,
         ...(strategy.validateName
           ? { validateName: strategy.validateName }
           : {}),
       }),
-      ...(strategy.validate?.(object, call) ?? []),
-      ...(strategy.validateCreate?.(object, call) ?? []),
+      ...(strategy.validate?.(checked, call) ?? []),
+      ...(strategy.validateCreate?.(checked, call) ?? []),
     ];
     const longer = call.shared(
-      strategy.validateInSteps?.(object, undefined, call),
+      strategy.validateInSteps?.(checked, undefined, call),
     );
     problems.push(
       ...((longer instanceof Promise ? await longer : longer) ?? []),

@@ -10,6 +10,7 @@ import {
   type AnyObject,
   type GroupVersionKind,
 } from "../../../api/object.ts";
+import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import type { ObjectSchema } from "../../../api/schema.ts";
 import type { ObjectVersions, ServedResource } from "../../admission/plugin.ts";
@@ -164,3 +165,21 @@ function checkCustomKind(
 /** As the reference's decoder reports it. */
 const mismatchText = ({ message }: TypeMismatch): string =>
   message.startsWith("cannot unmarshal") ? `json: ${message}` : message;
+
+type Checked = readonly [Readonly<AnyObject>, Readonly<AnyObject> | undefined];
+
+/**
+ * An object and what it was before as rules check them: those of a kind whose versions a webhook converts in the version
+ * that was spoken, whose schema need not be the stored one's. Other kinds' rules find their version themselves.
+ */
+export function asChecked(
+  { endpoint }: Call,
+  object: Readonly<AnyObject>,
+  old: Readonly<AnyObject> | undefined,
+): MaybePromise<Checked> {
+  if (endpoint.native || endpoint.definition.conversion.mode !== "deferred")
+    return [object, old];
+  const view = (one: Readonly<AnyObject>): MaybePromise<AnyObject> =>
+    endpoint.toServed(copyJson(one) as AnyObject);
+  return Promise.all([view(object), old && view(old)]);
+}

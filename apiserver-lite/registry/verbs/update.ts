@@ -31,6 +31,7 @@ import {
   unstoredEntry,
   writeObject,
 } from "./write.ts";
+import { asChecked } from "./object-versions.ts";
 
 export interface Replaced {
   readonly entry: CacheEntry;
@@ -290,11 +291,13 @@ async function prepare(
   turn = call.nextTurn();
   if (turn) await turn;
   countGeneration(call, object, old);
-  const problems = call.inTurns(validation(call, object, old));
+  const viewing = asChecked(call, object, old);
+  const [checked, was] = viewing instanceof Promise ? await viewing : viewing;
+  const found = call.inTurns(validation(call, checked, was!));
   refuseProblems(
     call,
     object.metadata.name ?? "",
-    problems instanceof Promise ? await problems : problems,
+    found instanceof Promise ? await found : found,
   );
   turn = call.nextTurn();
   if (turn) await turn;

@@ -298,3 +298,90 @@ test("fields are selected by the version that is asked for", async () => {
   ]);
   expect(page.body.metadata.continue).toBe("");
 });
+
+test("objects are checked by the rules of the version that is spoken", async () => {
+  const hosts = (version: string): string =>
+    `/apis/stable.example.com/${version}/namespaces/default/hosts`;
+  const host = (version: string, spec: object): object => ({
+    apiVersion: `stable.example.com/${version}`,
+    kind: "Host",
+    metadata: { name: "h" },
+    spec,
+  });
+  const schema = (properties: object, rules?: object[]): object => ({
+    type: "object",
+    properties: {
+      spec: {
+        type: "object",
+        properties,
+        ...(rules ? { "x-kubernetes-validations": rules } : {}),
+      },
+    },
+  });
+  const { spec } = (
+    await server.call("GET", `${definitions}/crontabs.stable.example.com`)
+  ).body;
+  const made = await server.call(
+    "POST",
+    definitions,
+    crd({
+      plural: "hosts",
+      kind: "Host",
+      versions: [
+        versionOf("v1", {
+          storage: true,
+          schema: schema({
+            host: { type: "string", maxLength: 5 },
+            port: { type: "integer" },
+          }),
+        }),
+        versionOf("v2", {
+          storage: false,
+          schema: schema({ hostPort: { type: "string", maxLength: 9 } }, [
+            { rule: "self.hostPort == oldSelf.hostPort || true" },
+            { rule: "!self.hostPort.startsWith('never')" },
+          ]),
+        }),
+      ],
+      spec: { conversion: spec.conversion },
+    }),
+  );
+  expect(made.status).toBe(201);
+  await eventually(
+    async () => (await server.call("GET", hosts("v2"))).status === 200,
+  );
+  const refusal = async (version: string, given: object): Promise<string> =>
+    (await server.call("POST", hosts(version), host(version, given))).body
+      .message as string;
+  expect(await refusal("v2", { hostPort: "never:1" })).toContain(
+    "spec: Invalid value: \"object\": failed rule: !self.hostPort.startsWith('never')",
+  );
+  expect(await refusal("v2", { hostPort: "longer:1000" })).toContain(
+    "spec.hostPort: Too long",
+  );
+  // Longer than the stored version allows.
+  expect(
+    (
+      await server.call(
+        "POST",
+        hosts("v2"),
+        host("v2", { hostPort: "medium:1" }),
+      )
+    ).status,
+  ).toBe(201);
+  const change = (
+    version: string,
+    given: object,
+  ): ReturnType<typeof server.call> =>
+    server.call(
+      "PATCH",
+      `${hosts(version)}/h`,
+      { spec: given },
+      { "content-type": "application/merge-patch+json" },
+    );
+  expect((await change("v2", { hostPort: "never:2" })).status).toBe(422);
+  expect((await change("v1", { host: "never" })).status).toBe(200);
+  expect((await change("v1", { host: "too-long" })).body.message).toContain(
+    "spec.host: Too long",
+  );
+});
