@@ -6,7 +6,7 @@
 // `maxHoldMs` in any case, so that limits and refusals of those who wait for seats stay what they are. New connections,
 // whose handshakes are the dearest, begin one a turn, addresses in turn.
 //
-//   lane "loud", 1,000 connections, 8 requests begin in a turn: 32 are parsed and wait, 968 connections are held; each
+//   lane "loud", 1,000 connections, 8 requests begin in a turn: 64 are parsed and wait, 936 connections are held; each
 //   turn 8 begin and 8 connections are read. A request of lane "quiet" is read in the turn in which it comes.
 //
 // Invariants: a connection is in one lane, read or held; nothing is scheduled while nothing is held; the cost of a request
@@ -24,8 +24,8 @@ interface ReadingHandle {
   readonly reading?: boolean;
 }
 
-/** Of one lane: requests that came in one turn, and that wait to begin. A client with fewer is never held. */
-const maxOfLane = 32;
+/** Of one lane: requests that came in one turn, and that wait to begin. An ordinary busy client has fewer. */
+const maxOfLane = 64;
 /** Connections that are read again in one turn. */
 const releasedATurn = 16;
 const maxHoldMs = 250;
