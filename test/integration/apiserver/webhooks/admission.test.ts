@@ -4,53 +4,25 @@ import {
   configuration,
   mutating,
   patching,
-  startWebhookServer,
   validating,
-  withWebhooks,
   type WebhookServer,
 } from "../../../support/webhooks.ts";
 import {
   configMap,
   configMaps,
-  startTestServer,
   type Json,
   type TestServer,
 } from "../support.ts";
+import { useWebhooks } from "./support.ts";
 
+const setup = useWebhooks();
+const { configure } = setup;
 let hooks: WebhookServer;
 let server: TestServer;
-let metrics: ReturnType<typeof withWebhooks>["metrics"];
-
-beforeAll(async () => {
-  hooks = await startWebhookServer();
-  const options = withWebhooks();
-  ({ metrics } = options);
-  server = await startTestServer(options);
+let metrics: typeof setup.metrics;
+beforeAll(() => {
+  ({ hooks, server, metrics } = setup);
 });
-afterAll(async () => {
-  await server.stop();
-  await hooks.close();
-});
-afterEach(async () => {
-  for (const path of [mutating, validating]) await server.call("DELETE", path);
-  await server.call("DELETE", configMaps);
-  for (const path of Object.keys(hooks.on)) delete hooks.on[path];
-  hooks.seen.length = 0;
-});
-
-async function configure(
-  kind: "Mutating" | "Validating",
-  webhooks: Record<string, object>,
-  name = "test",
-): Promise<void> {
-  const path = kind === "Mutating" ? mutating : validating;
-  const made = await server.call(
-    "POST",
-    path,
-    configuration(kind, name, hooks, webhooks),
-  );
-  expect(made.status).toBe(201);
-}
 
 const create = (
   name: string,

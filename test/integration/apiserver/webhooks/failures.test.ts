@@ -5,63 +5,43 @@ import { systemClock } from "../../../../api/clock.ts";
 import type { AuditEvent } from "../../../../apiserver-lite/audit/audit-event.ts";
 import { Auditor } from "../../../../apiserver-lite/audit/auditor.ts";
 import {
-  configuration,
-  mutating,
   patching,
-  startWebhookServer,
   validating,
-  withWebhooks,
   type WebhookServer,
 } from "../../../support/webhooks.ts";
 import {
   configMap,
   configMaps,
-  startTestServer,
   type Json,
   type TestServer,
 } from "../support.ts";
+import { useWebhooks } from "./support.ts";
 
+const events: AuditEvent[] = [];
+const sink = {
+  write: (written: readonly AuditEvent[]) => (events.push(...written), true),
+  close: () => undefined,
+};
+const policy = {
+  rules: [{ level: "Request" }],
+  omitStages: ["RequestReceived"],
+};
+const setup = useWebhooks({
+  auditor: new Auditor(policy as never, sink, systemClock),
+});
 let hooks: WebhookServer;
 let server: TestServer;
-const events: AuditEvent[] = [];
-
-beforeAll(async () => {
-  hooks = await startWebhookServer();
-  const sink = {
-    write: (written: readonly AuditEvent[]) => (events.push(...written), true),
-    close: () => undefined,
-  };
-  const policy = {
-    rules: [{ level: "Request" }],
-    omitStages: ["RequestReceived"],
-  };
-  server = await startTestServer(
-    withWebhooks({ auditor: new Auditor(policy as never, sink, systemClock) }),
-  );
+beforeAll(() => {
+  ({ hooks, server } = setup);
 });
-afterAll(async () => {
-  await server.stop();
-  await hooks.close();
-});
-afterEach(async () => {
-  for (const path of [mutating, validating]) await server.call("DELETE", path);
-  await server.call("DELETE", configMaps);
-  for (const path of Object.keys(hooks.on)) delete hooks.on[path];
+afterEach(() => {
   events.length = 0;
 });
 
-async function configure(
+const configure = (
   kind: "Mutating" | "Validating",
   more: object = {},
-): Promise<void> {
-  const path = kind === "Mutating" ? mutating : validating;
-  const made = await server.call(
-    "POST",
-    path,
-    configuration(kind, "test", hooks, { "/h": more }),
-  );
-  expect(made.status).toBe(201);
-}
+): Promise<void> => setup.configure(kind, { "/h": more });
 
 const create = (
   name = "a",
