@@ -48,13 +48,17 @@ export class NftMonitor {
     let touched = false;
     createInterface({ input: child.stdout }).on("line", (line) => {
       if (line.startsWith("delete ")) touched ||= ours(line);
+      // On a busy machine the kernel drops reports: what they were is unknown.
+      if (line.startsWith("# ERROR")) onDeleted();
       const [, pid] = /^# new generation \d+ by process (\d+)/.exec(line) ?? [];
       if (pid === undefined) return;
       if (touched && !isOwn(Number(pid))) onDeleted();
       touched = false;
     });
-    // On a busy machine the kernel may drop reports, which nft says here: what they were is unknown.
-    child.stderr.on("data", () => onDeleted());
+    // Of sets that it did not expect it warns: `W: Received event for an unknown set.` All else means that it misses reports.
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      if (!line.startsWith("W: ")) onDeleted();
+    });
     const ended = (error?: Error): void => {
       if (this.#child !== child) return;
       this.#child = undefined;

@@ -6,6 +6,7 @@ import type {
   NetworkPolicy,
   NetworkPolicyPeer,
   NetworkPolicyPort,
+  NetworkPolicySpec,
 } from "../../api/types/networking-v1.ts";
 import { addressBlocks, type AddressBlocks } from "./address-blocks.ts";
 
@@ -129,7 +130,12 @@ export function compilePolicy({
   metadata: { namespace = "" },
   spec,
 }: NetworkPolicy): CompiledPolicy {
-  const { podSelector, policyTypes = [], ingress = [], egress = [] } = spec;
+  const {
+    podSelector,
+    policyTypes = [],
+    ingress = [],
+    egress = [],
+  }: Partial<NetworkPolicySpec> = spec ?? {};
   // Without types a policy is about ingress, and about egress where it has such rules.
   const isAbout = (type: string): boolean =>
     policyTypes.length > 0

@@ -14,7 +14,7 @@ import { nftCommand } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
 import { TableSync } from "../nft/table-sync.ts";
 import { filterBridgedPods } from "./bridged-pods.ts";
-import { compilePolicy } from "./compiled-policy.ts";
+import { compilePolicy, type CompiledPolicy } from "./compiled-policy.ts";
 import { LocalPods, podKey } from "./local-pods.ts";
 import { PolicyIndex } from "./policy-index.ts";
 import { PolicyMetrics } from "./policy-metrics.ts";
@@ -263,8 +263,8 @@ export class NetworkPolicies {
       let startedMs = clock.monotonic();
       const pause = (): boolean => clock.monotonic() - startedMs > sliceMs;
       for (;;) {
-        const more = this.#applyNext() || !this.#index.settle(pause);
-        if (!more || this.#stopped) break;
+        if (this.#stopped) break;
+        if (!this.#applyNext() && this.#index.settle(pause)) break;
         if (!pause()) continue;
         await turn();
         startedMs = clock.monotonic();
@@ -298,7 +298,7 @@ export class NetworkPolicies {
     if (policyKey !== undefined) {
       const [namespace = "", name = ""] = policyKey.split("/");
       const policy = objectOf(this.#policies, policyKey);
-      this.#index.setPolicy(namespace, name, policy && compilePolicy(policy));
+      this.#index.setPolicy(namespace, name, policy && this.#compile(policy));
       return true;
     }
     const key = take(changedPods);
@@ -306,6 +306,23 @@ export class NetworkPolicies {
     const pod = objectOf(followed.pods, key);
     this.#index.setPod(key, this.#localPods.facts(key, pod));
     return true;
+  }
+
+  /** A policy that can't be read at all isolates the pods of its namespace. */
+  #compile(policy: NetworkPolicy): CompiledPolicy {
+    try {
+      return compilePolicy(policy);
+    } catch (error) {
+      const { namespace = "", name = "" } = policy.metadata;
+      this.#options.logger.error(
+        { err: error, namespace, name },
+        "a network policy can't be read: the pods of its namespace are isolated until it can",
+      );
+      return compilePolicy({
+        metadata: { namespace, name },
+        spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
+      });
+    }
   }
 
   /** Looked for once, when the first pod is isolated. */

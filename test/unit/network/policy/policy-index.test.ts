@@ -441,6 +441,15 @@ test("what can't be read allows nothing", () => {
       expect(table.allows({ from, to, protocol: "tcp", port: 80 })).toBe(false);
 });
 
+test("a policy without a spec isolates its namespace", () => {
+  const bare = { metadata: { name: "bare", namespace: "a" } } as NetworkPolicy;
+  const table = tableOf(indexOf({ ...small, policies: [bare] }));
+  const tcp = (from: string, to: string) =>
+    table.allows({ from, to, protocol: "tcp", port: 80 });
+  expect(tcp("10.42.0.4", "10.42.0.2")).toBe(false);
+  expect(tcp("10.42.0.2", "10.42.0.4")).toBe(true);
+});
+
 test("an address that is given out again does not bring the old pod's rules", () => {
   const local = new LocalPods(nodeName);
   const old = pod("a", "old", ["10.42.0.9"]);
