@@ -7,12 +7,17 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Listed } from "../registry/verbs/list.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
 import { writeTo } from "../request/back-pressure.ts";
-import { Compressor } from "./compression.ts";
+import { Compressor } from "./lists/compression.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
+import {
+  CompressedLists,
+  maxSharedBytes,
+  type Making,
+} from "./lists/compressed-lists.ts";
 import type { Exchange, FrameStream } from "../../http-kit/exchange.ts";
 import type { ListParts } from "./formats.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { KeptLists, type KeptList } from "./kept-lists.ts";
+import { KeptLists, type KeptList } from "./lists/kept-lists.ts";
 import { warningHeaders } from "./warnings.ts";
 
 const gzipThresholdBytes = 128 * 1024;
@@ -24,9 +29,6 @@ const maxSampled = 64;
 const maxPartBytes = 128 * 1024;
 /** Of an answer whose client does not read. */
 const bytesPerEntry = 16;
-/** Compressed lists that are kept; an unchanged collection asked for again costs no compression. */
-const maxKept = 8;
-const maxKeptBytes = 2 * 1024 * 1024;
 
 /** What is said beside an answer or an error. */
 export function addWarnings({ headers, warnings }: HttpRequest): void {
@@ -35,7 +37,7 @@ export function addWarnings({ headers, warnings }: HttpRequest): void {
 }
 
 export class Answers {
-  readonly #compressed = new Map<string, KeptList>();
+  readonly #compressed = new CompressedLists();
   readonly #lists = new KeptLists();
   readonly #compressor = new Compressor();
 
@@ -85,7 +87,7 @@ export class Answers {
       headers["content-type"] = shown.contentType;
       headers["cache-control"] = "no-cache, private";
       const list = compresses
-        ? this.#compressed.get(key)
+        ? (this.#compressed.get(key) ?? (await this.#compressed.made(key)))
         : this.#lists.get(key);
       if (list) {
         if (compresses) setGzip(headers);
@@ -95,6 +97,25 @@ export class Answers {
           : this.#sendKept(request, listed, list);
       }
     }
+    if (!compresses || key === undefined)
+      return await this.#sendNew(request, listed, key, undefined);
+    const making = this.#compressed.begin(key);
+    try {
+      await this.#sendNew(request, listed, key, making);
+    } finally {
+      making.end(undefined);
+    }
+  }
+
+  /** @param making where the list goes when it is compressed and others may wait for it */
+  async #sendNew(
+    request: HttpRequest,
+    listed: Listed,
+    key: string | undefined,
+    making: Making | undefined,
+  ): Promise<void> {
+    const { exchange, headers, shown } = request;
+    const compresses = this.#compresses(exchange);
     const { bytes, parts } = shown.list(listed);
     headers["content-type"] = shown.contentType;
     headers["cache-control"] = "no-cache, private";
@@ -117,7 +138,12 @@ export class Answers {
       if (this.slices.over) await this.slices.next(exchange);
     }
     if (compresses)
-      return this.#sendGzipped(request, listed, chained(first, parts), key);
+      return await this.#sendGzipped(
+        request,
+        listed,
+        chained(first, parts),
+        making,
+      );
     const collects =
       key !== undefined &&
       jsonBytes(listed) <= this.#lists.maxListBytes &&
@@ -161,43 +187,64 @@ export class Answers {
     request: HttpRequest,
     listed: Listed,
     parts: ListParts,
-    key: string | undefined,
+    making: Making | undefined,
   ): Promise<void> {
-    const { exchange } = request;
     setGzip(request.headers);
-    const answer = new ListAnswer(request, listed, this.pool, undefined);
-    const stream = this.#compressor.begin();
-    const collected = new Collected(key === undefined ? 0 : maxKeptBytes);
-    const write = async (made: readonly Buffer[]): Promise<void> => {
-      for (const bytes of made) {
-        collected.add(bytes);
-        await answer.write(bytes);
+    const compressed = this.#compressedParts(request.exchange, parts);
+    if (!making) return await this.#stream(request, listed, compressed);
+    // No part leaves before the list is whole, or too large to be shared: others may wait for it.
+    const collected: Buffer[] = [];
+    let bytes = 0;
+    for await (const made of compressed) {
+      collected.push(...made);
+      bytes += made.reduce((sum, part) => sum + part.length, 0);
+      if (bytes > maxSharedBytes) {
+        making.end(undefined);
+        return await this.#stream(
+          request,
+          listed,
+          withFirst(collected, compressed),
+        );
       }
-    };
+      if (request.exchange.closed && !making.isAwaited) return;
+    }
+    const list = inParts({ parts: collected, bytes });
+    making.end(list);
+    await this.#sendKept(request, listed, list);
+  }
+
+  /** Compressed in slices of time; ends early only by its `return`. */
+  async *#compressedParts(
+    exchange: Exchange,
+    parts: ListParts,
+  ): AsyncGenerator<Buffer[], void, undefined> {
+    const stream = this.#compressor.begin();
     try {
       for (const part of parts) {
         if (part) {
-          await write(await stream.add(part));
+          yield await stream.add(part);
           this.pool.give(part);
         }
         if (this.slices.over) await this.slices.next(exchange);
-        if (answer.closed) return;
       }
-      await write(await stream.end());
+      yield await stream.end();
     } finally {
       stream.close();
     }
-    answer.end();
-    const { list } = collected;
-    if (key !== undefined && list) this.#keepCompressed(key, inParts(list));
   }
 
-  #keepCompressed(key: string, list: KeptList): void {
-    if (this.#compressed.size >= maxKept) {
-      const [oldest] = this.#compressed.keys();
-      this.#compressed.delete(oldest!);
+  /** Sends parts as fast as the client reads. */
+  async #stream(
+    request: HttpRequest,
+    listed: Listed,
+    parts: AsyncIterable<readonly Buffer[]>,
+  ): Promise<void> {
+    const answer = new ListAnswer(request, listed, this.pool, undefined);
+    for await (const made of parts) {
+      for (const part of made) await answer.write(part);
+      if (answer.closed) return;
     }
-    this.#compressed.set(key, list);
+    answer.end();
   }
 
   #compresses(exchange: Exchange): boolean {
@@ -336,5 +383,13 @@ export function wantsPretty(
 
 function* chained(first: readonly Buffer[], rest: ListParts): ListParts {
   yield* first;
+  yield* rest;
+}
+
+async function* withFirst(
+  first: readonly Buffer[],
+  rest: AsyncIterable<readonly Buffer[]>,
+): AsyncGenerator<readonly Buffer[], void, undefined> {
+  yield first;
   yield* rest;
 }

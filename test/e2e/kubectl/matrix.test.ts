@@ -114,6 +114,11 @@ test.each<[string | string[], RegExp]>([
     /NOMINATED NODE +READINESS GATES\n.* 10\.\d+\.\d+\.\d+ /,
   ],
   ["get pods -A", /^NAMESPACE +NAME .*\ndefault +/],
+  [
+    "top pod p --containers",
+    /^POD +NAME +CPU\(cores\) .*\np +\w+ +\d+m +\d+Mi/,
+  ],
+  ["top node", /^NAME +CPU\(cores\) +CPU\(%\) /],
   ["get pod p -o name", /^pod\/p\n$/],
   ["get pod p -o yaml", /^ {2}phase: Running$/m],
   ["get pod p -o json", /"qosClass": "BestEffort"/],
@@ -181,7 +186,7 @@ test.each<[string, number, RegExp]>([
   ],
   ["create deployment d --image=x", 1, /deployments.apps "d" already exists/],
   ["auth can-i create pods --as=bob", 1, /^$/],
-  ["top pods", 1, /Metrics API not available/],
+  ["top pods none", 1, /pods.metrics.k8s.io "none" not found/],
   ["explain pods.spec.nope", 1, /field "nope" does not exist/],
   ["wait --for=delete pod/p --timeout=1s", 1, /timed out waiting/],
 ])("kubectl %s ends with %i", async (args, code, text) => {

@@ -8,6 +8,7 @@ import { decodeProtobuf } from "../../../api/codec/protobuf.ts";
 import { parseYamlBody } from "../../../api/codec/yaml.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { superuser } from "../../../apiserver-lite/server.ts";
+import { Compressor } from "../../../apiserver-lite/serving/lists/compression.ts";
 import {
   configMap,
   configMaps,
@@ -55,6 +56,16 @@ async function bytesOf(
     bytes: Buffer.from(await response.arrayBuffer()),
     headers: response.headers,
   };
+}
+
+/** The next list is of another revision. */
+async function moveRevision(): Promise<void> {
+  await fetch(server.url + configMaps, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(configMap("moved")),
+  });
+  await fetch(`${server.url}${configMaps}/moved`, { method: "DELETE" });
 }
 
 const itemsOf = (list: Json): [string, string, string][] =>
@@ -139,6 +150,49 @@ describe("the same in every encoding", () => {
     expect(
       list.items.filter((item: Json) => item.data?.text?.length > 60_000),
     ).toHaveLength(8);
+  });
+
+  test("clients that list at once share one compression, whoever of them reads or leaves", async () => {
+    const headers = { accept: "*/*", "accept-encoding": "gzip" };
+    await moveRevision();
+    const leaving = http.get(server.url + configMaps, { headers });
+    leaving.on("error", () => undefined);
+    leaving.destroy();
+    await moveRevision();
+    const compressions = jest.spyOn(Compressor.prototype, "begin");
+    const unread = http.get(server.url + configMaps, { headers });
+    unread.on("error", () => undefined);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => bytesOf(configMaps, headers)),
+    );
+    expect(compressions).toHaveBeenCalledTimes(1);
+    compressions.mockRestore();
+    unread.destroy();
+    for (const { bytes } of answers)
+      expect(itemsOf(JSON.parse(bytes.toString()))).toEqual(expectedItems);
+  });
+
+  test("a list too large to be shared reaches each who asks", async () => {
+    const random = randomBytes(600_000).toString("base64");
+    const path = "/api/v1/namespaces/kube-node-lease/configmaps";
+    for (let index = 0; index < 5; index++)
+      await fetch(server.url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(
+          configMap(`large-${index}`, { data: { text: random } }),
+        ),
+      });
+    const headers = { "accept-encoding": "gzip" };
+    const answers = await Promise.all(
+      Array.from({ length: 3 }, () => bytesOf(path, headers)),
+    );
+    for (const { bytes } of answers)
+      expect(
+        JSON.parse(bytes.toString()).items.filter(
+          (item: Json) => item.data?.text === random,
+        ),
+      ).toHaveLength(5);
   });
 
   test("JSON has its length, byte by byte", async () => {

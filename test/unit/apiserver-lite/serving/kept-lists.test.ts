@@ -1,4 +1,4 @@
-import { KeptLists } from "../../../../apiserver-lite/serving/kept-lists.ts";
+import { KeptLists } from "../../../../apiserver-lite/serving/lists/kept-lists.ts";
 
 const list = (bytes: number) => ({ parts: [Buffer.alloc(bytes)], bytes });
 
