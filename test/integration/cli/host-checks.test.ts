@@ -1,25 +1,32 @@
 // What the node agent wants of its machine: --fail-swap-on, --fail-cgroupv1, --oom-score-adj. The programs run in mount
 // namespaces of their own, in which the machine is another.
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { masqueradeTable } from "../../../network/pods/masquerade.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freePorts } from "../../support/free-port.ts";
 import {
   startPrivateRuntime,
   type PrivateRuntime,
 } from "../../support/private-runtime.ts";
+import { runCommand } from "../../support/kubectl.ts";
 import { orbitProgram } from "../../support/start-orbit.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const directories = useTempDirectories();
+const podRange = `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`;
 let runtime: PrivateRuntime;
 let child: ChildProcess | undefined;
 
 beforeAll(async () => {
   runtime = await startPrivateRuntime({ image: false });
 }, 60_000);
-afterAll(() => runtime.dispose(), 60_000);
+afterAll(async () => {
+  await runCommand("nft", ["delete", "table", "ip", masqueradeTable(podRange)]);
+  await runtime.dispose();
+}, 60_000);
 afterEach(async () => {
   if (child?.exitCode === null) {
     const ended = new Promise((resolve) => child!.once("exit", resolve));
@@ -38,13 +45,20 @@ async function run(
   const [port, secure, healthz] = await freePorts(3);
   const places =
     program === "agent"
-      ? [`--root-dir=${directory}`, "--read-only-port=0"]
+      ? [
+          `--root-dir=${directory}`,
+          "--read-only-port=0",
+          `--pod-cidr=${podRange}`,
+        ]
       : [
           `--data-dir=${directory}/data`,
           `--manifests=${directory}/manifests`,
           "--write-kubeconfig=",
           "--store=memory",
           "--controllers-port=0",
+          // The rules of the default range may be those of a cluster that runs on this machine.
+          "--disable=proxy,dns,network-policy,ingress",
+          `--cluster-cidr=${podRange}`,
           `--secure-port=${secure}`,
         ];
   const started = (child = spawn(
