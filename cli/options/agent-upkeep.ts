@@ -1,4 +1,5 @@
-// Options of the agent about eviction and garbage collection. All of them have an effect.
+// Options of the agent about eviction and garbage collection, and fields that its configuration file alone has. All of
+// them have an effect.
 import { group, option } from "./build-table.ts";
 import type { OptionGroup } from "./table.ts";
 
@@ -69,6 +70,23 @@ export const agentUpkeepOptions: OptionGroup = group(
     { min: 0, file: "imageMaximumGCAge", fileOnly: true },
   ),
   option(
+    "maximum-dead-containers",
+    "int",
+    "-1",
+    "Dead containers kept; -1: no limit.",
+  ),
+  option(
+    "maximum-dead-containers-per-container",
+    "int",
+    "1",
+    "Dead instances kept a container.",
+  ),
+);
+
+/** Fields of KubeletConfiguration without a flag; the age of images stands beside its other thresholds. */
+export const agentFileOptions: OptionGroup = group(
+  "In the configuration file alone",
+  option(
     "container-log-monitor-interval",
     "duration",
     "10s",
@@ -88,17 +106,5 @@ export const agentUpkeepOptions: OptionGroup = group(
     "5m0s",
     "Between reports of a node's status that has not changed.",
     { min: 0, file: "nodeStatusReportFrequency", fileOnly: true },
-  ),
-  option(
-    "maximum-dead-containers",
-    "int",
-    "-1",
-    "Dead containers kept; -1: no limit.",
-  ),
-  option(
-    "maximum-dead-containers-per-container",
-    "int",
-    "1",
-    "Dead instances kept a container.",
   ),
 );
