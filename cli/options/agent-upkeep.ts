@@ -1,11 +1,11 @@
 // Options of the agent about eviction and garbage collection, and fields that its configuration file alone has. All of
 // them have an effect.
 import { group, option } from "./build-table.ts";
-import type { OptionGroup } from "./table.ts";
+import type { OptionTable } from "./table.ts";
 
 const percent = { min: 0, max: 100 };
 
-export const agentUpkeepOptions: OptionGroup = group(
+const evictionOptions = group(
   "Eviction and garbage collection",
   option(
     "eviction-hard",
@@ -84,7 +84,7 @@ export const agentUpkeepOptions: OptionGroup = group(
 );
 
 /** Fields of KubeletConfiguration without a flag; the age of images stands beside its other thresholds. */
-export const agentFileOptions: OptionGroup = group(
+const fileOptions = group(
   "In the configuration file alone",
   option(
     "container-log-monitor-interval",
@@ -108,3 +108,5 @@ export const agentFileOptions: OptionGroup = group(
     { min: 0, file: "nodeStatusReportFrequency", fileOnly: true },
   ),
 );
+
+export const agentUpkeepOptions: OptionTable = [evictionOptions, fileOptions];

@@ -1,6 +1,6 @@
 // Options of `orbit agent` (orbitlet). Those with a `file` path may be set in the KubeletConfiguration of --config; flags
 // win. Defaults are the specification's.
-import { agentFileOptions, agentUpkeepOptions } from "./agent-upkeep.ts";
+import { agentUpkeepOptions } from "./agent-upkeep.ts";
 import { classify, group, inFile, option } from "./build-table.ts";
 import { apiClientOptions } from "./controller-manager.ts";
 import { agentNetworkOptions } from "./network.ts";
@@ -578,8 +578,7 @@ const table: OptionTable = [
       { file: "localStorageCapacityIsolation" },
     ),
   ),
-  agentUpkeepOptions,
-  agentFileOptions,
+  ...agentUpkeepOptions,
   ...inFile([profilingOptions, loggingOptions, metricsOptions, gateOptions], {
     "contention-profiling": "enableContentionProfiling",
     "logging-format": "logging.format",
@@ -668,9 +667,7 @@ const usedAgentOptions: readonly string[] = [
   "cpu-cfs-quota-period",
   "kube-reserved",
   "system-reserved",
-  ...[agentUpkeepOptions, agentFileOptions].flatMap(({ options }) =>
-    options.map(({ name }) => name),
-  ),
+  ...allOptions(agentUpkeepOptions).map(({ name }) => name),
   "local-storage-capacity-isolation",
   "enforce-node-allocatable",
   "system-reserved-cgroup",
