@@ -2,17 +2,16 @@
 // writes a policy sees what is wrong with it.
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
-import { sameValue } from "../../../api/objects/json-equality.ts";
 import type {
   MatchResources,
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,
-  MutatingAdmissionPolicySpec,
   Mutation,
 } from "../../../api/types/admissionregistration-v1alpha1.ts";
 import { exactlyOneOf } from "../field-checks.ts";
 import type { PolicyExpressions } from "./policy-expressions.ts";
 import {
+  hasSameConditions,
   failurePolicies,
   matchConstraintProblems,
   matchResourceProblems,
@@ -73,13 +72,6 @@ export function validateMutatingPolicy(
       : [fieldErrors.required("spec.reinvocationPolicy")]),
   ];
 }
-
-const hasSameConditions = (
-  now: MutatingAdmissionPolicySpec,
-  before: MutatingAdmissionPolicySpec,
-): boolean =>
-  sameValue(now.paramKind, before.paramKind) &&
-  sameValue(now.matchConditions, before.matchConditions);
 
 const operationProblems = (
   field: string,

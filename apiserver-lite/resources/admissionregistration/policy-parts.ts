@@ -12,7 +12,9 @@ import type {
   NamedRuleWithOperations,
   ParamKind,
   ParamRef,
+  ValidatingAdmissionPolicySpec,
 } from "../../../api/types/admissionregistration-v1.ts";
+import { sameValue } from "../../../api/objects/json-equality.ts";
 import { exactlyOneOf, labelSelector } from "../field-checks.ts";
 import { ruleProblems } from "./webhook-validation.ts";
 
@@ -177,3 +179,16 @@ export function paramRefProblems(
       : [fieldErrors.required(`${field}.parameterNotFoundAction`)]),
   ];
 }
+
+type Conditions = Pick<
+  ValidatingAdmissionPolicySpec,
+  "matchConditions" | "paramKind"
+>;
+
+/** Conditions that were accepted before stay so, as long as the kind of their parameters does. */
+export const hasSameConditions = (
+  now: Conditions,
+  before: Conditions = {},
+): boolean =>
+  sameValue(now.paramKind, before.paramKind) &&
+  sameValue(now.matchConditions, before.matchConditions);

@@ -4,17 +4,16 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { qualifiedNameProblems } from "../../../api/names.ts";
-import { sameValue } from "../../../api/objects/json-equality.ts";
 import type {
   AuditAnnotation,
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
-  ValidatingAdmissionPolicySpec,
   Validation,
 } from "../../../api/types/admissionregistration-v1.ts";
 import { exactlyOneOf } from "../field-checks.ts";
 import type { PolicyExpressions } from "./policy-expressions.ts";
 import {
+  hasSameConditions,
   failurePolicies,
   matchConstraintProblems,
   matchResourceProblems,
@@ -81,13 +80,6 @@ export function validatePolicy(
         ]),
   ];
 }
-
-const hasSameConditions = (
-  now: ValidatingAdmissionPolicySpec,
-  before: ValidatingAdmissionPolicySpec = {},
-): boolean =>
-  sameValue(now.paramKind, before.paramKind) &&
-  sameValue(now.matchConditions, before.matchConditions);
 
 function validationProblems(
   field: string,
