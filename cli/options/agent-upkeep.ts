@@ -83,7 +83,7 @@ const evictionOptions = group(
   ),
 );
 
-/** Fields of KubeletConfiguration without a flag; the age of images stands beside its other thresholds. */
+/** Fields of KubeletConfiguration without a flag; the age of images is listed with the thresholds of images. */
 const fileOptions = group(
   "In the configuration file alone",
   option(
