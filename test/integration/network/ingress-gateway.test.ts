@@ -13,7 +13,6 @@ import {
   customResourceDefinitions,
   endpointSlices,
   namespaces,
-  nodes,
   secrets,
   services,
 } from "../../../client/resources.ts";
@@ -39,6 +38,7 @@ import {
   type Reply,
   type TestBackend,
 } from "../../support/ingress-proxy.ts";
+import { registerNode } from "../../support/register-node.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const tempDirectory = useTempDirectories();
@@ -81,23 +81,7 @@ beforeAll(async () => {
   );
   [port, otherPort] = (await freePorts(2)) as [number, number];
   cluster = await startCluster({ controllers: false, scheduler: false });
-  await cluster.client.resource(nodes).create({
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: { name: "here" },
-    spec: {},
-  });
-  await cluster.client.resource(nodes).patch(
-    "here",
-    undefined,
-    {
-      type: "merge",
-      body: {
-        status: { addresses: [{ type: "InternalIP", address: "192.0.2.1" }] },
-      },
-    },
-    { subresource: "status" },
-  );
+  await registerNode(cluster.client, "here", "192.0.2.1");
   for (const name of ["team", "other"])
     await cluster.client.resource(namespaces).create({
       apiVersion: "v1",

@@ -33,6 +33,7 @@ import {
   type Reply,
   type TestBackend,
 } from "../../support/ingress-proxy.ts";
+import { registerNode } from "../../support/register-node.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const tempDirectory = useTempDirectories();
@@ -64,23 +65,7 @@ beforeAll(async () => {
     workerFile,
   );
   cluster = await startCluster({ controllers: false, scheduler: false });
-  await cluster.client.resource(nodes).create({
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: { name: "here" },
-    spec: {},
-  });
-  await cluster.client.resource(nodes).patch(
-    "here",
-    undefined,
-    {
-      type: "merge",
-      body: {
-        status: { addresses: [{ type: "InternalIP", address: "192.0.2.1" }] },
-      },
-    },
-    { subresource: "status" },
-  );
+  await registerNode(cluster.client, "here", "192.0.2.1");
   controller = new IngressController(controllerOptions());
   await controller.start();
   await service("web", "one");
