@@ -42,7 +42,7 @@ import { PodSources } from "./sources/pod-sources.ts";
 import { ReferencedObjects } from "./sources/referenced-objects.ts";
 import { StatsSummary } from "./stats/summary.ts";
 import { terminationMessage } from "./status/termination-message.ts";
-import { ServiceAccountTokens } from "./volumes/service-account-tokens.ts";
+import { ServiceAccountTokens } from "./volumes/payload/service-account-tokens.ts";
 import { VolumeManager } from "./volumes/volume-manager.ts";
 import { workersContext } from "./worker-wiring.ts";
 

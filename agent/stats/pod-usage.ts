@@ -13,7 +13,7 @@ import type { CgroupManager } from "../cgroups/cgroup-manager.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
 import { podLogDirectory } from "../pods/shape/pod-names.ts";
-import { emptyDirPath } from "../volumes/empty-dir.ts";
+import { emptyDirPath } from "../volumes/types/empty-dir.ts";
 
 const blockBytes = 512;
 const nothing: DiskUsage = { bytes: 0, inodes: 0 };

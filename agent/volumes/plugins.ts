@@ -2,17 +2,17 @@
 import type { Logger } from "pino";
 import type { Client } from "../../client/client.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-import { claimPlugins } from "./claim.ts";
-import { configMapType } from "./config-map.ts";
-import { downwardApiType } from "./downward-api.ts";
-import { emptyDirPlugin } from "./empty-dir.ts";
-import { hostPathPlugin } from "./host-path.ts";
-import { localPlugin } from "./local.ts";
-import type { MemoryDirectory } from "./memory-directory.ts";
-import { payloadPlugin } from "./payload-plugin.ts";
-import type { PayloadSource } from "./payload.ts";
-import { projectedType } from "./projected.ts";
-import { secretType } from "./secret.ts";
+import { claimPlugins } from "./types/claim.ts";
+import { configMapType } from "./payload/config-map.ts";
+import { downwardApiType } from "./payload/downward-api.ts";
+import { emptyDirPlugin } from "./types/empty-dir.ts";
+import { hostPathPlugin } from "./types/host-path.ts";
+import { localPlugin } from "./types/local.ts";
+import type { MemoryDirectory } from "./payload/memory-directory.ts";
+import { payloadPlugin } from "./payload/payload-plugin.ts";
+import type { PayloadSource } from "./payload/payload.ts";
+import { projectedType } from "./payload/projected.ts";
+import { secretType } from "./payload/secret.ts";
 import type { VolumePlugin } from "./volume-plugin.ts";
 
 interface PluginContext {

@@ -13,8 +13,8 @@ import { mountsOf } from "./container-mounts.ts";
 import { mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
 import { applyFsGroup } from "./fs-group.ts";
-import { MemoryDirectory } from "./memory-directory.ts";
-import type { PayloadSource } from "./payload.ts";
+import { MemoryDirectory } from "./payload/memory-directory.ts";
+import type { PayloadSource } from "./payload/payload.ts";
 import { volumePlugins } from "./plugins.ts";
 import {
   memoryDirectory,

@@ -9,9 +9,9 @@ import type {
   Volume,
 } from "../../../api/types/core-v1.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
-import { claimPlugins } from "../../../agent/volumes/claim.ts";
+import { claimPlugins } from "../../../agent/volumes/types/claim.ts";
 import { mountsBelow } from "../../../agent/volumes/files/mounts.ts";
-import type { PayloadSource } from "../../../agent/volumes/payload.ts";
+import type { PayloadSource } from "../../../agent/volumes/payload/payload.ts";
 import { VolumeManager } from "../../../agent/volumes/volume-manager.ts";
 import type {
   VolumePlugin,

@@ -5,14 +5,14 @@ import {
   checkPayloadPath,
   writePayload,
 } from "../../../agent/volumes/files/atomic-writer.ts";
-import { checkHostPath } from "../../../agent/volumes/host-path.ts";
-import { configMapType } from "../../../agent/volumes/config-map.ts";
-import { downwardApiType } from "../../../agent/volumes/downward-api.ts";
-import type { PayloadSource } from "../../../agent/volumes/payload.ts";
-import { projectedType } from "../../../agent/volumes/projected.ts";
-import { secretType } from "../../../agent/volumes/secret.ts";
+import { checkHostPath } from "../../../agent/volumes/types/host-path.ts";
+import { configMapType } from "../../../agent/volumes/payload/config-map.ts";
+import { downwardApiType } from "../../../agent/volumes/payload/downward-api.ts";
+import type { PayloadSource } from "../../../agent/volumes/payload/payload.ts";
+import { projectedType } from "../../../agent/volumes/payload/projected.ts";
+import { secretType } from "../../../agent/volumes/payload/secret.ts";
 import { mountSubPath } from "../../../agent/volumes/files/sub-path.ts";
-import { ServiceAccountTokens } from "../../../agent/volumes/service-account-tokens.ts";
+import { ServiceAccountTokens } from "../../../agent/volumes/payload/service-account-tokens.ts";
 import type { Client } from "../../../client/client.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";

@@ -1,9 +1,9 @@
 // downwardAPI volumes: fields of the pod's object as files.
-import type { DownwardAPIVolumeFile, Pod } from "../../api/types/core-v1.ts";
+import type { DownwardAPIVolumeFile, Pod } from "../../../api/types/core-v1.ts";
 import {
   podFieldValue,
   resourceFieldValue,
-} from "../pods/shape/field-paths.ts";
+} from "../../pods/shape/field-paths.ts";
 import { defaultFileMode, type Files, type PayloadSource } from "./payload.ts";
 import type { PayloadType } from "./payload-plugin.ts";
 

@@ -2,7 +2,7 @@
 // directory.
 import { mkdir, open, stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
-import type { VolumePlugin } from "./volume-plugin.ts";
+import type { VolumePlugin } from "../volume-plugin.ts";
 
 export const hostPathPlugin: VolumePlugin = {
   field: "hostPath",

@@ -1,18 +1,18 @@
 // The frame of volumes whose content comes from the API: written as a whole and compared again from time to time. A
 // mounted volume serves on when the API can't be read: a lost API server must not keep a container from being restarted.
 import type { Logger } from "pino";
-import type { Pod } from "../../api/types/core-v1.ts";
-import type { AgentConfig } from "../config/agent-config.ts";
-import { isWritten, writePayload } from "./files/atomic-writer.ts";
-import { ensureVolumeDirectory } from "./files/volume-directory.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { AgentConfig } from "../../config/agent-config.ts";
+import { isWritten, writePayload } from "../files/atomic-writer.ts";
+import { ensureVolumeDirectory } from "../files/volume-directory.ts";
 import type { MemoryDirectory } from "./memory-directory.ts";
 import type { Files, PayloadSource } from "./payload.ts";
-import { volumePath } from "./volume-paths.ts";
+import { volumePath } from "../volume-paths.ts";
 import type {
   VolumePlugin,
   VolumeRequest,
   VolumeSource,
-} from "./volume-plugin.ts";
+} from "../volume-plugin.ts";
 
 interface PayloadContext {
   readonly config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;

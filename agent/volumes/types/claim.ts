@@ -1,17 +1,17 @@
 // persistentVolumeClaim and generic ephemeral volumes: the persistent volume that the claim is bound to, mounted by the
 // plug-in of its own type.
-import type { PersistentVolume } from "../../api/types/core-v1.ts";
-import type { Client } from "../../client/client.ts";
+import type { PersistentVolume } from "../../../api/types/core-v1.ts";
+import type { Client } from "../../../client/client.ts";
 import {
   persistentVolumeClaims,
   persistentVolumes,
-} from "../../client/resources.ts";
+} from "../../../client/resources.ts";
 import {
   servedBy,
   type MountedVolume,
   type VolumePlugin,
   type VolumeRequest,
-} from "./volume-plugin.ts";
+} from "../volume-plugin.ts";
 
 /** `plugins`: of every type that persistent volumes may have. */
 export function claimPlugins(

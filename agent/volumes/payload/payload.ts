@@ -5,9 +5,9 @@ import type {
   KeyToPath,
   Pod,
   Secret,
-} from "../../api/types/core-v1.ts";
-import type { NodeResources } from "../pods/shape/field-paths.ts";
-import type { PayloadFile } from "./files/atomic-writer.ts";
+} from "../../../api/types/core-v1.ts";
+import type { NodeResources } from "../../pods/shape/field-paths.ts";
+import type { PayloadFile } from "../files/atomic-writer.ts";
 
 export interface PayloadSource {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;

@@ -1,6 +1,6 @@
 // local: a directory of this machine that an administrator made, as a persistent volume.
 import { stat } from "node:fs/promises";
-import type { VolumePlugin } from "./volume-plugin.ts";
+import type { VolumePlugin } from "../volume-plugin.ts";
 
 export const localPlugin: VolumePlugin = {
   field: "local",

@@ -1,5 +1,5 @@
 // projected volumes: configMaps, secrets, fields of the pod and tokens of its service account in one directory.
-import type { Pod, VolumeProjection } from "../../api/types/core-v1.ts";
+import type { Pod, VolumeProjection } from "../../../api/types/core-v1.ts";
 import { addConfigMap } from "./config-map.ts";
 import { addDownward } from "./downward-api.ts";
 import { defaultFileMode, type Files, type PayloadSource } from "./payload.ts";

@@ -2,11 +2,11 @@
 // says. It is mounted with the first payload and goes when the agent stops and nothing is left in it.
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isMountPoint, unmount } from "./files/mounts.ts";
+import { isMountPoint, unmount } from "../files/mounts.ts";
 import {
   ensureMemoryDirectory,
   ensurePrivateDirectory,
-} from "./files/private-directories.ts";
+} from "../files/private-directories.ts";
 
 export class MemoryDirectory {
   readonly #path: string;

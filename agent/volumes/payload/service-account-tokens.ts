@@ -1,10 +1,10 @@
 // Tokens for service accounts, bound to the pod, asked for through the token subresource and kept until 80 % of their
 // life is over (at most 24 hours). A failing refresh keeps the old one as long as it is valid.
-import type { Clock } from "../../api/clock.ts";
-import type { TokenRequest } from "../../api/types/authentication-v1.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
-import type { Client } from "../../client/client.ts";
-import { serviceAccounts } from "../../client/resources.ts";
+import type { Clock } from "../../../api/clock.ts";
+import type { TokenRequest } from "../../../api/types/authentication-v1.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { Client } from "../../../client/client.ts";
+import { serviceAccounts } from "../../../client/resources.ts";
 
 interface Kept {
   token: string;

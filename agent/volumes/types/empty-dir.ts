@@ -1,12 +1,12 @@
 // emptyDir: a directory of the pod's, or a tmpfs of a size bounded by the pod's memory limits.
-import { parseQuantity, quantityValue } from "../../api/quantity.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
-import type { AgentConfig } from "../config/agent-config.ts";
-import { podResources } from "../resources/linux-resources.ts";
-import { isMountPoint, mountTmpfs } from "./files/mounts.ts";
-import { ensureVolumeDirectory } from "./files/volume-directory.ts";
-import { volumePath } from "./volume-paths.ts";
-import type { VolumePlugin } from "./volume-plugin.ts";
+import { parseQuantity, quantityValue } from "../../../api/quantity.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { AgentConfig } from "../../config/agent-config.ts";
+import { podResources } from "../../resources/linux-resources.ts";
+import { isMountPoint, mountTmpfs } from "../files/mounts.ts";
+import { ensureVolumeDirectory } from "../files/volume-directory.ts";
+import { volumePath } from "../volume-paths.ts";
+import type { VolumePlugin } from "../volume-plugin.ts";
 
 type Directories = Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
 
