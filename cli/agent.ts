@@ -3,10 +3,7 @@ import { systemClock } from "../api/clock.ts";
 import { beginDaemon } from "./daemon.ts";
 import { notifySystemd, startWatchdog, stopOnSignals } from "./lifecycle.ts";
 import { agentOptions } from "./options/agent.ts";
-import {
-  parseKubeletConfiguration,
-  readConfigurationText,
-} from "./options/kubelet-configuration/configuration-file.ts";
+import { readKubeletConfiguration } from "./options/kubelet-configuration/configuration-sources.ts";
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import type { OptionValue } from "./options/table.ts";
 import { connectAgent, joiningValues } from "./parts/agent/agent-connection.ts";
@@ -23,21 +20,19 @@ const defaultsWithFile: ReadonlyMap<string, OptionValue> = new Map<
   ["read-only-port", 0],
 ]);
 
-/** The agent's options with those of its --config file below them. */
+/** The agent's options with those of --config and --config-dir below them. */
 export async function readAgentOptions(
   argv: readonly string[],
 ): Promise<{ values: OptionValues; withoutEffect: readonly string[] }> {
   const values = parseOptions(agentOptions, argv);
   values.refuseUnbuilt();
-  const file = values.optionalText("config");
-  if (!file) return { values, withoutEffect: values.withoutEffect() };
-  const read = await parseKubeletConfiguration(
-    readConfigurationText(file),
-    file,
-    agentOptions,
-  );
+  const read = await readKubeletConfiguration(values, agentOptions);
+  if (!read) return { values, withoutEffect: values.withoutEffect() };
   const merged = values.withFile(
-    new Map([...defaultsWithFile, ...read.values]),
+    new Map([
+      ...(values.optionalText("config") ? defaultsWithFile : []),
+      ...read.values,
+    ]),
   );
   return {
     values: merged,

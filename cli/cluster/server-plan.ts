@@ -4,10 +4,7 @@ import type { CertificatePair } from "../../api/pki/certificate.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import { agentOptions } from "../options/agent.ts";
-import {
-  parseKubeletConfiguration,
-  readConfigurationText,
-} from "../options/kubelet-configuration/configuration-file.ts";
+import { readKubeletConfiguration } from "../options/kubelet-configuration/configuration-sources.ts";
 import { controllerManagerOptions } from "../options/controller-manager.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { schedulerOptions } from "../options/scheduler.ts";
@@ -52,22 +49,17 @@ export interface ServerPlan {
   readonly kubeconfigFile: string;
 }
 
-/** A KubeletConfiguration's fields, below what the options say. */
+/** The fields of --config and --config-dir, below what the options say. */
 async function withKubeletConfiguration(
   values: OptionValues,
-  file: string | undefined,
   logger: Logger,
 ): Promise<OptionValues> {
-  if (!file) return values;
-  const read = await parseKubeletConfiguration(
-    readConfigurationText(file),
-    file,
-    agentOptions,
-  );
+  const read = await readKubeletConfiguration(values, agentOptions);
+  if (!read) return values;
   if (read.withoutEffect.length > 0)
     logger.warn(
       { options: read.withoutEffect },
-      "these fields of --config are accepted but have no effect yet",
+      "these fields of the agent's configuration are accepted but have no effect yet",
     );
   return values.withFile(read.values);
 }
@@ -188,7 +180,6 @@ export async function planServer(
   const forAgent = closedByDefault(
     await withKubeletConfiguration(
       agentValues(values, agentArguments, dataDirectory),
-      values.optionalText("config"),
       logger,
     ),
   );

@@ -27,7 +27,7 @@ const table: OptionTable = [
       "config-dir",
       "string",
       "",
-      "Directory of .conf files merged over --config.",
+      "Directory of *.conf files, each a KubeletConfiguration merged over --config and the ones before it.",
     ),
     option(
       "hostname-override",
@@ -676,6 +676,7 @@ const usedAgentOptions: readonly string[] = [
   "v",
   "log-flush-frequency",
   "config",
+  "config-dir",
 ];
 
 export const agentOptions: OptionTable = classify(

@@ -115,7 +115,6 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
     ...emulation,
-    "config-dir": "",
     // A node of a cloud takes no pods before its controller has seen it.
     "cloud-provider": "",
     "image-credential-provider-bin-dir": "",

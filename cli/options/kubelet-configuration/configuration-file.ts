@@ -1,14 +1,16 @@
-// The agent's --config file: a KubeletConfiguration (kubelet.config.k8s.io/v1beta1, or the specification's
-// kubelet.config.orbit.io). Each field that an option of the table names with `file` becomes that option's value; flags win.
+// What a KubeletConfiguration asks for (configuration-fields.ts reads it): each field that an option of the table names
+// with `file` becomes that option's value; flags win.
 // A problem is a UsageError naming file, line and field; all problems at once. A field that restricts and has no effect
 // yet is such a problem, by the rules of its option or of kubelet-fields.ts.
 import { isDeepStrictEqual } from "node:util";
-import { readFileSync } from "node:fs";
+import { isMap } from "./configuration-document.ts";
+import {
+  optionsByField,
+  type ConfigurationFields,
+} from "./configuration-fields.ts";
 import { kubeletFields } from "./kubelet-fields.ts";
-import { isMap, parseDocument } from "./configuration-document.ts";
 import { asksForNothing, refusedText } from "../refusal.ts";
 import {
-  allOptions,
   UsageError,
   type OptionSpec,
   type OptionTable,
@@ -16,7 +18,7 @@ import {
 } from "../table.ts";
 import { parseOptionValue } from "../value.ts";
 
-interface ConfigurationFile {
+export interface ConfigurationFile {
   readonly values: ReadonlyMap<string, OptionValue>;
   /** Known fields without effect that were set. */
   readonly withoutEffect: readonly string[];
@@ -98,65 +100,26 @@ function optionValue(
   return checked(String(value));
 }
 
-function flatten(
-  value: unknown,
-  known: ReadonlySet<string>,
-  path: string,
-  out: Map<string, unknown>,
-): void {
-  if (known.has(path) || !isMap(value)) {
-    out.set(path, value);
-    return;
-  }
-  for (const [key, each] of Object.entries(value))
-    flatten(each, known, path === "" ? key : `${path}.${key}`, out);
-}
-
-/** Reads a KubeletConfiguration from text (YAML or JSON). */
-export async function parseKubeletConfiguration(
-  text: string,
-  file: string,
+/**
+ * The settings that fields ask for.
+ * @throws UsageError with a line for each field that is unknown, invalid, or restricts and has no effect yet
+ */
+export function settingsOf(
+  fields: ConfigurationFields,
   table: OptionTable,
-): Promise<ConfigurationFile> {
-  const { value: document, lineOf } = await parseDocument(text, file);
-  if (!isMap(document))
-    throw new UsageError(`${file}: not a KubeletConfiguration`);
-  const { apiVersion, kind, ...fields } = document;
-  if (kind !== "KubeletConfiguration")
-    throw new UsageError(
-      `${file}:${lineOf("kind")}: kind: must be KubeletConfiguration, not ${JSON.stringify(kind)}`,
-    );
-  if (
-    apiVersion !== "kubelet.config.k8s.io/v1beta1" &&
-    apiVersion !== "kubelet.config.orbit.io/v1beta1"
-  ) {
-    throw new UsageError(
-      `${file}:${lineOf("apiVersion")}: apiVersion: must be kubelet.config.k8s.io/v1beta1, not ${JSON.stringify(apiVersion)}`,
-    );
-  }
-  const byField = new Map(
-    allOptions(table).flatMap((spec) =>
-      spec.file ? [[spec.file, spec] as const] : [],
-    ),
-  );
-  const flat = new Map<string, unknown>();
-  flatten(
-    fields,
-    new Set([...byField.keys(), ...Object.keys(kubeletFields)]),
-    "",
-    flat,
-  );
+): ConfigurationFile {
+  const byField = optionsByField(table);
   const values = new Map<string, OptionValue>();
   const withoutEffect: string[] = [];
   const problems: string[] = [];
-  const problem = (path: string, what: string): void => {
-    problems.push(`${file}:${lineOf(path)}: ${what}`);
-  };
-  for (const [path, value] of flat) {
+  for (const [path, { value, place }] of fields) {
+    const problem = (what: string): void => {
+      problems.push(`${place}: ${what}`);
+    };
     const spec = byField.get(path);
     const field = kubeletFields[path];
     if (!spec && !field) {
-      problem(path, `${path}: unknown field`);
+      problem(`${path}: unknown field`);
       continue;
     }
     if (value === null) continue;
@@ -165,28 +128,19 @@ export async function parseKubeletConfiguration(
         (Array.isArray(value) && value.length === 0) ||
         field!.accepted?.some((each) => isDeepStrictEqual(each, value));
       if (field!.kind === "harmless") withoutEffect.push(path);
-      else if (!accepted) problem(path, refusedText(path));
+      else if (!accepted) problem(refusedText(path));
       continue;
     }
     try {
       const given = optionValue(spec, path, value);
-      if (!asksForNothing(spec, given)) problem(path, refusedText(path));
+      if (!asksForNothing(spec, given)) problem(refusedText(path));
       values.set(spec.name, given);
     } catch (error) {
       problem(
-        path,
         `${path}: ${(error as Error).message.replace(/^invalid argument (".*") for "--[^"]*": /s, "invalid value $1: ")}`,
       );
     }
   }
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
   return { values, withoutEffect };
-}
-
-export function readConfigurationText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`--config: ${(error as Error).message}`);
-  }
 }

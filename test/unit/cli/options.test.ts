@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
-import { parseKubeletConfiguration } from "../../../cli/options/kubelet-configuration/configuration-file.ts";
+import { configurationFields } from "../../../cli/options/kubelet-configuration/configuration-fields.ts";
+import { settingsOf } from "../../../cli/options/kubelet-configuration/configuration-file.ts";
 import { controllerManagerOptions } from "../../../cli/options/controller-manager.ts";
 import { patchOptions } from "../../../cli/options/ctl.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
@@ -155,8 +156,11 @@ describe("parsing", () => {
 describe("KubeletConfiguration", () => {
   const head =
     "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
-  const read = (body: string) =>
-    parseKubeletConfiguration(head + body, "k.yaml", agentOptions);
+  const read = async (body: string) =>
+    settingsOf(
+      await configurationFields(head + body, "k.yaml", agentOptions),
+      agentOptions,
+    );
 
   test("gives options their values; flags win", async () => {
     const file = await read(
@@ -204,7 +208,7 @@ describe("KubeletConfiguration", () => {
 
   test("refuses another kind", async () => {
     await expect(
-      parseKubeletConfiguration("kind: Pod", "k.yaml", agentOptions),
+      configurationFields("kind: Pod", "k.yaml", agentOptions),
     ).rejects.toThrow("kind: must be KubeletConfiguration");
   });
 });

@@ -5,7 +5,8 @@ import * as path from "node:path";
 import { readAgentOptions } from "../../../cli/agent.ts";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { classify, group, option } from "../../../cli/options/build-table.ts";
-import { parseKubeletConfiguration } from "../../../cli/options/kubelet-configuration/configuration-file.ts";
+import { configurationFields } from "../../../cli/options/kubelet-configuration/configuration-fields.ts";
+import { settingsOf } from "../../../cli/options/kubelet-configuration/configuration-file.ts";
 import { kubeletFields } from "../../../cli/options/kubelet-configuration/kubelet-fields.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { programs } from "../../../cli/options/reference.ts";
@@ -19,7 +20,7 @@ import { parseOptionValue } from "../../../cli/options/value.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 /** Rows of docs/options.md that say `no effect yet`. A fall is recorded here; a rise is a mistake. */
-const CEILING = 113;
+const CEILING = 112;
 
 const tables: readonly [string, OptionTable][] = [
   ...programs
@@ -203,7 +204,10 @@ describe("KubeletConfiguration", () => {
         values.map((value) => nested(field, value)),
     );
     for (const body of [...accepted, { failSwapOn: false, evictionSoft: {} }])
-      await parseKubeletConfiguration(text(body), "k.yaml", agentOptions);
+      settingsOf(
+        await configurationFields(text(body), "k.yaml", agentOptions),
+        agentOptions,
+      );
   });
 });
 

@@ -1,0 +1,68 @@
+// The agent's configuration from --config and the drop-ins of --config-dir: flags win over drop-ins, these over the file,
+// that over the defaults.
+import { readdirSync, readFileSync } from "node:fs";
+import * as path from "node:path";
+import {
+  configurationFields,
+  mergeFields,
+  type ConfigurationFields,
+} from "./configuration-fields.ts";
+import { settingsOf, type ConfigurationFile } from "./configuration-file.ts";
+import type { OptionValues } from "../parse.ts";
+import { UsageError, type OptionTable } from "../table.ts";
+
+/**
+ * Undefined when neither option is set.
+ * @throws UsageError naming the option, or file, line and field; all fields at once
+ */
+export async function readKubeletConfiguration(
+  values: OptionValues,
+  table: OptionTable,
+): Promise<ConfigurationFile | undefined> {
+  const file = values.optionalText("config");
+  const directory = values.optionalText("config-dir");
+  if (!file && !directory) return undefined;
+  let fields: ConfigurationFields = new Map();
+  if (file)
+    fields = await configurationFields(
+      readOptionFile("config", file),
+      file,
+      table,
+    );
+  for (const dropIn of directory ? dropIns(directory) : [])
+    fields = mergeFields(
+      fields,
+      await configurationFields(
+        readOptionFile("config-dir", dropIn),
+        dropIn,
+        table,
+      ),
+      table,
+    );
+  return settingsOf(fields, table);
+}
+
+function readOptionFile(option: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`--${option}: ${(error as Error).message}`);
+  }
+}
+
+/** Files named *.conf, at any depth, in the order the reference walks them: by name, each directory in its place. */
+function dropIns(directory: string): readonly string[] {
+  let entries;
+  try {
+    entries = readdirSync(directory, { withFileTypes: true });
+  } catch (error) {
+    throw new UsageError(`--config-dir: ${(error as Error).message}`);
+  }
+  return entries
+    .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
+    .flatMap((entry) => {
+      const place = path.join(directory, entry.name);
+      if (entry.isDirectory()) return dropIns(place);
+      return path.extname(entry.name) === ".conf" ? [place] : [];
+    });
+}
