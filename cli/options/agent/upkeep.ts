@@ -1,7 +1,7 @@
 // Options of the agent about eviction and garbage collection, and fields that its configuration file alone has. All of
 // them have an effect.
-import { group, option } from "./build-table.ts";
-import type { OptionTable } from "./table.ts";
+import { group, option } from "../build-table.ts";
+import type { OptionTable } from "../table.ts";
 
 const percent = { min: 0, max: 100 };
 
