@@ -15,6 +15,7 @@ import type { LogRotation } from "./logs/log-rotation.ts";
 import type { NodeLease } from "./node/lease.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
 import type { PressureControl } from "./node/pressure.ts";
+import type { PluginRegistration } from "./plugin-registration/plugin-registration.ts";
 import type { PodAccess } from "./pod-access.ts";
 import type { PodChanges } from "./pods/runtime/pod-changes.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
@@ -39,6 +40,8 @@ export interface Ground {
   readonly recorder: EventRecorder | undefined;
   readonly events: PodEvents;
   readonly objects: ReferencedObjects;
+  /** Who serves a type of plug-in registers its handler before the agent starts. */
+  readonly plugins: PluginRegistration;
   readonly protectPod: AgentOptions["protectPod"];
 }
 

@@ -56,9 +56,11 @@ class AgentLife {
     const { cgroups, allocatable, volumes, objects, node, lease, sources } =
       this.#parts;
     const { adoption, pressure, housekeeping, rotation, clock } = this.#parts;
+    const { plugins } = this.#parts;
     await cgroups.start();
     await allocatable.start();
     await volumes.start();
+    await plugins.start();
     objects.start();
     await node.start();
     lease?.start();
@@ -75,7 +77,7 @@ class AgentLife {
   async stop(): Promise<void> {
     const { adoption, sources, reports, lease, probes, pressure } = this.#parts;
     const { housekeeping, rotation, node, workers, volumes } = this.#parts;
-    const { runtimePods, recorder } = this.#parts;
+    const { runtimePods, recorder, plugins } = this.#parts;
     this.#stopped = true;
     this.#parts.allocatable.stop();
     adoption.stop();
@@ -88,6 +90,7 @@ class AgentLife {
     await node.stop();
     await sources.stop();
     await workers.stop();
+    await plugins.stop();
     await volumes.stop();
     reports.stop();
     runtimePods.stop();

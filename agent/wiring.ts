@@ -1,6 +1,7 @@
 // Makes the parts of one agent and gives each what it needs of the others, from the ground up: no part is handed a later
 // one. Where something below has to be heard above, it is listened to (pod changes, the node's registration).
 import { cpus, totalmem } from "node:os";
+import { join } from "node:path";
 import { systemClock } from "../api/clock.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { Pod } from "../api/types/core-v1.ts";
@@ -27,6 +28,7 @@ import { machineCapacity } from "./node/machine.ts";
 import { NodeAdmission } from "./node/node-admission.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
 import { PressureControl } from "./node/pressure.ts";
+import { PluginRegistration } from "./plugin-registration/plugin-registration.ts";
 import { PodAccess } from "./pod-access.ts";
 import { podFullName } from "./pods/shape/pod-shape.ts";
 import { PodChanges } from "./pods/runtime/pod-changes.ts";
@@ -105,6 +107,11 @@ function wireGround(options: AgentOptions): Ground {
     () => node,
   );
   const objects = new ReferencedObjects(client, clock);
+  const plugins = new PluginRegistration({
+    directory: join(settings.rootDirectory, "plugins_registry"),
+    clock,
+    logger,
+  });
   return {
     settings,
     runtime,
@@ -114,6 +121,7 @@ function wireGround(options: AgentOptions): Ground {
     recorder,
     events,
     objects,
+    plugins,
     protectPod: options.protectPod,
   };
 }

@@ -80,7 +80,7 @@ export const innerFloors: Readonly<
       "certificates/serving-certificate.ts",
     ],
     ["certificates/certificate-request.ts"],
-    ["events", "logs"],
+    ["events", "logs", "plugin-registration"],
     ["pods/shape"],
     ["config"],
   ],
