@@ -62,7 +62,7 @@ export class RegistrationCall {
 
   /**
    * After the signal every step rejects at once.
-   * @throws Error when nobody answers at the socket.
+   * @throws Error when no server answers at the socket.
    */
   static async open(
     socketPath: string,
