@@ -98,12 +98,16 @@ class LeaseElection implements LeaderElection {
     for (;;) {
       await sleep(clock, this.#retryPeriodMs, this.#stopped.signal);
       if (this.#stopped.signal.aborted) break;
+      const begunMs = clock.monotonic();
       try {
-        if (await this.#acquire()) {
-          renewedMs = clock.monotonic();
+        const renewed = await this.#renewBefore(
+          renewedMs + this.#renewDeadlineMs,
+        );
+        if (renewed) {
+          renewedMs = begunMs;
           continue;
         }
-        break; // Another holds it.
+        break; // Another holds it, or no answer came in time.
       } catch (error) {
         logger.debug({ err: error, lease: name }, "could not renew the lease");
       }
@@ -113,6 +117,25 @@ class LeaseElection implements LeaderElection {
     if (this.#stopped.signal.aborted) await this.#release();
     else logger.error({ lease: name }, "lost leadership");
     this.#resolveLost();
+  }
+
+  /** As #acquire, but a request without an answer at the deadline is a failure: others may lead soon after it. */
+  async #renewBefore(deadlineMs: number): Promise<boolean> {
+    const { clock } = this.options;
+    const waiting = new AbortController();
+    const acquired = this.#acquire();
+    // What comes too late was reported as a failure already.
+    acquired.catch(() => undefined);
+    try {
+      return await Promise.race([
+        acquired,
+        sleep(clock, deadlineMs - clock.monotonic(), waiting.signal).then(
+          () => false,
+        ),
+      ]);
+    } finally {
+      waiting.abort();
+    }
   }
 
   /** Takes or renews the lease; false when another holds it. */

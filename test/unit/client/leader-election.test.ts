@@ -74,3 +74,19 @@ test("a candidacy that is stopped ends", async () => {
   await ended;
   await a.stop();
 });
+
+test("a leader whose request gets no answer gives up at its deadline", async () => {
+  const time = clock();
+  const api = new MemoryApi(time);
+  const a = electionOf(api, time, "a");
+  await a.lead();
+  api.request = () => new Promise<never>(() => undefined);
+  let lostMs: number | undefined;
+  void a.lost.then(() => (lostMs = time.monotonic()));
+  const leftMs = time.monotonic() + 10_000;
+  await time.advanceAsync(9000);
+  expect(a.leading).toBe(true);
+  await time.advanceAsync(3000);
+  expect(a.leading).toBe(false);
+  expect(lostMs).toBeLessThanOrEqual(leftMs);
+});
