@@ -45,18 +45,23 @@ export async function publishDnsService(
   const own = client.resource(services);
   // Asked for first: creating it again would fail for its address, which is taken then.
   if (!(await found(own.get(dnsServiceName, dnsNamespace))))
-    await own.create({
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: dnsServiceName, namespace: dnsNamespace, labels },
-      spec: {
-        clusterIP: clusterIp,
-        ports: [
-          { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
-          { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
-        ],
-      },
-    });
+    await own
+      .create({
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name: dnsServiceName, namespace: dnsNamespace, labels },
+        spec: {
+          clusterIP: clusterIp,
+          ports: [
+            { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
+            { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
+          ],
+        },
+      })
+      .catch(async (error: unknown) => {
+        // Another server may have created it meanwhile.
+        if (!(await found(own.get(dnsServiceName, dnsNamespace)))) throw error;
+      });
   const slice = ownDnsSlice(endpoint);
   const slices = client.resource(endpointSlices);
   if (await found(slices.get(slice.metadata.name, dnsNamespace)))

@@ -1,5 +1,5 @@
 // The IngressClass of this controller, and which Ingresses are its own: those whose class names the controller.
-import { isNotFound } from "../../../api/errors.ts";
+import { isAlreadyExists, isNotFound } from "../../../api/errors.ts";
 import type {
   Ingress,
   IngressClass,
@@ -28,17 +28,22 @@ export async function ensureIngressClass(client: Client): Promise<void> {
     if (!isNotFound(error)) throw error;
   }
   const { items } = await classes.list();
-  await classes.create({
-    apiVersion: "networking.k8s.io/v1",
-    kind: "IngressClass",
-    metadata: {
-      name: ingressClassName,
-      ...(items.some(isDefaultClass)
-        ? {}
-        : { annotations: { [defaultAnnotation]: "true" } }),
-    },
-    spec: { controller: ingressController },
-  });
+  await classes
+    .create({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "IngressClass",
+      metadata: {
+        name: ingressClassName,
+        ...(items.some(isDefaultClass)
+          ? {}
+          : { annotations: { [defaultAnnotation]: "true" } }),
+      },
+      spec: { controller: ingressController },
+    })
+    .catch((error: unknown) => {
+      // Another node of the cluster was first.
+      if (!isAlreadyExists(error)) throw error;
+    });
 }
 
 export function isOurs(
