@@ -12,6 +12,7 @@ import { readAuthorityFile } from "./parts/option-files.ts";
 import { connectClient } from "./parts/connect.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
 import { controllerManagerIpamPlan } from "./parts/network/node-ipam-plan.ts";
+import { leaderLease } from "./parts/leader-lease.ts";
 import { openOwnPort } from "./parts/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import { signingAuthorities } from "./parts/signing-authorities.ts";
@@ -21,14 +22,8 @@ function chosenOptions(
   values: OptionValues,
   warn: (text: string) => void,
 ): Partial<ControllerOptions> {
-  if (
-    values.number("leader-elect-renew-deadline") >=
-    values.number("leader-elect-lease-duration")
-  ) {
-    throw new UsageError(
-      "--leader-elect-renew-deadline must be less than --leader-elect-lease-duration",
-    );
-  }
+  // Refused whether there is an election or not.
+  leaderLease(values, "kube-controller-manager");
   const nodeIpam = controllerManagerIpamPlan(values);
   const rootCaFile = values.optionalText("root-ca-file");
   return {

@@ -1,7 +1,5 @@
 // `orbit scheduler`: the scheduler alone, against any conforming API server. With leader election it works only while it
 // holds the lease, and ends when it lost it.
-import * as os from "node:os";
-import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { systemClock } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
@@ -14,8 +12,8 @@ import { beginDaemon } from "./daemon.ts";
 import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import type { OptionValues } from "./options/parse.ts";
 import { schedulerOptions } from "./options/scheduler.ts";
-import { UsageError } from "./options/table.ts";
 import { connectClient } from "./parts/connect.ts";
+import { leaderLease } from "./parts/leader-lease.ts";
 import { openOwnPort } from "./parts/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 
@@ -25,22 +23,11 @@ function candidacy(
   logger: Logger,
 ): LeaderElection | undefined {
   if (!values.flag("leader-elect")) return undefined;
-  const leaseDurationMs = values.number("leader-elect-lease-duration");
-  const renewDeadlineMs = values.number("leader-elect-renew-deadline");
-  if (renewDeadlineMs >= leaseDurationMs)
-    throw new UsageError(
-      "--leader-elect-renew-deadline must be less than --leader-elect-lease-duration",
-    );
   return createLeaderElection({
     client,
     clock: systemClock,
     logger,
-    namespace: values.text("leader-elect-resource-namespace"),
-    name: values.optionalText("leader-elect-resource-name") ?? "kube-scheduler",
-    identity: `${os.hostname()}_${randomUUID()}`,
-    leaseDurationMs,
-    renewDeadlineMs,
-    retryPeriodMs: values.number("leader-elect-retry-period"),
+    ...leaderLease(values, "kube-scheduler"),
   });
 }
 

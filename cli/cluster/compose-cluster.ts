@@ -17,6 +17,7 @@ import type { NetworkPlan } from "../parts/network/network-plan.ts";
 import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
 import type { startNodeNetwork } from "../parts/network/node-network.ts";
 import { NodeRangesSource } from "../parts/network/node-ranges.ts";
+import { checkAuthority } from "./authority-check.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import type { startControllers } from "./controllers-part.ts";
 import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
@@ -156,6 +157,12 @@ export async function composeCluster(
       if (options.partPorts) await ports.open(shared, partPort);
     },
   };
+  if (values.text("store") === "etcd")
+    await checkAuthority(
+      clientFor("system:apiserver"),
+      pki.clusterCa.certificate,
+      logger,
+    );
   if (modules.controllers)
     await (
       await modules.controllers

@@ -1,5 +1,6 @@
 // The controllers inside a composed cluster. A file of its own, so that their modules are read only where they run.
 import { createControllerManager } from "../../controllers/manager.ts";
+import type { ControllerOptions } from "../../controllers/options.ts";
 import type { OptionValues } from "../options/parse.ts";
 import {
   emulatedVersionOf,
@@ -11,6 +12,7 @@ import { PartMetrics } from "../parts/part-metrics.ts";
 import { signingAuthorities } from "../parts/signing-authorities.ts";
 import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
+import { electionOf, startPart } from "./elected-part.ts";
 
 interface ControllerPlans {
   readonly loadBalancer: LoadBalancerPlan;
@@ -25,31 +27,34 @@ export async function startControllers(
 ): Promise<void> {
   const { values, pki, clock, logger, started } = cluster;
   const metrics = new PartMetrics();
-  const manager = createControllerManager({
-    metrics,
+  const shared = {
     client: cluster.clientFor("system:kube-controller-manager"),
     clock,
     logger: logger.child({ part: "controllers" }),
-    options: {
-      enableGarbageCollector: values.flag("enable-garbage-collector"),
-      controllers: ["*", "bootstrapsigner", "tokencleaner"],
-      ...controllerOptions(options),
-      leaderElect: false,
-      ...(loadBalancer ? { loadBalancer } : {}),
-      ...(nodeIpam ? { nodeIpam } : {}),
-      rootCa: pki.clusterCa.certificate,
-      clusterSigningCa: pki.clusterCa,
-      approveServingCertificates: true,
-      ...signingAuthorities(options),
-      // One program: what is on in the API server is on here, unless the controllers' own option says otherwise.
-      featureGates: {
-        ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
-        ...featureGatesOf(options, "1.32", (text) => logger.warn(text)),
-      },
+  };
+  const chosen: Partial<ControllerOptions> = {
+    enableGarbageCollector: values.flag("enable-garbage-collector"),
+    controllers: ["*", "bootstrapsigner", "tokencleaner"],
+    ...controllerOptions(options),
+    leaderElect: false,
+    ...(loadBalancer ? { loadBalancer } : {}),
+    ...(nodeIpam ? { nodeIpam } : {}),
+    rootCa: pki.clusterCa.certificate,
+    clusterSigningCa: pki.clusterCa,
+    approveServingCertificates: true,
+    ...signingAuthorities(options),
+    // One program: what is on in the API server is on here, unless the controllers' own option says otherwise.
+    featureGates: {
+      ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
+      ...featureGatesOf(options, "1.32", (text) => logger.warn(text)),
     },
+  };
+  await startPart(started, {
+    ...shared,
+    lease: electionOf(values, options, "kube-controller-manager"),
+    create: () =>
+      createControllerManager({ ...shared, metrics, options: chosen }),
   });
-  await manager.start();
-  started.add(() => manager.stop());
   await cluster.openPort({
     option: "controllers-port",
     what: "the controllers' port",

@@ -3,22 +3,29 @@ import { createScheduler } from "../../scheduler/scheduler.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
 import type { ClusterContext } from "./cluster-context.ts";
+import { electionOf, startPart } from "./elected-part.ts";
 
 /** @param options of --scheduler-arg */
 export async function startScheduler(
   cluster: ClusterContext,
   options: OptionValues,
 ): Promise<void> {
-  const { clock, logger, started } = cluster;
+  const { values, clock, logger, started } = cluster;
   const metrics = new PartMetrics();
-  const scheduler = createScheduler({
+  const shared = {
     client: cluster.clientFor("system:kube-scheduler"),
     clock,
     logger: logger.child({ part: "scheduler" }),
-    onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
+  };
+  await startPart(started, {
+    ...shared,
+    lease: electionOf(values, options, "kube-scheduler"),
+    create: () =>
+      createScheduler({
+        ...shared,
+        onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
+      }),
   });
-  await scheduler.start();
-  started.add(() => scheduler.stop());
   await cluster.openPort({
     option: "scheduler-port",
     what: "the scheduler's port",
