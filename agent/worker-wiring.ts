@@ -3,12 +3,12 @@ import { cpus, totalmem } from "node:os";
 import type { Ground, PodRooms, Reporting } from "./agent-parts.ts";
 import type { NodeAdmission } from "./node/node-admission.ts";
 import { createHookRunner } from "./pods/end/lifecycle-hooks.ts";
-import { BackOff } from "./pods/start/back-off.ts";
-import { imageCredentials } from "./pods/start/image-credentials.ts";
-import { ImageManager } from "./pods/start/image-manager.ts";
+import { BackOff } from "./pacing/back-off.ts";
+import { imageCredentials } from "./images/image-credentials.ts";
+import { ImageManager } from "./images/image-manager.ts";
 import type { PodStartContext } from "./pods/start/pod-start.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
-import { Turns } from "./pods/start/turns.ts";
+import { Turns } from "./pacing/turns.ts";
 import type { WorkersContext } from "./pods/worker/pod-workers.ts";
 import { lowestOomScoreAdj } from "./resources/process-limits.ts";
 

@@ -27,10 +27,10 @@ import {
 } from "../runtime/runtime-pods.ts";
 import { containerRecord, type ContainerKind } from "../shape/labels.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
-import { backOffKey, type BackOff } from "./back-off.ts";
+import { backOffKey, type BackOff } from "../../pacing/back-off.ts";
 import { setUpContainer, type SetupContext } from "./container-setup.ts";
 import type { HostFiles } from "./host-files.ts";
-import { WaitingError, type ImageManager } from "./image-manager.ts";
+import { WaitingError, type ImageManager } from "../../images/image-manager.ts";
 
 export interface ContainerStartContext {
   readonly runtime: Pick<Runtime, "createContainer" | "startContainer">;

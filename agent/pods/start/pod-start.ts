@@ -11,7 +11,7 @@ import {
   type ContainerStartContext,
 } from "./container-start.ts";
 import type { HostFiles } from "./host-files.ts";
-import { WaitingError } from "./image-manager.ts";
+import { WaitingError } from "../../images/image-manager.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import { startSandbox, type SandboxStartContext } from "./sandbox-start.ts";
 import type { WaitingReasons } from "./waiting-reasons.ts";

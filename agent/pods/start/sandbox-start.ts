@@ -9,7 +9,7 @@ import {
 } from "../../../cri/runtime.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
 import type { RuntimePods } from "../runtime/runtime-pods.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "../../pacing/turns.ts";
 
 export interface SandboxStartContext {
   readonly runtime: Pick<Runtime, "runPodSandbox">;

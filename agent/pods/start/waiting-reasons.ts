@@ -4,7 +4,7 @@ import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
 import type { WaitingReason } from "../../status/container-statuses.ts";
 import { podDescription } from "../shape/labels.ts";
-import type { WaitingError } from "./image-manager.ts";
+import type { WaitingError } from "../../images/image-manager.ts";
 import { StartFailures } from "./start-failures.ts";
 
 export class WaitingReasons {

@@ -3,7 +3,7 @@
 // turn and kept running, app containers start when all of that is done. With a new sandbox everything starts again.
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus, SandboxStatus } from "../../../cri/runtime.ts";
-import { backOffKey, type BackOff } from "../start/back-off.ts";
+import { backOffKey, type BackOff } from "../../pacing/back-off.ts";
 import {
   containerHash,
   containerRecord,

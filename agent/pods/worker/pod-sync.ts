@@ -8,7 +8,7 @@ import type { DeadContainers } from "../clean/dead-containers.ts";
 import type { PodEnd } from "../end/pod-end.ts";
 import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
-import type { BackOff } from "../start/back-off.ts";
+import type { BackOff } from "../../pacing/back-off.ts";
 import {
   mountVolumes,
   startPod,

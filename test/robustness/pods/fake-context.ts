@@ -5,12 +5,12 @@ import type { Clock } from "../../../api/clock.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
-import { BackOff } from "../../../agent/pods/start/back-off.ts";
+import { BackOff } from "../../../agent/pacing/back-off.ts";
 import type { PodStartContext } from "../../../agent/pods/start/pod-start.ts";
 import type { StatusSink } from "../../../agent/pods/worker/pod-report.ts";
 import type { WorkersContext } from "../../../agent/pods/worker/pod-workers.ts";
 import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
-import { Turns } from "../../../agent/pods/start/turns.ts";
+import { Turns } from "../../../agent/pacing/turns.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import { FakeHost, hostParts } from "./fake-host.ts";
 

@@ -1,4 +1,4 @@
-import { BackOff } from "../../../agent/pods/start/back-off.ts";
+import { BackOff } from "../../../agent/pacing/back-off.ts";
 
 test("delays double from the last failure and are forgotten after twice the maximum", () => {
   const backOff = new BackOff(10_000, 300_000);

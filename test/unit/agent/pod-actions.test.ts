@@ -1,6 +1,6 @@
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus, SandboxStatus } from "../../../cri/runtime.ts";
-import { BackOff, backOffKey } from "../../../agent/pods/start/back-off.ts";
+import { BackOff, backOffKey } from "../../../agent/pacing/back-off.ts";
 import {
   computePodActions,
   type ProbeResults,

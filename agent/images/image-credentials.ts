@@ -1,7 +1,7 @@
 // Credentials for pulling an image, from the docker configurations in the pod's imagePullSecrets. An entry serves an
 // image when its registry (with * for one label of a host name) and path prefix match; longer paths first.
-import type { Pod, Secret } from "../../../api/types/core-v1.ts";
-import type { ImageAuth } from "../../../cri/runtime.ts";
+import type { Pod, Secret } from "../../api/types/core-v1.ts";
+import type { ImageAuth } from "../../cri/runtime.ts";
 
 interface DockerEntry {
   username?: string;

@@ -1,17 +1,17 @@
 // Makes a container's image present by its pull policy, with back-off after failures and pulls in turn when they are
 // serialised. Errors carry the reason that the container's waiting state shows.
-import type { Clock } from "../../../api/clock.ts";
-import type { Container, Pod } from "../../../api/types/core-v1.ts";
+import type { Clock } from "../../api/clock.ts";
+import type { Container, Pod } from "../../api/types/core-v1.ts";
 import {
   runtimeErrorText,
   type ImageAuth,
   type ImageSummary,
   type Runtime,
   type SandboxConfig,
-} from "../../../cri/runtime.ts";
-import type { PodEvents } from "../../events/pod-events.ts";
-import { BackOff } from "./back-off.ts";
-import { Turns } from "./turns.ts";
+} from "../../cri/runtime.ts";
+import type { PodEvents } from "../events/pod-events.ts";
+import { BackOff } from "../pacing/back-off.ts";
+import { Turns } from "../pacing/turns.ts";
 
 export class WaitingError extends Error {
   constructor(

@@ -2,8 +2,8 @@
 // the maximum without a failure. Worked example with restarts at key K: first crash at t=0: no entry, restarted at
 // once, entry 10 s. Crash at t=3: delay runs from the crash, restarted at t=13, entry 20 s. A crash after 10 minutes of
 // running starts over.
-import type { Container, Pod } from "../../../api/types/core-v1.ts";
-import { containerHash } from "../shape/labels.ts";
+import type { Container, Pod } from "../../api/types/core-v1.ts";
+import { containerHash } from "../pods/shape/labels.ts";
 
 export class BackOff {
   readonly #entries = new Map<
