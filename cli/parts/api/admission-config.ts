@@ -9,7 +9,7 @@ import {
   pluginReaders,
   type PluginConfigs,
 } from "./admission-plugin-configs.ts";
-import { ConfigurationSection } from "./configuration-section.ts";
+import { ConfigurationSection } from "../configuration-section.ts";
 
 const option = "admission-control-config-file";
 const apiVersions = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"];

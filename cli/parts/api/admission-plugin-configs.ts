@@ -10,7 +10,7 @@ import {
 import { dnsLabelProblems, dnsSubdomainProblems } from "../../../api/names.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { Toleration } from "../../../api/types/core-v1.ts";
-import type { ConfigurationSection } from "./configuration-section.ts";
+import type { ConfigurationSection } from "../configuration-section.ts";
 
 /** What the plug-ins are configured with, and the files that a webhook plug-in names. */
 export interface PluginConfigs extends Pick<

@@ -4,9 +4,9 @@ import {
   isMap,
   parseDocument,
   type ConfigurationDocument,
-} from "../../options/kubelet-configuration/configuration-document.ts";
-import { UsageError } from "../../options/table.ts";
-import { normaliseApiVersion } from "../../../api/dialect.ts";
+} from "../options/kubelet-configuration/configuration-document.ts";
+import { UsageError } from "../options/table.ts";
+import { normaliseApiVersion } from "../../api/dialect.ts";
 
 interface Place {
   readonly file: string;
