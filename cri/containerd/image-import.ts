@@ -10,7 +10,7 @@ import {
   openImageArchive,
   type ArchiveBlob,
   type ArchiveDescriptor,
-} from "./image-archive.ts";
+} from "../images/image-archive.ts";
 import { containerdMethods } from "./services.ts";
 import { RuntimeError } from "../runtime.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { buildSandboxImage } from "../sandbox-image/image.ts";
 import type { Connection } from "./connection.ts";
-import { normalizeImageName } from "./image-names.ts";
+import { normalizeImageName } from "../images/image-names.ts";
 import { importImageArchive, type ImportOptions } from "./image-import.ts";
 import { leaseId } from "./lease-id.ts";
 

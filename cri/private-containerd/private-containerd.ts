@@ -12,7 +12,7 @@ import { RuntimeError } from "../runtime.ts";
 import { sandboxImageName } from "../sandbox-image/image.ts";
 import { containerdToml } from "./configuration.ts";
 import { moveToCgroup } from "./own-cgroup.ts";
-import { findProgram, hasSysResource, processStartTicks } from "./process.ts";
+import { findProgram, hasSysResource, processStartTicks } from "../process.ts";
 
 export interface PrivateContainerdOptions {
   /** Absolute; made when missing (mode 0700). */

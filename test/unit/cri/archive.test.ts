@@ -2,9 +2,9 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { openImageArchive } from "../../../cri/containerd/image-archive.ts";
-import { normalizeImageName } from "../../../cri/containerd/image-names.ts";
-import { indexTar, type TarIndex } from "../../../cri/containerd/tar-index.ts";
+import { openImageArchive } from "../../../cri/images/image-archive.ts";
+import { normalizeImageName } from "../../../cri/images/image-names.ts";
+import { indexTar, type TarIndex } from "../../../cri/images/tar-index.ts";
 import { buildSandboxImage } from "../../../cri/sandbox-image/image.ts";
 import { writeTar } from "../../../cri/sandbox-image/tar.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";

@@ -91,9 +91,9 @@ export const innerFloors: Readonly<
   ],
   cri: [
     ["open-runtime.ts"],
-    ["containerd", "private-containerd"],
-    ["cni", "sandbox-image"],
-    ["deadline.ts", "endpoint.ts"],
+    ["containerd", "docker", "private-containerd"],
+    ["cni", "images", "sandbox-image"],
+    ["deadline.ts", "endpoint.ts", "process.ts"],
     ["runtime.ts"],
     ["logs"],
   ],
