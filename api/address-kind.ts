@@ -53,3 +53,9 @@ export function addressKind(text: string): AddressKind | undefined {
 export function isLoopbackAddress(text: string): boolean {
   return addressKind(text) === "loopback";
 }
+
+/** Where a client on this machine reaches a server bound to `bindAddress`. */
+export function localAddress(bindAddress: string): string {
+  if (bindAddress === "0.0.0.0" || bindAddress === "") return "127.0.0.1";
+  return bindAddress === "::" ? "::1" : bindAddress;
+}

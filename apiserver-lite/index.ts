@@ -88,6 +88,7 @@ export { systemPriorityClasses } from "./admission/plugins/priority.ts";
 // Webhooks that objects name.
 export { WebhookMetrics } from "./admission/webhook/metrics.ts";
 export { credentialsFor } from "./webhook-client/credentials.ts";
+export type { Loopback } from "./webhook-client/loopback.ts";
 export { WebhookClients } from "./webhook-client/webhook-clients.ts";
 
 // Audit.

@@ -19,6 +19,7 @@ import type { ServingCertificate } from "../http-kit/listener.ts";
 import type { AllowedOrigins } from "./front/origins.ts";
 import type { Registry, RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./resources/strategy.ts";
+import type { Loopback } from "./webhook-client/loopback.ts";
 import type { WebhookClients } from "./webhook-client/webhook-clients.ts";
 import type { StoredEncoding } from "../api/codec/stored-form.ts";
 
@@ -61,7 +62,11 @@ export interface ApiServerOptions {
   readonly servingTls?: ServingTls;
   /** HTTP/1.1 only; default false. */
   readonly disableHttp2?: boolean;
-  readonly parts?: (state: Registry) => ServerParts;
+  /** `loopback`: for webhook clients; undefined without a TLS port. */
+  readonly parts?: (
+    state: Registry,
+    loopback: Loopback | undefined,
+  ) => ServerParts;
   /** Requests without credentials pass as system:anonymous; default true. */
   readonly anonymous?: boolean;
   readonly featureGates?: Readonly<Record<string, boolean>>;

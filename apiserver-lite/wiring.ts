@@ -1,9 +1,12 @@
 // Puts registry, filters, discovery, health and the port together; the parts see only what they are given. When they start
 // and stop is the server's (server.ts).
+import { localAddress } from "../api/address-kind.ts";
 import { builtinCatalogue } from "../api/catalogue.ts";
 import { type Clock } from "../api/clock.ts";
 import { Aggregator } from "./aggregation/aggregator.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
+import type { Loopback } from "./webhook-client/loopback.ts";
+import { createListener, createLoopback, defaultAddress } from "./own-port.ts";
 import { WebhookClients } from "./webhook-client/webhook-clients.ts";
 import { CustomDefinitions } from "./custom/custom-definitions.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
@@ -23,7 +26,7 @@ import { Front } from "./front/front.ts";
 import type { Observer } from "./request/observer.ts";
 import type { PathHandler } from "./serving/path-handler.ts";
 import { Limiter } from "./flow-control/limiter.ts";
-import { Listener } from "../http-kit/listener.ts";
+import type { Listener } from "../http-kit/listener.ts";
 import {
   acceptedTypes,
   jsonAnswer,
@@ -73,8 +76,6 @@ const defaultRequestTimeoutMs = 60_000;
 /** Requests in flight; together the seats of priority and fairness. */
 const defaultReadOnly = 400;
 const defaultMutating = 200;
-/** Of one HTTP/2 connection, as in the reference: a flood over one is a short turn of the loop. */
-const defaultStreams = 100;
 
 export function wire(
   options: ApiServerOptions,
@@ -83,7 +84,8 @@ export function wire(
 ): Wiring {
   const { logger } = options;
   const loopWatch = new LoopWatch(logger);
-  const { registry, parts } = createState(options, clock, loopWatch);
+  const loopback = createLoopback(options, running.port);
+  const { registry, parts } = createState(options, clock, loopWatch, loopback);
   const encodings = createEncodings(options);
   const resources = createResources(options, registry, parts, encodings);
   const flows = createFlows(options, registry, clock);
@@ -107,7 +109,8 @@ export function wire(
   const profiling = new Profiling();
   const health = new HealthResults();
   const webhookClients =
-    parts.webhookClients ?? new WebhookClients({ state: registry, clock });
+    parts.webhookClients ??
+    new WebhookClients({ state: registry, clock, loopback });
   const customDefinitions = new CustomDefinitions({
     state: registry,
     kinds: registry.kinds,
@@ -117,7 +120,10 @@ export function wire(
     clients: webhookClients,
   });
   const front = new Front({
-    authenticators: parts.authenticators ?? [],
+    authenticators: [
+      ...(loopback ? [loopback] : []),
+      ...(parts.authenticators ?? []),
+    ],
     anonymous: options.anonymous ?? true,
     authorizer: parts.authorizer,
     resources,
@@ -156,7 +162,7 @@ export function wire(
     customDefinitions,
     webhookClients,
     aggregator,
-    listener: createListener(options, front),
+    listener: createListener(options, front, loopback),
     debugSocket: options.debugSocketPath
       ? new DebugSocket(options.debugSocketPath, profiling, logger)
       : undefined,
@@ -191,6 +197,7 @@ function createState(
   options: ApiServerOptions,
   clock: Clock,
   loopWatch: LoopWatch,
+  loopback: Loopback | undefined,
 ): { registry: Registry; parts: ServerParts } {
   const { store, logger } = options;
   const builtin = createStrategies({ featureGates: options.featureGates });
@@ -223,13 +230,17 @@ function createState(
     ...(options.historyMs ? { historyMs: options.historyMs } : {}),
     ...(options.historyBytes ? { historyBytes: options.historyBytes } : {}),
   });
-  parts = options.parts?.(registry) ?? {};
+  parts = options.parts?.(registry, loopback) ?? {};
   admission.push(...(parts.admission ?? []));
   return { registry, parts };
 }
 
 function createAggregator(
-  { aggregation = {}, listen = true }: ApiServerOptions,
+  {
+    aggregation = {},
+    listen = true,
+    bindAddress = defaultAddress,
+  }: ApiServerOptions,
   registry: Registry,
   { port }: Running,
 ): Aggregator {
@@ -239,7 +250,10 @@ function createAggregator(
       state: registry,
       ...{ catalogue, clock, logger },
       withUid: registry.gate("RemoteRequestHeaderUID"),
-      ownPort: () => (listen ? port() : undefined),
+      ownPlace: () =>
+        listen && port() > 0
+          ? { host: localAddress(bindAddress), port: port() }
+          : undefined,
     },
     aggregation,
   );
@@ -321,7 +335,8 @@ function describingPaths(
   { published }: CustomDefinitions,
 ): PathHandler[] {
   const plainly = { protobuf: true, cbor, table: false, partial: false };
-  const host = options.advertiseAddress ?? options.bindAddress ?? "127.0.0.1";
+  const host =
+    options.advertiseAddress ?? options.bindAddress ?? defaultAddress;
   const featureGates = options.featureGates ?? {};
   const discovery = new Discovery({
     catalogue,
@@ -360,23 +375,4 @@ function describingPaths(
     openApi.invalidate(changed);
   });
   return [...discovery.paths(), ...openApi.paths()];
-}
-
-function createListener(
-  options: ApiServerOptions,
-  front: Front,
-): Listener | undefined {
-  if (!(options.listen ?? true)) return undefined;
-  return new Listener({
-    address: options.bindAddress ?? "127.0.0.1",
-    port: options.port ?? 0,
-    tls: options.tls,
-    ...(options.servingTls ? { servingTls: options.servingTls } : {}),
-    http1Only: options.disableHttp2 ?? false,
-    maxStreamsPerConnection:
-      options.http2MaxStreamsPerConnection ?? defaultStreams,
-    goawayChance: options.goawayChance ?? 0,
-    logger: options.logger,
-    handle: (exchange) => void front.handle(exchange),
-  });
 }

@@ -58,6 +58,8 @@ export interface ListenerOptions {
   readonly servingTls?: ServingTls;
   /** In place of the certificates of `servingTls`. Undefined: the listener's own. */
   readonly contextOf?: (name: string) => SecureContext | undefined;
+  /** Asked before any other: names that are the program's own. */
+  readonly ownContextOf?: (name: string) => SecureContext | undefined;
   /** HTTP/1.1 only; default false. */
   readonly http1Only?: boolean;
   readonly maxStreamsPerConnection: number;
@@ -118,6 +120,7 @@ export class Listener {
         handshakeTimeout: headersTimeoutMs,
         SNICallback: serverNameCallback(
           () => options.contextOf ?? this.#contextOf,
+          options.ownContextOf,
         ),
       };
       this.#server = options.http1Only
@@ -374,11 +377,8 @@ export class Listener {
     return peer;
   }
 
-  #loadCertificates({
-    cert,
-    key,
-    clientCa,
-  }: ServingCertificate): SecureContextOptions {
+  #loadCertificates(tls: ServingCertificate): SecureContextOptions {
+    const { cert, key, clientCa } = tls;
     const { servingTls = {} } = this.options;
     this.#contextOf = contextsByName(servingTls, clientCa);
     return secureContextOptions(

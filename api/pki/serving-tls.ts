@@ -99,12 +99,17 @@ export function contextsByName(
   };
 }
 
-/** The SNICallback of a TLS server. */
+/**
+ * The SNICallback of a TLS server.
+ * @param reserved names that no certificate of `contextOf` takes
+ */
 export function serverNameCallback(
   contextOf: () => (name: string) => SecureContext | undefined,
+  reserved?: (name: string) => SecureContext | undefined,
 ): (
   name: string,
   callback: (error: Error | null, context?: SecureContext) => void,
 ) => void {
-  return (name, callback) => callback(null, contextOf()(name));
+  return (name, callback) =>
+    callback(null, reserved?.(name) ?? contextOf()(name));
 }

@@ -24,6 +24,7 @@ import { apiServicesResource, registrationGroup } from "./registration.ts";
 import { type RemoteService, RemoteServices } from "./remote-services.ts";
 import {
   createServiceResolver,
+  type ResolverOptions,
   type Routing,
   type ServiceResolver,
 } from "./service-resolver.ts";
@@ -55,7 +56,7 @@ interface AggregatorParts {
   readonly logger: Logger;
   /** UIDs of users are passed on. */
   readonly withUid: boolean;
-  readonly ownPort: () => number | undefined;
+  readonly ownPlace: ResolverOptions["ownPlace"];
 }
 
 export class Aggregator {
@@ -77,10 +78,10 @@ export class Aggregator {
     private readonly parts: AggregatorParts,
     options: AggregationOptions,
   ) {
-    const { state, ownPort, withUid } = parts;
+    const { state, ownPlace, withUid } = parts;
     const { routing = "no-data-path" } = options;
     this.remotes = new RemoteServices(state, options.proxyCertificate);
-    this.resolve = createServiceResolver({ state, routing, ownPort });
+    this.resolve = createServiceResolver({ state, routing, ownPlace });
     const { remotes, resolve } = this;
     const { catalogue, clock, logger } = parts;
     this.#discovery = new ExtensionDiscovery({

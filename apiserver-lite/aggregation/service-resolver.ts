@@ -14,24 +14,24 @@ export type ServiceResolver = (service: ServicePort) => Place;
  */
 export type Routing = "cluster" | "endpoints" | "no-data-path";
 
-interface ResolverOptions {
+export interface ResolverOptions {
   readonly state: StateReader;
   readonly routing: Routing;
-  /** This server's port; undefined: it has none. */
-  readonly ownPort: () => number | undefined;
+  /** Where this server is reached; undefined: it has no port. */
+  readonly ownPlace: () => Place | undefined;
 }
 
 /** Throws an Error that says why there is no place. */
 export function createServiceResolver({
   state,
   routing,
-  ownPort,
+  ownPlace,
 }: ResolverOptions): ServiceResolver {
   return (reference) => {
     const { namespace, name, port } = reference;
-    const own = ownPort();
+    const own = ownPlace();
     if (own && namespace === "default" && name === "kubernetes" && port === 443)
-      return { host: "127.0.0.1", port: own };
+      return own;
     const service = typed<Service>(state.read("", "services", namespace, name));
     if (!service) throw new Error(`service "${name}" not found`);
     const external = service.spec.type === "ExternalName";

@@ -2,7 +2,8 @@
 // first call and kept for later ones. Admission and conversion webhooks are called through it.
 //
 // Invariants: at most `maxClients` pools; a service is resolved for every new connection, its certificate must be that of
-// `<service>.<namespace>.svc`; a webhook without caBundle is verified by the machine's roots, never unverified.
+// `<service>.<namespace>.svc`; a webhook without caBundle is verified by the machine's roots, never unverified. One at the
+// API server itself is called as loopback.ts says, whatever else its configuration holds.
 import { X509Certificate } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../api/clock.ts";
@@ -10,6 +11,7 @@ import type { UserCredentials } from "../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../client/webhook/json-webhook.ts";
 import type { StateReader } from "../resources/state.ts";
 import { servicePlace } from "../service-routing/service-place.ts";
+import type { Loopback } from "./loopback.ts";
 
 /** As in configurations and definitions of the API: either url or service. */
 interface WebhookClientConfig {
@@ -32,6 +34,8 @@ export interface WebhookClientsOptions {
   readonly clock: Clock;
   /** What the API server shows to `host:port`; default nothing. */
   readonly credentials?: (hostPort: string) => UserCredentials | undefined;
+  /** Undefined: this process has no TLS port of the API server to call. */
+  readonly loopback?: Loopback | undefined;
 }
 
 interface WebhookCall {
@@ -50,6 +54,8 @@ const maxClients = 200;
 const longestTimeoutMs = 30_000;
 const defaultMaxAnswerBytes = 8 * 1024 * 1024;
 const userAgent = "kube-apiserver-admission";
+/** The API server itself, as the reference knows it. */
+const ownHostPort = "kubernetes.default.svc:443";
 
 export class WebhookClients {
   readonly #clients = new LRUCache<string, JsonWebhook>({
@@ -99,12 +105,20 @@ export class WebhookClients {
   }
 
   #createClient({ url, service, caBundle }: WebhookClientConfig): JsonWebhook {
-    const { state, clock } = this.options;
-    const ca = caBundle ? authorityOf(caBundle) : undefined;
+    const { state, clock, loopback } = this.options;
     const limits = { clock, userAgent, timeoutMs: longestTimeoutMs };
+    const parsed = url && URL.canParse(url) ? new URL(url) : undefined;
+    const host = service
+      ? `${service.name}.${service.namespace}.svc`
+      : (parsed?.hostname ?? "");
+    const port = Number(service ? (service.port ?? 443) : parsed?.port || 443);
+    if (loopback && `${host}:${port}` === ownHostPort) {
+      const path = (service ? service.path : parsed?.pathname) ?? "";
+      return loopbackClient(loopback, path, limits);
+    }
+    const ca = caBundle ? authorityOf(caBundle) : undefined;
     if (service) {
-      const { namespace, name, path = "", port = 443 } = service;
-      const host = `${name}.${namespace}.svc`;
+      const { namespace, name, path = "" } = service;
       const { tls, ...shown } = this.#credentials(`${host}:${port}`);
       return new JsonWebhook(
         {
@@ -119,14 +133,11 @@ export class WebhookClients {
         },
       );
     }
-    const parsed = url && URL.canParse(url) ? new URL(url) : undefined;
     if (!url || parsed?.protocol !== "https:")
       throw new WebhookConfigError(
         "webhook configuration must have either service or URL",
       );
-    const { tls, ...shown } = this.#credentials(
-      `${parsed.hostname}:${parsed.port || "443"}`,
-    );
+    const { tls, ...shown } = this.#credentials(`${host}:${port}`);
     return new JsonWebhook(
       { ...shown, server: url, tls: { ...tls, ...(ca ? { ca } : {}) } },
       limits,
@@ -136,6 +147,18 @@ export class WebhookClients {
   #credentials(hostPort: string): UserCredentials {
     return this.options.credentials?.(hostPort) ?? {};
   }
+}
+
+function loopbackClient(
+  loopback: Loopback,
+  path: string,
+  limits: { clock: Clock; userAgent: string; timeoutMs: number },
+): JsonWebhook {
+  const shownServer = `https://${ownHostPort}`;
+  return new JsonWebhook(
+    { ...loopback.credentials(), server: `${shownServer}${path}` },
+    { ...limits, shownServer, resolve: () => loopback.place() },
+  );
 }
 
 /** Throws WebhookConfigError. */

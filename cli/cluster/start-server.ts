@@ -8,6 +8,7 @@ import {
   writeKubeconfig,
   type ClusterPki,
 } from "../../apiserver-lite/index.ts";
+import { localAddress } from "../../api/address-kind.ts";
 import { systemClock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import {
@@ -20,7 +21,6 @@ import { UsageError } from "../options/table.ts";
 import {
   addressInRange,
   advertisedAddress,
-  localAddress,
   machineAddresses,
   urlHost,
 } from "../parts/addresses.ts";

@@ -43,12 +43,6 @@ export function advertisedAddress(
   return machineAddresses()[0] ?? "127.0.0.1";
 }
 
-/** Where a client on this machine reaches a server bound to `bindAddress`. */
-export function localAddress(bindAddress: string): string {
-  if (bindAddress === "0.0.0.0" || bindAddress === "") return "127.0.0.1";
-  return bindAddress === "::" ? "::1" : bindAddress;
-}
-
 export function urlHost(address: string): string {
   return net.isIPv6(address) ? `[${address}]` : address;
 }

@@ -108,16 +108,18 @@ export function withWebhooks(
     metrics,
     moreMetrics: () => metrics.families(),
     ...more,
-    parts(state) {
-      const clients = new WebhookClients({ state, clock: systemClock });
+    parts(state, loopback) {
+      const clients = new WebhookClients({
+        ...{ state, clock: systemClock, loopback },
+      });
       const surroundings = {
-        authorizer: more.parts?.(state).authorizer ?? alwaysAllow,
+        authorizer: more.parts?.(state, loopback).authorizer ?? alwaysAllow,
         clients,
         metrics,
         clock: systemClock,
         logger: pino({ level: "silent" }),
       };
-      const given = parts?.(state) ?? {};
+      const given = parts?.(state, loopback) ?? {};
       const proxy = new ProxyHandler({
         state,
         logger: surroundings.logger,

@@ -151,8 +151,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     bindAddress,
     advertiseAddress,
     port: options.port ?? values.number("secure-port"),
-    parts(state) {
-      const context = { values, pki, remote, state, clock, logger };
+    parts(state, loopback) {
+      const context = { values, pki, remote, state, clock, logger, loopback };
       const security = createSecurity(context);
       const proxy = new ProxyHandler({
         state,
@@ -166,11 +166,11 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         authenticators: [security.authenticator],
         authorizer: security.authorizer,
         admission: [
-          ...admission.plugins(security.authorizer, { state, clock, logger }),
+          ...admission.plugins(security.authorizer, context),
           ...security.admission,
         ],
         connect: proxy,
-        webhookClients: admission.webhookClients({ state, clock }),
+        webhookClients: admission.webhookClients(context),
         paths: issuerDiscoveryPaths({
           issuer: security.issuer,
           keys: security.issuerKeys,

@@ -7,6 +7,7 @@ import {
   type AdmissionSurroundings,
   type ClusterState,
   credentialsFor,
+  type Loopback,
   type MatchConditionMetrics,
   WebhookClients,
   WebhookMetrics,
@@ -25,6 +26,7 @@ interface ServerContext {
   readonly state: ClusterState;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly loopback: Loopback | undefined;
 }
 
 export class WebhookAdmission {
@@ -59,11 +61,14 @@ export class WebhookAdmission {
     state,
     clock,
     logger,
+    loopback,
   }: ServerContext): NonNullable<AdmissionSurroundings["webhooks"]> {
     const clientsOf = (users: KubeconfigUsers | undefined): WebhookClients => {
-      if (!users) return this.plainClients({ state, clock });
+      if (!users) return this.plainClients({ state, clock, loopback });
       const credentials = (place: string) => credentialsFor(users, place);
-      return this.#add(new WebhookClients({ state, clock, credentials }));
+      return this.#add(
+        new WebhookClients({ state, clock, credentials, loopback }),
+      );
     };
     return {
       ...{ state, clock, logger },
@@ -74,7 +79,7 @@ export class WebhookAdmission {
   }
 
   /** The same at each call; they show no credentials. */
-  plainClients(server: Pick<ServerContext, "state" | "clock">): WebhookClients {
+  plainClients(server: Omit<ServerContext, "logger">): WebhookClients {
     return (this.#plain ??= this.#add(new WebhookClients(server)));
   }
 

@@ -38,6 +38,7 @@ export const innerFloors: Readonly<
     ["index.ts"],
     ["server.ts"],
     ["wiring.ts"],
+    ["own-port.ts"],
     ["server-options.ts"],
     ["in-process"],
     ["front"],

@@ -41,7 +41,7 @@ function resolve(routing: Routing, name: string, port = 443): string {
       list: () => [],
     },
     routing,
-    ownPort: () => 6443,
+    ownPlace: () => ({ host: "127.0.0.1", port: 6443 }),
   });
   try {
     const place = resolver({ namespace: "default", name, port });
