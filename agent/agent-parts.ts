@@ -24,6 +24,7 @@ import type { HostFiles } from "./pods/start/host-files.ts";
 import type { PodWorkers } from "./pods/worker/pod-workers.ts";
 import type { ProbeManager } from "./probes/probe-manager.ts";
 import type { ApiReporting } from "./reporting/api-reporting.ts";
+import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { RuntimeAdoption } from "./runtime-adoption.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
 import type { ReferencedObjects } from "./sources/referenced-objects.ts";
@@ -60,6 +61,7 @@ export interface PodRooms {
   readonly probes: ProbeManager;
   readonly cgroups: CgroupManager;
   readonly hostFiles: HostFiles;
+  readonly resources: ResourceManagers;
   readonly nodeResources: () => NodeResources;
 }
 

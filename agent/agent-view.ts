@@ -9,6 +9,7 @@ import type { PressureControl } from "./node/pressure.ts";
 import type { PodAccess } from "./pod-access.ts";
 import { runtimePodAsPod } from "./pods/runtime/reconstructed-pod.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
+import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { StatsSummary } from "./stats/summary.ts";
 
 interface AgentViewOptions {
@@ -19,6 +20,7 @@ interface AgentViewOptions {
   access: PodAccess;
   stats: StatsSummary;
   pressure: Pick<PressureControl, "evictions">;
+  resources: Pick<ResourceManagers, "metrics">;
   healthy: () => Promise<void>;
   clock: Clock;
 }
@@ -49,6 +51,7 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
       access.portForward(namespace, name, port),
     statsSummary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
     config: () => kubeletConfiguration(settings),
+    metrics: () => options.resources.metrics(),
     evictions: () => options.pressure.evictions,
     healthy: options.healthy,
   };

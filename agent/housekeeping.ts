@@ -5,11 +5,13 @@ import type { Clock, Timer } from "../api/clock.ts";
 import type { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import type { HostFiles } from "./pods/start/host-files.ts";
+import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 interface HousekeepingOptions {
   images: Pick<ImageGarbage, "collect">;
   cgroups: Pick<CgroupManager, "removePod">;
+  resources: Pick<ResourceManagers, "releaseOthers">;
   hostFiles: Pick<HostFiles, "uids" | "removeLogs" | "removePodDirectory">;
   volumes: Pick<VolumeManager, "uids" | "unmount">;
   /** The pod has a worker, or the runtime has something of it. */
@@ -54,6 +56,7 @@ export class Housekeeping {
   /** Removes what pods left behind that ended while no agent ran, or whose removal failed. */
   sweep(): void {
     if (this.#sweeping || this.#stopped) return;
+    this.#options.resources.releaseOthers(this.#options.isKnown);
     this.#sweeping = true;
     this.#sweep()
       .catch((error: unknown) =>

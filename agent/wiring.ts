@@ -39,6 +39,7 @@ import { evictPod } from "./pods/worker/evict.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
 import { ApiReporting } from "./reporting/api-reporting.ts";
+import { wireResources } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
 import { ReferencedObjects } from "./sources/referenced-objects.ts";
@@ -208,6 +209,7 @@ function wirePodRooms(
       config,
     ),
     hostFiles: new HostFiles(config),
+    resources: wireResources(config, clock),
     nodeResources,
   };
 }

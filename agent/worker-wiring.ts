@@ -20,6 +20,7 @@ export function workersContext(
 ): WorkersContext {
   const { settings: config, runtime, client, clock, logger, events } = ground;
   const { runtimePods, volumes, probes, cgroups, hostFiles: files } = rooms;
+  const { resources } = rooms;
   const nodeIPs = (): readonly string[] => node.addresses;
   const images = new ImageManager({
     runtime,
@@ -85,6 +86,7 @@ export function workersContext(
     sync: {
       runtimePods,
       admission,
+      allocation: resources,
       probes,
       restartBackOff,
       start,
@@ -92,7 +94,17 @@ export function workersContext(
       clock,
     },
     end,
-    tearDown: { volumes, probes, cgroups, admission },
+    tearDown: {
+      volumes,
+      probes,
+      cgroups,
+      admission: {
+        release: (uid) => {
+          resources.release(uid);
+          admission.release(uid);
+        },
+      },
+    },
     clean: { runtimePods, files, images, restartBackOff },
     deadContainers: {
       runtime,

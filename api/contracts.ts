@@ -1,5 +1,6 @@
 // Interfaces between parts of the same floor, which do not know each other; the composition in cli/ hands them over.
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { Family } from "./metrics/family.ts";
 import type { Pod } from "./types/core-v1.ts";
 
 /** The user of a request, as authentication found it. */
@@ -113,6 +114,8 @@ export interface NodeAgentView {
   config(): object;
   /** Pods ended for the node's sake since the start, by the signal or limit that asked for it. */
   evictions(): ReadonlyMap<string, number>;
+  /** What the managers of CPUs, memory and devices count. */
+  metrics(): readonly Family[];
   /** Rejects with the reason when the agent's loops do not run. */
   healthy(): Promise<void>;
 }

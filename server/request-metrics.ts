@@ -142,5 +142,5 @@ function podFamilies(view: NodeAgentView): Family[] {
   );
   for (const [signal, count] of view.evictions())
     evictions.add({ eviction_signal: signal }, count);
-  return [name, desired, runningPods, containers, evictions];
+  return [name, desired, runningPods, containers, evictions, ...view.metrics()];
 }

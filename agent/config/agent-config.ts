@@ -1,6 +1,7 @@
 // The node agent's settings, resolved once: everything below agent/ reads only AgentConfig, never options or flags.
 // Defaults are those of the specification's node-agent tables; times are milliseconds, sizes bytes.
 import type { Taint } from "../../api/types/core-v1.ts";
+import type { TopologyPolicy, TopologyScope } from "./resource-policies.ts";
 
 export interface AgentConfig {
   nodeName: string;
@@ -78,6 +79,11 @@ export interface AgentConfig {
   systemReserved: Readonly<Record<string, string>>;
   kubeReserved: Readonly<Record<string, string>>;
 
+  // CPUs, memory and devices on NUMA nodes.
+  topologyManagerPolicy: TopologyPolicy;
+  topologyManagerPolicyOptions: Readonly<Record<string, string>>;
+  topologyManagerScope: TopologyScope;
+
   // Housekeeping.
   imageGcHighThresholdPercent: number;
   imageGcLowThresholdPercent: number;
@@ -154,6 +160,9 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   kubeReservedCgroup: "",
   systemReserved: {},
   kubeReserved: {},
+  topologyManagerPolicy: "none",
+  topologyManagerPolicyOptions: {},
+  topologyManagerScope: "container",
   imageGcHighThresholdPercent: 85,
   imageGcLowThresholdPercent: 80,
   minimumImageTtlMs: 120_000,

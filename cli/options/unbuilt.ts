@@ -126,8 +126,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "cpu-manager-policy": "none",
     "cpu-manager-policy-options": "",
     "memory-manager-policy": "None",
-    "topology-manager-policy": "none",
-    "topology-manager-policy-options": "",
     "reserved-cpus": "",
     "reserved-memory": "",
     "qos-reserved": "",
@@ -146,7 +144,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "enable-controller-attach-detach",
     // They only refine policies that are refused.
     "cpu-manager-reconcile-period",
-    "topology-manager-scope",
     "profiling",
     "contention-profiling",
     "vmodule",

@@ -33,9 +33,17 @@ export interface PodAdmission {
   release(uid: string): void;
 }
 
+/** What hands out CPUs, memory and devices. */
+interface PodAllocation {
+  /** Resolves to the reason why the pod may not run; asked again for the same pod it changes nothing. */
+  admit(pod: Pod): Promise<{ reason: string; message: string } | undefined>;
+  release(uid: string): void;
+}
+
 export interface SyncContext {
   readonly runtimePods: Pick<RuntimePods, "refresh">;
   readonly admission: Pick<PodAdmission, "admit">;
+  readonly allocation: PodAllocation;
   readonly probes: ProbeResults & {
     /** Starts probes of running containers and ends those of others. */
     update(pod: Pod, runtimePod: RuntimePod): void;
@@ -72,6 +80,7 @@ type SyncResult =
 export class PodSync {
   readonly #context: SyncContext;
   readonly #of: SyncedPod;
+  #adopted = false;
 
   constructor(context: SyncContext, of: SyncedPod) {
     this.#context = context;
@@ -86,9 +95,9 @@ export class PodSync {
       return { next: "finished" };
     if (runtimePod.sandboxes.length === 0) {
       if (!this.#of.mayStart()) return { next: "sleep", forMs: Infinity };
-      const refusal = this.#refusal();
+      const refusal = await this.#refusal();
       if (refusal) return { next: "end", request: refusal };
-    }
+    } else await this.#adopt();
     const overdue = this.#overdue();
     if (overdue) return { next: "end", request: overdue };
     probes.update(pod(), runtimePod);
@@ -122,13 +131,32 @@ export class PodSync {
     return this.#context.runtimePods.refresh(uid, { name, namespace });
   }
 
-  #refusal(): EndRequest | undefined {
-    const { admission, events } = this.#context;
+  async #refusal(): Promise<EndRequest | undefined> {
+    const { admission, allocation, events } = this.#context;
     const pod = this.#of.pod();
-    const failure = admission.admit(pod, this.#of.livePods());
+    // In this order, as at the reference: of a pod that lacks both, the reason is the allocation's.
+    const unallocated = await allocation.admit(pod);
+    const failure =
+      (unallocated && {
+        reason: unallocated.reason,
+        message: `Pod was rejected: ${unallocated.message}`,
+      }) ??
+      admission.admit(pod, this.#of.livePods());
     if (!failure) return undefined;
+    allocation.release(pod.metadata.uid ?? "");
     events.pod(pod, "Warning", failure.reason, failure.message);
     return { failure, refused: true };
+  }
+
+  /** A pod that an earlier agent started keeps what it has, and is not ended when it can't be given more. */
+  async #adopt(): Promise<void> {
+    const { allocation, events } = this.#context;
+    if (this.#adopted) return;
+    this.#adopted = true;
+    const pod = this.#of.pod();
+    const unallocated = await allocation.admit(pod);
+    if (unallocated)
+      events.pod(pod, "Warning", unallocated.reason, unallocated.message);
   }
 
   #deadlineInMs(): number {

@@ -4,6 +4,11 @@ import {
   resolveAgentConfig,
   type AgentConfig,
 } from "../../../agent/config/agent-config.ts";
+import type {
+  TopologyPolicy,
+  TopologyScope,
+} from "../../../agent/config/resource-policies.ts";
+import { parseTopologyOptions } from "../../../agent/resources/topology/topology-policy.ts";
 import { agentThresholds } from "../../../agent/node/pressure.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
@@ -113,6 +118,13 @@ export function agentConfig(
     ...(values.optionalText("cgroup-root")
       ? { cgroupRoot: values.text("cgroup-root") }
       : {}),
+    topologyManagerPolicy: values.text(
+      "topology-manager-policy",
+    ) as TopologyPolicy,
+    topologyManagerPolicyOptions: values.map("topology-manager-policy-options"),
+    topologyManagerScope: values.text(
+      "topology-manager-scope",
+    ) as TopologyScope,
     kubeReserved: values.map("kube-reserved"),
     systemReserved: values.map("system-reserved"),
     imageGcHighThresholdPercent: values.number("image-gc-high-threshold"),
@@ -173,6 +185,13 @@ export function checkAgentOptions(values: OptionValues): void {
       "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is set to false",
     );
   checkAllocatable(values);
+  try {
+    parseTopologyOptions(values.map("topology-manager-policy-options"));
+  } catch (error) {
+    throw new UsageError(
+      `--topology-manager-policy-options: ${(error as Error).message}`,
+    );
+  }
   try {
     agentThresholds(resolveAgentConfig(agentConfig(values)));
   } catch (error) {

@@ -103,6 +103,7 @@ export function createScriptedView(): ScriptedView {
     nodeName: "node-1",
     pods: () => [pod],
     evictions: () => new Map([["memory.available", 2]]),
+    metrics: () => [],
     pod: (namespace, name) =>
       namespace === "default" && name === "p" ? pod : undefined,
     runningPods: () =>

@@ -114,11 +114,15 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     admit: options.admit ?? (() => undefined),
     release: () => undefined,
   };
+  const allocation = {
+    admit: () => Promise.resolve(undefined),
+    release: () => undefined,
+  };
   return {
     runtimePods,
     rootDirectory: config.rootDirectory,
     sync: {
-      ...{ runtimePods, admission, probes, restartBackOff },
+      ...{ runtimePods, admission, allocation, probes, restartBackOff },
       ...{ start, events, clock },
     },
     end,

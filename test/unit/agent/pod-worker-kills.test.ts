@@ -128,6 +128,7 @@ async function live(
     cgroups: host.cgroups,
     hostFiles: host.files,
     volumes: host.volumes,
+    resources: { releaseOthers: () => undefined },
     isKnown: (each) =>
       workers.has(each) || context.runtimePods.uids().includes(each),
     clock,
