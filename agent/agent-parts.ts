@@ -12,6 +12,7 @@ import type { AgentConfig } from "./config/agent-config.ts";
 import type { PodEvents } from "./events/pod-events.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { LogRotation } from "./logs/log-rotation.ts";
+import type { MetricSources } from "./metrics/metric-sources.ts";
 import type { NodeLease } from "./node/lease.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
 import type { PressureControl } from "./node/pressure.ts";
@@ -43,6 +44,7 @@ export interface Ground {
   readonly objects: ReferencedObjects;
   /** Who serves a type of plug-in registers its handler before the agent starts. */
   readonly plugins: PluginRegistration;
+  readonly metrics: MetricSources;
   readonly protectPod: AgentOptions["protectPod"];
 }
 

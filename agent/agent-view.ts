@@ -5,11 +5,11 @@ import type { Pod } from "../api/types/core-v1.ts";
 import { within } from "../cri/deadline.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
 import { kubeletConfiguration } from "./config/kubelet-configuration.ts";
+import type { MetricSources } from "./metrics/metric-sources.ts";
 import type { PressureControl } from "./node/pressure.ts";
 import type { PodAccess } from "./pod-access.ts";
 import { runtimePodAsPod } from "./pods/runtime/reconstructed-pod.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
-import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { StatsSummary } from "./stats/summary.ts";
 
 interface AgentViewOptions {
@@ -20,7 +20,7 @@ interface AgentViewOptions {
   access: PodAccess;
   stats: StatsSummary;
   pressure: Pick<PressureControl, "evictions">;
-  resources: Pick<ResourceManagers, "metrics">;
+  metrics: Pick<MetricSources, "families">;
   healthy: () => Promise<void>;
   clock: Clock;
 }
@@ -51,8 +51,8 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
       access.portForward(namespace, name, port),
     statsSummary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
     config: () => kubeletConfiguration(settings),
-    metrics: () => options.resources.metrics(),
     evictions: () => options.pressure.evictions,
+    metrics: () => options.metrics.families(),
     healthy: options.healthy,
   };
 }

@@ -23,6 +23,7 @@ import { logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { LogRotation } from "./logs/log-rotation.ts";
+import { MetricSources } from "./metrics/metric-sources.ts";
 import { NodeLease } from "./node/lease.ts";
 import { machineCapacity } from "./node/machine.ts";
 import { NodeAdmission } from "./node/node-admission.ts";
@@ -123,6 +124,7 @@ function wireGround(options: AgentOptions): Ground {
     events,
     objects,
     plugins,
+    metrics: new MetricSources(),
     protectPod: options.protectPod,
   };
 }
@@ -159,7 +161,16 @@ function wireReporting(
 }
 
 function wirePodRooms(
-  { settings: config, runtime, client, clock, logger, events, objects }: Ground,
+  {
+    settings: config,
+    runtime,
+    client,
+    clock,
+    logger,
+    events,
+    objects,
+    metrics,
+  }: Ground,
   { node, reports }: Reporting,
 ): PodRooms {
   const changes = new PodChanges();
@@ -199,6 +210,8 @@ function wirePodRooms(
     previousStatus: (pod) => reports.statuses.get(pod),
     onChange: (uid) => changes.notify(uid),
   });
+  const resources = wireResources(config, clock);
+  metrics.add(() => resources.metrics());
   return {
     changes,
     runtimePods,
@@ -209,7 +222,7 @@ function wirePodRooms(
       config,
     ),
     hostFiles: new HostFiles(config),
-    resources: wireResources(config, clock),
+    resources,
     nodeResources,
   };
 }

@@ -4,8 +4,12 @@ import type { Ground, PodRooms, Reporting } from "./agent-parts.ts";
 import type { NodeAdmission } from "./node/node-admission.ts";
 import { createHookRunner } from "./pods/end/lifecycle-hooks.ts";
 import { BackOff } from "./pacing/back-off.ts";
-import { imageCredentials } from "./images/image-credentials.ts";
+import { CredentialProviderCache } from "./images/credential-providers.ts";
+import { DockerConfigFiles } from "./images/docker-config-files.ts";
+import { ImageCredentials } from "./images/image-credentials.ts";
 import { ImageManager } from "./images/image-manager.ts";
+import { ProviderMetrics } from "./images/provider-metrics.ts";
+import { pullLimit } from "./images/pull-limit.ts";
 import type { PodStartContext } from "./pods/start/pod-start.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
 import { Turns } from "./pacing/turns.ts";
@@ -22,16 +26,15 @@ export function workersContext(
   const { runtimePods, volumes, probes, cgroups, hostFiles: files } = rooms;
   const { resources } = rooms;
   const nodeIPs = (): readonly string[] => node.addresses;
+  const credentials = wireCredentials(ground);
   const images = new ImageManager({
     runtime,
     clock,
     events,
     serialized: config.serializeImagePulls,
     maxParallel: config.maxParallelImagePulls,
-    credentials: (pod, image) =>
-      imageCredentials(pod, image, (namespace, name) =>
-        ground.objects.secret(namespace, name),
-      ),
+    credentials: (pod, image) => credentials.find(pod, image),
+    mayPull: pullLimit(clock, config.registryQps, config.registryBurst),
   });
   const hooks = createHookRunner(runtime, clock);
   const restartBackOff = new BackOff();
@@ -122,4 +125,32 @@ export function workersContext(
     clock,
     logger,
   };
+}
+
+function wireCredentials({
+  settings: config,
+  clock,
+  logger,
+  events,
+  objects,
+  metrics: counted,
+}: Ground): ImageCredentials {
+  const metrics = new ProviderMetrics();
+  if (config.imageCredentialProviders.length > 0)
+    counted.add(() => metrics.families());
+  return new ImageCredentials({
+    secret: (namespace, name) => objects.secret(namespace, name),
+    node: [
+      new DockerConfigFiles({
+        rootDirectory: config.rootDirectory,
+        clock,
+        logger,
+      }),
+      ...config.imageCredentialProviders.map(
+        (provider) =>
+          new CredentialProviderCache({ provider, clock, logger, metrics }),
+      ),
+    ],
+    events,
+  });
 }

@@ -114,7 +114,7 @@ export interface NodeAgentView {
   config(): object;
   /** Pods ended for the node's sake since the start, by the signal or limit that asked for it. */
   evictions(): ReadonlyMap<string, number>;
-  /** What the managers of CPUs, memory and devices count. */
+  /** What the agent's parts count. */
   metrics(): readonly Family[];
   /** Rejects with the reason when the agent's loops do not run. */
   healthy(): Promise<void>;

@@ -2,6 +2,7 @@
 // Defaults are those of the specification's node-agent tables; times are milliseconds, sizes bytes.
 import type { Taint } from "../../api/types/core-v1.ts";
 import type { TopologyPolicy, TopologyScope } from "./resource-policies.ts";
+import type { CredentialProvider } from "./credential-provider.ts";
 
 export interface AgentConfig {
   nodeName: string;
@@ -55,6 +56,8 @@ export interface AgentConfig {
   maxParallelImagePulls: number;
   registryQps: number;
   registryBurst: number;
+  /** Programs that give credentials for images, in the order in which they are asked. */
+  imageCredentialProviders: readonly CredentialProvider[];
   eventQps: number;
   eventBurst: number;
   podMaxPids: number;
@@ -142,6 +145,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   maxParallelImagePulls: 0,
   registryQps: 5,
   registryBurst: 10,
+  imageCredentialProviders: [],
   eventQps: 50,
   eventBurst: 100,
   podMaxPids: -1,

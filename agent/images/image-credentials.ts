@@ -1,104 +1,72 @@
-// Credentials for pulling an image, from the docker configurations in the pod's imagePullSecrets. An entry serves an
-// image when its registry (with * for one label of a host name) and path prefix match; longer paths first.
+// What an image is pulled with: first the pod's imagePullSecrets, then what the node has for everybody, which is docker's
+// configuration files and the credential provider programs. Secrets are never logged.
 import type { Pod, Secret } from "../../api/types/core-v1.ts";
 import type { ImageAuth } from "../../cri/runtime.ts";
+import type { PodEvents } from "../events/pod-events.ts";
+import {
+  credentialsOf,
+  secretCredentials,
+  type RegistryCredentials,
+} from "./docker-config.ts";
+import { repositoryName } from "./registry-keys.ts";
 
-interface DockerEntry {
-  username?: string;
-  password?: string;
-  auth?: string;
-  identitytoken?: string;
-  registrytoken?: string;
+/** Credentials that the node has whatever the pod. */
+export interface NodeCredentials {
+  /** Never rejects: who can't say has none. @param repository the image's full name without tag */
+  find(repository: string): Promise<readonly RegistryCredentials[]>;
 }
 
-/** Secrets that are missing or malformed are passed over: the pull may work without. */
-export async function imageCredentials(
-  pod: Pod,
-  image: string,
-  secret: (namespace: string, name: string) => Promise<Secret | undefined>,
-): Promise<ImageAuth[]> {
-  const names = (pod.spec.imagePullSecrets ?? [])
-    .map(({ name }) => name ?? "")
-    .filter(Boolean);
-  const found: { path: string; auth: ImageAuth }[] = [];
-  for (const name of names) {
-    const entries = dockerEntries(
-      await secret(pod.metadata.namespace ?? "default", name),
+interface ImageCredentialsOptions {
+  readonly secret: (
+    namespace: string,
+    name: string,
+  ) => Promise<Secret | undefined>;
+  readonly node: readonly NodeCredentials[];
+  readonly events: PodEvents;
+}
+
+export class ImageCredentials {
+  constructor(private readonly options: ImageCredentialsOptions) {}
+
+  /** In the order in which they are tried; none: the image is pulled without. */
+  async find(pod: Pod, image: string): Promise<ImageAuth[]> {
+    const repository = repositoryName(image);
+    const [ofPod, ...ofNode] = await Promise.all([
+      this.#ofPod(pod),
+      ...this.options.node.map((each) => each.find(repository)),
+    ]);
+    return [
+      ...credentialsOf(ofPod, repository),
+      ...credentialsOf(ofNode.flat(), repository),
+    ];
+  }
+
+  /** Secrets that are missing or malformed are reported and passed over: the pull may work without. */
+  async #ofPod(pod: Pod): Promise<RegistryCredentials[]> {
+    const names = (pod.spec.imagePullSecrets ?? [])
+      .map(({ name }) => name ?? "")
+      .filter(Boolean);
+    const missing: string[] = [];
+    const found = await Promise.all(
+      names.map(async (name) => {
+        try {
+          const namespace = pod.metadata.namespace ?? "default";
+          const secret = await this.options.secret(namespace, name);
+          if (secret) return secretCredentials(secret);
+        } catch {
+          // Reported below, without its text, which may hold what is secret.
+        }
+        missing.push(name);
+        return [];
+      }),
     );
-    for (const [registry, entry] of Object.entries(entries))
-      if (matchesRegistry(registry, image))
-        found.push({ path: registry, auth: imageAuth(registry, entry) });
-  }
-  return found
-    .sort((a, b) => b.path.length - a.path.length)
-    .map(({ auth }) => auth);
-}
-
-function dockerEntries(
-  secret: Secret | undefined,
-): Record<string, DockerEntry> {
-  try {
-    const modern = secret?.data?.[".dockerconfigjson"];
-    if (modern)
-      return (
-        (JSON.parse(decode(modern)) as { auths?: Record<string, DockerEntry> })
-          .auths ?? {}
+    if (missing.length > 0)
+      this.options.events.pod(
+        pod,
+        "Warning",
+        "FailedToRetrieveImagePullSecret",
+        `Unable to retrieve some image pull secrets (${names.filter((name) => missing.includes(name)).join(", ")}); attempting to pull the image may not succeed.`,
       );
-    const legacy = secret?.data?.[".dockercfg"];
-    return legacy
-      ? (JSON.parse(decode(legacy)) as Record<string, DockerEntry>)
-      : {};
-  } catch {
-    return {};
+    return found.flat();
   }
-}
-
-function imageAuth(serverAddress: string, entry: DockerEntry): ImageAuth {
-  const [username, ...password] = entry.auth
-    ? decode(entry.auth).split(":")
-    : [];
-  return {
-    serverAddress,
-    ...(entry.username || username
-      ? { username: entry.username ?? username! }
-      : {}),
-    ...(entry.password || password.length > 0
-      ? { password: entry.password ?? password.join(":") }
-      : {}),
-    ...(entry.identitytoken ? { identityToken: entry.identitytoken } : {}),
-    ...(entry.registrytoken ? { registryToken: entry.registrytoken } : {}),
-  };
-}
-
-/** `registry` as docker writes it: a host, host and path, or `https://index.docker.io/v1/`. */
-function matchesRegistry(registry: string, image: string): boolean {
-  const [host = "", ...path] = registry
-    .replace(/^https?:\/\//, "")
-    .replace(/\/v[12]\/?$/, "")
-    .replace(/\/$/, "")
-    .split("/");
-  const [first = "", ...rest] = image.split("/");
-  const named =
-    rest.length > 0 &&
-    (first.includes(".") || first.includes(":") || first === "localhost");
-  const imageHost = named ? first : "index.docker.io";
-  const imagePath = named ? rest : [first, ...rest];
-  const canonical = (name: string): string =>
-    ["docker.io", "registry-1.docker.io"].includes(name)
-      ? "index.docker.io"
-      : name;
-  const wanted = canonical(host).split(".");
-  const actual = canonical(imageHost).split(".");
-  if (
-    wanted.length !== actual.length ||
-    wanted.some((label, index) => label !== "*" && label !== actual[index])
-  )
-    return false;
-  return path.every(
-    (segment, index) => segment === imagePath[index]?.split(/[:@]/)[0],
-  );
-}
-
-function decode(base64: string): string {
-  return Buffer.from(base64, "base64").toString("utf8");
 }

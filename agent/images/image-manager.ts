@@ -34,8 +34,10 @@ interface ImageManagerOptions {
   serialized: boolean;
   /** 0: no bound. */
   maxParallel: number;
-  /** Credentials for an image, from the pod's and its service account's imagePullSecrets. */
+  /** Credentials for an image, in the order in which they are tried. */
   credentials: (pod: Pod, image: string) => Promise<ImageAuth[]>;
+  /** Called before a pull; throws when there are too many at the moment. */
+  mayPull: () => void;
 }
 
 export class ImageManager {
@@ -195,6 +197,7 @@ export class ImageManager {
     if (running) return await running;
     const pull = this.#turns
       .run(async () => {
+        this.#options.mayPull();
         let lastError: unknown;
         for (const auth of secrets.length > 0 ? secrets : [undefined]) {
           try {

@@ -117,8 +117,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     ...emulation,
     // A node of a cloud takes no pods before its controller has seen it.
     "cloud-provider": "",
-    "image-credential-provider-bin-dir": "",
-    "image-credential-provider-config": "",
     "kubelet-cgroups": "",
     "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.

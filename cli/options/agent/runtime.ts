@@ -28,13 +28,13 @@ export const agentRuntimeOptions: OptionTable = [
       "image-credential-provider-bin-dir",
       "string",
       "",
-      "Directory of credential provider programs.",
+      "Directory of the programs that --image-credential-provider-config names.",
     ),
     option(
       "image-credential-provider-config",
       "string",
       "",
-      "Their configuration.",
+      "CredentialProviderConfig file: programs that give credentials for images.",
     ),
   ),
   group(

@@ -64,6 +64,8 @@ export const usedAgentOptions: readonly string[] = [
   "event-qps",
   "event-burst",
   "registry-qps",
+  "image-credential-provider-bin-dir",
+  "image-credential-provider-config",
   "registry-burst",
   "serialize-image-pulls",
   "runtime-request-timeout",

@@ -31,6 +31,7 @@ import type { PodMasquerade } from "../../../network/pods/masquerade.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { metricsFilter } from "../metrics-options.ts";
+import { credentialProviders } from "./credential-providers.ts";
 import { checkHost } from "./host-checks.ts";
 import { chooseRuntime } from "./runtime.ts";
 import { servingTlsOf } from "../serving-tls.ts";
@@ -259,6 +260,7 @@ export async function startAgentPart(
   const logger = options.logger.child({ part: "agent" });
   const config = {
     ...agentConfig(values),
+    imageCredentialProviders: await credentialProviders(values),
     podRanges: podCidrs,
     ...options.config,
   };

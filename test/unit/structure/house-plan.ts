@@ -81,7 +81,7 @@ export const innerFloors: Readonly<
       "certificates/serving-certificate.ts",
     ],
     ["certificates/certificate-request.ts"],
-    ["events", "logs", "pacing", "plugin-registration"],
+    ["events", "logs", "metrics", "pacing", "plugin-registration"],
     ["pods/shape"],
     ["config"],
   ],
