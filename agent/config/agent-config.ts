@@ -45,6 +45,8 @@ export interface AgentConfig {
   nodeLeaseDurationSeconds: number;
   maxPods: number;
   podsPerCore: number;
+  /** Gates that were set, by name; all others are as the release has them (feature-gates.ts). */
+  featureGates: Readonly<Record<string, boolean>>;
   /** Of the serving port, for daemonEndpoints. */
   port: number;
   version: string;
@@ -137,6 +139,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   nodeLeaseDurationSeconds: 40,
   maxPods: 110,
   podsPerCore: 0,
+  featureGates: {},
   port: 10250,
   version: "v1.32.0",
   clusterDns: [],

@@ -4,6 +4,10 @@ import * as path from "node:path";
 import { validatePodSpec } from "../../apiserver-lite/index.ts";
 import { ManifestObjects } from "../../controllers/manifests/manifest-objects.ts";
 import type { OptionValues } from "../options/parse.ts";
+import {
+  emulatedVersionOf,
+  featureGatesOf,
+} from "../parts/api/emulated-version.ts";
 import { startAgentPart, type AgentPart } from "../parts/agent/agent.ts";
 import type { NodeRangesSource } from "../parts/network/node-ranges.ts";
 import { waitForNodeReady } from "../parts/node-ready.ts";
@@ -55,7 +59,19 @@ export async function startNode(
     onPodRanges: (given) => ranges.set(given),
     protectPod: (pod, ips) => ranges.guard.protect(pod, ips),
     client,
-    config: { ...plan.logDirectories, registerPodRanges: true },
+    config: {
+      ...plan.logDirectories,
+      registerPodRanges: true,
+      // One program: what is on in the API server is on here, unless the agent's own option says otherwise.
+      featureGates: {
+        ...featureGatesOf(
+          cluster.values,
+          emulatedVersionOf(cluster.values),
+          () => {},
+        ),
+        ...featureGatesOf(values, "1.32", (text) => logger.warn(text)),
+      },
+    },
     certificateDirectory: path.join(dataDirectory, "pki"),
     cluster: {
       ca: pki.clusterCa,

@@ -394,6 +394,8 @@ const exceptions: Readonly<Record<string, string>> = {
     "partly: names and values are checked; only the gates of what is built have an effect",
   "orbit apiserver enable-admission-plugins":
     "partly: plugins that are not built are refused by name",
+  "orbit agent feature-gates":
+    "partly: names and values are checked; only the gates of what is built have an effect",
   "orbit agent fail-swap-on":
     "works; cgroup v1 is refused only when `--fail-cgroupv1` is given; `orbit server` asks for neither by itself",
   "orbit controller-manager namespace-sync-period":

@@ -145,6 +145,5 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "profiling",
     "contention-profiling",
     "vmodule",
-    "feature-gates",
   ],
 };

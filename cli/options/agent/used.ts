@@ -5,6 +5,7 @@ import { allOptions } from "../table.ts";
 import { agentUpkeepOptions } from "./upkeep.ts";
 
 export const usedAgentOptions: readonly string[] = [
+  "feature-gates",
   ...allOptions(agentNetworkOptions).map(({ name }) => name),
   "container-runtime-endpoint",
   "bootstrap-kubeconfig",

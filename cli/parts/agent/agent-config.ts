@@ -12,6 +12,7 @@ import { parseTopologyOptions } from "../../../agent/resources/topology/topology
 import { agentThresholds } from "../../../agent/node/pressure.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
+import { featureGatesOf } from "../api/emulated-version.ts";
 import { kubernetesVersion } from "../../version.ts";
 
 const sizeUnits: Readonly<Record<string, number>> = {
@@ -101,6 +102,7 @@ export function agentConfig(
     podsPerCore: values.number("pods-per-core"),
     port: values.number("port"),
     version: kubernetesVersion,
+    featureGates: featureGatesOf(values, "1.32", () => {}),
     clusterDns: values.list("cluster-dns"),
     clusterDomain: values.text("cluster-domain"),
     serializeImagePulls: values.flag("serialize-image-pulls"),
