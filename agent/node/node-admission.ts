@@ -1,7 +1,7 @@
 // Whether a pod that was bound to this node may run on it: the node agent has the last word, because the scheduler may
 // have been passed over or have known less. A refused pod becomes Failed with the reason. Invariants: a pod is asked
 // about once, before anything of it is made; what the runtime already runs counts as admitted; static pods and those of
-// the highest priorities are not refused for resources or pressure.
+// the highest priorities are not refused for pressure, and less important pods end where there is no room for them.
 import type { Node, Pod } from "../../api/types/core-v1.ts";
 import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
 import {
@@ -11,8 +11,11 @@ import {
 } from "../../api/objects/pod-resources.ts";
 import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
 import type { NodePressure } from "../../eviction/pressure-state.ts";
-import { isMirrorPod, isStaticPod } from "../pods/shape/labels.ts";
+import { isCriticalPod } from "../pods/shape/critical-pod.ts";
+import { isStaticPod } from "../pods/shape/labels.ts";
 import { qosClass } from "../../api/objects/pod-qos.ts";
+import { appArmorRefusal } from "./app-armor.ts";
+import { podsToPreempt } from "./preemption.ts";
 import { sysctlRefusal } from "./sysctl-policy.ts";
 
 interface Refusal {
@@ -27,18 +30,17 @@ interface NodeAdmissionOptions {
   pressure: () => NodePressure;
   /** Sysctls beyond the safe ones; a name, or a prefix ending in `*`. */
   allowedUnsafeSysctls?: readonly string[];
+  /** Of the kernel. */
+  hasAppArmor: boolean;
 }
 
-/** From here on a pod is part of the system: it is not ended for another's sake. */
-const systemPriority = 2_000_000_000;
-
-export function isCriticalPod(pod: Pod): boolean {
-  return (
-    isStaticPod(pod) ||
-    isMirrorPod(pod) ||
-    (pod.spec.priority ?? 0) >= systemPriority
-  );
+/** What is missing, by resource; there may be several. */
+interface Shortage extends Refusal {
+  readonly missing: ReadonlyMap<string, number>;
 }
+
+/** Refused, or admitted as soon as these pods have ended. */
+export type AdmissionAnswer = Refusal | { readonly preempt: readonly Pod[] };
 
 export class NodeAdmission {
   readonly #options: NodeAdmissionOptions;
@@ -59,28 +61,57 @@ export class NodeAdmission {
 
   /**
    * undefined: it may run, and from now on counts. `live`: the pods that may use something of the node, not those that
-   * ended; of them the admitted ones count.
+   * ended; of them the admitted ones count. A critical pod counts from the moment on at which others are to end for it.
    */
-  admit(pod: Pod, live: readonly Pod[]): Refusal | undefined {
+  admit(pod: Pod, live: readonly Pod[]): AdmissionAnswer | undefined {
     const uid = pod.metadata.uid ?? "";
     if (this.#admitted.has(uid)) return undefined;
-    const others = live.filter(
-      ({ metadata }) =>
-        metadata.uid !== uid && this.#admitted.has(metadata.uid ?? ""),
-    );
-    const refusal =
+    const others = this.#othersOf(pod, live);
+    const { allowedUnsafeSysctls = [], hasAppArmor } = this.#options;
+    const answer =
       this.#underPressure(pod) ??
-      sysctlRefusal(pod, this.#options.allowedUnsafeSysctls ?? []) ??
+      sysctlRefusal(pod, allowedUnsafeSysctls) ??
       ofAnotherSystem(pod) ??
-      this.#lacksResources(pod, others) ??
-      this.#doesNotFit(pod, others);
-    if (!refusal) this.#admitted.add(uid);
-    return (
-      refusal && {
-        reason: refusal.reason,
-        message: `Pod was rejected: ${refusal.message}`,
-      }
+      this.#room(pod, others) ??
+      appArmorRefusal(pod, hasAppArmor);
+    if (!answer || "preempt" in answer) {
+      // What must hold beside room is asked before others end for it.
+      const refusal = answer && appArmorRefusal(pod, hasAppArmor);
+      if (refusal) return rejected(refusal);
+      this.#admitted.add(uid);
+      return answer;
+    }
+    return rejected(answer);
+  }
+
+  /** Why a pod that runs, as it is now, has no room beside the others; nobody ends for it. */
+  fits(pod: Pod, live: readonly Pod[]): Refusal | undefined {
+    const others = this.#othersOf(pod, live);
+    return this.#lacksResources(pod, others) ?? this.#doesNotFit(pod, others);
+  }
+
+  #othersOf(pod: Pod, live: readonly Pod[]): Pod[] {
+    return live.filter(
+      ({ metadata }) =>
+        metadata.uid !== pod.metadata.uid &&
+        this.#admitted.has(metadata.uid ?? ""),
     );
+  }
+
+  #room(pod: Pod, others: readonly Pod[]): AdmissionAnswer | undefined {
+    const shortage = this.#lacksResources(pod, others);
+    if (!shortage || !isCriticalPod(pod))
+      return shortage ?? this.#doesNotFit(pod, others);
+    const misfit = this.#doesNotFit(pod, others);
+    if (misfit) return misfit;
+    try {
+      return { preempt: podsToPreempt(pod, others, shortage.missing) };
+    } catch (error) {
+      return {
+        reason: "UnexpectedAdmissionError",
+        message: `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${(error as Error).message}`,
+      };
+    }
   }
 
   #underPressure(pod: Pod): Refusal | undefined {
@@ -106,27 +137,29 @@ export class NodeAdmission {
     };
   }
 
-  #lacksResources(pod: Pod, others: readonly Pod[]): Refusal | undefined {
+  #lacksResources(pod: Pod, others: readonly Pod[]): Shortage | undefined {
     const node = this.#options.node();
-    if (!node?.status?.allocatable || isCriticalPod(pod)) return undefined;
+    if (!node?.status?.allocatable) return undefined;
     const capacity = toResources(node.status.allocatable);
-    const wanted = requestsOf(pod);
     const used: Resources = new Map();
     for (const other of others)
       for (const [name, amount] of requestsOf(other))
         used.set(name, (used.get(name) ?? 0) + amount);
-    for (const [name, amount] of wanted) {
+    const missing = new Map<string, number>();
+    let first: Refusal | undefined;
+    for (const [name, amount] of requestsOf(pod)) {
       const total = capacity.get(name);
       // A device that is not announced (any more) is its own admission's matter.
       if (total === undefined || amount === 0) continue;
       const already = used.get(name) ?? 0;
-      if (already + amount > total)
-        return {
-          reason: `OutOf${name}`,
-          message: `Node didn't have enough resource: ${name}, requested: ${amount}, used: ${already}, capacity: ${total}`,
-        };
+      if (already + amount <= total) continue;
+      missing.set(name, already + amount - total);
+      first ??= {
+        reason: `OutOf${name}`,
+        message: `Node didn't have enough resource: ${name}, requested: ${amount}, used: ${already}, capacity: ${total}`,
+      };
     }
-    return undefined;
+    return first && { ...first, missing };
   }
 
   #doesNotFit(pod: Pod, others: readonly Pod[]): Refusal | undefined {
@@ -159,6 +192,10 @@ export class NodeAdmission {
       );
     return undefined;
   }
+}
+
+function rejected({ reason, message }: Refusal): Refusal {
+  return { reason, message: `Pod was rejected: ${message}` };
 }
 
 /** By its label, or by what it says of itself. */

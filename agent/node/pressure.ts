@@ -21,7 +21,7 @@ import type { CgroupManager } from "../cgroups/cgroup-manager.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import { podUsage } from "../stats/pod-usage.ts";
-import { isCriticalPod } from "./node-admission.ts";
+import { isCriticalPod } from "../pods/shape/critical-pod.ts";
 
 interface PressureControlOptions {
   readonly config: AgentConfig;

@@ -66,20 +66,25 @@ const withPort = (hostPort: number, hostIP?: string): Partial<PodSpec> => ({
 function admission(
   pressure: NodePressure = calm,
   seen: Node | undefined = node,
+  options: { hasAppArmor?: boolean } = {},
 ): { admit: (p: Pod) => string | undefined; made: NodeAdmission; pods: Pod[] } {
   const pods: Pod[] = [];
   const made = new NodeAdmission({
     nodeName: "n",
     node: () => seen,
     pressure: () => pressure,
+    hasAppArmor: options.hasAppArmor ?? false,
   });
   return {
     made,
     pods,
     admit(p) {
       pods.push(p);
-      const refusal = made.admit(p, pods);
-      return refusal && `${refusal.reason}: ${refusal.message}`;
+      const answer = made.admit(p, pods);
+      if (!answer) return undefined;
+      return "preempt" in answer
+        ? `preempt ${answer.preempt.map(({ metadata }) => metadata.name).join()}`
+        : `${answer.reason}: ${answer.message}`;
     },
   };
 }
@@ -106,13 +111,95 @@ test("the number of pods", () => {
   );
 });
 
-test("what ran before counts; static pods are not refused for resources", () => {
+test("what ran before counts; less important pods end for a static one", () => {
   const { admit, made, pods } = admission();
   const running = pod("2");
   pods.push(running);
   made.adopt([running.metadata.uid!]);
   expect(admit(pod("1"))).toMatch(/^OutOfcpu/);
-  expect(admit(pod("1", {}, true))).toBeUndefined();
+  expect(admit(pod("1", {}, true))).toBe(`preempt ${running.metadata.name}`);
+  // It counts from now on, though the other one has not ended yet.
+  made.release(running.metadata.uid!);
+  pods.splice(pods.indexOf(running), 1);
+  expect(admit(pod("1500m"))).toMatch(/used: 1000/);
+  expect(admit(pod("1"))).toBeUndefined();
+});
+
+test("where less important pods free too little a critical pod is refused, and nobody ends", () => {
+  const { admit } = admission();
+  expect(admit(pod("1500m", { priority: 2_000_000_000 }))).toBeUndefined();
+  expect(admit(pod("100m"))).toBeUndefined();
+  expect(admit(pod("1", { priority: 2_000_001_000 }))).toMatch(
+    /^preempt p\d+$/,
+  );
+  expect(admit(pod("2", {}, true))).toMatch(
+    /^UnexpectedAdmissionError: Pod was rejected: Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: \[\(res: cpu, q: \d+\), \]$/,
+  );
+});
+
+test("nobody ends for a critical pod that could not run for another reason", () => {
+  const { admit } = admission();
+  expect(admit(pod("2"))).toBeUndefined();
+  expect(
+    admit(pod("1", { priority: 2e9, nodeSelector: { zone: "b" } })),
+  ).toMatch(/^NodeAffinity/);
+  const confined = pod("1", {
+    priority: 2e9,
+    securityContext: { appArmorProfile: { type: "RuntimeDefault" } },
+  });
+  expect(admit(confined)).toMatch(/^AppArmor/);
+});
+
+test("AppArmor profiles where the kernel has none, and without a name", () => {
+  const refused =
+    "AppArmor: Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host";
+  const withProfile = (type: string, localhostProfile?: string): Pod =>
+    pod(undefined, {
+      containers: [
+        {
+          name: "c",
+          image: "i",
+          securityContext: {
+            appArmorProfile: {
+              type,
+              ...(localhostProfile === undefined ? {} : { localhostProfile }),
+            },
+          },
+        },
+      ],
+    });
+  const annotated = (value: string): Pod => {
+    const made = pod(undefined);
+    made.metadata.annotations = {
+      "container.apparmor.security.beta.kubernetes.io/c": value,
+    };
+    return made;
+  };
+  const without = admission();
+  expect(without.admit(withProfile("RuntimeDefault"))).toBe(refused);
+  expect(without.admit(annotated("localhost/x"))).toBe(refused);
+  expect(without.admit(withProfile("Unconfined"))).toBeUndefined();
+  expect(without.admit(annotated("unconfined"))).toBeUndefined();
+  const having = admission(calm, node, { hasAppArmor: true });
+  expect(having.admit(withProfile("RuntimeDefault"))).toBeUndefined();
+  expect(having.admit(withProfile("Localhost", " "))).toMatch(
+    /invalid empty AppArmor profile name$/,
+  );
+});
+
+test("a pod that is resized needs room for what it asks for now; its own does not count", () => {
+  const { admit, made, pods } = admission();
+  const one = pod("500m");
+  admit(one);
+  admit(pod("1"));
+  const resized = (cpu: string): Pod => ({ ...one, spec: pod(cpu).spec });
+  expect(made.fits(resized("1"), pods)).toBeUndefined();
+  expect(made.fits(resized("1100m"), pods)?.message).toBe(
+    "Node didn't have enough resource: cpu, requested: 1100, used: 1000, capacity: 2000",
+  );
+  const critical = { ...resized("1100m") };
+  critical.spec.priority = 2e9;
+  expect(made.fits(critical, pods)?.reason).toBe("OutOfcpu");
 });
 
 test.each<[string, Pod, string | undefined]>([
@@ -176,6 +263,7 @@ test("without a node object only what is known counts", () => {
     nodeName: "n",
     node: () => undefined,
     pressure: () => calm,
+    hasAppArmor: false,
   });
   expect(made.admit(pod("64"), [])).toBeUndefined();
 });
