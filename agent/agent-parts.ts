@@ -20,6 +20,7 @@ import type { PluginRegistration } from "./plugin-registration/plugin-registrati
 import type { PodAccess } from "./pod-access.ts";
 import type { PodChanges } from "./pods/runtime/pod-changes.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
+import type { AllocatedResources } from "./pods/resize/allocated-resources.ts";
 import type { NodeResources } from "./pods/shape/field-paths.ts";
 import type { HostFiles } from "./pods/start/host-files.ts";
 import type { PodWorkers } from "./pods/worker/pod-workers.ts";
@@ -65,6 +66,8 @@ export interface PodRooms {
   readonly hostFiles: HostFiles;
   readonly resources: ResourceManagers;
   readonly nodeResources: () => NodeResources;
+  /** undefined: pods are not resized. */
+  readonly allocated: AllocatedResources | undefined;
 }
 
 export interface AgentParts extends Ground, Reporting, PodRooms {

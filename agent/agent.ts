@@ -57,6 +57,7 @@ class AgentLife {
       this.#parts;
     const { adoption, pressure, housekeeping, rotation, clock } = this.#parts;
     const { plugins } = this.#parts;
+    await this.#parts.allocated?.start();
     await cgroups.start();
     await allocatable.start();
     await volumes.start();

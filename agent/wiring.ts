@@ -19,6 +19,7 @@ import { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
 import { NodeAllocatable } from "./node/node-allocatable.ts";
 import { resolveAgentConfig } from "./config/agent-config.ts";
+import { isGateOn } from "./config/feature-gates.ts";
 import { logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -30,7 +31,9 @@ import { NodeAdmission } from "./node/node-admission.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
 import { PressureControl } from "./node/pressure.ts";
 import { PluginRegistration } from "./plugin-registration/plugin-registration.ts";
+import { isAppArmorEnabled } from "./node/app-armor.ts";
 import { PodAccess } from "./pod-access.ts";
+import { AllocatedResources } from "./pods/resize/allocated-resources.ts";
 import { podFullName } from "./pods/shape/pod-shape.ts";
 import { PodChanges } from "./pods/runtime/pod-changes.ts";
 import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
@@ -59,6 +62,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     node: () => reporting.node.node,
     pressure: () => reporting.node.pressure,
     allowedUnsafeSysctls: ground.settings.allowedUnsafeSysctls,
+    hasAppArmor: isAppArmorEnabled(),
   });
   const workers = new PodWorkers(
     workersContext(ground, reporting, rooms, admission),
@@ -224,6 +228,9 @@ function wirePodRooms(
     hostFiles: new HostFiles(config),
     resources,
     nodeResources,
+    allocated: isGateOn(config, "InPlacePodVerticalScaling")
+      ? new AllocatedResources(config.rootDirectory, logger)
+      : undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 // What the pod workers are given: for each of their steps the parts that it needs.
 import { cpus, totalmem } from "node:os";
 import type { Ground, PodRooms, Reporting } from "./agent-parts.ts";
+import { isGateOn } from "./config/feature-gates.ts";
 import type { NodeAdmission } from "./node/node-admission.ts";
 import { createHookRunner } from "./pods/end/lifecycle-hooks.ts";
 import { BackOff } from "./pacing/back-off.ts";
@@ -10,6 +11,7 @@ import { ImageCredentials } from "./images/image-credentials.ts";
 import { ImageManager } from "./images/image-manager.ts";
 import { ProviderMetrics } from "./images/provider-metrics.ts";
 import { pullLimit } from "./images/pull-limit.ts";
+import { PodResizer } from "./pods/resize/pod-resizer.ts";
 import type { PodStartContext } from "./pods/start/pod-start.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
 import { Turns } from "./pacing/turns.ts";
@@ -39,6 +41,28 @@ export function workersContext(
   const hooks = createHookRunner(runtime, clock);
   const restartBackOff = new BackOff();
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs };
+  const resourceLimits = {
+    config,
+    machineMemoryBytes: totalmem(),
+    lowestOomScoreAdj: lowestOomScoreAdj(),
+  };
+  const resize =
+    rooms.allocated &&
+    new PodResizer({
+      runtime,
+      allocated: rooms.allocated,
+      cgroups,
+      files: { mount: config.cgroupMount },
+      admission,
+      node: () => node.node,
+      resourceLimits,
+      restartBackOff,
+      events,
+      reportsAllocated: isGateOn(
+        config,
+        "InPlacePodVerticalScalingAllocatedStatus",
+      ),
+    });
   const start: PodStartContext = {
     sandboxes: {
       runtime,
@@ -61,11 +85,7 @@ export function workersContext(
         },
         volumes,
         files,
-        resourceLimits: {
-          config,
-          machineMemoryBytes: totalmem(),
-          lowestOomScoreAdj: lowestOomScoreAdj(),
-        },
+        resourceLimits,
         config,
         events,
       },
@@ -92,6 +112,7 @@ export function workersContext(
       allocation: resources,
       probes,
       restartBackOff,
+      ...(resize ? { resize } : {}),
       start,
       events,
       clock,
@@ -119,6 +140,7 @@ export function workersContext(
       status: reports.statuses,
       runtimeName: runtime.name,
       readiness: probes,
+      resize,
       nodeIPs,
       clock,
     },

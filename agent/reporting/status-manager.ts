@@ -68,8 +68,9 @@ export class StatusManager {
   set(pod: Pod, status: PodStatus): void {
     const entry = this.#entry(pod);
     entry.pod = pod;
-    if (entry.status && JSON.stringify(entry.status) === JSON.stringify(status))
-      return;
+    const same =
+      entry.status && JSON.stringify(entry.status) === JSON.stringify(status);
+    if (same && isResizeCurrent(pod, status)) return;
     entry.status = status;
     this.#kick(entry);
   }
@@ -162,7 +163,10 @@ export class StatusManager {
     const api = client.resource(pods);
     try {
       if (status && status !== entry.sent) {
-        const patch = statusPatch(entry.sent ?? object.status ?? {}, status);
+        const patch = statusPatch(
+          asServed(entry.sent ?? object.status ?? {}, object),
+          status,
+        );
         if (patch)
           await api.patch(
             name,
@@ -188,4 +192,17 @@ export class StatusManager {
       entry.sent = status;
     }
   }
+}
+
+/** What the API server says of a resize: it says that one is asked for, the agent what becomes of it. */
+function isResizeCurrent(pod: Pod, status: PodStatus): boolean {
+  return (
+    isStaticPod(pod) || (pod.status?.resize ?? "") === (status.resize ?? "")
+  );
+}
+
+/** `resize` is written by the API server too: of what was sent and what it shows, the one that differs is to be replaced. */
+function asServed(sent: PodStatus, { status }: Pod): PodStatus {
+  const resize = status?.resize ?? sent.resize;
+  return resize === undefined ? sent : { ...sent, resize };
 }

@@ -12,7 +12,7 @@ export function statusPatch(
   const old = before as Record<string, unknown>;
   const wanted = after as Record<string, unknown>;
   for (const key of new Set([...Object.keys(old), ...Object.keys(wanted)])) {
-    if (key === "conditions" || key === "resize") continue;
+    if (key === "conditions") continue;
     if (JSON.stringify(old[key]) === JSON.stringify(wanted[key])) continue;
     const value = wanted[key];
     if (

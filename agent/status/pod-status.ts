@@ -11,7 +11,12 @@ import type {
 } from "../../api/types/core-v1.ts";
 import { podContainers, isSidecar } from "../pods/shape/pod-shape.ts";
 import { qosClass } from "../../api/objects/pod-qos.ts";
-import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
+import type { ContainerStatus as RuntimeContainer } from "../../cri/runtime.ts";
+import {
+  latestContainer,
+  readySandbox,
+  type RuntimePod,
+} from "../pods/runtime/runtime-pods.ts";
 import {
   containerStatuses,
   type ContainerReadiness,
@@ -35,6 +40,7 @@ export interface PodStatusInputs {
   tornDown?: boolean;
   /** The agent itself ends the pod (deadline, eviction, admission): phase, reason and message to report. */
   failure?: PodFailure | undefined;
+  resize?: ResizeReport | undefined;
 }
 
 export interface PodFailure {
@@ -42,6 +48,20 @@ export interface PodFailure {
   message: string;
   /** Ended for the node's sake: a DisruptionTarget condition says so. */
   disruption?: boolean;
+  /** What that condition says where it differs from the message. */
+  disruptionMessage?: string;
+}
+
+/** What is said of a resize; absent where pods are not resized. */
+export interface ResizeReport {
+  /** undefined: none is under way. */
+  statusOf(pod: Pod): string | undefined;
+  reportOf(
+    pod: Pod,
+    container: string,
+    current: RuntimeContainer,
+    before: ContainerStatus | undefined,
+  ): Pick<ContainerStatus, "resources" | "allocatedResources">;
 }
 
 export const ownConditions = new Set([
@@ -71,6 +91,7 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     ofKind("ephemeral"),
     previous?.ephemeralContainerStatuses,
   );
+  if (inputs.resize) addResources(inputs, inputs.resize, statuses);
   if (inputs.tornDown) endMissing(initStatuses, statuses);
   const stopped = [...initStatuses, ...statuses].every(
     ({ state }) => !state?.running,
@@ -107,7 +128,24 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     status.nominatedNodeName = previous.nominatedNodeName;
   if (previous?.resourceClaimStatuses)
     status.resourceClaimStatuses = previous.resourceClaimStatuses;
+  const resize = inputs.resize?.statusOf(pod);
+  if (resize && !isPodTerminal({ status })) status.resize = resize;
   return status;
+}
+
+function addResources(
+  { pod, runtimePod, previous }: PodStatusInputs,
+  report: ResizeReport,
+  statuses: ContainerStatus[],
+): void {
+  for (const status of statuses) {
+    const current = latestContainer(runtimePod, status.name);
+    if (!current) continue;
+    const before = previous?.containerStatuses?.find(
+      ({ name }) => name === status.name,
+    );
+    Object.assign(status, report.reportOf(pod, status.name, current, before));
+  }
 }
 
 /**
@@ -199,7 +237,8 @@ function conditions(
     ({ type }) => !ownConditions.has(type),
   );
   if (inputs.failure?.disruption) {
-    const target = disruptionTarget(inputs, inputs.failure.message);
+    const { message, disruptionMessage = message } = inputs.failure;
+    const target = disruptionTarget(inputs, disruptionMessage);
     return [
       ...result,
       ...others.filter(({ type }) => type !== target.type),

@@ -13,8 +13,7 @@ import type {
   SandboxConfig,
   SecurityProfile,
 } from "../../../cri/runtime.ts";
-
-const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/";
+import { appArmorProfileOf } from "../shape/app-armor-profile.ts";
 
 function namespaceModes(pod: Pod): {
   network: NamespaceMode;
@@ -94,11 +93,7 @@ export function containerSecurity(
   else if (image?.uid !== undefined) security.runAsUser = image.uid;
   else if (image?.username) security.runAsUsername = image.username;
   if (runAsGroup !== undefined) security.runAsGroup = runAsGroup;
-  const appArmor = own.appArmorProfile ?? shared.appArmorProfile;
-  const apparmor = appArmorProfile(
-    appArmor,
-    pod.metadata.annotations?.[appArmorAnnotation + container.name],
-  );
+  const apparmor = appArmorProfile(appArmorProfileOf(pod, container));
   if (apparmor) security.apparmor = apparmor;
   const selinux = own.seLinuxOptions ?? shared.seLinuxOptions;
   if (selinux) security.selinux = selinux;
@@ -151,22 +146,18 @@ function seccompProfile(
 
 function appArmorProfile(
   profile: AppArmorProfile | undefined,
-  annotation: string | undefined,
 ): SecurityProfile | undefined {
-  if (profile) {
-    if (profile.type === "Localhost")
+  switch (profile?.type) {
+    case undefined:
+      return undefined;
+    case "Localhost":
       return {
         type: "localhost",
         localhostRef: profile.localhostProfile ?? "",
       };
-    return {
-      type: profile.type === "Unconfined" ? "unconfined" : "runtime-default",
-    };
+    case "Unconfined":
+      return { type: "unconfined" };
+    default:
+      return { type: "runtime-default" };
   }
-  if (annotation === undefined) return undefined;
-  if (annotation.startsWith("localhost/"))
-    return { type: "localhost", localhostRef: annotation.slice(10) };
-  return {
-    type: annotation === "unconfined" ? "unconfined" : "runtime-default",
-  };
 }

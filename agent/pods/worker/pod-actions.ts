@@ -16,7 +16,7 @@ import {
   type RuntimePod,
 } from "../runtime/runtime-pods.ts";
 
-type KillReason = "liveness" | "startup" | "changed" | "sandbox";
+type KillReason = "liveness" | "startup" | "changed" | "resize" | "sandbox";
 
 export interface PodActions {
   /** Stop every container and the sandboxes first: the sandbox is gone or wrong. */
@@ -28,6 +28,8 @@ export interface PodActions {
     status: ContainerStatus;
     reason: KillReason;
     message: string;
+    /** It is to be started again, whatever the restart policy says. */
+    again: boolean;
   }[];
   /** In order; those that must wait for back-off are in waiting instead. */
   containersToStart: { container: Container; kind: ContainerKind }[];
@@ -53,6 +55,10 @@ interface ActionInputs {
   probes: ProbeResults;
   backOff: BackOff;
   nowMs: number;
+  /** Ids of containers that were ended to be started again. */
+  toRestart: ReadonlySet<string>;
+  /** A running container gets the resources it was given by a restart only. */
+  resizeRestarts: (container: Container, status: ContainerStatus) => boolean;
 }
 
 export function computePodActions(inputs: ActionInputs): PodActions {
@@ -112,6 +118,8 @@ function planStart(
 ): void {
   const { pod, runtimePod } = inputs;
   const restartPolicy = pod.spec.restartPolicy ?? "Always";
+  const mayRestart = (status: ContainerStatus): boolean =>
+    inputs.toRestart.has(status.id) || restarts(restartPolicy, status);
   const current = (name: string): ContainerStatus | undefined =>
     sandbox
       ? runtimePod.containers.find(
@@ -125,7 +133,7 @@ function planStart(
     const status =
       current(container.name) ??
       (sandbox ? undefined : latestContainer(runtimePod, container.name));
-    return status?.state === "exited" && !restarts(restartPolicy, status);
+    return status?.state === "exited" && !mayRestart(status);
   });
   if (done && (sandbox || pod.spec.containers.length > 0)) {
     // Only sidecars are left: they are ended with the pod.
@@ -172,6 +180,7 @@ function planStart(
       actions.containersToKill.push({
         status,
         reason: "changed",
+        again: true,
         message: `Init container is in unexpected state, try killing it before restart`,
       });
     return;
@@ -179,12 +188,7 @@ function planStart(
   for (const container of pod.spec.containers) {
     const status = current(container.name);
     const older = latestContainer(runtimePod, container.name);
-    if (
-      !status &&
-      older &&
-      older.state === "exited" &&
-      !restarts(restartPolicy, older)
-    )
+    if (!status && older && older.state === "exited" && !mayRestart(older))
       continue;
     planKeep(
       inputs,
@@ -192,7 +196,7 @@ function planStart(
       container,
       "app",
       status,
-      status ? restarts(restartPolicy, status) : true,
+      status ? mayRestart(status) : true,
     );
   }
   for (const container of pod.spec.ephemeralContainers ?? [])
@@ -229,6 +233,7 @@ function planKeep(
     actions.containersToKill.push({
       status,
       reason: "changed",
+      again: true,
       message: `Container is in ${status.state} state, try killing it before restart`,
     });
     start(inputs, actions, container, kind, undefined);
@@ -255,9 +260,18 @@ function planKeep(
       reason: "startup",
       message: `Container ${container.name} failed startup probe`,
     };
+  else if (kind === "app" && inputs.resizeRestarts(container, status)) {
+    actions.containersToKill.push({
+      status,
+      reason: "resize",
+      again: true,
+      message: `Container ${container.name} resize requires restart`,
+    });
+    return false;
+  }
   if (!kill) return true;
   const message = again ? `${kill.message}, will be restarted` : kill.message;
-  actions.containersToKill.push({ status, reason: kill.reason, message });
+  actions.containersToKill.push({ status, again, ...kill, message });
   return false;
 }
 

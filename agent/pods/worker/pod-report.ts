@@ -6,7 +6,11 @@ import type {
   ContainerReadiness,
   WaitingReason,
 } from "../../status/container-statuses.ts";
-import { podStatus, type PodFailure } from "../../status/pod-status.ts";
+import {
+  podStatus,
+  type PodFailure,
+  type ResizeReport,
+} from "../../status/pod-status.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 
 export interface StatusSink {
@@ -22,6 +26,8 @@ export interface ReportContext {
   readonly status: StatusSink;
   readonly runtimeName: string;
   readonly readiness: ContainerReadiness;
+  /** Absent: pods are not resized. */
+  readonly resize?: ResizeReport | undefined;
   readonly nodeIPs: () => readonly string[];
   readonly clock: Clock;
 }
@@ -49,7 +55,8 @@ export class PodReport {
     stage: ReportStage,
     failure?: PodFailure,
   ): void {
-    const { status, runtimeName, readiness, nodeIPs, clock } = this.#context;
+    const { status, runtimeName, readiness, nodeIPs, clock, resize } =
+      this.#context;
     status.set(
       pod,
       podStatus({
@@ -65,6 +72,7 @@ export class PodReport {
         ended: stage !== "running",
         tornDown: stage === "torn-down",
         failure,
+        resize,
       }),
     );
   }

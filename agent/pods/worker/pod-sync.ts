@@ -6,6 +6,7 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
 import type { DeadContainers } from "../clean/dead-containers.ts";
 import type { PodEnd } from "../end/pod-end.ts";
+import type { PodResizer, ResizeView } from "../resize/pod-resizer.ts";
 import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
 import type { BackOff } from "../../pacing/back-off.ts";
@@ -25,11 +26,17 @@ import type { PodReport } from "./pod-report.ts";
 import type { EndRequest } from "./worker-state.ts";
 
 export interface PodAdmission {
-  /** Why the pod may not run here beside the others; once it may, it counts until it is released. */
+  /**
+   * Why the pod may not run here beside the others, or which of them end before it may; once it may, it counts until it is
+   * released.
+   */
   admit(
     pod: Pod,
     others: readonly Pod[],
-  ): { reason: string; message: string } | undefined;
+  ):
+    | { reason: string; message: string }
+    | { preempt: readonly Pod[] }
+    | undefined;
   release(uid: string): void;
 }
 
@@ -49,6 +56,11 @@ export interface SyncContext {
     update(pod: Pod, runtimePod: RuntimePod): void;
   };
   readonly restartBackOff: BackOff;
+  /** Absent: pods are not resized. */
+  readonly resize?: Pick<
+    PodResizer,
+    "applied" | "look" | "restarts" | "actuate" | "waits" | "forget"
+  >;
   readonly start: PodStartContext;
   readonly events: Pick<PodEvents, "pod" | "container">;
   readonly clock: Clock;
@@ -60,8 +72,12 @@ interface SyncedPod {
   pod: () => Pod;
   /** False while another pod of the same name still ends. */
   mayStart: () => boolean;
-  /** The pods of this node that are not over. */
+  /** The pods of this node that are not over, with what they were given. */
   livePods: () => readonly Pod[];
+  /** Ends a less important pod. */
+  preempt: (pod: Pod) => void;
+  /** There may be room for other pods. */
+  onRoom: () => void;
   report: PodReport;
   waiting: WaitingReasons;
   ending: PodEnd;
@@ -81,14 +97,24 @@ export class PodSync {
   readonly #context: SyncContext;
   readonly #of: SyncedPod;
   #adopted = false;
+  /** Pods that end so that this one has room. */
+  #preempted: readonly Pod[] = [];
+  /** Containers that were ended to be started again, whatever the restart policy says. */
+  readonly #toRestart = new Set<string>();
 
   constructor(context: SyncContext, of: SyncedPod) {
     this.#context = context;
     this.#of = of;
   }
 
+  /** It can't go on before others have given something back. */
+  get waitsForRoom(): boolean {
+    const { uid = "" } = this.#of.pod().metadata;
+    return this.#preempted.length > 0 || !!this.#context.resize?.waits(uid);
+  }
+
   async pass(): Promise<SyncResult> {
-    const { probes, restartBackOff, clock, events } = this.#context;
+    const { probes, restartBackOff, clock, events, resize } = this.#context;
     const { pod, report, waiting } = this.#of;
     const runtimePod = await this.#refresh();
     if (isPodTerminal({ status: report.last(pod()) }))
@@ -97,16 +123,23 @@ export class PodSync {
       if (!this.#of.mayStart()) return { next: "sleep", forMs: Infinity };
       const refusal = await this.#refusal();
       if (refusal) return { next: "end", request: refusal };
+      if (this.#othersEnd()) return { next: "sleep", forMs: Infinity };
     } else await this.#adopt();
     const overdue = this.#overdue();
     if (overdue) return { next: "end", request: overdue };
+    this.#forgetRestarted(runtimePod);
+    const view = await resize?.look(pod(), runtimePod, this.#of.livePods);
+    if (view?.changed) this.#of.onRoom();
     probes.update(pod(), runtimePod);
     const actions = computePodActions({
-      pod: pod(),
+      pod: view?.pod ?? pod(),
       runtimePod,
       probes,
       backOff: restartBackOff,
       nowMs: clock.now(),
+      toRestart: this.#toRestart,
+      resizeRestarts: (container, status) =>
+        view !== undefined && resize!.restarts(view, container, status),
     });
     waiting.backingOff(pod(), actions.waiting, events);
     report.report(
@@ -117,13 +150,33 @@ export class PodSync {
     );
     if (actions.finished) return { next: "finished" };
     const { changed, retryInMs } = await this.#execute(actions, runtimePod);
-    if (changed) return { next: "again" };
+    if (changed || (await this.#resized(view, runtimePod)))
+      return { next: "again" };
     const forMs = Math.min(
       ...actions.waiting.map(({ remainingMs }) => remainingMs),
       retryInMs,
       this.#deadlineInMs(),
     );
     return { next: "sleep", forMs: forMs + 1 };
+  }
+
+  async #resized(
+    view: ResizeView | undefined,
+    runtimePod: RuntimePod,
+  ): Promise<boolean> {
+    if (!view) return false;
+    return await this.#context.resize!.actuate(view, runtimePod);
+  }
+
+  #forgetRestarted({ containers }: RuntimePod): void {
+    for (const id of this.#toRestart)
+      if (!containers.some((container) => container.id === id))
+        this.#toRestart.delete(id);
+  }
+
+  #given(): Pod {
+    const pod = this.#of.pod();
+    return this.#context.resize?.applied(pod) ?? pod;
   }
 
   #refresh(): Promise<RuntimePod> {
@@ -136,16 +189,32 @@ export class PodSync {
     const pod = this.#of.pod();
     // In this order, as at the reference: of a pod that lacks both, the reason is the allocation's.
     const unallocated = await allocation.admit(pod);
-    const failure =
-      (unallocated && {
-        reason: unallocated.reason,
-        message: `Pod was rejected: ${unallocated.message}`,
-      }) ??
-      admission.admit(pod, this.#of.livePods());
-    if (!failure) return undefined;
+    const answer = unallocated
+      ? {
+          reason: unallocated.reason,
+          message: `Pod was rejected: ${unallocated.message}`,
+        }
+      : admission.admit(this.#given(), this.#of.livePods());
+    if (!answer) return undefined;
+    if ("preempt" in answer) {
+      this.#preempted = answer.preempt;
+      answer.preempt.forEach(this.#of.preempt);
+      return undefined;
+    }
     allocation.release(pod.metadata.uid ?? "");
-    events.pod(pod, "Warning", failure.reason, failure.message);
-    return { failure, refused: true };
+    events.pod(pod, "Warning", answer.reason, answer.message);
+    return { failure: answer, refused: true };
+  }
+
+  #othersEnd(): boolean {
+    if (this.#preempted.length === 0) return false;
+    const live = new Set(
+      this.#of.livePods().map(({ metadata }) => metadata.uid),
+    );
+    this.#preempted = this.#preempted.filter(({ metadata }) =>
+      live.has(metadata.uid),
+    );
+    return this.#preempted.length > 0;
   }
 
   /** A pod that an earlier agent started keeps what it has, and is not ended when it can't be given more. */
@@ -192,9 +261,10 @@ export class PodSync {
       );
     if (actions.containersToKill.length > 0) {
       await Promise.all(
-        actions.containersToKill.map(({ status, ...because }) =>
-          ending.container(pod(), runtimePod, status, because),
-        ),
+        actions.containersToKill.map(({ status, again, ...because }) => {
+          if (again) this.#toRestart.add(status.id);
+          return ending.container(pod(), runtimePod, status, because);
+        }),
       );
       return { ...nothing, changed: true };
     }
@@ -204,7 +274,7 @@ export class PodSync {
     }
     const several = actions.containersToStart.length > 1;
     return await startPod(this.#context.start, actions, {
-      pod,
+      pod: () => this.#given(),
       refresh: () => this.#refresh(),
       waiting,
       signal,

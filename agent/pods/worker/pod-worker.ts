@@ -65,6 +65,10 @@ interface WorkerPeers {
   /** False while another pod of the same name still ends. */
   mayStart: () => boolean;
   livePods: () => readonly Pod[];
+  /** Ends a less important pod for this one. */
+  preempt: (pod: Pod) => void;
+  /** It gave back what it had of the node. */
+  onRoom: () => void;
   onGone: () => void;
 }
 
@@ -90,6 +94,8 @@ export class PodWorker {
       pod: () => this.#pod,
       mayStart: peers.mayStart,
       livePods: peers.livePods,
+      preempt: peers.preempt,
+      onRoom: peers.onRoom,
       report: this.#report,
       waiting: this.#waiting,
       ending: this.#ending,
@@ -121,6 +127,10 @@ export class PodWorker {
     return (
       state.phase === "gone" || (state.phase !== "syncing" && state.removed)
     );
+  }
+
+  get waitsForRoom(): boolean {
+    return this.phase === "syncing" && this.#sync.waitsForRoom;
   }
 
   /** A newer version of the same pod. */
@@ -218,6 +228,7 @@ export class PodWorker {
     const last = left ?? (await this.#endContainers(end));
     crashPoint("podworker.end.ended");
     await this.#tearDown(last, end);
+    this.#peers.onRoom();
     logger.debug(
       {
         pod: podDescription(this.#pod),
@@ -276,7 +287,7 @@ export class PodWorker {
   }
 
   async #cleanUp(state: Terminated): Promise<void> {
-    const { end, clean, tearDown, report } = this.#context;
+    const { end, clean, tearDown, report, sync } = this.#context;
     // What was left when everything had ended; nothing was made since.
     const left = state.left ?? (await this.#refresh());
     if (!state.clean) {
@@ -287,6 +298,7 @@ export class PodWorker {
     await cleanUpPod(clean, this.uid, left);
     report.status.forget(this.uid);
     tearDown.admission.release(this.uid);
+    sync.resize?.forget(this.uid);
     this.#state = states.gone;
     void this.#loop.close();
     this.#peers.onGone();

@@ -81,11 +81,39 @@ export class PodWorkers {
   #add(pod: Pod): PodWorker {
     const worker = new PodWorker(this.#context, pod, {
       mayStart: () => !isStaticPod(pod) || !this.#sameNameEnds(worker),
-      livePods: () => this.live().map((live) => live.pod),
+      livePods: () => this.#livePods(),
+      preempt: (victim) => this.#preempt(victim),
+      onRoom: () => this.wakeForRoom(),
       onGone: () => this.#gone(pod),
     });
     this.#workers.set(pod.metadata.uid ?? "", worker);
     return worker;
+  }
+
+  #livePods(): Pod[] {
+    const { resize } = this.#context.sync;
+    return this.live().map(({ pod }) => resize?.applied(pod) ?? pod);
+  }
+
+  #preempt(pod: Pod): void {
+    const reason = "Preempting";
+    const message = "Preempted in order to admit critical pod";
+    this.#context.sync.events.pod(pod, "Warning", reason, message);
+    this.end(pod.metadata.uid ?? "", {
+      failure: {
+        reason,
+        message,
+        disruption: true,
+        disruptionMessage:
+          "Pod was preempted by Kubelet to accommodate a critical pod.",
+      },
+    });
+  }
+
+  /** Something of the node was given back: pods that wait for it look again. */
+  wakeForRoom(): void {
+    for (const worker of this.#workers.values())
+      if (worker.waitsForRoom) worker.wake();
   }
 
   #gone(pod: Pod): void {

@@ -4,9 +4,13 @@ import pino from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
-import { PodEvents } from "../../../agent/events/pod-events.ts";
 import { BackOff } from "../../../agent/pacing/back-off.ts";
+import { PodEvents, type EventSink } from "../../../agent/events/pod-events.ts";
 import type { PodStartContext } from "../../../agent/pods/start/pod-start.ts";
+import type {
+  PodResizer,
+  ResizerContext,
+} from "../../../agent/pods/resize/pod-resizer.ts";
 import type { StatusSink } from "../../../agent/pods/worker/pod-report.ts";
 import type { WorkersContext } from "../../../agent/pods/worker/pod-workers.ts";
 import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
@@ -29,6 +33,12 @@ export interface FakeContextOptions {
   /** Directories, cgroups and volumes; without it nobody looks at them. */
   readonly host?: ReturnType<typeof hostParts>;
   readonly admit?: WorkersContext["sync"]["admission"]["admit"];
+  /** Where pods are resized. */
+  readonly resize?: (
+    parts: Pick<ResizerContext, "runtime" | "restartBackOff" | "events">,
+  ) => PodResizer;
+  /** Hears of each event of a pod. */
+  readonly events?: (reason: string, message: string) => void;
 }
 
 export interface FakeContext extends WorkersContext {
@@ -50,7 +60,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
   });
   const status = fakeStatuses(options);
   const restartBackOff = new BackOff();
-  const events = new PodEvents({ event: () => undefined }, () => ({
+  const events = new PodEvents(eventSink(options), () => ({
     ...{ apiVersion: "v1", kind: "Node" },
     metadata: { name: "node" },
   }));
@@ -118,12 +128,14 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     admit: () => Promise.resolve(undefined),
     release: () => undefined,
   };
+  const resize = options.resize?.({ runtime, restartBackOff, events });
   return {
     runtimePods,
     rootDirectory: config.rootDirectory,
     sync: {
       ...{ runtimePods, admission, allocation, probes, restartBackOff },
       ...{ start, events, clock },
+      ...(resize ? { resize } : {}),
     },
     end,
     tearDown: { volumes, probes, cgroups, admission },
@@ -133,7 +145,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     },
     deadContainers: { runtime, files, keptPerContainer: 1, logger },
     report: {
-      ...{ status, nodeIPs, clock },
+      ...{ status, nodeIPs, clock, resize },
       runtimeName: "containerd",
       readiness: probes,
     },
@@ -158,5 +170,11 @@ function fakeStatuses({
       if (!ended() && pod.metadata.deletionTimestamp) onFinished(pod);
     },
     forget: (uid) => void own.delete(uid),
+  };
+}
+
+function eventSink({ events }: FakeContextOptions): EventSink {
+  return {
+    event: (_object, _type, reason, message) => events?.(reason, message),
   };
 }

@@ -5,6 +5,7 @@
 import type {
   ContainerConfig,
   ContainerStatus,
+  LinuxResources,
   Runtime,
   RuntimeEvent,
   SandboxConfig,
@@ -88,6 +89,7 @@ export class FakeNode {
       message: "",
       logPath: "",
       mounts: [],
+      ...(config.resources ? { resources: config.resources } : {}),
     });
     return id;
   }
@@ -132,6 +134,16 @@ export class FakeNode {
       reason: exitCode === 0 ? "Completed" : "Error",
     });
     this.#emit("exited", id);
+  }
+
+  updateResources(id: string, resources: LinuxResources): void {
+    const container = this.#container(id);
+    if (container.state !== "running")
+      throw new RuntimeError("invalid", `${id} is ${container.state}`);
+    this.containers.set(id, {
+      ...container,
+      resources: { ...container.resources, ...resources },
+    });
   }
 
   removeContainer(id: string): void {
@@ -259,6 +271,10 @@ export function fakeRuntime(
     listContainers: (filter) =>
       call("listContainers", () =>
         [...node.containers.values()].filter(bySelector(filter?.labels)),
+      ),
+    updateContainerResources: (id, resources) =>
+      call("updateContainerResources", () =>
+        node.updateResources(id, resources),
       ),
     subscribe(listener) {
       const guarded = (event: RuntimeEvent): void => {

@@ -42,6 +42,8 @@ function decide(
     probes?: Partial<ProbeResults>;
     backOff?: BackOff;
     nowMs?: number;
+    toRestart?: ReadonlySet<string>;
+    resized?: readonly string[];
   } = {},
 ): Outcome {
   const actions = computePodActions({
@@ -50,6 +52,8 @@ function decide(
     probes: { ...noProbes, ...options.probes },
     backOff: options.backOff ?? new BackOff(),
     nowMs: options.nowMs ?? 10_000,
+    toRestart: options.toRestart ?? new Set(),
+    resizeRestarts: ({ name }) => options.resized?.includes(name) ?? false,
   });
   const outcome: Outcome = {};
   if (actions.createSandbox) outcome.sandbox = true;

@@ -1,5 +1,5 @@
 // The transitions of a pod's worker over a fake runtime, and its states by themselves.
-import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
+import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import { PodWorkers } from "../../../agent/pods/worker/pod-workers.ts";
 import {
   cleaned,
@@ -11,18 +11,9 @@ import {
   tornDown,
 } from "../../../agent/pods/worker/worker-state.ts";
 import { configSourceAnnotation } from "../../../agent/pods/shape/labels.ts";
-import { turns, type Fate } from "../../robustness/mount.ts";
-import { fakeContext } from "../../robustness/pods/fake-context.ts";
-import { FakeHost, hostParts } from "../../robustness/pods/fake-host.ts";
-import {
-  actionsOf,
-  fakeRuntime,
-  FakeNode,
-} from "../../robustness/pods/fake-node.ts";
-import { Random } from "../../robustness/random.ts";
-import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { runtimePodOf } from "./runtime-objects.ts";
+import { deleted, stagedPod, workerStage, type Stage } from "./worker-stage.ts";
 
 const directories = useTempDirectories();
 
@@ -64,99 +55,10 @@ test("the phase only moves right, and what was asked for first stays", () => {
   expect(cleaned(syncing)).toBe(syncing);
 });
 
-interface Stage {
-  node: FakeNode;
-  host: FakeHost;
-  workers: PodWorkers;
-  clock: FakeClock;
-  statuses: Map<string, PodStatus>;
-  finished: string[];
-  broken: string[];
-  /** Lets time pass until the condition holds. */
-  until(what: string, condition: () => boolean): Promise<void>;
-  running(): string[];
-}
-
-async function stage(
-  options: {
-    fate?: (call: string) => Fate;
-    admit?: Parameters<typeof fakeContext>[0]["admit"];
-    /** What the API server has goes nowhere. */
-    withoutApi?: boolean;
-  } = {},
-): Promise<Stage> {
-  const directory = directories();
-  const clock = new FakeClock(Date.UTC(2025, 0, 1));
-  const broken: string[] = [];
-  const node = new FakeNode(
-    () => clock.now(),
-    (what) => void broken.push(what),
-  );
-  const host = new FakeHost();
-  const statuses = new Map<string, PodStatus>();
-  const finished: string[] = [];
-  const never = (): boolean => false;
-  const act = actionsOf({
-    random: new Random(1),
-    fate: options.fate ?? (() => ({ kind: "works" })),
-    ended: never,
-    end: () => undefined,
-  });
-  const context = fakeContext({
-    runtime: fakeRuntime(node, act, never),
-    clock,
-    directory,
-    host: hostParts(host, act, directory),
-    statuses,
-    ended: () => options.withoutApi ?? false,
-    onChange: (uid) => workers.wake(uid),
-    onFinished: ({ metadata }) => finished.push(metadata.uid!),
-    ...(options.admit ? { admit: options.admit } : {}),
-  });
-  const workers = new PodWorkers(context);
-  await context.runtimePods.start();
-  workers.open();
-  return {
-    node,
-    host,
-    workers,
-    clock,
-    statuses,
-    finished,
-    broken,
-    async until(what, condition) {
-      const untilMs = performance.now() + 10_000;
-      while (!condition()) {
-        if (performance.now() > untilMs) throw new Error(`never: ${what}`);
-        await turns(10);
-        if (condition()) return;
-        clock.advance(Math.min(clock.nextDelayMs ?? 100, 1000));
-      }
-    },
-    running: () => node.running().map(({ name }) => name),
-  };
-}
-
-function pod(spec: Partial<Pod["spec"]> = {}, uid = "u"): Pod {
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "p", namespace: "ns", uid },
-    spec: {
-      containers: [{ name: "app", image: "i" }],
-      terminationGracePeriodSeconds: 1,
-      ...spec,
-    },
-  };
-}
-
-const deleted = (of: Pod): Pod => ({
-  ...of,
-  metadata: {
-    ...of.metadata,
-    deletionTimestamp: "2025-01-01T00:00:00Z",
-  },
-});
+const stage = (
+  options: Parameters<typeof workerStage>[1] = {},
+): Promise<Stage> => workerStage(directories(), options);
+const pod = stagedPod;
 
 test("syncing → terminating → terminated → gone, by deletion", async () => {
   const on = await stage();
