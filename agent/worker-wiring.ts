@@ -11,7 +11,7 @@ import { ImageCredentials } from "./images/image-credentials.ts";
 import { ImageManager } from "./images/image-manager.ts";
 import { ProviderMetrics } from "./images/provider-metrics.ts";
 import { pullLimit } from "./images/pull-limit.ts";
-import { PodResizer } from "./pods/resize/pod-resizer.ts";
+import { PodResizer, type ResizerContext } from "./pods/resize/pod-resizer.ts";
 import type { PodStartContext } from "./pods/start/pod-start.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
 import { Turns } from "./pacing/turns.ts";
@@ -46,23 +46,11 @@ export function workersContext(
     machineMemoryBytes: totalmem(),
     lowestOomScoreAdj: lowestOomScoreAdj(),
   };
-  const resize =
-    rooms.allocated &&
-    new PodResizer({
-      runtime,
-      allocated: rooms.allocated,
-      cgroups,
-      files: { mount: config.cgroupMount },
-      admission,
-      node: () => node.node,
-      resourceLimits,
-      restartBackOff,
-      events,
-      reportsAllocated: isGateOn(
-        config,
-        "InPlacePodVerticalScalingAllocatedStatus",
-      ),
-    });
+  const resize = podResizer(ground, node, rooms, {
+    admission,
+    resourceLimits,
+    restartBackOff,
+  });
   const start: PodStartContext = {
     sandboxes: {
       runtime,
@@ -174,5 +162,30 @@ function wireCredentials({
       ),
     ],
     events,
+  });
+}
+
+function podResizer(
+  { settings: config, runtime, events }: Ground,
+  node: Reporting["node"],
+  { allocated, cgroups }: PodRooms,
+  shared: Pick<
+    ResizerContext,
+    "admission" | "resourceLimits" | "restartBackOff"
+  >,
+): PodResizer | undefined {
+  if (!allocated) return undefined;
+  return new PodResizer({
+    ...shared,
+    runtime,
+    allocated,
+    cgroups,
+    files: { mount: config.cgroupMount },
+    node: () => node.node,
+    events,
+    reportsAllocated: isGateOn(
+      config,
+      "InPlacePodVerticalScalingAllocatedStatus",
+    ),
   });
 }
