@@ -3,7 +3,7 @@ import gates from "../../api/facts/feature-gates.json";
 import type { AgentConfig } from "./agent-config.ts";
 
 /** Gates with an effect in the agent. */
-export type AgentGate =
+type AgentGate =
   | "InPlacePodVerticalScaling"
   | "InPlacePodVerticalScalingAllocatedStatus"
   | "KubeletCrashLoopBackOffMax"

@@ -40,7 +40,7 @@ interface Shortage extends Refusal {
 }
 
 /** Refused, or admitted as soon as these pods have ended. */
-export type AdmissionAnswer = Refusal | { readonly preempt: readonly Pod[] };
+type AdmissionAnswer = Refusal | { readonly preempt: readonly Pod[] };
 
 export class NodeAdmission {
   readonly #options: NodeAdmissionOptions;
