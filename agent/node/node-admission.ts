@@ -84,7 +84,7 @@ export class NodeAdmission {
     return rejected(answer);
   }
 
-  /** Why a pod that runs, as it is now, has no room beside the others; nobody ends for it. */
+  /** Why a pod that runs, as it is now, has no room beside the others; no pod ends for it. */
   fits(pod: Pod, live: readonly Pod[]): Refusal | undefined {
     const others = this.#othersOf(pod, live);
     return this.#lacksResources(pod, others) ?? this.#doesNotFit(pod, others);

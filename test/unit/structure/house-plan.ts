@@ -71,7 +71,7 @@ export const innerFloors: Readonly<
     ["pods/worker"],
     ["pods/clean"],
     ["pods/start"],
-    ["images", "pods/end"],
+    ["images", "pods/end", "pods/resize"],
     ["probes", "status"],
     ["pods/runtime"],
     ["cgroups", "volumes"],
