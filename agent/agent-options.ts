@@ -1,10 +1,10 @@
 // What an agent is given.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
-import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
 import type { Runtime } from "../cri/runtime.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
+import type { PodNetworkHooks } from "./pods/runtime/networked-sandboxes.ts";
 import type { ManifestsByFile } from "./sources/pod-sources.ts";
 import type { PodSpecValidator } from "./sources/static-pod.ts";
 
@@ -18,11 +18,8 @@ export interface AgentOptions {
   logger: Logger;
   /** Objects of other kinds found in the manifests directory, by file: the complete set after each change. */
   onOtherManifests?: (byFile: ManifestsByFile) => void;
-  /**
-   * Called with a new sandbox's addresses before any container starts in it; resolves when the pod may send and receive.
-   * Rejects: its start is tried again.
-   */
-  protectPod?: (pod: Pod, ips: readonly string[]) => Promise<void>;
+  /** Whose pods' sandboxes these are: host ports lead to them, and policies protect them. */
+  podNetwork?: PodNetworkHooks;
   /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */
   validatePodSpec?: PodSpecValidator;
   /** The Node has its ranges of pod addresses, or others than before. */

@@ -46,7 +46,7 @@ export interface Ground {
   /** Who serves a type of plug-in registers its handler before the agent starts. */
   readonly plugins: PluginRegistration;
   readonly metrics: MetricSources;
-  readonly protectPod: AgentOptions["protectPod"];
+  readonly podNetwork: AgentOptions["podNetwork"];
 }
 
 /** The node and what is reported to the API server. */

@@ -36,6 +36,7 @@ import { PodAccess } from "./pod-access.ts";
 import { AllocatedResources } from "./pods/resize/allocated-resources.ts";
 import { podFullName } from "./pods/shape/pod-shape.ts";
 import { PodChanges } from "./pods/runtime/pod-changes.ts";
+import { networkedSandboxes } from "./pods/runtime/networked-sandboxes.ts";
 import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { NodeResources } from "./pods/shape/field-paths.ts";
 import { HostFiles } from "./pods/start/host-files.ts";
@@ -129,7 +130,7 @@ function wireGround(options: AgentOptions): Ground {
     objects,
     plugins,
     metrics: new MetricSources(),
-    protectPod: options.protectPod,
+    podNetwork: options.podNetwork,
   };
 }
 
@@ -164,26 +165,20 @@ function wireReporting(
   return { node, lease, reports };
 }
 
-function wirePodRooms(
-  {
-    settings: config,
-    runtime,
-    client,
-    clock,
-    logger,
-    events,
-    objects,
-    metrics,
-  }: Ground,
-  { node, reports }: Reporting,
-): PodRooms {
+function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
+  const { settings: config, runtime, client, clock, logger } = ground;
+  const { events, objects, metrics, podNetwork } = ground;
   const changes = new PodChanges();
-  const runtimePods = new RuntimePods({
+  const runtimePods: RuntimePods = new RuntimePods({
     runtime,
     clock,
     logger,
     lastMessage: (status) => terminationMessage(status, runtime.logs),
     onChange: (uid) => changes.notify(uid),
+    onSandboxes: () =>
+      podNetwork?.present(
+        networkedSandboxes(runtimePods, config.rootDirectory),
+      ),
   });
   const nodeResources = (): NodeResources => ({
     cpuMillis: cpus().length * 1000,

@@ -89,7 +89,7 @@ export function workersContext(
     config,
     events,
     nodeIPs,
-    protectPod: ground.protectPod,
+    podNetwork: ground.podNetwork,
   };
   return {
     runtimePods,

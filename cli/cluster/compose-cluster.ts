@@ -12,6 +12,7 @@ import { createClient } from "../../client/create-client.ts";
 import type { Store } from "../../storage/store.ts";
 import type { OptionValues } from "../options/parse.ts";
 import type { AgentPart } from "../parts/agent/agent.ts";
+import { recordKernelSetting } from "../parts/agent/machine-files.ts";
 import { startApiPart } from "../parts/api/apiserver.ts";
 import type { NetworkPlan } from "../parts/network/network-plan.ts";
 import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
@@ -174,10 +175,15 @@ export async function composeCluster(
     await (
       await modules.scheduler
     ).startScheduler(context, options.schedulerValues);
-  const ranges = new NodeRangesSource(
-    options.node?.podCidrs ?? [],
-    values.list("cluster-cidr"),
-  );
+  const dataDirectory = options.node?.dataDirectory ?? "";
+  const ranges = new NodeRangesSource(options.node?.podCidrs ?? [], {
+    clusterRanges: values.list("cluster-cidr"),
+    clock,
+    logger: logger.child({ part: "pod-network" }),
+    onKernelSetting: (file, before) =>
+      recordKernelSetting(dataDirectory, file, before),
+  });
+  started.add(() => ranges.pods.stop());
   if (options.network?.policy) ranges.guard.expect();
   const network =
     modules.network && options.network
@@ -186,7 +192,7 @@ export async function composeCluster(
           context,
           options.network,
           ranges,
-          options.node?.dataDirectory ?? "",
+          dataDirectory,
         )
       : undefined;
   // A failure is reported where it is awaited.

@@ -55,9 +55,9 @@ export async function startNode(
       : "",
     dataDirectory,
     podCidrs,
-    masquerade: ranges.masquerade,
+    setPodRules: (own) => ranges.pods.setOwn(own),
     onPodRanges: (given) => ranges.set(given),
-    protectPod: (pod, ips) => ranges.guard.protect(pod, ips),
+    podNetwork: ranges.hooks,
     client,
     config: {
       ...plan.logDirectories,

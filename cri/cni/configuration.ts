@@ -1,5 +1,6 @@
 // The pod network's CNI configuration list: a routed pair a pod (ptp), addresses from the node's pod range
-// (host-local), host ports (portmap). No bridge: bridged traffic to service addresses hangs on br_netfilter.
+// (host-local); host ports by portmap only where no rules of our own can be had. No bridge: bridged traffic to service
+// addresses hangs on br_netfilter.
 // Written only where the directory has no configuration of anybody's; the runtime watches the directory.
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -17,10 +18,8 @@ export interface CniOptions {
   /** Network name; also the name of host-local's address store. */
   name?: string;
   mtu?: number;
-  /** Masquerading by the ptp plug-in (needs iptables, costly for each pod: see network.ts); off where another does it. */
-  ipMasq?: boolean;
-  /** The portmap plug-in (needs iptables as soon as a pod has a hostPort); default true. */
-  portMap?: boolean;
+  /** Masquerading and host ports by plug-ins, which run iptables for each pod; default: others do it. */
+  iptables?: boolean;
   /** Where host-local keeps its leases; its own default when absent. */
   ipamDirectory?: string;
 }
@@ -35,7 +34,7 @@ export function cniConfiguration(options: CniOptions): object {
   ];
   const pair = {
     type: "ptp",
-    ipMasq: options.ipMasq ?? false,
+    ipMasq: options.iptables ?? false,
     ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
     ipam: {
       type: "host-local",
@@ -54,7 +53,7 @@ export function cniConfiguration(options: CniOptions): object {
   return {
     cniVersion: "0.4.0",
     name: options.name ?? "orbit",
-    plugins: options.portMap === false ? [pair] : [pair, hostPorts],
+    plugins: options.iptables ? [pair, hostPorts] : [pair],
   };
 }
 

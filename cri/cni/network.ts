@@ -1,5 +1,5 @@
-// The pod network of a node whose CNI directory holds no other configuration: our configuration list, and masquerading by
-// whom the composition names.
+// The pod network of a node whose CNI directory holds no other configuration: our configuration list, with masquerading and
+// host ports by rules of whom the composition names.
 import * as fs from "node:fs/promises";
 import type { Logger } from "pino";
 import {
@@ -9,33 +9,38 @@ import {
   type CniOptions,
 } from "./configuration.ts";
 
-export interface PodNetworkOptions extends CniOptions {
-  /** Has what pods of these ranges send outside leave with the node's address; rejects when that can't be done. */
-  masquerade?: (podCidrs: readonly string[]) => Promise<void>;
+export interface PodNetworkOptions extends Omit<CniOptions, "iptables"> {
+  /**
+   * Has what pods of these ranges send outside leave with the node's address, and the node's ports lead to them; rejects
+   * when that can't be done. Absent: nobody does it.
+   */
+  setPodRules?: (podCidrs: readonly string[]) => Promise<void>;
 }
 
 /**
- * With `ipMasq` the masquerading is that of `masquerade`, and only where that can't be set the ptp plug-in's.
- * The function leaves the configuration of another program alone. Resolves to true when a configuration file was written.
+ * Where the rules can't be set, the plug-ins make them with iptables. The function leaves the configuration of another
+ * program alone. Resolves to true when a configuration file was written.
  */
 export async function setUpPodNetwork(
-  { masquerade, ...options }: PodNetworkOptions,
+  { setPodRules, ...options }: PodNetworkOptions,
   logger: Logger,
 ): Promise<boolean> {
   const present = await fs.readdir(options.directory).catch(() => []);
   if (present.some((name) => isConfiguration(name) && name !== cniFileName))
     return false;
-  if (!options.ipMasq || !masquerade) return writeCniConfiguration(options);
   const ranges = [options.podCidr, ...(options.extraCidrs ?? [])];
-  const ipMasq = await masquerade(ranges).then(
+  const iptables = await setPodRules?.(ranges).then(
     () => false,
     (error: unknown) => {
       logger.warn(
         { err: error },
-        "no masquerade rule of our own: the network plug-in makes one for each pod, which is slow",
+        "no rules of our own for what leaves pods and for host ports: the network plug-ins make them for each pod, which is slow",
       );
       return true;
     },
   );
-  return writeCniConfiguration({ ...options, ipMasq });
+  return writeCniConfiguration({
+    ...options,
+    ...(iptables === undefined ? {} : { iptables }),
+  });
 }

@@ -6,7 +6,7 @@
 export interface TableContent {
   /** By chain name. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** `map|set name` to what is in it: key to data, which is empty for a set. */
+  /** Name of a map or set, and what is in it: key to data, which is empty for a set. */
   readonly elements: readonly (readonly [
     container: string,
     key: string,

@@ -3,8 +3,10 @@
 // five times for every pod removed. Destinations within the cluster keep the pod's address: the ranges of the cluster where
 // they are known, and those of the other nodes as they come and go.
 // The table's name is the node's range, so that clusters on one host do not meet. It outlives this process as the pods do.
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
 import type { RunNft } from "../nft/nft-command.ts";
-import { nftCommand } from "../nft/nft-command.ts";
+import { TableSync } from "../nft/table-sync.ts";
 
 type Family = 4 | 6;
 
@@ -48,18 +50,43 @@ table ${table} {
 `;
 }
 
+interface PodMasqueradeOptions {
+  /** Of the whole cluster, as far as they are known. */
+  readonly clusterRanges: readonly string[];
+  readonly run: RunNft;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 export class PodMasquerade {
-  readonly #run: RunNft;
   readonly #clusterRanges: readonly string[];
+  readonly #sync: TableSync;
   #own: readonly string[] = [];
   #peers: readonly string[] = [];
-  #inStep = false;
-  /** Transactions run one after the other, so that the last one has what is known last. */
-  #queue: Promise<void> = Promise.resolve();
+  /** Tables of ranges that the node had before. */
+  #gone: readonly string[] = [];
+  #failure: unknown;
 
-  constructor(clusterRanges: readonly string[] = [], run = nftCommand()) {
+  constructor({ clusterRanges, run, clock, logger }: PodMasqueradeOptions) {
     this.#clusterRanges = clusterRanges;
-    this.#run = run;
+    const script = (): string => this.#script();
+    this.#sync = new TableSync({
+      scripts: {
+        table: "orbit-pods",
+        wholeScript: script,
+        changeScript: script,
+      },
+      what: "rules of what leaves pods",
+      run: (text) =>
+        run(text).catch((error: unknown) => {
+          this.#failure = error;
+          throw error;
+        }),
+      clock,
+      logger,
+      onBegin: () => undefined,
+      onDone: () => undefined,
+    });
   }
 
   /** Tables as nft names them. */
@@ -70,46 +97,50 @@ export class PodMasquerade {
     );
   }
 
-  /** The node's ranges. Resolves when the rules are in the kernel; rejects with nft's error text, also without nft. */
+  /**
+   * The node's ranges. Resolves when the rules are in the kernel; rejects with nft's error text, also without nft, and then
+   * there are none until it is called again.
+   */
   async setOwn(ranges: readonly string[]): Promise<void> {
-    if (this.#inStep && ranges.join() === this.#own.join()) return;
+    if (this.#sync.inStep && ranges.join() === this.#own.join()) return;
     const before = this.tables;
     this.#own = [...ranges];
-    const gone = before.filter((table) => !this.tables.includes(table));
-    await this.#write(gone);
+    this.#gone = before.filter((table) => !this.tables.includes(table));
+    this.#sync.request(true);
+    if (await this.#sync.settled()) return;
+    this.#own = [];
+    throw this.#failure;
   }
 
-  /** The other nodes' ranges. As setOwn. */
+  /** The other nodes' ranges; what can't be written is tried again. */
   async setPeers(ranges: readonly string[]): Promise<void> {
     if (ranges.join() === this.#peers.join()) return;
     this.#peers = [...ranges];
-    await this.#write([]);
+    this.rewrite();
+    await this.#sync.settled();
   }
 
   /** Writes the rules again: another program may have deleted them. */
-  rewrite(): Promise<void> {
-    return this.#write([]);
+  rewrite(): void {
+    if (this.#own.length > 0) this.#sync.request(true);
   }
 
-  #write(gone: readonly string[]): Promise<void> {
-    const write = async (): Promise<void> => {
-      const script = [
-        ...gone.map((table) => `table ${table}\ndelete table ${table}\n`),
-        ...this.#own.map((own) =>
-          masqueradeRules(
-            own,
-            [...this.#clusterRanges, ...this.#peers].filter(
-              (range) => familyOf(range) === familyOf(own),
-            ),
+  /** The rules stay. */
+  async stop(): Promise<void> {
+    await this.#sync.stop();
+  }
+
+  #script(): string {
+    return [
+      ...this.#gone.map((table) => `table ${table}\ndelete table ${table}\n`),
+      ...this.#own.map((own) =>
+        masqueradeRules(
+          own,
+          [...this.#clusterRanges, ...this.#peers].filter(
+            (range) => familyOf(range) === familyOf(own),
           ),
         ),
-      ].join("");
-      this.#inStep = false;
-      if (script !== "") await this.#run(script);
-      this.#inStep = true;
-    };
-    const written = this.#queue.then(write);
-    this.#queue = written.catch(() => undefined);
-    return written;
+      ),
+    ].join("");
   }
 }

@@ -33,6 +33,17 @@ export class LocalPods {
 
   constructor(private readonly nodeName: string) {}
 
+  /** Whether the pod was the last to claim these addresses. */
+  has(pod: Pod, ips: readonly string[]): boolean {
+    const own = this.#pods.get(podKey(pod));
+    return (
+      own?.pod.metadata.uid === pod.metadata.uid &&
+      podAddresses(ips).every(
+        ({ text }) => this.#claims.get(text) === podKey(pod),
+      )
+    );
+  }
+
   /** The pod has these addresses from now on. Returns the pods that had one of them, by key. */
   claim(pod: Pod, ips: readonly string[]): string[] {
     const key = podKey(pod);

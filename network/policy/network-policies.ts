@@ -17,6 +17,7 @@ import { filterBridgedPods } from "./bridged-pods.ts";
 import { compilePolicy, type CompiledPolicy } from "./compiled-policy.ts";
 import { LocalPods, podKey } from "./local-pods.ts";
 import { PolicyIndex } from "./policy-index.ts";
+import { podLinks } from "./pod-links.ts";
 import { PolicyMetrics } from "./policy-metrics.ts";
 import { policyTableText } from "./policy-table.ts";
 
@@ -31,8 +32,6 @@ interface NetworkPoliciesOptions {
   /** Of the table, such as orbit-policy; two clusters on one host have different ones. */
   tableName: string;
   podRanges: readonly string[];
-  /** Names of the links of pods, as nft matches them; default: those that our pod network has. */
-  podLinks?: string;
   clock: Clock;
   logger: Logger;
   /** A program and its arguments that runs others in the node's network namespace; default: this process's own. */
@@ -79,15 +78,14 @@ export class NetworkPolicies {
   #synced = false;
   #stopped = false;
   #bridgesKnown = false;
+  /** Of the links of pods. */
+  #reading: Promise<void> = Promise.resolve();
   readonly metrics: PolicyMetrics;
 
   constructor(options: NetworkPoliciesOptions) {
     this.#options = options;
     const { client, clock, logger, tableName, nodeName } = options;
-    this.#index = new PolicyIndex(
-      `inet ${tableName}`,
-      policyTableText({ podLinks: options.podLinks ?? "veth*" }),
-    );
+    this.#index = new PolicyIndex(`inet ${tableName}`, policyTableText);
     this.#ready = new Promise((resolve) => (this.#setReady = resolve));
     this.#policies = client.informer(networkPolicies);
     this.metrics = new PolicyMetrics(clock, () => ({
@@ -140,6 +138,7 @@ export class NetworkPolicies {
     );
     await this.#policies.synced();
     await this.#followed?.synced;
+    await this.#readLinks();
     if (this.#stopped) return;
     this.#synced = true;
     this.#setReady();
@@ -172,18 +171,52 @@ export class NetworkPolicies {
     const key = podKey(pod);
     const others = this.#localPods.claim(pod, ips);
     await this.#whenReady();
-    // Without policies nothing is isolated, and pods are not even followed.
-    if (!this.#followed) return;
-    for (const each of [key, ...others]) this.#changed.pods.add(each);
-    for (const ip of ips)
-      for (const other of this.#followed.pods.lister.byIndex("address", ip))
-        this.#changed.pods.add(podKey(other));
+    await this.#readLinks();
+    this.#claimed([key, ...others], ips);
     await this.#due();
-    if (!this.#index.isolates(key)) return;
-    if (!(await this.#sync.settled()))
+    // Without policies that select it a pod also starts where there can't be rules at all.
+    if (!(await this.#sync.settled()) && this.#index.isolates(key))
       throw new Error(
         "the rules of the network policies that select the pod could not be written",
       );
+  }
+
+  /** Pods of this node that run, with their addresses, which the API server may not know yet. */
+  adopt(
+    running: readonly { readonly pod: Pod; readonly ips: readonly string[] }[],
+  ): void {
+    for (const { pod, ips } of running) {
+      if (this.#localPods.has(pod, ips)) continue;
+      const others = this.#localPods.claim(pod, ips);
+      this.#claimed([podKey(pod), ...others], ips);
+    }
+    if (!this.#synced) return;
+    this.#readLinks().then(
+      () => this.#due(),
+      (err: unknown) =>
+        this.#options.logger.error(
+          { err },
+          "the links of pods are not known: forged addresses may pass",
+        ),
+    );
+  }
+
+  /** Without policies nothing is isolated, and pods are not even followed. */
+  #claimed(keys: readonly string[], ips: readonly string[]): void {
+    if (!this.#followed) return;
+    for (const each of keys) this.#changed.pods.add(each);
+    for (const ip of ips)
+      for (const other of this.#followed.pods.lister.byIndex("address", ip))
+        this.#changed.pods.add(podKey(other));
+  }
+
+  /** One after the other, so that what was read last is what counts. */
+  #readLinks(): Promise<void> {
+    const read = this.#reading.then(async () =>
+      this.#index.setPodLinks(await podLinks(this.#options)),
+    );
+    this.#reading = read.catch(() => undefined);
+    return read;
   }
 
   async #whenReady(): Promise<void> {

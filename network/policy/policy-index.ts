@@ -73,6 +73,15 @@ export class PolicyIndex implements TableScripts {
     return (this.#pods.get(podKey)?.chains.length ?? 0) > 0;
   }
 
+  /** Names of the links of this node's pods. */
+  setPodLinks(names: readonly string[]): void {
+    this.#objects.set("links", {
+      chains: new Map(),
+      sets: new Map(),
+      elements: names.map((name) => ["pod-links", `"${name}"`, ""]),
+    });
+  }
+
   wholeScript(): string {
     return this.#objects.wholeScript() + this.#members.wholeScript();
   }

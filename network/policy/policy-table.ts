@@ -1,14 +1,10 @@
 // The fixed part of the table of network policies: who is isolated, and where packets meet that. The rules are for
 // what is forwarded: a pod's own node reaches it, and is reached, whatever the policies say. Packets that belong to no
-// connection are dropped where either end is isolated: the chains of pods then match nothing.
+// connection are dropped where either end is isolated: the chains of pods then match nothing. What comes from a link of a pod
+// (pod-links) with an address that is not routed there is dropped.
 
-interface PolicyTableOptions {
-  /** Names of the links of pods, as nft matches them. */
-  readonly podLinks: string;
-}
-
-export function policyTableText({ podLinks }: PolicyTableOptions): string {
-  return `  set self4 { type ipv4_addr . ipv4_addr; }
+export const policyTableText = `  set pod-links { type ifname; }
+  set self4 { type ipv4_addr . ipv4_addr; }
   set self6 { type ipv6_addr . ipv6_addr; }
   map ingress4 { type ipv4_addr : verdict; }
   map ingress6 { type ipv6_addr : verdict; }
@@ -31,9 +27,8 @@ export function policyTableText({ podLinks }: PolicyTableOptions): string {
   }
   chain sources {
     type filter hook prerouting priority raw; policy accept;
-    iifname != "${podLinks}" accept
+    iifname != @pod-links accept
     ip6 saddr { ::, fe80::/10 } accept
     fib saddr . iif oif missing counter drop
   }
 `;
-}

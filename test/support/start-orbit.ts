@@ -11,6 +11,7 @@ import {
   policyTable,
   proxyTable,
 } from "../../cli/parts/network/network-plan.ts";
+import { hostPortTable } from "../../network/pods/host-ports.ts";
 import { masqueradeTable } from "../../network/pods/masquerade.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
@@ -118,7 +119,8 @@ async function removeEverything(
       what: "processes to end",
     }).catch(() => undefined);
   }
-  await runCommand("nft", ["delete", "table", "ip", masqueradeTable(podRange)]);
+  for (const name of [masqueradeTable, hostPortTable])
+    await runCommand("nft", ["delete", "table", "ip", name(podRange)]);
   for (const family of ["ip", "ip6"])
     await runCommand("nft", ["delete", "table", family, proxyTable(podRange)]);
   await runCommand("nft", ["delete", "table", "inet", policyTable(podRange)]);
@@ -174,7 +176,8 @@ export async function startOrbit(
     options.podRange ?? `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`;
   announce("cgroup", cgroupRoot);
   announce("cgroup", `${cgroupRoot}-runtime`);
-  announce("nft", `ip ${masqueradeTable(podRange)}`);
+  for (const name of [masqueradeTable, hostPortTable])
+    announce("nft", `ip ${name(podRange)}`);
   for (const family of ["ip", "ip6"])
     announce("nft", `${family} ${proxyTable(podRange)}`);
   announce("nft", `inet ${policyTable(podRange)}`);

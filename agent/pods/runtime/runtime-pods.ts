@@ -11,6 +11,7 @@ import {
   type Runtime,
   type RuntimeEvent,
   type SandboxStatus,
+  type SandboxSummary,
 } from "../../../cri/runtime.ts";
 import {
   containerNameLabel,
@@ -43,6 +44,8 @@ interface RuntimePodsOptions {
   lastMessage: (status: ContainerStatus) => Promise<string>;
   /** A pod's containers changed. */
   onChange: (uid: string, event: RuntimeEvent | undefined) => void;
+  /** The sandboxes may be others than before; not called before the first list. */
+  onSandboxes?: () => void;
 }
 
 const relistDebounceMs = 100;
@@ -92,13 +95,13 @@ export class RuntimePods {
     const status = await this.#options.runtime.podSandboxStatus(id);
     const entry = this.#entries.get(uid);
     if (entry)
-      entry.pod = {
+      this.#replace(entry, {
         ...entry.pod,
         sandboxes: [
           status,
           ...entry.pod.sandboxes.filter((sandbox) => sandbox.id !== id),
         ],
-      };
+      });
     return status;
   }
 
@@ -181,9 +184,17 @@ export class RuntimePods {
     for (const { id } of pod.sandboxes) this.#owners.set(id, uid);
     for (const { id } of pod.containers) this.#owners.set(id, uid);
     this.#forgetGone(previous, pod);
-    entry.pod = pod;
+    this.#replace(entry, pod);
     entry.readVersion = version;
     return pod;
+  }
+
+  #replace(entry: Entry, pod: RuntimePod): void {
+    const state = ({ sandboxes }: RuntimePod): string =>
+      sandboxes.map(({ id, ready }) => `${id}:${ready}`).join();
+    const same = state(entry.pod) === state(pod);
+    entry.pod = pod;
+    if (!same && this.#listed) this.#options.onSandboxes?.();
   }
 
   async #containerStatus(
@@ -217,6 +228,7 @@ export class RuntimePods {
     for (const { id } of [...entry.pod.sandboxes, ...entry.pod.containers])
       this.#dropId(id);
     this.#entries.delete(uid);
+    if (entry.pod.sandboxes.length > 0) this.#options.onSandboxes?.();
   }
 
   /** Reads everything again; every pod whose state may have changed is reported. */
@@ -226,7 +238,7 @@ export class RuntimePods {
       runtime.listPodSandboxes(),
       runtime.listContainers(),
     ]);
-    this.#listed = true;
+    const first = !this.#listed;
     const found = new Map<
       string,
       { name: string; namespace: string; ids: string[] }
@@ -256,6 +268,29 @@ export class RuntimePods {
     for (const [uid, { pod }] of this.#entries)
       if (!found.has(uid) && pod.sandboxes.length + pod.containers.length > 0)
         this.#changed(uid, undefined);
+    if (first) await this.#readSandboxes(sandboxes);
+    this.#listed = true;
+    if (first) this.#options.onSandboxes?.();
+  }
+
+  /** Of all pods before the first one is looked at: the network must know them together. */
+  async #readSandboxes(all: readonly SandboxSummary[]): Promise<void> {
+    const { runtime } = this.#options;
+    await Promise.all(
+      all.map(async ({ id, ready, labels }) => {
+        const entry = this.#entries.get(labels[podUidLabel] ?? "");
+        if (!ready || !entry) return;
+        const status = await orNotFound(runtime.podSandboxStatus(id));
+        if (status)
+          entry.pod = {
+            ...entry.pod,
+            sandboxes: [
+              status,
+              ...entry.pod.sandboxes.filter((each) => each.id !== id),
+            ].sort(newestFirst),
+          };
+      }),
+    );
   }
 
   /** Exited containers that only the runtime's events know to be out of memory. */

@@ -2,6 +2,7 @@
 // agent. The keys are the ecosystem's, so that crictl and others show pods as such; state is rebuilt from them alone.
 import { createHash } from "node:crypto";
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
+import type { SandboxConfig } from "../../../cri/runtime.ts";
 
 export const podNameLabel = "io.kubernetes.pod.name";
 export const podNamespaceLabel = "io.kubernetes.pod.namespace";
@@ -23,6 +24,9 @@ const kindAnnotation = "io.kubernetes.container.kind";
 /** Of the pod, on its sandbox: who ends last when the machine halts. */
 const priorityAnnotation = "orbit.io/priority";
 
+/** Of the pod, on its sandbox: the ports of the node that lead to it, as JSON. */
+const hostPortsAnnotation = "orbit.io/host-ports";
+
 /** On static pods and their mirrors. */
 export const configHashAnnotation = "kubernetes.io/config.hash";
 export const configSourceAnnotation = "kubernetes.io/config.source";
@@ -43,13 +47,30 @@ export function podSandboxLabels(pod: Pod): Record<string, string> {
 export function podSandboxAnnotations(
   pod: Pod,
   owner: string,
+  hostPorts: SandboxConfig["portMappings"] = [],
 ): Record<string, string> {
+  // One of the pod's own would lead ports to it that it was not admitted with.
+  const { [hostPortsAnnotation]: _own, ...annotations } =
+    pod.metadata.annotations ?? {};
   return {
-    ...pod.metadata.annotations,
+    ...annotations,
     [ownerAnnotation]: owner,
     [restartPolicyAnnotation]: pod.spec.restartPolicy ?? "Always",
     [priorityAnnotation]: String(pod.spec.priority ?? 0),
+    ...(hostPorts.length > 0
+      ? { [hostPortsAnnotation]: JSON.stringify(hostPorts) }
+      : {}),
   };
+}
+
+/** Reads back what podSandboxAnnotations wrote. */
+export function sandboxHostPorts(
+  annotations: Readonly<Record<string, string>>,
+): SandboxConfig["portMappings"] {
+  const text = annotations[hostPortsAnnotation];
+  return text === undefined
+    ? []
+    : (JSON.parse(text) as SandboxConfig["portMappings"]);
 }
 
 export function sandboxPriority(

@@ -4,6 +4,10 @@ import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import type { SandboxStatus } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
+import {
+  networkedSandbox,
+  type PodNetworkHooks,
+} from "../runtime/networked-sandboxes.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 import type { ContainerKind } from "../shape/labels.ts";
 import {
@@ -32,8 +36,7 @@ export interface PodStartContext {
   readonly events: Pick<PodEvents, "pod">;
   readonly nodeIPs: () => readonly string[];
   /** As the agent's option. */
-  readonly protectPod?:
-    ((pod: Pod, ips: readonly string[]) => Promise<void>) | undefined;
+  readonly podNetwork?: PodNetworkHooks | undefined;
 }
 
 interface StartPlan {
@@ -130,16 +133,17 @@ export async function startPod(
 
 /** A sandbox that has or had containers was protected before the first of them. */
 async function protectSandbox(
-  { protectPod, events }: PodStartContext,
+  { podNetwork, events }: PodStartContext,
   run: StartRun,
-  { id, ips }: SandboxStatus,
+  sandbox: SandboxStatus,
 ): Promise<void> {
   const pod = run.pod();
-  if (!protectPod || pod.spec.hostNetwork) return;
+  const networked = networkedSandbox(sandbox, pod);
+  if (!podNetwork || pod.spec.hostNetwork || !networked) return;
   const { containers } = await run.refresh();
-  if (containers.some(({ sandboxId }) => sandboxId === id)) return;
+  if (containers.some(({ sandboxId }) => sandboxId === sandbox.id)) return;
   try {
-    await protectPod(pod, ips);
+    await podNetwork.protect(networked);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     events.pod(

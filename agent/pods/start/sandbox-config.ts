@@ -35,6 +35,7 @@ export async function sandboxConfig(
     config.cpuCfsQuota && resources.cpuLimited
       ? cpuQuota(resources.cpuLimitMillis, periodMicroseconds)
       : undefined;
+  const ports = pod.spec.hostNetwork ? [] : portMappings(pod);
   return {
     metadata: {
       name: pod.metadata.name,
@@ -45,9 +46,9 @@ export async function sandboxConfig(
     hostname: pod.spec.hostNetwork ? "" : fqdn,
     logDirectory: podLogDirectory(config, pod),
     ...(dns ? { dns } : {}),
-    portMappings: pod.spec.hostNetwork ? [] : portMappings(pod),
+    portMappings: ports,
     labels: podSandboxLabels(pod),
-    annotations: podSandboxAnnotations(pod, config.rootDirectory),
+    annotations: podSandboxAnnotations(pod, config.rootDirectory, ports),
     cgroupParent,
     sysctls: Object.fromEntries(
       (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [

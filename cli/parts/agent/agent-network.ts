@@ -12,6 +12,7 @@ import type { OptionValues } from "../../options/parse.ts";
 import { agentNetworkPlan, type NetworkPlan } from "../network/network-plan.ts";
 import { NodeRangesSource } from "../network/node-ranges.ts";
 import { agentConfig } from "./agent-config.ts";
+import { recordKernelSetting } from "./machine-files.ts";
 
 /** Pods of an agent without cluster, whose options name no range. */
 const standaloneRange = "10.42.0.0/24";
@@ -47,10 +48,13 @@ export class AgentNetwork {
     this.#plan = client
       ? agentNetworkPlan(values, { nodeName, nodeIPs, joined })
       : undefined;
-    this.ranges = new NodeRangesSource(
-      this.podCidrs,
-      values.list("cluster-cidr"),
-    );
+    this.ranges = new NodeRangesSource(this.podCidrs, {
+      clusterRanges: values.list("cluster-cidr"),
+      clock: options.clock,
+      logger: logger.child({ part: "pod-network" }),
+      onKernelSetting: (file, before) =>
+        recordKernelSetting(options.dataDirectory, file, before),
+    });
     if (this.#plan?.policy) this.ranges.guard.expect();
   }
 
@@ -102,6 +106,7 @@ export class AgentNetwork {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#started.stop();
+    await this.ranges.pods.stop();
   }
 
   /** Of the kube-dns Service; while the API server does not answer the one that was seen last. */

@@ -27,7 +27,6 @@ import type { Clock } from "../../../api/clock.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServingCertificateKeeper } from "../../../agent/certificates/serving-certificate.ts";
-import type { PodMasquerade } from "../../../network/pods/masquerade.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { metricsFilter } from "../metrics-options.ts";
@@ -51,7 +50,8 @@ interface AgentPartOptions {
   dataDirectory: string;
   /** Ranges of pod addresses; empty: the Node will have them. */
   podCidrs: readonly string[];
-  masquerade: PodMasquerade;
+  /** Has the rules of the node's own pod network for these ranges; rejects when there can't be any. */
+  setPodRules: (ranges: readonly string[]) => Promise<void>;
   /** The Node has its ranges, or others than before. */
   onPodRanges?: (ranges: readonly string[]) => void;
   /** Absent: static pods only. */
@@ -67,7 +67,7 @@ interface AgentPartOptions {
     byFile: ReadonlyMap<string, readonly AnyObject[]>,
   ) => void;
   validatePodSpec?: AgentOptions["validatePodSpec"];
-  protectPod?: AgentOptions["protectPod"];
+  podNetwork?: AgentOptions["podNetwork"];
 }
 
 export interface AgentPart {
@@ -271,7 +271,7 @@ export async function startAgentPart(
     cgroupRoot: resolveAgentConfig(config).cgroupRoot,
     clock,
     podCidrs,
-    masquerade: (ranges) => options.masquerade.setOwn(ranges),
+    setPodRules: options.setPodRules,
     requestTimeoutMs: values.number("runtime-request-timeout"),
     logger,
   });
@@ -285,7 +285,7 @@ export async function startAgentPart(
       ? { onOtherManifests: options.onOtherManifests }
       : {}),
     ...(options.onPodRanges ? { onPodRanges: options.onPodRanges } : {}),
-    ...(options.protectPod ? { protectPod: options.protectPod } : {}),
+    ...(options.podNetwork ? { podNetwork: options.podNetwork } : {}),
     ...(options.validatePodSpec
       ? { validatePodSpec: options.validatePodSpec }
       : {}),

@@ -33,7 +33,7 @@ interface RuntimeChoice {
   /** Ranges of pod addresses for the CNI configuration; empty: not known yet. */
   podCidrs: readonly string[];
   /** As the runtime's PodNetworkOptions. */
-  masquerade?: (podCidrs: readonly string[]) => Promise<void>;
+  setPodRules?: (podCidrs: readonly string[]) => Promise<void>;
   /** The cgroup above all pods; a private containerd lives beside it. */
   cgroupRoot: string;
   requestTimeoutMs: number;
@@ -193,8 +193,7 @@ export async function chooseRuntime(
     requestTimeoutMs,
     cni: {
       directory: cniDirectory,
-      ipMasq: true,
-      ...(choice.masquerade ? { masquerade: choice.masquerade } : {}),
+      ...(choice.setPodRules ? { setPodRules: choice.setPodRules } : {}),
       name: "orbit",
       // Beside a private containerd, so that clusters on one machine share nothing.
       ...(isPrivate

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { Client } from "../../../client/client.ts";
-import type { PodMasquerade } from "../../../network/pods/masquerade.ts";
+import type { PodNetwork } from "../../../network/pods/pod-network.ts";
 import type { PodGuard } from "./pod-guard.ts";
 import type { Started } from "../../cluster/started.ts";
 
@@ -21,10 +21,10 @@ export interface NodeNetworkContext {
   clientFor(user: string): Client;
 }
 
-/** The node's own ranges of pods, which name its tables, the rules of what leaves them, and what holds pods that start. */
+/** The node's own ranges of pods, which name its tables, the rules of its pod network, and what holds pods that start. */
 export interface NodeRanges {
   readonly podRanges: readonly string[];
-  readonly masquerade: PodMasquerade;
+  readonly pods: PodNetwork;
   readonly guard: PodGuard;
 }
 

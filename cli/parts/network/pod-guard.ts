@@ -1,29 +1,56 @@
 // Holds the start of this node's pods until the rules of their network policies are in the kernel. It is there before the
 // policies are: a pod that comes earlier waits for them, and its start fails, to be tried again, when they do not come.
-import type { Pod } from "../../../api/types/core-v1.ts";
+// The policies in turn wait for a while until the runtime has named the pods that run since before.
+import type { Clock } from "../../../api/clock.ts";
+import type { NetworkedSandbox } from "../../../agent/pods/runtime/networked-sandboxes.ts";
+import type { NetworkPolicies } from "../../../network/policy/network-policies.ts";
 
-type Protect = (pod: Pod, ips: readonly string[]) => Promise<void>;
+type Policies = Pick<NetworkPolicies, "protect" | "adopt">;
 
 const patienceMs = 10_000;
 
 export class PodGuard {
   #expected = false;
-  #set: (protect: Protect) => void = () => undefined;
-  readonly #known = new Promise<Protect>((resolve) => (this.#set = resolve));
+  #running: readonly NetworkedSandbox[] | undefined;
+  #policies: Policies | undefined;
+  #set: (policies: Policies) => void = () => undefined;
+  readonly #known = new Promise<Policies>((resolve) => (this.#set = resolve));
+  #setAdopted: () => void = () => undefined;
+  readonly #adopted = new Promise<void>(
+    (resolve) => (this.#setAdopted = resolve),
+  );
 
   /** Network policies hold on this node: no pod starts without them. */
   expect(): void {
     this.#expected = true;
   }
 
-  set(protect: Protect): void {
-    this.#set(protect);
+  /** Resolves when the pods that run are known, or when the runtime was waited for long enough. */
+  async set(policies: Policies, clock: Clock): Promise<void> {
+    this.#policies = policies;
+    let timer: { cancel(): void } | undefined;
+    await Promise.race([
+      this.#adopted,
+      new Promise<void>((resolve) => {
+        timer = clock.after(patienceMs, resolve);
+      }),
+    ]);
+    timer?.cancel();
+    policies.adopt(this.#running ?? []);
+    this.#set(policies);
   }
 
-  async protect(pod: Pod, ips: readonly string[]): Promise<void> {
+  /** The sandboxes that run. */
+  adopt(all: readonly NetworkedSandbox[]): void {
+    this.#running = all;
+    this.#setAdopted();
+    this.#policies?.adopt(all);
+  }
+
+  async protect({ pod, ips }: NetworkedSandbox): Promise<void> {
     if (!this.#expected) return;
     let timer: NodeJS.Timeout | undefined;
-    const protect = await Promise.race([
+    const policies = await Promise.race([
       this.#known,
       new Promise<never>((_, reject) => {
         timer = setTimeout(
@@ -32,6 +59,6 @@ export class PodGuard {
         );
       }),
     ]).finally(() => clearTimeout(timer));
-    await protect(pod, ips);
+    await policies.protect(pod, ips);
   }
 }

@@ -21,7 +21,7 @@ export async function startPolicies(
     logger: logger.child({ part: "network-policy" }),
   });
   started.add(() => policies.stop());
-  node.guard.set((pod, ips) => policies.protect(pod, ips));
+  await node.guard.set(policies, clock);
   await policies.start();
   return () => policies.metrics.families();
 }

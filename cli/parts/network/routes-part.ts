@@ -7,7 +7,7 @@ export async function startRoutes(
   { clock, logger, started, clientFor, clusterIdentity }: NodeNetworkContext,
   plan: NetworkPlan,
   mode: NonNullable<NetworkPlan["routes"]>,
-  { podRanges, masquerade }: NodeRanges,
+  { podRanges, pods }: NodeRanges,
 ): Promise<void> {
   const routes = new NodeRoutes({
     client: clientFor("system:node-routes"),
@@ -15,7 +15,7 @@ export async function startRoutes(
     podRanges,
     clusterIdentity,
     mode,
-    masquerade,
+    masquerade: pods.masquerade,
     clock,
     logger: logger.child({ part: "routes" }),
   });

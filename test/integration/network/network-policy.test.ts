@@ -54,7 +54,6 @@ const world: {
 
 function podsPolicies(
   machine: Machine,
-  podLinks: string,
   tableName = "orbit-policy",
 ): NetworkPolicies {
   return new NetworkPolicies({
@@ -62,7 +61,6 @@ function podsPolicies(
     nodeName: "node-1",
     tableName,
     podRanges: ["10.42.0.0/24"],
-    podLinks,
     wrapper: ["ip", "netns", "exec", machine.namespace],
     clock: systemClock,
     logger,
@@ -110,7 +108,7 @@ beforeAll(async () => {
   await addPod("a", "a2", ["10.42.0.3", "fd42::3"]);
   await addPod("b", "b1", ["10.42.0.4", "fd42::4"]);
   await addPod("b", "b2", ["192.0.2.3"], "node-2");
-  policies = podsPolicies(node, "v-*");
+  policies = podsPolicies(node);
   await policies.start();
 });
 
@@ -533,7 +531,7 @@ test("pods on a bridge", async () => {
   });
   other.run("sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0");
   await one.serve("tcp", 80);
-  const there = podsPolicies(other, "veth*", "orbit-bridged");
+  const there = podsPolicies(other, "orbit-bridged");
   const connect = (): Promise<string> =>
     two.connect({ protocol: "tcp", host: "10.42.0.2", port: 80, waitMs: 400 });
   await there.start();

@@ -30,6 +30,16 @@ test("the configuration", () => {
           routes: [{ dst: "0.0.0.0/0" }],
         },
       },
+    ],
+  });
+});
+
+test("where rules of our own can't be had, plug-ins make them", () => {
+  expect(
+    cniConfiguration({ directory: "", podCidr: "10.1.0.0/24", iptables: true }),
+  ).toMatchObject({
+    plugins: [
+      { type: "ptp", ipMasq: true },
       { type: "portmap", capabilities: { portMappings: true }, snat: true },
     ],
   });
@@ -40,7 +50,6 @@ test("both families", () => {
     directory: "",
     podCidr: "10.1.0.0/24",
     extraCidrs: ["fd00::/64"],
-    portMap: false,
   };
   expect(cniConfiguration(options)).toMatchObject({
     plugins: [
@@ -83,7 +92,7 @@ test.each(["10-calico.conflist", "old.conf", "x.json"])(
   },
 );
 
-describe("masquerading", () => {
+describe("masquerading and host ports", () => {
   const read = (directory: string): string =>
     fs.readFileSync(path.join(directory, cniFileName), "utf8");
 
@@ -95,13 +104,13 @@ describe("masquerading", () => {
         directory,
         podCidr: "10.1.0.0/24",
         extraCidrs: ["fd00::/64"],
-        ipMasq: true,
-        masquerade: async (given) => void ranges.push(...given),
+        setPodRules: async (given) => void ranges.push(...given),
       },
       logger,
     );
     expect(ranges).toEqual(["10.1.0.0/24", "fd00::/64"]);
     expect(read(directory)).toContain('"ipMasq": false');
+    expect(read(directory)).not.toContain("portmap");
   });
 
   test("where it can't be set, the plug-in does it", async () => {
@@ -110,8 +119,7 @@ describe("masquerading", () => {
       {
         directory,
         podCidr: "10.1.0.0/24",
-        ipMasq: true,
-        masquerade: () => Promise.reject(new Error("nft: there is none")),
+        setPodRules: () => Promise.reject(new Error("nft: there is none")),
       },
       logger,
     );
@@ -121,13 +129,13 @@ describe("masquerading", () => {
   test("somebody else's network gets no rule", async () => {
     const directory = temporary();
     fs.writeFileSync(path.join(directory, "10-other.conflist"), "{}");
-    const masquerade = jest.fn(async () => undefined);
+    const setPodRules = jest.fn(async () => undefined);
     expect(
       await setUpPodNetwork(
-        { directory, podCidr: "10.1.0.0/24", ipMasq: true, masquerade },
+        { directory, podCidr: "10.1.0.0/24", setPodRules },
         logger,
       ),
     ).toBe(false);
-    expect(masquerade).not.toHaveBeenCalled();
+    expect(setPodRules).not.toHaveBeenCalled();
   });
 });

@@ -4,7 +4,23 @@ import {
   masqueradeTable,
   PodMasquerade,
 } from "../../../../network/pods/masquerade.ts";
-import { nftCommand } from "../../../../network/nft/nft-command.ts";
+import { pino } from "pino";
+import {
+  nftCommand,
+  type RunNft,
+} from "../../../../network/nft/nft-command.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const podMasquerade = (
+  clusterRanges: readonly string[],
+  run: RunNft,
+): PodMasquerade =>
+  new PodMasquerade({
+    clusterRanges,
+    run,
+    clock: new FakeClock(),
+    logger: pino({ level: "silent" }),
+  });
 
 test("the whole table of a range, named after it", () => {
   expect(masqueradeTable("10.1.0.0/24")).toBe("orbit-pods-10-1-0-0-24");
@@ -36,7 +52,7 @@ describe("the node's rules", () => {
   beforeEach(() => (scripts.length = 0));
 
   test("each family has the ranges of its own", async () => {
-    const rules = new PodMasquerade(["10.1.0.0/16", "fd00::/48"], run);
+    const rules = podMasquerade(["10.1.0.0/16", "fd00::/48"], run);
     await rules.setOwn(["10.1.0.0/24", "fd00::/64"]);
     expect(scripts).toHaveLength(1);
     expect(scripts[0]).toContain("{ 10.1.0.0/24, 10.1.0.0/16, 224.0.0.0/4 }");
@@ -48,7 +64,7 @@ describe("the node's rules", () => {
   });
 
   test("written again only for what changed, the last known at the end", async () => {
-    const rules = new PodMasquerade([], run);
+    const rules = podMasquerade([], run);
     await rules.setPeers(["10.1.1.0/24"]);
     expect(scripts).toEqual([]);
     await rules.setOwn(["10.1.0.0/24"]);
@@ -63,7 +79,7 @@ describe("the node's rules", () => {
   });
 
   test("another range of the node takes the old table away", async () => {
-    const rules = new PodMasquerade([], run);
+    const rules = podMasquerade([], run);
     await rules.setOwn(["10.1.0.0/24"]);
     await rules.setOwn(["10.1.7.0/24"]);
     expect(scripts.at(-1)).toMatch(
@@ -73,7 +89,7 @@ describe("the node's rules", () => {
 
   test("a failure is nft's, and the rules are written the next time", async () => {
     let fails = true;
-    const rules = new PodMasquerade([], async (script) => {
+    const rules = podMasquerade([], async (script) => {
       if (fails) throw new Error("nft: no");
       await run(script);
     });
@@ -86,6 +102,6 @@ describe("the node's rules", () => {
 
 test("what the kernel does not take is rejected with nft's text", async () => {
   await expect(
-    new PodMasquerade([], nftCommand()).setOwn(["10.1.0.0/99"]),
+    podMasquerade([], nftCommand()).setOwn(["10.1.0.0/99"]),
   ).rejects.toThrow(/^nft: /);
 });

@@ -21,10 +21,7 @@ import { randomNumbers } from "../../../support/random-numbers.ts";
 const nodeName = "node-1";
 
 function newIndex(): PolicyIndex {
-  return new PolicyIndex(
-    "inet orbit-policy",
-    policyTableText({ podLinks: "veth*" }),
-  );
+  return new PolicyIndex("inet orbit-policy", policyTableText);
 }
 
 function namespace(name: string, labels = { team: name }): Namespace {

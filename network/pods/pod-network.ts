@@ -1,0 +1,74 @@
+// The rules of a node's own pod network: masquerading and host ports, and the monitor that has both written again when
+// another program deletes them. They begin with the node's ranges and stay when this stops, as the pods do.
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
+import type { OnKernelSetting } from "../kernel-settings.ts";
+import { nftCommand } from "../nft/nft-command.ts";
+import { NftMonitor } from "../nft/nft-monitor.ts";
+import { HostPorts } from "./host-ports.ts";
+import { PodMasquerade } from "./masquerade.ts";
+
+interface PodNetworkOptions {
+  /** Ranges of the whole cluster, as far as they are known. */
+  readonly clusterRanges: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** As nftCommand's. */
+  readonly wrapper?: readonly string[];
+  readonly onKernelSetting?: OnKernelSetting;
+}
+
+export class PodNetwork {
+  readonly masquerade: PodMasquerade;
+  readonly hostPorts: HostPorts;
+  readonly #options: PodNetworkOptions;
+  /** The last processes are enough to know which changes are ours. */
+  readonly #own: number[] = [];
+  #monitor: { monitor: NftMonitor; tables: string } | undefined;
+  #stopped = false;
+
+  constructor(options: PodNetworkOptions) {
+    this.#options = options;
+    const { wrapper } = options;
+    const run = nftCommand({
+      ...(wrapper ? { wrapper } : {}),
+      onProcess: (pid) => void (this.#own.push(pid) > 64 && this.#own.shift()),
+    });
+    this.masquerade = new PodMasquerade({ ...options, run });
+    this.hostPorts = new HostPorts({ ...options, run });
+  }
+
+  /** The node's ranges. Rejects with nft's error text when there can't be rules: then there are none. */
+  async setOwn(ranges: readonly string[]): Promise<void> {
+    await this.masquerade.setOwn(ranges);
+    this.hostPorts.setOwn(ranges);
+    this.#watch();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#monitor?.monitor.stop();
+    await this.masquerade.stop();
+    await this.hostPorts.stop();
+  }
+
+  #watch(): void {
+    const tables = [...this.masquerade.tables, ...this.hostPorts.tables];
+    if (this.#stopped || this.#monitor?.tables === tables.join()) return;
+    this.#monitor?.monitor.stop();
+    const { clock, logger, wrapper } = this.#options;
+    const monitor = new NftMonitor({
+      tables,
+      isOwn: (pid) => this.#own.includes(pid),
+      onDeleted: () => {
+        this.masquerade.rewrite();
+        this.hostPorts.rewrite();
+      },
+      clock,
+      logger,
+      ...(wrapper ? { wrapper } : {}),
+    });
+    this.#monitor = { monitor, tables: tables.join() };
+    monitor.start();
+  }
+}
