@@ -12,7 +12,7 @@ import {
 export interface PodNetworkOptions extends Omit<CniOptions, "iptables"> {
   /**
    * Has what pods of these ranges send outside leave with the node's address, and the node's ports lead to them; rejects
-   * when that can't be done. Absent: nobody does it.
+   * when that can't be done. Absent: it is not done.
    */
   setPodRules?: (podCidrs: readonly string[]) => Promise<void>;
 }

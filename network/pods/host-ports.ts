@@ -17,7 +17,10 @@ import {
 import type { RunNft } from "../nft/nft-command.ts";
 import { TableObjects, type TableScripts } from "../nft/table-objects.ts";
 import { TableSync } from "../nft/table-sync.ts";
-import { ConntrackCleaner, type StaleFlow } from "../proxy/conntrack.ts";
+import {
+  ConntrackCleaner,
+  type StaleFlow,
+} from "../conntrack/conntrack-cleaner.ts";
 
 type Family = 4 | 6;
 

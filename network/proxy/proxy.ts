@@ -15,7 +15,11 @@ import {
   writeKernelSettings,
   type OnKernelSetting,
 } from "../kernel-settings.ts";
-import { ConntrackCleaner, staleFlows, type StaleFlow } from "./conntrack.ts";
+import {
+  ConntrackCleaner,
+  type StaleFlow,
+} from "../conntrack/conntrack-cleaner.ts";
+import { staleFlows } from "./conntrack.ts";
 import { HealthCheckPorts } from "./health-check-ports.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
 import { portRules } from "./rules.ts";

@@ -1,4 +1,4 @@
-// What the node's pod network is told of the sandboxes that run: their addresses, and the ports of the node that lead to
+// What the node's pod network knows of the sandboxes that run: their addresses, and the ports of the node that lead to
 // them, which their annotations keep, so that the runtime alone is enough to know them after a restart.
 // Invariant: the network gets all of them or none: not before the runtime was listed.
 import type { Pod } from "../../../api/types/core-v1.ts";
