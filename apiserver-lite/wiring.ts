@@ -244,11 +244,11 @@ function createAggregator(
   registry: Registry,
   { port }: Running,
 ): Aggregator {
-  const { catalogue, clock, logger } = registry;
+  const { catalogue, clock, logger, slices } = registry;
   return new Aggregator(
     {
       state: registry,
-      ...{ catalogue, clock, logger },
+      ...{ catalogue, clock, logger, slices },
       withUid: registry.gate("RemoteRequestHeaderUID"),
       ownPlace: () =>
         listen && port() > 0

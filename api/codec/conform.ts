@@ -465,7 +465,7 @@ function isEmpty(value: unknown, schema: TypeSchema): boolean {
   }
 }
 
-function isBase64(text: string): boolean {
+export function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 

@@ -1,15 +1,22 @@
 // Parses a large JSON text part by part, so that no part holds the event loop for long: JSON.parse does the work, of some
 // members of a large object or array at a time, and what it returns is put together.
 //
-// Example, parts of 10 bytes: {"a":1,"b":[10,20,30,40],"c":2} → {"a":1}, then [10,20,30] and [40], then {"c":2}.
+// Example, parts of 10 bytes: {"a":1,"b":[10,20,30,40],"c":2} → {"a":1}, then [10,20,30] and [40], then {"c":2}. A string
+// that is longer than a part is parsed piece by piece; a key is not.
 // Relies on the text being valid UTF-8. Only brackets, strings and commas are looked at here: JSON.parse refuses what is
 // wrong within a part, and a text with anything unexpected between the parts is not parsed here at all.
 import type { Steps } from "../queueing/steps.ts";
 import { parseJsonSlowly, scanText, setOwn } from "./json-text.ts";
 
 const defaultPartBytes = 32 * 1024;
-/** Levels of objects and arrays that are taken apart; what is deeper is parsed as a whole. */
-const maxLevels = 8;
+/** Longer keys, numbers and spaces before or behind a colon are not parsed here. */
+const maxKeyBytes = 1024 * 1024;
+const maxScalarBytes = 1024;
+const maxSpaceBytes = 256 * 1024;
+
+const maxCharacterBytes = 4;
+/** An array grows that much more cheaply. */
+const itemsForKey = 10;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -20,19 +27,22 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The text is of another form than expected. */
+/** The text is of another form than expected, or no JSON. */
 const refusal = new Error("not parsed in parts");
 
 /**
  * The value of a text, a step for each part; undefined for a text that is not valid JSON, which says nothing about where.
  * @param special see `scanText`: its parts are parsed slowly where JSON.parse would lose something
+ * @param maxKeys of one object, and ten times as many items of an array: growing beyond would hold the event loop;
+ * undefined then too
  */
 export function* parsingParts(
   bytes: Uint8Array,
   special: boolean,
   partBytes = defaultPartBytes,
+  maxKeys = Infinity,
 ): Steps<{ value: unknown } | undefined> {
-  const reader = new PartReader(bytes, special, partBytes);
+  const reader = new PartReader(bytes, special, partBytes, maxKeys);
   try {
     return { value: yield* reader.document() };
   } catch {
@@ -49,31 +59,33 @@ class PartReader {
     bytes: Uint8Array,
     private readonly special: boolean,
     private readonly partBytes: number,
+    private readonly maxKeys: number,
   ) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   *document(): Steps<unknown> {
-    this.#space();
+    while (this.#space()) yield;
     const first = this.#bytes[this.#at];
     if (first !== openBrace && first !== openBracket) throw refusal;
-    const value = yield* this.#container(1);
-    this.#space();
+    const value = yield* this.#container();
+    while (this.#space()) yield;
     if (this.#at !== this.#bytes.length) throw refusal;
     return value;
   }
 
   /** The object or array that begins here. */
-  *#container(level: number): Steps<unknown> {
+  *#container(): Steps<unknown> {
     const bytes = this.#bytes;
     const isObject = bytes[this.#at++] === openBrace;
     const close = isObject ? closeBrace : closeBracket;
     const made: Growing = isObject ? new GrowingObject() : new GrowingArray();
-    this.#space();
+    while (this.#space()) yield;
     if (bytes[this.#at] === close) {
       this.#at++;
       return made.value;
     }
+    let members = 0;
     // The members from here to `runEnd` are complete.
     let runStart = this.#at;
     let runEnd = runStart;
@@ -81,21 +93,26 @@ class PartReader {
       const keyStart = this.#at;
       const keyEnd = isObject ? this.#key() : keyStart;
       const valueStart = this.#at;
-      if (this.#skip(level < maxLevels)) runEnd = this.#at;
+      if (++members > (isObject ? this.maxKeys : this.maxKeys * itemsForKey))
+        throw refusal;
+      if (this.#skip()) runEnd = this.#at;
       else {
         if (runEnd > runStart) {
           made.add(this.#parse(runStart, runEnd, isObject));
-          yield;
         }
+        yield;
         this.#at = valueStart;
-        const inner = yield* this.#container(level + 1);
+        const inner =
+          bytes[valueStart] === quote
+            ? yield* this.#longString()
+            : yield* this.#container();
         const key = isObject
           ? (JSON.parse(bytes.toString("utf8", keyStart, keyEnd)) as string)
           : "";
         made.addOne(key, inner);
         runEnd = runStart = this.#at;
       }
-      this.#space();
+      while (this.#space()) yield;
       const next = bytes[this.#at++];
       if (next === close) {
         if (runEnd > runStart)
@@ -103,7 +120,7 @@ class PartReader {
         return made.value;
       }
       if (next !== comma) throw refusal;
-      this.#space();
+      while (this.#space()) yield;
       if (runEnd === runStart) runEnd = runStart = this.#at;
       else if (this.#at - runStart >= this.partBytes) {
         made.add(this.#parse(runStart, runEnd, isObject));
@@ -116,28 +133,28 @@ class PartReader {
   /** Goes behind the colon of the key that begins here; returns where the key ends. */
   #key(): number {
     if (this.#bytes[this.#at] !== quote) throw refusal;
-    this.#string();
+    if (!this.#string(this.#at + maxKeyBytes)) throw refusal;
     const end = this.#at;
-    this.#space();
+    if (this.#space()) throw refusal;
     if (this.#bytes[this.#at++] !== colon) throw refusal;
-    this.#space();
+    if (this.#space()) throw refusal;
     return end;
   }
 
-  /** Goes behind the value that begins here; false for an object or array that is larger than a part, if it may be. */
-  #skip(mayStop: boolean): boolean {
+  /** Goes behind the value that begins here; false for one that is larger than a part and can be taken apart. */
+  #skip(): boolean {
     const bytes = this.#bytes;
     const start = this.#at;
+    const limit = start + this.partBytes;
     const first = bytes[start];
-    if (first === quote) this.#string();
-    else if (first === openBrace || first === openBracket) {
-      const limit = mayStop ? start + this.partBytes : bytes.length;
+    if (first === quote) return this.#string(limit);
+    if (first === openBrace || first === openBracket) {
       for (let depth = 0; ;) {
         if (this.#at >= bytes.length) throw refusal;
         if (this.#at > limit) return false;
         const byte = bytes[this.#at];
         if (byte === quote) {
-          this.#string();
+          if (!this.#string(limit)) return false;
           continue;
         }
         this.#at++;
@@ -146,30 +163,84 @@ class PartReader {
           (byte === closeBrace || byte === closeBracket) &&
           --depth === 0
         )
-          break;
+          return true;
       }
-    } else {
-      while (this.#at < bytes.length && !endsScalar(bytes[this.#at]!))
-        this.#at++;
-      if (this.#at === start) throw refusal;
     }
+    while (this.#at < bytes.length && !endsScalar(bytes[this.#at]!))
+      if (++this.#at > limit + maxScalarBytes) throw refusal;
+    if (this.#at === start) throw refusal;
     return true;
   }
 
-  /** Goes behind the string that begins here. */
-  #string(): void {
+  /** Goes behind the string that begins here; false when it is longer than to `limit`. */
+  #string(limit: number): boolean {
     const bytes = this.#bytes;
     let at = this.#at + 1;
     while (bytes[at] !== quote) {
       if (at >= bytes.length) throw refusal;
+      if (at > limit) return false;
       at += bytes[at] === backslash ? 2 : 1;
     }
     this.#at = at + 1;
+    return true;
   }
 
-  #space(): void {
+  /** The string that begins here. */
+  *#longString(): Steps<string> {
     const bytes = this.#bytes;
-    while (isSpace(bytes[this.#at])) this.#at++;
+    const pieces: string[] = [];
+    for (let start = this.#at + 1; ;) {
+      const end = this.#pieceEnd(start);
+      const text = `"${bytes.toString("utf8", start, end)}"`;
+      pieces.push(
+        (this.special
+          ? parseJsonSlowly(text).value
+          : JSON.parse(text)) as string,
+      );
+      if (bytes[end] === quote) {
+        this.#at = end + 1;
+        return pieces.join("");
+      }
+      yield;
+      start = end;
+    }
+  }
+
+  /** Where a string can be cut after about a part, or its end: neither in a character nor between halves of a pair. */
+  #pieceEnd(start: number): number {
+    const bytes = this.#bytes;
+    const limit = start + this.partBytes;
+    let high = false;
+    for (let at = start; ;) {
+      if (at >= bytes.length) throw refusal;
+      const byte = bytes[at]!;
+      if (byte === quote) return at;
+      if (
+        at >= limit &&
+        ((byte & 0xc0) !== 0x80 || at > limit + maxCharacterBytes) &&
+        !(high && this.#half(at, 0x63, 0x66))
+      )
+        return at;
+      high = this.#half(at, 0x38, 0x62);
+      if (byte !== backslash) at++;
+      else at += bytes[at + 1] === 0x75 ? 6 : 2;
+    }
+  }
+
+  /** Does the escape of half a pair begin here, `\\ud` and then a digit from `first` to `last`? */
+  #half(at: number, first: number, last: number): boolean {
+    const bytes = this.#bytes;
+    if (bytes[at] !== backslash || bytes[at + 1] !== 0x75) return false;
+    const digit = bytes[at + 3]! | 0x20;
+    return (bytes[at + 2]! | 0x20) === 0x64 && digit >= first && digit <= last;
+  }
+
+  /** Goes behind white space; is there more than is looked at in one step? */
+  #space(): boolean {
+    const bytes = this.#bytes;
+    const end = this.#at + maxSpaceBytes;
+    while (isSpace(bytes[this.#at])) if (++this.#at > end) return true;
+    return false;
   }
 
   #parse(start: number, end: number, isObject: boolean): unknown {

@@ -2,6 +2,7 @@
 // for syntax errors, and keys that appear twice. Duplicates cost nothing when there are none: a scan counts the keys of
 // the text (colons outside strings); only when the parsed tree has fewer does the slow parser below look for which.
 import { ExactNumber } from "../exact-number.ts";
+import type { Steps } from "../queueing/steps.ts";
 
 /** Deeper nesting is refused; the reference's limit is 10,000, no API type needs more than a few dozens. */
 export const MAX_DEPTH = 1000;
@@ -10,6 +11,8 @@ export class JsonSyntaxError extends Error {}
 
 /** Numbers of so many digits are surely below 2^53. */
 const SAFE_DIGITS = 15;
+/** Of a step. */
+const scannedBytes = 256 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -21,57 +24,92 @@ interface TextScan {
 
 /** Looks through a JSON text. It need not be valid: then JSON.parse will say so. Throws on deep nesting. */
 export function scanText(bytes: Uint8Array): TextScan {
-  let keys = 0;
-  let special = false;
-  let depth = 0;
-  const length = bytes.length;
-  for (let at = 0; at < length; at++) {
-    switch (bytes[at]) {
-      case QUOTE:
-        for (at++; at < length && bytes[at] !== QUOTE; at++)
-          // `\\ud…` may be half of a pair.
-          if (
-            bytes[at] === BACKSLASH &&
-            bytes[++at] === 0x75 &&
-            (bytes[at + 1]! | 0x20) === 0x64
-          )
-            special = true;
-        break;
-      case 0x3a:
-        keys++;
-        break;
-      case 0x2e:
-        special = true;
-        break;
-      case 0x30:
-      case 0x31:
-      case 0x32:
-      case 0x33:
-      case 0x34:
-      case 0x35:
-      case 0x36:
-      case 0x37:
-      case 0x38:
-      case 0x39: {
-        const start = at;
-        while (bytes[at + 1]! >= 0x30 && bytes[at + 1]! <= 0x39) at++;
-        // `e` or `E` after a digit
-        if (at - start >= SAFE_DIGITS || (bytes[at + 1]! | 0x20) === 0x65)
-          special = true;
-        break;
-      }
-      case 0x7b:
-      case 0x5b:
-        if (++depth > MAX_DEPTH)
-          throw new JsonSyntaxError("exceeded max depth");
-        break;
-      case 0x7d:
-      case 0x5d:
-        depth--;
-        break;
-    }
+  const scanner = new TextScanner(bytes);
+  scanner.scan(bytes.length);
+  return scanner;
+}
+
+/** The same in steps of half a millisecond. */
+export function* scanningText(bytes: Uint8Array): Steps<TextScan> {
+  const scanner = new TextScanner(bytes);
+  for (let end = 0; end < bytes.length;) {
+    end = Math.min(end + scannedBytes, bytes.length);
+    scanner.scan(end);
+    yield;
   }
-  return { keys, special };
+  return scanner;
+}
+
+class TextScanner implements TextScan {
+  keys = 0;
+  special = false;
+  #at = 0;
+  #depth = 0;
+  #inString = false;
+
+  constructor(private readonly bytes: Uint8Array) {}
+
+  /** Goes on to `end`, and at most the digits behind it that make a number special. Throws on deep nesting. */
+  scan(end: number): void {
+    const { bytes } = this;
+    let { keys } = this;
+    let depth = this.#depth;
+    let at = this.#inString ? this.#string(this.#at, end) : this.#at;
+    for (; at < end; at++) {
+      switch (bytes[at]) {
+        case QUOTE:
+          at = this.#string(at + 1, end) - 1;
+          break;
+        case 0x3a:
+          keys++;
+          break;
+        case 0x2e:
+          this.special = true;
+          break;
+        case 0x7b:
+        case 0x5b:
+          if (++depth > MAX_DEPTH)
+            throw new JsonSyntaxError("exceeded max depth");
+          break;
+        case 0x7d:
+        case 0x5d:
+          depth--;
+          break;
+        default: {
+          if (!isDigit(bytes[at]!)) break;
+          const enough = at + SAFE_DIGITS;
+          const start = at;
+          while (
+            (at < end || at < enough) &&
+            bytes[at + 1]! >= 0x30 &&
+            bytes[at + 1]! <= 0x39
+          )
+            at++;
+          // `e` or `E` after a digit
+          if (at - start >= SAFE_DIGITS || (bytes[at + 1]! | 0x20) === 0x65)
+            this.special = true;
+        }
+      }
+    }
+    this.keys = keys;
+    this.#depth = depth;
+    this.#at = at;
+  }
+
+  /** Behind the string that `at` is in, or `end`. */
+  #string(at: number, end: number): number {
+    const { bytes } = this;
+    for (; at < end && bytes[at] !== QUOTE; at++)
+      // `\\ud…` may be half of a pair.
+      if (
+        bytes[at] === BACKSLASH &&
+        bytes[++at] === 0x75 &&
+        (bytes[at + 1]! | 0x20) === 0x64
+      )
+        this.special = true;
+    this.#inString = at >= end;
+    return this.#inString ? at : at + 1;
+  }
 }
 
 /** The number of keys in a parsed tree. */
@@ -325,14 +363,14 @@ class SlowParser {
   #number(): number | ExactNumber {
     const start = this.#at;
     const digits = (where: string): void => {
-      if (!/[0-9]/.test(this.#text[this.#at] ?? "")) this.#fail(where);
-      while (/[0-9]/.test(this.#text[this.#at] ?? "")) this.#at++;
+      if (!isDigit(this.#text.charCodeAt(this.#at))) this.#fail(where);
+      while (isDigit(this.#text.charCodeAt(this.#at))) this.#at++;
     };
     if (this.#text[this.#at] === "-") {
       this.#at++;
-      if (!/[0-9]/.test(this.#text[this.#at] ?? ""))
+      if (!isDigit(this.#text.charCodeAt(this.#at)))
         this.#fail("in numeric literal");
-    } else if (!/[0-9]/.test(this.#text[this.#at] ?? ""))
+    } else if (!isDigit(this.#text.charCodeAt(this.#at)))
       this.#fail("looking for beginning of value");
     if (this.#text[this.#at] === "0") this.#at++;
     else digits("in numeric literal");
@@ -351,3 +389,6 @@ class SlowParser {
     return String(value) === text ? value : new ExactNumber(text);
   }
 }
+
+/** False for NaN, the end of a text. */
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;

@@ -1,5 +1,6 @@
 // The aggregation layer: group versions that other servers answer for, by their APIServices. Requests for those go to
 // their servers; all others are none of the aggregator's. It also keeps the APIServices of this server's own groups.
+import type { TimeSlices } from "../loop/time-slices.ts";
 import type { Catalogue } from "../../api/catalogue.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
@@ -54,6 +55,7 @@ interface AggregatorParts {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly slices: TimeSlices;
   /** UIDs of users are passed on. */
   readonly withUid: boolean;
   readonly ownPlace: ResolverOptions["ownPlace"];
@@ -83,13 +85,13 @@ export class Aggregator {
     this.remotes = new RemoteServices(state, options.proxyCertificate);
     this.resolve = createServiceResolver({ state, routing, ownPlace });
     const { remotes, resolve } = this;
-    const { catalogue, clock, logger } = parts;
+    const { catalogue, clock, logger, slices } = parts;
     this.#discovery = new ExtensionDiscovery({
-      ...{ remotes, resolve, clock, logger },
+      ...{ remotes, resolve, clock, logger, slices },
       changed: () => this.#changed(),
     });
     this.openApi = new ExtensionOpenApi({
-      ...{ remotes, resolve, clock, logger },
+      ...{ remotes, resolve, clock, logger, slices },
       changed: () => {
         for (const listener of this.#openApiListeners) listener();
       },
@@ -178,7 +180,11 @@ export class Aggregator {
     const name = `${version}.${group}`;
     if (!this.remotes.get(name)) return undefined;
     const remote = (): RemoteService | undefined => this.remotes.get(name);
-    return new ExtensionTransport({ remote, resolve: this.resolve }, user);
+    const { slices } = this.parts;
+    return new ExtensionTransport(
+      { remote, resolve: this.resolve, slices },
+      user,
+    );
   }
 
   /** Undefined: no other server's. */

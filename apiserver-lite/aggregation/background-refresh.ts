@@ -4,6 +4,7 @@
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { WorkQueue } from "../../client/work-queue.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import { readDocument } from "./extension-document.ts";
 import type { RemoteService, RemoteServices } from "./remote-services.ts";
 import type { ServiceResolver } from "./service-resolver.ts";
@@ -17,6 +18,7 @@ export interface RefreshOptions {
   readonly resolve: ServiceResolver;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly slices: TimeSlices;
   /** Called when what is known changed. */
   changed(): void;
 }

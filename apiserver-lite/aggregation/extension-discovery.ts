@@ -117,7 +117,7 @@ export class ExtensionDiscovery {
       throw new Error(
         `failed to download legacy discovery for ${pathOf(remote)}: status ${answer.status}`,
       );
-    return resourcesOfList(parseForeignJson(answer.body.toString()));
+    return resourcesOfList(await this.#parsed(answer.body));
   }
 
   /** Undefined: the server has only the older lists. */
@@ -140,7 +140,7 @@ export class ExtensionDiscovery {
     const aggregated =
       status === 200 && contentType.includes("as=APIGroupDiscoveryList");
     if (!aggregated) return undefined;
-    const versions = resourcesByVersion(parseForeignJson(body.toString()));
+    const versions = resourcesByVersion(await this.#parsed(body));
     const document = { etag, versions };
     this.#documents.set(key, document);
     return document;
@@ -160,6 +160,10 @@ export class ExtensionDiscovery {
       timeoutMs,
       maxBytes,
     });
+  }
+
+  async #parsed(body: Buffer): Promise<unknown> {
+    return parseForeignJson(body, this.options.slices.pauses());
   }
 
   #forgetUnused(): void {

@@ -110,14 +110,20 @@ export class ExtensionOpenApi implements OtherDocuments {
   ): Promise<Known> {
     const index = await this.#get(remote, "/openapi/v3", maxIndexBytes);
     const v3 =
-      index.status === 200 ? pathIn(index.body, pathOf(remote)) : undefined;
+      index.status === 200
+        ? pathIn(await this.#parsed(index.body), pathOf(remote))
+        : undefined;
     const etag = before?.etag === "" ? undefined : before?.etag;
     const found = await this.#get(remote, "/openapi/v2", maxBytes, etag);
     if (found.status === 304 && before) return { ...before, v3 };
     if (found.status !== 200) return { v3, etag: "", v2: undefined };
-    const document = parseForeignJson(found.body.toString()) as Known["v2"];
+    const document = (await this.#parsed(found.body)) as Known["v2"];
     const v2 = documentBelow(document ?? {}, `${pathOf(remote)}/`);
     return { v3, etag: found.etag, v2 };
+  }
+
+  async #parsed(body: Buffer): Promise<unknown> {
+    return parseForeignJson(body, this.options.slices.pauses());
   }
 
   #get(
@@ -138,8 +144,8 @@ export class ExtensionOpenApi implements OtherDocuments {
 }
 
 /** Where the index says that the document of a group version is. Throws for what is no index. */
-function pathIn(body: Buffer, path: string): string | undefined {
-  const { paths } = parseForeignJson(body.toString()) as {
+function pathIn(index: unknown, path: string): string | undefined {
+  const { paths } = index as {
     paths?: Record<string, { serverRelativeURL?: unknown } | undefined>;
   };
   const url = paths?.[path.slice(1)]?.serverRelativeURL;

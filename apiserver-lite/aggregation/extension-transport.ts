@@ -3,6 +3,7 @@
 import type { UserInfo } from "../../api/contracts.ts";
 import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import { ApiError, errors } from "../../api/errors.ts";
+import type { Pause } from "../../api/queueing/steps.ts";
 import type {
   GroupVersionResource,
   KubeList,
@@ -19,6 +20,7 @@ import {
 } from "../../client/http-transport.ts";
 import { watchQuery, watchStream } from "../../client/http-watch.ts";
 import type { ApiRequest, Transport } from "../../client/transport.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import { answerTo, readDocument } from "./extension-document.ts";
 import type { Place } from "./extension-server.ts";
 import { identityHeaders } from "./identity-headers.ts";
@@ -26,13 +28,16 @@ import { reachError } from "./reach-error.ts";
 import type { RemoteService } from "./remote-services.ts";
 
 const timeoutMs = 60_000;
-/** A list is parsed whole. */
+/** A list is read whole. */
 const maxBytes = 64 * 1024 * 1024;
+/** Of a failure's text. */
+const maxStatusBytes = 64 * 1024;
 
 interface TransportTarget {
   /** As it is at the request. */
   readonly remote: () => RemoteService | undefined;
   readonly resolve: (service: RemoteService["service"]) => Place;
+  readonly slices: TimeSlices;
 }
 
 export class ExtensionTransport implements Pick<
@@ -70,9 +75,12 @@ export class ExtensionTransport implements Pick<
     }).catch((error: Error) => {
       throw errors.unavailable(error.message);
     });
-    const text = answer.body.toString();
-    if (answer.status >= 400) throw statusError(answer.status, text);
-    const object = parse(text);
+    if (answer.status >= 400)
+      throw statusError(
+        answer.status,
+        answer.body.toString("utf8", 0, maxStatusBytes),
+      );
+    const object = await parse(answer.body, this.target.slices.pauses());
     if (verb === "list" || verb === "deletecollection")
       nameItems(object as KubeList<KubeObject>);
     return object;
@@ -118,9 +126,12 @@ export class ExtensionTransport implements Pick<
   }
 }
 
-function parse(text: string): KubeObject | KubeList<KubeObject> {
+async function parse(
+  body: Buffer,
+  pause: Pause,
+): Promise<KubeObject | KubeList<KubeObject>> {
   try {
-    const value = parseForeignJson(text);
+    const value = await parseForeignJson(body, pause);
     if (typeof value === "object" && value !== null) return value as KubeObject;
   } catch {
     // Below.

@@ -116,13 +116,17 @@ export class AuditTrail {
     return this.longRunning || this.request.user === undefined;
   }
 
-  /** @param level what the request must be recorded at; it is dropped below */
+  /**
+   * @param value or what makes it, called only where it is recorded
+   * @param level what the request must be recorded at; it is dropped below
+   */
   annotate(
     name: string,
-    value: string,
+    value: string | (() => string),
     level: "Metadata" | "Request" = "Metadata",
   ): void {
-    if (reaches(this.decision.level, level)) this.#annotations[name] ??= value;
+    if (reaches(this.decision.level, level))
+      this.#annotations[name] ??= typeof value === "string" ? value : value();
   }
 
   impersonated(user: UserInfo): void {

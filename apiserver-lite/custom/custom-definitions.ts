@@ -186,9 +186,7 @@ export class CustomDefinitions {
       await this.#prepareLarge(definition, schemas);
       this.published.set(definition, schemas);
       if (spec.versions.some(({ served }) => served))
-        await kinds.register(
-          customKind(definition, schemas, this.options.clients),
-        );
+        await kinds.register(customKind(definition, schemas, this.options));
       else await kinds.unregister(resourceOf(definition));
     } else if (isTerminating(known.definition) !== isTerminating(definition))
       kinds.describe(

@@ -22,8 +22,10 @@ import type {
 } from "../registry/kinds/kind-definition.ts";
 import { customColumns } from "./custom-columns.ts";
 import type { Schemas } from "./custom-schemas.ts";
-import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
-import { webhookConversion } from "./webhook-conversion.ts";
+import {
+  type ConversionCalls,
+  webhookConversion,
+} from "./webhook-conversion.ts";
 import { customStrategy } from "./custom-strategy.ts";
 
 const verbs: readonly string[] =
@@ -38,14 +40,14 @@ const partVerbs: readonly string[] = ["get", "patch", "update"];
 export function customKind(
   definition: Readonly<CustomResourceDefinition>,
   schemas: Schemas,
-  clients: WebhookClients,
+  calls: ConversionCalls,
 ): KindDefinition {
   const { spec } = definition;
   const { group, scope } = spec;
   const { kind, plural } = spec.names;
   const stored = spec.versions.find(({ storage }) => storage)!;
   const types = typesOf(definition, schemas);
-  const conversion = conversionOf(definition, schemas, clients);
+  const conversion = conversionOf(definition, schemas, calls);
   const strategies = new Map(
     spec.versions.map((version) => [
       version,
@@ -158,7 +160,7 @@ function typesOf(
 function conversionOf(
   { spec }: Readonly<CustomResourceDefinition>,
   schemas: Schemas,
-  clients: WebhookClients,
+  calls: ConversionCalls,
 ): Conversion {
   const prune = (object: AnyObject): AnyObject => {
     const { version } = parseApiVersion(object.apiVersion!);
@@ -167,7 +169,7 @@ function conversionOf(
   };
   const { strategy, webhook } = spec.conversion ?? {};
   if (strategy === "Webhook" && webhook)
-    return webhookConversion(webhook, spec.names.kind, clients, prune);
+    return webhookConversion(webhook, spec.names.kind, calls, prune);
   return {
     mode: "immediate",
     convert: (object, apiVersion) => prune(copyJson({ ...object, apiVersion })),

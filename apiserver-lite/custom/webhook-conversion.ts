@@ -5,11 +5,13 @@ import { randomUUID } from "node:crypto";
 import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import { ApiError } from "../../api/errors.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import type { Pause } from "../../api/queueing/steps.ts";
 import { isJsonObject } from "../../api/patch/json-value.ts";
 import type { WebhookConversion } from "../../api/types/apiextensions-v1.ts";
 import type { DeferredConversion } from "../registry/kinds/kind-definition.ts";
 import { labels } from "../resources/field-checks.ts";
 import { validateAnnotations } from "../resources/object-meta.ts";
+import type { TimeSlices } from "../loop/time-slices.ts";
 import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
 
 /** Objects of one call. */
@@ -21,11 +23,16 @@ const batchTimeoutMs = timeoutMs + 5000;
 const reviewGroup = "apiextensions.k8s.io";
 const reviewVersions = ["v1", "v1beta1"];
 
+export interface ConversionCalls {
+  readonly clients: WebhookClients;
+  readonly slices: TimeSlices;
+}
+
 /** @param prune takes what the schema of its version does not have out of an object */
 export function webhookConversion(
   { clientConfig, conversionReviewVersions }: WebhookConversion,
   kind: string,
-  clients: WebhookClients,
+  { clients, slices }: ConversionCalls,
   prune: (object: AnyObject) => AnyObject,
 ): DeferredConversion {
   const version = conversionReviewVersions.find((one) =>
@@ -46,43 +53,77 @@ export function webhookConversion(
       if (!version)
         return refuse("failed: no supported conversion review versions");
       const uid = randomUUID();
-      const review = {
-        kind: "ConversionReview",
-        apiVersion: `${reviewGroup}/${version}`,
-        request: { uid, desiredAPIVersion: apiVersion, objects },
-      };
+      const pause = slices.pauses();
+      const review = await reviewText(
+        { version, uid, apiVersion, objects },
+        pause,
+      );
       const answer = await clients
-        .post(clientConfig ?? {}, JSON.stringify(review), { timeoutMs, signal })
+        .post(clientConfig ?? {}, review, { timeoutMs, signal })
         .catch((error: unknown) =>
           refuse(`failed: ${(error as Error).message}`),
         );
-      const result = convertedIn(answer, version, uid);
+      const result = await convertedIn(answer, version, uid, pause);
       if (typeof result === "string") return refuse(`failed: ${result}`);
       if (result.length !== objects.length)
         return refuse(
           `returned ${result.length} objects, expected ${objects.length}`,
         );
-      return result.map((converted, index) => {
+      const made: AnyObject[] = [];
+      for (const [index, converted] of result.entries()) {
         const problem = problemOf(converted, objects[index]!, apiVersion);
         if (problem)
           refuse(
             `returned invalid converted object at index ${index}: ${problem}`,
           );
-        return prune(converted as AnyObject);
-      });
+        made.push(prune(converted as AnyObject));
+        const paused = pause();
+        if (paused) await paused;
+      }
+      return made;
     },
   };
 }
 
+/** The ConversionReview's JSON. */
+async function reviewText(
+  {
+    version,
+    uid,
+    apiVersion,
+    objects,
+  }: {
+    readonly version: string;
+    readonly uid: string;
+    readonly apiVersion: string;
+    readonly objects: readonly Readonly<AnyObject>[];
+  },
+  pause: Pause,
+): Promise<string> {
+  const texts: string[] = [];
+  for (const object of objects) {
+    texts.push(JSON.stringify(object));
+    const paused = pause();
+    if (paused) await paused;
+  }
+  const head = JSON.stringify({
+    kind: "ConversionReview",
+    apiVersion: `${reviewGroup}/${version}`,
+    request: { uid, desiredAPIVersion: apiVersion },
+  });
+  return `${head.slice(0, -2)},"objects":[${texts.join(",")}]}}`;
+}
+
 /** The objects of an answer, or why there are none. */
-function convertedIn(
-  text: string,
+async function convertedIn(
+  bytes: Buffer,
   version: string,
   uid: string,
-): unknown[] | string {
+  pause: Pause,
+): Promise<unknown[] | string> {
   let review: unknown;
   try {
-    review = parseForeignJson(text);
+    review = await parseForeignJson(bytes, pause);
   } catch (error) {
     return (error as Error).message;
   }

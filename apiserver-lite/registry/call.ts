@@ -184,7 +184,11 @@ export class Call implements StrategyContext, LoopWork {
     return parts.filter(Boolean).join("/");
   }
 
-  annotate(name: string, value: string, level?: "Metadata" | "Request"): void {
+  annotate(
+    name: string,
+    value: string | (() => string),
+    level?: "Metadata" | "Request",
+  ): void {
     this.options.trail?.annotate(name, value, level);
   }
 

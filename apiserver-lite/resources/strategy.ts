@@ -32,7 +32,11 @@ export interface StrategyContext extends StateReader {
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
   /** Adds an annotation to the request's audit event, where that is recorded at this level (default Metadata) or above. */
-  annotate(name: string, value: string, level?: "Metadata" | "Request"): void;
+  annotate(
+    name: string,
+    value: string | (() => string),
+    level?: "Metadata" | "Request",
+  ): void;
 }
 
 /**

@@ -68,15 +68,15 @@ export class WebhookClients {
   constructor(private readonly options: WebhookClientsOptions) {}
 
   /**
-   * The text of a 2xx answer to `body`, which is JSON. Rejects with WebhookConfigError before anything was sent, and
+   * The body of a 2xx answer to `body`, which is JSON. Rejects with WebhookConfigError before anything was sent, and
    * with what JsonWebhook.post rejects with; all their messages are the reference's.
    */
   async post(
     config: WebhookClientConfig,
     body: string,
     { timeoutMs, maxAnswerBytes = defaultMaxAnswerBytes, signal }: WebhookCall,
-  ): Promise<string> {
-    return this.#clientOf(config).post(body, {
+  ): Promise<Buffer> {
+    return this.#clientOf(config).postForBytes(body, {
       timeoutMs,
       maxAnswerBytes,
       signal,

@@ -104,6 +104,11 @@ export class JsonWebhook {
    * is none in time, with WebhookCallError when none can be had; what `resolve` throws is in its message.
    */
   async post(body: string, call: CallOptions = {}): Promise<string> {
+    return (await this.postForBytes(body, call)).toString();
+  }
+
+  /** The same for answers that may be large. */
+  async postForBytes(body: string, call: CallOptions = {}): Promise<Buffer> {
     const timeoutMs = Math.min(
       call.timeoutMs ?? this.options.timeoutMs,
       this.options.timeoutMs,
@@ -146,11 +151,11 @@ export class JsonWebhook {
     await (await this.#pool)?.destroy();
   }
 
-  async #answer(posting: Posting): Promise<string> {
+  async #answer(posting: Posting): Promise<Buffer> {
     for (let retry = 0; ; retry++) {
       const { code, contentType, retryAfterMs, body } =
         await this.#send(posting);
-      if (code >= 200 && code <= 206) return body.toString();
+      if (code >= 200 && code <= 206) return body;
       if (retryAfterMs === undefined || retry >= maxRetries)
         throw new WebhookStatusError(statusOf(code, contentType, body));
       await this.#pause(retryAfterMs, posting);

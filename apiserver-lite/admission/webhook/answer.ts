@@ -3,6 +3,8 @@
 import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
 import { parseForeignJson } from "../../../client/webhook/foreign-json.ts";
 import { JsonSyntaxError } from "../../../api/codec/json-text.ts";
+import type { Pause } from "../../../api/queueing/steps.ts";
+import { cutDown } from "./large-answer.ts";
 import { isJsonObject, jsonKind } from "../../../api/patch/json-value.ts";
 import { schemaFor } from "../../../api/schema.ts";
 import type { Status } from "../../../api/types/meta-v1.ts";
@@ -12,7 +14,7 @@ export interface Answer {
   /** The refusal. */
   readonly status: Partial<Status> | undefined;
   /** JSON, undefined when there is none. */
-  readonly patch: string | undefined;
+  readonly patch: Buffer | undefined;
   readonly patchType: string;
   readonly auditAnnotations: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
@@ -41,19 +43,32 @@ interface ReviewResponse {
   readonly warnings?: string[];
 }
 
+/** Of an answer that is no JSON: looked at for how it begins. */
+const maxLeadingBytes = 1024;
+/** Larger ones take long to be checked as a whole. */
+const largeBytes = 128 * 1024;
 const group = "admission.k8s.io";
 const kindName = "AdmissionReview";
 
-/** Throws UnreadableAnswer and InvalidAnswer, whose messages are the reference's. */
-export function readAnswer(text: string, asked: Asked): Answer {
-  const { said, response } = parse(text, asked.version);
+/** Rejects with UnreadableAnswer and InvalidAnswer, whose messages are the reference's. */
+export async function readAnswer(
+  bytes: Buffer,
+  asked: Asked,
+  pause: Pause,
+): Promise<Answer> {
+  const parsed = await parseJson(bytes, pause);
+  const { value, patch: decodedPatch } =
+    bytes.length > largeBytes
+      ? await cutDown(parsed, pause)
+      : { value: parsed, patch: undefined };
+  const { said, response } = reviewIn(value, asked.version);
   if (!response) throw new InvalidAnswer("webhook response was absent");
   if (asked.version === "v1") checkIdentity(said, response, asked);
   const { patch, patchType } = patchOf(response, asked);
   return {
     allowed: response.allowed ?? false,
     status: response.status,
-    patch,
+    patch: patch && (decodedPatch ?? patch),
     patchType,
     auditAnnotations: response.auditAnnotations ?? {},
     warnings: response.warnings ?? [],
@@ -65,11 +80,10 @@ interface Said {
   readonly kind: string;
 }
 
-function parse(
-  text: string,
+function reviewIn(
+  value: object,
   version: "v1" | "v1beta1",
 ): { said: Said; response: ReviewResponse | undefined } {
-  const value = parseJson(text);
   const { apiVersion = "", kind = "" } = value as Partial<Said>;
   for (const one of [apiVersion, kind])
     if (typeof one !== "string")
@@ -98,17 +112,20 @@ function goText(mismatch: string): string {
     : mismatch;
 }
 
-function parseJson(text: string): object {
-  if (text === "")
+async function parseJson(
+  bytes: Buffer,
+  pause: Pause,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (bytes.length === 0)
     throw new UnreadableAnswer(
       "0-length response with status code: 200 and content type: application/json",
     );
   let value: unknown;
   try {
-    value = parseForeignJson(text);
+    value = await parseForeignJson(bytes, pause);
   } catch (error) {
     const problem =
-      error instanceof JsonSyntaxError ? error.message : syntaxProblem(text);
+      error instanceof JsonSyntaxError ? error.message : syntaxProblem(bytes);
     throw new UnreadableAnswer(
       `couldn't get version/kind; json parse error: ${problem}`,
     );
@@ -127,8 +144,8 @@ const otherForm =
   'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 /** The reference takes what is no JSON for YAML, of which most text is a string. */
-function syntaxProblem(text: string): string {
-  return /^\s*[[{]/.test(text)
+function syntaxProblem(bytes: Buffer): string {
+  return /^\s*[[{]/.test(bytes.toString("utf8", 0, maxLeadingBytes))
     ? "unexpected end of JSON input"
     : `json: cannot unmarshal string into ${otherForm}`;
 }
@@ -200,6 +217,6 @@ function patchOf(
   };
 }
 
-function decoded({ patch = "" }: ReviewResponse): string {
-  return Buffer.from(patch, "base64").toString();
+function decoded({ patch = "" }: ReviewResponse): Buffer {
+  return Buffer.from(patch, "base64");
 }

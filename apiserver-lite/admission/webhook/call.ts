@@ -67,11 +67,8 @@ export async function callWebhook(
     version: reviewVersion,
     ...shown,
   });
-  const answer = await ask(clients, webhook, body, {
-    uid,
-    version: reviewVersion,
-    mutating,
-  });
+  const asked = { uid, version: reviewVersion, mutating };
+  const answer = await ask(clients, webhook, body, asked, context);
   for (const [key, value] of Object.entries(answer.auditAnnotations))
     context.annotate(`${name}/${key}`, value);
   for (const warning of answer.warnings) if (warning) context.warn(warning);
@@ -89,10 +86,11 @@ async function ask(
   { name, spec, timeoutMs }: Webhook,
   body: string,
   asked: Parameters<typeof readAnswer>[1],
+  context: StrategyContext,
 ): Promise<Answer> {
   try {
-    const text = await clients.post(spec.clientConfig, body, { timeoutMs });
-    return readAnswer(text, asked);
+    const bytes = await clients.post(spec.clientConfig, body, { timeoutMs });
+    return await readAnswer(bytes, asked, context.pauses());
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof InvalidAnswer)

@@ -4,6 +4,7 @@
 import { parseForeignJson } from "../../../client/webhook/foreign-json.ts";
 import { JsonSyntaxError } from "../../../api/codec/json-text.ts";
 import { ApiError, errors } from "../../../api/errors.ts";
+import type { Pause } from "../../../api/queueing/steps.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
 import {
@@ -153,19 +154,25 @@ export class MutatingWebhooks implements AdmissionPlugin {
         context,
         true,
       );
-      const patched = patchedObject(webhook, answer, shown.object);
+      const patched = await patchedObject(
+        webhook,
+        answer,
+        shown.object,
+        context.pauses(),
+      );
       if (!patched) return false;
       const next = await versions.from(patched.object, shown.place.kind);
       mutated = !sameJson(object, next);
       attributes.object = next;
       context.annotate(
         `patch.webhook.admission.k8s.io/${key}`,
-        JSON.stringify({
-          configuration,
-          webhook: name,
-          patch: patched.patch,
-          patchType: answer.patchType,
-        }),
+        () =>
+          JSON.stringify({
+            configuration,
+            webhook: name,
+            patch: patched.patch,
+            patchType: answer.patchType,
+          }),
         "Request",
       );
       return mutated;
@@ -183,14 +190,17 @@ function askAgain({ reinvocable, again }: Rounds): void {
   reinvocable.clear();
 }
 
-/** Undefined: there is nothing to change. Throws ApiError 500, CallFailure. */
-function patchedObject(
+/** Undefined: there is nothing to change. Rejects with ApiError 500, CallFailure. */
+async function patchedObject(
   { name }: Webhook,
   { patch, patchType }: Answer,
   object: Readonly<AnyObject> | undefined,
-): { readonly object: AnyObject; readonly patch: unknown } | undefined {
+  pause: Pause,
+): Promise<
+  { readonly object: AnyObject; readonly patch: unknown } | undefined
+> {
   if (patch === undefined) return undefined;
-  const document = parsePatch(patch);
+  const document = await parsePatch(patch, pause);
   try {
     const parsed = parseJsonPatch(document, false);
     if (parsed.operations.length === 0) return undefined;
@@ -216,13 +226,13 @@ function patchedObject(
   }
 }
 
-/** Throws ApiError 500. */
-function parsePatch(text: string): unknown {
+/** Rejects with ApiError 500. */
+async function parsePatch(bytes: Buffer, pause: Pause): Promise<unknown> {
   try {
-    return parseForeignJson(text);
+    return await parseForeignJson(bytes, pause);
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw errors.internal(error.message);
-    const [first = ""] = text.trimStart();
+    const [first = ""] = bytes.toString("utf8", 0, 1024).trimStart();
     throw errors.internal(
       `invalid character '${first}' looking for beginning of value`,
     );

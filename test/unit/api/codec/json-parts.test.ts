@@ -2,7 +2,11 @@
 import fc from "fast-check";
 import { decodeJson } from "../../../../api/codec/json.ts";
 import { parsingParts } from "../../../../api/codec/json-parts.ts";
-import { parseJsonSlowly, scanText } from "../../../../api/codec/json-text.ts";
+import {
+  parseJsonSlowly,
+  scanningText,
+  scanText,
+} from "../../../../api/codec/json-text.ts";
 import { finish } from "../../../../api/queueing/steps.ts";
 
 function parse(
@@ -53,6 +57,56 @@ test("any value, in parts of any size", () => {
     ),
     { numRuns: 250, seed: 20261122 },
   );
+});
+
+test("strings in pieces of any size, whatever they are made of", () => {
+  const unit = fc.constantFrom(
+    ..."aé€",
+    "\u{1f600}",
+    "\\n",
+    "\\\\",
+    '\\"',
+    "\\u0041",
+    "\\ud83d\\ude00",
+    "\\ud83d",
+    "\\uDE00",
+  );
+  fc.assert(
+    fc.property(
+      fc.array(unit, { maxLength: 60 }),
+      fc.integer({ min: 1, max: 40 }),
+      (units, partBytes) => {
+        const text = `{"a":["${units.join("")}"],"b":1}`;
+        const { special } = scanText(Buffer.from(text));
+        const expected = special
+          ? parseJsonSlowly(text).value
+          : (JSON.parse(text) as unknown);
+        expect(parse(text, partBytes)).toEqual({ value: expected });
+      },
+    ),
+    { numRuns: 500, seed: 20261122 },
+  );
+});
+
+test("a text is scanned in steps as it is at once", () => {
+  const around = 256 * 1024;
+  for (const token of [
+    '"a\\"b"',
+    "12345678901234567890",
+    "1e5",
+    '"\\ud83d"',
+    "1.5",
+  ])
+    for (let shift = 0; shift < token.length + 2; shift++) {
+      const text = `{"k":"${"x".repeat(around - shift - 8)}","v":${token}}`;
+      const bytes = Buffer.from(text);
+      const { keys, special } = finish(scanningText(bytes));
+      expect({ keys, special, shift }).toEqual({
+        keys: 2,
+        special: !token.startsWith('"a'),
+        shift,
+      });
+    }
 });
 
 test("a text with one change is parsed like JSON.parse does, or refused", () => {

@@ -75,7 +75,9 @@ const messageOf = (calling: Promise<unknown>): Promise<string> =>
 test("a service is called at a ready endpoint, by its name", async () => {
   service(address);
   const config = { service: reference, caBundle: server.caBundle };
-  expect(await clients.post(config, "{}", call)).toBe('{"body":"{}"}');
+  expect((await clients.post(config, "{}", call)).toString()).toBe(
+    '{"body":"{}"}',
+  );
   // The same place in another object: the same connection.
   await clients.post({ ...config }, "{}", call);
   expect(asked).toEqual([
@@ -168,5 +170,7 @@ test("more places than pools are kept for", async () => {
     await messageOf(
       clients.post({ url: `https://127.0.0.1:1/${place}` }, "{}", call),
     );
-  expect(await clients.post(first, "{}", call)).toBe('{"body":"{}"}');
+  expect((await clients.post(first, "{}", call)).toString()).toBe(
+    '{"body":"{}"}',
+  );
 });
