@@ -50,6 +50,7 @@ export async function beginDaemon(
   const logger = createLogger({
     format: values.text("logging-format") as "text" | "json",
     verbosity: values.number("v"),
+    vmodule: values.list("vmodule"),
   });
   const failures = guardProcess(logger);
   if (withoutEffect.length > 0)

@@ -1,10 +1,14 @@
 // The process's log: one line a record on stderr, as readable text or as JSON (--logging-format), written synchronously
-// so that nothing is lost when the process ends. --v: below 0 warnings, 0–3 info, 4–5 debug, 6 and more trace.
+// so that nothing is lost when the process ends. --v: below 0 warnings, 0–3 info, 4–5 debug, 6 and more trace; --vmodule
+// gives parts and controllers a verbosity of their own.
 import pino, { type Logger } from "pino";
+import { matchesGlob } from "../api/patterns/glob.ts";
 
 interface LoggingOptions {
   format: "text" | "json";
   verbosity: number;
+  /** `pattern=N` by the name of a part (agent, store …) or a controller, as records show it; the first that fits counts. */
+  vmodule?: readonly string[];
 }
 
 const levelNames: Readonly<Record<number, string>> = {
@@ -63,12 +67,40 @@ function textLine(record: string): string {
   return `${line}\n`;
 }
 
-export function createLogger({ format, verbosity }: LoggingOptions): Logger {
+/** Lowers or raises a logger's level when one of its names fits a setting. */
+function applySettings(
+  logger: Logger,
+  settings: readonly { pattern: string; level: string }[],
+): void {
+  const { part, controller } = logger.bindings();
+  for (const { pattern, level } of settings)
+    if (
+      [part, controller].some(
+        (name) => typeof name === "string" && matchesGlob(pattern, name),
+      )
+    ) {
+      logger.level = level;
+      return;
+    }
+}
+
+export function createLogger({
+  format,
+  verbosity,
+  vmodule = [],
+}: LoggingOptions): Logger {
+  const settings = vmodule.map((setting) => {
+    const [pattern = "", level = "0"] = setting.split("=");
+    return { pattern, level: levelFor(Number(level)) };
+  });
   const sink = pino.destination({ fd: 2, sync: true });
   const options = {
     level: levelFor(verbosity),
     base: null,
     serializers: { err: pino.stdSerializers.err },
+    ...(settings.length > 0
+      ? { onChild: (child: Logger) => applySettings(child, settings) }
+      : {}),
   };
   if (format === "json") return pino(options, sink);
   return pino(options, {

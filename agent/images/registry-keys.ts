@@ -1,5 +1,6 @@
 // Which entry of a docker configuration serves an image: the names of registries as docker writes them, with wildcards in
 // the labels of host names (`*.dkr.ecr.*.amazonaws.com`), ports and path prefixes (the reference's pkg/credentialprovider).
+import { matchesGlob } from "../../api/patterns/glob.ts";
 
 const hubHost = "index.docker.io";
 
@@ -32,7 +33,7 @@ export function servesRepository(key: string, repository: string): boolean {
     wanted.labels.length === actual.labels.length &&
     actual.path.startsWith(wanted.path) &&
     wanted.labels.every((label, index) =>
-      matchesLabel(label, actual.labels[index]!),
+      matchesGlob(label, actual.labels[index]!),
     )
   );
 }
@@ -59,27 +60,4 @@ function splitName(name: string): {
     port: colon < 0 ? "" : host.slice(colon + 1),
     path: slash < 0 ? "" : name.slice(slash),
   };
-}
-
-/** `*` for any characters, `?` for one; in time that grows with the product of both lengths at most. */
-function matchesLabel(pattern: string, label: string): boolean {
-  let star = -1;
-  let resume = 0;
-  let at = 0;
-  let index = 0;
-  while (index < label.length) {
-    const wanted = pattern[at];
-    if (wanted === "*") {
-      star = at++;
-      resume = index;
-    } else if (wanted === "?" || wanted === label[index]) {
-      at++;
-      index++;
-    } else if (star >= 0) {
-      at = star + 1;
-      index = ++resume;
-    } else return false;
-  }
-  while (pattern[at] === "*") at++;
-  return at === pattern.length;
 }

@@ -809,6 +809,7 @@ const usedApiServerOptions: readonly string[] = [
   "logging-format",
   "v",
   "log-flush-frequency",
+  "vmodule",
   "service-cluster-ip-range",
   "service-node-port-range",
   "strict-transport-security-directives",

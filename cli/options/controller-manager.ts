@@ -603,6 +603,7 @@ const usedControllerManagerOptions: readonly string[] = [
   "logging-format",
   "v",
   "log-flush-frequency",
+  "vmodule",
   "kubeconfig",
   "master",
   "root-ca-file",

@@ -5,7 +5,7 @@ import { loggingOptions } from "./shared.ts";
 import type { OptionTable } from "./table.ts";
 
 /** Those without effect here are not taken at all. */
-const withoutEffect = ["kube-api-content-type", "vmodule"];
+const withoutEffect = ["kube-api-content-type"];
 
 const shared = (groups: OptionTable): OptionTable =>
   groups.map(({ title, options }) => ({

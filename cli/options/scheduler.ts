@@ -49,6 +49,7 @@ const usedSchedulerOptions: readonly string[] = [
   "logging-format",
   "v",
   "log-flush-frequency",
+  "vmodule",
   "kubeconfig",
   "master",
 ];

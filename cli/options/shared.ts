@@ -1,6 +1,6 @@
 // Options that several programs share: TLS serving, request-header authentication, logging, metrics, gates.
 import { group, option } from "./build-table.ts";
-import type { OptionGroup } from "./table.ts";
+import type { OptionGroup, OptionValue } from "./table.ts";
 
 export const tlsVersions = [
   "VersionTLS10",
@@ -100,6 +100,15 @@ export function requestHeaderOptions(
   );
 }
 
+/** Undefined: valid. */
+function vmoduleProblem(settings: OptionValue): string | undefined {
+  return (settings as readonly string[]).every((setting) =>
+    /^[^=\s]+=\d{1,2}$/.test(setting),
+  )
+    ? undefined
+    : "expect comma-separated list of filename=N";
+}
+
 export const loggingOptions: OptionGroup = group(
   "Logging",
   option("logging-format", "string", "text", "Form of the log's records.", {
@@ -120,7 +129,8 @@ export const loggingOptions: OptionGroup = group(
     "vmodule",
     "strings",
     "",
-    "pattern=N settings for file-filtered verbosity.",
+    "pattern=N settings: parts and controllers whose names fit the pattern get verbosity N.",
+    { check: vmoduleProblem },
   ),
 );
 

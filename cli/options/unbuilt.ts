@@ -37,7 +37,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "peer-advertise-port",
     "tracing-config-file",
     "contention-profiling",
-    "vmodule",
   ],
 };
 
@@ -93,7 +92,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "http2-max-streams-per-connection",
     "profiling",
     "contention-profiling",
-    "vmodule",
   ],
 };
 
@@ -107,7 +105,6 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
     "kube-api-content-type",
     "profiling",
     "contention-profiling",
-    "vmodule",
     "feature-gates",
   ],
 };
@@ -144,6 +141,5 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "cpu-manager-reconcile-period",
     "profiling",
     "contention-profiling",
-    "vmodule",
   ],
 };

@@ -94,6 +94,7 @@ export const usedAgentOptions: readonly string[] = [
   "logging-format",
   "v",
   "log-flush-frequency",
+  "vmodule",
   "config",
   "config-dir",
 ];

@@ -60,6 +60,14 @@ const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
       : value,
   "logging.flushFrequency": (value) =>
     typeof value === "number" ? `${value}ns` : value,
+  "logging.vmodule": (value) =>
+    Array.isArray(value)
+      ? value.map((each) =>
+          isMap(each)
+            ? `${String(each["filePattern"])}=${String(each["verbosity"])}`
+            : each,
+        )
+      : value,
   evictionHard: thresholds,
   evictionSoft: thresholds,
   featureGates: (value) =>
