@@ -4,8 +4,8 @@ import {
   apiClientOptions,
   delegatedAccessOptions,
   leaderElectionOptions,
-  usedPortOptions,
 } from "./controller-manager.ts";
+import { usedPortOptions } from "./controller-manager/used.ts";
 import {
   gateOptions,
   loggingOptions,

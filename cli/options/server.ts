@@ -1,7 +1,8 @@
 // Options of `orbit server`: its own, and beside them every option of the API server and those of the node agent whose
 // names the API server does not have. The rest goes through --agent-arg, --controller-manager-arg and --scheduler-arg.
 import { agentOptions } from "./agent.ts";
-import { addressTypes, apiServerOptions } from "./apiserver.ts";
+import { apiServerOptions } from "./apiserver.ts";
+import { addressTypes } from "./apiserver/serving.ts";
 import { group, option } from "./build-table.ts";
 import { joinOptions, nodeRoutesOption } from "./network.ts";
 import { snapshotOptions } from "./shared.ts";
