@@ -38,9 +38,9 @@ export function workersContext(
     credentials: (pod, image) => credentials.find(pod, image),
     mayPull: pullLimit(clock, config.registryQps, config.registryBurst),
   });
-  const hooks = createHookRunner(runtime, clock);
+  const hooks = createHookRunner(runtime, clock, events);
   const restartBackOff = new BackOff();
-  const end = { runtime, runtimePods, clock, hooks, events, nodeIPs };
+  const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
   const resourceLimits = {
     config,
     machineMemoryBytes: totalmem(),

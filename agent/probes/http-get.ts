@@ -3,6 +3,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Container, HTTPGetAction } from "../../api/types/core-v1.ts";
+import { httpErrorText } from "./network-errors.ts";
 
 const maxBodyBytes = 10 * 1024;
 const maxRedirects = 10;
@@ -82,6 +83,9 @@ function get(
 ): Promise<HttpAnswer & { headers: IncomingMessage["headers"] }> {
   return new Promise((resolve, reject) => {
     const start = url.protocol === "https:" ? httpsRequest : httpRequest;
+    const late = new Error(
+      `Get "${url.href}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    );
     const outgoing = start(
       url,
       {
@@ -119,18 +123,14 @@ function get(
     const timer =
       timeoutMs === undefined
         ? undefined
-        : setTimeout(
-            () =>
-              outgoing.destroy(
-                new Error(
-                  `Get "${url.href}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
-                ),
-              ),
-            timeoutMs,
-          );
-    outgoing.on("error", (error) => {
+        : setTimeout(() => outgoing.destroy(late), timeoutMs);
+    outgoing.on("error", (error: NodeJS.ErrnoException) => {
       if (timer) clearTimeout(timer);
-      reject(error);
+      reject(
+        error === late
+          ? error
+          : new Error(httpErrorText(url, error), { cause: error }),
+      );
     });
     outgoing.end();
   });

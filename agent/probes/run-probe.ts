@@ -5,6 +5,7 @@ import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
 import { checkGrpcHealth } from "./grpc-health.ts";
 import type { ProbeOutcome } from "./probe-outcome.ts";
 import { httpGet, resolvePort } from "./http-get.ts";
+import { dialText } from "./network-errors.ts";
 
 const maxOutput = 10 * 1024;
 
@@ -116,22 +117,13 @@ function tcp(
       socket.destroy();
       resolve(outcome);
     };
-    const address = host.includes(":")
-      ? `[${host}]:${port}`
-      : `${host}:${port}`;
+    const late = Object.assign(new Error("timeout"), { code: "ETIMEDOUT" });
     socket.setTimeout(timeoutMs, () =>
-      finish({
-        verdict: "failure",
-        output: `dial tcp ${address}: i/o timeout`,
-      }),
+      finish({ verdict: "failure", output: dialText(host, port, late) }),
     );
     socket.on("connect", () => finish({ verdict: "success", output: "" }));
-    socket.on("error", (error: NodeJS.ErrnoException) => {
-      const what =
-        error.code === "ECONNREFUSED"
-          ? "connect: connection refused"
-          : error.message;
-      finish({ verdict: "failure", output: `dial tcp ${address}: ${what}` });
-    });
+    socket.on("error", (error: NodeJS.ErrnoException) =>
+      finish({ verdict: "failure", output: dialText(host, port, error) }),
+    );
   });
 }

@@ -1,7 +1,9 @@
-// Ends containers: Killing event, preStop within the grace, then the runtime's stop with what is left of it. App
-// containers end together, sidecars after them one by one in reverse order. One PodEnding is one ending of a pod; its
-// deadline can only move forward in time (a second delete with less grace).
-import type { Clock } from "../../../api/clock.ts";
+// Ends containers: Killing event, preStop within the grace, then the runtime's stop with what is left of it, at least two
+// seconds. All preStop handlers run at once; then app containers end together, sidecars after them one by one in reverse
+// order, until the grace is over: then all that is left ends at once. One PodEnding is one ending of a pod; its deadline can
+// only move forward in time (a second delete with less grace).
+import type { Logger } from "pino";
+import type { Clock, Timer } from "../../../api/clock.ts";
 import {
   RuntimeError,
   type ContainerStatus,
@@ -20,9 +22,9 @@ import {
   type RuntimePods,
 } from "../runtime/runtime-pods.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
-import type { HookRunner } from "./lifecycle-hooks.ts";
+import { orAborted, type HookRunner } from "./lifecycle-hooks.ts";
 
-/** After a preStop that used up the grace, a container still gets this long. */
+/** However little of the grace is left, a container gets this long. */
 const minimumGraceSeconds = 2;
 
 /** What ending a container needs of the agent. */
@@ -33,6 +35,7 @@ export interface EndingContext {
   readonly hooks: HookRunner;
   readonly events: Pick<PodEvents, "container">;
   readonly nodeIPs: () => readonly string[];
+  readonly logger: Logger;
 }
 
 export class PodEnding {
@@ -62,10 +65,19 @@ export class PodEnding {
     );
     const sidecars = alive.filter((status) => this.#kind(status) === "sidecar");
     const others = alive.filter((status) => this.#kind(status) !== "sidecar");
-    await all(others.map((status) => this.#end(status, runtimePod)));
+    const endings = others.map((status) => this.#end(status, runtimePod));
+    const apps = endings.filter(
+      (_ending, index) => this.#kind(others[index]!) === "app",
+    );
     const order = (this.#pod.spec.initContainers ?? []).map(({ name }) => name);
     sidecars.sort((a, b) => order.indexOf(b.name) - order.indexOf(a.name));
-    for (const status of sidecars) await this.#end(status, runtimePod);
+    let turn: Promise<unknown> = Promise.allSettled(apps);
+    for (const status of sidecars) {
+      const ending = this.#end(status, runtimePod, turn);
+      endings.push(ending);
+      turn = Promise.allSettled([turn, ending]);
+    }
+    await all(endings);
   }
 
   #kind(status: ContainerStatus): string {
@@ -75,25 +87,31 @@ export class PodEnding {
     );
   }
 
-  async #end(status: ContainerStatus, runtimePod: RuntimePod): Promise<void> {
+  async #end(
+    status: ContainerStatus,
+    runtimePod: RuntimePod,
+    turn?: Promise<unknown>,
+  ): Promise<void> {
     const { clock } = this.#context;
     const remainingSeconds = (): number =>
       Math.max(0, (this.#deadlineMs - clock.monotonic()) / 1000);
-    const ending = endContainer(this.#context, this.#pod, status, runtimePod, {
+    await endContainer(this.#context, this.#pod, status, runtimePod, {
       remainingSeconds,
+      ...(turn ? { turn } : {}),
       message: `Stopping container ${status.name}`,
       onShorten: (notify) => {
         this.#shortened.add(notify);
         return () => this.#shortened.delete(notify);
       },
     });
-    await ending;
   }
 }
 
 interface ContainerEnding {
   remainingSeconds: () => number;
   message: string;
+  /** Those that end before it have ended. */
+  turn?: Promise<unknown>;
   /** Registers what to do when the deadline moved; returns a disposer. */
   onShorten?: (notify: () => void) => () => void;
 }
@@ -112,9 +130,7 @@ export async function endContainer(
   };
   events.container(pod, status.name, "Normal", "Killing", ending.message);
   const preStop = container.lifecycle?.preStop ?? recordedPreStop(status);
-  let usedHook = false;
-  if (preStop && status.state === "running" && ending.remainingSeconds() > 0) {
-    usedHook = true;
+  if (preStop && status.state === "running" && ending.remainingSeconds() > 0)
     await runPreStop(
       context,
       pod,
@@ -124,11 +140,10 @@ export async function endContainer(
       runtimePod,
       ending,
     );
-  }
-  const graceSeconds = (): number => {
-    const whole = Math.max(0, Math.ceil(ending.remainingSeconds() - 0.05));
-    return usedHook ? Math.max(whole, minimumGraceSeconds) : whole;
-  };
+  if (ending.turn)
+    await beforeDeadline(context, ending, () => ending.turn!.then(() => {}));
+  const graceSeconds = (): number =>
+    Math.max(minimumGraceSeconds, Math.ceil(ending.remainingSeconds() - 0.05));
   let shorter: Promise<void> | undefined;
   const unregister = ending.onShorten?.(() => {
     shorter = runtime
@@ -153,36 +168,43 @@ async function runPreStop(
   runtimePod: RuntimePod,
   ending: ContainerEnding,
 ): Promise<void> {
-  const abort = new AbortController();
-  let timer = context.clock.after(ending.remainingSeconds() * 1000, () =>
-    abort.abort(),
-  );
-  const unregister = ending.onShorten?.(() => {
-    timer.cancel();
-    timer = context.clock.after(ending.remainingSeconds() * 1000, () =>
-      abort.abort(),
-    );
-  });
   const podIP =
     readySandbox(runtimePod)?.ips[0] ?? context.nodeIPs()[0] ?? "127.0.0.1";
   try {
-    await context.hooks.run(
-      pod,
-      container,
-      status.id,
-      handler,
-      podIP,
-      abort.signal,
+    await beforeDeadline(context, ending, (signal) =>
+      context.hooks.run(pod, container, status.id, handler, podIP, signal),
     );
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    context.logger.debug(
+      { err: error, pod: pod.metadata.name, container: container.name },
+      "a preStop handler failed",
+    );
     context.events.container(
       pod,
       container.name,
       "Warning",
       "FailedPreStopHook",
-      `PreStopHook failed: ${text}`,
+      "PreStopHook failed",
     );
+  }
+}
+
+/** Resolves with the work or at the deadline, which may come closer meanwhile; the work hears of it by its signal. */
+async function beforeDeadline(
+  { clock }: EndingContext,
+  ending: ContainerEnding,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const abort = new AbortController();
+  const arm = (): Timer =>
+    clock.after(ending.remainingSeconds() * 1000, () => abort.abort());
+  let timer = arm();
+  const unregister = ending.onShorten?.(() => {
+    timer.cancel();
+    timer = arm();
+  });
+  try {
+    await orAborted(work(abort.signal), abort.signal);
   } finally {
     timer.cancel();
     unregister?.();

@@ -45,14 +45,16 @@ export async function endPods(
     lastMessage: (status) => terminationMessage(status, runtime.logs),
     onChange: () => undefined,
   });
+  const events = new PodEvents(logSink(logger), () => {
+    throw new Error("pods are ended without a node");
+  });
   const context = {
     runtime,
     runtimePods,
     clock,
-    hooks: createHookRunner(runtime, clock),
-    events: new PodEvents(logSink(logger), () => {
-      throw new Error("pods are ended without a node");
-    }),
+    logger,
+    hooks: createHookRunner(runtime, clock, events),
+    events,
     nodeIPs: (): readonly string[] => [],
   };
   await runtimePods.start();

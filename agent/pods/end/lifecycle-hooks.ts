@@ -1,15 +1,20 @@
-// postStart and preStop handlers: exec in the container, an HTTP GET to the pod, or a sleep.
+// postStart and preStop handlers: exec in the container, an HTTP GET to the pod, or a sleep. Any answer to the GET is good.
+// What a handler says when it fails may hold secrets: it goes into the container's state, not into events.
 import type { Clock } from "../../../api/clock.ts";
 import type {
   Container,
+  HTTPGetAction,
   LifecycleHandler,
   Pod,
 } from "../../../api/types/core-v1.ts";
-import type { Runtime } from "../../../cri/runtime.ts";
-import { httpGet, resolvePort } from "../../probes/http-get.ts";
+import { runtimeErrorText, type Runtime } from "../../../cri/runtime.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
+import { httpGet } from "../../probes/http-get.ts";
+import { isPlainAnswer } from "../../probes/network-errors.ts";
+import { podDescription } from "../shape/labels.ts";
 
 export interface HookRunner {
-  /** Rejects when the handler failed; ends at the signal. */
+  /** Rejects, with a text for the container's state, when the handler failed; ends at the signal. */
   run(
     pod: Pod,
     container: Container,
@@ -20,39 +25,104 @@ export interface HookRunner {
   ): Promise<void>;
 }
 
-export function createHookRunner(runtime: Runtime, clock: Clock): HookRunner {
+export function createHookRunner(
+  runtime: Pick<Runtime, "execSync">,
+  clock: Clock,
+  events: Pick<PodEvents, "pod">,
+): HookRunner {
   return {
-    async run(_pod, container, containerId, handler, podIP, signal) {
+    async run(pod, container, containerId, handler, podIP, signal) {
+      const where = `for Container "${container.name}" in Pod "${podDescription(pod)}" failed - error`;
       if (handler.exec) {
         const command = handler.exec.command ?? [];
-        const result = await orAborted(
-          runtime.execSync(containerId, command, 0),
+        const failure = await orAborted(
+          execHook(runtime, containerId, command),
           signal,
         );
-        if (result && result.exitCode !== 0) {
-          const output = Buffer.concat([result.stdout, result.stderr])
-            .toString("utf8")
-            .slice(0, 1024);
+        if (failure)
           throw new Error(
-            `command '${command.join(" ")}' exited with ${result.exitCode}: ${output}`,
+            `Exec lifecycle hook ([${command.join(" ")}]) ${where}: ${failure.error}, message: ${JSON.stringify(failure.output)}`,
+          );
+      } else if (handler.httpGet) {
+        const { path = "" } = handler.httpGet;
+        try {
+          await httpHook(
+            events,
+            pod,
+            container,
+            handler.httpGet,
+            podIP,
+            signal,
+          );
+        } catch (error) {
+          if (signal.aborted) return;
+          throw new Error(
+            `HTTP lifecycle hook (${path}) ${where}: ${(error as Error).message}`,
+            { cause: error },
           );
         }
-      } else if (handler.httpGet) {
-        const { statusCode } = await httpGet(
-          handler.httpGet,
-          handler.httpGet.host || podIP,
-          container,
-          { signal, userAgent: "kube-lifecycle/1.32" },
-        );
-        if (statusCode >= 400)
-          throw new Error(`HTTP GET returned ${statusCode}`);
-      } else if (handler.tcpSocket) {
-        resolvePort(handler.tcpSocket.port, container);
-        throw new Error("tcpSocket handlers are not supported");
       } else if (handler.sleep)
         await sleep(clock, handler.sleep.seconds * 1000, signal);
+      // tcpSocket is there for the API's sake; no kubelet runs it.
+      else throw new Error("Cannot run handler: invalid handler");
     },
   };
+}
+
+/** undefined: it succeeded. */
+async function execHook(
+  runtime: Pick<Runtime, "execSync">,
+  containerId: string,
+  command: string[],
+): Promise<{ error: string; output: string } | undefined> {
+  try {
+    const { exitCode, stdout, stderr } = await runtime.execSync(
+      containerId,
+      command,
+      0,
+    );
+    if (exitCode === 0) return undefined;
+    return {
+      error: `command '${command.join(" ")}' exited with ${exitCode}: ${stderr.toString("utf8").slice(0, 1024)}`,
+      output: Buffer.concat([stdout, stderr]).toString("utf8").slice(0, 1024),
+    };
+  } catch (error) {
+    return { error: runtimeErrorText(error), output: "" };
+  }
+}
+
+/** Where HTTPS is answered with HTTP it is asked once more so, as older handlers rely on that. */
+async function httpHook(
+  events: Pick<PodEvents, "pod">,
+  pod: Pod,
+  container: Container,
+  action: HTTPGetAction,
+  podIP: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const host = action.host || podIP;
+  const options = { signal, userAgent: "kube-lifecycle/1.32" };
+  try {
+    await httpGet(action, host, container, options);
+  } catch (error) {
+    const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
+    if (!cause || !isPlainAnswer(cause)) throw error;
+    const httpHeaders = (action.httpHeaders ?? []).filter(
+      ({ name }) => name.toLowerCase() !== "authorization",
+    );
+    const plain = { ...action, scheme: "HTTP", httpHeaders };
+    try {
+      await httpGet(plain, host, container, options);
+    } catch {
+      throw error;
+    }
+    events.pod(
+      pod,
+      "Warning",
+      "LifecycleHTTPFallback",
+      `request to HTTPS lifecycle hook ${host}:${action.port} got HTTP response, retry with HTTP succeeded`,
+    );
+  }
 }
 
 function sleep(

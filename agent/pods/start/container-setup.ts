@@ -87,10 +87,12 @@ export async function setUpContainer(
     context.files.containerLogDirectory(pod, container.name),
   ]);
   const targetName = (container as EphemeralContainer).targetContainerName;
-  const targetId =
-    kind === "ephemeral" && targetName
-      ? latestContainer(runtimePod, targetName)?.id
-      : undefined;
+  const target = targetName
+    ? latestContainer(runtimePod, targetName)
+    : undefined;
+  if (kind === "ephemeral" && targetName && !target)
+    throw new Error(`unable to find target container ${targetName}`);
+  const targetId = kind === "ephemeral" ? target?.id : undefined;
   return containerConfig({
     pod,
     container,

@@ -185,7 +185,7 @@ async function runPostStart(
       container.name,
       "Warning",
       "FailedPostStartHook",
-      `PostStartHook failed: ${text}`,
+      "PostStartHook failed",
     );
     const refreshed = await context.runtimePods.refresh(
       pod.metadata.uid ?? "",
@@ -204,10 +204,7 @@ async function runPostStart(
           Math.max(0, (deadlineMs - clock.monotonic()) / 1000),
         message: "FailedPostStartHook",
       });
-    throw new WaitingError(
-      "PostStartHookError",
-      `PostStartHook failed: ${text}`,
-    );
+    throw new WaitingError("PostStartHookError", text);
   }
 }
 

@@ -66,7 +66,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
   }));
   const nodeIPs = (): readonly string[] => ["192.0.2.1"];
   const hooks = { run: () => Promise.resolve() };
-  const end = { runtime, runtimePods, clock, hooks, events, nodeIPs };
+  const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
   const { volumes, cgroups, files } =
     options.host ??
     hostParts(
