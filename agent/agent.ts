@@ -56,11 +56,12 @@ class AgentLife {
     const { cgroups, allocatable, volumes, objects, node, lease, sources } =
       this.#parts;
     const { adoption, pressure, housekeeping, rotation, clock } = this.#parts;
-    const { plugins } = this.#parts;
+    const { plugins, devices } = this.#parts;
     await this.#parts.allocated?.start();
     await cgroups.start();
     await allocatable.start();
     await volumes.start();
+    await devices.start();
     await plugins.start();
     objects.start();
     await node.start();
@@ -78,7 +79,7 @@ class AgentLife {
   async stop(): Promise<void> {
     const { adoption, sources, reports, lease, probes, pressure } = this.#parts;
     const { housekeeping, rotation, node, workers, volumes } = this.#parts;
-    const { runtimePods, recorder, plugins } = this.#parts;
+    const { runtimePods, recorder, plugins, devices } = this.#parts;
     this.#stopped = true;
     this.#parts.allocatable.stop();
     adoption.stop();
@@ -92,6 +93,7 @@ class AgentLife {
     await sources.stop();
     await workers.stop();
     await plugins.stop();
+    await devices.stop();
     await volumes.stop();
     reports.stop();
     runtimePods.stop();

@@ -44,6 +44,9 @@ import { evictPod } from "./pods/worker/evict.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
 import { ApiReporting } from "./reporting/api-reporting.ts";
+import { DeviceManager } from "./resources/devices/device-manager.ts";
+import { readMachineTopology } from "./resources/machine/machine-topology.ts";
+import type { ResourceManagers } from "./resources/resource-managers.ts";
 import { wireResources } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
@@ -62,6 +65,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     nodeName: ground.settings.nodeName,
     node: () => reporting.node.node,
     pressure: () => reporting.node.pressure,
+    heldDevices: () => rooms.devices.heldCounts(),
     allowedUnsafeSysctls: ground.settings.allowedUnsafeSysctls,
     hasAppArmor: isAppArmorEnabled(),
   });
@@ -71,6 +75,12 @@ export function wireAgent(options: AgentOptions): AgentParts {
   rooms.changes.onEvery((uid) => workers.wake(uid));
   const parts = { ...ground, ...reporting, ...rooms, workers };
   const sources = wireSources(options, ground, reporting, workers);
+  rooms.devices.collect(
+    (uid) =>
+      sources.complete &&
+      !workers.has(uid) &&
+      !rooms.runtimePods.uids().includes(uid),
+  );
   const upkeep = wireUpkeep(parts);
   const adoption = new RuntimeAdoption({
     ...parts,
@@ -211,6 +221,7 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
   });
   const resources = wireResources(config, clock);
   metrics.add(() => resources.metrics());
+  const devices = wireDevices(ground, node, runtimePods, resources);
   return {
     changes,
     runtimePods,
@@ -222,11 +233,33 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     ),
     hostFiles: new HostFiles(config),
     resources,
+    devices,
     nodeResources,
     allocated: isGateOn(config, "InPlacePodVerticalScaling")
       ? new AllocatedResources(config.rootDirectory, logger)
       : undefined,
   };
+}
+
+function wireDevices(
+  { settings, plugins, metrics, clock, logger }: Ground,
+  node: NodeReporter,
+  runtimePods: RuntimePods,
+  resources: ResourceManagers,
+): DeviceManager {
+  const devices = new DeviceManager({
+    rootDirectory: settings.rootDirectory,
+    numaNodes: () => readMachineTopology().nodes.map(({ id }) => id),
+    isInRuntime: (uid) => (runtimePods.get(uid)?.sandboxes.length ?? 0) > 0,
+    onChange: () => node.report(),
+    clock,
+    logger,
+  });
+  resources.add(devices);
+  plugins.registerHandler("DevicePlugin", devices.registration);
+  node.setDevices(() => devices.capacity());
+  metrics.add(() => devices.metrics());
+  return devices;
 }
 
 function wireSources(

@@ -72,6 +72,7 @@ export function workersContext(
           nodeResources: rooms.nodeResources,
         },
         volumes,
+        devices: rooms.devices,
         files,
         resourceLimits,
         config,

@@ -149,6 +149,8 @@ export interface ContainerConfig {
   env: { name: string; value: string }[];
   mounts: Mount[];
   devices: { containerPath: string; hostPath: string; permissions: string }[];
+  /** Names by the Container Device Interface: `vendor.com/class=name`. */
+  cdiDevices?: string[];
   labels: Record<string, string>;
   annotations: Record<string, string>;
   /** Relative to the sandbox's logDirectory. */

@@ -17,12 +17,7 @@ const face = [
   /v1-types\.ts$/,
 ];
 /** Names that exist for tests: they walk a whole table that the product only looks things up in. */
-const forTests = new Set([
-  "api/type-table.ts messageNames",
-  // Plug-ins in tests serve by it; the agent's own sockets come next.
-  "grpc/server.ts GrpcError",
-  "grpc/server.ts GrpcServer",
-]);
+const forTests = new Set(["api/type-table.ts messageNames"]);
 /** Packages that no source file imports, and why they are declared. */
 const withoutImport = {
   "@prettier/plugin-oxc": "tools/check.mjs names it to the formatter",

@@ -28,6 +28,8 @@ interface NodeAdmissionOptions {
   /** As the API has it; undefined before it is registered and without an API. */
   node: () => Node | undefined;
   pressure: () => NodePressure;
+  /** Device resource → how many containers hold: what runs keeps its devices when their plug-in is gone. */
+  heldDevices: () => ReadonlyMap<string, number>;
   /** Sysctls beyond the safe ones; a name, or a prefix ending in `*`. */
   allowedUnsafeSysctls?: readonly string[];
   /** Of the kernel. */
@@ -141,6 +143,8 @@ export class NodeAdmission {
     const node = this.#options.node();
     if (!node?.status?.allocatable) return undefined;
     const capacity = toResources(node.status.allocatable);
+    for (const [name, held] of this.#options.heldDevices())
+      capacity.set(name, Math.max(held, capacity.get(name) ?? 0));
     const used: Resources = new Map();
     for (const other of others)
       for (const [name, amount] of requestsOf(other))

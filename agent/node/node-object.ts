@@ -15,6 +15,7 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { ImageSummary } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import type { DeviceCapacity } from "../resources/devices/device-inventory.ts";
 import { machineArchitecture, type MachineCapacity } from "./machine.ts";
 
 export interface Pressure {
@@ -26,6 +27,8 @@ export interface Pressure {
 interface NodeFacts {
   config: AgentConfig;
   capacity: MachineCapacity;
+  /** Of plug-ins. */
+  devices: DeviceCapacity;
   info: NodeSystemInfo;
   addresses: readonly string[];
   images: readonly ImageSummary[];
@@ -104,7 +107,11 @@ export function nodeStatus(facts: NodeFacts): NonNullable<Node["status"]> {
   };
 }
 
-function capacityList({ config, capacity }: NodeFacts): Record<string, string> {
+function capacityList({
+  config,
+  capacity,
+  devices,
+}: NodeFacts): Record<string, string> {
   const pods =
     config.podsPerCore > 0
       ? Math.min(config.maxPods, config.podsPerCore * capacity.cpus)
@@ -117,6 +124,8 @@ function capacityList({ config, capacity }: NodeFacts): Record<string, string> {
   };
   for (const [size, bytes] of Object.entries(capacity.hugepages))
     list[`hugepages-${size}`] = String(bytes);
+  for (const [name, count] of Object.entries(devices.capacity))
+    list[name] = String(count);
   return list;
 }
 
@@ -157,6 +166,8 @@ function allocatable(
   list["ephemeral-storage"] = String(
     bytes("ephemeral-storage", facts.capacity.storageBytes, "nodefs.available"),
   );
+  for (const [name, count] of Object.entries(facts.devices.allocatable))
+    list[name] = String(count);
   return list;
 }
 

@@ -12,6 +12,7 @@ import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { PodEvents } from "../events/pod-events.ts";
+import type { DeviceCapacity } from "../resources/devices/device-inventory.ts";
 import {
   machineArchitecture,
   machineCapacity,
@@ -39,6 +40,8 @@ interface NodeReporterOptions {
   onPodRanges?: (ranges: readonly string[]) => void;
 }
 
+const noDevices = (): DeviceCapacity => ({ capacity: {}, allocatable: {} });
+
 const unwellRetryMs = 1000;
 const registrations = { baseMs: 200, maxMs: 7000 };
 
@@ -59,6 +62,7 @@ export class NodeReporter {
   #removeHandler: (() => void) | undefined;
   #capacity: MachineCapacity | undefined;
   #pressure: Pressure = { memory: false, disk: false, pid: false };
+  #devices: () => DeviceCapacity = noDevices;
   readonly #runtime: RuntimeHealth;
   readonly #onRegistered: (() => void)[] = [];
   readonly #onRuntimeRecovered: (() => void)[] = [];
@@ -107,6 +111,11 @@ export class NodeReporter {
 
   get pressure(): Pressure {
     return this.#pressure;
+  }
+
+  /** What plug-ins have, asked for at each report. */
+  setDevices(devices: () => DeviceCapacity): void {
+    this.#devices = devices;
   }
 
   /** Reports it at once. */
@@ -271,6 +280,7 @@ export class NodeReporter {
     const status = nodeStatus({
       config,
       capacity,
+      devices: this.#devices(),
       info,
       addresses: this.#addresses,
       images: this.#runtime.images,

@@ -1,7 +1,8 @@
 // Containers: made, started, stopped, removed, listed, measured. Which sandbox a container is in never changes and is kept,
 // so that a status needs no second or verbose call.
 import { LRUCache } from "lru-cache";
-import type { Runtime } from "../runtime.ts";
+import { RuntimeError, type Runtime } from "../runtime.ts";
+import type { Connection } from "./connection.ts";
 import {
   containerStats,
   containerStatus,
@@ -32,6 +33,18 @@ type ContainerCalls = Pick<
 
 const maxRemembered = 8192;
 
+/** An older one runs the container without its devices. */
+async function refuseWithoutCdi(connection: Connection): Promise<void> {
+  const { runtime_name: name, runtime_version: version } =
+    await connection.call("Version", {});
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  if (name !== "containerd" || Number(major) > 1 || Number(minor) >= 7) return;
+  throw new RuntimeError(
+    "unsupported",
+    `containerd ${version} does not support CDI devices: 1.7 or later is needed`,
+  );
+}
+
 export function containerCalls({
   connection,
   requestTimeoutMs,
@@ -55,6 +68,7 @@ export function containerCalls({
 
   return {
     async createContainer(sandboxId, config, sandbox) {
+      if (config.cdiDevices?.length) await refuseWithoutCdi(connection);
       const { container_id } = await connection.call(
         "CreateContainer",
         {

@@ -194,6 +194,7 @@ export function containerMessage(
       host_path: hostPath,
       permissions,
     })),
+    CDI_devices: (config.cdiDevices ?? []).map((name) => ({ name })),
     labels: config.labels,
     annotations: config.annotations,
     log_path: config.logPath,

@@ -6,6 +6,7 @@ import type {
   LinuxResources,
   Mount,
 } from "../../../cri/runtime.ts";
+import type { ContainerDevices } from "../../resources/devices/container-devices.ts";
 import { expand } from "../shape/expansion.ts";
 import {
   containerAnnotations,
@@ -23,6 +24,7 @@ interface ContainerInputs {
   environment: { name: string; value: string }[];
   /** Volume mounts with their host paths resolved, subPaths too. */
   mounts: Mount[];
+  devices: ContainerDevices;
   hostsFile: string | undefined;
   terminationLog: string;
   resources: LinuxResources;
@@ -37,9 +39,10 @@ interface ContainerInputs {
 export function containerConfig(inputs: ContainerInputs): ContainerConfig {
   const { pod, container, kind, restartCount, image, environment, hostsFile } =
     inputs;
+  const { devices } = inputs;
   const values = new Map(environment.map(({ name, value }) => [name, value]));
   const lookup = (name: string): string | undefined => values.get(name);
-  const mounts = [...inputs.mounts];
+  const mounts = [...devices.mounts, ...inputs.mounts];
   const mounted = new Set(mounts.map(({ containerPath }) => containerPath));
   if (hostsFile && !mounted.has("/etc/hosts"))
     mounts.push({
@@ -74,17 +77,21 @@ export function containerConfig(inputs: ContainerInputs): ContainerConfig {
     command: (container.command ?? []).map((text) => expand(text, lookup)),
     args: (container.args ?? []).map((text) => expand(text, lookup)),
     workingDir: container.workingDir ?? "",
-    env: environment,
+    // The pod's own variables are the stronger ones.
+    env: [
+      ...devices.env.filter(({ name }) => !values.has(name)),
+      ...environment,
+    ],
     mounts,
-    devices: [],
+    devices: [...devices.devices],
+    ...(devices.cdiDevices.length > 0
+      ? { cdiDevices: [...devices.cdiDevices] }
+      : {}),
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(
-      pod,
-      container,
-      kind,
-      restartCount,
-      inputs.owner,
-    ),
+    annotations: {
+      ...devices.annotations,
+      ...containerAnnotations(pod, container, kind, restartCount, inputs.owner),
+    },
     logPath: `${container.name}/${restartCount}.log`,
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,

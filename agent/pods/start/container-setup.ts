@@ -12,6 +12,7 @@ import type {
 } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
+import type { ContainerDevices } from "../../resources/devices/container-devices.ts";
 import {
   containerResources,
   type ResourceLimits,
@@ -31,9 +32,15 @@ interface ContainerVolumes {
   ): Promise<Mount[]>;
 }
 
+interface DevicesOfContainers {
+  /** Rejects with a message fit for the container's state. */
+  devicesOf(pod: Pod, container: Container): Promise<ContainerDevices>;
+}
+
 export interface SetupContext {
   readonly environment: EnvironmentSource;
   readonly volumes: ContainerVolumes;
+  readonly devices: DevicesOfContainers;
   readonly files: Pick<
     HostFiles,
     "writeHosts" | "terminationLog" | "containerLogDirectory"
@@ -76,6 +83,7 @@ export async function setUpContainer(
   const values = new Map(
     environment.variables.map(({ name, value }) => [name, value]),
   );
+  const devices = await context.devices.devicesOf(pod, container);
   const [mounts, hostsFile, terminationLog] = await Promise.all([
     context.volumes.containerMounts(pod, container, (name) => values.get(name)),
     context.files.writeHosts(pod, sandbox.ips),
@@ -101,6 +109,7 @@ export async function setUpContainer(
     image,
     environment: environment.variables,
     mounts,
+    devices,
     hostsFile,
     terminationLog,
     resources: containerResources(pod, container, context.resourceLimits),

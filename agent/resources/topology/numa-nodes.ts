@@ -25,6 +25,24 @@ export function nodeCount(mask: NodeMask): number {
   return count;
 }
 
+/** Every set of the nodes that is not empty, smaller ones first, then by rising ids. */
+export function nodeSubsets(ids: readonly number[]): NodeMask[] {
+  const rising = [...ids].sort((a, b) => a - b);
+  const masks: NodeMask[] = [];
+  // Each set with the place after its last node: what may still be added to it.
+  let level: { mask: NodeMask; next: number }[] = [{ mask: 0, next: 0 }];
+  while (level.length > 0) {
+    level = level.flatMap(({ mask, next }) =>
+      rising.slice(next).map((id, offset) => ({
+        mask: mask | (1 << id),
+        next: next + offset + 1,
+      })),
+    );
+    masks.push(...level.map(({ mask }) => mask));
+  }
+  return masks;
+}
+
 /** Fewer nodes, or as many and lower ones. */
 export function isNarrower(a: NodeMask, b: NodeMask): boolean {
   const difference = nodeCount(a) - nodeCount(b);

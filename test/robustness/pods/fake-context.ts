@@ -1,5 +1,6 @@
 // What pod workers are given (WorkersContext) over a fake runtime: runtime state, workers, back-off and starting and
 // ending of containers are the agent's own; files, cgroups, images and volumes do nothing.
+import { noDevices } from "../../../agent/resources/devices/container-devices.ts";
 import pino from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
@@ -101,6 +102,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       },
       setup: {
         ...{ volumes, files, config, events },
+        devices: { devicesOf: () => Promise.resolve(noDevices) },
         environment: {
           configMap: () => Promise.resolve(undefined),
           secret: () => Promise.resolve(undefined),

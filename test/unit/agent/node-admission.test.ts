@@ -74,6 +74,7 @@ function admission(
     node: () => seen,
     pressure: () => pressure,
     hasAppArmor: options.hasAppArmor ?? false,
+    heldDevices: () => new Map([["example.com/held", 2]]),
   });
   return {
     made,
@@ -264,6 +265,7 @@ test("without a node object only what is known counts", () => {
     node: () => undefined,
     pressure: () => calm,
     hasAppArmor: false,
+    heldDevices: () => new Map(),
   });
   expect(made.admit(pod("64"), [])).toBeUndefined();
 });
@@ -278,5 +280,37 @@ test("pods of another operating system", () => {
   labelled.metadata.labels = { "kubernetes.io/os": "windows" };
   expect(admit(labelled)).toBe(
     "PodOSSelectorNodeLabelDoesNotMatch: Pod was rejected: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+  );
+});
+
+test("devices that containers hold count as allocatable when their plug-in is gone", () => {
+  const withDevice = (uid: string, name: string): Pod => ({
+    ...pod(uid),
+    spec: {
+      ...pod(uid).spec,
+      containers: [
+        {
+          name: "c",
+          image: "i",
+          resources: { requests: { [name]: "1" }, limits: { [name]: "1" } },
+        },
+      ],
+    },
+  });
+  const gone: Node = {
+    ...node,
+    status: {
+      ...node.status,
+      allocatable: {
+        ...node.status?.allocatable,
+        "example.com/held": "0",
+        "example.com/none": "0",
+      },
+    },
+  };
+  const { admit } = admission(calm, gone);
+  expect(admit(withDevice("1", "example.com/held"))).toBeUndefined();
+  expect(admit(withDevice("2", "example.com/none"))).toMatch(
+    /^OutOfexample.com\/none: .*requested: 1, used: 0, capacity: 0$/,
   );
 });

@@ -3,7 +3,7 @@
 import { ApiError, errors } from "../../../../api/errors.ts";
 import { qosClass } from "../../../../api/objects/pod-qos.ts";
 import type { Toleration } from "../../../../api/types/core-v1.ts";
-import { isExtendedResource } from "../../../resources/core/container/resource-validation.ts";
+import { isExtendedResource } from "../../../../api/objects/resource-names.ts";
 import type { StrategyContext } from "../../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../plugin.ts";
 import { writtenPod } from "../requests.ts";

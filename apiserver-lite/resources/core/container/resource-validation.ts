@@ -4,6 +4,10 @@ import type { FieldError } from "../../../../api/errors.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import { qualifiedNameProblems } from "../../../../api/names.ts";
 import {
+  isExtendedResource,
+  isNativeResource,
+} from "../../../../api/objects/resource-names.ts";
+import {
   canonicalQuantity,
   compareQuantities,
   parseQuantity,
@@ -40,13 +44,6 @@ const hugePages = "hugepages-";
 const nanoInOne = 1_000_000_000n;
 
 const isHugePages = (name: string): boolean => name.startsWith(hugePages);
-const isNativeResource = (name: string): boolean =>
-  !name.includes("/") || name.includes("kubernetes.io/");
-/** A vendor's own: counted in whole pieces. */
-export const isExtendedResource = (name: string): boolean =>
-  !isNativeResource(name) &&
-  !name.startsWith("requests.") &&
-  qualifiedNameProblems(`requests.${name}`).length === 0;
 /** What a quota may count by that name. */
 export function validateQuotaResourceName(
   field: string,
