@@ -1,10 +1,12 @@
 // One evaluation: the values of variables, the slots of loops, and the cost so far. Costs only grow; the moment they
 // exceed the limit, evaluation is left by an exception that no operator catches.
+import { PatternTooCostly } from "../../patterns/linear-match.ts";
+import { finish, type Steps } from "../../queueing/steps.ts";
 import {
+  Computing,
   newLevel,
   rewind,
   Suspended,
-  type Computing,
   type Level,
 } from "./journal.ts";
 import type { Result } from "../values/value.ts";
@@ -38,6 +40,15 @@ export interface Activation {
   charge(cost: number): void;
   /** The outcome of an action, waited for once. Throws Pending while it is not there. */
   settle(key: string, action: () => unknown): Settled;
+  /** What `make` computes of a text, once for the same key and text; in steps where the evaluation pauses. */
+  inSteps(key: string, text: string, make: () => Steps<Result>): Result;
+}
+
+/** Of a text, while the evaluation lasts. */
+interface Computed {
+  value: Result | CostExceeded | undefined;
+  /** The evaluation waits for it. */
+  waiting: Computing | undefined;
 }
 
 /** Milliseconds that one evaluation may run without its pauses, whatever it costs by the model: some steps cost less than they take. */
@@ -57,6 +68,7 @@ export class Evaluation implements Activation {
   readonly #read: (index: number) => Result;
   readonly #variables: Result[] = [];
   readonly #root: Level | undefined;
+  readonly #computed = new Map<string, Map<string, Computed>>();
   /** Charges nothing until it is where the evaluation paused. */
   #returning = false;
   /** It paused where it reads a value, not before an element of a loop. */
@@ -92,6 +104,24 @@ export class Evaluation implements Activation {
       if (error instanceof Pending) throw error;
       return { ok: false, error };
     }
+  }
+
+  inSteps(key: string, text: string, make: () => Steps<Result>): Result {
+    let known = this.#computed.get(key);
+    if (!known) this.#computed.set(key, (known = new Map()));
+    let computed = known.get(text);
+    if (!computed) {
+      computed = { value: undefined, waiting: undefined };
+      known.set(text, computed);
+      const steps = computing(computed, make());
+      if (!this.#root) finish(steps);
+      else if (!steps.next().done)
+        throw (computed.waiting = new Computing(steps));
+    }
+    computed.waiting?.arrived();
+    computed.waiting = undefined;
+    if (computed.value instanceof CostExceeded) throw computed.value;
+    return computed.value as Result;
   }
 
   variable(index: number): Result {
@@ -138,5 +168,14 @@ export class Evaluation implements Activation {
     if (this.#readsValue) return;
     this.#returning = false;
     this.#sliceDeadline = performance.now() + sliceMs;
+  }
+}
+
+function* computing(computed: Computed, steps: Steps<Result>): Steps<void> {
+  try {
+    computed.value = yield* steps;
+  } catch (error) {
+    if (!(error instanceof PatternTooCostly)) throw error;
+    computed.value = new CostExceeded();
   }
 }

@@ -1,5 +1,6 @@
 // The standard functions: conversions, sizes, tests of strings. Functions of time are in times.ts.
 import type { Library, OverloadText } from "../checking/declarations.ts";
+import type { Activation } from "../evaluation/activation.ts";
 import { compilePattern } from "./patterns.ts";
 import { checkedInt, checkedTimestamp, checkedUint } from "./operators.ts";
 import { formatDouble } from "../values/text.ts";
@@ -120,20 +121,27 @@ function sizes(): OverloadText[] {
 /** An overload called on a string with another one. */
 function textTest(
   id: string,
-  test: (text: string, other: string) => Result,
+  test: (text: string, other: string, activation: Activation) => Result,
 ): OverloadText {
   return {
     id,
     member: true,
     args: "string, string",
     result: "bool",
-    call: ([text, other]) => test(text as string, other as string),
+    call: ([text, other], activation) =>
+      test(text as string, other as string, activation),
   };
 }
 
-function matches(text: string, pattern: string): Result {
+function matches(
+  text: string,
+  pattern: string,
+  activation: Activation,
+): Result {
   const compiled = compilePattern(pattern);
-  return compiled instanceof Failure ? compiled : compiled.test(text);
+  return compiled instanceof Failure
+    ? compiled
+    : compiled.test(text, activation);
 }
 
 export const standardLibrary: Library = {
@@ -217,7 +225,8 @@ export const standardLibrary: Library = {
       id: "matches",
       args: "string, string",
       result: "bool",
-      call: ([text, pattern]) => matches(text as string, pattern as string),
+      call: ([text, pattern], activation) =>
+        matches(text as string, pattern as string, activation),
     },
     textTest("matches_string", matches),
   ],

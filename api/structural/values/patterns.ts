@@ -1,16 +1,20 @@
 // Regular expressions of schemas (`pattern`): the reference's syntax, RE2, matched in time linear in the text whatever the
 // expression is. The engine is loaded when the first definition is, not at the start of the program.
 import type { RE2JS } from "re2js";
+import { matches, PatternTooCostly } from "../../patterns/linear-match.ts";
+import { TooCostly } from "./run.ts";
 
 export interface Pattern {
+  /** Throws TooCostly. */
   test(text: string): boolean;
 }
 
 /** The expression can't be read; the message is the reference's: `error parsing regexp: missing closing ): …`. */
 export class PatternError extends Error {}
 
-/** Steps of a compiled expression, about: more take seconds to compile. */
+/** Steps of a compiled expression, about, and its characters: more take long to compile. */
 const maxSteps = 200_000;
+const maxLength = 20_000;
 
 let engine: typeof RE2JS | undefined;
 
@@ -22,12 +26,23 @@ export async function loadPatterns(): Promise<void> {
 /** Throws PatternError. */
 export function compilePattern(source: string): Pattern {
   if (!engine) throw new Error("the engine of patterns is not loaded");
-  if (stepsOf(source) > maxSteps)
+  if (source.length > maxLength || stepsOf(source) > maxSteps)
     throw new PatternError("error parsing regexp: expression too large");
   try {
-    return engine.compile(source);
+    const pattern = engine.compile(source);
+    return { test: (text) => tested(pattern, text) };
   } catch (error) {
     throw new PatternError((error as Error).message);
+  }
+}
+
+/** Throws TooCostly. */
+function tested(pattern: RE2JS, text: string): boolean {
+  try {
+    return matches(pattern, text);
+  } catch (error) {
+    if (error instanceof PatternTooCostly) throw new TooCostly();
+    throw error;
   }
 }
 

@@ -155,3 +155,36 @@ test("an evaluation may ask the authorizer twice, not more often", async () => {
   const thrice = programOf(`${check("a")} && ${check("b")} && ${check("c")}`);
   expect(thrice.evaluate({ authorizer }).kind).toBe("exceeded");
 });
+
+test.each([
+  "t.matches('^[a-z]+$')",
+  "t.matches('^[a-z]+$') && matches(t + 'x', 'b$') == false",
+  "[t, dyn(t + 'b'), t].all(x, x.matches('^a+b?$') && l.all(y, l.all(z, y + z >= 0)))",
+  "l.all(x, t.matches('a$'))",
+  "t.matches(l.size() > 1 ? '(' : 'a') || t.matches('a$')",
+])("%s on a long text is the same in steps", (expression) => {
+  const t = "a".repeat(200_000);
+  const program = compile(
+    expression,
+    new Environment({
+      variables: { l: dynDeclared, t: dynDeclared },
+      expressions: "stored",
+    }),
+  );
+  if (!program.ok) throw new Error(String(program.issues));
+  const atOnce = program.program.evaluate({ l, t }, 10_000_000);
+  const steps = program.program.evaluateInSteps({ l, t }, 10_000_000);
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses++;
+  expect(step.value).toEqual(atOnce);
+  expect(pauses).toBeGreaterThan(10);
+});
+
+test("a pattern of a value that is absurdly long fails", () => {
+  const program = programOf("'a'.matches(m.p)");
+  expect(program.evaluate({ m: { p: "a?".repeat(5_001) } })).toMatchObject({
+    kind: "error",
+    message: "error parsing regexp: expression too large",
+  });
+});

@@ -1,0 +1,95 @@
+// Matching in steps finds what the library finds at once, whatever the expression; what would take too long ends.
+import fc from "fast-check";
+import { RE2JS } from "re2js";
+import {
+  matches,
+  matching,
+  PatternTooCostly,
+} from "../../../../api/patterns/linear-match.ts";
+import { finish } from "../../../../api/queueing/steps.ts";
+
+const unit = fc.constantFrom(
+  ...["a", "b", "\n", " ", "é", "\u{1f600}", "_", "\ud83d", "9"],
+);
+const text = fc.array(unit, { maxLength: 30 }).map((all) => all.join(""));
+const expressions = fc.letrec<{ whole: string; part: string }>((tie) => ({
+  whole: fc.oneof(
+    tie("part"),
+    fc.tuple(tie("part"), tie("whole")).map((both) => both.join("")),
+    fc.tuple(tie("part"), tie("whole")).map((both) => both.join("|")),
+  ),
+  part: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.constantFrom(
+      ...["a", "b", ".", "\\w", "\\W", "\\s", "^", "$", "\\b", "\\B", "[^a]"],
+      ...[
+        "\\A",
+        "\\z",
+        "(?m)^",
+        "(?m:$)",
+        "(?s:.)",
+        "(?i:A)",
+        "é",
+        "\u{1f600}",
+      ],
+    ),
+    fc
+      .tuple(tie("whole"), fc.constantFrom("*", "+", "?", "{2,3}", "*?"))
+      .map(([inner, times]) => `(?:${inner})${times}`),
+  ),
+})).whole;
+
+test("any expression on any text", () => {
+  fc.assert(
+    fc.property(expressions, text, (expression, given) => {
+      const pattern = RE2JS.compile(expression);
+      const found = pattern.matcher(given).find();
+      expect(finish(matching(pattern, given))).toBe(found);
+      expect(matches(pattern, given)).toBe(found);
+    }),
+    { numRuns: 2000, seed: 20261122 },
+  );
+});
+
+const large = 1024 * 1024;
+test.each([
+  ["^[a-z]+$", "a".repeat(large), true],
+  ["^(\\w+\\s?)*$", "word ".repeat(large / 5), true],
+  ["(a|b|c)*d$", "abc".repeat(large / 3), false],
+  [
+    "x{1000}",
+    "x"
+      .repeat(999)
+      .concat("y")
+      .repeat(large / 1000),
+    false,
+  ],
+  ["é$", `${"é".repeat(large)}e`, false],
+  ["\u{1f600}\\z", "\u{1f600}".repeat(large / 2), true],
+])("%s on a mebibyte, in short steps", (expression, given, found) => {
+  const steps = matching(RE2JS.compile(expression), given);
+  let count = 0;
+  let longestUs = 0;
+  for (;;) {
+    const before = process.cpuUsage().user;
+    const { done, value } = steps.next();
+    longestUs = Math.max(longestUs, process.cpuUsage().user - before);
+    if (done) {
+      expect(value).toBe(found);
+      break;
+    }
+    count++;
+  }
+  expect(count).toBeGreaterThan(25);
+  expect(longestUs).toBeLessThan(30_000);
+});
+
+test("an automaton of too many states goes on without them, and ends", () => {
+  const random = fc.sample(fc.constantFrom("a", "b"), {
+    numRuns: 200_000,
+    seed: 1,
+  });
+  const given = random.join("");
+  const pattern = RE2JS.compile("(a|b)*a(a|b){25}c");
+  expect(() => finish(matching(pattern, given, 50))).toThrow(PatternTooCostly);
+});
