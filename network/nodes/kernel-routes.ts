@@ -2,7 +2,7 @@
 // name; everything else is left alone. Nothing is written where the kernel has what is wanted, so that a look at it after
 // each of its reports ends by itself.
 import { familyOf, type Family } from "./peers.ts";
-import { queryJson, type RunProgram } from "./ip-command.ts";
+import { queryJson, type RunProgram } from "../links/ip-command.ts";
 import type { Link, RoutePlan } from "./route-plan.ts";
 
 interface LinkAnswer {

@@ -10,9 +10,9 @@ import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { nodes } from "../../client/resources.ts";
 import type { PodMasquerade } from "../pods/masquerade.ts";
-import { programRunner } from "./ip-command.ts";
+import { programRunner } from "../links/ip-command.ts";
 import { KernelRoutes } from "./kernel-routes.ts";
-import { LinkMonitor } from "./link-monitor.ts";
+import { LinkMonitor } from "../links/link-monitor.ts";
 import { peerOf } from "./peers.ts";
 import { planRoutes, type RouteMode } from "./route-plan.ts";
 

@@ -88,7 +88,7 @@ export const innerFloors: Readonly<
   network: [
     ["dns", "ingress", "nodes", "policy", "proxy"],
     ["pods"],
-    ["conntrack", "kernel-settings.ts", "nft", "slices-of-service.ts"],
+    ["conntrack", "kernel-settings.ts", "links", "nft", "slices-of-service.ts"],
   ],
   cri: [
     ["open-runtime.ts"],
