@@ -88,6 +88,7 @@ export async function runAgent(
     setPodRules: (ranges) => network.ranges.pods.setOwn(ranges),
     onPodRanges: (ranges) => network.ranges.set(ranges),
     podNetwork: network.ranges.hooks,
+    podMtu: network.ranges.podMtu,
     clock: systemClock,
     logger,
     ...(connection ? { client: connection.client } : {}),

@@ -176,14 +176,18 @@ export async function composeCluster(
       await modules.scheduler
     ).startScheduler(context, options.schedulerValues);
   const dataDirectory = options.node?.dataDirectory ?? "";
-  const ranges = new NodeRangesSource(options.node?.podCidrs ?? [], {
-    clusterRanges: values.list("cluster-cidr"),
-    clock,
-    logger: logger.child({ part: "pod-network" }),
-    onKernelSetting: (file, before) =>
-      recordKernelSetting(dataDirectory, file, before),
-  });
-  started.add(() => ranges.pods.stop());
+  const ranges = new NodeRangesSource(
+    options.node?.podCidrs ?? [],
+    {
+      clusterRanges: values.list("cluster-cidr"),
+      clock,
+      logger: logger.child({ part: "pod-network" }),
+      onKernelSetting: (file, before) =>
+        recordKernelSetting(dataDirectory, file, before),
+    },
+    options.network?.routes,
+  );
+  started.add(() => ranges.stop());
   if (options.network?.policy) ranges.guard.expect();
   const network =
     modules.network && options.network

@@ -58,6 +58,7 @@ export async function startNode(
     setPodRules: (own) => ranges.pods.setOwn(own),
     onPodRanges: (given) => ranges.set(given),
     podNetwork: ranges.hooks,
+    podMtu: ranges.podMtu,
     client,
     config: {
       ...plan.logDirectories,

@@ -9,7 +9,12 @@ import {
   type CniOptions,
 } from "./configuration.ts";
 
-export interface PodNetworkOptions extends Omit<CniOptions, "iptables"> {
+export interface PodNetworkOptions extends Omit<
+  CniOptions,
+  "iptables" | "mtu" | "podCidr" | "extraCidrs"
+> {
+  /** How large packets may be; undefined: as the plug-in has it. */
+  mtu?: () => Promise<number | undefined>;
   /**
    * Has what pods of these ranges send outside leave with the node's address, and the node's ports lead to them; rejects
    * when that can't be done. Absent: it is not done.
@@ -22,7 +27,11 @@ export interface PodNetworkOptions extends Omit<CniOptions, "iptables"> {
  * program alone. Resolves to true when a configuration file was written.
  */
 export async function setUpPodNetwork(
-  { setPodRules, ...options }: PodNetworkOptions,
+  {
+    setPodRules,
+    mtu,
+    ...options
+  }: PodNetworkOptions & Pick<CniOptions, "podCidr" | "extraCidrs">,
   logger: Logger,
 ): Promise<boolean> {
   const present = await fs.readdir(options.directory).catch(() => []);
@@ -39,8 +48,10 @@ export async function setUpPodNetwork(
       return true;
     },
   );
+  const size = await mtu?.();
   return writeCniConfiguration({
     ...options,
+    ...(size === undefined ? {} : { mtu: size }),
     ...(iptables === undefined ? {} : { iptables }),
   });
 }

@@ -30,7 +30,7 @@ export interface ContainerdRuntimeOptions {
   /** Import the built-in sandbox image when the configured one is missing; default true. */
   ensureSandboxImage?: boolean;
   /** When given, updatePodCidr sets up the pod network (unless another configuration is there). */
-  cni?: Omit<PodNetworkOptions, "podCidr" | "extraCidrs">;
+  cni?: PodNetworkOptions;
 }
 
 /** How the runtime is, it knows at once: longer means that it hangs. */

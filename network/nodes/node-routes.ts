@@ -12,7 +12,7 @@ import { nodes } from "../../client/resources.ts";
 import type { PodMasquerade } from "../pods/masquerade.ts";
 import { programRunner } from "../links/ip-command.ts";
 import { KernelRoutes } from "./kernel-routes.ts";
-import { LinkMonitor } from "../links/link-monitor.ts";
+import type { HostLinks } from "../links/host-links.ts";
 import { peerOf } from "./peers.ts";
 import { planRoutes, type RouteMode } from "./route-plan.ts";
 
@@ -32,6 +32,9 @@ interface NodeRoutesOptions {
   readonly clusterIdentity: string;
   readonly mode: RouteMode;
   readonly masquerade: PodMasquerade;
+  readonly links: HostLinks;
+  /** The largest packet that the VXLAN takes; undefined: there is none. */
+  readonly onTunnelMtu?: (mtu: number | undefined) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** As the proxy's. */
@@ -60,19 +63,19 @@ export class NodeRoutes {
   readonly #options: NodeRoutesOptions;
   readonly #nodes: Informer<Node>;
   readonly #kernel: KernelRoutes;
-  readonly #monitor: LinkMonitor;
   readonly #device: string;
   #dispose: () => void = () => undefined;
   #timer: Timer | undefined;
   #working: Promise<void> | undefined;
   #again = false;
   #failures = 0;
+  #hasPeers = false;
   #stopped = false;
   #reported = "";
 
   constructor(options: NodeRoutesOptions) {
     this.#options = options;
-    const { client, podRanges, clusterIdentity, clock, wrapper = [] } = options;
+    const { client, podRanges, clusterIdentity, wrapper = [] } = options;
     const own = podRanges[0] ?? options.nodeName;
     this.#device = tunnelDevice(own);
     this.#nodes = client.informer(nodes);
@@ -81,11 +84,6 @@ export class NodeRoutes {
       device: this.#device,
       network: tunnelNetwork(clusterIdentity),
       protocol: routeProtocol(own),
-    });
-    this.#monitor = new LinkMonitor({
-      onChange: () => this.#due(quietMs),
-      clock,
-      wrapper,
     });
   }
 
@@ -100,7 +98,7 @@ export class NodeRoutes {
       before.set(node.metadata.name, text);
       look();
     };
-    this.#dispose = this.#nodes.addHandler({
+    const disposeNodes = this.#nodes.addHandler({
       onAdd: changed,
       onUpdate: (_, now) => changed(now),
       onDelete: ({ metadata }) => {
@@ -108,6 +106,14 @@ export class NodeRoutes {
         look();
       },
     });
+    const disposeLinks = this.#options.links.onChange(() => {
+      // One node alone has no routes to keep.
+      if (this.#hasPeers) look();
+    });
+    this.#dispose = () => {
+      disposeNodes();
+      disposeLinks();
+    };
     await this.#nodes.synced();
     await this.#look();
   }
@@ -116,7 +122,6 @@ export class NodeRoutes {
     this.#stopped = true;
     this.#dispose();
     this.#timer?.cancel();
-    this.#monitor.stop();
     await this.#working;
   }
 
@@ -153,8 +158,7 @@ export class NodeRoutes {
       ranges: podRanges,
       addresses: {},
     };
-    // One node alone has no links to follow.
-    if (peers.length > 0) this.#monitor.start();
+    this.#hasPeers = peers.length > 0;
     try {
       const plan = planRoutes({
         mode,
@@ -164,6 +168,7 @@ export class NodeRoutes {
         device: this.#device,
       });
       await this.#kernel.apply(plan);
+      this.#options.onTunnelMtu?.(plan.tunnel?.mtu);
       await masquerade.setPeers(peers.flatMap(({ ranges }) => ranges));
       this.#failures = 0;
       const unreachable = Object.fromEntries(plan.unreachable);

@@ -54,7 +54,10 @@ export interface RoutePlan {
 }
 
 /** Bytes of outer Ethernet, IP, UDP and VXLAN headers. */
-const overhead: Readonly<Record<Family, number>> = { 4: 50, 6: 70 };
+export const tunnelOverhead: Readonly<Record<Family, number>> = {
+  4: 50,
+  6: 70,
+};
 const smallestMtu = 1280;
 
 const hash = (text: string): Buffer =>
@@ -163,7 +166,7 @@ function planTunnel(
   return {
     device,
     local,
-    mtu: Math.max(carrier.mtu - overhead[family], smallestMtu),
+    mtu: Math.max(carrier.mtu - tunnelOverhead[family], smallestMtu),
     hardwareAddress: hardwareAddress(first),
     addresses: own.ranges.map(base),
     neighbours,

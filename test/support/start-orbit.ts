@@ -71,7 +71,7 @@ export interface RunningOrbit {
 }
 
 /** The pids whose command line names a path. */
-function processesNaming(text: string): number[] {
+export function processesNaming(text: string): number[] {
   const pids: number[] = [];
   for (const name of fs.readdirSync("/proc")) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;

@@ -48,13 +48,17 @@ export class AgentNetwork {
     this.#plan = client
       ? agentNetworkPlan(values, { nodeName, nodeIPs, joined })
       : undefined;
-    this.ranges = new NodeRangesSource(this.podCidrs, {
-      clusterRanges: values.list("cluster-cidr"),
-      clock: options.clock,
-      logger: logger.child({ part: "pod-network" }),
-      onKernelSetting: (file, before) =>
-        recordKernelSetting(options.dataDirectory, file, before),
-    });
+    this.ranges = new NodeRangesSource(
+      this.podCidrs,
+      {
+        clusterRanges: values.list("cluster-cidr"),
+        clock: options.clock,
+        logger: logger.child({ part: "pod-network" }),
+        onKernelSetting: (file, before) =>
+          recordKernelSetting(options.dataDirectory, file, before),
+      },
+      this.#plan?.routes,
+    );
     if (this.#plan?.policy) this.ranges.guard.expect();
   }
 
@@ -106,7 +110,7 @@ export class AgentNetwork {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#started.stop();
-    await this.ranges.pods.stop();
+    await this.ranges.stop();
   }
 
   /** Of the kube-dns Service; while the API server does not answer the one that was seen last. */

@@ -32,7 +32,7 @@ import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import { credentialProviders } from "./credential-providers.ts";
 import { checkHost } from "./host-checks.ts";
-import { chooseRuntime } from "./runtime.ts";
+import { chooseRuntime, type RuntimeChoice } from "./runtime.ts";
 import { servingTlsOf } from "../serving-tls.ts";
 
 /** How a cluster in the same process lets the agent's ports be used. */
@@ -68,6 +68,7 @@ interface AgentPartOptions {
   ) => void;
   validatePodSpec?: AgentOptions["validatePodSpec"];
   podNetwork?: AgentOptions["podNetwork"];
+  podMtu?: RuntimeChoice["podMtu"];
 }
 
 export interface AgentPart {
@@ -272,6 +273,7 @@ export async function startAgentPart(
     clock,
     podCidrs,
     setPodRules: options.setPodRules,
+    ...(options.podMtu ? { podMtu: options.podMtu } : {}),
     requestTimeoutMs: values.number("runtime-request-timeout"),
     logger,
   });

@@ -7,7 +7,9 @@ import * as path from "node:path";
 import type { Logger } from "pino";
 import { endPods } from "../../../agent/pods/end/end-pods.ts";
 import { systemClock, type Clock } from "../../../api/clock.ts";
+import { AddressLeases } from "../../../cri/cni/address-leases.ts";
 import { cniFileName } from "../../../cri/cni/configuration.ts";
+import type { PodNetworkOptions } from "../../../cri/cni/network.ts";
 import { openRuntime, runtimeKind } from "../../../cri/open-runtime.ts";
 import type { SupervisedContainerd } from "../../../cri/private-containerd/supervised-containerd.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
@@ -24,7 +26,7 @@ import {
   writeEndpoint,
 } from "./runtime-endpoint.ts";
 
-interface RuntimeChoice {
+export interface RuntimeChoice {
   /** As given: a socket or "private"; empty when none was asked for. */
   endpoint: string;
   dataDirectory: string;
@@ -34,6 +36,12 @@ interface RuntimeChoice {
   podCidrs: readonly string[];
   /** As the runtime's PodNetworkOptions. */
   setPodRules?: (podCidrs: readonly string[]) => Promise<void>;
+  /** How large packets of pods may be. */
+  podMtu?: {
+    value(): Promise<number | undefined>;
+    /** Called when it is another than before, for pods that are made from then on. */
+    onChange(listener: () => void): void;
+  };
   /** The cgroup above all pods; a private containerd lives beside it. */
   cgroupRoot: string;
   requestTimeoutMs: number;
@@ -163,6 +171,37 @@ async function decide(choice: RuntimeChoice): Promise<string> {
   return wanted;
 }
 
+/** @param configuration has the ranges that were configured last */
+function cniOptions(
+  { setPodRules, podMtu, dataDirectory }: RuntimeChoice,
+  directory: string,
+  isPrivate: boolean,
+  configuration: { ranges: readonly string[] },
+): PodNetworkOptions {
+  return {
+    directory,
+    ...(setPodRules
+      ? {
+          setPodRules(ranges) {
+            configuration.ranges = ranges;
+            return setPodRules(ranges);
+          },
+        }
+      : {}),
+    ...(podMtu ? { mtu: () => podMtu.value() } : {}),
+    name: "orbit",
+    // Beside a private containerd, so that clusters on one machine share nothing.
+    ...(isPrivate
+      ? {
+          ipamDirectory: path.join(
+            privateRuntimeDirectory(dataDirectory),
+            "cni/leases",
+          ),
+        }
+      : {}),
+  };
+}
+
 export async function chooseRuntime(
   choice: RuntimeChoice,
 ): Promise<ChosenRuntime> {
@@ -187,24 +226,12 @@ export async function chooseRuntime(
       path.join(cniDirectory, cniFileName),
     );
   }
+  const configuration = { ranges: podCidrs };
   const runtime = await openRuntime({
     endpoint,
     logger: logger.child({ part: "runtime" }),
     requestTimeoutMs,
-    cni: {
-      directory: cniDirectory,
-      ...(choice.setPodRules ? { setPodRules: choice.setPodRules } : {}),
-      name: "orbit",
-      // Beside a private containerd, so that clusters on one machine share nothing.
-      ...(isPrivate
-        ? {
-            ipamDirectory: path.join(
-              privateRuntimeDirectory(dataDirectory),
-              "cni/leases",
-            ),
-          }
-        : {}),
-    },
+    cni: cniOptions(choice, cniDirectory, isPrivate, configuration),
   });
   const recorded = recordNatTables(dataDirectory);
   await runtime.start();
@@ -218,11 +245,27 @@ export async function chooseRuntime(
           "the CNI configuration could not be written",
         ),
       );
+  choice.podMtu?.onChange(() => {
+    if (configuration.ranges.length > 0)
+      runtime
+        .updatePodCidrs(configuration.ranges)
+        .catch((err: unknown) =>
+          logger.warn({ err }, "pods keep the size of packets they had"),
+        );
+  });
+  const leases = new AddressLeases({
+    runtime,
+    configurationDirectory: cniDirectory,
+    clock: choice.clock ?? systemClock,
+    logger,
+  });
+  leases.start();
   return {
     runtime,
     endpoint,
     isPrivate,
     async stop() {
+      await leases.stop();
       await release();
       await runtime.stop();
     },

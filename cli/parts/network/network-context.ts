@@ -3,6 +3,8 @@ import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { Client } from "../../../client/client.ts";
+import type { HostLinks } from "../../../network/links/host-links.ts";
+import type { PodMtu } from "../../../network/pods/pod-mtu.ts";
 import type { PodNetwork } from "../../../network/pods/pod-network.ts";
 import type { PodGuard } from "./pod-guard.ts";
 import type { Started } from "../../cluster/started.ts";
@@ -25,6 +27,9 @@ export interface NodeNetworkContext {
 export interface NodeRanges {
   readonly podRanges: readonly string[];
   readonly pods: PodNetwork;
+  /** The machine's links, followed for all parts. */
+  readonly links: HostLinks;
+  readonly mtu: PodMtu;
   readonly guard: PodGuard;
 }
 

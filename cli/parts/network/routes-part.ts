@@ -7,7 +7,7 @@ export async function startRoutes(
   { clock, logger, started, clientFor, clusterIdentity }: NodeNetworkContext,
   plan: NetworkPlan,
   mode: NonNullable<NetworkPlan["routes"]>,
-  { podRanges, pods }: NodeRanges,
+  { podRanges, pods, links, mtu }: NodeRanges,
 ): Promise<void> {
   const routes = new NodeRoutes({
     client: clientFor("system:node-routes"),
@@ -16,6 +16,8 @@ export async function startRoutes(
     clusterIdentity,
     mode,
     masquerade: pods.masquerade,
+    links,
+    onTunnelMtu: (size) => void mtu.setTunnel(size),
     clock,
     logger: logger.child({ part: "routes" }),
   });
