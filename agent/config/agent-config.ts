@@ -43,6 +43,8 @@ export interface AgentConfig {
   nodeStatusReportFrequencyMs: number;
   nodeStatusMaxImages: number;
   nodeLeaseDurationSeconds: number;
+  /** A cloud's controller gives the Node its addresses, and takes its taint away. */
+  externalCloudProvider: boolean;
   maxPods: number;
   podsPerCore: number;
   /** Gates that were set, by name; all others are as the release has them (feature-gates.ts). */
@@ -137,6 +139,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   nodeStatusReportFrequencyMs: 300_000,
   nodeStatusMaxImages: 50,
   nodeLeaseDurationSeconds: 40,
+  externalCloudProvider: false,
   maxPods: 110,
   podsPerCore: 0,
   featureGates: {},

@@ -31,6 +31,8 @@ interface NodeFacts {
   devices: DeviceCapacity;
   info: NodeSystemInfo;
   addresses: readonly string[];
+  /** Of the Node in the API. */
+  current: readonly NodeAddress[] | undefined;
   images: readonly ImageSummary[];
   /** Why the node is not ready; empty: it is. */
   problems: readonly string[];
@@ -48,6 +50,12 @@ export function nodeObject(config: AgentConfig): Node {
       key: "node.kubernetes.io/unschedulable",
       effect: "NoSchedule",
     });
+  if (config.externalCloudProvider)
+    taints.push({
+      key: "node.cloudprovider.kubernetes.io/uninitialized",
+      value: "true",
+      effect: "NoSchedule",
+    });
   return {
     apiVersion: "v1",
     kind: "Node",
@@ -56,6 +64,7 @@ export function nodeObject(config: AgentConfig): Node {
       labels: nodeLabels(config, arch),
       annotations: {
         "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+        ...cloudAnnotations(config),
       },
     },
     spec: {
@@ -67,6 +76,42 @@ export function nodeObject(config: AgentConfig): Node {
       ...(config.registerSchedulable ? {} : { unschedulable: true }),
     },
   };
+}
+
+const providedAddresses = "alpha.kubernetes.io/provided-node-ip";
+
+/** The addresses of --node-ip, for the cloud's controller. */
+function cloudAnnotations(config: AgentConfig): Record<string, string> {
+  return config.externalCloudProvider && config.nodeIPs.length > 0
+    ? { [providedAddresses]: config.nodeIPs.join(",") }
+    : {};
+}
+
+/** What is different in the annotations of a Node that was there already; null: to be removed. */
+export function annotationChanges(
+  node: Node,
+  config: AgentConfig,
+): Record<string, string | null> {
+  const current = node.metadata.annotations?.[providedAddresses];
+  const wanted = cloudAnnotations(config)[providedAddresses];
+  return current === wanted ? {} : { [providedAddresses]: wanted ?? null };
+}
+
+/** Those the Node is reported with; undefined: a cloud's controller has set them. */
+function nodeAddresses({
+  config,
+  addresses,
+  current,
+}: NodeFacts): NodeAddress[] | undefined {
+  const hostname = { type: "Hostname", address: config.hostname };
+  if (config.externalCloudProvider) {
+    if ((current?.length ?? 0) > 0) return undefined;
+    if (config.nodeIPs.length === 0) return [hostname];
+  }
+  return [
+    ...addresses.map((address) => ({ type: "InternalIP", address })),
+    hostname,
+  ];
 }
 
 /** Ranges of pod addresses that the Node was given. */
@@ -91,13 +136,10 @@ export function nodeLabels(
 
 export function nodeStatus(facts: NodeFacts): NonNullable<Node["status"]> {
   const { config } = facts;
-  const addresses: NodeAddress[] = [
-    ...facts.addresses.map((address) => ({ type: "InternalIP", address })),
-    { type: "Hostname", address: config.hostname },
-  ];
+  const addresses = nodeAddresses(facts);
   const capacity = capacityList(facts);
   return {
-    addresses,
+    ...(addresses ? { addresses } : {}),
     capacity,
     allocatable: allocatable(facts, capacity),
     conditions: conditions(facts),

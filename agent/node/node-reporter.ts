@@ -21,6 +21,7 @@ import {
   type MachineCapacity,
 } from "./machine.ts";
 import {
+  annotationChanges,
   nodeLabels,
   nodeObject,
   nodeStatus,
@@ -229,10 +230,17 @@ export class NodeReporter {
       const ranges = spec?.podCIDRs
         ? { podCIDR: spec.podCIDR, podCIDRs: spec.podCIDRs }
         : undefined;
-      if (Object.keys(labels).length > 0 || ranges)
+      const annotations = annotationChanges(node, config);
+      if (
+        Object.keys(labels).length + Object.keys(annotations).length > 0 ||
+        ranges
+      )
         node = await api.patch(config.nodeName, undefined, {
           type: "merge",
-          body: { metadata: { labels }, ...(ranges ? { spec: ranges } : {}) },
+          body: {
+            metadata: { labels, annotations },
+            ...(ranges ? { spec: ranges } : {}),
+          },
         });
     }
     this.#seen(node);
@@ -283,6 +291,7 @@ export class NodeReporter {
       devices: this.#devices(),
       info,
       addresses: this.#addresses,
+      current: this.#node.status?.addresses,
       images: this.#runtime.images,
       problems: this.#runtime.problems,
       pressure: this.#pressure,
@@ -302,7 +311,9 @@ export class NodeReporter {
     const body = {
       status: {
         ...status,
-        addresses: [...(status.addresses ?? []), { $patch: "replace" }],
+        ...(status.addresses
+          ? { addresses: [...status.addresses, { $patch: "replace" }] }
+          : {}),
       },
     };
     try {

@@ -112,8 +112,6 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
     ...emulation,
-    // A node of a cloud takes no pods before its controller has seen it.
-    "cloud-provider": "",
     "kubelet-cgroups": "",
     "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.
@@ -128,7 +126,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
   harmless: [
     ...metrics,
     "kube-api-content-type",
-    "max-open-files",
     "image-service-endpoint",
     // Limits hold with either driver.
     "cgroup-driver",

@@ -44,7 +44,18 @@ export const agentNodeOptions: OptionTable = [
     option("provider-id", "string", "", "Identity given by the provider.", {
       file: "providerID",
     }),
-    option("cloud-provider", "string", "", "Cloud provider."),
+    option(
+      "cloud-provider",
+      "string",
+      "",
+      "external: a cloud's controller initialises the node and gives it its addresses; others are not built in, as in the reference.",
+      {
+        check: (provider) =>
+          provider === "" || provider === "external"
+            ? undefined
+            : "must be external or empty: cloud providers are not built in",
+      },
+    ),
     option(
       "node-status-update-frequency",
       "duration",

@@ -98,6 +98,7 @@ export function agentConfig(
     nodeStatusUpdateFrequencyMs: values.number("node-status-update-frequency"),
     nodeStatusMaxImages: values.number("node-status-max-images"),
     nodeLeaseDurationSeconds: values.number("node-lease-duration-seconds"),
+    externalCloudProvider: values.text("cloud-provider") === "external",
     maxPods: values.number("max-pods"),
     podsPerCore: values.number("pods-per-core"),
     port: values.number("port"),

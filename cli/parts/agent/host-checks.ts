@@ -1,5 +1,7 @@
-// What the node agent wants of its machine before it starts: no swap, cgroup v2, and its own place when memory runs out.
+// What the node agent wants of its machine before it starts: no swap, cgroup v2, its own place when memory runs out, and
+// how many files it may open.
 // `orbit server` asks for it only where the options are given: it is to start on any machine.
+import { execFile } from "node:child_process";
 import { readFileSync, statfsSync, writeFileSync } from "node:fs";
 import type { Logger } from "pino";
 import type { OptionValues } from "../../options/parse.ts";
@@ -32,6 +34,21 @@ function isCgroupV2(): boolean {
   }
 }
 
+/** Node has no call for it: util-linux's prlimit does it beside the start. */
+function limitOpenFiles(files: number, logger: Logger): void {
+  execFile(
+    "prlimit",
+    ["--pid", String(process.pid), `--nofile=${files}:${files}`],
+    (error, _output, complaint) => {
+      if (error)
+        logger.warn(
+          { err: error, files, complaint: complaint.trim() },
+          "the limit of open files can't be set",
+        );
+    },
+  );
+}
+
 /** @param defaults whether the options' defaults count, or only what was given */
 export function checkHost(
   values: OptionValues,
@@ -53,6 +70,8 @@ export function checkHost(
       );
     logger.warn("cgroup v1 is in maintenance mode: migrate to cgroup v2");
   }
+  if (asked("max-open-files"))
+    limitOpenFiles(values.number("max-open-files"), logger);
   if (asked("oom-score-adj")) {
     const score = values.number("oom-score-adj");
     try {

@@ -1,4 +1,5 @@
-// What the node agent wants of its machine: --fail-swap-on, --fail-cgroupv1, --oom-score-adj. The programs run in mount
+// What the node agent wants of its machine: --fail-swap-on, --fail-cgroupv1, --oom-score-adj,
+// --max-open-files. The programs run in mount
 // namespaces of their own, in which the machine is another.
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -141,8 +142,18 @@ test("--oom-score-adj: the agent's own, -999 by default", async () => {
   if (mayLower()) expect(score(plain.pid)).toBe("-999");
   else expect(plain.text).toMatch(/oom_score_adj can't be set.*-999/s);
   child!.kill("SIGTERM");
-  const raised = await run("", "agent", "--oom-score-adj=300");
+  const raised = await run(
+    "",
+    "agent",
+    "--oom-score-adj=300",
+    "--max-open-files=4000",
+  );
   expect(score(raised.pid)).toBe("300");
+  await eventually(() =>
+    /^Max open files +4000 +4000 /m.test(
+      fs.readFileSync(`/proc/${raised.pid}/limits`, "utf8"),
+    ),
+  );
 }, 60_000);
 
 function mayLower(): boolean {
