@@ -39,6 +39,9 @@ import {
 } from "./volumes/claim-protection.ts";
 import { createVersionCollector } from "./storage-versions/version-collector.ts";
 import { createVersionMigrator } from "./storage-versions/version-migrator.ts";
+import { createAttachDetachController } from "./volumes/attachment/attach-detach-controller.ts";
+import { createClaimExpansionController } from "./volumes/claim-expansion.ts";
+import { createEphemeralVolumeController } from "./volumes/ephemeral-claims.ts";
 import { createVolumeBinder } from "./volumes/volume-binder.ts";
 
 export interface Initializer {
@@ -243,6 +246,21 @@ export const initializers: readonly Initializer[] = [
     name: "persistentvolume-binder-controller",
     alias: "persistentvolume-binder",
     create: createVolumeBinder,
+  },
+  {
+    name: "persistentvolume-attach-detach-controller",
+    alias: "attachdetach",
+    create: createAttachDetachController,
+  },
+  {
+    name: "persistentvolume-expander-controller",
+    alias: "persistentvolume-expander",
+    create: createClaimExpansionController,
+  },
+  {
+    name: "ephemeral-volume-controller",
+    alias: "ephemeral-volume",
+    create: createEphemeralVolumeController,
   },
   {
     name: "storageversion-garbage-collector-controller",

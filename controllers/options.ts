@@ -39,6 +39,11 @@ export interface ControllerOptions {
   /** Between looks at all of them beside those that events cause; 0: none. */
   namespaceSyncPeriodMs: number;
   pvclaimbinderSyncPeriodMs: number;
+  concurrentEphemeralvolumeSyncs: number;
+  enableDynamicProvisioning: boolean;
+  /** Between looks at all attachments beside those that events cause. */
+  attachDetachReconcileSyncPeriodMs: number;
+  disableAttachDetachReconcileSync: boolean;
   /** PEM bundle published as kube-root-ca.crt; without it nothing is published. */
   rootCa?: string;
   /** PEM pair the built-in signers sign with; without it no request is signed. */
@@ -112,6 +117,10 @@ export const defaultControllerOptions: ControllerOptions = {
   resourceQuotaSyncPeriodMs: 300_000,
   namespaceSyncPeriodMs: 0,
   pvclaimbinderSyncPeriodMs: 0,
+  concurrentEphemeralvolumeSyncs: 5,
+  enableDynamicProvisioning: true,
+  attachDetachReconcileSyncPeriodMs: 60_000,
+  disableAttachDetachReconcileSync: false,
   approveServingCertificates: false,
   clusterSigningDurationMs: 8760 * 3_600_000,
   leaderElect: false,

@@ -22,8 +22,10 @@ import {
   leastAllocated,
 } from "./scores/resource-scores.ts";
 
-/** @param volumeBinding where volumes are bound, if anywhere; takes its place among the filters */
-export function defaultFilters(volumeBinding?: FilterPlugin): FilterPlugin[] {
+/** @param volumes those that look at claims and volumes; they take their place among the filters */
+export function defaultFilters(
+  volumes: readonly FilterPlugin[] = [],
+): FilterPlugin[] {
   return [
     nodeUnschedulable,
     nodeName,
@@ -31,7 +33,7 @@ export function defaultFilters(volumeBinding?: FilterPlugin): FilterPlugin[] {
     nodeAffinity,
     nodePorts,
     nodeResourcesFit,
-    ...(volumeBinding ? [volumeBinding] : []),
+    ...volumes,
     podTopologySpread,
     interPodAffinity,
   ];

@@ -14,7 +14,6 @@ import { EventRecorder } from "../client/event-recorder.ts";
 import { namespaces, podDisruptionBudgets } from "../client/resources.ts";
 import { ClusterState } from "./cluster-state.ts";
 import { DecisionWriter } from "./decision-writer.ts";
-import { createVolumeBindingFilter } from "./filters/volume-binding.ts";
 import type { NodeInfo } from "./node-info.ts";
 import { Placer, unavailableMessage } from "./placement.ts";
 import type { ClusterEvent, FilterPlugin, Rejection } from "./plugin.ts";
@@ -25,6 +24,13 @@ import { defaultFilters, defaultScores } from "./profile.ts";
 import { SchedulingQueue } from "./scheduling-queue.ts";
 import type { QueuedPod } from "./scheduling-queue.ts";
 import { StateFeed } from "./state-feed.ts";
+import { PodVolumes } from "./volumes/pod-volumes.ts";
+import { StorageState } from "./volumes/storage-state.ts";
+import { createVolumeBindingFilter } from "./volumes/volume-binding-filter.ts";
+import {
+  createVolumeLimitFilter,
+  createVolumeRestrictionsFilter,
+} from "./volumes/volume-limit-filters.ts";
 
 type AttemptResult = "scheduled" | "unschedulable" | "error";
 
@@ -34,8 +40,6 @@ interface SchedulerOptions {
   logger: Logger;
   /** Pods with this spec.schedulerName are this scheduler's; default "default-scheduler". */
   schedulerName?: string;
-  /** In place of the filter that looks at claims and volumes. */
-  volumeBinding?: FilterPlugin;
   /** Called after each attempt. */
   onAttempt?: (result: AttemptResult, durationMs: number) => void;
 }
@@ -66,13 +70,16 @@ class PodScheduler implements Scheduler {
   readonly #writer: DecisionWriter;
   readonly #filters: readonly FilterPlugin[];
   readonly #placer: Placer;
+  readonly #volumes: PodVolumes;
   /** Bindings and reports of failures under way. */
   readonly #writes = new Set<Promise<void>>();
+  /** Pods whose volumes are being bound or made; they may take minutes and hold up nobody. */
+  readonly #waiting = new Set<Promise<void>>();
   #phase: "new" | "running" | "stopped" = "new";
   #planned = false;
 
   constructor(options: SchedulerOptions) {
-    const { client, clock, logger, volumeBinding } = options;
+    const { client, clock, logger } = options;
     const schedulerName = options.schedulerName ?? "default-scheduler";
     this.#options = options;
     this.#logger = logger.child({ scheduler: schedulerName });
@@ -100,9 +107,13 @@ class PodScheduler implements Scheduler {
       recorder: this.#recorder,
       schedulerName,
     });
-    this.#filters = defaultFilters(
-      volumeBinding ?? createVolumeBindingFilter(client),
-    );
+    const storage = new StorageState(client);
+    this.#volumes = new PodVolumes({ client, clock, state: storage });
+    this.#filters = defaultFilters([
+      createVolumeRestrictionsFilter(storage),
+      createVolumeLimitFilter(storage),
+      createVolumeBindingFilter(storage),
+    ]);
     this.#placer = new Placer(this.#filters, defaultScores);
   }
 
@@ -118,6 +129,8 @@ class PodScheduler implements Scheduler {
     this.#phase = "stopped";
     this.#feed.stop();
     this.#queue.stop();
+    this.#volumes.stop();
+    await Promise.allSettled(this.#waiting);
     await Promise.allSettled(this.#writes);
     this.#recorder.stop();
   }
@@ -163,7 +176,9 @@ class PodScheduler implements Scheduler {
     if ("node" in placement) {
       const { name } = placement.node;
       this.#state.assume(pod, name);
-      this.#track(this.#bind(entry, name));
+      const bindVolumes = this.#volumes.reserve(pod, placement.node);
+      if (bindVolumes) this.#bindAfter(bindVolumes, entry, name);
+      else this.#track(this.#bind(entry, name));
       return "scheduled";
     }
     const { rejections } = placement;
@@ -224,22 +239,50 @@ class PodScheduler implements Scheduler {
     this.#writes.add(tracked);
   }
 
+  #bindAfter(
+    bindVolumes: () => Promise<void>,
+    entry: QueuedPod,
+    nodeName: string,
+  ): void {
+    const waiting = bindVolumes()
+      .then(
+        () => this.#track(this.#bind(entry, nodeName)),
+        (error: unknown) =>
+          this.#track(
+            this.#failed(
+              entry,
+              error,
+              'running PreBind plugin "VolumeBinding"',
+            ),
+          ),
+      )
+      .finally(() => this.#waiting.delete(waiting));
+    this.#waiting.add(waiting);
+  }
+
   async #bind(entry: QueuedPod, nodeName: string): Promise<void> {
     try {
       await this.#writer.bind(entry.pod, nodeName);
     } catch (error) {
-      this.#state.forget(entry.key);
-      this.#queue.notify("pod-removed");
-      if (isNotFound(error)) return this.#queue.remove(entry.key);
-      this.#logger.warn({ err: error, pod: entry.key }, "binding failed");
-      this.#queue.failed(entry, undefined);
-      const text = error instanceof Error ? error.message : String(error);
-      return this.#writer.reportFailure(
-        entry.pod,
-        "SchedulerError",
-        `running Bind: ${text}`,
-      );
+      return this.#failed(entry, error, "running Bind");
     }
     this.#queue.done(entry);
+  }
+
+  /** After the pod was assumed on a node. */
+  async #failed(entry: QueuedPod, error: unknown, step: string): Promise<void> {
+    this.#state.forget(entry.key);
+    this.#queue.notify("pod-removed");
+    if (isNotFound(error) && step === "running Bind")
+      return this.#queue.remove(entry.key);
+    if (this.#phase === "stopped") return;
+    this.#logger.warn({ err: error, pod: entry.key }, "binding failed");
+    this.#queue.failed(entry, undefined);
+    const text = error instanceof Error ? error.message : String(error);
+    return this.#writer.reportFailure(
+      entry.pod,
+      "SchedulerError",
+      `${step}: ${text}`,
+    );
   }
 }

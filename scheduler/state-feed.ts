@@ -8,6 +8,9 @@ import { isPodTerminal } from "../api/objects/pod-state.ts";
 import type { Node, Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
 import {
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
   namespaces,
   nodes,
   persistentVolumeClaims,
@@ -25,6 +28,9 @@ const volumeResources = [
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
 ];
 
 interface StateFeedOptions {

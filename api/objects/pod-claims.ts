@@ -1,5 +1,5 @@
 // Which claims a pod uses, by key: those it names, and those made for its ephemeral volumes.
-import type { Pod } from "../types/core-v1.ts";
+import type { PersistentVolumeClaim, Pod } from "../types/core-v1.ts";
 
 export function claimKeysOf(pod: Pod): string[] {
   const { name, namespace } = pod.metadata;
@@ -13,3 +13,15 @@ export function claimKeysOf(pod: Pod): string[] {
 
 /** Index function: a pod under the keys of its claims. */
 export const claimIndex = (pod: Pod): readonly string[] => claimKeysOf(pod);
+
+/** Was the claim made for an ephemeral volume of this very pod? */
+export function isOwnedByPod(
+  { metadata }: PersistentVolumeClaim,
+  pod: Pod,
+): boolean {
+  return (
+    metadata.ownerReferences?.some(
+      ({ uid, controller }) => controller && uid === pod.metadata.uid,
+    ) ?? false
+  );
+}

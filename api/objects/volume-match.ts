@@ -7,9 +7,14 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
 } from "../types/core-v1.ts";
+import type { StorageClass } from "../types/storage-v1.ts";
 import { matchesNodeSelector } from "./node-affinity.ts";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
+const defaultAnnotations = [
+  "storageclass.kubernetes.io/is-default-class",
+  "storageclass.beta.kubernetes.io/is-default-class",
+];
 
 export function classOf({
   metadata,
@@ -18,6 +23,23 @@ export function classOf({
   return (
     metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? ""
   );
+}
+
+/** Of several default classes the newest, as admission chooses too. */
+export function defaultClass(
+  classes: readonly StorageClass[],
+): StorageClass | undefined {
+  const isDefault = ({ metadata }: StorageClass): boolean =>
+    defaultAnnotations.some((name) => metadata.annotations?.[name] === "true");
+  const age = ({ metadata }: StorageClass): string =>
+    metadata.creationTimestamp ?? "";
+  return classes
+    .filter(isDefault)
+    .sort(
+      (a, b) =>
+        age(b).localeCompare(age(a)) ||
+        a.metadata.name.localeCompare(b.metadata.name),
+    )[0];
 }
 
 /** Does the volume name the claim as its own (with its uid, or made beforehand without one)? */

@@ -1,8 +1,10 @@
-// Binds claims to volumes that exist, and keeps the phases of both. Nothing is provisioned and nothing is deleted:
-// external provisioners do that for their classes. The volume is written first (its claimRef is the decision, guarded by
-// its resourceVersion), then the claim; whenever it is cut off between the two, the next run finds the claimRef.
+// Binds claims to volumes, and keeps the phases of both; for a claim that no volume suits one is provisioned
+// (provisioning.ts), and released volumes are reclaimed (reclaiming.ts). The volume is written first (its claimRef is the
+// decision, guarded by its resourceVersion), then the claim; whenever it is cut off between the two, the next run finds
+// the claimRef.
 //
-// Claims of a WaitForFirstConsumer class are bound once a pod that uses them has a node.
+// Claims of a WaitForFirstConsumer class are bound once the scheduler has chosen a node for a pod that uses them, or such
+// a pod has a node.
 import { isNotFound } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type {
@@ -29,12 +31,15 @@ import {
   claimBoundTo,
   volumeBoundTo,
   wasBound,
-} from "./bound-objects.ts";
+} from "../../api/objects/volume-binding.ts";
 import { Reconciler } from "../reconciler.ts";
+import { provisionVolume } from "./provisioning.ts";
+import { reclaim } from "./reclaiming.ts";
 import { claimIndex, claimKeysOf } from "../../api/objects/pod-claims.ts";
 import {
   bestVolume,
   classOf,
+  defaultClass,
   isReservedFor,
 } from "../../api/objects/volume-match.ts";
 
@@ -54,6 +59,7 @@ class VolumeBinder {
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   readonly #recorder: EventRecorder;
+  readonly #provisions: boolean;
 
   constructor(context: ControllerContext) {
     const { client, options } = context;
@@ -64,6 +70,7 @@ class VolumeBinder {
     this.#nodes = client.informer(nodes);
     this.#pods = client.informer(pods, { indexes: { claim: claimIndex } });
     this.#recorder = context.recorder("persistentvolume-controller");
+    this.#provisions = options.enableDynamicProvisioning;
     this.reconciler = new Reconciler({
       name: "persistentvolume-binder-controller",
       context,
@@ -82,17 +89,18 @@ class VolumeBinder {
     const volumeName = claim.spec?.volumeName;
     const volume = volumeName
       ? this.#volumes.lister.get(volumeName)
-      : this.#choose(claim, key);
+      : await this.#choose(claim, key);
     if (volume && (isReservedFor(volume, claim) || !volume.spec?.claimRef))
       return this.#bind(volume, claim);
     if (volumeName && wasBound(claim))
       await this.#writeClaimStatus(claim, { phase: "Lost" });
   }
 
-  #choose(
+  /** A volume that exists; for the next run one is provisioned otherwise. */
+  async #choose(
     claim: PersistentVolumeClaim,
     key: string,
-  ): PersistentVolume | undefined {
+  ): Promise<PersistentVolume | undefined> {
     const className = classOf(claim);
     const storageClass = className
       ? this.#classes.lister.get(className)
@@ -101,29 +109,68 @@ class VolumeBinder {
     const node = waits ? this.#nodeOf(claim, key) : undefined;
     const found = bestVolume(claim, this.#volumes.lister.list(), node);
     if (waits && !node && !(found && isReservedFor(found, claim))) {
-      this.#recorder.event(
-        claim,
-        "Normal",
-        "WaitForFirstConsumer",
-        "waiting for first consumer to be created before binding",
-      );
+      this.#reportWaiting(claim, key);
       return undefined;
     }
-    if (!found && className === "")
-      this.#recorder.event(
-        claim,
-        "Normal",
-        "FailedBinding",
-        "no persistent volumes available for this claim and no storage class is set",
-      );
-    else if (!found && !storageClass)
+    if (found) return found;
+    if (className === "") return this.#withoutClass(claim);
+    if (!storageClass)
       this.#recorder.event(
         claim,
         "Warning",
         "ProvisioningFailed",
         `storageclass.storage.k8s.io "${className}" not found`,
       );
-    return found;
+    else if (this.#provisions)
+      await provisionVolume(
+        { client: this.#client, recorder: this.#recorder },
+        claim,
+        storageClass,
+        node,
+      );
+    return undefined;
+  }
+
+  /** A claim that was made before there was a default class gets it; one that asks for none ("") never does. */
+  async #withoutClass(claim: PersistentVolumeClaim): Promise<undefined> {
+    const byDefault =
+      claim.spec?.storageClassName === undefined
+        ? defaultClass(this.#classes.lister.list())
+        : undefined;
+    if (byDefault) {
+      await this.#client.resource(persistentVolumeClaims).update({
+        ...claim,
+        spec: { ...claim.spec, storageClassName: byDefault.metadata.name },
+      });
+      return;
+    }
+    this.#recorder.event(
+      claim,
+      "Normal",
+      "FailedBinding",
+      "no persistent volumes available for this claim and no storage class is set",
+    );
+  }
+
+  #reportWaiting(claim: PersistentVolumeClaim, key: string): void {
+    const names = this.#pods.lister
+      .byIndex("claim", key)
+      .filter(({ spec }) => !spec.nodeName)
+      .map(({ metadata }) => metadata.name);
+    if (names.length === 0)
+      this.#recorder.event(
+        claim,
+        "Normal",
+        "WaitForFirstConsumer",
+        "waiting for first consumer to be created before binding",
+      );
+    else
+      this.#recorder.event(
+        claim,
+        "Normal",
+        "WaitForPodScheduled",
+        `waiting for pod${names.length > 1 ? "s" : ""} ${names.join(",")} to be scheduled`,
+      );
   }
 
   #nodeOf(claim: PersistentVolumeClaim, key: string): Node | undefined {
@@ -171,8 +218,20 @@ class VolumeBinder {
         await this.#writeVolumeStatus(volume, { phase: "Available" });
     } else if (!ref.uid)
       await this.#writeVolumeStatus(volume, { phase: "Available" });
-    else if (volume.status?.phase !== "Failed")
+    else await this.#release(volume);
+  }
+
+  async #release(volume: PersistentVolume): Promise<void> {
+    if (volume.status?.phase !== "Failed")
       await this.#writeVolumeStatus(volume, { phase: "Released" });
+    const failure = await reclaim(this.#client, volume);
+    if (!failure || volume.status?.phase === "Failed") return;
+    const { reason, message } = failure;
+    this.#recorder.event(volume, "Warning", reason, message);
+    const current = await this.#client
+      .resource(persistentVolumes)
+      .get(volume.metadata.name);
+    await this.#writeVolumeStatus(current, { phase: "Failed", message });
   }
 
   /** Past the cache: a volume is released for good. */
@@ -237,7 +296,8 @@ class VolumeBinder {
       .watch(this.#classes, {
         onAdd: ({ metadata }) => {
           for (const claim of this.#claims.lister.list())
-            if (classOf(claim) === metadata.name) queue.add(objectKey(claim));
+            if (["", metadata.name].includes(classOf(claim)))
+              queue.add(objectKey(claim));
         },
       })
       .watch(this.#nodes, {})

@@ -1,0 +1,104 @@
+// What is to be done about the attachments of one volume (pure): where pods need it, where it is attached, and which
+// attachments may end. A volume that one node alone may use is attached to another one only when the first attachment is
+// gone altogether, not when its end is merely asked for.
+import { readyStatus } from "../../node/node-conditions.ts";
+import { attachmentName } from "../../../api/objects/csi-names.ts";
+import type {
+  CSIPersistentVolumeSource,
+  Node,
+  PersistentVolume,
+  Pod,
+} from "../../../api/types/core-v1.ts";
+import type { VolumeAttachment } from "../../../api/types/storage-v1.ts";
+
+export const managedAnnotation =
+  "volumes.kubernetes.io/controller-managed-attach-detach";
+
+/** Pods by the node they need the volume on. */
+export type Wanted = ReadonlyMap<string, readonly Pod[]>;
+
+/** Terminating pods count until they are gone; ended ones do not. */
+export function nodesThatNeed(pods: readonly Pod[]): Wanted {
+  const wanted = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const { nodeName } = pod.spec;
+    const phase = pod.status?.phase;
+    if (!nodeName || phase === "Succeeded" || phase === "Failed") continue;
+    const known = wanted.get(nodeName);
+    if (known) known.push(pod);
+    else wanted.set(nodeName, [pod]);
+  }
+  return wanted;
+}
+
+export function allowsManyNodes({ spec }: PersistentVolume): boolean {
+  const modes = spec?.accessModes ?? [];
+  return (
+    modes.length === 0 ||
+    modes.includes("ReadWriteMany") ||
+    modes.includes("ReadOnlyMany")
+  );
+}
+
+export function attachmentFor(
+  volume: PersistentVolume,
+  csi: CSIPersistentVolumeSource,
+  nodeName: string,
+): VolumeAttachment {
+  return {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "VolumeAttachment",
+    metadata: { name: attachmentName(csi, nodeName) },
+    spec: {
+      attacher: csi.driver,
+      nodeName,
+      source: { persistentVolumeName: volume.metadata.name },
+    },
+  };
+}
+
+export interface DetachState {
+  readonly node: Node | undefined;
+  /** As the node reports it. */
+  readonly inUse: boolean;
+  /** Since nothing has needed it on the node. */
+  readonly waitedMs: number;
+}
+
+/** How long a node that is not ready may keep a volume it still reports. */
+export const forcedDetachMs = 6 * 60_000;
+
+/** undefined: it may be detached. Otherwise in how many ms to look again; Infinity: an event comes first. */
+export function detachDelayMs({
+  node,
+  inUse,
+  waitedMs,
+}: DetachState): number | undefined {
+  if (!inUse || !node) return undefined;
+  const outOfService = node.spec?.taints?.some(
+    ({ key }) => key === "node.kubernetes.io/out-of-service",
+  );
+  if (outOfService) return undefined;
+  if (readyStatus(node) === "True") return Infinity;
+  return waitedMs > forcedDetachMs ? undefined : forcedDetachMs - waitedMs + 1;
+}
+
+/** The text of a Multi-Attach event for a pod, which shows names of its own namespace only. */
+export function multiAttachText(
+  volume: string,
+  pod: Pod,
+  others: readonly Pod[],
+): string {
+  const start = `Multi-Attach error for volume "${volume}"`;
+  if (others.length === 0)
+    return `${start} Volume is already exclusively attached to one node and can't be attached to another`;
+  const { namespace } = pod.metadata;
+  const local = others
+    .filter(({ metadata }) => metadata.namespace === namespace)
+    .map(({ metadata }) => metadata.name);
+  const foreign = others.length - local.length;
+  const elsewhere = `${foreign} pod(s) in different namespaces`;
+  if (local.length === 0)
+    return `${start} Volume is already used by ${elsewhere}`;
+  return `${start} Volume is already used by pod(s) ${local.join(", ")}${foreign > 0 ? ` and ${elsewhere}` : ""}`;
+}

@@ -1,0 +1,102 @@
+// Claims of generic ephemeral volumes: each is made after its pod, which owns it, so that the garbage collector removes
+// it with the pod. A claim of that name that belongs to somebody else is never used.
+import { objectKey, splitKey } from "../../api/object.ts";
+import { isOwnedByPod } from "../../api/objects/pod-claims.ts";
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  Volume,
+} from "../../api/types/core-v1.ts";
+import { persistentVolumeClaims, pods } from "../../client/resources.ts";
+import type { Controller, ControllerContext } from "../context.ts";
+import { Reconciler } from "../reconciler.ts";
+
+export function createEphemeralVolumeController(
+  context: ControllerContext,
+): Controller {
+  const { client, options } = context;
+  const podInformer = client.informer(pods);
+  const claims = client.informer(persistentVolumeClaims);
+  const recorder = context.recorder("ephemeral_volume");
+  const create = async (pod: Pod, volume: Volume): Promise<void> => {
+    const wanted = claimOf(pod, volume);
+    const known = claims.lister.get(
+      wanted.metadata.name,
+      pod.metadata.namespace,
+    );
+    if (known && isOwnedByPod(known, pod)) return;
+    if (known)
+      throw new Error(
+        `PVC ${objectKey(known)} was not created for pod ${objectKey(pod)} (pod is not owner)`,
+      );
+    await client.resource(persistentVolumeClaims).create(wanted);
+  };
+  const reconciler: Reconciler = new Reconciler({
+    name: "ephemeral-volume-controller",
+    context,
+    concurrency: options.concurrentEphemeralvolumeSyncs,
+    async reconcile(key) {
+      const { name, namespace } = splitKey(key);
+      const pod = podInformer.lister.get(name, namespace);
+      if (!pod || pod.metadata.deletionTimestamp) return;
+      for (const volume of pod.spec.volumes ?? []) {
+        if (!volume.ephemeral) continue;
+        try {
+          await create(pod, volume);
+        } catch (error) {
+          const text = error instanceof Error ? error.message : String(error);
+          recorder.event(
+            pod,
+            "Warning",
+            "FailedBinding",
+            `ephemeral volume ${volume.name}: ${text}`,
+          );
+          throw error;
+        }
+      }
+    },
+  });
+  const consider = (pod: Pod): void => {
+    if (pod.spec.volumes?.some(({ ephemeral }) => ephemeral))
+      reconciler.queue.add(objectKey(pod));
+  };
+  return reconciler.watch(podInformer, { onAdd: consider }).watch(claims, {
+    // Its pod may still need one.
+    onDelete: ({ metadata }) => {
+      const owner = metadata.ownerReferences?.find(
+        ({ kind, controller }) => kind === "Pod" && controller,
+      );
+      const pod =
+        owner && podInformer.lister.get(owner.name, metadata.namespace);
+      if (pod) consider(pod);
+    },
+  });
+}
+
+function claimOf(
+  { metadata }: Pod,
+  { name, ephemeral }: Volume,
+): PersistentVolumeClaim {
+  const { metadata: given, spec } = ephemeral!.volumeClaimTemplate!;
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: {
+      name: `${metadata.name}-${name}`,
+      ...(metadata.namespace ? { namespace: metadata.namespace } : {}),
+      ...(given?.labels ? { labels: given.labels } : {}),
+      ...(given?.annotations ? { annotations: given.annotations } : {}),
+      ownerReferences: [
+        {
+          apiVersion: "v1",
+          kind: "Pod",
+          name: metadata.name,
+          uid: metadata.uid ?? "",
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec,
+  };
+}

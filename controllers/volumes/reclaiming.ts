@@ -1,0 +1,51 @@
+// What becomes of a volume whose claim is gone: Retain keeps it, Delete removes what the built-in provisioner made and
+// leaves the rest to the provisioner that made it. Nothing is recycled: a scrubber would be a pod of an image that an
+// isolated cluster does not have, and the reference deprecates it; the volume fails, as at the reference without a plug-in.
+import { isNotFound } from "../../api/errors.ts";
+import { localPathProvisioner } from "../../api/objects/local-path.ts";
+import type { PersistentVolume } from "../../api/types/core-v1.ts";
+import type { Client } from "../../client/client.ts";
+import { persistentVolumes } from "../../client/resources.ts";
+import { provisionedBy } from "./provisioning.ts";
+
+/** Why a released volume could not be reclaimed. */
+export interface ReclaimFailure {
+  readonly reason: "VolumeFailedRecycle" | "VolumeFailedDelete";
+  readonly message: string;
+}
+
+/** Deletes the volume's object if that is to be done here. */
+export async function reclaim(
+  client: Client,
+  { metadata, spec = {} }: PersistentVolume,
+): Promise<ReclaimFailure | undefined> {
+  const { name, uid } = metadata;
+  switch (spec.persistentVolumeReclaimPolicy) {
+    case "Recycle":
+      return {
+        reason: "VolumeFailedRecycle",
+        message: "No recycler plugin found for the volume!",
+      };
+    case "Delete": {
+      const provisioner = metadata.annotations?.[provisionedBy];
+      if (provisioner === undefined)
+        return spec.csi
+          ? undefined
+          : {
+              reason: "VolumeFailedDelete",
+              message: `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`,
+            };
+      if (provisioner !== localPathProvisioner || metadata.deletionTimestamp)
+        return undefined;
+      await client
+        .resource(persistentVolumes)
+        .delete(name, undefined, uid ? { preconditions: { uid } } : {})
+        .catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+      return undefined;
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,261 @@
+// Claims that no volume suits: the built-in class makes a directory's volume on the chosen node, other classes name their
+// provisioner; released volumes are reclaimed by their policy; ephemeral volumes get claims.
+import {
+  localPathAnnotation,
+  localPathProvisioner,
+} from "../../../../api/objects/local-path.ts";
+import type {
+  Event,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+} from "../../../../api/types/core-v1.ts";
+import type { StorageClass } from "../../../../api/types/storage-v1.ts";
+import {
+  events,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  storageClasses,
+} from "../../../../client/resources.ts";
+import {
+  passes,
+  startControlPlane,
+  testNode,
+  testPod,
+  type ControlPlane,
+} from "../../../support/control-plane.ts";
+
+let plane: ControlPlane;
+afterEach(() => plane.stop());
+
+const start = async (
+  options: Parameters<typeof startControlPlane>[0] = {},
+): Promise<void> => {
+  plane = await startControlPlane(options);
+};
+const make = {
+  class: (name: string, extra: Partial<StorageClass> = {}) =>
+    plane.client.resource(storageClasses).create({
+      metadata: { name },
+      provisioner: localPathProvisioner,
+      reclaimPolicy: "Delete",
+      volumeBindingMode: "WaitForFirstConsumer",
+      ...extra,
+    }),
+  claim: (name: string, extra: Partial<PersistentVolumeClaim["spec"]> = {}) =>
+    plane.client.resource(persistentVolumeClaims).create({
+      metadata: { name, namespace: "default" },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Gi" } },
+        storageClassName: "local-path",
+        ...extra,
+      },
+    }),
+  node: (directory?: string) =>
+    plane.client.resource(nodes).create({
+      ...testNode("n1"),
+      metadata: {
+        name: "n1",
+        labels: { "kubernetes.io/hostname": "host-1" },
+        ...(directory
+          ? { annotations: { [localPathAnnotation]: directory } }
+          : {}),
+      },
+    }),
+  pod: (claim: string) =>
+    plane.client.resource(pods).create(
+      testPod("p", {
+        nodeName: "n1",
+        volumes: [{ name: "v", persistentVolumeClaim: { claimName: claim } }],
+      }),
+    ),
+};
+const claimed = (name: string) =>
+  plane.client.resource(persistentVolumeClaims).get(name, "default");
+const volumes = () => plane.api.all<PersistentVolume>(persistentVolumes);
+const messages = () =>
+  plane.api.all<Event>(events).map(({ message }) => message);
+
+test("a claim waits for a pod, gets a volume on its node, and the volume goes with it", async () => {
+  await start();
+  await make.class("local-path");
+  await make.node("/data/local-path");
+  await make.claim("c");
+  await passes(() =>
+    expect(messages()).toContain(
+      "waiting for first consumer to be created before binding",
+    ),
+  );
+  expect(volumes()).toEqual([]);
+  await make.pod("c");
+  await passes(async () =>
+    expect((await claimed("c")).status?.phase).toBe("Bound"),
+  );
+  const { metadata } = await claimed("c");
+  const [volume] = volumes();
+  expect(volume).toMatchObject({
+    metadata: {
+      name: `pvc-${metadata.uid}`,
+      annotations: { "pv.kubernetes.io/provisioned-by": localPathProvisioner },
+    },
+    spec: {
+      capacity: { storage: "1Gi" },
+      claimRef: { name: "c", uid: metadata.uid },
+      local: { path: `/data/local-path/pvc-${metadata.uid}` },
+      persistentVolumeReclaimPolicy: "Delete",
+    },
+    status: { phase: "Bound" },
+  });
+  expect(JSON.stringify(volume!.spec?.nodeAffinity)).toContain("host-1");
+  await plane.client
+    .resource(pods)
+    .delete("p", "default", { gracePeriodSeconds: 0 });
+  await plane.client.resource(persistentVolumeClaims).delete("c", "default");
+  await passes(() => expect(volumes()).toEqual([]));
+});
+
+test("Retain keeps the volume, Recycle and Delete without a plug-in fail by name", async () => {
+  await start();
+  const policies = { r: "Retain", y: "Recycle", d: "Delete" };
+  for (const [name, persistentVolumeReclaimPolicy] of Object.entries(policies))
+    await plane.client.resource(persistentVolumes).create({
+      metadata: { name },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        capacity: { storage: "1Gi" },
+        claimRef: { name: "gone", namespace: "default", uid: "u" },
+        hostPath: { path: "/etc" },
+        persistentVolumeReclaimPolicy,
+      },
+    });
+  await passes(() =>
+    expect(
+      volumes().map(({ metadata, status }) => [metadata.name, status?.phase]),
+    ).toEqual([
+      ["r", "Released"],
+      ["y", "Failed"],
+      ["d", "Failed"],
+    ]),
+  );
+  await passes(() =>
+    expect(messages()).toEqual(
+      expect.arrayContaining([
+        "No recycler plugin found for the volume!",
+        'error getting deleter volume plugin for volume "d": no deletable volume plugin matched',
+      ]),
+    ),
+  );
+});
+
+test.each([
+  ["Block", { volumeMode: "Block" }, "block volumes are not supported"],
+  ["shared", { accessModes: ["ReadWriteMany"] }, "ReadWriteMany"],
+  [
+    "copied",
+    { dataSource: { kind: "PersistentVolumeClaim", name: "x" } },
+    "Only CSI plugin can provision a claim with a datasource",
+  ],
+])("a claim that is %s is refused by name", async (_, spec, text) => {
+  await start();
+  await make.class("local-path");
+  await make.node("/d");
+  await make.claim("c", spec);
+  await make.pod("c");
+  await passes(() =>
+    expect(messages().some((message) => message?.includes(text))).toBe(true),
+  );
+  expect(volumes()).toEqual([]);
+});
+
+test("a node that offers no directory gets no volume", async () => {
+  await start();
+  await make.class("local-path");
+  await make.node();
+  await make.claim("c");
+  await make.pod("c");
+  await passes(() =>
+    expect(messages().join()).toContain('node "n1" offers no directory'),
+  );
+});
+
+test("other classes name their provisioner; --enable-dynamic-provisioning=false does not", async () => {
+  await start();
+  await make.class("fast", {
+    provisioner: "disk.example.com",
+    volumeBindingMode: "Immediate",
+  });
+  await make.claim("c", { storageClassName: "fast" });
+  await passes(async () =>
+    expect((await claimed("c")).metadata.annotations).toEqual({
+      "volume.kubernetes.io/storage-provisioner": "disk.example.com",
+      "volume.beta.kubernetes.io/storage-provisioner": "disk.example.com",
+    }),
+  );
+  await plane.stop();
+  await start({ controllers: { enableDynamicProvisioning: false } });
+  await make.class("fast", { volumeBindingMode: "Immediate" });
+  await make.claim("c", { storageClassName: "fast" });
+  await make.claim("other", { storageClassName: "" });
+  await passes(() =>
+    expect(messages().join()).toContain("no storage class is set"),
+  );
+  expect((await claimed("c")).metadata.annotations).toBeUndefined();
+});
+
+test("a claim made before there was a default class gets it", async () => {
+  await start();
+  const { metadata, spec } = await make.claim("c");
+  const { storageClassName: _, ...withoutClass } = spec!;
+  await plane.client
+    .resource(persistentVolumeClaims)
+    .update({ metadata, spec: withoutClass });
+  await make.class("local-path", {
+    metadata: {
+      name: "local-path",
+      annotations: { "storageclass.kubernetes.io/is-default-class": "true" },
+    },
+  });
+  await passes(async () =>
+    expect((await claimed("c")).spec?.storageClassName).toBe("local-path"),
+  );
+});
+
+test("an ephemeral volume gets a claim that its pod owns, never another's", async () => {
+  await start();
+  const template = {
+    metadata: { labels: { a: "b" } },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "1Mi" } },
+    },
+  };
+  const volumesOf = [
+    { name: "mine", ephemeral: { volumeClaimTemplate: template } },
+  ];
+  const pod: Pod = await plane.client
+    .resource(pods)
+    .create(testPod("p", { volumes: volumesOf }));
+  await passes(async () =>
+    expect(await claimed("p-mine")).toMatchObject({
+      metadata: {
+        labels: { a: "b" },
+        ownerReferences: [
+          { kind: "Pod", name: "p", uid: pod.metadata.uid, controller: true },
+        ],
+      },
+      spec: template.spec,
+    }),
+  );
+  await make.claim("q-mine");
+  await plane.client
+    .resource(pods)
+    .create(testPod("q", { volumes: volumesOf }));
+  await passes(() =>
+    expect(messages()).toContain(
+      "ephemeral volume mine: PVC default/q-mine was not created for pod default/q (pod is not owner)",
+    ),
+  );
+});
