@@ -35,6 +35,8 @@ export interface AgentConfig {
   // The node object.
   registerNode: boolean;
   registerSchedulable: boolean;
+  /** Volumes are attached by the controllers; false: by nobody. */
+  enableControllerAttachDetach: boolean;
   registerWithTaints: readonly Taint[];
   nodeLabels: Readonly<Record<string, string>>;
   providerId: string;
@@ -131,6 +133,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   syncFrequencyMs: 60_000,
   registerNode: true,
   registerSchedulable: true,
+  enableControllerAttachDetach: true,
   registerWithTaints: [],
   nodeLabels: {},
   providerId: "",

@@ -1,6 +1,7 @@
 // The Node object and its status, as the reference's kubelet writes them. Pure.
 import { transitionTime } from "../../api/objects/conditions.ts";
 import { formatTime } from "../../api/clock.ts";
+import { localPathAnnotation } from "../../api/objects/local-path.ts";
 import {
   parseQuantity,
   quantityMilliValue,
@@ -16,6 +17,7 @@ import type {
 import type { ImageSummary } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { DeviceCapacity } from "../resources/devices/device-inventory.ts";
+import { localPathRoot } from "../volumes/volume-paths.ts";
 import { machineArchitecture, type MachineCapacity } from "./machine.ts";
 
 export interface Pressure {
@@ -62,10 +64,7 @@ export function nodeObject(config: AgentConfig): Node {
     metadata: {
       name: config.nodeName,
       labels: nodeLabels(config, arch),
-      annotations: {
-        "volumes.kubernetes.io/controller-managed-attach-detach": "true",
-        ...cloudAnnotations(config),
-      },
+      annotations: nodeAnnotations(config),
     },
     spec: {
       ...(config.registerPodRanges && config.podRanges.length > 0
@@ -80,21 +79,33 @@ export function nodeObject(config: AgentConfig): Node {
 
 const providedAddresses = "alpha.kubernetes.io/provided-node-ip";
 
-/** The addresses of --node-ip, for the cloud's controller. */
-function cloudAnnotations(config: AgentConfig): Record<string, string> {
-  return config.externalCloudProvider && config.nodeIPs.length > 0
-    ? { [providedAddresses]: config.nodeIPs.join(",") }
-    : {};
+const managedAttachment =
+  "volumes.kubernetes.io/controller-managed-attach-detach";
+
+/** Volumes are attached by the controllers, the directory of local volumes, and --node-ip for the cloud's controller. */
+function nodeAnnotations(config: AgentConfig): Record<string, string> {
+  return {
+    ...(config.enableControllerAttachDetach
+      ? { [managedAttachment]: "true" }
+      : {}),
+    [localPathAnnotation]: localPathRoot(config),
+    ...(config.externalCloudProvider && config.nodeIPs.length > 0
+      ? { [providedAddresses]: config.nodeIPs.join(",") }
+      : {}),
+  };
 }
 
 /** What is different in the annotations of a Node that was there already; null: to be removed. */
 export function annotationChanges(
-  node: Node,
+  { metadata }: Node,
   config: AgentConfig,
 ): Record<string, string | null> {
-  const current = node.metadata.annotations?.[providedAddresses];
-  const wanted = cloudAnnotations(config)[providedAddresses];
-  return current === wanted ? {} : { [providedAddresses]: wanted ?? null };
+  const wanted = nodeAnnotations(config);
+  const changes: Record<string, string | null> = {};
+  for (const key of [managedAttachment, localPathAnnotation, providedAddresses])
+    if (metadata.annotations?.[key] !== wanted[key])
+      changes[key] = wanted[key] ?? null;
+  return changes;
 }
 
 /** Those the Node is reported with; undefined: a cloud's controller has set them. */

@@ -1,21 +1,23 @@
-// A container's mounts of its pod's volumes, with subPaths bound to places of the agent's own.
+// A container's mounts and devices of its pod's volumes, with subPaths bound to places of the agent's own.
 import { join } from "node:path";
 import type { Container, VolumeMount } from "../../api/types/core-v1.ts";
-import type { Mount } from "../../cri/runtime.ts";
+import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import { expandStrictly } from "../pods/shape/expansion.ts";
 import { mountSubPath } from "./files/sub-path.ts";
 
 /** `subPaths`: the directory for the pod's subPath mounts. `lookup` resolves $(VAR) of subPathExpr. */
 export async function mountsOf(
   container: Container,
-  volumes: ReadonlyMap<string, { path: string; readOnly: boolean }> | undefined,
+  volumes:
+    | ReadonlyMap<string, { path: string; readOnly: boolean; device?: true }>
+    | undefined,
   subPaths: string,
   lookup: (name: string) => string | undefined,
 ): Promise<Mount[]> {
   const mounts: Mount[] = [];
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = volumes?.get(mount.name);
-    if (!volume)
+    if (!volume || volume.device)
       throw new Error(
         `cannot find volume "${mount.name}" to mount into container "${container.name}"`,
       );
@@ -39,6 +41,26 @@ export async function mountsOf(
     });
   }
   return mounts;
+}
+
+export function devicesOf(
+  container: Container,
+  volumes:
+    | ReadonlyMap<string, { path: string; readOnly: boolean; device?: true }>
+    | undefined,
+): ContainerConfig["devices"] {
+  return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+    const volume = volumes?.get(name);
+    if (!volume?.device)
+      throw new Error(
+        `cannot find volume "${name}" to pass into container "${container.name}"`,
+      );
+    return {
+      containerPath: devicePath,
+      hostPath: volume.path,
+      permissions: volume.readOnly ? "r" : "mrw",
+    };
+  });
 }
 
 function mountPropagation(mount: VolumeMount): Mount["propagation"] {

@@ -7,6 +7,7 @@ import { configMapType } from "./payload/config-map.ts";
 import { downwardApiType } from "./payload/downward-api.ts";
 import { emptyDirPlugin } from "./types/empty-dir.ts";
 import { hostPathPlugin } from "./types/host-path.ts";
+import type { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { localPlugin } from "./types/local.ts";
 import type { MemoryDirectory } from "./payload/memory-directory.ts";
 import { payloadPlugin } from "./payload/payload-plugin.ts";
@@ -21,6 +22,7 @@ interface PluginContext {
   readonly memory: MemoryDirectory;
   readonly source: PayloadSource;
   readonly forgetTokens: (uid: string) => void;
+  readonly localPath: Pick<LocalPathDirectories, "owns" | "make">;
   readonly logger: Logger;
 }
 
@@ -31,6 +33,10 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     downwardApiType,
     projectedType(context.forgetTokens),
   ].map((type) => payloadPlugin(context, type));
-  const onNode = [emptyDirPlugin(context.config), hostPathPlugin, localPlugin];
+  const onNode = [
+    emptyDirPlugin(context.config),
+    hostPathPlugin,
+    localPlugin(context.config, context.localPath),
+  ];
   return [...ofContent, ...onNode, ...claimPlugins(context.client, onNode)];
 }

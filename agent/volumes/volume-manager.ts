@@ -7,16 +7,18 @@ import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
-import type { Mount } from "../../cri/runtime.ts";
+import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-import { mountsOf } from "./container-mounts.ts";
+import { devicesOf, mountsOf } from "./container-mounts.ts";
 import { mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
 import { applyFsGroup } from "./fs-group.ts";
+import { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { MemoryDirectory } from "./payload/memory-directory.ts";
 import type { PayloadSource } from "./payload/payload.ts";
 import { volumePlugins } from "./plugins.ts";
 import {
+  localPathRoot,
   memoryDirectory,
   podDirectory,
   podsDirectory,
@@ -51,6 +53,7 @@ const refreshEveryMs = 20_000;
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
   readonly #memory: MemoryDirectory;
+  readonly #localPath: LocalPathDirectories;
   readonly #plugins: readonly VolumePlugin[];
   /** By uid and name. */
   readonly #pods = new Map<string, Map<string, Mounted>>();
@@ -59,16 +62,25 @@ export class VolumeManager {
     this.#options = options;
     const memory = new MemoryDirectory(memoryDirectory(options.config));
     this.#memory = memory;
-    this.#plugins = options.plugins ?? volumePlugins({ ...options, memory });
+    const localPath = new LocalPathDirectories({
+      ...options,
+      directory: localPathRoot(options.config),
+      inUse: (path) => this.#isMounted(path),
+    });
+    this.#localPath = localPath;
+    this.#plugins =
+      options.plugins ?? volumePlugins({ ...options, memory, localPath });
   }
 
   /** Before any pod: an earlier version, or another program, may have made the directories with more rights. */
   async start(): Promise<void> {
     await ensurePrivateDirectory(podsDirectory(this.#options.config));
     await this.#memory.start();
+    this.#localPath.start();
   }
 
   async stop(): Promise<void> {
+    await this.#localPath.stop();
     await this.#memory.stop();
   }
 
@@ -130,6 +142,10 @@ export class VolumeManager {
     return mountsOf(container, this.#pods.get(uid), subPaths, lookup);
   }
 
+  containerDevices(pod: Pod, container: Container): ContainerConfig["devices"] {
+    return devicesOf(container, this.#pods.get(pod.metadata.uid ?? ""));
+  }
+
   /** Ends refreshing and removes everything of the pod. Files go only when nothing is mounted there any more. */
   async unmount(uid: string): Promise<void> {
     const { config } = this.#options;
@@ -148,6 +164,15 @@ export class VolumeManager {
     await this.#memory.remove(uid);
     await rm(volumesDirectory(config, uid), { recursive: true, force: true });
     this.#pods.delete(uid);
+    for (const plugin of this.#plugins) await plugin.released?.();
+  }
+
+  /** By any pod. */
+  #isMounted(path: string): boolean {
+    for (const volumes of this.#pods.values())
+      for (const volume of volumes.values())
+        if (volume.path === path) return true;
+    return false;
   }
 
   /** Uids that still have secrets in memory. */

@@ -34,6 +34,21 @@ export function volumePath(
   return join(volumesDirectory(config, uid), `kubernetes.io~${type}`, name);
 }
 
+/** What a type of volumes keeps for the node, not for one pod: `<root>/plugins/<name>`. */
+export function pluginDirectory(
+  { rootDirectory }: Pick<Directories, "rootDirectory">,
+  name: string,
+): string {
+  return join(rootDirectory, "plugins", name);
+}
+
+/** The node's volumes of the built-in class. */
+export function localPathRoot({
+  rootDirectory,
+}: Pick<Directories, "rootDirectory">): string {
+  return join(rootDirectory, "local-path");
+}
+
 export function subPathsDirectory(config: Directories, uid: string): string {
   return join(podDirectory(config, uid), "volume-subpaths");
 }

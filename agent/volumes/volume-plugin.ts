@@ -29,6 +29,8 @@ export interface MountedVolume {
   /** On the host. */
   readonly path: string;
   readonly readOnly: boolean;
+  /** A block device of a volumeMode Block: containers get it as a device, not as a mount. */
+  readonly device?: true;
   /** What the manager does for the pod's fsGroup; absent: the volume's owner stays, or the type sees to it itself. */
   readonly fsGroup?: "always" | "by-policy";
 }
@@ -50,6 +52,8 @@ export interface VolumePlugin {
    * afterwards. Idempotent; only the uid is known: the agent may have been restarted, the pod's object gone.
    */
   unmount?(uid: string): Promise<void>;
+  /** Ends what the type keeps for the node as a whole and no pod uses, after a pod's volumes are gone. Idempotent. */
+  released?(): Promise<void>;
 }
 
 export function servedBy(

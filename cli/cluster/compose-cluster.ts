@@ -68,6 +68,8 @@ interface ClusterComposition {
   network?: NetworkPlan;
   loadBalancer: LoadBalancerPlan;
   nodeIpam?: NodeIpamPlan;
+  /** There is a class of volumes that are directories of nodes. */
+  localPath?: boolean;
   /** metrics.k8s.io is served without an add-on. */
   nodeMetrics?: boolean;
   /** Whether controllers and scheduler open the ports of their options. */
@@ -170,6 +172,7 @@ export async function composeCluster(
     ).startControllers(context, options.controllerValues, {
       loadBalancer: options.loadBalancer,
       ...(options.nodeIpam ? { nodeIpam: options.nodeIpam } : {}),
+      localPath: options.localPath ?? false,
     });
   if (modules.scheduler)
     await (

@@ -13,17 +13,20 @@ import { signingAuthorities } from "../parts/signing-authorities.ts";
 import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import { electionOf, startPart } from "./elected-part.ts";
+import { ensureLocalPathClass } from "./local-path-class.ts";
 
 interface ControllerPlans {
   readonly loadBalancer: LoadBalancerPlan;
   readonly nodeIpam?: NodeIpamPlan;
+  /** There is a class of volumes that are directories of nodes. */
+  readonly localPath: boolean;
 }
 
 /** @param options of --controller-manager-arg */
 export async function startControllers(
   cluster: ClusterContext,
   options: OptionValues,
-  { loadBalancer, nodeIpam }: ControllerPlans,
+  { loadBalancer, nodeIpam, localPath }: ControllerPlans,
 ): Promise<void> {
   const { values, pki, clock, logger, started } = cluster;
   const metrics = new PartMetrics();
@@ -55,6 +58,13 @@ export async function startControllers(
     create: () =>
       createControllerManager({ ...shared, metrics, options: chosen }),
   });
+  if (localPath) {
+    // Nothing waits for it: a claim gets a default class that comes later too.
+    const made = ensureLocalPathClass(shared.client).catch((error: unknown) =>
+      logger.warn({ err: error }, "can't make the class local-path"),
+    );
+    started.add(() => made);
+  }
   await cluster.openPort({
     option: "controllers-port",
     what: "the controllers' port",

@@ -150,6 +150,7 @@ async function startParts(
     loadBalancer: plan.loadBalancer,
     ...(plan.nodeIpam ? { nodeIpam: plan.nodeIpam } : {}),
     nodeMetrics: !disabled.has("metrics"),
+    localPath: !disabled.has("local-path"),
     partPorts: true,
     moreMetrics: () => [
       failureMetrics(failures),

@@ -17,6 +17,7 @@ const serverParts = [
   "load-balancer",
   "ingress",
   "metrics",
+  "local-path",
   "scheduler",
   "controllers",
 ] as const;

@@ -25,6 +25,8 @@ interface ContainerInputs {
   /** Volume mounts with their host paths resolved, subPaths too. */
   mounts: Mount[];
   devices: ContainerDevices;
+  /** Volumes with volumeMode Block. */
+  volumeDevices: ContainerConfig["devices"];
   hostsFile: string | undefined;
   terminationLog: string;
   resources: LinuxResources;
@@ -83,7 +85,7 @@ export function containerConfig(inputs: ContainerInputs): ContainerConfig {
       ...environment,
     ],
     mounts,
-    devices: [...devices.devices],
+    devices: [...devices.devices, ...inputs.volumeDevices],
     ...(devices.cdiDevices.length > 0
       ? { cdiDevices: [...devices.cdiDevices] }
       : {}),

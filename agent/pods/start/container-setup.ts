@@ -30,6 +30,8 @@ interface ContainerVolumes {
     container: Container,
     lookup: (name: string) => string | undefined,
   ): Promise<Mount[]>;
+  /** Its block volumes. */
+  containerDevices(pod: Pod, container: Container): ContainerConfig["devices"];
 }
 
 interface DevicesOfContainers {
@@ -110,6 +112,7 @@ export async function setUpContainer(
     environment: environment.variables,
     mounts,
     devices,
+    volumeDevices: context.volumes.containerDevices(pod, container),
     hostsFile,
     terminationLog,
     resources: containerResources(pod, container, context.resourceLimits),

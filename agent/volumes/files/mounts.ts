@@ -57,24 +57,43 @@ export async function bindDescriptor(
   );
 }
 
+/** Binds a directory of the agent's own. */
+export async function bindMount(source: string, target: string): Promise<void> {
+  await run("mount", ["--bind", source, target]);
+}
+
 export async function unmount(target: string): Promise<void> {
   await run("umount", ["-l", target]);
 }
 
-/** Mount points at or below a directory, deepest first. */
-export async function mountsBelow(directory: string): Promise<string[]> {
+interface MountPoint {
+  /** `major:minor` of the file system. */
+  readonly device: string;
+  readonly target: string;
+}
+
+/** All of this namespace, in the order in which they were made. */
+export async function mountPoints(): Promise<MountPoint[]> {
   const text = await readFile("/proc/self/mountinfo", "utf8");
-  const found: string[] = [];
-  for (const line of text.split("\n")) {
-    const field = line.split(" ")[4];
-    if (field === undefined) continue;
+  return text.split("\n").flatMap((line) => {
+    const fields = line.split(" ");
+    const [device, field] = [fields[2], fields[4]];
+    if (device === undefined || field === undefined) return [];
     const target = field.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
       String.fromCharCode(Number.parseInt(octal, 8)),
     );
-    if (target === directory || target.startsWith(`${directory}/`))
-      found.push(target);
-  }
-  return found.reverse();
+    return [{ device, target }];
+  });
+}
+
+/** Mount points at or below a directory, deepest first. */
+export async function mountsBelow(directory: string): Promise<string[]> {
+  return (await mountPoints())
+    .map(({ target }) => target)
+    .filter(
+      (target) => target === directory || target.startsWith(`${directory}/`),
+    )
+    .reverse();
 }
 
 export async function isMountPoint(directory: string): Promise<boolean> {

@@ -36,11 +36,7 @@ export function claimPlugins(
       source,
       persistentVolume: volume,
     });
-    return {
-      path: mounted.path,
-      readOnly: readOnly || mounted.readOnly,
-      fsGroup: "by-policy",
-    };
+    return { ...mounted, readOnly: readOnly || mounted.readOnly };
   };
   return [
     {

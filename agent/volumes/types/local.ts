@@ -1,13 +1,76 @@
-// local: a directory of this machine that an administrator made, as a persistent volume.
-import { stat } from "node:fs/promises";
+// local: a directory or a block device of this machine, as a persistent volume. A directory of the built-in class is made
+// with the first mount; every other one an administrator made. A block device is handed on as such, or carries a file
+// system that is made and mounted.
+import { realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentConfig } from "../../config/agent-config.ts";
+import { mountDevice } from "../files/devices.ts";
+import {
+  bindMount,
+  isMountPoint,
+  mountPoints,
+  unmount,
+} from "../files/mounts.ts";
+import { ensureVolumeDirectory } from "../files/volume-directory.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
+import type { LocalPathDirectories } from "../local-path/local-path-directories.ts";
+import { pluginDirectory, podsDirectory, volumePath } from "../volume-paths.ts";
 
-export const localPlugin: VolumePlugin = {
-  field: "local",
-  serves: ["persistent"],
-  async mount({ source }) {
-    const { path } = source.local!;
-    await stat(path);
-    return { path, readOnly: false };
-  },
-};
+export function localPlugin(
+  config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">,
+  builtIn: Pick<LocalPathDirectories, "owns" | "make">,
+): VolumePlugin {
+  const { rootDirectory } = config;
+  const mountsOfDevices = join(
+    pluginDirectory({ rootDirectory }, "kubernetes.io~local-volume"),
+    "mounts",
+  );
+  return {
+    field: "local",
+    serves: ["persistent"],
+    async mount({ pod, source, persistentVolume }) {
+      const { path, fsType } = source.local!;
+      if (builtIn.owns(path)) await builtIn.make(path);
+      const found = await stat(path);
+      const isDevice = found.isBlockDevice();
+      if (persistentVolume?.spec?.volumeMode === "Block") {
+        if (!isDevice) throw new Error(`${path} is not a block device`);
+        return { path: await realpath(path), device: true, readOnly: false };
+      }
+      if (isDevice) {
+        const { name } = persistentVolume!.metadata;
+        const target = join(mountsOfDevices, name);
+        await mountDevice(
+          await realpath(path),
+          target,
+          fsType ?? "ext4",
+          persistentVolume?.spec?.mountOptions ?? [],
+        );
+        // A mount a pod: from these it follows who still uses the file system.
+        const uid = pod.metadata.uid ?? "";
+        const bound = volumePath(config, uid, "local-volume", name);
+        if (!(await isMountPoint(bound))) {
+          await ensureVolumeDirectory(bound, 0o750);
+          await bindMount(target, bound);
+        }
+        return { path: bound, readOnly: false, fsGroup: "by-policy" };
+      }
+      if (!found.isDirectory())
+        throw new Error(`${path} is neither a directory nor a block device`);
+      return { path, readOnly: false, fsGroup: "by-policy" };
+    },
+    /** File systems on devices stay mounted while a pod uses them. */
+    async released() {
+      const all = await mountPoints();
+      const pods = `${podsDirectory(config)}/`;
+      const used = new Set(
+        all
+          .filter(({ target }) => target.startsWith(pods))
+          .map(({ device }) => device),
+      );
+      for (const { target, device } of all)
+        if (target.startsWith(`${mountsOfDevices}/`) && !used.has(device))
+          await unmount(target);
+    },
+  };
+}

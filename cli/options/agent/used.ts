@@ -97,6 +97,7 @@ export const usedAgentOptions: readonly string[] = [
   "v",
   "log-flush-frequency",
   "vmodule",
+  "enable-controller-attach-detach",
   "config",
   "config-dir",
 ];

@@ -92,6 +92,9 @@ export function agentConfig(
     syncFrequencyMs: values.number("sync-frequency"),
     registerNode: values.flag("register-node"),
     registerSchedulable: values.flag("register-schedulable"),
+    enableControllerAttachDetach: values.flag(
+      "enable-controller-attach-detach",
+    ),
     registerWithTaints: values.list("register-with-taints").map(taint),
     nodeLabels: values.map("node-labels"),
     providerId: values.text("provider-id"),

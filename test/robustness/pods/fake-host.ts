@@ -30,6 +30,7 @@ export function hostParts(host: FakeHost, act: Action, directory: string) {
       mount: (pod: NamedPod) =>
         act("volumes.mount", () => void host.volumes.add(uidOf(pod))),
       containerMounts: () => Promise.resolve([]),
+      containerDevices: () => [],
       unmount: (uid: string) =>
         act("volumes.unmount", () => void host.volumes.delete(uid)),
       uids: () => Promise.resolve([...host.volumes]),

@@ -179,7 +179,6 @@ test("a claim is served by the plug-in of its volume's type", async () => {
   expect(await plugin!.mount({ pod: podOf(claim), name, source })).toEqual({
     path: "/nowhere",
     readOnly: true,
-    fsGroup: "by-policy",
   });
   expect(calls).toEqual(["mount v far"]);
 });

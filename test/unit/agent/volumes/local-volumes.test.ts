@@ -1,0 +1,178 @@
+// Volumes on this machine: directories of the built-in class are made and removed with their PersistentVolumes, devices
+// carry file systems or are handed on, and what an administrator has is never made, written over or removed.
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import pino from "pino";
+import { systemClock } from "../../../../api/clock.ts";
+import { errors } from "../../../../api/errors.ts";
+import { LocalPathDirectories } from "../../../../agent/volumes/local-path/local-path-directories.ts";
+import { localPlugin } from "../../../../agent/volumes/types/local.ts";
+import type { VolumeRequest } from "../../../../agent/volumes/volume-plugin.ts";
+import { createClient } from "../../../../client/create-client.ts";
+import { persistentVolumes } from "../../../../client/resources.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeSpec,
+} from "../../../../api/types/core-v1.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { MemoryApi } from "../../../support/memory-api.ts";
+import { useTempDirectories } from "../../../support/temp-directory.ts";
+import { testPod } from "../runtime-objects.ts";
+
+const directories = useTempDirectories();
+const logger = pino({ level: "silent" });
+
+function setUp() {
+  const root = directories();
+  const api = new MemoryApi(systemClock);
+  const client = createClient(api, { clock: systemClock, logger });
+  const used = new Set<string>();
+  const clock = new FakeClock();
+  const builtIn = new LocalPathDirectories({
+    directory: path.join(root, "local-path"),
+    client,
+    clock,
+    logger,
+    inUse: (where) => used.has(where),
+  });
+  const config = { rootDirectory: root, memoryDirectory: undefined };
+  return {
+    root,
+    api,
+    client,
+    used,
+    builtIn,
+    clock,
+    plugin: localPlugin(config, builtIn),
+  };
+}
+
+const request = (
+  name: string,
+  spec: PersistentVolumeSpec,
+  uid = "u",
+): VolumeRequest => ({
+  pod: { ...testPod({}), metadata: { name: "p", uid } },
+  name: "v",
+  source: spec,
+  persistentVolume: { metadata: { name }, spec } as PersistentVolume,
+});
+
+test("a directory of the built-in class comes with the first mount and goes when its volume is gone", async () => {
+  const { root, client, used, builtIn, plugin, api } = setUp();
+  const where = path.join(root, "local-path", "pvc-1");
+  const spec = { local: { path: where } };
+  await client
+    .resource(persistentVolumes)
+    .create({ metadata: { name: "pvc-1" }, spec });
+  const mounted = await plugin.mount(request("pvc-1", spec));
+  expect(mounted).toEqual({
+    path: where,
+    readOnly: false,
+    fsGroup: "by-policy",
+  });
+  expect(fs.statSync(where).mode & 0o7777).toBe(0o777);
+  expect(fs.statSync(path.dirname(where)).mode & 0o777).toBe(0o700);
+  // Rights that the pod gave it stay.
+  fs.chmodSync(where, 0o2750);
+  fs.writeFileSync(path.join(where, "kept"), "");
+  await plugin.mount(request("pvc-1", spec));
+  expect(fs.statSync(where).mode & 0o7777).toBe(0o2750);
+  await builtIn.sweep();
+  expect(fs.existsSync(path.join(where, "kept"))).toBe(true);
+
+  await client.resource(persistentVolumes).delete("pvc-1");
+  used.add(where);
+  await builtIn.sweep();
+  expect(fs.existsSync(where)).toBe(true);
+  used.clear();
+  // An API server that fails has not said that it is gone.
+  api.intercept = ({ resource }) => {
+    throw errors.forbidden(resource, "pvc-1", "no");
+  };
+  await builtIn.sweep();
+  expect(fs.existsSync(where)).toBe(true);
+  api.intercept = () => undefined;
+  await builtIn.sweep();
+  expect(fs.existsSync(where)).toBe(false);
+});
+
+test("nothing else in the directory is touched, and no link is followed", async () => {
+  const { root, builtIn, plugin } = setUp();
+  const outside = directories();
+  fs.writeFileSync(path.join(outside, "precious"), "");
+  const below = path.join(root, "local-path");
+  fs.mkdirSync(below);
+  fs.mkdirSync(path.join(below, "others"));
+  fs.symlinkSync(outside, path.join(below, "pvc-2"));
+  await builtIn.sweep();
+  expect(fs.existsSync(path.join(below, "others"))).toBe(true);
+  expect(fs.existsSync(path.join(outside, "precious"))).toBe(true);
+  const elsewhere = path.join(root, "pvc-3");
+  await expect(
+    plugin.mount(request("pvc-3", { local: { path: elsewhere } })),
+  ).rejects.toThrow("ENOENT");
+  expect(builtIn.owns(path.join(below, "pvc-1/../../x"))).toBe(false);
+});
+
+describe("with a block device", () => {
+  const made: string[] = [];
+  const device = (): string => {
+    const image = path.join(directories(), "disk");
+    fs.writeFileSync(image, "");
+    fs.truncateSync(image, 16 << 20);
+    const name = execFileSync("losetup", ["-f", "--show", image], {
+      encoding: "utf8",
+    }).trim();
+    made.push(name);
+    return name;
+  };
+  afterEach(() => {
+    for (const name of made.splice(0)) execFileSync("losetup", ["-d", name]);
+  });
+
+  test("a file system is made once, shared by two pods and unmounted after the second", async () => {
+    const { root, plugin } = setUp();
+    const spec = { local: { path: device(), fsType: "ext4" } };
+    const a = await plugin.mount(request("disk", spec, "a"));
+    fs.writeFileSync(path.join(a.path, "data"), "1");
+    const b = await plugin.mount(request("disk", spec, "b"));
+    expect(fs.readFileSync(path.join(b.path, "data"), "utf8")).toBe("1");
+    const mounts = (): number =>
+      fs.readFileSync("/proc/self/mountinfo", "utf8").split(root).length - 1;
+    expect(mounts()).toBe(3);
+    execFileSync("umount", [a.path]);
+    await plugin.released!();
+    expect(mounts()).toBe(2);
+    execFileSync("umount", [b.path]);
+    await plugin.released!();
+    expect(mounts()).toBe(0);
+    // What is on it stays.
+    const again = await plugin.mount(request("disk", spec, "c"));
+    expect(fs.existsSync(path.join(again.path, "data"))).toBe(true);
+    execFileSync("umount", [again.path]);
+    await plugin.released!();
+  });
+
+  test("another file system than is asked for is refused; Block gets the device itself", async () => {
+    const { plugin } = setUp();
+    const disk = device();
+    execFileSync("mkfs.ext4", ["-q", disk]);
+    await expect(
+      plugin.mount(request("d", { local: { path: disk, fsType: "xfs" } })),
+    ).rejects.toThrow(
+      'failed to mount the volume as "xfs", it already contains ext4',
+    );
+    const block = { local: { path: disk }, volumeMode: "Block" };
+    expect(await plugin.mount(request("d", block))).toEqual({
+      path: disk,
+      device: true,
+      readOnly: false,
+    });
+    const directory = { local: { path: directories() }, volumeMode: "Block" };
+    await expect(plugin.mount(request("d", directory))).rejects.toThrow(
+      "is not a block device",
+    );
+  });
+});
