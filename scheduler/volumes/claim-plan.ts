@@ -45,7 +45,7 @@ export interface ClaimPlan {
   readonly provision: readonly PersistentVolumeClaim[];
 }
 
-export interface StorageFacts {
+interface StorageFacts {
   /** Less those that earlier decisions have taken. */
   readonly volumes: readonly PersistentVolume[];
   driver(name: string): CSIDriver | undefined;

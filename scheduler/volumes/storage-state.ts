@@ -33,7 +33,7 @@ import {
 import type { NodeInfo } from "../node-info.ts";
 
 /** A claim of a pod: bound to a volume, waiting for a node, or the reason why no node will do. */
-export type ClaimState =
+type ClaimState =
   | { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim }
   | { readonly unbound: UnboundClaim }
   | { readonly problem: string };
