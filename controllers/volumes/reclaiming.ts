@@ -9,7 +9,7 @@ import { persistentVolumes } from "../../client/resources.ts";
 import { provisionedBy } from "./provisioning.ts";
 
 /** Why a released volume could not be reclaimed. */
-export interface ReclaimFailure {
+interface ReclaimFailure {
   readonly reason: "VolumeFailedRecycle" | "VolumeFailedDelete";
   readonly message: string;
 }

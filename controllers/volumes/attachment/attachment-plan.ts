@@ -57,7 +57,7 @@ export function attachmentFor(
   };
 }
 
-export interface DetachState {
+interface DetachState {
   readonly node: Node | undefined;
   /** As the node reports it. */
   readonly inUse: boolean;
