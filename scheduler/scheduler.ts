@@ -73,7 +73,7 @@ class PodScheduler implements Scheduler {
   readonly #volumes: PodVolumes;
   /** Bindings and reports of failures under way. */
   readonly #writes = new Set<Promise<void>>();
-  /** Pods whose volumes are being bound or made; they may take minutes and hold up nobody. */
+  /** Pods whose volumes are being bound or made; they may take minutes, and no other pod waits. */
   readonly #waiting = new Set<Promise<void>>();
   #phase: "new" | "running" | "stopped" = "new";
   #planned = false;

@@ -35,7 +35,7 @@ export interface AgentConfig {
   // The node object.
   registerNode: boolean;
   registerSchedulable: boolean;
-  /** Volumes are attached by the controllers; false: by nobody. */
+  /** Volumes are attached by the controllers; false: they are not. */
   enableControllerAttachDetach: boolean;
   registerWithTaints: readonly Taint[];
   nodeLabels: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 // The Node object and its status, as the reference's kubelet writes them. Pure.
 import { transitionTime } from "../../api/objects/conditions.ts";
 import { formatTime } from "../../api/clock.ts";
-import { localPathAnnotation } from "../../api/objects/local-path.ts";
+import { localPathAnnotation } from "../../api/objects/volumes/local-path.ts";
 import {
   parseQuantity,
   quantityMilliValue,

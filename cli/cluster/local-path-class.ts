@@ -2,8 +2,8 @@
 // unless another is, and the right of nodes to learn whether a volume by a name they know is gone, by which they remove
 // its directory. What is there already is left as it is.
 import { isAlreadyExists } from "../../api/errors.ts";
-import { localPathProvisioner } from "../../api/objects/local-path.ts";
-import { defaultClass } from "../../api/objects/volume-match.ts";
+import { localPathProvisioner } from "../../api/objects/volumes/local-path.ts";
+import { defaultClass } from "../../api/objects/volumes/volume-match.ts";
 import type { Client } from "../../client/client.ts";
 import {
   clusterRoleBindings,

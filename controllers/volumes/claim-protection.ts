@@ -17,7 +17,10 @@ import {
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
-import { claimIndex, claimKeysOf } from "../../api/objects/pod-claims.ts";
+import {
+  claimIndex,
+  claimKeysOf,
+} from "../../api/objects/volumes/pod-claims.ts";
 
 const CLAIM_FINALIZER = "kubernetes.io/pvc-protection";
 const VOLUME_FINALIZER = "kubernetes.io/pv-protection";

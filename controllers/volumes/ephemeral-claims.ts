@@ -1,7 +1,7 @@
 // Claims of generic ephemeral volumes: each is made after its pod, which owns it, so that the garbage collector removes
-// it with the pod. A claim of that name that belongs to somebody else is never used.
+// it with the pod. A claim of that name with another owner is never used.
 import { objectKey, splitKey } from "../../api/object.ts";
-import { isOwnedByPod } from "../../api/objects/pod-claims.ts";
+import { isOwnedByPod } from "../../api/objects/volumes/pod-claims.ts";
 import type {
   PersistentVolumeClaim,
   Pod,

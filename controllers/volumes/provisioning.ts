@@ -1,12 +1,12 @@
 // Volumes for claims that no volume suits. Classes of the built-in provisioner get a directory on the chosen node, as a
-// `local` volume (api/objects/local-path.ts); every other class is its own provisioner's: the claim is annotated for it
+// `local` volume (api/objects/volumes/local-path.ts); every other class is its own provisioner's: the claim is annotated for it
 // and an event says what it waits for. Nothing is kept: the volume's name follows from the claim's uid.
 import { isAlreadyExists } from "../../api/errors.ts";
 import {
   localPathDirectory,
   localPathProvisioner,
   provisionedName,
-} from "../../api/objects/local-path.ts";
+} from "../../api/objects/volumes/local-path.ts";
 import type {
   Node,
   PersistentVolume,

@@ -2,7 +2,7 @@
 // leaves the rest to the provisioner that made it. Nothing is recycled: a scrubber would be a pod of an image that an
 // isolated cluster does not have, and the reference deprecates it; the volume fails, as at the reference without a plug-in.
 import { isNotFound } from "../../api/errors.ts";
-import { localPathProvisioner } from "../../api/objects/local-path.ts";
+import { localPathProvisioner } from "../../api/objects/volumes/local-path.ts";
 import type { PersistentVolume } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { persistentVolumes } from "../../client/resources.ts";

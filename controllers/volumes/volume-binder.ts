@@ -31,17 +31,20 @@ import {
   claimBoundTo,
   volumeBoundTo,
   wasBound,
-} from "../../api/objects/volume-binding.ts";
+} from "../../api/objects/volumes/volume-binding.ts";
 import { Reconciler } from "../reconciler.ts";
 import { provisionVolume } from "./provisioning.ts";
 import { reclaim } from "./reclaiming.ts";
-import { claimIndex, claimKeysOf } from "../../api/objects/pod-claims.ts";
+import {
+  claimIndex,
+  claimKeysOf,
+} from "../../api/objects/volumes/pod-claims.ts";
 import {
   bestVolume,
   classOf,
   defaultClass,
   isReservedFor,
-} from "../../api/objects/volume-match.ts";
+} from "../../api/objects/volumes/volume-match.ts";
 
 const selectedNode = "volume.kubernetes.io/selected-node";
 const volumeKey = "volume:";

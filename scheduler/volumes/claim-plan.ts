@@ -8,8 +8,11 @@ import {
 import {
   localPathDirectory,
   localPathProvisioner,
-} from "../../api/objects/local-path.ts";
-import { bestVolume, isReachable } from "../../api/objects/volume-match.ts";
+} from "../../api/objects/volumes/local-path.ts";
+import {
+  bestVolume,
+  isReachable,
+} from "../../api/objects/volumes/volume-match.ts";
 import { selectorFromObject } from "../../api/selectors.ts";
 import type {
   Node,

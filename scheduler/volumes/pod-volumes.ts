@@ -3,8 +3,8 @@
 // provisioners have bound every claim. What was written stays when the wait fails: it is the claims', not the pod's.
 import type { Clock } from "../../api/clock.ts";
 import { objectKey } from "../../api/object.ts";
-import { volumeBoundTo } from "../../api/objects/volume-binding.ts";
-import { isReachable } from "../../api/objects/volume-match.ts";
+import { volumeBoundTo } from "../../api/objects/volumes/volume-binding.ts";
+import { isReachable } from "../../api/objects/volumes/volume-match.ts";
 import type { PersistentVolumeClaim, Pod } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import {

@@ -1,8 +1,11 @@
 // What the API says about storage, as the scheduler reads it, and which volumes decisions have taken that the API does not
 // show as taken yet.
-import { claimKeysOf, isOwnedByPod } from "../../api/objects/pod-claims.ts";
+import {
+  claimKeysOf,
+  isOwnedByPod,
+} from "../../api/objects/volumes/pod-claims.ts";
 import { splitKey } from "../../api/object.ts";
-import { classOf } from "../../api/objects/volume-match.ts";
+import { classOf } from "../../api/objects/volumes/volume-match.ts";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,

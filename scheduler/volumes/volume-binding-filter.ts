@@ -1,6 +1,6 @@
 // Volumes: a pod's claims must exist, be bound where their class does not wait, and be reachable from the node; for
 // claims of a class that waits, volumes must suit there or be made there (claim-plan.ts).
-import { isReachable } from "../../api/objects/volume-match.ts";
+import { isReachable } from "../../api/objects/volumes/volume-match.ts";
 import type { FilterPlugin, NodeFilter, Rejection } from "../plugin.ts";
 import type { StorageState } from "./storage-state.ts";
 import { unavailable } from "./claim-plan.ts";

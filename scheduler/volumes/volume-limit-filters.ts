@@ -1,6 +1,6 @@
 // How many volumes of a driver a node takes (CSINode), and claims that one pod alone may use.
 import { isPodTerminal } from "../../api/objects/pod-state.ts";
-import { claimKeysOf } from "../../api/objects/pod-claims.ts";
+import { claimKeysOf } from "../../api/objects/volumes/pod-claims.ts";
 import { objectKey } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { FilterPlugin } from "../plugin.ts";

@@ -1,6 +1,6 @@
-// The directory below which this node keeps volumes of the built-in class (api/objects/local-path.ts): the Node names it,
+// The directory below which this node keeps volumes of the built-in class (api/objects/volumes/local-path.ts): the Node names it,
 // the first mount makes a volume's own directory, and one whose PersistentVolume is gone is removed. Only root can pass the
-// directory, so what pods write is nobody else's on the host.
+// directory, so no other user of the host reads what pods write.
 // A directory is removed only when the API server says that the volume does not exist: an error of any kind keeps it.
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

@@ -6,8 +6,11 @@
 // that one node alone may use. Nothing but times of waiting is kept; everything else is read from the API.
 import { isAlreadyExists, isNotFound } from "../../../api/errors.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
-import { claimIndex, claimKeysOf } from "../../../api/objects/pod-claims.ts";
-import { uniqueVolumeName } from "../../../api/objects/csi-names.ts";
+import {
+  claimIndex,
+  claimKeysOf,
+} from "../../../api/objects/volumes/pod-claims.ts";
+import { uniqueVolumeName } from "../../../api/objects/volumes/csi-names.ts";
 import { splitKey } from "../../../api/object.ts";
 import type {
   Node,

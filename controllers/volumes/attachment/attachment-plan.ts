@@ -2,7 +2,7 @@
 // attachments may end. A volume that one node alone may use is attached to another one only when the first attachment is
 // gone altogether, not when its end is merely asked for.
 import { readyStatus } from "../../node/node-conditions.ts";
-import { attachmentName } from "../../../api/objects/csi-names.ts";
+import { attachmentName } from "../../../api/objects/volumes/csi-names.ts";
 import type {
   CSIPersistentVolumeSource,
   Node,

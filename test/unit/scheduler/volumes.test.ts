@@ -1,7 +1,7 @@
 // Claims that wait for a node: the scheduler chooses node and volumes together, binds or names the node, and binds the pod
 // when its claims are bound. Limits of drivers and claims for one pod alone.
 import { systemClock } from "../../../api/clock.ts";
-import { localPathAnnotation } from "../../../api/objects/local-path.ts";
+import { localPathAnnotation } from "../../../api/objects/volumes/local-path.ts";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,

@@ -1,5 +1,5 @@
 // Volumes of CSI drivers are attached where pods need them, one node at a time, and detached when the node has let go.
-import { attachmentName } from "../../../../api/objects/csi-names.ts";
+import { attachmentName } from "../../../../api/objects/volumes/csi-names.ts";
 import type {
   Event,
   Node,

@@ -3,7 +3,7 @@
 import {
   localPathAnnotation,
   localPathProvisioner,
-} from "../../../../api/objects/local-path.ts";
+} from "../../../../api/objects/volumes/local-path.ts";
 import type {
   Event,
   PersistentVolume,

@@ -1,5 +1,5 @@
 // Which claims a pod uses, by key: those it names, and those made for its ephemeral volumes.
-import type { PersistentVolumeClaim, Pod } from "../types/core-v1.ts";
+import type { PersistentVolumeClaim, Pod } from "../../types/core-v1.ts";
 
 export function claimKeysOf(pod: Pod): string[] {
   const { name, namespace } = pod.metadata;

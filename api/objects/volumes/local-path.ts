@@ -1,7 +1,7 @@
 // The names by which controllers and node agents agree on the built-in class of local directories. The agent names its
 // directory on its Node; the controllers make a `local` volume below it for a claim of the chosen node; the agent makes
 // the directory with the first mount and removes it when the volume is gone.
-import type { Node } from "../types/core-v1.ts";
+import type { Node } from "../../types/core-v1.ts";
 
 export const localPathProvisioner = "orbit.io/local-path";
 

@@ -3,7 +3,7 @@
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
-} from "../types/core-v1.ts";
+} from "../../types/core-v1.ts";
 
 const boundByController = "pv.kubernetes.io/bound-by-controller";
 const bindCompleted = "pv.kubernetes.io/bind-completed";

@@ -1,6 +1,6 @@
 // How volumes of CSI drivers and their attachments are named, as controllers, agents and the drivers' own attachers do.
 import { createHash } from "node:crypto";
-import type { CSIPersistentVolumeSource } from "../types/core-v1.ts";
+import type { CSIPersistentVolumeSource } from "../../types/core-v1.ts";
 
 type Handle = Pick<CSIPersistentVolumeSource, "driver" | "volumeHandle">;
 

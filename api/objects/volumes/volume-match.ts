@@ -1,14 +1,14 @@
 // Which volume suits a claim: class, mode, access modes, labels, size, and the node it must be reachable from. Of several
 // the smallest.
-import { compareQuantities } from "../quantity.ts";
-import { selectorFromObject } from "../selectors.ts";
+import { compareQuantities } from "../../quantity.ts";
+import { selectorFromObject } from "../../selectors.ts";
 import type {
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
-} from "../types/core-v1.ts";
-import type { StorageClass } from "../types/storage-v1.ts";
-import { matchesNodeSelector } from "./node-affinity.ts";
+} from "../../types/core-v1.ts";
+import type { StorageClass } from "../../types/storage-v1.ts";
+import { matchesNodeSelector } from "../node-affinity.ts";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 const defaultAnnotations = [
