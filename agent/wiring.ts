@@ -68,6 +68,8 @@ export function wireAgent(options: AgentOptions): AgentParts {
     heldDevices: () => rooms.devices.heldCounts(),
     allowedUnsafeSysctls: ground.settings.allowedUnsafeSysctls,
     hasAppArmor: isAppArmorEnabled(),
+    keepsGroupsPolicy: () =>
+      reporting.node.runtimeFeatures.supplementalGroupsPolicy,
   });
   const workers = new PodWorkers(
     workersContext(ground, reporting, rooms, admission),

@@ -90,6 +90,7 @@ export function workersContext(
     config,
     events,
     nodeIPs,
+    features: () => node.runtimeFeatures,
     podNetwork: ground.podNetwork,
   };
   return {

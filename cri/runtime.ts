@@ -46,9 +46,20 @@ export interface RuntimeCondition {
   message: string;
 }
 
+export interface RuntimeHandler {
+  /** As RuntimeClasses name it; "": the default one. */
+  name: string;
+  recursiveReadOnlyMounts: boolean;
+  userNamespaces: boolean;
+}
+
 interface RuntimeStatus {
   runtime: RuntimeCondition;
   network: RuntimeCondition;
+  /** Absent: not reported. */
+  handlers?: RuntimeHandler[];
+  /** It keeps to a policy for supplemental groups; absent: it does not. */
+  supplementalGroupsPolicy?: boolean;
 }
 
 export type NamespaceMode = "pod" | "container" | "node" | "target";
@@ -59,6 +70,9 @@ export interface PodMetadata {
   uid: string;
   attempt: number;
 }
+
+/** Merge: the groups of the image's user count too. */
+type SupplementalGroupsPolicy = "Merge" | "Strict";
 
 export interface SecurityProfile {
   type: "runtime-default" | "unconfined" | "localhost";
@@ -100,6 +114,7 @@ export interface SandboxConfig {
     runAsUser?: number;
     runAsGroup?: number;
     supplementalGroups: number[];
+    supplementalGroupsPolicy?: SupplementalGroupsPolicy;
     seccomp?: SecurityProfile;
     apparmor?: SecurityProfile;
     selinux?: SeLinuxOptions;
@@ -167,6 +182,7 @@ export interface ContainerConfig {
     runAsUsername?: string;
     runAsGroup?: number;
     supplementalGroups: number[];
+    supplementalGroupsPolicy?: SupplementalGroupsPolicy;
     readonlyRootfs: boolean;
     noNewPrivs: boolean;
     /** Nothing masked, nothing read-only under /proc. */

@@ -34,6 +34,8 @@ interface NodeAdmissionOptions {
   allowedUnsafeSysctls?: readonly string[];
   /** Of the kernel. */
   hasAppArmor: boolean;
+  /** The runtime keeps to a pod's policy for supplemental groups. */
+  keepsGroupsPolicy: () => boolean;
 }
 
 /** What is missing, by resource; there may be several. */
@@ -74,6 +76,7 @@ export class NodeAdmission {
       this.#underPressure(pod) ??
       sysctlRefusal(pod, allowedUnsafeSysctls) ??
       ofAnotherSystem(pod) ??
+      this.#unableRuntime(pod) ??
       this.#room(pod, others) ??
       appArmorRefusal(pod, hasAppArmor);
     if (!answer || "preempt" in answer) {
@@ -114,6 +117,18 @@ export class NodeAdmission {
         message: `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${(error as Error).message}`,
       };
     }
+  }
+
+  /** Merged groups would give the pod more than it asks for. */
+  #unableRuntime({ spec }: Pod): Refusal | undefined {
+    return spec.securityContext?.supplementalGroupsPolicy === "Strict" &&
+      !this.#options.keepsGroupsPolicy()
+      ? {
+          reason: "SupplementalGroupsPolicyNotSupported",
+          message:
+            "SupplementalGroupsPolicy=Strict is not supported in this node",
+        }
+      : undefined;
   }
 
   #underPressure(pod: Pod): Refusal | undefined {

@@ -16,6 +16,8 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { ImageSummary } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { isGateOn } from "../config/feature-gates.ts";
+import type { NodeFeatures } from "../pods/start/node-features.ts";
 import type { DeviceCapacity } from "../resources/devices/device-inventory.ts";
 import { localPathRoot } from "../volumes/volume-paths.ts";
 import { machineArchitecture, type MachineCapacity } from "./machine.ts";
@@ -36,6 +38,7 @@ interface NodeFacts {
   /** Of the Node in the API. */
   current: readonly NodeAddress[] | undefined;
   images: readonly ImageSummary[];
+  features: NodeFeatures;
   /** Why the node is not ready; empty: it is. */
   problems: readonly string[];
   pressure: Pressure;
@@ -157,6 +160,30 @@ export function nodeStatus(facts: NodeFacts): NonNullable<Node["status"]> {
     daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
     nodeInfo: facts.info,
     images: imageList(facts.images, config.nodeStatusMaxImages),
+    ...featureStatus(facts),
+  };
+}
+
+/** What the runtime's handlers can, and what the runtime itself can where the gate is on. */
+function featureStatus({
+  config,
+  features,
+}: NodeFacts): Pick<
+  NonNullable<Node["status"]>,
+  "runtimeHandlers" | "features"
+> {
+  const runtimeHandlers = features.handlers.map(
+    ({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
+      name,
+      features: { recursiveReadOnlyMounts, userNamespaces },
+    }),
+  );
+  const { supplementalGroupsPolicy } = features;
+  return {
+    ...(runtimeHandlers.length > 0 ? { runtimeHandlers } : {}),
+    ...(isGateOn(config, "SupplementalGroupsPolicy")
+      ? { features: { supplementalGroupsPolicy } }
+      : {}),
   };
 }
 

@@ -28,6 +28,7 @@ import {
   specPodRanges,
   type Pressure,
 } from "./node-object.ts";
+import type { NodeFeatures } from "../pods/start/node-features.ts";
 import { RuntimeHealth, type RuntimeState } from "./runtime-health.ts";
 
 interface NodeReporterOptions {
@@ -103,6 +104,11 @@ export class NodeReporter {
 
   get runtimeState(): RuntimeState {
     return this.#runtime.state;
+  }
+
+  /** As the runtime reports them. */
+  get runtimeFeatures(): NodeFeatures {
+    return this.#runtime.features;
   }
 
   /** Known after the first report. */
@@ -293,6 +299,7 @@ export class NodeReporter {
       addresses: this.#addresses,
       current: this.#node.status?.addresses,
       images: this.#runtime.images,
+      features: this.#runtime.features,
       problems: this.#runtime.problems,
       pressure: this.#pressure,
       nowMs: clock.now(),

@@ -9,6 +9,8 @@ import {
   type Runtime,
 } from "../../cri/runtime.ts";
 
+import type { NodeFeatures } from "../pods/start/node-features.ts";
+
 export type RuntimeState =
   | { readonly state: "unknown" }
   | { readonly state: "ready" }
@@ -32,6 +34,7 @@ export class RuntimeHealth {
   readonly #options: RuntimeHealthOptions;
   #state: RuntimeState = { state: "unknown" };
   #images: readonly ImageSummary[] = [];
+  #features: NodeFeatures = { handlers: [], supplementalGroupsPolicy: false };
   #imagesAtMs = -Infinity;
   #version: string | undefined;
   /** When the runtime answered last; undefined before the first time. */
@@ -69,6 +72,11 @@ export class RuntimeHealth {
   /** As the Node names it, `containerd://1.7.2`; undefined while it is not known. */
   get version(): string | undefined {
     return this.#version;
+  }
+
+  /** As reported last. */
+  get features(): NodeFeatures {
+    return this.#features;
   }
 
   get images(): readonly ImageSummary[] {
@@ -116,6 +124,8 @@ export class RuntimeHealth {
     const { runtime, clock } = this.#options;
     const problems: string[] = [];
     const status = await runtime.status();
+    const { handlers = [], supplementalGroupsPolicy = false } = status;
+    this.#features = { handlers, supplementalGroupsPolicy };
     if (!status.runtime.ready)
       problems.push(
         `container runtime not ready: ${text("RuntimeReady", status.runtime)}`,

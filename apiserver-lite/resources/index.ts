@@ -184,6 +184,8 @@ export function createStrategies(
   const podFeatures = {
     resize: gate("InPlacePodVerticalScaling"),
     allocatedStatus: gate("InPlacePodVerticalScalingAllocatedStatus"),
+    userNamespaces: gate("UserNamespacesSupport"),
+    groupsPolicy: gate("SupplementalGroupsPolicy"),
   };
   const expressions = new ExpressionLoader();
   const made: Readonly<Record<string, ResourceStrategy>> = {

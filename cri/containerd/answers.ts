@@ -8,6 +8,7 @@ import {
   type ImageSummary,
   type LinuxResources,
   type PodMetadata,
+  type RuntimeHandler,
   type SandboxStatus,
   type SandboxSummary,
 } from "../runtime.ts";
@@ -28,6 +29,17 @@ function milliseconds(nanoseconds: number): number {
 
 function metadata(message: cri.PodSandboxMetadata | undefined): PodMetadata {
   return message ?? { name: "", namespace: "", uid: "", attempt: 0 };
+}
+
+export function runtimeHandler({
+  name,
+  features,
+}: cri.RuntimeHandler): RuntimeHandler {
+  return {
+    name,
+    recursiveReadOnlyMounts: features?.recursive_read_only_mounts ?? false,
+    userNamespaces: features?.user_namespaces ?? false,
+  };
 }
 
 export function sandboxSummary(

@@ -2,6 +2,7 @@
 // what they concern (*-calls.ts), requests.ts and answers.ts translate, connection.ts carries, events.ts watches,
 // image-import.ts loads archives, streaming.ts opens streams.
 // While containerd is away every call fails at once with "unavailable"; the connection comes back by itself.
+import { runtimeHandler } from "./answers.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
 import { setUpPodNetwork, type PodNetworkOptions } from "../cni/network.ts";
@@ -128,7 +129,7 @@ function statusCalls({
     },
 
     async status() {
-      const { status } = await connection.call(
+      const { status, runtime_handlers, features } = await connection.call(
         "Status",
         {},
         Math.min(requestTimeoutMs, statusTimeoutMs),
@@ -150,6 +151,10 @@ function statusCalls({
       return {
         runtime: condition("RuntimeReady"),
         network: condition("NetworkReady"),
+        ...(runtime_handlers.length > 0
+          ? { handlers: runtime_handlers.map(runtimeHandler) }
+          : {}),
+        supplementalGroupsPolicy: features?.supplemental_groups_policy ?? false,
       };
     },
   };

@@ -136,6 +136,8 @@ export function sandboxMessage(
         run_as_group: int64Value(security.runAsGroup),
         readonly_rootfs: security.readonlyRootfs,
         supplemental_groups: security.supplementalGroups,
+        supplemental_groups_policy:
+          security.supplementalGroupsPolicy === "Strict" ? 1 : 0,
         privileged: security.privileged,
         seccomp: securityProfile(security.seccomp),
         apparmor: securityProfile(security.apparmor),
@@ -224,6 +226,8 @@ export function containerMessage(
         run_as_username: security.runAsUsername ?? "",
         readonly_rootfs: security.readonlyRootfs,
         supplemental_groups: security.supplementalGroups,
+        supplemental_groups_policy:
+          security.supplementalGroupsPolicy === "Strict" ? 1 : 0,
         no_new_privs: security.noNewPrivs,
         masked_paths: unmasked ? [] : maskedPaths,
         readonly_paths: unmasked ? [] : readonlyPaths,

@@ -13,7 +13,7 @@ import {
   containerLabels,
   type ContainerKind,
 } from "../shape/labels.ts";
-import { containerSecurity } from "./security-context.ts";
+import { containerSecurity, type SeccompSettings } from "./security-context.ts";
 
 interface ContainerInputs {
   pod: Pod;
@@ -30,7 +30,7 @@ interface ContainerInputs {
   hostsFile: string | undefined;
   terminationLog: string;
   resources: LinuxResources;
-  seccompDefault: boolean;
+  seccomp: SeccompSettings;
   /** Recorded as whose container it is. */
   owner: string;
   /** Container whose PID namespace an ephemeral container joins. */
@@ -61,12 +61,7 @@ export function containerConfig(inputs: ContainerInputs): ContainerConfig {
     propagation: "private",
     selinuxRelabel: true,
   });
-  const security = containerSecurity(
-    pod,
-    container,
-    image,
-    inputs.seccompDefault,
-  );
+  const security = containerSecurity(pod, container, image, inputs.seccomp);
   if (inputs.targetId !== undefined && security.pid === "container") {
     security.pid = "target";
     security.targetId = inputs.targetId;

@@ -1,4 +1,5 @@
 // A container's configuration put together: environment, mounts, files on the host, resources and security.
+import { join } from "node:path";
 import type {
   Container,
   EphemeralContainer,
@@ -116,7 +117,10 @@ export async function setUpContainer(
     hostsFile,
     terminationLog,
     resources: containerResources(pod, container, context.resourceLimits),
-    seccompDefault: context.config.seccompDefault,
+    seccomp: {
+      byDefault: context.config.seccompDefault,
+      profileDirectory: join(context.config.rootDirectory, "seccomp"),
+    },
     owner: context.config.rootDirectory,
     ...(targetId === undefined ? {} : { targetId }),
   });

@@ -1,7 +1,7 @@
 // Starts what one pod lacks: its directories, volumes and cgroup, its sandbox, then its containers in order. Sandbox and
 // volumes are made at the same time. A container's error is a reason why it waits; a pod's error is thrown.
 import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
-import type { SandboxStatus } from "../../../cri/runtime.ts";
+import type { SandboxConfig, SandboxStatus } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
 import {
@@ -16,6 +16,7 @@ import {
 } from "./container-start.ts";
 import type { HostFiles } from "./host-files.ts";
 import { WaitingError } from "../../images/image-manager.ts";
+import type { NodeFeatures } from "./node-features.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import { startSandbox, type SandboxStartContext } from "./sandbox-start.ts";
 import type { WaitingReasons } from "./waiting-reasons.ts";
@@ -35,6 +36,8 @@ export interface PodStartContext {
   readonly config: AgentConfig;
   readonly events: Pick<PodEvents, "pod">;
   readonly nodeIPs: () => readonly string[];
+  /** Of the runtime. */
+  readonly features: () => NodeFeatures;
   /** As the agent's option. */
   readonly podNetwork?: PodNetworkHooks | undefined;
 }
@@ -89,12 +92,7 @@ export async function startPod(
   const volumes = mountVolumes(context, run.pod());
   volumes.catch(() => undefined);
   const cgroup = await context.cgroups.createPod(run.pod());
-  const config = await sandboxConfig(
-    run.pod(),
-    plan.attempt,
-    cgroup,
-    context.config,
-  );
+  const config = await configureSandbox(context, plan, run.pod(), cgroup);
   const sandbox = plan.createSandbox
     ? await startSandbox(context.sandboxes, run.pod(), config)
     : plan.sandbox;
@@ -129,6 +127,38 @@ export async function startPod(
   }
   const made = started > 0 || plan.createSandbox;
   return { changed: made && retryInMs === Infinity, retryInMs };
+}
+
+/** What can't be configured as asked is an event of the pod when its sandbox is made. */
+async function configureSandbox(
+  context: PodStartContext,
+  { attempt, createSandbox }: StartPlan,
+  pod: Pod,
+  cgroup: string,
+): Promise<SandboxConfig> {
+  const { events, nodeIPs, features } = context;
+  const node = { ips: nodeIPs(), features: features() };
+  try {
+    const { config, warnings } = await sandboxConfig(
+      pod,
+      attempt,
+      cgroup,
+      context.config,
+      node,
+    );
+    if (createSandbox)
+      for (const { reason, message } of warnings)
+        events.pod(pod, "Warning", reason, message);
+    return config;
+  } catch (error) {
+    events.pod(
+      pod,
+      "Warning",
+      "FailedCreatePodSandBox",
+      `Failed to create pod sandbox: ${(error as Error).message}`,
+    );
+    throw error;
+  }
 }
 
 /** A sandbox that has or had containers was protected before the first of them. */

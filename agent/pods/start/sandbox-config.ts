@@ -1,5 +1,4 @@
 // A pod's SandboxConfig: names, DNS, ports, cgroup, security. The hostname rules and DNS policies are the reference's.
-import { readFile } from "node:fs/promises";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { SandboxConfig } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
@@ -10,14 +9,17 @@ import {
   cpuShares,
   podResources,
 } from "../../resources/linux-resources.ts";
+import { podDns, type DnsWarning } from "./pod-dns.ts";
 import { sandboxSecurity } from "./security-context.ts";
+import { userNamespaceRefusal, type NodeFeatures } from "./node-features.ts";
 
 export async function sandboxConfig(
   pod: Pod,
   attempt: number,
   cgroupParent: string,
   config: AgentConfig,
-): Promise<SandboxConfig> {
+  node: { readonly ips: readonly string[]; readonly features: NodeFeatures },
+): Promise<{ config: SandboxConfig; warnings: readonly DnsWarning[] }> {
   const { hostname, domain } = podNames(
     pod,
     config.clusterDomain || "cluster.local",
@@ -28,7 +30,9 @@ export async function sandboxConfig(
     throw new Error(
       `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (64 characters is the max, ${fqdn.length} characters requested)`,
     );
-  const dns = await podDns(pod, config);
+  const userNamespace = userNamespaceRefusal(pod, node.features);
+  if (userNamespace) throw new Error(userNamespace);
+  const { dns, warnings } = await podDns(pod, config, node.ips);
   const resources = podResources(pod);
   const periodMicroseconds = config.cpuCfsQuotaPeriodMs * 1000;
   const quota =
@@ -36,7 +40,7 @@ export async function sandboxConfig(
       ? cpuQuota(resources.cpuLimitMillis, periodMicroseconds)
       : undefined;
   const ports = pod.spec.hostNetwork ? [] : portMappings(pod);
-  return {
+  const made: SandboxConfig = {
     metadata: {
       name: pod.metadata.name,
       namespace: pod.metadata.namespace ?? "default",
@@ -45,7 +49,11 @@ export async function sandboxConfig(
     },
     hostname: pod.spec.hostNetwork ? "" : fqdn,
     logDirectory: podLogDirectory(config, pod),
-    ...(dns ? { dns } : {}),
+    dns: {
+      servers: [...dns.servers],
+      searches: [...dns.searches],
+      options: [...dns.options],
+    },
     portMappings: ports,
     labels: podSandboxLabels(pod),
     annotations: podSandboxAnnotations(pod, config.rootDirectory, ports),
@@ -67,6 +75,7 @@ export async function sandboxConfig(
         : {}),
     },
   };
+  return { config: made, warnings };
 }
 
 function portMappings(pod: Pod): SandboxConfig["portMappings"] {
@@ -86,69 +95,4 @@ function portMappings(pod: Pod): SandboxConfig["portMappings"] {
         hostIP: hostIP ?? "",
       })),
   );
-}
-
-interface Dns {
-  servers: string[];
-  searches: string[];
-  options: string[];
-}
-
-/** By dnsPolicy, then dnsConfig added; undefined leaves the runtime's default (the host's). */
-async function podDns(pod: Pod, config: AgentConfig): Promise<Dns | undefined> {
-  const policy = pod.spec.dnsPolicy ?? "ClusterFirst";
-  const host = async (): Promise<Dns> =>
-    parseResolvConf(await readFile(config.resolvConf, "utf8").catch(() => ""));
-  let dns: Dns;
-  const clusterFirst =
-    policy === "ClusterFirstWithHostNet" ||
-    (policy === "ClusterFirst" && pod.spec.hostNetwork !== true);
-  if (policy === "None") dns = { servers: [], searches: [], options: [] };
-  else if (clusterFirst && config.clusterDns.length > 0) {
-    const hostDns = await host();
-    const domain = config.clusterDomain;
-    const own = domain
-      ? [
-          `${pod.metadata.namespace ?? "default"}.svc.${domain}`,
-          `svc.${domain}`,
-          domain,
-        ]
-      : [];
-    dns = {
-      servers: [...config.clusterDns],
-      searches: unique([...own, ...hostDns.searches]),
-      options: ["ndots:5"],
-    };
-  } else dns = await host();
-  const extra = pod.spec.dnsConfig;
-  if (!extra) return dns;
-  const options = new Map(
-    dns.options.map((option) => [option.split(":")[0]!, option]),
-  );
-  for (const { name = "", value } of extra.options ?? [])
-    options.set(name, value ? `${name}:${value}` : name);
-  return {
-    servers: unique([...dns.servers, ...(extra.nameservers ?? [])]),
-    searches: unique([...dns.searches, ...(extra.searches ?? [])]),
-    options: [...options.values()],
-  };
-}
-
-function parseResolvConf(text: string): Dns {
-  const dns: Dns = { servers: [], searches: [], options: [] };
-  for (const line of text.split("\n")) {
-    const [keyword, ...values] = line
-      .replace(/[#;].*/, "")
-      .trim()
-      .split(/\s+/);
-    if (keyword === "nameserver" && values[0]) dns.servers.push(values[0]);
-    else if (keyword === "search" || keyword === "domain")
-      dns.searches = values.filter((value) => value !== ".");
-    else if (keyword === "options") dns.options.push(...values);
-  }
-  return dns;
-}
-
-function unique(values: string[]): string[] {
-  return [...new Set(values)];
 }

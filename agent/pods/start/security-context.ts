@@ -1,5 +1,6 @@
 // Pod and container security contexts joined (the container's wins) and turned into what the runtime wants, with the
 // reference's rules: runAsNonRoot against the image's user, AllowPrivilegeEscalation, namespaces shared in the pod.
+import { join } from "node:path";
 import type {
   Container,
   Pod,
@@ -45,6 +46,7 @@ export function sandboxSecurity(pod: Pod): SandboxConfig["security"] {
   if (context.runAsGroup !== undefined && context.runAsUser !== undefined)
     security.runAsGroup = context.runAsGroup;
   if (context.seLinuxOptions) security.selinux = context.seLinuxOptions;
+  Object.assign(security, groupsPolicy(pod));
   return security;
 }
 
@@ -55,12 +57,19 @@ function supplementalGroups(pod: Pod): number[] {
   return groups;
 }
 
+export interface SeccompSettings {
+  /** Containers that name no profile get the runtime's. */
+  readonly byDefault: boolean;
+  /** Of the profiles that lie on the node. */
+  readonly profileDirectory: string;
+}
+
 /** Throws with the text for CreateContainerConfigError when the image's user breaks runAsNonRoot. */
 export function containerSecurity(
   pod: Pod,
   container: Container,
   image: Pick<ImageSummary, "uid" | "username"> | undefined,
-  seccompDefault: boolean,
+  seccomp: SeccompSettings,
 ): ContainerConfig["security"] {
   const own = container.securityContext ?? {};
   const shared = pod.spec.securityContext ?? {};
@@ -86,7 +95,7 @@ export function containerSecurity(
     seccomp: seccompProfile(
       own.seccompProfile ?? shared.seccompProfile,
       privileged,
-      seccompDefault,
+      seccomp,
     ),
   };
   if (runAsUser !== undefined) security.runAsUser = runAsUser;
@@ -97,7 +106,18 @@ export function containerSecurity(
   if (apparmor) security.apparmor = apparmor;
   const selinux = own.seLinuxOptions ?? shared.seLinuxOptions;
   if (selinux) security.selinux = selinux;
+  Object.assign(security, groupsPolicy(pod));
   return security;
+}
+
+function groupsPolicy({ spec }: Pod): {
+  supplementalGroupsPolicy?: "Merge" | "Strict";
+} {
+  const policy = spec.securityContext?.supplementalGroupsPolicy;
+  if (policy === undefined) return {};
+  if (policy !== "Merge" && policy !== "Strict")
+    throw new Error(`unsupported supplementalGroupsPolicy: ${policy}`);
+  return { supplementalGroupsPolicy: policy };
 }
 
 function verifyNonRoot(
@@ -127,7 +147,7 @@ function verifyNonRoot(
 function seccompProfile(
   profile: SeccompProfile | undefined,
   privileged: boolean,
-  byDefault: boolean,
+  { byDefault, profileDirectory }: SeccompSettings,
 ): SecurityProfile {
   if (privileged) return { type: "unconfined" };
   if (!profile) return { type: byDefault ? "runtime-default" : "unconfined" };
@@ -135,9 +155,13 @@ function seccompProfile(
     case "RuntimeDefault":
       return { type: "runtime-default" };
     case "Localhost":
+      if (!profile.localhostProfile)
+        throw new Error(
+          "localhostProfile must be set if seccompProfile type is Localhost.",
+        );
       return {
         type: "localhost",
-        localhostRef: `/var/lib/kubelet/seccomp/${profile.localhostProfile ?? ""}`,
+        localhostRef: join(profileDirectory, profile.localhostProfile),
       };
     default:
       return { type: "unconfined" };

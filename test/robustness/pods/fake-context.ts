@@ -121,6 +121,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       },
     },
     ...{ volumes, files, cgroups, config, events, nodeIPs },
+    features: () => ({ handlers: [], supplementalGroupsPolicy: false }),
   };
   const admission = {
     admit: options.admit ?? (() => undefined),

@@ -74,6 +74,7 @@ function admission(
     node: () => seen,
     pressure: () => pressure,
     hasAppArmor: options.hasAppArmor ?? false,
+    keepsGroupsPolicy: () => options.hasAppArmor ?? false,
     heldDevices: () => new Map([["example.com/held", 2]]),
   });
   return {
@@ -188,6 +189,17 @@ test("AppArmor profiles where the kernel has none, and without a name", () => {
   );
 });
 
+test("a strict policy for groups on a runtime that merges them", () => {
+  const strict = pod(undefined, {
+    securityContext: { supplementalGroupsPolicy: "Strict" },
+  });
+  expect(admission().admit(strict)).toBe(
+    "SupplementalGroupsPolicyNotSupported: Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node",
+  );
+  const having = admission(calm, node, { hasAppArmor: true });
+  expect(having.admit(strict)).toBeUndefined();
+});
+
 test("a pod that is resized needs room for what it asks for now; its own does not count", () => {
   const { admit, made, pods } = admission();
   const one = pod("500m");
@@ -265,6 +277,7 @@ test("without a node object only what is known counts", () => {
     node: () => undefined,
     pressure: () => calm,
     hasAppArmor: false,
+    keepsGroupsPolicy: () => false,
     heldDevices: () => new Map(),
   });
   expect(made.admit(pod("64"), [])).toBeUndefined();

@@ -366,7 +366,11 @@ test("a policy of RestartContainer starts it again with what it was given, at on
   };
   const on = await running(asked("64Mi"));
   on.workers.set(asked("128Mi"));
-  await on.until("it runs again", () => on.node.runsOf("u/app").started === 2);
+  await on.until(
+    "it runs again",
+    () => on.statuses.get("u")?.containerStatuses?.[0]?.restartCount === 1,
+  );
+  expect(on.node.runsOf("u/app").started).toBe(2);
   await on.until(
     "it is done",
     () => on.statuses.get("u")?.resize === undefined,
@@ -374,7 +378,6 @@ test("a policy of RestartContainer starts it again with what it was given, at on
   expect(on.node.running()[0]!.resources!.memoryLimitBytes).toBe(2 ** 27);
   expect(on.events).toContain("Killing: Container app resize requires restart");
   expect(on.events.filter((each) => each.startsWith("BackOff"))).toEqual([]);
-  expect(on.statuses.get("u")?.containerStatuses?.[0]?.restartCount).toBe(1);
 });
 
 test("an update that fails is tried again, and what was given is kept through deletion", async () => {

@@ -16,15 +16,21 @@ export interface PodFeatures {
   readonly resize: boolean;
   /** Gate InPlacePodVerticalScalingAllocatedStatus, which does nothing without the other. */
   readonly allocatedStatus: boolean;
+  /** Gate UserNamespacesSupport. */
+  readonly userNamespaces: boolean;
+  /** Gate SupplementalGroupsPolicy. */
+  readonly groupsPolicy: boolean;
 }
 
 export const defaultPodFeatures: PodFeatures = {
   resize: false,
   allocatedStatus: false,
+  userNamespaces: false,
+  groupsPolicy: false,
 };
 
-const ofSpec = ["hostUsers", "resourceClaims", "resources"];
-const ofPodSecurity = ["supplementalGroupsPolicy", "seLinuxChangePolicy"];
+const ofSpec = ["resourceClaims", "resources"];
+const ofPodSecurity = ["seLinuxChangePolicy"];
 
 function drop(
   object: object | undefined,
@@ -77,6 +83,11 @@ export function dropDisabledFields(
   if (!spec) return;
   drop(spec, old, ofSpec);
   drop(spec.securityContext, old?.securityContext, ofPodSecurity);
+  if (!features.userNamespaces) drop(spec, old, ["hostUsers"]);
+  if (!features.groupsPolicy)
+    drop(spec.securityContext, old?.securityContext, [
+      "supplementalGroupsPolicy",
+    ]);
   const resize = features.resize || hasResizePolicies(old);
   for (const [, container] of containersOf("", spec))
     dropOfContainer(container, resize);

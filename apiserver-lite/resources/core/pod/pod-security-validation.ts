@@ -76,10 +76,35 @@ export function validatePodSecurity(field: string, spec: PodSpec): Problems {
           "Always",
           "OnRootMismatch",
         ]),
+    context.supplementalGroupsPolicy === undefined
+      ? []
+      : oneOf(
+          `${path}.supplementalGroupsPolicy`,
+          context.supplementalGroupsPolicy,
+          ["Merge", "Strict"],
+        ),
     validateSeccomp(`${path}.seccompProfile`, context.seccompProfile),
     validateWindows(`${path}.windowsOptions`, context.windowsOptions),
     validateAppArmor(`${path}.appArmorProfile`, context.appArmorProfile),
   );
+}
+
+/** A pod with users of its own has no namespace of the host. The names of fields are the reference's. */
+export function validateHostUsers(field: string, spec: PodSpec): Problems {
+  if (spec.hostUsers !== false) return [];
+  const shared = [
+    [spec.hostNetwork, "hostNetwork"],
+    [spec.hostPID, "HostPID"],
+    [spec.hostIPC, "HostIPC"],
+  ] as const;
+  return shared
+    .filter(([isShared]) => isShared)
+    .map(([, name]) =>
+      fieldErrors.forbidden(
+        `${field}.${name}`,
+        "when `pod.Spec.HostUsers` is false",
+      ),
+    );
 }
 
 const containerLists = [

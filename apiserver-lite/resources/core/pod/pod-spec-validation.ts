@@ -17,6 +17,7 @@ import { validatePodAnnotations } from "./pod-annotations.ts";
 import { validateContainers } from "../container/container-validation.ts";
 import {
   validateHostProcesses,
+  validateHostUsers,
   validateOs,
   validatePodSecurity,
 } from "./pod-security-validation.ts";
@@ -226,6 +227,7 @@ export function validatePodSpec(
     validateGates(field, spec),
     validateSpread(field, spec),
     validateHostProcesses(field, spec),
+    validateHostUsers(field, spec),
     validateName(field, spec, "serviceAccountName"),
     validateName(field, spec, "nodeName"),
     deadline !== undefined && (deadline < 1 || deadline > maxInt32)

@@ -1,0 +1,24 @@
+// What pods may ask for that depends on the runtime of the node, as it reports itself.
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { RuntimeHandler } from "../../../cri/runtime.ts";
+
+export interface NodeFeatures {
+  /** By name; empty: the runtime reports none. */
+  readonly handlers: readonly RuntimeHandler[];
+  readonly supplementalGroupsPolicy: boolean;
+}
+
+/** Why a pod that wants a user namespace of its own can't have one; undefined: it wants none. */
+export function userNamespaceRefusal(
+  { spec }: Pod,
+  { handlers }: NodeFeatures,
+): string | undefined {
+  if (spec.hostUsers !== false) return undefined;
+  const name = spec.runtimeClassName ?? "";
+  const able = handlers.some((handler) => handler.userNamespaces);
+  return able
+    ? "can't set `spec.hostUsers: false`, user namespaces are not supported by this agent"
+    : name === ""
+      ? "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
+      : `can't set \`spec.hostUsers: false\`, RuntimeClass handler "${name}" does not support user namespaces`;
+}
