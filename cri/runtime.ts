@@ -3,6 +3,7 @@
 // Errors: RuntimeError, whose code says whether a retry can help.
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { ContainerLogs } from "./logs/container-logs.ts";
+import type { RuntimeFeatures } from "./runtime-features.ts";
 
 export type RuntimeErrorCode =
   | "not-found" // no such sandbox, container or image
@@ -46,20 +47,9 @@ export interface RuntimeCondition {
   message: string;
 }
 
-export interface RuntimeHandler {
-  /** As RuntimeClasses name it; "": the default one. */
-  name: string;
-  recursiveReadOnlyMounts: boolean;
-  userNamespaces: boolean;
-}
-
-interface RuntimeStatus {
+interface RuntimeStatus extends RuntimeFeatures {
   runtime: RuntimeCondition;
   network: RuntimeCondition;
-  /** Absent: not reported. */
-  handlers?: RuntimeHandler[];
-  /** It keeps to a policy for supplemental groups; absent: it does not. */
-  supplementalGroupsPolicy?: boolean;
 }
 
 export type NamespaceMode = "pod" | "container" | "node" | "target";
@@ -70,9 +60,6 @@ export interface PodMetadata {
   uid: string;
   attempt: number;
 }
-
-/** Merge: the groups of the image's user count too. */
-type SupplementalGroupsPolicy = "Merge" | "Strict";
 
 export interface SecurityProfile {
   type: "runtime-default" | "unconfined" | "localhost";
@@ -114,7 +101,7 @@ export interface SandboxConfig {
     runAsUser?: number;
     runAsGroup?: number;
     supplementalGroups: number[];
-    supplementalGroupsPolicy?: SupplementalGroupsPolicy;
+    supplementalGroupsPolicy?: "Merge" | "Strict";
     seccomp?: SecurityProfile;
     apparmor?: SecurityProfile;
     selinux?: SeLinuxOptions;
@@ -182,7 +169,7 @@ export interface ContainerConfig {
     runAsUsername?: string;
     runAsGroup?: number;
     supplementalGroups: number[];
-    supplementalGroupsPolicy?: SupplementalGroupsPolicy;
+    supplementalGroupsPolicy?: "Merge" | "Strict";
     readonlyRootfs: boolean;
     noNewPrivs: boolean;
     /** Nothing masked, nothing read-only under /proc. */

@@ -8,10 +8,10 @@ import {
   type ImageSummary,
   type LinuxResources,
   type PodMetadata,
-  type RuntimeHandler,
   type SandboxStatus,
   type SandboxSummary,
 } from "../runtime.ts";
+import type { RuntimeHandler } from "../runtime-features.ts";
 import type * as cri from "./cri-v1-types.ts";
 
 const containerStates: readonly ContainerState[] = [

@@ -1,12 +1,8 @@
 // What pods may ask for that depends on the runtime of the node, as it reports itself.
 import type { Pod } from "../../../api/types/core-v1.ts";
-import type { RuntimeHandler } from "../../../cri/runtime.ts";
+import type { RuntimeFeatures } from "../../../cri/runtime-features.ts";
 
-export interface NodeFeatures {
-  /** By name; empty: the runtime reports none. */
-  readonly handlers: readonly RuntimeHandler[];
-  readonly supplementalGroupsPolicy: boolean;
-}
+export type NodeFeatures = Readonly<Required<RuntimeFeatures>>;
 
 /** Why a pod that wants a user namespace of its own can't have one; undefined: it wants none. */
 export function userNamespaceRefusal(

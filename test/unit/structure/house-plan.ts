@@ -96,7 +96,7 @@ export const innerFloors: Readonly<
     ["cni", "images", "sandbox-image"],
     ["deadline.ts", "endpoint.ts", "process.ts"],
     ["runtime.ts"],
-    ["logs"],
+    ["logs", "runtime-features.ts"],
   ],
 };
 
