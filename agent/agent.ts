@@ -18,6 +18,8 @@ export interface Agent extends NodeAgentView {
   /** Resolves when the directory was read once; does not wait for the runtime or the API server. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Writes what changed of the node now, such as its addresses. */
+  report(): void;
   /** The Node object; undefined while it is not registered. */
   node(): Node | undefined;
   /** Reports a manifest that can't be used, in the log and as an Event of the node. The message names the file. */
@@ -39,6 +41,7 @@ export function createAgent(options: AgentOptions): Agent {
     settings: parts.settings,
     start: () => life.start(),
     stop: () => life.stop(),
+    report: () => parts.node.report(),
     node: () => parts.node.node,
     manifestProblem: parts.manifestProblem,
   };

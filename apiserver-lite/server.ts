@@ -43,6 +43,8 @@ export interface ApiServer {
   setProxyCertificate(certificate: CertificatePair | undefined): void;
   /** Named checks beside the server's own. */
   addHealthCheck(check: HealthCheck): void;
+  /** The address at which others reach this server, for the endpoints of the kubernetes Service. */
+  advertise(address: string): Promise<void>;
 }
 
 /** The identity of the server itself. */
@@ -63,6 +65,11 @@ class Server implements ApiServer {
   readonly #wiring: ReturnType<typeof wire>;
   readonly #checks: HealthCheck[] = [];
   readonly #clock: Clock;
+  /** Undefined: there are no endpoints of the kubernetes Service to keep. */
+  #publishEndpoints:
+    ((addresses: readonly string[]) => Promise<void>) | undefined;
+  /** The address that was published last. */
+  #advertised: string | undefined;
   #endpointLeases: EndpointLeases | undefined;
   #identity: IdentityLease | undefined;
   #flowObjects: FlowObjects | undefined;
@@ -132,10 +139,11 @@ class Server implements ApiServer {
     });
     const identified = announced ? undefined : this.#identity?.start();
     await this.#keepFlowObjects(transport);
-    if (kubernetesServiceAddress && (this.options.publishEndpoints ?? true))
-      await this.#publish(reachableAddress(advertiseAddress), (addresses) =>
-        publishEndpoints({ transport, advertisePort }, addresses),
-      );
+    if (kubernetesServiceAddress && (this.options.publishEndpoints ?? true)) {
+      this.#publishEndpoints = (addresses) =>
+        publishEndpoints({ transport, advertisePort }, addresses);
+      await this.advertise(advertiseAddress);
+    }
     await Promise.all([
       identified,
       this.#wiring.parts.bootstrap?.(transport),
@@ -178,12 +186,14 @@ class Server implements ApiServer {
   }
 
   /** A server that is its store's only writer is the only endpoint. */
-  async #publish(
-    address: string,
-    publish: (addresses: readonly string[]) => Promise<void>,
-  ): Promise<void> {
+  async advertise(given: string): Promise<void> {
     const { store, storedEncoding = "protobuf", logger } = this.options;
+    const publish = this.#publishEndpoints;
+    const address = reachableAddress(given);
+    if (!publish || address === this.#advertised) return;
+    this.#advertised = address;
     if (!store.shared) return publish([address]);
+    await this.#endpointLeases?.stop();
     this.#endpointLeases = new EndpointLeases({
       store,
       encoding: storedEncoding,

@@ -93,6 +93,7 @@ export async function runAgent(
     logger,
     ...(connection ? { client: connection.client } : {}),
   });
+  network.ranges.links.onChange(() => part.agent.report());
   network.start();
   const stopWatchdog = startWatchdog(logger);
   stopOnSignals(

@@ -2,15 +2,10 @@
 import { addressKind } from "../../api/address-kind.ts";
 import { readFile, readdir, statfs } from "node:fs/promises";
 import { BlockList, isIPv6 } from "node:net";
-import {
-  arch,
-  cpus,
-  networkInterfaces,
-  release,
-  type NetworkInterfaceInfo,
-} from "node:os";
+import { arch, cpus, release, type NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
+import { hostInterfaces } from "./host-interfaces.ts";
 
 export interface MachineCapacity {
   cpus: number;
@@ -101,8 +96,9 @@ export function machineArchitecture(): string {
 }
 
 /**
- * The address of the interface with the default route, else the first that is not a loopback's. Never one of the pods'
- * ranges: every pod's interface on the host has the gateway's address.
+ * The address of the interface with the default route, else the first that is not a loopback's; where pods have addresses of
+ * both families, one of each, that of the pods' first range first. Never one of the pods' ranges: every pod's interface on
+ * the host has the gateway's address. Never a deprecated one either, nor one that is looked for on the link yet.
  */
 export async function primaryAddresses(
   podRanges: readonly string[],
@@ -114,7 +110,7 @@ export async function primaryAddresses(
     .map((text) => text.split("\t"))
     .filter(([, destination]) => destination === "00000000")
     .map(([name]) => name!);
-  return choosePrimary(defaults, networkInterfaces(), podRanges);
+  return choosePrimary(defaults, hostInterfaces(), podRanges);
 }
 
 /** `defaults`: names of the interfaces with a default route. */
@@ -129,7 +125,7 @@ export function choosePrimary(
     ofPods.addSubnet(base, Number(bits), isIPv6(base) ? "ipv6" : "ipv4");
   }
   const order = [...defaults, ...Object.keys(interfaces)];
-  for (const family of ["IPv4", "IPv6"] as const)
+  const first = (family: "IPv4" | "IPv6"): string[] => {
     for (const name of order) {
       const found = interfaces[name]?.find(
         (address) =>
@@ -140,5 +136,17 @@ export function choosePrimary(
       );
       if (found) return [found.address];
     }
-  return ["127.0.0.1"];
+    return [];
+  };
+  const families = [
+    ...new Set(
+      podRanges.map((range) => (range.includes(":") ? "IPv6" : "IPv4")),
+    ),
+  ] as const;
+  if (families.length > 1) {
+    const both = families.flatMap(first);
+    return both.length > 0 ? both : ["127.0.0.1"];
+  }
+  const [one] = [...first("IPv4"), ...first("IPv6")];
+  return [one ?? "127.0.0.1"];
 }

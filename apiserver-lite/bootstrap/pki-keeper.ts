@@ -44,8 +44,8 @@ export class PkiKeeper {
     this.#timer = undefined;
   }
 
-  /** By the timer: reads the files only when there is a reason. */
-  #look(): void {
+  /** By the timer, and when the machine's names may have changed: reads the files only when there is a reason. */
+  look(): void {
     const { clock, hosts } = this.#options;
     const due = (this.#pki?.renewalDueMs ?? 0) <= clock.now();
     let added = true;
@@ -92,6 +92,6 @@ export class PkiKeeper {
 
   #schedule(delayMs: number): void {
     this.#timer?.cancel();
-    this.#timer = this.#options.clock.after(delayMs, () => this.#look());
+    this.#timer = this.#options.clock.after(delayMs, () => this.look());
   }
 }

@@ -80,6 +80,8 @@ interface ClusterComposition {
   moreMetrics?: () => readonly Family[];
   /** Called when the API serves, before other parts start. */
   onServing?: (port: number) => void;
+  /** Called when the addresses of this machine may have changed. */
+  onAddresses?: () => void;
   clock: Clock;
   logger: Logger;
   started: Started;
@@ -210,6 +212,12 @@ export async function composeCluster(
       await modules.agent
     ).startNode(context, options.node, ranges);
   if (network) networkMetrics = await network;
+  if (agent)
+    ranges.links.onChange(async () => {
+      agent?.agent.report();
+      options.onAddresses?.();
+      await api.updateAddress();
+    });
   return {
     port,
     clientFor,

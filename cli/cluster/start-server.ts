@@ -156,6 +156,7 @@ async function startParts(
       failureMetrics(failures),
       ...(snapshots?.metrics() ?? []),
     ],
+    onAddresses: () => keeper.look(),
     onServing(port) {
       if (snapshots) {
         snapshots.start();

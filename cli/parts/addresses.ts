@@ -1,7 +1,7 @@
 // The names and addresses this machine has, and those a cluster's services get.
 import { addressKind, isLoopbackAddress } from "../../api/address-kind.ts";
 import * as net from "node:net";
-import * as os from "node:os";
+import { hostInterfaces } from "../../agent/node/host-interfaces.ts";
 import { UsageError } from "../options/table.ts";
 
 /**
@@ -9,7 +9,7 @@ import { UsageError } from "../options/table.ts";
  * pods' interfaces, which come and go.
  */
 export function machineAddresses(): string[] {
-  const all = Object.entries(os.networkInterfaces())
+  const all = Object.entries(hostInterfaces())
     .filter(([name]) => !/^(veth|cni|flannel|cali|orbit-)/.test(name))
     .flatMap(([, addresses]) => addresses ?? [])
     .filter(
@@ -73,7 +73,9 @@ export function addressInRange(
       .join(".");
   }
   // IPv6 ranges of services end in zeros.
-  return base.endsWith("::") ? `${base}${index.toString(16)}` : base;
+  return base.endsWith("::") && index > 0
+    ? `${base}${index.toString(16)}`
+    : base;
 }
 
 /** The first part of the cluster's pod range that a node gets: a /24 or a /64, or the whole, when it is smaller. */

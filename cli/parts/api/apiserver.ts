@@ -108,6 +108,8 @@ export interface ApiPart {
   readonly security: Security;
   /** Uses renewed certificates from now on. */
   updatePki(pki: ClusterPki): void;
+  /** The machine's addresses may be others than before. */
+  updateAddress(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -115,10 +117,9 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const { values, store, clock, pki, serving } = options;
   const logger = options.logger.child({ part: "apiserver" });
   const bindAddress = options.bindAddress ?? values.text("bind-address");
-  const advertiseAddress = advertisedAddress(
-    bindAddress,
-    values.optionalText("advertise-address"),
-  );
+  const ownAddress = (): string =>
+    advertisedAddress(bindAddress, values.optionalText("advertise-address"));
+  const advertiseAddress = ownAddress();
   const services = serviceAddresses(values, { store, clock, logger });
   const served = await apiServerOptionsOf(values, logger);
   const strategies = createStrategies({
@@ -224,6 +225,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       made.proxy?.setDialing(dialing(values, renewed));
       server.setProxyCertificate(proxyCertificate(values, renewed));
     },
+    updateAddress: () => server.advertise(ownAddress()),
     async stop() {
       renewals?.stop();
       await server.stop();

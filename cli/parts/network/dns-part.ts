@@ -25,6 +25,8 @@ const dnsPort = 10053;
 interface DnsPart {
   readonly metrics: Metrics;
   readonly endpoint: DnsEndpoint;
+  /** Called with another endpoint when the machine has lost the address of the one before. */
+  onMoved(listener: (endpoint: DnsEndpoint) => void): void;
 }
 
 export async function startDns(
@@ -40,27 +42,41 @@ export async function startDns(
 ): Promise<DnsPart> {
   const logger = parent.child({ part: "dns" });
   const client = clientFor("system:coredns");
-  const [address = "127.0.0.1"] = machineAddresses();
-  const thread = new DnsThread({
-    data: {
-      domain,
-      listen: [{ address, port: dnsPort }],
-      allowed: [
-        ...plan.podRanges,
-        ...node.podRanges,
-        "127.0.0.0/8",
-        "::1",
-        ...machineAddresses(),
-      ],
-      serviceAddresses: serviceAddress === undefined ? [] : [serviceAddress],
-    },
-    onStarted: () => feed.resend(),
-    clock,
-    logger,
-  });
+  let [address = "127.0.0.1"] = machineAddresses();
+  const launch = async (): Promise<DnsThread> => {
+    const made = new DnsThread({
+      data: {
+        domain,
+        listen: [{ address, port: dnsPort }],
+        allowed: [
+          ...plan.podRanges,
+          ...node.podRanges,
+          "127.0.0.0/8",
+          "::1",
+          ...machineAddresses(),
+        ],
+        serviceAddresses: serviceAddress === undefined ? [] : [serviceAddress],
+      },
+      onStarted: () => {
+        thread = made;
+        feed.resend();
+      },
+      clock,
+      logger,
+    });
+    await made.start().catch(async (error: unknown) => {
+      logger.debug(
+        { err: error },
+        `port ${dnsPort} is taken; any other will do`,
+      );
+      await made.start(0);
+    });
+    return made;
+  };
+  let thread: DnsThread | undefined;
   const feed = new ZoneFeed({
     client,
-    post: (message) => thread.post(message),
+    post: (message) => thread?.post(message),
     resolvers: () => hostResolvers(resolvConf),
     onProblem: (problems) =>
       logger.warn(
@@ -68,28 +84,61 @@ export async function startDns(
         "the ConfigMap kube-dns has mistakes; the last good one is used",
       ),
   });
-  started.add(() => thread.stop());
-  await thread.start().catch(async (error: unknown) => {
-    logger.debug({ err: error }, `port ${dnsPort} is taken; any other will do`);
-    await thread.start(0);
-  });
+  let running = await launch();
+  started.add(() => running.stop());
   started.add(() => feed.stop());
   await feed.start();
-  const endpoint = {
+  const endpoint = (): DnsEndpoint => ({
     nodeName: plan.nodeName || os.hostname(),
     address,
-    port: thread.ports[0] ?? dnsPort,
-  };
-  if (publish && serviceAddress !== undefined) {
+    port: running.ports[0] ?? dnsPort,
+  });
+  const announce = async (): Promise<void> => {
+    if (!publish || serviceAddress === undefined) return;
     // The server itself works: a Service of another program at its address must not keep the cluster from starting.
-    await publishDnsService(client, serviceAddress, endpoint).catch(
+    await publishDnsService(client, serviceAddress, endpoint()).catch(
       (error: unknown) =>
         logger.error(
           { err: error, serviceAddress },
           "the Service of the DNS server could not be written: pods do not reach it",
         ),
     );
-    started.add(() => withdrawDnsEndpoint(client, endpoint));
-  }
-  return { metrics: () => dnsFamilies(thread, address), endpoint };
+  };
+  await announce();
+  if (publish && serviceAddress !== undefined)
+    started.add(() => withdrawDnsEndpoint(client, endpoint()));
+  let onMoved: (moved: DnsEndpoint) => void = () => undefined;
+  let moving: Promise<void> = Promise.resolve();
+  const move = async (): Promise<void> => {
+    const all = machineAddresses();
+    // While a link is down the machine may have none at all.
+    if (all[0] === undefined || all.includes(address)) return;
+    logger.info(
+      { from: address, to: all[0] },
+      "the DNS server moves: the machine has another address",
+    );
+    const before = { running, address };
+    [address] = all as [string];
+    running = await launch().catch((error: unknown) => {
+      ({ address } = before);
+      throw error;
+    });
+    await before.running.stop();
+    onMoved(endpoint());
+    await announce();
+  };
+  started.add(
+    node.links.onChange(() => {
+      moving = moving
+        .then(move)
+        .catch((err: unknown) =>
+          logger.error({ err }, "the DNS server could not move"),
+        );
+    }),
+  );
+  return {
+    metrics: () => dnsFamilies(running, address),
+    endpoint: endpoint(),
+    onMoved: (listener) => (onMoved = listener),
+  };
 }

@@ -27,7 +27,10 @@ export async function startNodeNetwork(
   const dns = plan.dns
     ? await startDns(context, plan, plan.dns, node)
     : undefined;
-  if (dns) proxy?.useOwnDns(dns.endpoint);
+  if (dns) {
+    proxy?.useOwnDns(dns.endpoint);
+    dns.onMoved((endpoint) => proxy?.useOwnDns(endpoint));
+  }
   const ingress = plan.ingress
     ? await startIngress(context, plan, plan.ingress)
     : undefined;

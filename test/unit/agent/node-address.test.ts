@@ -37,7 +37,15 @@ test.each<[string, string[], NodeJS.Dict<NetworkInterfaceInfo[]>, string]>([
     { ...pods, p: at("fd00:1::5"), a: at("fd00:2::5") },
     "fd00:2::5",
   ],
+  [
+    "one of each family, that of the first range first",
+    ["a"],
+    { ...pods, a: [...at("fd00:2::5"), ...at("10.0.0.1")] },
+    "10.0.0.1 fd00:2::5",
+  ],
   ["no link-local one", [], { a: at("fe80::1") }, "127.0.0.1"],
 ])("%s", (_what, defaults, interfaces, expected) => {
-  expect(choosePrimary(defaults, interfaces, ranges)).toEqual([expected]);
+  expect(choosePrimary(defaults, interfaces, ranges)).toEqual(
+    expected.split(" "),
+  );
 });

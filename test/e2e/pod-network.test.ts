@@ -1,0 +1,295 @@
+// The pod network of one node of both families, on a machine of its own: addresses, Services, policies and host ports of both,
+// host ports over a kill of the server and a flush, the size of packets, and a machine that gets another address.
+import * as path from "node:path";
+import { busyboxImageTar } from "../support/busybox-image.ts";
+import { eventually } from "../support/eventually.ts";
+import type { CommandResult } from "../support/kubectl.ts";
+import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
+
+jest.setTimeout(90_000);
+
+let lan: NodeMachines;
+let one: NodeMachine;
+const link = 89;
+const six = { machine: "fd89::1", router: "fd89::fe" };
+
+const serverWords = (): string[] => [
+  "server",
+  `--data-dir=${one.dataDirectory}`,
+  `--manifests=${one.directory}/manifests`,
+  `--write-kubeconfig=${one.directory}/kubeconfig`,
+  "--cluster-cidr=10.238.0.0/16,fd42:238::/48",
+  "--service-cluster-ip-range=10.138.0.0/16,fd42:138::/112",
+];
+
+const tryKubectl = (
+  args: readonly string[],
+  stdin?: string,
+): Promise<CommandResult> =>
+  one.command(
+    [
+      "kubectl",
+      `--kubeconfig=${path.join(one.directory, "kubeconfig")}`,
+      ...args,
+    ],
+    stdin === undefined ? {} : { stdin },
+  );
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { stdout, stderr, code } = await tryKubectl(args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+  return stdout.trim();
+}
+
+async function apply(...objects: object[]): Promise<void> {
+  const { stderr, code } = await tryKubectl(
+    ["apply", "-f", "-"],
+    JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
+  );
+  if (code !== 0) throw new Error(stderr);
+}
+
+const field = (what: string, jsonpath: string): Promise<string> =>
+  kubectl("get", ...what.split(" "), "-o", `jsonpath=${jsonpath}`);
+
+const pod = (name: string, ports: object[] = []): object => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, labels: { app: name } },
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    containers: [
+      {
+        name: "c",
+        image: "docker.io/library/busybox:latest",
+        imagePullPolicy: "IfNotPresent",
+        command: [
+          "sh",
+          "-c",
+          `mkdir /www && echo ${name} > /www/index.html && exec httpd -f -p 8080 -h /www`,
+        ],
+        ports,
+      },
+    ],
+  },
+});
+
+const running = (name: string): Promise<unknown> =>
+  kubectl("wait", "--for=condition=Ready", `pod/${name}`, "--timeout=30s");
+
+const request = "GET / HTTP/1.0\\r\\n\\r\\n";
+
+/** What answers there, asked from the router. */
+const fromOutside = (host: string, port: number): string => {
+  try {
+    return lan
+      .router(
+        "timeout",
+        "2",
+        "bash",
+        "-c",
+        `exec 3<>/dev/tcp/${host}/${port}; printf '${request}' >&3; tail -1 <&3`,
+      )
+      .trim();
+  } catch {
+    return "";
+  }
+};
+
+/** As fromOutside, from a pod. */
+const fromPod = async (
+  name: string,
+  host: string,
+  port: number,
+): Promise<string> =>
+  (
+    await tryKubectl([
+      "exec",
+      name,
+      "--",
+      "sh",
+      "-c",
+      `printf '${request}' | nc -w 2 ${host} ${port} | tail -1`,
+    ])
+  ).stdout.trim();
+
+beforeAll(async () => {
+  lan = new NodeMachines();
+  one = lan.add("one", link, 1);
+  one.run("ip", "addr", "add", `${six.machine}/64`, "dev", "eth0", "nodad");
+  lan.router(
+    ..."ip addr add".split(" "),
+    `${six.router}/64`,
+    ...["dev", `br${link}`, "nodad"],
+  );
+  one.run("ip", "-6", "route", "add", "default", "via", six.router);
+  await one.start(...serverWords());
+  await one.orbit(
+    "image",
+    "load",
+    await busyboxImageTar(),
+    `--data-dir=${one.dataDirectory}`,
+  );
+  await apply(
+    pod("web", [{ containerPort: 8080, hostPort: 8088 }]),
+    pod("client"),
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web" },
+      spec: {
+        type: "NodePort",
+        ipFamilyPolicy: "RequireDualStack",
+        selector: { app: "web" },
+        ports: [{ port: 80, targetPort: 8080, nodePort: 30_089 }],
+      },
+    },
+  );
+  await Promise.all([running("web"), running("client")]);
+}, 60_000);
+
+afterAll(() => lan?.clean(), 60_000);
+
+test("node, pods and Services have addresses of both families, which answer", async () => {
+  expect(
+    await field(
+      "node one",
+      '{.status.addresses[?(@.type=="InternalIP")].address}',
+    ),
+  ).toBe(`${one.address} ${six.machine}`);
+  expect(await field("node one", "{.spec.podCIDRs[*]}")).toBe(
+    "10.238.0.0/24 fd42:238::/64",
+  );
+  const ips = (await field("pod web", "{.status.podIPs[*].ip}")).split(" ");
+  expect(ips).toEqual([
+    expect.stringMatching(/^10\.238\.0\.\d+$/),
+    expect.stringMatching(/^fd42:238::/),
+  ]);
+  const services = (await field("service web", "{.spec.clusterIPs[*]}")).split(
+    " ",
+  );
+  expect(services).toHaveLength(2);
+  for (const address of ips)
+    expect([address, await fromPod("client", address, 8080)]).toEqual([
+      address,
+      "web",
+    ]);
+  for (const address of services)
+    await eventually(
+      async () => (await fromPod("client", address, 80)) === "web",
+      { what: address },
+    );
+  for (const address of [one.address, six.machine])
+    expect([address, fromOutside(address, 30_089)]).toEqual([address, "web"]);
+});
+
+test("a policy isolates both families", async () => {
+  const ips = (await field("pod web", "{.status.podIPs[*].ip}")).split(" ");
+  await apply({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name: "closed" },
+    spec: { podSelector: { matchLabels: { app: "web" } } },
+  });
+  for (const address of ips)
+    await eventually(
+      async () => (await fromPod("client", address, 8080)) === "",
+      { what: `${address} to be closed` },
+    );
+  await kubectl("delete", "networkpolicy", "closed");
+  for (const address of ips)
+    await eventually(
+      async () => (await fromPod("client", address, 8080)) === "web",
+      { what: `${address} to be open` },
+    );
+});
+
+test("host ports of both families stay over a kill of the server, and come back after a flush", async () => {
+  const answers = (): string[] =>
+    [one.address, six.machine].map((address) => fromOutside(address, 8088));
+  expect(answers()).toEqual(["web", "web"]);
+  // From a pod, to itself through the node.
+  expect(await fromPod("web", one.address, 8088)).toBe("web");
+  await one.stop("SIGKILL");
+  expect(answers()).toEqual(["web", "web"]);
+  await one.start(...serverWords());
+  expect(answers()).toEqual(["web", "web"]);
+  one.run("nft", "flush", "ruleset");
+  await eventually(() => answers().join() === "web,web", { timeoutMs: 5000 });
+  await eventually(
+    () => one.run("nft", "list", "tables").includes("orbit-pods-10-238-0-0-24"),
+    { timeoutMs: 5000 },
+  );
+  // The port goes with the pod.
+  await apply(pod("other", [{ containerPort: 8080, hostPort: 8090 }]));
+  await running("other");
+  expect(fromOutside(one.address, 8090)).toBe("other");
+  await kubectl("delete", "pod", "other");
+  await eventually(() => fromOutside(one.address, 8090) === "");
+});
+
+test("new pods have the size of packets that the default route's link has", async () => {
+  const size = (name: string): Promise<string> =>
+    kubectl("exec", name, "--", "cat", "/sys/class/net/eth0/mtu");
+  expect(await size("client")).toBe("1500");
+  one.run("ip", "link", "set", "eth0", "mtu", "1400");
+  let n = 0;
+  await eventually(
+    async () => {
+      const name = `small-${n++}`;
+      await apply(pod(name));
+      await running(name);
+      return (await size(name)) === "1400";
+    },
+    { timeoutMs: 20_000, what: "a smaller size" },
+  );
+  one.run("ip", "link", "set", "eth0", "mtu", "1500");
+});
+
+test("a machine with another address is found there by all", async () => {
+  const moved = `192.168.${link}.77`;
+  const resolves = async (): Promise<boolean> =>
+    (
+      await tryKubectl([
+        "exec",
+        "client",
+        "--",
+        "nslookup",
+        "web.default.svc.cluster.local",
+      ])
+    ).stdout.includes(await field("service web", "{.spec.clusterIP}"));
+  await eventually(resolves);
+  one.run("ip", "addr", "del", `${one.address}/24`, "dev", "eth0");
+  one.linkUp(moved);
+  await eventually(
+    async () =>
+      (
+        await field(
+          "node one",
+          '{.status.addresses[?(@.type=="InternalIP")].address}',
+        )
+      ).startsWith(moved),
+    { timeoutMs: 5000, what: "the node's address" },
+  );
+  await eventually(
+    async () =>
+      (await field("endpoints kubernetes", "{.subsets[*].addresses[*].ip}")) ===
+      moved,
+    { timeoutMs: 5000, what: "the endpoint of the API server" },
+  );
+  await eventually(resolves, { timeoutMs: 10_000, what: "names to resolve" });
+  // Its certificate holds for the new address.
+  await eventually(
+    async () =>
+      (
+        await tryKubectl([
+          `--server=https://${moved}:6443`,
+          "get",
+          "--raw=/readyz",
+        ])
+      ).stdout === "ok",
+    { timeoutMs: 10_000, what: "a certificate for the address" },
+  );
+  expect(fromOutside(moved, 8088)).toBe("web");
+  expect(fromOutside(moved, 30_089)).toBe("web");
+});
