@@ -11,7 +11,12 @@ interface TarFile {
 
 const block = 512;
 
-function header({ name, mode, content }: TarFile): Buffer {
+/** `sizeBytes` undefined: a directory. */
+export function tarHeader(
+  name: string,
+  mode: number,
+  sizeBytes: number | undefined,
+): Buffer {
   const bytes = Buffer.alloc(block);
   if (Buffer.byteLength(name) > 100)
     throw new RangeError(`tar member name ${name} is too long`);
@@ -21,10 +26,10 @@ function header({ name, mode, content }: TarFile): Buffer {
   bytes.write(octal(mode, 8), 100);
   bytes.write(octal(0, 8), 108); // uid
   bytes.write(octal(0, 8), 116); // gid
-  bytes.write(octal(content?.length ?? 0, 12), 124);
+  bytes.write(octal(sizeBytes ?? 0, 12), 124);
   bytes.write(octal(0, 12), 136); // time
   bytes.write("        ", 148); // the sum is taken with blanks here
-  bytes.write(content === undefined ? "5" : "0", 156);
+  bytes.write(sizeBytes === undefined ? "5" : "0", 156);
   bytes.write("ustar\x0000", 257);
   let sum = 0;
   for (const byte of bytes) sum += byte;
@@ -32,17 +37,22 @@ function header({ name, mode, content }: TarFile): Buffer {
   return bytes;
 }
 
+/** After the content of a member. */
+export function tarPadding(sizeBytes: number): Buffer {
+  return Buffer.alloc((block - (sizeBytes % block)) % block);
+}
+
+/** After the last member. */
+export const tarEnd = Buffer.alloc(2 * block);
+
 /** The archive, ended by two empty blocks. */
 export function writeTar(files: readonly TarFile[]): Buffer {
   const parts: Buffer[] = [];
   for (const file of files) {
-    parts.push(header(file));
+    parts.push(tarHeader(file.name, file.mode, file.content?.length));
     if (file.content !== undefined)
-      parts.push(
-        file.content,
-        Buffer.alloc(-file.content.length & (block - 1)),
-      );
+      parts.push(file.content, tarPadding(file.content.length));
   }
-  parts.push(Buffer.alloc(2 * block));
+  parts.push(tarEnd);
   return Buffer.concat(parts);
 }

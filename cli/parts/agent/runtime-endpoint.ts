@@ -16,6 +16,10 @@ export const endpointFile = (dataDirectory: string): string =>
 export const privateRuntimeDirectory = (dataDirectory: string): string =>
   path.join(dataDirectory, "containerd");
 
+/** What has to be kept about pods in Docker that Docker does not keep: their networks. */
+export const dockerDirectory = (dataDirectory: string): string =>
+  path.join(dataDirectory, "docker");
+
 /** A path means its unix: URL. */
 export function normalEndpoint(endpoint: string): string {
   return endpoint.startsWith("/") ? `unix://${endpoint}` : endpoint;

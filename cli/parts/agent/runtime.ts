@@ -6,6 +6,7 @@
 import * as path from "node:path";
 import type { Logger } from "pino";
 import { endPods } from "../../../agent/pods/end/end-pods.ts";
+import { isOwn } from "../../../agent/pods/shape/labels.ts";
 import { systemClock, type Clock } from "../../../api/clock.ts";
 import { AddressLeases } from "../../../cri/cni/address-leases.ts";
 import { cniFileName } from "../../../cri/cni/configuration.ts";
@@ -17,6 +18,7 @@ import { DependencyError, UsageError } from "../../options/table.ts";
 import { recordMachineFile, recordNatTables } from "./machine-files.ts";
 import {
   defaultEndpoint,
+  dockerDirectory,
   endpointFile,
   normalEndpoint,
   privateRuntime,
@@ -171,11 +173,14 @@ async function decide(choice: RuntimeChoice): Promise<string> {
   return wanted;
 }
 
-/** @param configuration has the ranges that were configured last */
+/**
+ * @param leases where the addresses in use are kept; undefined: where the plug-in keeps them
+ * @param configuration has the ranges that were configured last
+ */
 function cniOptions(
-  { setPodRules, podMtu, dataDirectory }: RuntimeChoice,
+  { setPodRules, podMtu }: RuntimeChoice,
   directory: string,
-  isPrivate: boolean,
+  leases: string | undefined,
   configuration: { ranges: readonly string[] },
 ): PodNetworkOptions {
   return {
@@ -190,15 +195,8 @@ function cniOptions(
       : {}),
     ...(podMtu ? { mtu: () => podMtu.value() } : {}),
     name: "orbit",
-    // Beside a private containerd, so that clusters on one machine share nothing.
-    ...(isPrivate
-      ? {
-          ipamDirectory: path.join(
-            privateRuntimeDirectory(dataDirectory),
-            "cni/leases",
-          ),
-        }
-      : {}),
+    // Below the data directory where it can be, so that clusters on one machine share nothing.
+    ...(leases === undefined ? {} : { ipamDirectory: leases }),
   };
 }
 
@@ -209,16 +207,25 @@ export async function chooseRuntime(
   let endpoint = await decide(choice);
   const isPrivate = endpoint === "";
   let cniDirectory = (choice.machine ?? machineDefaults).cniDirectory;
+  let foreignDirectory: string | undefined;
+  let leases: string | undefined;
   let release = (): Promise<void> => Promise.resolve();
   if (isPrivate) {
     const containerd = await startPrivate(choice);
     endpoint = containerd.endpoint;
     cniDirectory = containerd.cniConfigurationDirectory;
+    leases = path.join(privateRuntimeDirectory(dataDirectory), "cni/leases");
     release = () => containerd.release();
     logger.info(
       { endpoint, adopted: containerd.adopted },
       "using a private containerd",
     );
+  } else if (runtimeKind(endpoint) === "docker") {
+    logger.info({ endpoint }, "using the container runtime");
+    // Docker itself does not look at the machine's directory: only another program's configuration counts there.
+    foreignDirectory = cniDirectory;
+    cniDirectory = path.join(dockerDirectory(dataDirectory), "cni/net.d");
+    leases = path.join(dockerDirectory(dataDirectory), "cni/leases");
   } else {
     logger.info({ endpoint }, "using the container runtime");
     await recordMachineFile(
@@ -227,11 +234,17 @@ export async function chooseRuntime(
     );
   }
   const configuration = { ranges: podCidrs };
+  const { rootDirectory } = choice;
   const runtime = await openRuntime({
     endpoint,
     logger: logger.child({ part: "runtime" }),
     requestTimeoutMs,
-    cni: cniOptions(choice, cniDirectory, isPrivate, configuration),
+    stateDirectory: dockerDirectory(dataDirectory),
+    isOwn: (annotations) => isOwn({ annotations }, rootDirectory),
+    cni: {
+      ...cniOptions(choice, cniDirectory, leases, configuration),
+      ...(foreignDirectory === undefined ? {} : { foreignDirectory }),
+    },
   });
   const recorded = recordNatTables(dataDirectory);
   await runtime.start();
@@ -253,19 +266,19 @@ export async function chooseRuntime(
           logger.warn({ err }, "pods keep the size of packets they had"),
         );
   });
-  const leases = new AddressLeases({
+  const addressLeases = new AddressLeases({
     runtime,
     configurationDirectory: cniDirectory,
     clock: choice.clock ?? systemClock,
     logger,
   });
-  leases.start();
+  addressLeases.start();
   return {
     runtime,
     endpoint,
     isPrivate,
     async stop() {
-      await leases.stop();
+      await addressLeases.stop();
       await release();
       await runtime.stop();
     },

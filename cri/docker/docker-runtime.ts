@@ -1,0 +1,212 @@
+// Docker as a Runtime, through its own API on its socket, with nothing in between. What CRI has and the daemon has not is
+// made here: sandboxes (a container of the built-in image holds the namespaces), annotations (in labels), the pod network
+// (CNI plug-ins called on the sandbox's namespace), logs in the CRI format (copied from the daemon's), pinned images (a tag).
+// While the daemon is away every call fails at once with "unavailable"; it is found again by itself.
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { systemClock, type Clock } from "../../api/clock.ts";
+import { Attachments } from "../cni/attachments.ts";
+import { setUpPodNetwork, type PodNetworkOptions } from "../cni/network.ts";
+import type { Runtime, RuntimeCondition } from "../runtime.ts";
+import type { CallContext } from "./call-context.ts";
+import { createDockerConnection } from "./connection.ts";
+import { containerCalls } from "./container-calls.ts";
+import { EventSource } from "./events.ts";
+import { imageCalls } from "./images/image-calls.ts";
+import { adoptContainers } from "./adoption.ts";
+import { LogCopiers } from "./logs/log-copiers.ts";
+import type { DaemonFacts } from "./requests.ts";
+import { sandboxCalls } from "./sandbox-calls.ts";
+import { SandboxImage } from "./images/sandbox-image.ts";
+import { statsCalls } from "./stats-calls.ts";
+import { streamCalls } from "./streams/stream-calls.ts";
+
+export interface DockerRuntimeOptions {
+  /** `unix:///var/run/docker.sock` or a path. */
+  endpoint: string;
+  logger: Logger;
+  clock?: Clock;
+  /** Deadline of an ordinary call; default 2 min. Pulling has none; stopping adds the grace period. */
+  requestTimeoutMs?: number;
+  /** Load the built-in sandbox image when it is missing; default true. */
+  ensureSandboxImage?: boolean;
+  /** When given, updatePodCidrs sets up the pod network (unless another configuration is there). */
+  cni?: PodNetworkOptions & {
+    /** Where the plug-ins are. */
+    binaryDirectories?: readonly string[];
+    /** A configuration of another program there is preferred to ours, which is written into `directory`. */
+    foreignDirectory?: string;
+  };
+  /** What must be kept about the networks of sandboxes; default: /var/lib/orbit/docker. */
+  stateDirectory?: string;
+  /** By its annotations: made by this agent, which copies the logs of what an earlier process of it started. */
+  isOwn?: (annotations: Readonly<Record<string, string>>) => boolean;
+}
+
+/** How the daemon is, it knows at once: longer means that it hangs. */
+const statusTimeoutMs = 10_000;
+const usualStateDirectory = "/var/lib/orbit/docker";
+const usualConfigurationDirectory = "/etc/cni/net.d";
+
+export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
+  const { logger, clock = systemClock, requestTimeoutMs = 120_000 } = options;
+  const connection = createDockerConnection({
+    endpoint: options.endpoint,
+    requestTimeoutMs,
+  });
+  let facts: Promise<DaemonFacts> | undefined;
+  const context: CallContext = {
+    connection,
+    requestTimeoutMs,
+    clock,
+    logger,
+    attachments: new Attachments({
+      configurationDirectories: [
+        options.cni?.foreignDirectory,
+        options.cni?.directory ?? usualConfigurationDirectory,
+      ].filter((directory) => directory !== undefined),
+      ...(options.cni?.binaryDirectories
+        ? { binaryDirectories: options.cni.binaryDirectories }
+        : {}),
+      stateDirectory: join(
+        options.stateDirectory ?? usualStateDirectory,
+        "networks",
+      ),
+    }),
+    copiers: new LogCopiers({ clock, logger }),
+    facts() {
+      facts ??= daemonFacts(context);
+      facts.catch(() => (facts = undefined));
+      return facts;
+    },
+  };
+  const image = new SandboxImage(
+    connection,
+    logger,
+    options.ensureSandboxImage !== false,
+  );
+  /** Settles when the daemon was tried for the first time. */
+  let firstTry: (() => void) | undefined;
+  const events = new EventSource({
+    connection,
+    clock,
+    logger,
+    beforeExit: (id) => context.copiers.finish(id),
+    async onConnect(answered) {
+      if (answered) {
+        facts = undefined;
+        void image.importAgain();
+        if (options.isOwn)
+          await adoptContainers(context, options.isOwn).catch(
+            (error: unknown) =>
+              logger.warn({ err: error }, "can't adopt the docker containers"),
+          );
+      }
+      firstTry?.();
+    },
+  });
+  return {
+    name: "docker",
+    logs: context.copiers.logs,
+
+    async start() {
+      await connection.open();
+      const tried = new Promise<void>((resolve) => (firstTry = resolve));
+      events.start();
+      await tried;
+    },
+
+    async stop() {
+      events.stop();
+      firstTry?.();
+      await image.ready();
+      await context.copiers.close();
+      connection.close();
+    },
+
+    ...statusCalls(context),
+
+    async updatePodCidrs(podCidrs) {
+      if (options.cni === undefined) return;
+      const [podCidr = "", ...extraCidrs] = podCidrs;
+      const {
+        binaryDirectories: _1,
+        foreignDirectory: _2,
+        ...cni
+      } = options.cni;
+      await setUpPodNetwork({ ...cni, podCidr, extraCidrs }, logger);
+    },
+
+    ...sandboxCalls(context, image),
+    ...containerCalls(context),
+    ...statsCalls(context),
+    ...streamCalls(context),
+    ...imageCalls(context),
+
+    subscribe: (listener) => events.subscribe(listener),
+  };
+}
+
+async function daemonFacts({ connection }: CallContext): Promise<DaemonFacts> {
+  const info = (await connection.call("Info", (docker) =>
+    docker.info(),
+  )) as Record<string, unknown>;
+  const security = ((info["SecurityOptions"] as string[] | null) ?? []).map(
+    (option) => option.split(",")[0],
+  );
+  return {
+    cgroupDriver: String(info["CgroupDriver"] ?? "cgroupfs"),
+    runtimes: Object.keys((info["Runtimes"] as object | null) ?? {}),
+    defaultRuntime: String(info["DefaultRuntime"] ?? "runc"),
+    seccomp: security.includes("name=seccomp"),
+    apparmor: security.includes("name=apparmor"),
+    rootDirectory: String(info["DockerRootDir"] ?? "/var/lib/docker"),
+  };
+}
+
+function statusCalls({
+  connection,
+  requestTimeoutMs,
+  attachments,
+}: CallContext): Pick<Runtime, "version" | "status"> {
+  const networkCondition = async (): Promise<RuntimeCondition> => {
+    const notReady = (problem: string): RuntimeCondition => ({
+      ready: false,
+      reason: "NetworkPluginNotReady",
+      message: `Network plugin returns error: ${problem}`,
+    });
+    try {
+      return (await attachments.network()) === undefined
+        ? notReady("cni plugin not initialized")
+        : { ready: true, reason: "", message: "" };
+    } catch (error) {
+      return notReady((error as Error).message);
+    }
+  };
+  return {
+    async version() {
+      const found = await connection.call("Version", (docker) =>
+        docker.version(),
+      );
+      return {
+        runtimeName: "docker",
+        runtimeVersion: found.Version,
+        runtimeApiVersion: found.ApiVersion,
+      };
+    },
+
+    async status() {
+      await connection.call(
+        "Status",
+        (docker, signal) =>
+          // More than a ping: it shows that the daemon can look at its containers.
+          docker.listContainers({ limit: 1, abortSignal: signal }),
+        Math.min(requestTimeoutMs, statusTimeoutMs),
+      );
+      return {
+        runtime: { ready: true, reason: "", message: "" },
+        network: await networkCondition(),
+      };
+    },
+  };
+}

@@ -1,0 +1,201 @@
+// Images: listed, pulled, removed, imported. Names are given to the daemon in full: a short one might be the beginning of an
+// image's id. A pinned image has one more tag, as the daemon has no labels for images.
+import type { Readable } from "node:stream";
+import type { Clock } from "../../../api/clock.ts";
+import { normalizeImageName } from "../../images/image-names.ts";
+import { RuntimeError, type ImageAuth, type Runtime } from "../../runtime.ts";
+import { imageStatus, imageSummary, pinnedRepository } from "../answers.ts";
+import type { CallContext } from "../call-context.ts";
+import { statusCodeOf, type DockerConnection } from "../connection.ts";
+import { loadArchive } from "./image-load.ts";
+import { readProgress } from "./progress.ts";
+
+type ImageCalls = Pick<
+  Runtime,
+  | "listImages"
+  | "imageStatus"
+  | "pullImage"
+  | "removeImage"
+  | "imageFsInfo"
+  | "importImage"
+>;
+
+/** A pull without any progress for so long is given up. */
+const pullSilenceMs = 60_000;
+
+/** As the daemon finds it: an id, or a full name. */
+function daemonName(image: string): string {
+  if (/^(?:sha256:)?[0-9a-f]{64}$/.test(image)) return image;
+  try {
+    return normalizeImageName(image);
+  } catch (error) {
+    throw new RuntimeError("invalid", (error as Error).message, {
+      cause: error,
+    });
+  }
+}
+
+export function imageCalls(context: CallContext): ImageCalls {
+  const { connection, clock } = context;
+  const status: Runtime["imageStatus"] = async (image) => {
+    try {
+      return imageStatus(
+        await connection.call("ImageStatus", (docker) =>
+          docker.getImage(daemonName(image)).inspect(),
+        ),
+      );
+    } catch (error) {
+      if (error instanceof RuntimeError && error.code === "not-found")
+        return undefined;
+      throw error;
+    }
+  };
+  const all: Runtime["listImages"] = async () => {
+    const images = await connection.call("ListImages", (docker) =>
+      docker.listImages(),
+    );
+    return images.map((image) => imageSummary(image));
+  };
+
+  return {
+    listImages: all,
+    imageStatus: status,
+
+    async pullImage(image, auth) {
+      const name = daemonName(image);
+      await pull(connection, clock, name, auth);
+      const found = await status(name);
+      if (!found)
+        throw new RuntimeError(
+          "unknown",
+          `image ${name} is not there after its pull`,
+        );
+      return found.id;
+    },
+
+    async removeImage(image) {
+      const found = await connection
+        .call("ImageStatus", (docker) =>
+          docker.getImage(daemonName(image)).inspect(),
+        )
+        .catch((error: unknown) => {
+          if (statusCodeOf(error) === 404) return undefined;
+          throw error;
+        });
+      if (!found) return;
+      // All of its names, as the other runtimes do it; the last one takes the image along.
+      const names = [...(found.RepoTags ?? []), ...(found.RepoDigests ?? [])];
+      for (const name of [...names, found.Id])
+        await removeName(connection, name);
+    },
+
+    async imageFsInfo() {
+      const [{ rootDirectory }, images] = await Promise.all([
+        context.facts(),
+        all(),
+      ]);
+      // Layers that images share are counted for each: the daemon knows better only after a walk through all of them.
+      const usedBytes = images.reduce(
+        (sum, { sizeBytes }) => sum + sizeBytes,
+        0,
+      );
+      return [{ mountpoint: rootDirectory, usedBytes, inodesUsed: 0 }];
+    },
+
+    async importImage(tarPath, { pinned = false } = {}) {
+      const { names, ids } = await loadArchive(connection, tarPath);
+      if (pinned) for (const id of ids) await pinImage(connection, id);
+      return names;
+    },
+  };
+}
+
+export async function pinImage(
+  connection: DockerConnection,
+  id: string,
+): Promise<void> {
+  await connection.call("TagImage", (docker) =>
+    docker.getImage(id).tag({
+      repo: pinnedRepository,
+      tag: id.replace(/^sha256:/, "").slice(0, 12),
+    }),
+  );
+}
+
+async function removeName(
+  connection: DockerConnection,
+  name: string,
+): Promise<void> {
+  try {
+    await connection.call("RemoveImage", (docker) =>
+      docker.getImage(name).remove(),
+    );
+  } catch (error) {
+    // It went with the name before.
+    if (statusCodeOf(error) !== 404) throw error;
+  }
+}
+
+async function pull(
+  connection: DockerConnection,
+  clock: Clock,
+  name: string,
+  auth: ImageAuth | undefined,
+): Promise<void> {
+  const stop = new AbortController();
+  const abort = (): void => stop.abort();
+  connection.closed.addEventListener("abort", abort);
+  let silence = clock.after(pullSilenceMs, abort);
+  const heard = (): void => {
+    silence.cancel();
+    silence = clock.after(pullSilenceMs, abort);
+  };
+  try {
+    await connection.call(
+      "PullImage",
+      async (docker) => {
+        const progress = (await docker.createImage({
+          fromImage: name,
+          ...(auth === undefined
+            ? {}
+            : { authconfig: daemonAuth(auth) as never }),
+          abortSignal: stop.signal,
+        })) as Readable;
+        stop.signal.addEventListener("abort", () =>
+          progress.destroy(new Error("aborted")),
+        );
+        await readProgress(progress, heard);
+      },
+      0,
+    );
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    throw new RuntimeError(
+      connection.closed.aborted ? "unavailable" : "timeout",
+      connection.closed.aborted
+        ? `the pull of ${name} was cancelled`
+        : `the pull of ${name} was cancelled: no progress for ${pullSilenceMs / 1000} s`,
+      { cause: error },
+    );
+  } finally {
+    silence.cancel();
+    connection.closed.removeEventListener("abort", abort);
+  }
+}
+
+/** `auth` is the base64 of user:password, as configuration files of Docker have it. */
+function daemonAuth(auth: ImageAuth): Record<string, string> {
+  const pair =
+    auth.auth !== undefined && auth.auth !== "" && !auth.username
+      ? Buffer.from(auth.auth, "base64").toString("utf8")
+      : undefined;
+  const colon = pair?.indexOf(":") ?? -1;
+  return {
+    username: pair !== undefined ? pair.slice(0, colon) : (auth.username ?? ""),
+    password:
+      pair !== undefined ? pair.slice(colon + 1) : (auth.password ?? ""),
+    serveraddress: auth.serverAddress ?? "",
+    ...(auth.identityToken ? { identitytoken: auth.identityToken } : {}),
+    ...(auth.registryToken ? { registrytoken: auth.registryToken } : {}),
+  };
+}
