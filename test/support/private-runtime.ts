@@ -1,14 +1,11 @@
-// A private containerd with its Runtime for one test file: own directory, own cgroup parent, own pod range. dispose()
-// removes what it made: pods, shims, containerd, mounts, cgroups.
+// A private container runtime, containerd or dockerd, for one test file: own directory, own cgroup parent, own pod range.
+// dispose() removes what it made: pods, shims, daemons, mounts, cgroups.
 import { randomBytes, randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import pino from "pino";
-import { createContainerdRuntime } from "../../cri/containerd/containerd-runtime.ts";
-import {
-  startPrivateContainerd,
-  type PrivateContainerd,
-} from "../../cri/private-containerd/private-containerd.ts";
+import { openRuntime } from "../../cri/open-runtime.ts";
+import { startPrivateContainerd } from "../../cri/private-containerd/private-containerd.ts";
 import type {
   ContainerConfig,
   Runtime,
@@ -16,15 +13,35 @@ import type {
 } from "../../cri/runtime.ts";
 import { busyboxImage, busyboxImageTar } from "./busybox-image.ts";
 import { eventually } from "./eventually.ts";
+import { startPrivateDocker } from "./private-docker.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
+
+export type RuntimeKind = "containerd" | "docker";
+
+/** What tests of every runtime run on: both, or the one that TEST_RUNTIME names. */
+export const runtimeKinds = (process.env["TEST_RUNTIME"]?.split(",") ?? [
+  "containerd",
+  "docker",
+]) as RuntimeKind[];
+
+/** The process behind a Runtime. */
+export interface PrivateDaemon {
+  readonly endpoint: string;
+  readonly pid: number;
+  readonly cniConfigurationDirectory: string;
+  /** Ends it; its pods go on. */
+  stop(): Promise<void>;
+}
 
 export interface PrivateRuntime {
   readonly directory: string;
   readonly runtime: Runtime;
-  readonly containerd: PrivateContainerd;
+  readonly daemon: PrivateDaemon;
   readonly cgroupParent: string;
-  /** Ends containerd (its pods stay) and starts it anew. */
+  /** Another Runtime on the same daemon, as another process of the agent has it. */
+  newRuntime(): Promise<Runtime>;
+  /** Ends the daemon, if it runs (its pods stay), and starts it again. */
   restart(): Promise<void>;
   sandboxConfig(name: string, change?: Partial<SandboxConfig>): SandboxConfig;
   /** Runs `sh -c script` in busybox. */
@@ -36,25 +53,50 @@ export interface PrivateRuntime {
   dispose(): Promise<void>;
 }
 
+/** Starts it, also again in the directory of one that was stopped. */
+export async function startDaemon(
+  kind: RuntimeKind,
+  directory: string,
+): Promise<PrivateDaemon> {
+  if (kind === "containerd")
+    return startPrivateContainerd({
+      directory,
+      logger: pino({ level: "silent" }),
+    });
+  const docker = await startPrivateDocker({ directory });
+  return {
+    endpoint: docker.endpoint,
+    pid: docker.pid,
+    cniConfigurationDirectory: path.join(directory, "net.d"),
+    stop: () => docker.stop(),
+  };
+}
+
 /** With the busybox image imported and the pod network up. */
 export async function startPrivateRuntime(
-  options: { image?: boolean } = {},
+  options: { image?: boolean; kind?: RuntimeKind } = {},
 ): Promise<PrivateRuntime> {
+  const { kind = "containerd" } = options;
   const directory = makeTempDirectory("orbit-test-cri-");
   const cgroupParent = `/orbit-test-${randomBytes(6).toString("hex")}`;
   announce("cgroup", cgroupParent);
   const logger = pino({ level: "silent" });
-  const root = path.join(directory, "containerd");
-  let containerd = await startPrivateContainerd({ directory: root, logger });
-  const runtime = createContainerdRuntime({
-    endpoint: containerd.endpoint,
-    logger,
-    cni: {
-      directory: containerd.cniConfigurationDirectory,
-      ipamDirectory: path.join(directory, "ipam"),
-      name: `orbit-test-${randomBytes(3).toString("hex")}`,
-    },
-  });
+  const root = path.join(directory, kind);
+  let daemon = await startDaemon(kind, root);
+  const name = `orbit-test-${randomBytes(3).toString("hex")}`;
+  const newRuntime = (): Promise<Runtime> =>
+    openRuntime({
+      endpoint: daemon.endpoint,
+      logger,
+      cni: {
+        directory: daemon.cniConfigurationDirectory,
+        ipamDirectory: path.join(directory, "ipam"),
+        name,
+      },
+      stateDirectory: path.join(directory, "state"),
+      isOwn: () => true,
+    });
+  const runtime = await newRuntime();
   await runtime.start();
   await runtime.updatePodCidrs([
     `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`,
@@ -69,13 +111,14 @@ export async function startPrivateRuntime(
     directory,
     runtime,
     cgroupParent,
-    get containerd() {
-      return containerd;
+    newRuntime,
+    get daemon() {
+      return daemon;
     },
     async restart() {
-      await containerd.stop();
-      containerd = await startPrivateContainerd({ directory: root, logger });
-      // The connection mends itself a moment later.
+      await daemon.stop();
+      daemon = await startDaemon(kind, root);
+      // The connection comes back by itself a moment later.
       await eventually(() => runtime.version(), { what: "the runtime" });
     },
     sandboxConfig(name, change = {}) {
@@ -145,7 +188,7 @@ export async function startPrivateRuntime(
         await runtime.removePodSandbox(id);
       }
       await runtime.stop();
-      await containerd.stop();
+      await daemon.stop();
       removeCgroups(cgroupParent);
       removeTempDirectory(directory);
     },

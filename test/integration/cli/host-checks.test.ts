@@ -76,7 +76,7 @@ async function run(
       ...places,
       `--port=${port}`,
       `--healthz-port=${healthz}`,
-      `--container-runtime-endpoint=${runtime.containerd.endpoint}`,
+      `--container-runtime-endpoint=${runtime.daemon.endpoint}`,
       `--cgroup-root=${runtime.cgroupParent}`,
       ...argv,
     ],

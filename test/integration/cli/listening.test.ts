@@ -77,7 +77,7 @@ test("orbit server: the API and the node agent, authenticated; all else on loopb
       `--data-dir=${directory}/data`,
       `--manifests=${directory}/manifests`,
       `--write-kubeconfig=${directory}/kubeconfig`,
-      `--container-runtime-endpoint=${runtime.containerd.endpoint}`,
+      `--container-runtime-endpoint=${runtime.daemon.endpoint}`,
       `--cgroup-root=${runtime.cgroupParent}`,
       "--scheduler-port=10259",
     ],
@@ -106,7 +106,7 @@ test("orbit agent: everything on loopback while nothing protects it", async () =
     [
       "agent",
       `--root-dir=${directory}`,
-      `--container-runtime-endpoint=${runtime.containerd.endpoint}`,
+      `--container-runtime-endpoint=${runtime.daemon.endpoint}`,
       `--cgroup-root=${runtime.cgroupParent}`,
     ],
     /ready in [\d.]+s/,

@@ -21,7 +21,7 @@ let part: PrivateRuntime;
 const children: ChildProcess[] = [];
 
 const configurationFile = (): string =>
-  path.join(part.containerd.cniConfigurationDirectory, cniFileName);
+  path.join(part.daemon.cniConfigurationDirectory, cniFileName);
 
 const network = (): {
   name: string;
@@ -41,7 +41,7 @@ const leased = (): string[] =>
 const reclaim = (minimumAgeMs = 0): ReturnType<AddressLeases["reclaim"]> =>
   new AddressLeases({
     runtime: part.runtime,
-    configurationDirectory: part.containerd.cniConfigurationDirectory,
+    configurationDirectory: part.daemon.cniConfigurationDirectory,
     minimumAgeMs,
     clock: systemClock,
     logger: pino({ level: "silent" }),
@@ -155,7 +155,7 @@ test("a runtime that is killed while it makes sandboxes leaks nothing for good",
         .catch(() => undefined),
     );
     await new Promise((resolve) => setTimeout(resolve, delayMs));
-    process.kill(part.containerd.pid, "SIGKILL");
+    process.kill(part.daemon.pid, "SIGKILL");
     await Promise.all(calls);
     await part.restart();
   }
