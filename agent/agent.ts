@@ -65,6 +65,7 @@ class AgentLife {
     await allocatable.start();
     await volumes.start();
     await devices.start();
+    await this.#parts.resources.start();
     await plugins.start();
     objects.start();
     await node.start();
@@ -85,6 +86,7 @@ class AgentLife {
     const { runtimePods, recorder, plugins, devices } = this.#parts;
     this.#stopped = true;
     this.#parts.allocatable.stop();
+    this.#parts.resources.stop();
     adoption.stop();
     reports.stopMirrors();
     lease?.stop();

@@ -37,6 +37,7 @@ import { AllocatedResources } from "./pods/resize/allocated-resources.ts";
 import { podFullName } from "./pods/shape/pod-shape.ts";
 import { PodChanges } from "./pods/runtime/pod-changes.ts";
 import { networkedSandboxes } from "./pods/runtime/networked-sandboxes.ts";
+import { runningContainers } from "./pods/runtime/running-containers.ts";
 import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { NodeResources } from "./pods/shape/field-paths.ts";
 import { HostFiles } from "./pods/start/host-files.ts";
@@ -47,7 +48,7 @@ import { ApiReporting } from "./reporting/api-reporting.ts";
 import { DeviceManager } from "./resources/devices/device-manager.ts";
 import { readMachineTopology } from "./resources/machine/machine-topology.ts";
 import type { ResourceManagers } from "./resources/resource-managers.ts";
-import { wireResources } from "./resources/wire-resources.ts";
+import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
 import { ReferencedObjects } from "./sources/referenced-objects.ts";
@@ -105,7 +106,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
 
 function wireGround(options: AgentOptions): Ground {
   const { runtime, client, logger, clock = systemClock } = options;
-  const settings = resolveAgentConfig(options.config);
+  const settings = withReservedCpus(resolveAgentConfig(options.config));
   const { nodeName } = settings;
   const recorder =
     client &&
@@ -221,7 +222,9 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     previousStatus: (pod) => reports.statuses.get(pod),
     onChange: (uid) => changes.notify(uid),
   });
-  const resources = wireResources(config, clock);
+  const resources = wireResources(config, ground, () =>
+    runningContainers(runtimePods.list()),
+  );
   metrics.add(() => resources.metrics());
   const devices = wireDevices(ground, node, runtimePods, resources);
   return {

@@ -25,8 +25,9 @@ export function workersContext(
   admission: NodeAdmission,
 ): WorkersContext {
   const { settings: config, runtime, client, clock, logger, events } = ground;
-  const { runtimePods, volumes, probes, cgroups, hostFiles: files } = rooms;
-  const { resources } = rooms;
+  const { objects } = ground;
+  const { runtimePods, volumes, probes, cgroups } = rooms;
+  const { hostFiles: files, resources } = rooms;
   const nodeIPs = (): readonly string[] => node.addresses;
   const credentials = wireCredentials(ground);
   const images = new ImageManager({
@@ -65,18 +66,14 @@ export function workersContext(
       images,
       setup: {
         environment: {
-          configMap: (namespace, name) =>
-            ground.objects.configMap(namespace, name),
-          secret: (namespace, name) => ground.objects.secret(namespace, name),
-          services: (namespace) => ground.objects.services(namespace),
+          configMap: (namespace, name) => objects.configMap(namespace, name),
+          secret: (namespace, name) => objects.secret(namespace, name),
+          services: (namespace) => objects.services(namespace),
           nodeResources: rooms.nodeResources,
         },
         volumes,
         devices: rooms.devices,
-        files,
-        resourceLimits,
-        config,
-        events,
+        ...{ files, resourceLimits, resources, config, events },
       },
       files,
       status: reports.statuses,

@@ -1,8 +1,12 @@
 // The node agent's settings, resolved once: everything below agent/ reads only AgentConfig, never options or flags.
 // Defaults are those of the specification's node-agent tables; times are milliseconds, sizes bytes.
 import type { Taint } from "../../api/types/core-v1.ts";
-import type { TopologyPolicy, TopologyScope } from "./resource-policies.ts";
 import type { CredentialProvider } from "./credential-provider.ts";
+import type {
+  CpuPolicy,
+  TopologyPolicy,
+  TopologyScope,
+} from "./resource-policies.ts";
 
 export interface AgentConfig {
   nodeName: string;
@@ -89,6 +93,11 @@ export interface AgentConfig {
   kubeReserved: Readonly<Record<string, string>>;
 
   // CPUs, memory and devices on NUMA nodes.
+  cpuManagerPolicy: CpuPolicy;
+  cpuManagerPolicyOptions: Readonly<Record<string, string>>;
+  cpuManagerReconcilePeriodMs: number;
+  /** CPUs kept for the system, in the kernel's list form: they replace the reserved amounts of CPU. */
+  reservedCpus: string;
   topologyManagerPolicy: TopologyPolicy;
   topologyManagerPolicyOptions: Readonly<Record<string, string>>;
   topologyManagerScope: TopologyScope;
@@ -173,6 +182,10 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   kubeReservedCgroup: "",
   systemReserved: {},
   kubeReserved: {},
+  cpuManagerPolicy: "none",
+  cpuManagerPolicyOptions: {},
+  cpuManagerReconcilePeriodMs: 10_000,
+  reservedCpus: "",
   topologyManagerPolicy: "none",
   topologyManagerPolicyOptions: {},
   topologyManagerScope: "container",

@@ -3,12 +3,15 @@ import gates from "../../api/facts/feature-gates.json";
 import type { AgentConfig } from "./agent-config.ts";
 
 /** Gates with an effect in the agent. */
-type AgentGate =
+export type AgentGate =
+  | "CPUManagerPolicyAlphaOptions"
+  | "CPUManagerPolicyBetaOptions"
   | "InPlacePodVerticalScaling"
   | "InPlacePodVerticalScalingAllocatedStatus"
   | "KubeletCrashLoopBackOffMax"
   | "PodLevelResources"
   | "SupplementalGroupsPolicy"
+  | "TopologyManagerPolicyBetaOptions"
   | "UserNamespacesSupport";
 
 export function isGateOn(

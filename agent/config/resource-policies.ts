@@ -1,5 +1,7 @@
 // The policies of the managers of CPUs, memory and NUMA nodes, by the reference's names.
 
+export type CpuPolicy = "none" | "static";
+
 export type TopologyPolicy =
   "none" | "best-effort" | "restricted" | "single-numa-node";
 

@@ -2,13 +2,31 @@
 // topology manager brings them together. A further manager is a HintProvider that is added before the agent starts.
 // Invariants: a pod is asked about once for each life of the agent, before its first container starts; what it holds is
 // given back when nothing of it runs any more.
-import type { Pod } from "../../api/types/core-v1.ts";
+import type { Container, Pod } from "../../api/types/core-v1.ts";
 import type { Family } from "../../api/metrics/family.ts";
+import type { LinuxResources } from "../../cri/runtime.ts";
 import type { HintProvider } from "./topology/hint-provider.ts";
 import type { TopologyManager } from "./topology/topology-manager.ts";
 
+/** Where a container's processes may run and their memory may lie. */
+export type Pinning = Pick<LinuxResources, "cpusetCpus" | "cpusetMems">;
+
+/** A manager of this machine's own resources. */
+export interface ResourceManager extends HintProvider {
+  /** Takes up what an earlier agent handed out. @throws Error that refuses the start of the agent */
+  start(): Promise<void>;
+  stop(): void;
+  /** Of a container that is about to be made. */
+  pinning(pod: Pod, container: Container): Pinning;
+  metrics(): Family[];
+}
+
 interface ResourceManagersOptions {
   readonly topology: TopologyManager;
+  /** In the order in which they allocate. */
+  readonly managers: readonly ResourceManager[];
+  /** Of the managers whose policy is none: a file of another policy refuses the start. */
+  readonly checkUnmanaged: readonly (() => Promise<unknown>)[];
 }
 
 export class ResourceManagers {
@@ -19,6 +37,7 @@ export class ResourceManagers {
 
   constructor(options: ResourceManagersOptions) {
     this.#options = options;
+    for (const manager of options.managers) this.add(manager);
   }
 
   /** In the order in which they are to allocate. */
@@ -27,14 +46,28 @@ export class ResourceManagers {
     this.#options.topology.add(provider);
   }
 
-  /** Resolves to the reason why the pod may not run; otherwise its containers have their resources until release(). */
+  async start(): Promise<void> {
+    const { managers, checkUnmanaged } = this.#options;
+    for (const check of checkUnmanaged) await check();
+    for (const manager of managers) await manager.start();
+  }
+
+  stop(): void {
+    for (const manager of this.#options.managers) manager.stop();
+  }
+
+  /**
+   * Resolves to the reason why the pod may not run; otherwise its containers have their resources until release().
+   * `runs`: it was started before, and keeps what it has even when it can't have all.
+   */
   async admit(
     pod: Pod,
+    runs = false,
   ): Promise<{ reason: string; message: string } | undefined> {
     const uid = pod.metadata.uid ?? "";
     if (this.#providers === 0 || this.#admitted.has(uid)) return undefined;
-    const refusal = await this.#options.topology.admit(pod);
-    if (!refusal) this.#admitted.add(uid);
+    const refusal = await this.#options.topology.admit(pod, runs);
+    if (!refusal || runs) this.#admitted.add(uid);
     return refusal;
   }
 
@@ -50,7 +83,18 @@ export class ResourceManagers {
       if (!isKnown(uid)) this.release(uid);
   }
 
+  pinning(pod: Pod, container: Container): Pinning {
+    const all: Pinning = {};
+    for (const manager of this.#options.managers)
+      Object.assign(all, manager.pinning(pod, container));
+    return all;
+  }
+
   metrics(): Family[] {
-    return this.#options.topology.metrics();
+    const { managers, topology } = this.#options;
+    return [
+      ...managers.flatMap((manager) => manager.metrics()),
+      ...topology.metrics(),
+    ];
   }
 }

@@ -112,10 +112,7 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.
     "make-iptables-util-chains": "false",
-    "cpu-manager-policy": "none",
-    "cpu-manager-policy-options": "",
     "memory-manager-policy": "None",
-    "reserved-cpus": "",
     "reserved-memory": "",
     "qos-reserved": "",
   },
@@ -129,8 +126,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "hairpin-mode",
     "volume-plugin-dir",
     "volume-stats-agg-period",
-    // They only refine policies that are refused.
-    "cpu-manager-reconcile-period",
     "profiling",
     "contention-profiling",
   ],

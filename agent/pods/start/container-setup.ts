@@ -18,6 +18,7 @@ import {
   containerResources,
   type ResourceLimits,
 } from "../../resources/linux-resources.ts";
+import type { Pinning } from "../../resources/resource-managers.ts";
 import { latestContainer, type RuntimePod } from "../runtime/runtime-pods.ts";
 import type { ContainerKind } from "../shape/labels.ts";
 import { containerConfig } from "./container-config.ts";
@@ -49,6 +50,10 @@ export interface SetupContext {
     "writeHosts" | "terminationLog" | "containerLogDirectory"
   >;
   readonly resourceLimits: ResourceLimits;
+  readonly resources: {
+    /** The CPUs and NUMA nodes to which the container is bound. */
+    pinning(pod: Pod, container: Container): Pinning;
+  };
   readonly config: Pick<AgentConfig, "seccompDefault" | "rootDirectory">;
   readonly events: Pick<PodEvents, "pod">;
 }
@@ -116,7 +121,10 @@ export async function setUpContainer(
     volumeDevices: context.volumes.containerDevices(pod, container),
     hostsFile,
     terminationLog,
-    resources: containerResources(pod, container, context.resourceLimits),
+    resources: {
+      ...containerResources(pod, container, context.resourceLimits),
+      ...context.resources.pinning(pod, container),
+    },
     seccomp: {
       byDefault: context.config.seccompDefault,
       profileDirectory: join(context.config.rootDirectory, "seccomp"),

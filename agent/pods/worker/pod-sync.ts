@@ -42,8 +42,14 @@ export interface PodAdmission {
 
 /** What hands out CPUs, memory and devices. */
 interface PodAllocation {
-  /** Resolves to the reason why the pod may not run; asked again for the same pod it changes nothing. */
-  admit(pod: Pod): Promise<{ reason: string; message: string } | undefined>;
+  /**
+   * Resolves to the reason why the pod may not run; asked again for the same pod it changes nothing. `runs`: it was
+   * started before.
+   */
+  admit(
+    pod: Pod,
+    runs?: boolean,
+  ): Promise<{ reason: string; message: string } | undefined>;
   release(uid: string): void;
 }
 
@@ -223,7 +229,7 @@ export class PodSync {
     if (this.#adopted) return;
     this.#adopted = true;
     const pod = this.#of.pod();
-    const unallocated = await allocation.admit(pod);
+    const unallocated = await allocation.admit(pod, true);
     if (unallocated)
       events.pod(pod, "Warning", unallocated.reason, unallocated.message);
   }

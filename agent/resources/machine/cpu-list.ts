@@ -16,3 +16,15 @@ export function parseCpuList(text: string): number[] {
 }
 
 const maximumId = 65_535;
+export function formatCpuList(ids: Iterable<number>): string {
+  const rising = [...new Set(ids)].sort((a, b) => a - b);
+  const ranges: [number, number][] = [];
+  for (const id of rising) {
+    const last = ranges.at(-1);
+    if (last && last[1] === id - 1) last[1] = id;
+    else ranges.push([id, id]);
+  }
+  return ranges
+    .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
+    .join(",");
+}

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { NumaNode } from "../topology/numa-distances.ts";
 import { parseCpuList } from "./cpu-list.ts";
 
-interface Cpu {
+export interface Cpu {
   readonly id: number;
   /** Lowest CPU of the core: unique in the machine, unlike the kernel's core_id. */
   readonly core: number;

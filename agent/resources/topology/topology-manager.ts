@@ -67,9 +67,15 @@ export class TopologyManager {
     this.#providers.push(provider);
   }
 
-  /** Resolves to the reason why the pod may not run; otherwise its containers have their resources. */
-  admit(pod: Pod): Promise<{ reason: string; message: string } | undefined> {
-    const admitted = this.#turn.then(() => this.#admit(pod));
+  /**
+   * Resolves to the reason why the pod may not run; otherwise its containers have their resources. `runs`: it was
+   * started before, and keeps what it has when it is refused.
+   */
+  admit(
+    pod: Pod,
+    runs = false,
+  ): Promise<{ reason: string; message: string } | undefined> {
+    const admitted = this.#turn.then(() => this.#admit(pod, runs));
     this.#turn = admitted;
     return admitted;
   }
@@ -88,6 +94,7 @@ export class TopologyManager {
 
   async #admit(
     pod: Pod,
+    runs: boolean,
   ): Promise<{ reason: string; message: string } | undefined> {
     const { policy, scope, clock } = this.#options;
     const startedMs = clock.monotonic();
@@ -102,7 +109,7 @@ export class TopologyManager {
       return undefined;
     } catch (error) {
       if (policy !== "none") this.#failures++;
-      this.release(pod.metadata.uid ?? "");
+      if (!runs) this.release(pod.metadata.uid ?? "");
       return admissionRefusal(error);
     } finally {
       this.#durations.observe(clock.monotonic() - startedMs);

@@ -1,4 +1,5 @@
 // The policies of the topology manager: which placement a container or pod gets, and whether it may run with it.
+import type { AgentGate } from "../../config/feature-gates.ts";
 import type { TopologyPolicy } from "../../config/resource-policies.ts";
 import type { TopologyHint, TopologyHints } from "./hint-provider.ts";
 import {
@@ -21,6 +22,7 @@ const defaultMaxNumaNodes = 8;
 /** @throws Error that names the option */
 export function parseTopologyOptions(
   options: Readonly<Record<string, string>>,
+  isOn: (gate: AgentGate) => boolean,
 ): TopologyPolicyOptions {
   let preferClosestNumaNodes = false;
   let maxAllowableNumaNodes = defaultMaxNumaNodes;
@@ -30,6 +32,10 @@ export function parseTopologyOptions(
         throw new Error(`bad value for option "${name}": ${text}`);
       preferClosestNumaNodes = text.toLowerCase() === "true";
     } else if (name === "max-allowable-numa-nodes") {
+      if (!isOn("TopologyManagerPolicyBetaOptions"))
+        throw new Error(
+          `Topology Manager Policy Beta-level Options not enabled, but option "${name}" provided`,
+        );
       if (!/^\d+$/.test(text))
         throw new Error(
           `unable to convert policy option to integer "${name}": ${text}`,

@@ -5,15 +5,16 @@ import {
   type AgentConfig,
 } from "../../../agent/config/agent-config.ts";
 import type {
+  CpuPolicy,
   TopologyPolicy,
   TopologyScope,
 } from "../../../agent/config/resource-policies.ts";
-import { parseTopologyOptions } from "../../../agent/resources/topology/topology-policy.ts";
 import { agentThresholds } from "../../../agent/node/pressure.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { featureGatesOf } from "../api/emulated-version.ts";
 import { kubernetesVersion } from "../../version.ts";
+import { checkResourceManagers } from "./resource-checks.ts";
 
 const sizeUnits: Readonly<Record<string, number>> = {
   "": 1,
@@ -124,6 +125,10 @@ export function agentConfig(
     ...(values.optionalText("cgroup-root")
       ? { cgroupRoot: values.text("cgroup-root") }
       : {}),
+    cpuManagerPolicy: values.text("cpu-manager-policy") as CpuPolicy,
+    cpuManagerPolicyOptions: values.map("cpu-manager-policy-options"),
+    cpuManagerReconcilePeriodMs: values.number("cpu-manager-reconcile-period"),
+    reservedCpus: values.text("reserved-cpus"),
     topologyManagerPolicy: values.text(
       "topology-manager-policy",
     ) as TopologyPolicy,
@@ -191,13 +196,7 @@ export function checkAgentOptions(values: OptionValues): void {
       "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is set to false",
     );
   checkAllocatable(values);
-  try {
-    parseTopologyOptions(values.map("topology-manager-policy-options"));
-  } catch (error) {
-    throw new UsageError(
-      `--topology-manager-policy-options: ${(error as Error).message}`,
-    );
-  }
+  checkResourceManagers(agentConfig(values));
   try {
     agentThresholds(resolveAgentConfig(agentConfig(values)));
   } catch (error) {

@@ -113,6 +113,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
             ephemeralStorageBytes: 2 ** 30,
           }),
         },
+        resources: { pinning: () => ({}) },
         resourceLimits: {
           config,
           machineMemoryBytes: 2 ** 30,

@@ -36,6 +36,8 @@ const hint = (
   nodes: nodes && nodeMask(nodes),
   preferred,
 });
+/** Every gate. */
+const on = (): boolean => true;
 const best = (nodes: number[]): TopologyHint => hint(nodes, true);
 const other = (nodes: number[]): TopologyHint => hint(nodes, false);
 
@@ -149,7 +151,7 @@ const twoNodes = new NumaDistances([
   { id: 0, distances: [10, 20] },
   { id: 1, distances: [20, 10] },
 ]);
-const noOptions = parseTopologyOptions({});
+const noOptions = parseTopologyOptions({}, on);
 
 function place(policy: TopologyPolicy, ...providers: TopologyHints[]) {
   const { affinity, admitted } = choosePlacement(
@@ -224,8 +226,8 @@ test("with prefer-closest-numa-nodes the nodes that are near to each other win",
   ]);
   const cpu = of(["cpu", [best([0, 1]), best([0, 3]), best([1, 2])]]);
   const nodes = (options: Record<string, string>, policy: TopologyPolicy) =>
-    choosePlacement(policy, parseTopologyOptions(options), numa, [cpu]).affinity
-      .nodes;
+    choosePlacement(policy, parseTopologyOptions(options, on), numa, [cpu])
+      .affinity.nodes;
   const closest = { "prefer-closest-numa-nodes": "true" };
   expect(nodes({}, "restricted")).toBe(nodeMask([0, 1]));
   // Equally near: the lower ones.
@@ -251,7 +253,7 @@ test.each([
     'the minimum value of "max-allowable-numa-nodes" should not be less than 8',
   ],
 ])("option %s=%s is refused", (name, value, message) => {
-  expect(() => parseTopologyOptions({ [name]: value })).toThrow(message);
+  expect(() => parseTopologyOptions({ [name]: value }, on)).toThrow(message);
 });
 
 function manager(
@@ -266,7 +268,7 @@ function manager(
   return new TopologyManager({
     policy,
     scope,
-    policyOptions: parseTopologyOptions(policyOptions),
+    policyOptions: parseTopologyOptions(policyOptions, on),
     nodes: Array.from({ length: nodes }, (_, id) => ({
       id,
       distances: undefined,
@@ -290,6 +292,9 @@ test("machines with too many nodes, or without distances, fail the start", () =>
     }),
   ).toThrow("cannot discover NUMA topology");
 });
+
+const managersOf = (topology: TopologyManager): ResourceManagers =>
+  new ResourceManagers({ topology, managers: [], checkUnmanaged: [] });
 
 /** Cards on nodes, of which each container takes one. */
 class Cards implements HintProvider {
@@ -354,7 +359,7 @@ test("pods are admitted one after the other, and a refused one holds nothing", a
     ]),
   );
   const topology = manager("single-numa-node");
-  const resources = new ResourceManagers({ topology });
+  const resources = managersOf(topology);
   resources.add(cards);
   const refusals = await Promise.all([
     resources.admit(podOf("a", "x")),
@@ -393,9 +398,7 @@ test("with the scope pod all containers go to one node, or the pod is refused", 
       [1, 2],
     ]),
   );
-  const resources = new ResourceManagers({
-    topology: manager("restricted", { scope: "pod" }),
-  });
+  const resources = managersOf(manager("restricted", { scope: "pod" }));
   resources.add(cards);
   expect(await resources.admit(podOf("a", "x", "y"))).toBeUndefined();
   expect(cards.given).toEqual(["a/x@1", "a/y@1"]);
@@ -406,7 +409,7 @@ test("with the scope pod all containers go to one node, or the pod is refused", 
 
 test("an allocation that fails gives the pod its reason, and gives back the rest", async () => {
   const cards = new Cards(new Map([[0, 2]]));
-  const resources = new ResourceManagers({ topology: manager("none") });
+  const resources = managersOf(manager("none"));
   resources.add(cards);
   expect(await resources.admit(podOf("a", "x", "unlucky"))).toEqual({
     reason: "UnexpectedAdmissionError",
