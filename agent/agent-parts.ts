@@ -32,6 +32,7 @@ import type { RuntimeAdoption } from "./runtime-adoption.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
 import type { ReferencedObjects } from "./sources/referenced-objects.ts";
 import type { StatsSummary } from "./stats/summary.ts";
+import type { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 /** What every part may use. */
@@ -62,6 +63,7 @@ export interface PodRooms {
   readonly changes: PodChanges;
   readonly runtimePods: RuntimePods;
   readonly volumes: VolumeManager;
+  readonly csi: CsiVolumes;
   readonly probes: ProbeManager;
   readonly cgroups: CgroupManager;
   readonly hostFiles: HostFiles;

@@ -64,6 +64,7 @@ class AgentLife {
     await cgroups.start();
     await allocatable.start();
     await volumes.start();
+    await this.#parts.csi.start();
     await devices.start();
     await this.#parts.resources.start();
     await plugins.start();
@@ -99,6 +100,7 @@ class AgentLife {
     await workers.stop();
     await plugins.stop();
     await devices.stop();
+    await this.#parts.csi.stop();
     await volumes.stop();
     reports.stop();
     runtimePods.stop();

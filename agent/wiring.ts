@@ -54,8 +54,7 @@ import { PodSources } from "./sources/pod-sources.ts";
 import { ReferencedObjects } from "./sources/referenced-objects.ts";
 import { StatsSummary } from "./stats/summary.ts";
 import { terminationMessage } from "./status/termination-message.ts";
-import { ServiceAccountTokens } from "./volumes/payload/service-account-tokens.ts";
-import { VolumeManager } from "./volumes/volume-manager.ts";
+import { wireVolumes } from "./volume-wiring.ts";
 import { workersContext } from "./worker-wiring.ts";
 
 export function wireAgent(options: AgentOptions): AgentParts {
@@ -179,8 +178,8 @@ function wireReporting(
 }
 
 function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
-  const { settings: config, runtime, client, clock, logger } = ground;
-  const { events, objects, metrics, podNetwork } = ground;
+  const { settings: config, runtime, clock, logger } = ground;
+  const { events, metrics, podNetwork } = ground;
   const changes = new PodChanges();
   const runtimePods: RuntimePods = new RuntimePods({
     runtime,
@@ -198,21 +197,7 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     memoryBytes: totalmem(),
     ephemeralStorageBytes: node.capacity?.storageBytes ?? 0,
   });
-  const tokens = new ServiceAccountTokens(client, clock);
-  const volumes = new VolumeManager({
-    config,
-    client,
-    clock,
-    logger,
-    source: {
-      configMap: (namespace, name) => objects.configMap(namespace, name),
-      secret: (namespace, name) => objects.secret(namespace, name),
-      nodeResources,
-      serviceAccountToken: (pod, audience, expirationSeconds) =>
-        tokens.get(pod, audience, expirationSeconds),
-    },
-    forgetTokens: (uid) => tokens.forget(uid),
-  });
+  const { volumes, csi } = wireVolumes(ground, node, nodeResources);
   const probes = new ProbeManager({
     runtime,
     clock,
@@ -231,6 +216,7 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     changes,
     runtimePods,
     volumes,
+    csi,
     probes,
     cgroups: new CgroupManager(
       () => chooseCgroupDriver(config.cgroupMount),

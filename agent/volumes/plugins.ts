@@ -23,6 +23,7 @@ interface PluginContext {
   readonly source: PayloadSource;
   readonly forgetTokens: (uid: string) => void;
   readonly localPath: Pick<LocalPathDirectories, "owns" | "make">;
+  readonly csi?: VolumePlugin;
   readonly logger: Logger;
 }
 
@@ -37,6 +38,7 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     emptyDirPlugin(context.config),
     hostPathPlugin,
     localPlugin(context.config, context.localPath),
+    ...(context.csi ? [context.csi] : []),
   ];
   return [...ofContent, ...onNode, ...claimPlugins(context.client, onNode)];
 }

@@ -27,6 +27,7 @@ import {
 } from "./volume-paths.ts";
 import {
   servedBy,
+  VolumeFailure,
   type MountedVolume,
   type VolumePlugin,
   type VolumeRequest,
@@ -39,6 +40,8 @@ interface VolumeManagerOptions {
   forgetTokens: (uid: string) => void;
   clock: Clock;
   logger: Logger;
+  /** Volumes of CSI drivers. */
+  csi?: VolumePlugin;
   /** Replaced in tests. */
   plugins?: readonly VolumePlugin[];
 }
@@ -95,9 +98,7 @@ export class VolumeManager {
     );
     const failures = results.flatMap((result, index) =>
       result.status === "rejected"
-        ? [
-            `MountVolume.SetUp failed for volume "${volumes[index]!.name}" : ${message(result.reason)}`,
-          ]
+        ? [failureText(volumes[index]!.name, result.reason)]
         : [],
     );
     if (failures.length > 0) throw new Error(failures.join("; "));
@@ -164,7 +165,15 @@ export class VolumeManager {
     await this.#memory.remove(uid);
     await rm(volumesDirectory(config, uid), { recursive: true, force: true });
     this.#pods.delete(uid);
-    for (const plugin of this.#plugins) await plugin.released?.();
+    for (const plugin of this.#plugins)
+      await plugin
+        .released?.()
+        .catch((error: unknown) =>
+          this.#options.logger.warn(
+            { err: error, type: plugin.field },
+            "can't end what no pod's volumes use",
+          ),
+        );
   }
 
   /** By any pod. */
@@ -181,6 +190,9 @@ export class VolumeManager {
   }
 }
 
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function failureText(name: string, error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return error instanceof VolumeFailure
+    ? `${error.step} failed for volume "${error.volume}" : ${text}`
+    : `MountVolume.SetUp failed for volume "${name}" : ${text}`;
 }

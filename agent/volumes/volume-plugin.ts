@@ -2,6 +2,7 @@
 // rest: when to mount and to refresh, fsGroup, subPaths, removal of what lies in the pod's directory.
 import type {
   PersistentVolume,
+  PersistentVolumeClaim,
   PersistentVolumeSpec,
   Pod,
   Volume,
@@ -23,6 +24,20 @@ export interface VolumeRequest {
   readonly source: VolumeSource;
   /** When a claim of the pod is bound to it; `source` is its spec. */
   readonly persistentVolume?: PersistentVolume;
+  readonly claim?: PersistentVolumeClaim;
+  /** The pod asks for its claim read-only. */
+  readonly readOnly?: boolean;
+}
+
+/** A failure of another step than setting the volume up, or of a volume that events name otherwise than its pod does. */
+export class VolumeFailure extends Error {
+  constructor(
+    readonly step: string,
+    readonly volume: string,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 export interface MountedVolume {

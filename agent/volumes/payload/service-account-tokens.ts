@@ -1,6 +1,6 @@
 // Tokens for service accounts, bound to the pod, asked for through the token subresource and kept until 80 % of their
 // life is over (at most 24 hours). A failing refresh keeps the old one as long as it is valid.
-import type { Clock } from "../../../api/clock.ts";
+import { formatTime, type Clock } from "../../../api/clock.ts";
 import type { TokenRequest } from "../../../api/types/authentication-v1.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { Client } from "../../../client/client.ts";
@@ -29,12 +29,34 @@ export class ServiceAccountTokens {
     audience: string,
     expirationSeconds: number,
   ): Promise<string> {
+    return (await this.#issued(pod, audience, expirationSeconds)).token;
+  }
+
+  /** With its end, as CSI drivers get it. */
+  async status(
+    pod: Pod,
+    audience: string,
+    expirationSeconds: number,
+  ): Promise<{ token: string; expirationTimestamp: string }> {
+    const { token, expiresAtMs } = await this.#issued(
+      pod,
+      audience,
+      expirationSeconds,
+    );
+    return { token, expirationTimestamp: formatTime(expiresAtMs) };
+  }
+
+  async #issued(
+    pod: Pod,
+    audience: string,
+    expirationSeconds: number,
+  ): Promise<Kept> {
     const { name, namespace = "default", uid = "" } = pod.metadata;
     const account = pod.spec.serviceAccountName || "default";
     const key = `${uid}/${account}/${audience}/${expirationSeconds}`;
     const kept = this.#kept.get(key);
     const nowMs = this.#clock.now();
-    if (kept && !needsRefresh(kept, nowMs)) return kept.token;
+    if (kept && !needsRefresh(kept, nowMs)) return kept;
     if (!this.#client)
       throw new Error("service account tokens need an API server");
     try {
@@ -56,10 +78,11 @@ export class ServiceAccountTokens {
       const expiresAtMs =
         Date.parse(answer.status?.expirationTimestamp ?? "") ||
         nowMs + expirationSeconds * 1000;
-      this.#kept.set(key, { token, issuedAtMs: nowMs, expiresAtMs });
-      return token;
+      const issued = { token, issuedAtMs: nowMs, expiresAtMs };
+      this.#kept.set(key, issued);
+      return issued;
     } catch (error) {
-      if (kept && nowMs < kept.expiresAtMs) return kept.token;
+      if (kept && nowMs < kept.expiresAtMs) return kept;
       const text = error instanceof Error ? error.message : String(error);
       throw new Error(`failed to fetch token: ${text}`, { cause: error });
     }

@@ -1,6 +1,10 @@
 // persistentVolumeClaim and generic ephemeral volumes: the persistent volume that the claim is bound to, mounted by the
 // plug-in of its own type.
-import type { PersistentVolume } from "../../../api/types/core-v1.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from "../../../api/types/core-v1.ts";
+import { isOwnedByPod } from "../../../api/objects/volumes/pod-claims.ts";
 import type { Client } from "../../../client/client.ts";
 import {
   persistentVolumeClaims,
@@ -13,61 +17,87 @@ import {
   type VolumeRequest,
 } from "../volume-plugin.ts";
 
+/** Of a pod's volume: its claim, and whether the pod asks for it read-only. */
+type ClaimOf = (request: VolumeRequest) => { name: string; readOnly: boolean };
+
 /** `plugins`: of every type that persistent volumes may have. */
 export function claimPlugins(
   client: Client | undefined,
   plugins: readonly VolumePlugin[],
 ): VolumePlugin[] {
-  const mount = async (
+  const resolve = async (
     request: VolumeRequest,
-    claim: string,
-    readOnly: boolean,
-  ): Promise<MountedVolume> => {
-    const namespace = request.pod.metadata.namespace ?? "default";
-    const volume = await boundVolume(client, namespace, claim);
+    { name, readOnly }: ReturnType<ClaimOf>,
+  ): Promise<{ plugin: VolumePlugin; request: VolumeRequest }> => {
+    const { claim, volume } = await boundVolume(client, request, name);
     const source = volume.spec ?? {};
     const plugin = servedBy(plugins, source, "persistent");
     if (!plugin)
       throw new Error(
         `persistent volume "${volume.metadata.name}" is of a type that is not supported by this node agent`,
       );
-    const mounted = await plugin.mount({
-      ...request,
-      source,
-      persistentVolume: volume,
-    });
-    return { ...mounted, readOnly: readOnly || mounted.readOnly };
-  };
-  return [
-    {
-      field: "persistentVolumeClaim",
-      serves: ["pod"],
-      mount: (request) => {
-        const { claimName, readOnly = false } =
-          request.source.persistentVolumeClaim!;
-        return mount(request, claimName, readOnly);
+    return {
+      plugin,
+      request: {
+        ...request,
+        source,
+        persistentVolume: volume,
+        claim,
+        readOnly,
       },
+    };
+  };
+  const pluginFor = (
+    field: VolumePlugin["field"],
+    claimOf: ClaimOf,
+  ): VolumePlugin => ({
+    field,
+    serves: ["pod"],
+    async mount(request): Promise<MountedVolume> {
+      const wanted = claimOf(request);
+      const found = await resolve(request, wanted);
+      const mounted = await found.plugin.mount(found.request);
+      return { ...mounted, readOnly: wanted.readOnly || mounted.readOnly };
     },
-    {
-      field: "ephemeral",
-      serves: ["pod"],
-      mount: (request) =>
-        mount(request, `${request.pod.metadata.name}-${request.name}`, false),
+    async refresh(request) {
+      // Nothing is read from the API for the types that never change.
+      if (!plugins.some(({ refresh }) => refresh)) return;
+      const found = await resolve(request, claimOf(request));
+      await found.plugin.refresh?.(found.request);
     },
+  });
+  return [
+    pluginFor("persistentVolumeClaim", ({ source }) => {
+      const { claimName, readOnly = false } = source.persistentVolumeClaim!;
+      return { name: claimName, readOnly };
+    }),
+    pluginFor("ephemeral", ({ pod, name }) => ({
+      name: `${pod.metadata.name}-${name}`,
+      readOnly: false,
+    })),
   ];
 }
 
 async function boundVolume(
   client: Client | undefined,
-  namespace: string,
+  { pod, source }: VolumeRequest,
   name: string,
-): Promise<PersistentVolume> {
+): Promise<{ claim: PersistentVolumeClaim; volume: PersistentVolume }> {
   if (!client) throw new Error("persistent volume claims need an API server");
+  const namespace = pod.metadata.namespace ?? "default";
   const claim = await client
     .resource(persistentVolumeClaims)
     .get(name, namespace);
+  if (source.ephemeral && !isOwnedByPod(claim, pod))
+    throw new Error(
+      `PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
+    );
   const volumeName = claim.spec?.volumeName;
   if (claim.status?.phase !== "Bound" || !volumeName)
     throw new Error(`persistentvolumeclaim "${name}" is not bound`);
-  return await client.resource(persistentVolumes).get(volumeName);
+  const volume = await client.resource(persistentVolumes).get(volumeName);
+  const uid = volume.spec?.claimRef?.uid;
+  if (uid !== undefined && claim.metadata.uid !== uid)
+    throw new Error(`the PVC ${namespace}/${name} is not bound to its volume`);
+  return { claim, volume };
 }

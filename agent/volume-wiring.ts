@@ -1,0 +1,73 @@
+// The volumes of an agent and the CSI drivers they use: made together, as drivers are plug-ins, a type of volumes and a part
+// of what the node reports.
+import type { Ground, PodRooms } from "./agent-parts.ts";
+import type { NodeReporter } from "./node/node-reporter.ts";
+import { CsiNodeObject } from "./volumes/csi/csi-node.ts";
+import { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
+import { CsiRegistry } from "./volumes/csi/csi-registry.ts";
+import { VolumesInUse } from "./volumes/csi/volumes-in-use.ts";
+import { ServiceAccountTokens } from "./volumes/payload/service-account-tokens.ts";
+import { VolumeManager } from "./volumes/volume-manager.ts";
+
+/** Of a token that a driver asks for without saying so. */
+const defaultTokenSeconds = 3600;
+
+export function wireVolumes(
+  { settings: config, client, clock, logger, objects, plugins }: Ground,
+  node: NodeReporter,
+  nodeResources: PodRooms["nodeResources"],
+): Pick<PodRooms, "volumes" | "csi"> {
+  const tokens = new ServiceAccountTokens(client, clock);
+  const { nodeName } = config;
+  const csiNode =
+    client && config.registerNode
+      ? new CsiNodeObject({ client, nodeName, owner: () => node.owner })
+      : undefined;
+  const registry = new CsiRegistry({ node: csiNode, logger });
+  plugins.registerHandler("CSIPlugin", registry);
+  const inUse = new VolumesInUse({ client, nodeName });
+  node.onRegistered(() => {
+    Promise.all([csiNode?.ensure(), inUse.registered()]).catch(
+      (error: unknown) =>
+        logger.warn({ err: error }, "can't report the node's CSI volumes"),
+    );
+  });
+  const csi = new CsiVolumes({
+    config,
+    client,
+    registry,
+    inUse,
+    secret: async (namespace, name) => {
+      const found = await objects.secret(namespace, name);
+      return (
+        found &&
+        Object.fromEntries(
+          Object.entries(found.data ?? {}).map(([key, text]) => [
+            key,
+            Buffer.from(text, "base64").toString(),
+          ]),
+        )
+      );
+    },
+    token: (pod, audience, expirationSeconds = defaultTokenSeconds) =>
+      tokens.status(pod, audience, expirationSeconds),
+    clock,
+    logger,
+  });
+  const volumes = new VolumeManager({
+    config,
+    client,
+    clock,
+    logger,
+    source: {
+      configMap: (namespace, name) => objects.configMap(namespace, name),
+      secret: (namespace, name) => objects.secret(namespace, name),
+      nodeResources,
+      serviceAccountToken: (pod, audience, expirationSeconds) =>
+        tokens.get(pod, audience, expirationSeconds),
+    },
+    forgetTokens: (uid) => tokens.forget(uid),
+    csi: csi.plugin,
+  });
+  return { volumes, csi };
+}

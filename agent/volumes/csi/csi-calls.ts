@@ -1,0 +1,237 @@
+// What a driver is asked for one volume of a pod: who it is and what it can, then to stage, to publish and to grow the
+// volume, with the objects' contexts, secrets and tokens. Keeps nothing; csi-plugin.ts decides what is asked when.
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isNotFound } from "../../../api/errors.ts";
+import type { CSIDriver } from "../../../api/types/storage-v1.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import type { Client } from "../../../client/client.ts";
+import { csiDrivers } from "../../../client/resources.ts";
+import { VolumeFailure, type VolumeRequest } from "../volume-plugin.ts";
+import { publishContext } from "./csi-attachment.ts";
+import { CsiCallError, type CsiDriver } from "./csi-driver.ts";
+import { expandOnNode } from "./csi-expansion.ts";
+import { nodeCapability, type StageRequest } from "./csi-protocol.ts";
+import { rmdirIfThere, type CsiPaths } from "./csi-records.ts";
+import type { CsiRegistry } from "./csi-registry.ts";
+import {
+  capabilityOf,
+  checkLifecycle,
+  podInfo,
+  type CsiVolume,
+} from "./csi-volume.ts";
+
+export interface CsiCallsOptions {
+  readonly nodeName: string;
+  readonly client: Client | undefined;
+  readonly registry: CsiRegistry;
+  /** Data of a Secret, decoded. */
+  readonly secret: (
+    namespace: string,
+    name: string,
+  ) => Promise<Readonly<Record<string, string>> | undefined>;
+  readonly token: (
+    pod: Pod,
+    audience: string,
+    expirationSeconds: number | undefined,
+  ) => Promise<{ token: string; expirationTimestamp: string }>;
+}
+
+/** What a call needs, put together once a mount. */
+export interface Prepared {
+  readonly volume: CsiVolume;
+  readonly driver: CsiDriver;
+  readonly object: CSIDriver | undefined;
+  readonly capabilities: ReadonlySet<number>;
+  readonly context: Readonly<Record<string, string>>;
+  readonly attachable: boolean;
+}
+
+export const stageDirectory = "globalmount";
+export const targetDirectory = "mount";
+
+export class CsiCalls {
+  readonly #options: CsiCallsOptions;
+  readonly #paths: CsiPaths;
+
+  constructor(options: CsiCallsOptions, paths: CsiPaths) {
+    this.#options = options;
+    this.#paths = paths;
+  }
+
+  /** Where the driver publishes the volume for the pod. */
+  target(volume: CsiVolume, { metadata }: Pod): string {
+    const uid = metadata.uid ?? "";
+    return volume.block
+      ? this.#paths.blockPublish(volume.name, uid)
+      : join(this.#paths.podVolume(uid, volume.name), targetDirectory);
+  }
+
+  /** Where the driver stages it. */
+  staging(volume: CsiVolume): string {
+    return volume.block
+      ? this.#paths.blockStaging(volume.name)
+      : join(this.#paths.staged(volume.driver, volume.handle), stageDirectory);
+  }
+
+  /** Rejects while the driver is not there or the volume is not attached. */
+  async prepare(volume: CsiVolume): Promise<Prepared> {
+    const { client, registry, nodeName } = this.#options;
+    let driver: CsiDriver;
+    try {
+      driver = registry.driver(volume.driver);
+    } catch (error) {
+      const text = (error as Error).message;
+      throw volume.ephemeral
+        ? new Error(
+            `kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: ${text}`,
+          )
+        : new VolumeFailure(
+            "MountVolume.MountDevice",
+            volume.name,
+            `kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: ${text}`,
+          );
+    }
+    const object = await this.driverObject(volume.driver);
+    checkLifecycle(volume, object);
+    const attachable =
+      !volume.ephemeral && object?.spec.attachRequired !== false;
+    if (attachable && !client)
+      throw new Error("volumes that are attached need an API server");
+    const context =
+      attachable && client
+        ? await publishContext({ client, nodeName }, volume)
+        : {};
+    const capabilities = await driver.capabilities();
+    return { volume, driver, object, capabilities, context, attachable };
+  }
+
+  async driverObject(name: string): Promise<CSIDriver | undefined> {
+    return await this.#options.client
+      ?.resource(csiDrivers)
+      .get(name)
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+  }
+
+  /** A refusal that is final has nothing left to unstage: `onRefused`. */
+  async stage(
+    prepared: Prepared,
+    pod: Pod,
+    onRefused: () => Promise<void>,
+  ): Promise<void> {
+    const { volume, driver, capabilities } = prepared;
+    if (!capabilities.has(nodeCapability.stageUnstage)) return;
+    const path = this.staging(volume);
+    await mkdir(path, { recursive: true, mode: 0o750 });
+    const step = volume.block
+      ? "MapVolume.SetUpDevice"
+      : "MountVolume.MountDevice";
+    try {
+      await driver.stage(
+        await this.#request(prepared, pod, volume.stageSecret),
+      );
+    } catch (error) {
+      if (error instanceof CsiCallError && error.isFinal) await onRefused();
+      throw new VolumeFailure(step, volume.name, (error as Error).message);
+    }
+  }
+
+  async #request(
+    { volume, capabilities, context }: Prepared,
+    pod: Pod,
+    secret: CsiVolume["stageSecret"],
+  ): Promise<StageRequest> {
+    return {
+      volume_id: volume.handle,
+      publish_context: context,
+      staging_target_path: this.staging(volume),
+      volume_capability: capabilityOf(
+        volume,
+        capabilities,
+        pod.spec.securityContext?.fsGroup,
+      ),
+      secrets: await this.#secret(secret),
+      volume_context: volume.attributes,
+    };
+  }
+
+  async #secret(
+    ref: CsiVolume["stageSecret"],
+  ): Promise<Readonly<Record<string, string>>> {
+    if (!ref) return {};
+    const found = await this.#options.secret(ref.namespace, ref.name);
+    if (!found)
+      throw new Error(
+        `failed to find the secret ${ref.name} in the namespace ${ref.namespace}`,
+      );
+    return found;
+  }
+
+  /** @param first nothing is published yet, so that a refusal leaves nothing behind */
+  async publish(prepared: Prepared, pod: Pod, first: boolean): Promise<void> {
+    const { volume, driver, object, capabilities } = prepared;
+    const staged =
+      !volume.ephemeral && capabilities.has(nodeCapability.stageUnstage);
+    const request = await this.#request(prepared, pod, volume.publishSecret);
+    const target = this.target(volume, pod);
+    await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+    const step = volume.block ? "MapVolume.SetUpDevice" : "MountVolume.SetUp";
+    try {
+      await driver.publish({
+        ...request,
+        staging_target_path: staged ? request.staging_target_path : "",
+        target_path: target,
+        readonly: volume.readOnly,
+        volume_context: {
+          ...volume.attributes,
+          ...(object?.spec.podInfoOnMount
+            ? podInfo(pod, volume.ephemeral)
+            : {}),
+          ...(await this.#tokens(object, pod)),
+        },
+      });
+    } catch (error) {
+      if (first && error instanceof CsiCallError && error.isFinal) {
+        // What the driver may have made of the directory before it failed.
+        await rmdirIfThere(target, true);
+      }
+      throw new VolumeFailure(step, volume.name, (error as Error).message);
+    }
+  }
+
+  async #tokens(
+    object: CSIDriver | undefined,
+    pod: Pod,
+  ): Promise<Record<string, string>> {
+    const wanted = object?.spec.tokenRequests ?? [];
+    if (wanted.length === 0) return {};
+    const tokens: Record<string, unknown> = {};
+    for (const { audience, expirationSeconds } of wanted)
+      tokens[audience] = await this.#options.token(
+        pod,
+        audience,
+        expirationSeconds,
+      );
+    return {
+      "csi.storage.k8s.io/serviceAccount.tokens": JSON.stringify(tokens),
+    };
+  }
+
+  async expand(prepared: Prepared, request: VolumeRequest): Promise<void> {
+    const { volume, driver, capabilities } = prepared;
+    const { client } = this.#options;
+    if (!client || !capabilities.has(nodeCapability.expand)) return;
+    await expandOnNode({ client, driver, request }, async () => ({
+      volume_id: volume.handle,
+      volume_path: this.target(volume, request.pod),
+      staging_target_path: capabilities.has(nodeCapability.stageUnstage)
+        ? this.staging(volume)
+        : "",
+      volume_capability: capabilityOf(volume, capabilities, undefined),
+      secrets: await this.#secret(volume.expandSecret),
+    }));
+  }
+}

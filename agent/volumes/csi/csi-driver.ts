@@ -1,0 +1,164 @@
+// One registered driver: its calls, each bounded in time. A call's error keeps the driver's own text; whether the call may
+// still be going on in the driver decides what is kept of it (isFinal).
+import {
+  GrpcChannel,
+  grpcCode,
+  grpcCodes,
+  grpcText,
+  loadGrpc,
+  type GrpcMethod,
+} from "../../../grpc/channel.ts";
+import { createWireCodec } from "../../../grpc/wire.ts";
+import {
+  csiMessages,
+  csiMethods,
+  type ExpandRequest,
+  type NodeInfoAnswer,
+  type PublishRequest,
+  type StageRequest,
+  type StatsAnswer,
+} from "./csi-protocol.ts";
+
+/** As the reference waits for a driver. */
+const callTimeoutMs = 120_000;
+const statsTimeoutMs = 10_000;
+
+const codec = createWireCodec(csiMessages);
+const codeNames = new Map([
+  [1, "Canceled"],
+  [2, "Unknown"],
+  [3, "InvalidArgument"],
+  [4, "DeadlineExceeded"],
+  [5, "NotFound"],
+  [6, "AlreadyExists"],
+  [7, "PermissionDenied"],
+  [8, "ResourceExhausted"],
+  [9, "FailedPrecondition"],
+  [10, "Aborted"],
+  [11, "OutOfRange"],
+  [12, "Unimplemented"],
+  [13, "Internal"],
+  [14, "Unavailable"],
+  [16, "Unauthenticated"],
+]);
+
+/** A driver's refusal, as events show it. */
+export class CsiCallError extends Error {
+  /** The driver does nothing for the call any more. */
+  readonly isFinal: boolean;
+  readonly code: number | undefined;
+
+  constructor(cause: unknown) {
+    const code = grpcCode(cause);
+    const name = codeNames.get(code ?? 2) ?? "Unknown";
+    super(`rpc error: code = ${name} desc = ${grpcText(cause)}`, { cause });
+    this.code = code;
+    this.isFinal =
+      code !== undefined &&
+      ![
+        grpcCodes.cancelled,
+        grpcCodes.deadlineExceeded,
+        grpcCodes.unavailable,
+        8,
+        10,
+      ].includes(code);
+  }
+}
+
+export class CsiDriver {
+  readonly #channel: GrpcChannel;
+  #capabilities: Promise<ReadonlySet<number>> | undefined;
+
+  private constructor(
+    readonly name: string,
+    readonly endpoint: string,
+    channel: GrpcChannel,
+  ) {
+    this.#channel = channel;
+  }
+
+  static async open(name: string, endpoint: string): Promise<CsiDriver> {
+    const path = endpoint.replace(/^unix:(\/\/)?/, "");
+    const channel = new GrpcChannel(await loadGrpc(), {
+      target: `unix://${path}`,
+      codec,
+      settings: { "grpc.max_reconnect_backoff_ms": 2000 },
+    });
+    return new CsiDriver(name, endpoint, channel);
+  }
+
+  /** Calls under way fail. */
+  close(): void {
+    this.#channel.close();
+  }
+
+  /** Numbers of nodeCapability. Asked once: a driver that changes registers again. */
+  capabilities(): Promise<ReadonlySet<number>> {
+    this.#capabilities ??= this.#call<{
+      capabilities: { rpc?: { type: number } }[];
+    }>(csiMethods.capabilities, {}).then(
+      ({ capabilities }) =>
+        new Set(capabilities.flatMap(({ rpc }) => (rpc ? [rpc.type] : []))),
+    );
+    this.#capabilities.catch(() => (this.#capabilities = undefined));
+    return this.#capabilities;
+  }
+
+  info(): Promise<NodeInfoAnswer> {
+    return this.#call(csiMethods.info, {});
+  }
+
+  async stage(request: StageRequest): Promise<void> {
+    await this.#call(csiMethods.stage, request);
+  }
+
+  async unstage(volume: string, stagingPath: string): Promise<void> {
+    await this.#call(csiMethods.unstage, {
+      volume_id: volume,
+      staging_target_path: stagingPath,
+    });
+  }
+
+  async publish(request: PublishRequest): Promise<void> {
+    await this.#call(csiMethods.publish, request);
+  }
+
+  async unpublish(volume: string, targetPath: string): Promise<void> {
+    await this.#call(csiMethods.unpublish, {
+      volume_id: volume,
+      target_path: targetPath,
+    });
+  }
+
+  async expand(request: ExpandRequest): Promise<void> {
+    await this.#call(csiMethods.expand, request);
+  }
+
+  stats(
+    volume: string,
+    path: string,
+    stagingPath: string,
+  ): Promise<StatsAnswer> {
+    return this.#call(
+      csiMethods.stats,
+      {
+        volume_id: volume,
+        volume_path: path,
+        staging_target_path: stagingPath,
+      },
+      statsTimeoutMs,
+    );
+  }
+
+  async #call<T>(
+    method: GrpcMethod,
+    request: object,
+    timeoutMs = callTimeoutMs,
+  ): Promise<T> {
+    try {
+      return await this.#channel.unary<T>(method, request, { timeoutMs });
+    } catch (error) {
+      throw new CsiCallError(error);
+    }
+  }
+}

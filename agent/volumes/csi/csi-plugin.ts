@@ -1,0 +1,264 @@
+// Volumes of CSI drivers as a type of volumes: a volume is staged once on the node and published for each pod that has it.
+// Everything asked of a driver is on the disk before it is asked (csi-records.ts), so whatever happens to the agent or the
+// driver it is ended: a pod's volumes when the pod's are unmounted, staged ones when no pod has them any more.
+//
+// Calls for one volume run one after the other. A failed call is repeated by the pod's worker (mounting) or by a queue with
+// back-off (unstaging), which holds up no pod.
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Logger } from "pino";
+import type { Clock } from "../../../api/clock.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import { WorkQueue } from "../../../client/work-queue.ts";
+import type { AgentConfig } from "../../config/agent-config.ts";
+import { isMountPoint, unmount } from "../files/mounts.ts";
+import type {
+  MountedVolume,
+  VolumePlugin,
+  VolumeRequest,
+} from "../volume-plugin.ts";
+import {
+  CsiCalls,
+  stageDirectory,
+  targetDirectory,
+  type CsiCallsOptions,
+  type Prepared,
+} from "./csi-calls.ts";
+import { nodeCapability } from "./csi-protocol.ts";
+import {
+  CsiPaths,
+  keyOf,
+  removeRecord,
+  rmdirIfThere,
+  writeRecord,
+  type CsiRecord,
+  type Found,
+} from "./csi-records.ts";
+import { appliesFsGroup, csiVolume, type CsiVolume } from "./csi-volume.ts";
+import { KeyedTurns } from "./keyed-turns.ts";
+import type { VolumesInUse } from "./volumes-in-use.ts";
+
+interface CsiVolumesOptions extends Omit<CsiCallsOptions, "nodeName"> {
+  readonly config: Pick<
+    AgentConfig,
+    "rootDirectory" | "memoryDirectory" | "nodeName"
+  >;
+  readonly inUse: VolumesInUse;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class CsiVolumes {
+  readonly #options: CsiVolumesOptions;
+  readonly paths: CsiPaths;
+  readonly #calls: CsiCalls;
+  readonly #turns = new KeyedTurns();
+  readonly #unstaging: WorkQueue;
+  readonly plugin: VolumePlugin;
+
+  constructor(options: CsiVolumesOptions) {
+    const { config, clock, logger } = options;
+    this.#options = options;
+    this.paths = new CsiPaths(config);
+    this.#calls = new CsiCalls(
+      { ...options, nodeName: config.nodeName },
+      this.paths,
+    );
+    this.#unstaging = new WorkQueue({
+      name: "csi-unstaging",
+      clock,
+      logger,
+      concurrency: 4,
+      baseBackoffMs: 500,
+      maxBackoffMs: 122_000,
+      process: (directory) => this.#unstage(directory),
+    });
+    this.plugin = {
+      field: "csi",
+      serves: ["pod", "persistent"],
+      mount: (request) => this.#mount(request),
+      refresh: (request) => this.#refresh(request),
+      unmount: (uid) => this.#unmount(uid),
+      released: () => this.#released(),
+    };
+  }
+
+  async start(): Promise<void> {
+    const staged = [
+      ...(await this.paths.allStaged()),
+      ...(await this.paths.allBlocks()),
+    ];
+    this.#options.inUse.restore(
+      staged
+        .filter(({ record }) => record.attachable)
+        .map(({ record }) => uniqueName(record)),
+    );
+    this.#unstaging.start();
+    await this.#released();
+  }
+
+  async stop(): Promise<void> {
+    await this.#unstaging.stop();
+    this.#options.registry.stop();
+  }
+
+  async #mount(request: VolumeRequest): Promise<MountedVolume> {
+    const volume = csiVolume(request);
+    return this.#turns.run(`${volume.driver}^${volume.handle}`, async () => {
+      const prepared = await this.#calls.prepare(volume);
+      await this.#record(prepared, request.pod);
+      if (!volume.ephemeral)
+        await this.#calls.stage(prepared, request.pod, () =>
+          this.#forget(volume, request.pod),
+        );
+      await this.#calls.publish(prepared, request.pod, true);
+      if (request.claim && !volume.readOnly)
+        await this.#calls.expand(prepared, request);
+      return this.#mounted(prepared, request.pod);
+    });
+  }
+
+  #mounted(
+    { volume, object, capabilities }: Prepared,
+    pod: Pod,
+  ): MountedVolume {
+    const { readOnly } = volume;
+    const path = this.#calls.target(volume, pod);
+    if (volume.block) return { path, readOnly, device: true };
+    return {
+      path,
+      readOnly,
+      ...(appliesFsGroup(volume, object, capabilities)
+        ? { fsGroup: "by-policy" as const }
+        : {}),
+    };
+  }
+
+  /** Before anything is asked of the driver. */
+  async #record({ volume, attachable }: Prepared, pod: Pod): Promise<void> {
+    const record: CsiRecord = {
+      driverName: volume.driver,
+      volumeHandle: volume.handle,
+      specVolID: volume.name,
+      volumeLifecycleMode: volume.ephemeral ? "Ephemeral" : "Persistent",
+      attachable,
+    };
+    const uid = pod.metadata.uid ?? "";
+    if (volume.block) await writeRecord(this.paths.block(volume.name), record);
+    else {
+      await writeRecord(this.paths.podVolume(uid, volume.name), record);
+      if (!volume.ephemeral)
+        await writeRecord(
+          this.paths.staged(volume.driver, volume.handle),
+          record,
+        );
+    }
+    if (attachable) await this.#options.inUse.add(volume.uniqueName);
+  }
+
+  /** A driver refused for good to stage it: there is nothing to unstage. */
+  async #forget(volume: CsiVolume, pod: Pod): Promise<void> {
+    const uid = pod.metadata.uid ?? "";
+    const users = volume.block
+      ? await this.paths.blockUsers(volume.name)
+      : await this.paths.podsWith(volume.driver, volume.handle);
+    if (users.some((user) => user !== uid)) return;
+    if (volume.block) {
+      await removeRecord(this.paths.block(volume.name));
+      await rmdirIfThere(this.#calls.staging(volume), true);
+    } else {
+      await removeRecord(this.paths.podVolume(uid, volume.name));
+      await removeRecord(
+        this.paths.staged(volume.driver, volume.handle),
+        stageDirectory,
+      );
+    }
+    await this.#options.inUse.remove(volume.uniqueName).catch(() => undefined);
+  }
+
+  async #refresh(request: VolumeRequest): Promise<void> {
+    const volume = csiVolume(request);
+    await this.#turns.run(`${volume.driver}^${volume.handle}`, async () => {
+      const object = await this.#calls.driverObject(volume.driver);
+      if (!object?.spec.requiresRepublish && !request.claim) return;
+      const prepared = await this.#calls.prepare(volume);
+      if (object?.spec.requiresRepublish)
+        await this.#calls.publish(prepared, request.pod, false);
+      if (!volume.readOnly) await this.#calls.expand(prepared, request);
+    });
+  }
+
+  async #unmount(uid: string): Promise<void> {
+    for (const found of await this.paths.ofPod(uid))
+      await this.#unpublish(found, join(found.directory, targetDirectory), () =>
+        removeRecord(found.directory, targetDirectory),
+      );
+    for (const found of await this.paths.blocksOfPod(uid)) {
+      const target = this.paths.blockPublish(found.record.specVolID, uid);
+      await this.#unpublish(found, target, async () => {
+        await rm(target, { recursive: true, force: true });
+        await rmdirIfThere(dirname(target), true);
+      });
+    }
+  }
+
+  async #unpublish(
+    { record }: Found,
+    target: string,
+    forget: () => Promise<void>,
+  ): Promise<void> {
+    await this.#turns.run(keyOf(record), async () => {
+      await this.#options.registry
+        .driver(record.driverName)
+        .unpublish(record.volumeHandle, target);
+      // A driver that lies has left its mount: nothing of the volume may be removed through it.
+      if (await isMountPoint(target)) await unmount(target);
+      await forget();
+    });
+  }
+
+  /** Asks for what no pod has to be unstaged. */
+  async #released(): Promise<void> {
+    const used = await this.paths.usedByPods();
+    for (const { record, directory } of await this.paths.allStaged())
+      if (!used.has(keyOf(record))) this.#unstaging.add(directory);
+    for (const { record, directory } of await this.paths.allBlocks())
+      if ((await this.paths.blockUsers(record.specVolID)).length === 0)
+        this.#unstaging.add(directory);
+  }
+
+  async #unstage(directory: string): Promise<void> {
+    const found = [
+      ...(await this.paths.allStaged()),
+      ...(await this.paths.allBlocks()),
+    ].find((each) => each.directory === directory);
+    if (!found) return;
+    const { record } = found;
+    await this.#turns.run(keyOf(record), async () => {
+      const block = directory === this.paths.block(record.specVolID);
+      // A pod may have got it meanwhile.
+      const isUsed = block
+        ? (await this.paths.blockUsers(record.specVolID)).length > 0
+        : (await this.paths.usedByPods()).has(keyOf(record));
+      if (isUsed) return;
+      const staging = block
+        ? this.paths.blockStaging(record.specVolID)
+        : join(directory, stageDirectory);
+      const driver = this.#options.registry.driver(record.driverName);
+      const capabilities = await driver.capabilities();
+      if (capabilities.has(nodeCapability.stageUnstage))
+        await driver.unstage(record.volumeHandle, staging);
+      if (await isMountPoint(staging)) await unmount(staging);
+      if (block) {
+        await rmdirIfThere(staging, true);
+        await removeRecord(directory);
+      } else await removeRecord(directory, stageDirectory);
+      if (record.attachable)
+        await this.#options.inUse.remove(uniqueName(record));
+    });
+  }
+}
+
+function uniqueName({ driverName, volumeHandle }: CsiRecord): string {
+  return `kubernetes.io/csi/${driverName}^${volumeHandle}`;
+}
