@@ -4,6 +4,7 @@ import type { Taint } from "../../api/types/core-v1.ts";
 import type { CredentialProvider } from "./credential-provider.ts";
 import type {
   CpuPolicy,
+  MemoryPolicy,
   TopologyPolicy,
   TopologyScope,
 } from "./resource-policies.ts";
@@ -98,6 +99,9 @@ export interface AgentConfig {
   cpuManagerReconcilePeriodMs: number;
   /** CPUs kept for the system, in the kernel's list form: they replace the reserved amounts of CPU. */
   reservedCpus: string;
+  memoryManagerPolicy: MemoryPolicy;
+  /** `NODE:memory=AMOUNT,hugepages-SIZE=AMOUNT`: what of each NUMA node is kept for the system. */
+  reservedMemory: readonly string[];
   topologyManagerPolicy: TopologyPolicy;
   topologyManagerPolicyOptions: Readonly<Record<string, string>>;
   topologyManagerScope: TopologyScope;
@@ -186,6 +190,8 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   cpuManagerPolicyOptions: {},
   cpuManagerReconcilePeriodMs: 10_000,
   reservedCpus: "",
+  memoryManagerPolicy: "None",
+  reservedMemory: [],
   topologyManagerPolicy: "none",
   topologyManagerPolicyOptions: {},
   topologyManagerScope: "container",

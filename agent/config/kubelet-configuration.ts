@@ -34,6 +34,7 @@ export function kubeletConfiguration(config: AgentConfig): object {
     cpuManagerPolicyOptions: config.cpuManagerPolicyOptions,
     cpuManagerReconcilePeriod: duration(config.cpuManagerReconcilePeriodMs),
     reservedSystemCPUs: config.reservedCpus,
+    memoryManagerPolicy: config.memoryManagerPolicy,
     topologyManagerPolicy: config.topologyManagerPolicy,
     topologyManagerPolicyOptions: config.topologyManagerPolicyOptions,
     topologyManagerScope: config.topologyManagerScope,

@@ -2,6 +2,8 @@
 
 export type CpuPolicy = "none" | "static";
 
+export type MemoryPolicy = "None" | "Static";
+
 export type TopologyPolicy =
   "none" | "best-effort" | "restricted" | "single-numa-node";
 

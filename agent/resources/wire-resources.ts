@@ -1,4 +1,5 @@
 // Makes the resource managers that the settings ask for.
+import { totalmem } from "node:os";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import { parseQuantity, quantityMilliValue } from "../../api/quantity.ts";
@@ -16,6 +17,13 @@ import {
   readMachineTopology,
   type MachineTopology,
 } from "./machine/machine-topology.ts";
+import { MemoryCheckpoint } from "./memory/memory-checkpoint.ts";
+import {
+  checkReservedMemory,
+  nodeReservations,
+  parseReservedMemory,
+} from "./memory/reserved-memory.ts";
+import { StaticMemory } from "./memory/static-memory.ts";
 import { ResourceManagers, type ResourceManager } from "./resource-managers.ts";
 import { TopologyManager } from "./topology/topology-manager.ts";
 import { parseTopologyOptions } from "./topology/topology-policy.ts";
@@ -46,14 +54,25 @@ export function wireResources(
       nodes: machine.nodes,
       clock: surroundings.clock,
     }),
-    managers: [wireCpus(config, surroundings, running, machine, isOn)].flatMap(
-      (manager) => manager ?? [],
-    ),
-    checkUnmanaged:
-      config.cpuManagerPolicy === "none"
-        ? [() => new CpuCheckpoint(config.rootDirectory, "none").load()]
-        : [],
+    managers: [
+      wireCpus(config, surroundings, running, machine, isOn),
+      wireMemory(config, surroundings, machine),
+    ].flatMap((manager) => manager ?? []),
+    checkUnmanaged: unmanaged(config),
   });
+}
+
+/** The files of the managers that have nothing to manage. */
+function unmanaged(config: AgentConfig): (() => Promise<unknown>)[] {
+  const { rootDirectory, cpuManagerPolicy, memoryManagerPolicy } = config;
+  return [
+    ...(cpuManagerPolicy === "none"
+      ? [() => new CpuCheckpoint(rootDirectory, "none").load()]
+      : []),
+    ...(memoryManagerPolicy === "None"
+      ? [() => new MemoryCheckpoint(rootDirectory, "None").load()]
+      : []),
+  ];
 }
 
 /** Named CPUs replace the amounts of CPU that are reserved. */
@@ -70,7 +89,9 @@ function needsMachine(config: AgentConfig): boolean {
   return (
     config.topologyManagerPolicy !== "none" ||
     config.cpuManagerPolicy !== "none" ||
-    config.reservedCpus !== ""
+    config.memoryManagerPolicy !== "None" ||
+    config.reservedCpus !== "" ||
+    config.reservedMemory.length > 0
   );
 }
 
@@ -100,6 +121,22 @@ function wireCpus(
     running,
     update: (id, pinning) => runtime.updateContainerResources(id, pinning),
     clock,
+    logger,
+  });
+}
+
+function wireMemory(
+  config: AgentConfig,
+  { logger }: ResourceSurroundings,
+  { nodes }: MachineTopology,
+): ResourceManager | undefined {
+  if (config.memoryManagerPolicy === "None") return undefined;
+  const reserved = parseReservedMemory(config.reservedMemory);
+  checkReservedMemory(reserved, nodes, nodeReservations(config, totalmem()));
+  return new StaticMemory({
+    nodes,
+    reserved,
+    checkpoint: new MemoryCheckpoint(config.rootDirectory, "Static"),
     logger,
   });
 }

@@ -112,8 +112,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.
     "make-iptables-util-chains": "false",
-    "memory-manager-policy": "None",
-    "reserved-memory": "",
     "qos-reserved": "",
   },
   harmless: [

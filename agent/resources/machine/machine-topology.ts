@@ -14,7 +14,7 @@ export interface Cpu {
   readonly node: number;
 }
 
-interface MachineNode extends NumaNode {
+export interface MachineNode extends NumaNode {
   readonly memoryBytes: number;
   /** `hugepages-2Mi` → bytes that are set aside for them. */
   readonly hugepages: Readonly<Record<string, number>>;

@@ -93,7 +93,9 @@ export const agentResourceOptions: OptionTable = [
     option("reserved-cpus", "string", "", "CPUs kept for system and agent.", {
       file: "reservedSystemCPUs",
     }),
-    option("reserved-memory", "repeated", "", "Memory kept a NUMA node."),
+    option("reserved-memory", "repeated", "", "Memory kept a NUMA node.", {
+      file: "reservedMemory",
+    }),
     option(
       "qos-reserved",
       "map",

@@ -92,6 +92,8 @@ export const usedAgentOptions: readonly string[] = [
   "cpu-manager-policy-options",
   "cpu-manager-reconcile-period",
   "reserved-cpus",
+  "memory-manager-policy",
+  "reserved-memory",
   "topology-manager-policy",
   "topology-manager-policy-options",
   "topology-manager-scope",

@@ -52,6 +52,16 @@ const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
             : taint,
         )
       : value,
+  reservedMemory: (value) =>
+    Array.isArray(value)
+      ? value.map((each: { numaNode?: number; limits?: unknown }) =>
+          isMap(each) && isMap(each.limits)
+            ? `${each.numaNode ?? 0}:${Object.entries(each.limits)
+                .map(([name, amount]) => `${name}=${String(amount)}`)
+                .join(",")}`
+            : each,
+        )
+      : value,
   staticPodURLHeader: (value) =>
     isMap(value)
       ? Object.entries(value).flatMap(([name, values]) =>

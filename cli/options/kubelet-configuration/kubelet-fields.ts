@@ -32,7 +32,6 @@ export const kubeletFields: Readonly<Record<string, KubeletField>> = {
   mergeDefaultEvictionSettings: restricts(false),
   podLogsDir: harmless,
   protectKernelDefaults: restricts(false),
-  reservedMemory: restricts(),
   runOnce: restricts(false),
   shutdownGracePeriod: restricts("0s"),
   shutdownGracePeriodByPodPriority: restricts(),

@@ -6,6 +6,7 @@ import {
 } from "../../../agent/config/agent-config.ts";
 import type {
   CpuPolicy,
+  MemoryPolicy,
   TopologyPolicy,
   TopologyScope,
 } from "../../../agent/config/resource-policies.ts";
@@ -129,6 +130,8 @@ export function agentConfig(
     cpuManagerPolicyOptions: values.map("cpu-manager-policy-options"),
     cpuManagerReconcilePeriodMs: values.number("cpu-manager-reconcile-period"),
     reservedCpus: values.text("reserved-cpus"),
+    memoryManagerPolicy: values.text("memory-manager-policy") as MemoryPolicy,
+    reservedMemory: values.list("reserved-memory"),
     topologyManagerPolicy: values.text(
       "topology-manager-policy",
     ) as TopologyPolicy,

@@ -7,6 +7,7 @@ import {
 } from "../../../agent/config/feature-gates.ts";
 import { parseCpuPolicyOptions } from "../../../agent/resources/cpu/cpu-policy.ts";
 import { parseCpuList } from "../../../agent/resources/machine/cpu-list.ts";
+import { parseReservedMemory } from "../../../agent/resources/memory/reserved-memory.ts";
 import { parseTopologyOptions } from "../../../agent/resources/topology/topology-policy.ts";
 import type { AgentConfig } from "../../../agent/config/agent-config.ts";
 import { UsageError } from "../../options/table.ts";
@@ -22,6 +23,7 @@ export function checkResourceManagers(
   named("cpu-manager-policy-options", () =>
     parseCpuPolicyOptions(config.cpuManagerPolicyOptions, isOn),
   );
+  named("reserved-memory", () => parseReservedMemory(config.reservedMemory));
   named("reserved-cpus", () => parseCpuList(config.reservedCpus));
   if (
     config.reservedCpus !== "" &&

@@ -1,5 +1,5 @@
-// CPUs of containers' own on this machine, with containerd and the kernel's cpusets: given at the start, taken from the
-// shared containers that run, kept over a restart of the agent, given back.
+// CPUs and memory of containers' own on this machine, with containerd and the kernel's cpusets: given at the start, taken
+// from the shared containers that run, kept over a restart of the agent, given back.
 import * as fs from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -97,6 +97,55 @@ test("a pod with a CPU of its own, and others beside it", async () => {
     async () => (await allowed(second, "shared")).length === all.length,
   );
   await second.stop();
+}, 60_000);
+
+test("memory and CPUs of one NUMA node, and a pod that finds none", async () => {
+  const aligned: Partial<AgentConfig> = {
+    memoryManagerPolicy: "Static",
+    topologyManagerPolicy: "single-numa-node",
+    systemReserved: { cpu: "500m", memory: "412Mi" },
+    evictionHard: { "memory.available": "100Mi" },
+    reservedMemory: ["0:memory=512Mi"],
+  };
+  const memoryState = path.join(node.directory, "agent/memory_manager_state");
+  await fs.rm(memoryState);
+  await expect(
+    agentWith({ ...aligned, reservedMemory: ["0:memory=1Gi"] }),
+  ).rejects.toThrow(
+    'the total amount "1Gi" of type "memory" is not equal to the value "512Mi" determined by Node Allocatable feature',
+  );
+  const agent = await agentWith(aligned);
+  const cpus = String(all.length - 1);
+  await node.writePod("aligned.yaml", guaranteed("aligned", cpus));
+  await eventually(async () => (await allowed(agent, "aligned")).length > 0);
+  expect(await allowed(agent, "aligned")).toHaveLength(all.length - 1);
+  const state = JSON.parse(await fs.readFile(memoryState, "utf8")) as {
+    entries: Record<string, Record<string, unknown>>;
+  };
+  expect(Object.values(state.entries)).toEqual([
+    { main: [{ numaAffinity: [0], type: "memory", size: 32 * 2 ** 20 }] },
+  ]);
+  await node.writePod("late.yaml", guaranteed("late", "1"));
+  const refused = await eventually(() =>
+    agent
+      .pods()
+      .find(
+        ({ metadata, status }) =>
+          metadata.name.startsWith("late") && status?.phase === "Failed",
+      ),
+  );
+  expect(refused!.status).toMatchObject({
+    reason: "TopologyAffinityError",
+    message:
+      "Pod was rejected: Resources cannot be allocated with Topology locality",
+  });
+  await fs.rm(path.join(node.manifests, "late.yaml"));
+  await fs.rm(path.join(node.manifests, "aligned.yaml"));
+  await eventually(
+    async () => !(await fs.readFile(memoryState, "utf8")).includes("entries"),
+  );
+  await agent.stop();
+  await fs.rm(memoryState);
 }, 60_000);
 
 test("a change of the policy refuses the start until the state file is removed", async () => {
