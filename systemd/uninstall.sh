@@ -99,6 +99,20 @@ pod_ranges() {
 }
 ranges=$(pod_ranges)
 # Where secrets and tokens lay in earlier versions: a directory for each root directory of an agent.
+# Service rules in iptables: the rules that enter the chains of this prefix, and the chains.
+remove_service_chains() {
+	for tool in iptables ip6tables; do
+		command -v "$tool-save" >/dev/null || continue
+		script=$("$tool-save" 2>/dev/null | awk -v prefix="$1" '
+			/^\*/ { table = $0; declared = entered = removed = "" }
+			index($1, ":" prefix) == 1 { declared = declared $1 " - [0:0]\n"; removed = removed "-X " substr($1, 2) "\n" }
+			/^-A / && index($2, prefix) != 1 && index($0, " -j " prefix) { sub(/^-A/, "-D"); entered = entered $0 "\n" }
+			/^COMMIT/ && declared != "" { printf "%s\n%s%s%sCOMMIT\n", table, declared, entered, removed }')
+		[ -n "$script" ] || continue
+		say "+ $tool-restore: remove the chains $1*"
+		[ -n "$dry_run" ] || printf '%s\n' "$script" | "$tool-restore" --noflush --wait 5 || true
+	done
+}
 memory_directory() { printf '/run/orbit/volumes/%s' "$(printf %s "$1" | sha256sum | cut -c1-12)"; }
 # This script and all it was started by.
 ancestors() {
@@ -245,6 +259,7 @@ if [ -z "$root" ]; then
 		try nft delete table ip "orbit-proxy-$name"
 		try nft delete table ip6 "orbit-proxy-$name"
 		try nft delete table inet "orbit-policy-$name"
+		remove_service_chains "OP$(printf %s "orbit-proxy-$name" | sha256sum | cut -c1-6)-"
 		# The routes to other nodes and the VXLAN are known by the first of the node's ranges.
 		digest=$(printf %s "$range" | sha256sum)
 		protocol=$((200 + 0x$(printf %s "$digest" | cut -c1-2) % 50))

@@ -8,10 +8,13 @@ import {
   type Family,
 } from "../../api/metrics/family.ts";
 
+import type { ProxyMode } from "./backends.ts";
+
 /** Rules that were asked for and are not written after this time make the proxy unhealthy. */
 const stuckMs = 60_000;
 
 interface ProxyHealth {
+  readonly mode: ProxyMode;
   /** The kernel has what was asked for last. */
   readonly inStep: () => boolean;
   /** The Node is not about to be deleted. */
@@ -58,7 +61,7 @@ export class ProxyPorts {
           type: metricsContentType,
           body: metricsText(this.#health.metrics()),
         };
-      if (path === "/proxyMode") return text(200, "nftables");
+      if (path === "/proxyMode") return text(200, this.#health.mode);
       return path === "/healthz" ? text(200, "ok") : undefined;
     });
   }

@@ -8,8 +8,6 @@ import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { endpointSlices, nodes, services } from "../../client/resources.ts";
 import { ownEndpointSlices } from "../slices-of-service.ts";
-import { nftCommand } from "../nft/nft-command.ts";
-import { NftMonitor } from "../nft/nft-monitor.ts";
 import {
   serviceSettings,
   writeKernelSettings,
@@ -19,11 +17,15 @@ import {
   ConntrackCleaner,
   type StaleFlow,
 } from "../conntrack/conntrack-cleaner.ts";
+import {
+  createBackend,
+  removeServiceRules,
+  type ProxyMode,
+} from "./backends.ts";
 import { staleFlows } from "./conntrack.ts";
 import { HealthCheckPorts } from "./health-check-ports.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
-import { portRules } from "./rules.ts";
-import { Ruleset, type TableOptions } from "./ruleset.ts";
+import type { RuleTable, TableOptions } from "./rule-table.ts";
 import {
   proxyPorts,
   type Family,
@@ -34,7 +36,16 @@ import { TableSync } from "../nft/table-sync.ts";
 
 const zoneLabel = "topology.kubernetes.io/zone";
 
-interface ServiceProxyOptions {
+interface ServiceProxyOptions extends Pick<
+  TableOptions,
+  "podInterface" | "masqueradeBit" | "loopbackNodePorts"
+> {
+  /** Default: nftables. */
+  mode?: ProxyMode;
+  /** In place of `iptables`, such as `iptables-legacy`. */
+  iptables?: string;
+  /** Of looks for what others delete from iptables, in milliseconds. */
+  lookMs?: number;
   client: Client;
   nodeName: string;
   /** Of the table, such as orbit-proxy; two clusters on one host have different ones. */
@@ -52,7 +63,7 @@ interface ServiceProxyOptions {
 
 interface FamilyTable {
   readonly family: Family;
-  readonly ruleset: Ruleset;
+  readonly rules: RuleTable;
   readonly sync: TableSync;
 }
 
@@ -66,7 +77,7 @@ export class ServiceProxy {
   readonly #slices: Informer<EndpointSlice>;
   readonly #nodes: Informer<Node>;
   readonly #tables: readonly FamilyTable[];
-  readonly #monitor: NftMonitor;
+  readonly #watch: { start(): void; stop(): void };
   readonly #conntrack: ConntrackCleaner;
   readonly #healthChecks: HealthCheckPorts;
   /** The ports of each Service that are in the rulesets. */
@@ -94,17 +105,23 @@ export class ServiceProxy {
     this.#nodes = client.informer(nodes, {
       fieldSelector: `metadata.name=${nodeName}`,
     });
-    // Processes' numbers come round again: the last ones are enough to know which changes are ours.
-    const own: number[] = [];
     const wrapped = options.wrapper ? { wrapper: options.wrapper } : {};
-    const run = nftCommand({
+    const backend = createBackend({
+      mode: options.mode ?? "nftables",
+      tableOptions: (family) => this.#tableOptions(family),
+      onDeleted: () => this.rewrite(),
+      clock,
+      logger,
       ...wrapped,
-      onProcess: (pid) => void (own.push(pid) > 64 && own.shift()),
+      ...(options.iptables === undefined ? {} : { iptables: options.iptables }),
+      ...(options.lookMs === undefined ? {} : { lookMs: options.lookMs }),
     });
-    this.#tables = ([4, 6] as const).map((family) => {
-      const ruleset = new Ruleset(this.#tableOptions(family));
-      const sync = new TableSync({
-        scripts: ruleset,
+    this.#watch = backend.watch;
+    this.#tables = backend.tables.map(({ family, rules, run }) => ({
+      family,
+      rules,
+      sync: new TableSync({
+        scripts: rules,
         what: "service rules",
         run,
         clock,
@@ -114,19 +131,10 @@ export class ServiceProxy {
           this.metrics.ended(family, durationMs, failed);
           if (!failed) this.#cleanFlows(family);
         },
-      });
-      return { family, ruleset, sync };
-    });
+      }),
+    }));
     this.#conntrack = new ConntrackCleaner(logger, options.wrapper);
     this.#healthChecks = new HealthCheckPorts(logger, () => this.inStep);
-    this.#monitor = new NftMonitor({
-      tables: this.#tables.map(({ ruleset }) => ruleset.table),
-      isOwn: (pid) => own.includes(pid),
-      onDeleted: () => this.rewrite(),
-      clock,
-      logger,
-      ...wrapped,
-    });
   }
 
   /** The kernel has the rules of everything known. */
@@ -192,8 +200,9 @@ export class ServiceProxy {
         ),
     );
     this.#flush();
-    this.#monitor.start();
+    this.#watch.start();
     for (const { sync } of this.#tables) sync.request(true);
+    void this.#removeOtherMode();
   }
 
   /** The Service that this slice is labelled with leads to its endpoints alone, whatever the API has. */
@@ -214,7 +223,7 @@ export class ServiceProxy {
   /** The rules stay: pods keep reaching Services while this program is down. */
   async stop(): Promise<void> {
     for (const dispose of this.#disposers.splice(0)) dispose();
-    this.#monitor.stop();
+    this.#watch.stop();
     this.#healthChecks.stop();
     await Promise.all(this.#tables.map(({ sync }) => sync.stop()));
     await this.#conntrack.done();
@@ -230,15 +239,35 @@ export class ServiceProxy {
   }
 
   #tableOptions(family: Family): TableOptions {
-    const { tableName, masqueradeAll, ...ranges } = this.#options;
+    const { tableName, ...options } = this.#options;
+    const { podInterface, masqueradeBit, loopbackNodePorts } = options;
+    const { masqueradeAll, ...ranges } = options;
     return {
       family,
       name: tableName,
       masqueradeAll,
+      ...(podInterface === undefined ? {} : { podInterface }),
+      ...(masqueradeBit === undefined ? {} : { masqueradeBit }),
+      ...(loopbackNodePorts === undefined ? {} : { loopbackNodePorts }),
       podRanges: familyRanges(ranges.podRanges, family),
       serviceRanges: familyRanges(ranges.serviceRanges, family),
       nodePortRanges: familyRanges(ranges.nodePortRanges, family),
     };
+  }
+
+  /** Of an earlier start in the other mode: they would go on taking connections. */
+  async #removeOtherMode(): Promise<void> {
+    const { mode, tableName, logger, wrapper, iptables } = this.#options;
+    const other = mode === "iptables" ? "nftables" : "iptables";
+    await removeServiceRules(other, tableName, {
+      ...(wrapper ? { wrapper } : {}),
+      ...(iptables === undefined ? {} : { iptables }),
+    }).catch((err: unknown) =>
+      logger.warn(
+        { err },
+        `service rules of an earlier start in ${other} could not be removed`,
+      ),
+    );
   }
 
   #setNode(labels: Readonly<Record<string, string>> | undefined): void {
@@ -276,19 +305,18 @@ export class ServiceProxy {
       (this.#ports.get(key) ?? []).map((port) => [port.id, port]),
     );
     const now: ProxyPort[] = [];
-    for (const { family, ruleset } of this.#tables)
+    for (const { family, rules } of this.#tables)
       for (const port of service
         ? proxyPorts(service, slices, this.#node, family)
         : []) {
         now.push(port);
-        const { podRanges } = this.#tableOptions(family);
-        ruleset.set(port.id, portRules(port, { podRanges }));
+        rules.setPort(port.id, port);
         this.#stale(family).push(...staleFlows(before.get(port.id), port));
         before.delete(port.id);
       }
     for (const port of before.values()) {
       const table = this.#tables.find(({ family }) => family === port.family);
-      table?.ruleset.set(port.id, undefined);
+      table?.rules.setPort(port.id, undefined);
       this.#stale(port.family).push(...staleFlows(port, undefined));
     }
     if (now.length > 0) this.#ports.set(key, now);

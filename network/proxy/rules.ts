@@ -2,18 +2,28 @@
 // Dispatch is by maps, so that the time of a connection does not depend on how many services there are.
 // Invariant: what two ports have in common (an endpoint's hairpin) is the same text, so that it can be counted.
 import type { TableContent } from "../nft/table-objects.ts";
+import { masqueradeMark, type TableOptions } from "./rule-table.ts";
 import type { ProxyEndpoint, ProxyPort } from "./service-ports.ts";
 
-/** The mark of packets that leave with this node's address; the bit that the reference uses. */
-export const masqueradeMark = "0x4000";
-
-interface RuleOptions {
-  /** Ranges of pods; what comes from elsewhere is masqueraded. Empty: unknown, nothing is. */
-  readonly podRanges: readonly string[];
-}
+type RuleOptions = Pick<
+  TableOptions,
+  "podRanges" | "podInterface" | "masqueradeBit"
+>;
 
 export function addressWord(family: 4 | 6): "ip" | "ip6" {
   return family === 4 ? "ip" : "ip6";
+}
+
+/** Matches what comes from pods, or what does not; undefined: it is not known. */
+export function fromPods(
+  family: 4 | 6,
+  { podRanges, podInterface }: RuleOptions,
+  not = false,
+): string | undefined {
+  const sign = not ? "!= " : "";
+  if (podInterface !== undefined) return `iifname ${sign}"${podInterface}"`;
+  if (podRanges.length === 0) return undefined;
+  return `${addressWord(family)} saddr ${sign}{ ${podRanges.join(", ")} }`;
 }
 
 function target(family: 4 | 6, { address, port }: ProxyEndpoint): string {
@@ -91,17 +101,14 @@ class Builder {
 
   #externalChain(): string {
     const { port, options } = this;
-    const ip = addressWord(port.family);
     const cluster = this.#endpoints("svc", port.cluster);
     const rules: string[] = [];
-    const mark = `meta mark set meta mark or ${masqueradeMark}`;
+    const mark = `meta mark set meta mark or ${masqueradeMark(options)}`;
     if (port.externalLocal) {
       // Pods and this node itself are inside: they use every endpoint, whatever the policy says about others.
       if (cluster !== undefined) {
-        if (options.podRanges.length > 0)
-          rules.push(
-            `${ip} saddr { ${options.podRanges.join(", ")} } goto ${cluster}`,
-          );
+        const inside = fromPods(port.family, options);
+        if (inside !== undefined) rules.push(`${inside} goto ${cluster}`);
         rules.push(
           `fib saddr type local ${mark}`,
           `fib saddr type local goto ${cluster}`,

@@ -1,23 +1,23 @@
 // The table of one address family: its fixed chains and maps. What each port of each Service adds is owned by the port.
 import { TableObjects } from "../nft/table-objects.ts";
-import type { Family } from "./service-ports.ts";
-import { addressWord, masqueradeMark } from "./rules.ts";
+import {
+  masqueradeMark,
+  type RuleTable,
+  type TableOptions,
+} from "./rule-table.ts";
+import { addressWord, fromPods, portRules } from "./rules.ts";
+import type { ProxyPort } from "./service-ports.ts";
 
-export interface TableOptions {
-  readonly family: Family;
-  /** Such as orbit-proxy. */
-  readonly name: string;
-  readonly podRanges: readonly string[];
-  /** Ranges of service addresses; one in them that no Service has is refused. */
-  readonly serviceRanges: readonly string[];
-  /** Ranges of the node's addresses that take node ports; empty: all. */
-  readonly nodePortRanges: readonly string[];
-  readonly masqueradeAll: boolean;
-}
+export class Ruleset extends TableObjects implements RuleTable {
+  readonly #options: TableOptions;
 
-export class Ruleset extends TableObjects {
   constructor(options: TableOptions) {
     super(`${addressWord(options.family)} ${options.name}`, fixedText(options));
+    this.#options = options;
+  }
+
+  setPort(id: string, port: ProxyPort | undefined): void {
+    this.set(id, port && portRules(port, this.#options));
   }
 }
 
@@ -28,14 +28,15 @@ function fixedText(options: TableOptions): string {
   const list = (ranges: readonly string[]): string =>
     `{ ${ranges.join(", ")} }`;
   const nodePorts =
-    options.nodePortRanges.length > 0
+    (options.loopbackNodePorts === false && options.family === 4
+      ? "ip daddr != 127.0.0.0/8 "
+      : "") +
+    (options.nodePortRanges.length > 0
       ? `${ip} daddr ${list(options.nodePortRanges)} `
-      : "";
-  const foreign =
-    options.podRanges.length > 0
-      ? `${ip} saddr != ${list(options.podRanges)} `
-      : undefined;
-  const masquerade = options.masqueradeAll ? "" : foreign;
+      : "");
+  const foreign = fromPods(options.family, options, true);
+  const masquerade = options.masqueradeAll ? "" : foreign && `${foreign} `;
+  const mark = masqueradeMark(options);
   const unreachable = options.serviceRanges
     .map((range) => `    ${ip} daddr ${range} goto refuse\n`)
     .join("");
@@ -50,7 +51,7 @@ function fixedText(options: TableOptions): string {
     reject
   }
   chain services {
-${masquerade === undefined ? "" : `    ${ip} daddr @cluster-ips ${masquerade}meta mark set meta mark or ${masqueradeMark}\n`}    ${ip} daddr . meta l4proto . th dport vmap @service-ips
+${masquerade === undefined ? "" : `    ${ip} daddr @cluster-ips ${masquerade}meta mark set meta mark or ${mark}\n`}    ${ip} daddr . meta l4proto . th dport vmap @service-ips
     ${nodePorts}fib daddr type local meta l4proto . th dport vmap @service-nodeports
   }
   chain nat-prerouting {
@@ -63,7 +64,7 @@ ${masquerade === undefined ? "" : `    ${ip} daddr @cluster-ips ${masquerade}met
   }
   chain nat-postrouting {
     type nat hook postrouting priority srcnat; policy accept;
-    meta mark and ${masqueradeMark} == ${masqueradeMark} meta mark set meta mark xor ${masqueradeMark} masquerade fully-random
+    meta mark and ${mark} == ${mark} meta mark set meta mark xor ${mark} masquerade fully-random
     ct status dnat ${ip} saddr . ${ip} daddr @hairpin masquerade
   }
   chain firewall {
