@@ -1,55 +1,39 @@
-// `orbit proxy`: the service proxy alone, against any conforming API server, with kube-proxy's ports and options.
-import * as os from "node:os";
+// `orbit proxy`: the service proxy alone, against any conforming API server, with kube-proxy's ports, options and file.
+import { watch, type FSWatcher } from "node:fs";
 import type { Logger } from "pino";
 import { systemClock } from "../api/clock.ts";
-import { eachFamily, nodeRanges } from "./parts/network/proxy-node.ts";
+import { nodeRanges } from "./parts/network/proxy-node.ts";
 import type { Node } from "../api/types/core-v1.ts";
+import type { Client } from "../client/client.ts";
 import { nodes } from "../client/resources.ts";
-import { applyConntrackSettings } from "../network/proxy/conntrack-settings.ts";
-import { nftCommand } from "../network/nft/nft-command.ts";
+import { removeServiceRules } from "../network/proxy/backends.ts";
+import { chooseProxyMode } from "../network/proxy/proxy-mode.ts";
 import { ProxyPorts } from "../network/proxy/proxy-ports.ts";
 import { ServiceProxy } from "../network/proxy/proxy.ts";
 import { beginDaemon } from "./daemon.ts";
 import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import type { OptionValues } from "./options/parse.ts";
 import { proxyOptions } from "./options/proxy.ts";
-import { DependencyError, UsageError } from "./options/table.ts";
+import { DependencyError } from "./options/table.ts";
 import { connectClient } from "./parts/connect.ts";
-import { nodePortAddresses } from "./parts/network/network-plan.ts";
-
-function nodeNameOf(values: OptionValues): string {
-  return (values.optionalText("hostname-override") ?? os.hostname())
-    .trim()
-    .toLowerCase();
-}
-
-/** `HOST:PORT`; undefined: empty, no port. */
-function address(
-  values: OptionValues,
-  name: string,
-): { host: string; port: number } | undefined {
-  const text = values.text(name);
-  if (text === "" || text === "0") return undefined;
-  const at = text.lastIndexOf(":");
-  const host = text.slice(0, at).replace("[", "").replace("]", "");
-  const port = Number(text.slice(at + 1));
-  if (at === -1 || !Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new UsageError(
-      `invalid argument "${text}" for "--${name}": must be an address and a port, such as 127.0.0.1:10249`,
-    );
-  return port === 0 ? undefined : { host: host || "0.0.0.0", port };
-}
+import { proxyMode } from "./parts/network/network-plan.ts";
+import { readProxyOptions } from "./parts/network/proxy-configuration.ts";
+import {
+  applyKernelSettings,
+  proxySettings,
+  type ProxySettings,
+} from "./parts/network/proxy-settings.ts";
 
 async function openPorts(
   values: OptionValues,
+  { health, metrics }: ProxySettings,
   ports: ProxyPorts,
   logger: Logger,
 ): Promise<void> {
-  for (const [name, open] of [
-    ["healthz-bind-address", "openHealth"],
-    ["metrics-bind-address", "openMetrics"],
+  for (const [name, open, at] of [
+    ["healthz-bind-address", "openHealth", health],
+    ["metrics-bind-address", "openMetrics", metrics],
   ] as const) {
-    const at = address(values, name);
     if (!at) continue;
     await ports[open](at.host, at.port).catch((error: Error) => {
       if (values.flag("bind-address-hard-fail"))
@@ -59,36 +43,56 @@ async function openPorts(
   }
 }
 
-const conntrack = (values: OptionValues, logger: Logger): Promise<unknown> =>
-  applyConntrackSettings(
-    {
-      maxPerCore: values.number("conntrack-max-per-core"),
-      min: values.number("conntrack-min"),
-      tcpEstablishedMs: values.number("conntrack-tcp-timeout-established"),
-      tcpCloseWaitMs: values.number("conntrack-tcp-timeout-close-wait"),
-      udpMs: values.number("conntrack-udp-timeout"),
-      udpStreamMs: values.number("conntrack-udp-timeout-stream"),
-      tcpBeLiberal: values.flag("conntrack-tcp-be-liberal"),
-    },
-    logger,
-  );
-
 /** Named by the node: on one machine there is one proxy of its name. */
 const tableOf = (nodeName: string): string =>
   `orbit-proxy-alone-${nodeName.replace(/[^0-9a-z]+/g, "-")}`;
 
 async function cleanUp(nodeName: string): Promise<number> {
-  const run = nftCommand();
-  for (const ip of eachFamily) {
-    const table = `${ip} ${tableOf(nodeName)}`;
-    // Declared first, so that one that is not there is no error.
-    await run(`table ${table}\ndelete table ${table}\n`).catch(
-      (error: Error) => {
-        throw new DependencyError(error.message);
-      },
-    );
-  }
+  for (const mode of ["nftables", "iptables"] as const)
+    await removeServiceRules(mode, tableOf(nodeName)).catch((error: Error) => {
+      throw new DependencyError(error.message);
+    });
   return 0;
+}
+
+/** As the reference: a proxy ends when its configuration changes, to be started again with the new one. */
+function endOnChange(
+  file: string | undefined,
+  logger: Logger,
+): FSWatcher | undefined {
+  if (file === undefined) return undefined;
+  return watch(file, () => {
+    logger.error({ file }, "the configuration file has changed: ending");
+    process.exit(1);
+  });
+}
+
+async function serviceProxy(
+  values: OptionValues,
+  settings: ProxySettings,
+  client: Client,
+  logger: Logger,
+): Promise<{ proxy: ServiceProxy; mode: "nftables" | "iptables" }> {
+  const { nodeName, nodePortRanges, local } = settings;
+  const mode = await chooseProxyMode(proxyMode(values));
+  const proxy = new ServiceProxy({
+    mode,
+    client,
+    nodeName,
+    tableName: tableOf(nodeName),
+    podRanges: local.podRanges ?? (await nodeRanges(client, nodeName, logger)),
+    ...(local.podInterface === undefined
+      ? {}
+      : { podInterface: local.podInterface }),
+    serviceRanges: [],
+    nodePortRanges,
+    masqueradeAll: values.flag("masquerade-all"),
+    masqueradeBit: values.number("iptables-masquerade-bit"),
+    loopbackNodePorts: values.flag("iptables-localhost-nodeports"),
+    clock: systemClock,
+    logger,
+  });
+  return { proxy, mode };
 }
 
 export async function runProxy(
@@ -98,51 +102,36 @@ export async function runProxy(
     table: proxyOptions,
     usage: "orbit proxy [options]",
     about: "The service proxy, against any conforming API server.",
+    read: readProxyOptions,
   });
   if (!start) return 0;
   const { values, logger } = start;
-  const nodeName = nodeNameOf(values);
-  const nodePortRanges = nodePortAddresses(values, []);
-  for (const name of ["healthz-bind-address", "metrics-bind-address"])
-    address(values, name);
+  const settings = proxySettings(values);
+  const { nodeName } = settings;
   if (values.flag("cleanup")) return cleanUp(nodeName);
-  await conntrack(values, logger);
+  await applyKernelSettings(values, logger);
   if (values.flag("init-only")) return 0;
   const client = await connectClient(values, logger);
-  const clock = systemClock;
   const keep = setInterval(() => undefined, 0x7fffffff);
-  const byNode =
-    values.text("detect-local-mode") === "NodeCIDR" ||
-    values.list("cluster-cidr").length === 0;
-  const podRanges = byNode
-    ? await nodeRanges(client, nodeName, logger)
-    : values.list("cluster-cidr");
-  const proxy = new ServiceProxy({
-    client,
-    nodeName,
-    tableName: tableOf(nodeName),
-    podRanges,
-    serviceRanges: [],
-    nodePortRanges,
-    masqueradeAll: values.flag("masquerade-all"),
-    clock,
-    logger,
-  });
+  const watcher = endOnChange(values.optionalText("config"), logger);
+  const { proxy, mode } = await serviceProxy(values, settings, client, logger);
   const informer = client.informer(nodes, {
     fieldSelector: `metadata.name=${nodeName}`,
   });
   const dispose = informer.addHandler({});
   const ports = new ProxyPorts({
+    mode,
     inStep: () => proxy.inStep,
     nodeEligible: () => isEligible(informer.lister.get(nodeName)),
     metrics: () => proxy.metrics.families(),
-    clock,
+    clock: systemClock,
   });
-  await openPorts(values, ports, logger);
+  await openPorts(values, settings, ports, logger);
   stopOnSignals(
     {
       async stop() {
         clearInterval(keep);
+        watcher?.close();
         dispose();
         ports.stop();
         await proxy.stop();
@@ -152,7 +141,7 @@ export async function runProxy(
     logger,
   );
   await proxy.start();
-  start.ready({ node: nodeName, table: tableOf(nodeName) });
+  start.ready({ node: nodeName, mode, table: tableOf(nodeName) });
   notifySystemd("READY=1\nSTATUS=ready", logger);
   return undefined;
 }

@@ -65,6 +65,15 @@ export const nodeRoutesOption = option(
   { values: ["auto", "host", "vxlan", "wireguard"] },
 );
 
+/** How Services get into the kernel. */
+export const proxyModeOption = option(
+  "proxy-mode",
+  "string",
+  "",
+  "How connections are led to their endpoints; not given: by nftables, or by iptables where there is no nft.",
+  { values: ["nftables", "iptables"] },
+);
+
 /** What `orbit agent` can run beside the node agent itself. */
 const nodeNetworkParts = ["proxy", "dns", "network-policy", "routes"] as const;
 
@@ -96,6 +105,7 @@ const nodeNetworkOptions = group(
     "",
     "Ranges of service addresses: those in them that no Service has are refused.",
   ),
+  proxyModeOption,
   option("nodeport-addresses", "strings", "", "As that of `orbit server`."),
   option("masquerade-all", "bool", "false", "As that of `orbit server`."),
   nodeRoutesOption,

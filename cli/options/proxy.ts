@@ -1,6 +1,7 @@
-// Options of `orbit proxy`, by the names of kube-proxy's.
-import { group, option } from "./build-table.ts";
+// Options of `orbit proxy`, by the names of kube-proxy's, with their fields in a KubeProxyConfiguration.
+import { group, inFile, option } from "./build-table.ts";
 import { apiClientOptions } from "./controller-manager.ts";
+import { proxyModeOption } from "./network.ts";
 import { loggingOptions } from "./shared.ts";
 import type { OptionTable } from "./table.ts";
 
@@ -13,21 +14,21 @@ const shared = (groups: OptionTable): OptionTable =>
     options: options.filter(({ name }) => !withoutEffect.includes(name)),
   }));
 
-export const proxyOptions: OptionTable = [
+const isInterface = (name: unknown): string | undefined =>
+  /^[A-Za-z0-9_.-]{1,15}$/.test(String(name))
+    ? undefined
+    : "must be the name of a network interface";
+
+const table: OptionTable = [
   group(
     "Service proxy",
     option(
-      "proxy-mode",
+      "config",
       "string",
-      "nftables",
-      "How connections are led to their endpoints.",
-      {
-        check: (mode) =>
-          mode === "nftables"
-            ? undefined
-            : "only nftables is built in (iptables and ipvs are not)",
-      },
+      "",
+      "KubeProxyConfiguration file (kubeproxy.config.k8s.io/v1alpha1); flags win. The program ends when it changes.",
     ),
+    proxyModeOption,
     option(
       "hostname-override",
       "string",
@@ -44,11 +45,58 @@ export const proxyOptions: OptionTable = [
       "detect-local-mode",
       "string",
       "",
-      "Whose ranges are pods': --cluster-cidr or the Node's; default: the former where it is given.",
-      { values: ["ClusterCIDR", "NodeCIDR"] },
+      "What tells pods' traffic: its address, in --cluster-cidr or the Node's ranges, or where it comes in, by --pod-bridge-interface or --pod-interface-name-prefix; default: --cluster-cidr where it is given, else the Node's ranges.",
+      {
+        values: [
+          "ClusterCIDR",
+          "NodeCIDR",
+          "BridgeInterface",
+          "InterfaceNamePrefix",
+        ],
+      },
+    ),
+    option(
+      "pod-bridge-interface",
+      "string",
+      "",
+      "Bridge that pods' traffic comes in by, with --detect-local-mode=BridgeInterface.",
+      { check: isInterface },
+    ),
+    option(
+      "pod-interface-name-prefix",
+      "string",
+      "",
+      "Beginning of the names of pods' interfaces, with --detect-local-mode=InterfaceNamePrefix.",
+      { check: isInterface },
+    ),
+    option(
+      "bind-address",
+      "string",
+      "0.0.0.0",
+      "The node's address, for --nodeport-addresses=primary; an IPv6 one makes the ports' default addresses IPv6.",
     ),
     option("nodeport-addresses", "strings", "", "As that of `orbit server`."),
     option("masquerade-all", "bool", "false", "As that of `orbit server`."),
+    option(
+      "iptables-masquerade-bit",
+      "int",
+      "14",
+      "Bit of the packets' mark, in either mode, for those that leave with the node's address.",
+      { min: 0, max: 31 },
+    ),
+    option(
+      "iptables-localhost-nodeports",
+      "bool",
+      "true",
+      "Node ports answer on loopback, in either mode; IPv4 alone.",
+    ),
+    option(
+      "oom-score-adj",
+      "int",
+      "-999",
+      "How soon the kernel ends this process when memory is short.",
+      { min: -1000, max: 1000 },
+    ),
     option(
       "cleanup",
       "bool",
@@ -136,3 +184,42 @@ export const proxyOptions: OptionTable = [
   ),
   ...shared([apiClientOptions("5", "10"), loggingOptions]),
 ];
+
+export const proxyOptions: OptionTable = inFile(
+  table.map(({ title, options }) => ({
+    title,
+    // Those of other programs' files are none of this one.
+    options: options.map(({ file: _, ...spec }) => spec),
+  })),
+  {
+    "proxy-mode": "mode",
+    "hostname-override": "hostnameOverride",
+    "cluster-cidr": "clusterCIDR",
+    "detect-local-mode": "detectLocalMode",
+    "pod-bridge-interface": "detectLocal.bridgeInterface",
+    "pod-interface-name-prefix": "detectLocal.interfaceNamePrefix",
+    "bind-address": "bindAddress",
+    "nodeport-addresses": "nodePortAddresses",
+    "masquerade-all": "nftables.masqueradeAll",
+    "iptables-masquerade-bit": "nftables.masqueradeBit",
+    "iptables-localhost-nodeports": "iptables.localhostNodePorts",
+    "oom-score-adj": "oomScoreAdj",
+    "healthz-bind-address": "healthzBindAddress",
+    "metrics-bind-address": "metricsBindAddress",
+    "bind-address-hard-fail": "bindAddressHardFail",
+    "conntrack-max-per-core": "conntrack.maxPerCore",
+    "conntrack-min": "conntrack.min",
+    "conntrack-tcp-timeout-established": "conntrack.tcpEstablishedTimeout",
+    "conntrack-tcp-timeout-close-wait": "conntrack.tcpCloseWaitTimeout",
+    "conntrack-udp-timeout": "conntrack.udpTimeout",
+    "conntrack-udp-timeout-stream": "conntrack.udpStreamTimeout",
+    "conntrack-tcp-be-liberal": "conntrack.tcpBeLiberal",
+    kubeconfig: "clientConnection.kubeconfig",
+    "kube-api-qps": "clientConnection.qps",
+    "kube-api-burst": "clientConnection.burst",
+    "logging-format": "logging.format",
+    "log-flush-frequency": "logging.flushFrequency",
+    v: "logging.verbosity",
+    vmodule: "logging.vmodule",
+  },
+);

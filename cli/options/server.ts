@@ -4,7 +4,7 @@ import { agentOptions } from "./agent.ts";
 import { apiServerOptions } from "./apiserver.ts";
 import { addressTypes } from "./apiserver/serving.ts";
 import { group, option } from "./build-table.ts";
-import { joinOptions, nodeRoutesOption } from "./network.ts";
+import { joinOptions, nodeRoutesOption, proxyModeOption } from "./network.ts";
 import { snapshotOptions } from "./shared.ts";
 import { allOptions, type OptionGroup, type OptionTable } from "./table.ts";
 
@@ -140,6 +140,7 @@ const own: OptionTable = [
       "",
       "File that gets a line of JSON for each request through the ingress, - for standard output; empty: none.",
     ),
+    proxyModeOption,
     option(
       "nodeport-addresses",
       "strings",

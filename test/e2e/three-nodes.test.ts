@@ -1,5 +1,6 @@
 // A cluster of three machines: two on one link, the third behind a router. Joining by the printed command, pods, services and
 // names across nodes, and what becomes of nodes that are killed, cut off, or change their address.
+import * as fs from "node:fs";
 import * as path from "node:path";
 import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
@@ -341,10 +342,39 @@ test("the service proxy alone, on a machine that is no node", async () => {
   );
   expect((await alone.orbit(...words, "--cleanup")).code).toBe(0);
   expect(alone.run("nft", "list", "ruleset")).toBe("");
+  const file = path.join(alone.directory, "proxy.conf");
+  fs.writeFileSync(
+    file,
+    `apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: iptables
+hostnameOverride: alone
+clientConnection: {kubeconfig: ${kubeconfig()}}
+clusterCIDR: 10.234.0.0/16
+metricsBindAddress: 127.0.0.1:10250
+conntrack: {maxPerCore: 0, udpTimeout: 48s}
+`,
+  );
+  await alone.launch(
+    "proxy",
+    `--config=${file}`,
+    `--master=https://${one.address}:6443`,
+  );
+  expect(await get("https://10.134.0.1/version")).toContain('"gitVersion"');
+  expect(await get("http://127.0.0.1:10250/proxyMode")).toBe("iptables");
+  expect(
+    alone.run("cat", "/proc/sys/net/netfilter/nf_conntrack_udp_timeout"),
+  ).toBe("48\n");
+  fs.appendFileSync(file, "nodePortAddresses: [primary]\n");
+  await eventually(async () => (await get("http://127.0.0.1:10250/")) === "", {
+    what: "a proxy whose file has changed to end",
+  });
+  expect((await alone.orbit(...words, "--cleanup")).code).toBe(0);
+  expect(alone.run("iptables-save")).not.toContain("OP");
   const refused = await alone.orbit(...words, "--proxy-mode=ipvs");
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    expect.stringMatching(/--proxy-mode.*only nftables is built in/),
+    expect.stringMatching(/--proxy-mode.*must be one of nftables, iptables/),
   ]);
 });
 

@@ -3,6 +3,7 @@
 import { BlockList, isIP } from "node:net";
 import { addressKind } from "../../../api/address-kind.ts";
 import type { RouteMode } from "../../../network/nodes/route-plan.ts";
+import type { ProxyMode } from "../../../network/proxy/backends.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { machineAddresses } from "../addresses.ts";
@@ -14,6 +15,8 @@ export interface NetworkPlan {
   readonly podRanges: readonly string[];
   readonly serviceRanges: readonly string[];
   readonly proxy: boolean;
+  /** Undefined: what the machine has. */
+  readonly proxyMode: ProxyMode | undefined;
   /** Whether network policies hold. */
   readonly policy: boolean;
   /** How other nodes are reached; undefined: by others' routes. */
@@ -43,6 +46,11 @@ export function proxyTable(podCidr: string): string {
 /** As the proxy's. */
 export function policyTable(podCidr: string): string {
   return `orbit-policy-${podCidr.replace(/[^0-9a-f]+/gi, "-")}`;
+}
+
+/** Of --proxy-mode; undefined: what the machine has. */
+export function proxyMode(values: OptionValues): ProxyMode | undefined {
+  return values.optionalText("proxy-mode") as ProxyMode | undefined;
 }
 
 /** The first address of each family: given ones, or else the machine's. */
@@ -141,6 +149,7 @@ export function agentNetworkPlan(
     podRanges: values.list("cluster-cidr"),
     serviceRanges: values.list("service-cluster-ip-range"),
     proxy: wanted("proxy"),
+    proxyMode: proxyMode(values),
     policy,
     routes,
     nodePortRanges,
@@ -187,6 +196,7 @@ export function networkPlan(
     podRanges: values.list("cluster-cidr"),
     serviceRanges: values.list("service-cluster-ip-range"),
     proxy,
+    proxyMode: proxyMode(values),
     policy,
     routes,
     nodePortRanges,

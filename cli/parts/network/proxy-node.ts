@@ -3,8 +3,6 @@ import type { Logger } from "pino";
 import type { Client } from "../../../client/client.ts";
 import { nodes } from "../../../client/resources.ts";
 
-export const eachFamily = ["ip", "ip6"] as const;
-
 /** A Node that has no ranges after this time has none. */
 const patienceMs = 15_000;
 

@@ -3,6 +3,7 @@ import {
   ownDnsSlice,
   type DnsEndpoint,
 } from "../../../network/dns/dns-service.ts";
+import { chooseProxyMode } from "../../../network/proxy/proxy-mode.ts";
 import { ServiceProxy } from "../../../network/proxy/proxy.ts";
 import { recordKernelSetting } from "../agent/machine-files.ts";
 import { proxyTable, type NetworkPlan } from "./network-plan.ts";
@@ -24,6 +25,7 @@ export async function startProxy(
   node: NodeRanges,
 ): Promise<ProxyPart> {
   const proxy = new ServiceProxy({
+    mode: await chooseProxyMode(plan.proxyMode),
     client: clientFor("system:kube-proxy"),
     nodeName: plan.nodeName,
     tableName: proxyTable(node.podRanges[0] ?? plan.nodeName),
