@@ -141,6 +141,7 @@ export async function runProxy(
     logger,
   );
   await proxy.start();
+  await proxy.settled();
   start.ready({ node: nodeName, mode, table: tableOf(nodeName) });
   notifySystemd("READY=1\nSTATUS=ready", logger);
   return undefined;

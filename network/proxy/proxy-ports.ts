@@ -1,6 +1,6 @@
 // The ports of a service proxy that runs alone, as the reference has them: whether the node takes connections of load
 // balancers (/healthz, with its Node), whether the proxy works (/livez), metrics, and the mode.
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { Clock } from "../../api/clock.ts";
 import {
   metricsContentType,
@@ -8,6 +8,12 @@ import {
   type Family,
 } from "../../api/metrics/family.ts";
 
+import {
+  closePlainPort,
+  openPlainPort,
+  plainText,
+  type PlainAnswer,
+} from "../plain-port.ts";
 import type { ProxyMode } from "./backends.ts";
 
 /** Rules that were asked for and are not written after this time make the proxy unhealthy. */
@@ -22,18 +28,6 @@ interface ProxyHealth {
   readonly metrics: () => readonly Family[];
   readonly clock: Clock;
 }
-
-interface Answer {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
-}
-
-const text = (status: number, body: string): Answer => ({
-  status,
-  type: "text/plain; charset=utf-8",
-  body,
-});
 
 export class ProxyPorts {
   readonly #health: ProxyHealth;
@@ -61,19 +55,16 @@ export class ProxyPorts {
           type: metricsContentType,
           body: metricsText(this.#health.metrics()),
         };
-      if (path === "/proxyMode") return text(200, this.#health.mode);
-      return path === "/healthz" ? text(200, "ok") : undefined;
+      if (path === "/proxyMode") return plainText(200, this.#health.mode);
+      return path === "/healthz" ? plainText(200, "ok") : undefined;
     });
   }
 
   stop(): void {
-    for (const server of this.#servers) {
-      server.close();
-      server.closeAllConnections();
-    }
+    for (const server of this.#servers) closePlainPort(server);
   }
 
-  #healthz(withNode: boolean): Answer {
+  #healthz(withNode: boolean): PlainAnswer {
     const { clock, inStep, nodeEligible } = this.#health;
     const nowMs = clock.now();
     if (inStep()) this.#inStepMs = nowMs;
@@ -90,30 +81,11 @@ export class ProxyPorts {
     };
   }
 
-  #open(
+  async #open(
     host: string,
     port: number,
-    answer: (path: string) => Answer | undefined,
+    answer: (path: string) => PlainAnswer | undefined,
   ): Promise<void> {
-    const server = createServer((request, response) => {
-      const { method = "GET", url = "/" } = request;
-      const found =
-        method === "GET" || method === "HEAD"
-          ? (answer(url.split("?", 1)[0]!) ?? text(404, "404 page not found\n"))
-          : text(405, "method not allowed\n");
-      response.writeHead(found.status, {
-        "content-type": found.type,
-        "x-content-type-options": "nosniff",
-      });
-      response.end(method === "HEAD" ? undefined : found.body);
-    });
-    server.headersTimeout = 5000;
-    server.requestTimeout = 5000;
-    server.maxConnections = 256;
-    this.#servers.push(server);
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, host, resolve);
-    });
+    this.#servers.push(await openPlainPort(host, port, answer));
   }
 }

@@ -205,6 +205,11 @@ export class ServiceProxy {
     void this.#removeOtherMode();
   }
 
+  /** Resolves when what was asked for so far was tried; what failed is tried again later. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#tables.map(({ sync }) => sync.settled()));
+  }
+
   /** The Service that this slice is labelled with leads to its endpoints alone, whatever the API has. */
   setOwnSlice(slice: EndpointSlice): void {
     const [key = ""] = ownEndpointSlices(slice);

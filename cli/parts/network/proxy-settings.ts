@@ -8,11 +8,7 @@ import { applyConntrackSettings } from "../../../network/proxy/conntrack-setting
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { nodePortAddresses } from "./network-plan.ts";
-
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
+import { portPlace, type PortPlace } from "./port-place.ts";
 
 /** Whose traffic is pods': by ranges, which are the Node's where they are undefined, or by where it comes in. */
 interface LocalTraffic {
@@ -23,36 +19,14 @@ interface LocalTraffic {
 
 export interface ProxySettings {
   readonly nodeName: string;
-  readonly health: Address | undefined;
-  readonly metrics: Address | undefined;
+  readonly health: PortPlace | undefined;
+  readonly metrics: PortPlace | undefined;
   readonly nodePortRanges: readonly string[];
   readonly local: LocalTraffic;
 }
 
 function refuse(name: string, text: string, reason: string): never {
   throw new UsageError(`invalid argument "${text}" for "--${name}": ${reason}`);
-}
-
-/** `ADDRESS:PORT`, or an address, whose port is the usual one; undefined: empty, no port. */
-function addressOf(
-  values: OptionValues,
-  name: string,
-  usual: Address,
-): Address | undefined {
-  if (!values.isSet(name)) return usual;
-  const text = values.text(name);
-  if (text === "" || text === "0") return undefined;
-  if (isIP(text) !== 0) return { host: text, port: usual.port };
-  const [, host = "", digits = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  const bare = host.replace(/^\[(.*)\]$/, "$1");
-  const port = Number(digits);
-  if (digits === "" || port > 65_535 || (bare !== "" && isIP(bare) === 0))
-    refuse(
-      name,
-      text,
-      "must be an address and a port, such as 127.0.0.1:10249",
-    );
-  return port === 0 ? undefined : { host: bare || "0.0.0.0", port };
 }
 
 function isRange(text: string): boolean {
@@ -88,6 +62,14 @@ function localTraffic(values: OptionValues): LocalTraffic {
   };
 }
 
+function placeOf(
+  values: OptionValues,
+  name: string,
+  usual: PortPlace,
+): PortPlace | undefined {
+  return values.isSet(name) ? portPlace(values, name, usual.port) : usual;
+}
+
 export function proxySettings(values: OptionValues): ProxySettings {
   const bindAddress = values.text("bind-address");
   const family = isIP(bindAddress);
@@ -101,11 +83,11 @@ export function proxySettings(values: OptionValues): ProxySettings {
     refuse("hostname-override", nodeName, "must not be empty");
   return {
     nodeName: nodeName.toLowerCase(),
-    health: addressOf(values, "healthz-bind-address", {
+    health: placeOf(values, "healthz-bind-address", {
       host: family === 4 ? "0.0.0.0" : "::",
       port: 10_256,
     }),
-    metrics: addressOf(values, "metrics-bind-address", {
+    metrics: placeOf(values, "metrics-bind-address", {
       host: family === 4 ? "127.0.0.1" : "::1",
       port: 10_249,
     }),
