@@ -74,6 +74,28 @@ export const proxyModeOption = option(
   { values: ["nftables", "iptables"] },
 );
 
+/** Ports of the DNS server beside its answers. */
+export const dnsPortOptions: readonly OptionSpec[] = [
+  option(
+    "dns-health-bind-address",
+    "string",
+    "",
+    "Address and port (CoreDNS's: 8080) where /health says that the DNS server lives; empty: none.",
+  ),
+  option(
+    "dns-ready-bind-address",
+    "string",
+    "",
+    "The same (8181) where /ready says that it knows the cluster's Services.",
+  ),
+  option(
+    "dns-metrics-bind-address",
+    "string",
+    "",
+    "The same (9153) of its /metrics; where others reach it, the Service kube-dns has it as its port metrics.",
+  ),
+];
+
 /** What `orbit agent` can run beside the node agent itself. */
 const nodeNetworkParts = ["proxy", "dns", "network-policy", "routes"] as const;
 
@@ -109,6 +131,7 @@ const nodeNetworkOptions = group(
   option("nodeport-addresses", "strings", "", "As that of `orbit server`."),
   option("masquerade-all", "bool", "false", "As that of `orbit server`."),
   nodeRoutesOption,
+  ...dnsPortOptions,
 );
 
 /** Of a node that joins a cluster by token. */

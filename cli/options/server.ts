@@ -4,7 +4,12 @@ import { agentOptions } from "./agent.ts";
 import { apiServerOptions } from "./apiserver.ts";
 import { addressTypes } from "./apiserver/serving.ts";
 import { group, option } from "./build-table.ts";
-import { joinOptions, nodeRoutesOption, proxyModeOption } from "./network.ts";
+import {
+  dnsPortOptions,
+  joinOptions,
+  nodeRoutesOption,
+  proxyModeOption,
+} from "./network.ts";
 import { snapshotOptions } from "./shared.ts";
 import { allOptions, type OptionGroup, type OptionTable } from "./table.ts";
 
@@ -154,6 +159,7 @@ const own: OptionTable = [
       "Connections through cluster addresses come from the node's address.",
     ),
     nodeRoutesOption,
+    ...dnsPortOptions,
     option(
       "enable-bootstrap-token-auth",
       "bool",

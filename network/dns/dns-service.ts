@@ -14,6 +14,8 @@ export interface DnsEndpoint {
   /** Where it listens: an address that others reach. */
   address: string;
   port: number;
+  /** Of its metrics; undefined: they have none that others reach. */
+  metricsPort?: number;
 }
 
 /** Undefined: there is none. */
@@ -43,8 +45,15 @@ export async function publishDnsService(
     "kubernetes.io/name": "CoreDNS",
   };
   const own = client.resource(services);
+  const ports = servicePorts(endpoint);
   // Asked for first: creating it again would fail for its address, which is taken then.
-  if (!(await found(own.get(dnsServiceName, dnsNamespace))))
+  const present = await found(own.get(dnsServiceName, dnsNamespace));
+  if (present && (present.spec?.ports?.length ?? 0) < ports.length)
+    await own.patch(dnsServiceName, dnsNamespace, {
+      type: "strategic",
+      body: { spec: { ports } },
+    });
+  else if (!present)
     await own
       .create({
         apiVersion: "v1",
@@ -52,10 +61,7 @@ export async function publishDnsService(
         metadata: { name: dnsServiceName, namespace: dnsNamespace, labels },
         spec: {
           clusterIP: clusterIp,
-          ports: [
-            { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
-            { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
-          ],
+          ports,
         },
       })
       .catch(async (error: unknown) => {
@@ -70,6 +76,24 @@ export async function publishDnsService(
       body: { endpoints: slice.endpoints, ports: slice.ports },
     });
   else await slices.create(slice);
+}
+
+/** As CoreDNS's Service has them; that of the metrics where a server shows them. */
+function servicePorts({ metricsPort }: DnsEndpoint) {
+  return [
+    { name: "dns", protocol: "UDP" as const, port: 53, targetPort: 53 },
+    { name: "dns-tcp", protocol: "TCP" as const, port: 53, targetPort: 53 },
+    ...(metricsPort === undefined
+      ? []
+      : [
+          {
+            name: "metrics",
+            protocol: "TCP" as const,
+            port: 9153,
+            targetPort: 9153,
+          },
+        ]),
+  ];
 }
 
 /** The EndpointSlice of one server. */
@@ -96,6 +120,15 @@ export function ownDnsSlice(endpoint: DnsEndpoint): EndpointSlice {
     ports: [
       { name: "dns", protocol: "UDP", port: endpoint.port },
       { name: "dns-tcp", protocol: "TCP", port: endpoint.port },
+      ...(endpoint.metricsPort === undefined
+        ? []
+        : [
+            {
+              name: "metrics",
+              protocol: "TCP" as const,
+              port: endpoint.metricsPort,
+            },
+          ]),
     ],
   };
 }

@@ -43,6 +43,7 @@ export class ZoneFeed {
   readonly #dirtyNamespaces = new Set<string>();
   readonly #disposers: (() => void)[] = [];
   #flushDue = false;
+  #synced = false;
   #lastGood: DnsConfiguration | undefined;
 
   constructor(options: ZoneFeedOptions) {
@@ -100,8 +101,14 @@ export class ZoneFeed {
       this.#namespaces.synced(),
       this.#configMaps.synced(),
     ]);
+    this.#synced = true;
     this.#flush();
     this.configure();
+  }
+
+  /** What exists was sent, also to a server that was started again. */
+  get sent(): boolean {
+    return this.#synced && !this.#flushDue;
   }
 
   stop(): void {

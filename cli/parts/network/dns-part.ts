@@ -2,7 +2,12 @@
 // itself as an endpoint; each node's proxy leads that Service to the node's own server, so that names do not depend on
 // another node.
 import * as os from "node:os";
+import { isLoopbackAddress } from "../../../api/address-kind.ts";
 import { dnsFamilies } from "../../../network/dns/dns-metrics.ts";
+import {
+  DnsPorts,
+  type DnsPortsOptions,
+} from "../../../network/dns/dns-ports.ts";
 import {
   publishDnsService,
   withdrawDnsEndpoint,
@@ -22,6 +27,8 @@ import type {
 /** Tried first, so that the endpoint is the same after a restart; taken: any free one. */
 const dnsPort = 10053;
 
+type DnsPlan = NonNullable<NetworkPlan["dns"]>;
+
 interface DnsPart {
   readonly metrics: Metrics;
   readonly endpoint: DnsEndpoint;
@@ -29,15 +36,33 @@ interface DnsPart {
   onMoved(listener: (endpoint: DnsEndpoint) => void): void;
 }
 
+/** Others reach no loopback. */
+function metricsPort({
+  metrics,
+}: DnsPlan["places"]): Pick<DnsEndpoint, "metricsPort"> {
+  return metrics && !isLoopbackAddress(metrics.host)
+    ? { metricsPort: metrics.port }
+    : {};
+}
+
+/** The ports of health, readiness and metrics. */
+async function openPorts(
+  { logger, started }: Pick<NodeNetworkContext, "logger" | "started">,
+  options: Omit<DnsPortsOptions, "onProblem">,
+): Promise<void> {
+  const ports = new DnsPorts();
+  started.add(() => ports.stop());
+  await ports.open({
+    ...options,
+    onProblem: (err, place) =>
+      logger.error({ err, ...place }, "a port of the DNS server is not open"),
+  });
+}
+
 export async function startDns(
   { clock, logger: parent, started, clientFor }: NodeNetworkContext,
   plan: NetworkPlan,
-  {
-    serviceAddress,
-    publish,
-    domain,
-    resolvConf,
-  }: NonNullable<NetworkPlan["dns"]>,
+  { serviceAddress, publish, domain, resolvConf, places }: DnsPlan,
   node: NodeRanges,
 ): Promise<DnsPart> {
   const logger = parent.child({ part: "dns" });
@@ -87,11 +112,21 @@ export async function startDns(
   let running = await launch();
   started.add(() => running.stop());
   started.add(() => feed.stop());
+  await openPorts(
+    { logger, started },
+    {
+      places,
+      lives: () => running.ready,
+      ready: () => running.ready && feed.sent,
+      metrics: () => dnsFamilies(running, address),
+    },
+  );
   await feed.start();
   const endpoint = (): DnsEndpoint => ({
     nodeName: plan.nodeName || os.hostname(),
     address,
     port: running.ports[0] ?? dnsPort,
+    ...metricsPort(places),
   });
   const announce = async (): Promise<void> => {
     if (!publish || serviceAddress === undefined) return;

@@ -2,11 +2,13 @@
 // where they run.
 import { BlockList, isIP } from "node:net";
 import { addressKind } from "../../../api/address-kind.ts";
+import type { DnsPortPlaces } from "../../../network/dns/dns-ports.ts";
 import type { RouteMode } from "../../../network/nodes/route-plan.ts";
 import type { ProxyMode } from "../../../network/proxy/backends.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { machineAddresses } from "../addresses.ts";
+import { dnsPlaces } from "./dns-places.ts";
 import { ingressPlan, type IngressPlan } from "./ingress-plan.ts";
 
 export interface NetworkPlan {
@@ -33,6 +35,8 @@ export interface NetworkPlan {
     readonly domain: string;
     /** A resolv.conf, for names that are not the cluster's. */
     readonly resolvConf: string | undefined;
+    /** Of its health, readiness and metrics. */
+    readonly places: DnsPortPlaces;
   };
   /** Undefined: no ingress. */
   readonly ingress?: IngressPlan;
@@ -161,6 +165,7 @@ export function agentNetworkPlan(
             publish: false,
             domain: values.optionalText("cluster-domain") ?? "cluster.local",
             resolvConf: values.optionalText("resolv-conf"),
+            places: dnsPlaces(values),
           },
         }
       : {}),
@@ -208,6 +213,7 @@ export function networkPlan(
             publish: true,
             domain: agent.values.text("cluster-domain"),
             resolvConf: agent.values.optionalText("resolv-conf"),
+            places: dnsPlaces(values),
           },
         }
       : {}),

@@ -16,6 +16,8 @@ import {
   services,
 } from "../../../client/resources.ts";
 import { startCluster, type Cluster } from "../../../index.ts";
+import { dnsFamilies } from "../../../network/dns/dns-metrics.ts";
+import { DnsPorts } from "../../../network/dns/dns-ports.ts";
 import { DnsThread } from "../../../network/dns/dns-thread.ts";
 import type { Upstream } from "../../../network/dns/upstream-socket.ts";
 import {
@@ -25,6 +27,7 @@ import {
 } from "../../../network/dns/zone-feed.ts";
 import { bundleProgram } from "../../support/bundle-program.ts";
 import { eventually } from "../../support/eventually.ts";
+import { freePorts } from "../../support/free-port.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { question, recordLines } from "../../unit/network/dns/dns-questions.ts";
 
@@ -509,5 +512,83 @@ describe("clients", () => {
     socket.write(Buffer.concat(frames));
     await eventually(() => ids.size === 300);
     socket.destroy();
+  });
+});
+
+describe("the ports beside the answers", () => {
+  const ports = new DnsPorts();
+  const places = { health: 0, ready: 0, metrics: 0 };
+  afterAll(() => ports.stop());
+
+  beforeAll(async () => {
+    [places.health, places.ready, places.metrics] = (await freePorts(3)) as [
+      number,
+      number,
+      number,
+    ];
+    await ports.open({
+      places: Object.fromEntries(
+        Object.entries(places).map(([name, port]) => [
+          name,
+          { host: "127.0.0.1", port },
+        ]),
+      ),
+      lives: () => thread.ready,
+      ready: () => thread.ready && feed.sent,
+      metrics: () => dnsFamilies(thread, "127.0.0.1"),
+      onProblem: (error) => {
+        throw error;
+      },
+    });
+  });
+
+  const get = async (
+    name: keyof typeof places,
+    url: string,
+  ): Promise<[number, string]> => {
+    const answer = await fetch(`http://127.0.0.1:${places[name]}${url}`);
+    return [answer.status, await answer.text()];
+  };
+
+  test("have the paths and texts of CoreDNS", async () => {
+    expect(await get("health", "/health")).toEqual([200, "OK"]);
+    expect(await get("ready", "/ready")).toEqual([200, "OK"]);
+    expect((await get("health", "/ready"))[0]).toBe(404);
+    await lines("web.shop.svc.cluster.local", "A");
+    await eventually(async () => {
+      const [status, text] = await get("metrics", "/metrics");
+      return (
+        status === 200 && /^coredns_dns_requests_total\{.* \d+$/m.test(text)
+      );
+    });
+  });
+
+  test("report a server that does not run", async () => {
+    const failing = new DnsPorts();
+    const [port] = await freePorts(1);
+    await failing.open({
+      places: { ready: { host: "127.0.0.1", port: port! } },
+      lives: () => true,
+      ready: () => false,
+      metrics: () => [],
+      onProblem: () => undefined,
+    });
+    const { status } = await fetch(`http://127.0.0.1:${port}/ready`);
+    failing.stop();
+    expect(status).toBe(503);
+  });
+
+  test("one that is taken keeps nothing from going on", async () => {
+    const again = new DnsPorts();
+    const found: string[] = [];
+    await again.open({
+      places: { health: { host: "127.0.0.1", port: places.health } },
+      lives: () => true,
+      ready: () => true,
+      metrics: () => [],
+      onProblem: (error) => found.push(error.message),
+    });
+    again.stop();
+    expect(found).toEqual([expect.stringContaining("EADDRINUSE")]);
   });
 });
