@@ -15,7 +15,7 @@ import type { Family } from "./service-ports.ts";
 
 export type ProxyMode = "nftables" | "iptables";
 
-export interface BackendOptions {
+interface BackendOptions {
   readonly mode: ProxyMode;
   readonly tableOptions: (family: Family) => TableOptions;
   /** Rules of ours may be gone. */
