@@ -88,7 +88,15 @@ export const innerFloors: Readonly<
   network: [
     ["dns", "ingress", "nodes", "policy", "proxy"],
     ["pods"],
-    ["conntrack", "kernel-settings.ts", "links", "nft", "slices-of-service.ts"],
+    [
+      "conntrack",
+      "iptables",
+      "kernel-settings.ts",
+      "links",
+      "nft",
+      "plain-port.ts",
+      "slices-of-service.ts",
+    ],
   ],
   cri: [
     ["open-runtime.ts"],
