@@ -22,6 +22,8 @@ export interface AgentOptions {
   podNetwork?: PodNetworkHooks;
   /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */
   validatePodSpec?: PodSpecValidator;
+  /** Called before a file is made outside of the agent's directories. */
+  onMachineFile?: (file: string) => Promise<void>;
   /** The Node has its ranges of pod addresses, or others than before. */
   onPodRanges?: (ranges: readonly string[]) => void;
 }

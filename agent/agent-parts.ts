@@ -31,6 +31,7 @@ import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { RuntimeAdoption } from "./runtime-adoption.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
 import type { ReferencedObjects } from "./sources/referenced-objects.ts";
+import type { NodeShutdown } from "./shutdown/node-shutdown.ts";
 import type { StatsSummary } from "./stats/summary.ts";
 import type { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
@@ -81,6 +82,7 @@ export interface AgentParts extends Ground, Reporting, PodRooms {
   readonly allocatable: NodeAllocatable;
   readonly pressure: PressureControl;
   readonly housekeeping: Housekeeping;
+  readonly shutdown: NodeShutdown;
   readonly rotation: LogRotation;
   readonly access: PodAccess;
   readonly stats: StatsSummary;

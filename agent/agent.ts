@@ -59,7 +59,7 @@ class AgentLife {
     const { cgroups, allocatable, volumes, objects, node, lease, sources } =
       this.#parts;
     const { adoption, pressure, housekeeping, rotation, clock } = this.#parts;
-    const { plugins, devices } = this.#parts;
+    const { plugins, devices, shutdown } = this.#parts;
     await this.#parts.allocated?.start();
     await cgroups.start();
     await allocatable.start();
@@ -74,6 +74,7 @@ class AgentLife {
     const runtimeRead = adoption.start();
     await sources.start();
     pressure.start();
+    shutdown.start();
     housekeeping.start();
     rotation.start();
     await Promise.race([runtimeRead, afterMs(clock, startPatienceMs)]);
@@ -84,7 +85,7 @@ class AgentLife {
   async stop(): Promise<void> {
     const { adoption, sources, reports, lease, probes, pressure } = this.#parts;
     const { housekeeping, rotation, node, workers, volumes } = this.#parts;
-    const { runtimePods, recorder, plugins, devices } = this.#parts;
+    const { runtimePods, recorder, plugins, devices, shutdown } = this.#parts;
     this.#stopped = true;
     this.#parts.allocatable.stop();
     this.#parts.resources.stop();
@@ -93,6 +94,7 @@ class AgentLife {
     lease?.stop();
     probes.stop();
     pressure.stop();
+    shutdown.stop();
     housekeeping.stop();
     rotation.stop();
     await node.stop();

@@ -52,6 +52,7 @@ import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
 import { ReferencedObjects } from "./sources/referenced-objects.ts";
+import { wireShutdown } from "./shutdown/wire-shutdown.ts";
 import { StatsSummary } from "./stats/summary.ts";
 import { terminationMessage } from "./status/termination-message.ts";
 import { wireVolumes } from "./volume-wiring.ts";
@@ -65,6 +66,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     nodeName: ground.settings.nodeName,
     node: () => reporting.node.node,
     pressure: () => reporting.node.pressure,
+    shuttingDown: () => reporting.node.shuttingDown,
     heldDevices: () => rooms.devices.heldCounts(),
     allowedUnsafeSysctls: ground.settings.allowedUnsafeSysctls,
     hasAppArmor: isAppArmorEnabled(),
@@ -84,6 +86,11 @@ export function wireAgent(options: AgentOptions): AgentParts {
       !rooms.runtimePods.uids().includes(uid),
   );
   const upkeep = wireUpkeep(parts);
+  const shutdown = wireShutdown({
+    ...parts,
+    onMachineFile: options.onMachineFile,
+    onChange: (active) => reporting.node.setShuttingDown(active),
+  });
   const adoption = new RuntimeAdoption({
     ...parts,
     sources,
@@ -95,6 +102,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
   return {
     ...parts,
     ...upkeep,
+    shutdown,
     ...wireViews(parts),
     sources,
     adoption,

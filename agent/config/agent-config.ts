@@ -8,6 +8,7 @@ import type {
   TopologyPolicy,
   TopologyScope,
 } from "./resource-policies.ts";
+import type { ShutdownPeriod } from "./shutdown-period.ts";
 
 export interface AgentConfig {
   nodeName: string;
@@ -52,6 +53,8 @@ export interface AgentConfig {
   nodeLeaseDurationSeconds: number;
   /** A cloud's controller gives the Node its addresses, and takes its taint away. */
   externalCloudProvider: boolean;
+  /** How pods end when the machine shuts down; none: they are not held to an order. */
+  shutdownPeriods: readonly ShutdownPeriod[];
   maxPods: number;
   podsPerCore: number;
   /** Gates that were set, by name; all others are as the release has them (feature-gates.ts). */
@@ -156,6 +159,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   nodeStatusMaxImages: 50,
   nodeLeaseDurationSeconds: 40,
   externalCloudProvider: false,
+  shutdownPeriods: [],
   maxPods: 110,
   podsPerCore: 0,
   featureGates: {},

@@ -28,6 +28,7 @@ interface NodeAdmissionOptions {
   /** As the API has it; undefined before it is registered and without an API. */
   node: () => Node | undefined;
   pressure: () => NodePressure;
+  shuttingDown: () => boolean;
   /** Device resource → how many containers hold: what runs keeps its devices when their plug-in is gone. */
   heldDevices: () => ReadonlyMap<string, number>;
   /** Sysctls beyond the safe ones; a name, or a prefix ending in `*`. */
@@ -73,6 +74,7 @@ export class NodeAdmission {
     const others = this.#othersOf(pod, live);
     const { allowedUnsafeSysctls = [], hasAppArmor } = this.#options;
     const answer =
+      this.#atShutdown() ??
       this.#underPressure(pod) ??
       sysctlRefusal(pod, allowedUnsafeSysctls) ??
       ofAnotherSystem(pod) ??
@@ -129,6 +131,14 @@ export class NodeAdmission {
             "SupplementalGroupsPolicy=Strict is not supported in this node",
         }
       : undefined;
+  }
+
+  #atShutdown(): Refusal | undefined {
+    if (!this.#options.shuttingDown()) return undefined;
+    return {
+      reason: "NodeShutdown",
+      message: "Pod was rejected as the node is shutting down.",
+    };
   }
 
   #underPressure(pod: Pod): Refusal | undefined {

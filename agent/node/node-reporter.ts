@@ -65,6 +65,7 @@ export class NodeReporter {
   #capacity: MachineCapacity | undefined;
   #pressure: Pressure = { memory: false, disk: false, pid: false };
   #devices: () => DeviceCapacity = noDevices;
+  #shuttingDown = false;
   readonly #runtime: RuntimeHealth;
   readonly #onRegistered: (() => void)[] = [];
   readonly #onRuntimeRecovered: (() => void)[] = [];
@@ -118,6 +119,17 @@ export class NodeReporter {
 
   get pressure(): Pressure {
     return this.#pressure;
+  }
+
+  /** The machine shuts down: the node is not ready. */
+  get shuttingDown(): boolean {
+    return this.#shuttingDown;
+  }
+
+  /** Reports it at once. */
+  setShuttingDown(shuttingDown: boolean): void {
+    this.#shuttingDown = shuttingDown;
+    this.report();
   }
 
   /** What plug-ins have, asked for at each report. */
@@ -300,7 +312,10 @@ export class NodeReporter {
       current: this.#node.status?.addresses,
       images: this.#runtime.images,
       features: this.#runtime.features,
-      problems: this.#runtime.problems,
+      problems: [
+        ...this.#runtime.problems,
+        ...(this.#shuttingDown ? ["node is shutting down"] : []),
+      ],
       pressure: this.#pressure,
       nowMs: clock.now(),
       previous: this.#conditions,

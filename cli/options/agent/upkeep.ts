@@ -107,6 +107,27 @@ const fileOptions = group(
     "Between reports of a node's status that has not changed.",
     { min: 0, file: "nodeStatusReportFrequency", fileOnly: true },
   ),
+  option(
+    "shutdown-grace-period",
+    "duration",
+    "0s",
+    "How long pods may take to end when the machine shuts down (systemd's logind); 0: it is not held up.",
+    { min: 0, file: "shutdownGracePeriod", fileOnly: true },
+  ),
+  option(
+    "shutdown-grace-period-critical-pods",
+    "duration",
+    "0s",
+    "How much of that is kept for critical pods, which end last.",
+    { min: 0, file: "shutdownGracePeriodCriticalPods", fileOnly: true },
+  ),
+  option(
+    "shutdown-grace-period-by-pod-priority",
+    "repeated",
+    "",
+    "The same by priority: pods of this priority and above end together within the period.",
+    { file: "shutdownGracePeriodByPodPriority", fileOnly: true },
+  ),
 );
 
 export const agentUpkeepOptions: OptionTable = [evictionOptions, fileOptions];

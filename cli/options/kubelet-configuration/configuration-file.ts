@@ -78,6 +78,14 @@ const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
             : each,
         )
       : value,
+  shutdownGracePeriodByPodPriority: (value) =>
+    Array.isArray(value)
+      ? value.map((each) =>
+          isMap(each)
+            ? `${String(each["priority"])}=${String(each["shutdownGracePeriodSeconds"])}`
+            : each,
+        )
+      : value,
   evictionHard: thresholds,
   evictionSoft: thresholds,
   featureGates: (value) =>

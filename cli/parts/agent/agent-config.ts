@@ -12,6 +12,7 @@ import type {
 } from "../../../agent/config/resource-policies.ts";
 import { agentThresholds } from "../../../agent/node/pressure.ts";
 import type { OptionValues } from "../../options/parse.ts";
+import { shutdownPeriods } from "./shutdown-periods.ts";
 import { UsageError } from "../../options/table.ts";
 import { featureGatesOf } from "../api/emulated-version.ts";
 import { kubernetesVersion } from "../../version.ts";
@@ -103,6 +104,7 @@ export function agentConfig(
     nodeStatusUpdateFrequencyMs: values.number("node-status-update-frequency"),
     nodeStatusMaxImages: values.number("node-status-max-images"),
     nodeLeaseDurationSeconds: values.number("node-lease-duration-seconds"),
+    shutdownPeriods: shutdownPeriods(values),
     externalCloudProvider: values.text("cloud-provider") === "external",
     maxPods: values.number("max-pods"),
     podsPerCore: values.number("pods-per-core"),

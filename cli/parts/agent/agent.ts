@@ -30,6 +30,7 @@ import { ServingCertificateKeeper } from "../../../agent/certificates/serving-ce
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { metricsFilter } from "../metrics-options.ts";
+import { recordMachineFile } from "./machine-files.ts";
 import { credentialProviders } from "./credential-providers.ts";
 import { checkHost } from "./host-checks.ts";
 import { chooseRuntime, type RuntimeChoice } from "./runtime.ts";
@@ -283,6 +284,7 @@ export async function startAgentPart(
     clock,
     logger,
     ...(client ? { client } : {}),
+    onMachineFile: (file) => recordMachineFile(dataDirectory, file),
     ...(options.onOtherManifests
       ? { onOtherManifests: options.onOtherManifests }
       : {}),

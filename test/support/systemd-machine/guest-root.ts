@@ -21,7 +21,6 @@ const copiedConfiguration = [
 const maskedUnits = [
   "systemd-sysctl.service",
   "systemd-binfmt.service",
-  "systemd-logind.service",
   "systemd-udevd.service",
   "systemd-udev-trigger.service",
   "console-getty.service",
@@ -54,7 +53,7 @@ const containerdConfiguration = `version = 2
  */
 export function makeGuestRoot(
   directory: string,
-  guest: { hostname: string; programs: readonly string[] },
+  guest: { hostname: string; programs: readonly string[]; logind: boolean },
 ): void {
   const root = path.join(directory, "root");
   const at = (...names: string[]): string => path.join(root, ...names);
@@ -95,7 +94,9 @@ export function makeGuestRoot(
     "/lib/systemd/system/multi-user.target",
     at("etc/systemd/system/default.target"),
   );
-  for (const unit of maskedUnits)
+  for (const unit of guest.logind
+    ? maskedUnits
+    : [...maskedUnits, "systemd-logind.service"])
     fs.symlinkSync("/dev/null", at("etc/systemd/system", unit));
   for (const name of ["lib", "log/journal", "tmp", "cache"])
     fs.mkdirSync(path.join(directory, "var", name), { recursive: true });

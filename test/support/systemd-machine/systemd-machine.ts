@@ -20,6 +20,8 @@ export interface SystemdMachine {
   boot(): Promise<void>;
   /** Powers off in order; resolves when the last process is gone. */
   halt(): Promise<void>;
+  /** As a user asks for it, through logind, which waits for those that hold it up; needs `logind`. */
+  powerOff(): Promise<void>;
   /** Runs a shell script as root inside; never rejects because of its exit code. */
   run(script: string, timeoutMs?: number): Promise<CommandResult>;
   /** What the guest wrote to its console. */
@@ -68,16 +70,24 @@ ip link set eth0 up
 ip route add default via 10.99.0.1
 exec systemd-nspawn "$@"`;
 
-/** @param options.program laid out as install.sh expects its source; the guest sees it as /opt/orbit */
+/**
+ * @param options.program laid out as install.sh expects its source; the guest sees it as /opt/orbit
+ * @param options.logind the guest runs systemd-logind and the system bus
+ */
 export async function createSystemdMachine(options: {
   program: string;
+  logind?: boolean;
 }): Promise<SystemdMachine> {
   const name = `orbit-systemd-${randomBytes(4).toString("hex")}`;
   const hostname = "guest";
   announce("cgroup", name);
   await requireHost(name);
   const directory = makeTempDirectory("orbit-systemd-");
-  makeGuestRoot(directory, { hostname, programs: ["node"] });
+  makeGuestRoot(directory, {
+    hostname,
+    programs: ["node"],
+    logind: options.logind ?? false,
+  });
   const consoleFile = path.join(directory, "console.log");
   let nspawn: ChildProcess | undefined;
   let ended: Promise<unknown> = Promise.resolve();
@@ -179,6 +189,18 @@ export async function createSystemdMachine(options: {
     const running = nspawn;
     if (running?.exitCode !== null || running.signalCode !== null) return;
     running.kill("SIGTERM");
+    await gone(running);
+  }
+
+  async function powerOff(): Promise<void> {
+    const running = nspawn!;
+    // The guest may be gone before the answer.
+    void run("systemctl poweroff").catch(() => undefined);
+    await gone(running);
+  }
+
+  /** Until the guest's last process has ended. */
+  async function gone(running: ChildProcess): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
@@ -197,6 +219,7 @@ export async function createSystemdMachine(options: {
     var: path.join(directory, "var"),
     boot,
     halt,
+    powerOff,
     run,
     console: consoleText,
     async clean() {

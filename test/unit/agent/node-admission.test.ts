@@ -66,13 +66,14 @@ const withPort = (hostPort: number, hostIP?: string): Partial<PodSpec> => ({
 function admission(
   pressure: NodePressure = calm,
   seen: Node | undefined = node,
-  options: { hasAppArmor?: boolean } = {},
+  options: { hasAppArmor?: boolean; shuttingDown?: boolean } = {},
 ): { admit: (p: Pod) => string | undefined; made: NodeAdmission; pods: Pod[] } {
   const pods: Pod[] = [];
   const made = new NodeAdmission({
     nodeName: "n",
     node: () => seen,
     pressure: () => pressure,
+    shuttingDown: () => options.shuttingDown ?? false,
     hasAppArmor: options.hasAppArmor ?? false,
     keepsGroupsPolicy: () => options.hasAppArmor ?? false,
     heldDevices: () => new Map([["example.com/held", 2]]),
@@ -271,11 +272,24 @@ test("under pressure", () => {
   expect(disk.admit(pod("1"))).toMatch(/DiskPressure/);
 });
 
+test("a node that shuts down takes no pods, but keeps those it admitted", () => {
+  const options = { shuttingDown: false };
+  const { admit, made } = admission(calm, node, options);
+  const running = pod("1");
+  expect(admit(running)).toBeUndefined();
+  options.shuttingDown = true;
+  expect(admit(pod("1"))).toBe(
+    "NodeShutdown: Pod was rejected: Pod was rejected as the node is shutting down.",
+  );
+  expect(made.admit(running, [])).toBeUndefined();
+});
+
 test("without a node object only what is known counts", () => {
   const made = new NodeAdmission({
     nodeName: "n",
     node: () => undefined,
     pressure: () => calm,
+    shuttingDown: () => false,
     hasAppArmor: false,
     keepsGroupsPolicy: () => false,
     heldDevices: () => new Map(),

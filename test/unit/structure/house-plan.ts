@@ -66,7 +66,7 @@ export const innerFloors: Readonly<
     ["agent-parts.ts"],
     ["runtime-adoption.ts"],
     ["agent-options.ts", "housekeeping.ts", "pod-access.ts"],
-    ["node", "reporting", "sources"],
+    ["node", "reporting", "shutdown", "sources"],
     ["stats"],
     ["pods/worker"],
     ["pods/clean"],

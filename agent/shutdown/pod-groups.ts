@@ -1,0 +1,33 @@
+// Which pods end together when the machine shuts down: by the highest period whose priority theirs reaches, those of lower
+// priority first; a pod below all periods belongs to the lowest. Pure.
+import type { Pod } from "../../api/types/core-v1.ts";
+import type { ShutdownPeriod } from "../config/shutdown-period.ts";
+
+export interface PodGroup {
+  readonly graceSeconds: number;
+  readonly pods: readonly Pod[];
+}
+
+/** In the order in which they end; groups without pods are left out. */
+export function podGroups(
+  periods: readonly ShutdownPeriod[],
+  pods: readonly Pod[],
+): PodGroup[] {
+  const sorted = [...periods].sort((a, b) => a.priority - b.priority);
+  const groups = sorted.map(({ graceSeconds }) => ({
+    graceSeconds,
+    pods: [] as Pod[],
+  }));
+  for (const pod of pods) {
+    const reached = sorted.findLastIndex(
+      ({ priority }) => priority <= (pod.spec.priority ?? 0),
+    );
+    groups[Math.max(0, reached)]!.pods.push(pod);
+  }
+  return groups.filter((group) => group.pods.length > 0);
+}
+
+/** How long all groups may take. */
+export function totalSeconds(periods: readonly ShutdownPeriod[]): number {
+  return periods.reduce((sum, { graceSeconds }) => sum + graceSeconds, 0);
+}

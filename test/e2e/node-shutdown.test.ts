@@ -1,0 +1,133 @@
+// shutdownGracePeriod on a machine with a live systemd and logind: `systemctl poweroff` waits until the pods have ended, the
+// ordinary ones before the critical one, for longer than logind would wait by itself.
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { busyboxImageTar } from "../support/busybox-image.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  createSystemdMachine,
+  type SystemdMachine,
+} from "../support/systemd-machine/systemd-machine.ts";
+import {
+  makeTempDirectory,
+  removeTempDirectory,
+} from "../support/temp-directory.ts";
+
+const repository = path.join(__dirname, "../..");
+let stage: string;
+let machine: SystemdMachine;
+
+beforeAll(async () => {
+  stage = makeTempDirectory("orbit-program-");
+  execFileSync("sh", [path.join(repository, "systemd/install.sh")], {
+    env: { ...process.env, DESTDIR: stage },
+  });
+  machine = await createSystemdMachine({
+    program: path.join(stage, "usr/local/lib/orbit"),
+    logind: true,
+  });
+  await machine.boot();
+}, 90_000);
+afterAll(async () => {
+  await machine?.clean();
+  removeTempDirectory(stage);
+}, 150_000);
+
+async function sh(script: string): Promise<string> {
+  const { code, stdout, stderr } = await machine.run(script);
+  if (code !== 0)
+    throw new Error(`${script}: exit ${code}\n${stdout}\n${stderr}`);
+  return stdout.trim();
+}
+
+const inGuest = (file: string, text: string): void => {
+  const place = path.join(machine.var, file);
+  fs.mkdirSync(path.dirname(place), { recursive: true });
+  fs.writeFileSync(place, text);
+};
+
+/** Takes `seconds` to end, and writes down when. */
+const pod = (name: string, priority: number, seconds: number): string =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name },
+    spec: {
+      priority,
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 60,
+      containers: [
+        {
+          name: "main",
+          image: "busybox",
+          imagePullPolicy: "Never",
+          command: [
+            ...["/bin/sh", "-c"],
+            `trap 'sleep ${seconds}; echo ${name} >>/out/log; exit 0' TERM; echo up >/out/${name}; while :; do sleep 0.1; done`,
+          ],
+          volumeMounts: [{ name: "out", mountPath: "/out" }],
+        },
+      ],
+      volumes: [{ name: "out", hostPath: { path: "/var/out" } }],
+    },
+  });
+
+test("the machine waits for its pods, critical ones last", async () => {
+  inGuest("out/.keep", "");
+  fs.copyFileSync(
+    await busyboxImageTar(),
+    path.join(machine.var, "busybox.tar"),
+  );
+  inGuest("manifests/web.json", pod("web", 0, 3));
+  inGuest("manifests/dns.json", pod("dns", 2_000_000_000, 3));
+  inGuest(
+    "agent.yaml",
+    `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+shutdownGracePeriod: 40s
+shutdownGracePeriodCriticalPods: 20s
+staticPodPath: /var/manifests
+failSwapOn: false
+authentication: {webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+`,
+  );
+  await sh(`systemctl start containerd
+    ctr -n k8s.io images import /var/busybox.tar
+    systemd-run --unit=orbit-agent --property=KillMode=process "$(command -v node)" /opt/orbit/bin/orbit agent \\
+      --config=/var/agent.yaml --root-dir=/var/lib/orbitlet --address=127.0.0.1 --fail-cgroupv1=false`);
+  await eventually(
+    async () => (await machine.run("ls /var/out")).stdout.match(/web/),
+    { timeoutMs: 60_000, what: "the pods to run" },
+  ).catch(async () => {
+    throw new Error(
+      (await machine.run("journalctl -u orbit-agent --no-pager | tail -40"))
+        .stdout,
+    );
+  });
+  await eventually(
+    async () =>
+      (await machine.run("systemd-inhibit --list --no-legend")).stdout.includes(
+        "orbit",
+      ),
+    { what: "the lock to be held" },
+  );
+  const delay = await sh(
+    "busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager InhibitDelayMaxUSec",
+  );
+  expect(delay).toBe("t 40000000");
+  expect(await sh("cat /var/lib/orbitlet/machine-files")).toContain(
+    "/etc/systemd/logind.conf.d/99-orbit.conf",
+  );
+  await machine.powerOff();
+  const log = fs.readFileSync(path.join(machine.var, "out/log"), "utf8");
+  expect(log).toBe("web\ndns\n");
+  const state = fs.readFileSync(
+    path.join(machine.var, "lib/orbitlet/graceful_node_shutdown_state"),
+    "utf8",
+  );
+  const { startTime, endTime } = JSON.parse(state) as Record<string, number>;
+  expect(endTime! - startTime!).toBeGreaterThan(5500);
+  expect(endTime! - startTime!).toBeLessThan(30_000);
+}, 150_000);
