@@ -37,6 +37,7 @@ import {
   createClaimProtectionController,
   createVolumeProtectionController,
 } from "./volumes/claim-protection.ts";
+import { createResourceClaimController } from "./resource-claims/resource-claim-controller.ts";
 import { createVersionCollector } from "./storage-versions/version-collector.ts";
 import { createVersionMigrator } from "./storage-versions/version-migrator.ts";
 import { createAttachDetachController } from "./volumes/attachment/attach-detach-controller.ts";
@@ -136,6 +137,16 @@ export const initializers: readonly Initializer[] = [
     name: "pod-garbage-collector-controller",
     alias: "podgc",
     create: createPodGarbageCollector,
+  },
+  {
+    name: "resourceclaim-controller",
+    alias: "resource-claim-controller",
+    create: (context) =>
+      isOn(context, "DynamicResourceAllocation")
+        ? createResourceClaimController(context, {
+            adminAccess: isOn(context, "DRAAdminAccess"),
+          })
+        : undefined,
   },
   {
     name: "endpointslice-controller",

@@ -30,7 +30,9 @@ export type ClusterEvent =
   | "pod-added"
   | "pod-labels"
   | "pod-removed"
-  | "volume";
+  | "volume"
+  /** Claims, classes and slices of devices. */
+  | "claim";
 
 export interface FilterPlugin {
   readonly name: string;

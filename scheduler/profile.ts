@@ -22,9 +22,13 @@ import {
   leastAllocated,
 } from "./scores/resource-scores.ts";
 
-/** @param volumes those that look at claims and volumes; they take their place among the filters */
+/**
+ * @param volumes those that look at claims and volumes; they take their place among the filters
+ * @param dynamicResources where devices are claimed, if anywhere
+ */
 export function defaultFilters(
   volumes: readonly FilterPlugin[] = [],
+  dynamicResources?: FilterPlugin,
 ): FilterPlugin[] {
   return [
     nodeUnschedulable,
@@ -36,6 +40,7 @@ export function defaultFilters(
     ...volumes,
     podTopologySpread,
     interPodAffinity,
+    ...(dynamicResources ? [dynamicResources] : []),
   ];
 }
 

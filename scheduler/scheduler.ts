@@ -14,6 +14,10 @@ import { EventRecorder } from "../client/event-recorder.ts";
 import { namespaces, podDisruptionBudgets } from "../client/resources.ts";
 import { ClusterState } from "./cluster-state.ts";
 import { DecisionWriter } from "./decision-writer.ts";
+import {
+  DynamicResources,
+  type ClaimDecision,
+} from "./claims/dynamic-resources.ts";
 import type { NodeInfo } from "./node-info.ts";
 import { Placer, unavailableMessage } from "./placement.ts";
 import type { ClusterEvent, FilterPlugin, Rejection } from "./plugin.ts";
@@ -40,6 +44,8 @@ interface SchedulerOptions {
   logger: Logger;
   /** Pods with this spec.schedulerName are this scheduler's; default "default-scheduler". */
   schedulerName?: string;
+  /** Gates that are on or off, by name; the others are off. */
+  featureGates?: Readonly<Record<string, boolean>>;
   /** Called after each attempt. */
   onAttempt?: (result: AttemptResult, durationMs: number) => void;
 }
@@ -68,6 +74,7 @@ class PodScheduler implements Scheduler {
   readonly #queue: SchedulingQueue;
   readonly #feed: StateFeed;
   readonly #writer: DecisionWriter;
+  readonly #dynamicResources: DynamicResources | undefined;
   readonly #filters: readonly FilterPlugin[];
   readonly #placer: Placer;
   readonly #volumes: PodVolumes;
@@ -79,7 +86,7 @@ class PodScheduler implements Scheduler {
   #planned = false;
 
   constructor(options: SchedulerOptions) {
-    const { client, clock, logger } = options;
+    const { client, clock, logger, featureGates = {} } = options;
     const schedulerName = options.schedulerName ?? "default-scheduler";
     this.#options = options;
     this.#logger = logger.child({ scheduler: schedulerName });
@@ -107,17 +114,27 @@ class PodScheduler implements Scheduler {
       recorder: this.#recorder,
       schedulerName,
     });
+    this.#dynamicResources = featureGates["DynamicResourceAllocation"]
+      ? new DynamicResources({
+          client,
+          adminAccess: featureGates["DRAAdminAccess"] ?? false,
+        })
+      : undefined;
     const storage = new StorageState(client);
     this.#volumes = new PodVolumes({ client, clock, state: storage });
-    this.#filters = defaultFilters([
-      createVolumeRestrictionsFilter(storage),
-      createVolumeLimitFilter(storage),
-      createVolumeBindingFilter(storage),
-    ]);
+    this.#filters = defaultFilters(
+      [
+        createVolumeRestrictionsFilter(storage),
+        createVolumeLimitFilter(storage),
+        createVolumeBindingFilter(storage),
+      ],
+      this.#dynamicResources?.filter,
+    );
     this.#placer = new Placer(this.#filters, defaultScores);
   }
 
   async start(): Promise<void> {
+    await this.#dynamicResources?.start(() => this.#queue.notify("claim"));
     await this.#feed.start();
     // Stopped while the informers synced.
     if (this.#phase === "stopped") return;
@@ -128,6 +145,7 @@ class PodScheduler implements Scheduler {
   async stop(): Promise<void> {
     this.#phase = "stopped";
     this.#feed.stop();
+    this.#dynamicResources?.stop();
     this.#queue.stop();
     this.#volumes.stop();
     await Promise.allSettled(this.#waiting);
@@ -165,6 +183,13 @@ class PodScheduler implements Scheduler {
     } catch (error) {
       this.#logger.error({ err: error, pod: entry.key }, "scheduling failed");
       this.#queue.failed(entry, undefined);
+      this.#track(
+        this.#writer.reportFailure(
+          entry.pod,
+          "SchedulerError",
+          (error as Error).message,
+        ),
+      );
       result = "error";
     }
     onAttempt?.(result, clock.monotonic() - startMs);
@@ -172,18 +197,25 @@ class PodScheduler implements Scheduler {
 
   #place(entry: QueuedPod): AttemptResult {
     const { pod } = entry;
+    // Its claims come by a controller: until they are there nothing is reported, as for a gated pod.
+    if (this.#dynamicResources?.notYet(pod) !== undefined) {
+      this.#queue.failed(entry, new Set(["claim"]));
+      return "unschedulable";
+    }
     const placement = this.#placer.place(this.#views.of(pod), this.#state);
     if ("node" in placement) {
-      const { name } = placement.node;
+      const { name, node } = placement.node;
+      const claims = node && this.#dynamicResources?.reserve(pod, node);
       this.#state.assume(pod, name);
       const bindVolumes = this.#volumes.reserve(pod, placement.node);
-      if (bindVolumes) this.#bindAfter(bindVolumes, entry, name);
-      else this.#track(this.#bind(entry, name));
+      if (bindVolumes) this.#bindAfter(bindVolumes, entry, name, claims);
+      else this.#track(this.#bind(entry, name, claims));
       return "scheduled";
     }
     const { rejections } = placement;
     const { preemption, message } = this.#makeRoom(pod, rejections);
     this.#queue.failed(entry, this.#hintsOf(rejections));
+    this.#releaseUnused(pod, rejections);
     this.#track(
       this.#writer.reportFailure(pod, "Unschedulable", message, preemption),
     );
@@ -212,6 +244,17 @@ class PodScheduler implements Scheduler {
     const { preemption } = result;
     this.#state.nominate(pod, preemption.node.name);
     return { message, preemption };
+  }
+
+  /** Claims that are allocated where the pod can't go are allocated again. */
+  #releaseUnused(pod: Pod, rejections: ReadonlyMap<NodeInfo, Rejection>): void {
+    if (!this.#dynamicResources) return;
+    const { name } = this.#dynamicResources.filter;
+    const nodes = [...rejections].flatMap(([{ node }, { plugin }]) =>
+      node && plugin === name ? [node] : [],
+    );
+    if (nodes.length > 0)
+      this.#track(this.#dynamicResources.makeRoom(pod, nodes));
   }
 
   /** What may make the pod fit: the events that any filter which rejected it cares about. */
@@ -243,16 +286,18 @@ class PodScheduler implements Scheduler {
     bindVolumes: () => Promise<void>,
     entry: QueuedPod,
     nodeName: string,
+    claims: ClaimDecision | undefined,
   ): void {
     const waiting = bindVolumes()
       .then(
-        () => this.#track(this.#bind(entry, nodeName)),
+        () => this.#track(this.#bind(entry, nodeName, claims)),
         (error: unknown) =>
           this.#track(
             this.#failed(
               entry,
               error,
               'running PreBind plugin "VolumeBinding"',
+              claims,
             ),
           ),
       )
@@ -260,17 +305,38 @@ class PodScheduler implements Scheduler {
     this.#waiting.add(waiting);
   }
 
-  async #bind(entry: QueuedPod, nodeName: string): Promise<void> {
+  async #bind(
+    entry: QueuedPod,
+    nodeName: string,
+    claims: ClaimDecision | undefined,
+  ): Promise<void> {
+    let step = 'running PreBind plugin "DynamicResources"';
     try {
+      if (claims) await this.#dynamicResources?.bind(claims);
+      step = "running Bind";
       await this.#writer.bind(entry.pod, nodeName);
     } catch (error) {
-      return this.#failed(entry, error, "running Bind");
+      return this.#failed(entry, error, step, claims);
     }
     this.#queue.done(entry);
   }
 
   /** After the pod was assumed on a node. */
-  async #failed(entry: QueuedPod, error: unknown, step: string): Promise<void> {
+  async #failed(
+    entry: QueuedPod,
+    error: unknown,
+    step: string,
+    claims: ClaimDecision | undefined,
+  ): Promise<void> {
+    if (claims)
+      await this.#dynamicResources
+        ?.unreserve(claims)
+        .catch((failure: unknown) =>
+          this.#logger.warn(
+            { err: failure, pod: entry.key },
+            "could not release a pod's claims",
+          ),
+        );
     this.#state.forget(entry.key);
     this.#queue.notify("pod-removed");
     if (isNotFound(error) && step === "running Bind")

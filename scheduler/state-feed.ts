@@ -131,10 +131,17 @@ export class StateFeed {
     const key = objectKey(pod);
     if (state.isAssumed(key)) return;
     if (pod.metadata.deletionTimestamp) return queue.remove(key);
+    const claimsMade = !sameJson(
+      old.status?.resourceClaimStatuses,
+      pod.status?.resourceClaimStatuses,
+    );
     const mayFit =
       !sameJson(old.spec, pod.spec) ||
-      !sameJson(old.metadata.labels, pod.metadata.labels);
+      !sameJson(old.metadata.labels, pod.metadata.labels) ||
+      claimsMade;
     queue.update(pod, mayFit);
+    // It may be tried at this moment.
+    if (claimsMade) queue.notify("claim");
   }
 
   #podGone(pod: Pod): void {

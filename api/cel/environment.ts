@@ -46,6 +46,8 @@ interface EnvironmentOptions {
   readonly types?: readonly DeclaredType[];
   /** Functions beside those of the version, as a variable's library. */
   readonly functions?: readonly Library[];
+  /** Beside those of the version. */
+  readonly macros?: readonly Macro[];
   /** Types of which expressions make messages: `Object{spec: …}`. Without it they cannot. */
   readonly messages?: MessageTypes;
 }
@@ -89,7 +91,10 @@ export class Environment implements Declarations {
   readonly #messages: MessageTypes | undefined;
 
   constructor(options: EnvironmentOptions) {
-    this.macros = macros[options.expressions ?? "new"];
+    this.macros = new Map([
+      ...macros[options.expressions ?? "new"],
+      ...macroTable(options.macros ?? []),
+    ]);
     this.variables = Object.entries(options.variables);
     this.#indices = new Map(
       this.variables.map(([name], index) => [name, index]),

@@ -186,6 +186,7 @@ export function createStrategies(
     allocatedStatus: gate("InPlacePodVerticalScalingAllocatedStatus"),
     userNamespaces: gate("UserNamespacesSupport"),
     groupsPolicy: gate("SupplementalGroupsPolicy"),
+    claims: gate("DynamicResourceAllocation"),
   };
   const expressions = new ExpressionLoader();
   const made: Readonly<Record<string, ResourceStrategy>> = {

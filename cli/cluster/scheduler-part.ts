@@ -1,6 +1,10 @@
 // The scheduler inside a composed cluster. A file of its own, so that its modules are read only where it runs.
 import { createScheduler } from "../../scheduler/scheduler.ts";
 import type { OptionValues } from "../options/parse.ts";
+import {
+  emulatedVersionOf,
+  featureGatesOf,
+} from "../parts/api/emulated-version.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import { electionOf, startPart } from "./elected-part.ts";
@@ -23,6 +27,11 @@ export async function startScheduler(
     create: () =>
       createScheduler({
         ...shared,
+        // One program: what is on in the API server is on here, unless the scheduler's own option says otherwise.
+        featureGates: {
+          ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
+          ...featureGatesOf(options, "1.32", (text) => logger.warn(text)),
+        },
         onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
       }),
   });

@@ -39,6 +39,7 @@ const table: OptionTable = [
 
 const usedSchedulerOptions: readonly string[] = [
   ...usedPortOptions,
+  "feature-gates",
   "leader-elect",
   "leader-elect-lease-duration",
   "leader-elect-renew-deadline",

@@ -97,12 +97,7 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
     // Profiles say where pods may not go.
     config: "",
   },
-  harmless: [
-    "kube-api-content-type",
-    "profiling",
-    "contention-profiling",
-    "feature-gates",
-  ],
+  harmless: ["kube-api-content-type", "profiling", "contention-profiling"],
 };
 
 export const unbuiltAgentOptions: UnbuiltOptions = {

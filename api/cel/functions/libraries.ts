@@ -9,6 +9,7 @@ import { quantityLibrary, quantityType } from "./quantities.ts";
 import { regexLibrary } from "./regex.ts";
 import { operatorLibrary } from "./standard-operators.ts";
 import { standardLibrary } from "./standard.ts";
+import { semverType } from "./semver.ts";
 import { stringLibrary } from "./strings.ts";
 import { timeLibrary } from "./times.ts";
 import { urlLibrary, urlType } from "./urls.ts";
@@ -53,7 +54,7 @@ export const libraryTypes: ReadonlyMap<string, CelType> = new Map(
 
 /** Object types of libraries: they have no fields. */
 export const fieldlessTypes: ReadonlySet<string> = new Set(
-  [urlType, quantityType, formatType, ...authorizerTypes].map(
+  [urlType, quantityType, semverType, formatType, ...authorizerTypes].map(
     ({ name }) => name,
   ),
 );

@@ -22,7 +22,7 @@ class QuantityValue extends OpaqueValue {
   }
 }
 
-function parse(text: string): QuantityValue | Failure {
+export function parseQuantityValue(text: string): QuantityValue | Failure {
   try {
     const { nano } = parseQuantity(text);
     return new QuantityValue(nano, isWrittenWhole(text, nano));
@@ -78,12 +78,12 @@ const name = "kubernetes.Quantity";
 const pair = `${name}, ${name}`;
 
 export const quantityLibrary: Library = {
-  quantity: [ofText("string_to_quantity", name, parse)],
+  quantity: [ofText("string_to_quantity", name, parseQuantityValue)],
   isQuantity: [
     ofText(
       "is_quantity_string",
       "bool",
-      (text) => !(parse(text) instanceof Failure),
+      (text) => !(parseQuantityValue(text) instanceof Failure),
     ),
   ],
   sign: [

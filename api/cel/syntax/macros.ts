@@ -300,6 +300,24 @@ export const optionalMacros: readonly Macro[] = ["optMap", "optFlatMap"].map(
   }),
 );
 
+/** `cel.bind(x, value, body)`. */
+export const bindMacros: readonly Macro[] = [
+  {
+    name: "bind",
+    argumentCount: 3,
+    onTarget: true,
+    expand(at, target, args) {
+      if (target.kind !== "ident" || target.name !== "cel") return undefined;
+      const [first, value, body] = args as [Node, Node, Node];
+      const variable = simpleName(
+        first,
+        "cel.bind() variable names must be simple identifiers",
+      );
+      return bind(at, variable, value, body);
+    },
+  },
+];
+
 /** A value with a name in the body: a loop over nothing whose accumulator is the name. */
 function bind(at: number, variable: string, value: Node, body: Node): Node {
   return {

@@ -11,9 +11,6 @@ import { atMost } from "./device-checks.ts";
 const maxSelectors = 32;
 const maxExpressionBytes = 10 * 1024;
 const maxCost = 1_000_000;
-const maxDomainBytes = 63;
-const maxValueBytes = 64;
-const maxEntries = 32;
 
 interface Engine {
   readonly compile: typeof compileExpression;
@@ -26,40 +23,17 @@ let engine: Engine | undefined;
 /** Before objects with selectors are validated. */
 export async function loadSelectors(): Promise<void> {
   if (engine) return;
-  const [{ compile }, { Environment }, declared, { quantityType }, types] =
-    await Promise.all([
-      import("../../../api/cel/program.ts"),
-      import("../../../api/cel/environment.ts"),
-      import("../../../api/cel/schemas/declared-type.ts"),
-      import("../../../api/cel/functions/quantities.ts"),
-      import("../../../api/cel/checking/types.ts"),
-    ]);
-  const { mapDeclared, objectDeclared, stringDeclared, valueDeclared } =
-    declared;
-  const domains = (of: ReturnType<typeof stringDeclared>) =>
-    mapDeclared(mapDeclared(of, maxEntries), maxEntries);
-  const attribute = { ...declared.dynDeclared, maxElements: maxValueBytes };
-  const fields = {
-    driver: stringDeclared(maxDomainBytes),
-    attributes: domains(attribute),
-    capacity: domains(valueDeclared(quantityType)),
-  };
-  const device = objectDeclared(
-    "kubernetes.DRADevice",
-    new Map(
-      Object.entries(fields).map(([jsonName, reader]) => [
-        jsonName,
-        { jsonName, reader },
-      ]),
-    ),
-  );
-  const variables = { device };
+  const [{ compile }, { deviceEnvironment }, types] = await Promise.all([
+    import("../../../api/cel/program.ts"),
+    import("../../../api/cel/device-selectors.ts"),
+    import("../../../api/cel/checking/types.ts"),
+  ]);
   engine = {
     compile,
     formatType: types.formatType,
     environments: {
-      new: new Environment({ variables }),
-      stored: new Environment({ variables, expressions: "stored" }),
+      new: deviceEnvironment("new"),
+      stored: deviceEnvironment("stored"),
     },
   };
 }

@@ -20,6 +20,8 @@ export interface PodFeatures {
   readonly userNamespaces: boolean;
   /** Gate SupplementalGroupsPolicy. */
   readonly groupsPolicy: boolean;
+  /** Gate DynamicResourceAllocation. */
+  readonly claims: boolean;
 }
 
 export const defaultPodFeatures: PodFeatures = {
@@ -27,9 +29,10 @@ export const defaultPodFeatures: PodFeatures = {
   allocatedStatus: false,
   userNamespaces: false,
   groupsPolicy: false,
+  claims: false,
 };
 
-const ofSpec = ["resourceClaims", "resources"];
+const ofSpec = ["resources"];
 const ofPodSecurity = ["seLinuxChangePolicy"];
 
 function drop(
@@ -45,9 +48,12 @@ function drop(
     if (now && name in now && was?.[name] === undefined) delete now[name];
 }
 
-function dropOfContainer(container: Container, resize: boolean): void {
+function dropOfContainer(
+  container: Container,
+  { resize, claims }: Pick<PodFeatures, "resize" | "claims">,
+): void {
   if (!resize) drop(container, undefined, ["resizePolicy"]);
-  drop(container.resources, undefined, ["claims"]);
+  if (!claims) drop(container.resources, undefined, ["claims"]);
   const security = container.securityContext;
   if (security?.procMount) security.procMount = "Default";
 }
@@ -74,6 +80,9 @@ const hasResizePolicies = (spec: Readonly<PodSpec> | undefined): boolean =>
     ({ resizePolicy = [] }) => resizePolicy.length > 0,
   );
 
+const hasClaims = (spec: Readonly<PodSpec> | undefined): boolean =>
+  (spec?.resourceClaims ?? []).length > 0;
+
 /** `spec` is a private copy and is changed; `old` is the stored one. */
 export function dropDisabledFields(
   spec: PodSpec | undefined,
@@ -89,8 +98,10 @@ export function dropDisabledFields(
       "supplementalGroupsPolicy",
     ]);
   const resize = features.resize || hasResizePolicies(old);
+  const claims = features.claims || hasClaims(old);
+  if (!claims) delete spec.resourceClaims;
   for (const [, container] of containersOf("", spec))
-    dropOfContainer(container, resize);
+    dropOfContainer(container, { resize, claims });
   dropImageVolumes(spec);
   for (const volume of spec.volumes ?? []) {
     for (const source of volume.projected?.sources ?? [])
@@ -103,6 +114,15 @@ const statusLists = [
   "initContainerStatuses",
   "ephemeralContainerStatuses",
 ] as const;
+
+/** The agent's writes lose them as well. */
+export function dropClaimStatuses(
+  status: PodStatus,
+  { claims }: PodFeatures,
+  old: Readonly<PodSpec> | undefined,
+): void {
+  if (!claims && !hasClaims(old)) delete status.resourceClaimStatuses;
+}
 
 /** `status` is a private copy whose lists are not. The agent's own writes keep all that it reports. */
 export function dropDisabledStatus(
@@ -117,6 +137,7 @@ export function dropDisabledStatus(
   }
   if (!features.resize || !features.allocatedStatus)
     names.push("allocatedResources");
+  dropClaimStatuses(status, features, old);
   const has = (container: ContainerStatus): boolean =>
     names.some((name) => name in container);
   for (const list of statusLists) {

@@ -18,6 +18,7 @@ import type {
 import { sameValue } from "../../../../api/objects/json-equality.ts";
 import { validateImagePadding } from "../container/container-validation.ts";
 import { mirrorAnnotation, validatePodAnnotations } from "./pod-annotations.ts";
+import { validateResourceClaimStatuses } from "./pod-resource-claims.ts";
 
 const maxInt32 = 2 ** 31 - 1;
 const allowedChanges =
@@ -348,5 +349,9 @@ export function validatePodStatus(pod: Pod, old: Pod): FieldError[] {
         "must be equal to `hostIP`",
       ),
     );
-  return [...problems, ...validateAddresses("hostIPs", hostIPs)];
+  return [
+    ...problems,
+    ...validateResourceClaimStatuses(pod),
+    ...validateAddresses("hostIPs", hostIPs),
+  ];
 }

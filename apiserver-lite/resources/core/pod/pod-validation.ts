@@ -6,10 +6,12 @@ import { validateImagePadding } from "../container/container-validation.ts";
 import { validatePodAnnotations } from "./pod-annotations.ts";
 
 import { ofEach, joined } from "../../field-checks.ts";
+import { validatePodResourceClaims } from "./pod-resource-claims.ts";
 import { validatePodSpec } from "./pod-spec-validation.ts";
 
 /** Metadata is validated by the registry. */
-export function validatePod({ metadata, spec }: Pod): FieldError[] {
+export function validatePod(pod: Pod): FieldError[] {
+  const { metadata, spec } = pod;
   const containers = [
     ["containers", spec.containers],
     ["initContainers", spec.initContainers],
@@ -31,6 +33,7 @@ export function validatePod({ metadata, spec }: Pod): FieldError[] {
   return joined(
     validatePodAnnotations("metadata.annotations", metadata.annotations, spec),
     validatePodSpec("spec", spec, { podName: metadata.name ?? "" }),
+    validatePodResourceClaims(pod),
     tokens,
     ofEach(containers, ([part, list]) =>
       ofEach(list, (container, index) =>

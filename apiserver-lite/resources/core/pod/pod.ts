@@ -16,6 +16,7 @@ import {
 } from "./pod-annotations.ts";
 import {
   defaultPodFeatures,
+  dropClaimStatuses,
   dropDisabledFields,
   dropDisabledStatus,
   type PodFeatures,
@@ -201,6 +202,7 @@ export const createPodStrategy = (
         else delete pod.metadata.ownerReferences;
         pod.status = { ...pod.status };
         pod.status.qosClass ??= was.status?.qosClass;
+        dropClaimStatuses(pod.status, features, was.spec);
       },
       validateUpdate: (object, old) => validatePodStatus(object, old),
     },
