@@ -20,6 +20,7 @@ import {
   forwardedRequestHeaders,
   forwardedResponseHeaders,
 } from "./header-hygiene.ts";
+import { corsChanges } from "./cors.ts";
 import type { Incoming } from "./incoming.ts";
 import { mirrorRequest } from "./mirroring.ts";
 import type { Outcome, ProxyContext, ServingSocket } from "./proxy-context.ts";
@@ -128,8 +129,11 @@ export class Forwarding implements ResponseSink {
     clearTimeout(this.#attemptDeadline);
     if (exchange.closed) return;
     let headers = forwardedResponseHeaders(rawHeaders);
-    for (const filter of filters)
+    for (const filter of filters) {
+      if (filter?.cors)
+        headers = changedHeaders(headers, corsChanges(filter.cors, exchange));
       headers = changedHeaders(headers, filter?.responseHeaders);
+    }
     try {
       this.#answer.start(status, headers, hasTrailers);
       this.#started = true;

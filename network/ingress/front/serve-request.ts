@@ -4,6 +4,7 @@ import type { Exchange } from "../../../http-kit/exchange.ts";
 import type { FoundRoute } from "../routing/route-table.ts";
 import type { Forward, WeightedBackend } from "../routing/route.ts";
 import { answerText, redirectLocation } from "./answers.ts";
+import { isPreflight, preflightHeaders } from "./cors.ts";
 import { Forwarding } from "./forwarding.ts";
 import { readRequest, type Incoming } from "./incoming.ts";
 import type { Outcome, ProxyContext, ServingSocket } from "./proxy-context.ts";
@@ -36,7 +37,11 @@ function act(
   found: FoundRoute,
   outcome: Outcome,
 ): void {
-  const { action } = found.rule;
+  const { action, filters } = found.rule;
+  if (filters?.cors && isPreflight(exchange)) {
+    exchange.respond(200, preflightHeaders(filters.cors, exchange));
+    return;
+  }
   switch (action.kind) {
     case "answer":
       outcome.bytes = answerText(exchange, action.status, action.text);

@@ -22,6 +22,7 @@ import { referencesBy, type MayRefer } from "./grants.ts";
 import {
   certificateUsesOf,
   gatewayProblem,
+  listenerSets,
   planListener,
   type PlannedListener,
   type SocketState,
@@ -319,7 +320,7 @@ export class GatewaySource {
     );
     if (!listeners || !gateway) return undefined;
     return {
-      routes: [],
+      routes: listenerSets(gateway, listeners),
       certificateUses: certificateUsesOf(gateway, listeners),
       backends: [],
       certificates: [

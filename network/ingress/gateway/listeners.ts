@@ -2,6 +2,7 @@
 // Gateways share the node's addresses, so listeners of one port share a socket: of two that want different protocols the
 // older Gateway's has it.
 import type { CertificateUse } from "../messages.ts";
+import type { RouteSet } from "../routing/route.ts";
 import { no, yes, type PlannedCondition } from "./conditions.ts";
 import type { MayRefer } from "./grants.ts";
 import { gatewayGroup, type Gateway, type GatewayListener } from "./objects.ts";
@@ -207,5 +208,29 @@ export function certificateUsesOf(
           deep: true,
           certificate,
         })),
+  );
+}
+
+/** Keeps the served listeners known, also those without routes: they have the requests for their hosts. */
+export function listenerSets(
+  { metadata }: Gateway,
+  listeners: readonly PlannedListener[],
+): RouteSet[] {
+  return listeners.flatMap(({ spec, socket }) =>
+    socket === undefined
+      ? []
+      : [
+          {
+            owner: {
+              kind: "Gateway" as const,
+              namespace: metadata.namespace ?? "",
+              name: metadata.name,
+            },
+            rank: "",
+            sockets: [socket],
+            listener: spec.hostname ?? "",
+            rules: [],
+          },
+        ],
   );
 }

@@ -109,6 +109,14 @@ export interface RouteFilter {
     readonly percent?: number;
     readonly fraction?: { numerator: number; denominator?: number };
   };
+  readonly cors?: {
+    readonly allowOrigins?: readonly string[];
+    readonly allowMethods?: readonly string[];
+    readonly allowHeaders?: readonly string[];
+    readonly exposeHeaders?: readonly string[];
+    readonly allowCredentials?: boolean;
+    readonly maxAge?: number;
+  };
 }
 
 export interface BackendRef extends ObjectRef {

@@ -64,7 +64,8 @@ export function servicesOf(route: HttpRoute): string[] {
 export function planRoute(route: HttpRoute, context: RouteContext): RoutePlan {
   const { metadata, spec } = route;
   const rules = planRules(route, context);
-  const hostsOf = new Map<string, Set<string>>();
+  /** By socket, then by the listener's host name. */
+  const hostsOf = new Map<string, Map<string, Set<string>>>();
   const attached = new Set<string>();
   const parents: ParentPlan[] = [];
   for (const parentRef of spec.parentRefs ?? []) {
@@ -75,16 +76,22 @@ export function planRoute(route: HttpRoute, context: RouteContext): RoutePlan {
     for (const { listener, hosts } of found.attached) {
       attached.add(`${gateway}/${listener.spec.name}`);
       if (listener.socket === undefined) continue;
-      const known = hostsOf.get(listener.socket) ?? new Set();
+      const name = listener.spec.hostname ?? "";
+      const ofSocket = hostsOf.get(listener.socket) ?? new Map();
+      hostsOf.set(listener.socket, ofSocket);
+      const known: Set<string> = ofSocket.get(name) ?? new Set();
       for (const host of hosts) known.add(host);
-      hostsOf.set(listener.socket, known);
+      ofSocket.set(name, known);
     }
     parents.push({
       parentRef,
       conditions: parentConditions(found.problem, rules),
     });
   }
-  const routes = [...hostsOf].map(([socket, hosts]): RouteSet => ({
+  const places = [...hostsOf].flatMap(([socket, ofSocket]) =>
+    [...ofSocket].map(([listener, hosts]) => ({ socket, listener, hosts })),
+  );
+  const routes = places.map(({ socket, listener, hosts }): RouteSet => ({
     owner: {
       kind: "HTTPRoute",
       namespace: metadata.namespace ?? "",
@@ -92,6 +99,7 @@ export function planRoute(route: HttpRoute, context: RouteContext): RoutePlan {
     },
     rank: `${metadata.creationTimestamp ?? ""} ${metadata.namespace}/${metadata.name}`,
     sockets: [socket],
+    listener,
     rules: rules.rules.map((rule) => ({ ...rule, hosts: [...hosts] })),
   }));
   return {

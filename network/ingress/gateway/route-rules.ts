@@ -5,6 +5,7 @@ import { parseDurationMs } from "../../../api/duration.ts";
 import type { BackendSpec } from "../feed/service-backend.ts";
 import { backendKey } from "../feed/service-backend.ts";
 import type {
+  CorsPolicy,
   FixedAnswer,
   Forward,
   PathChange,
@@ -67,13 +68,17 @@ export function planRules(
     return key;
   };
   const given = route.spec.rules ?? [{}];
-  const rules = given.map((rule) => {
+  const rules = given.flatMap((rule): Omit<RouteRule, "hosts">[] => {
     try {
-      return planRule(rule, resolve);
+      return [planRule(rule, resolve)];
     } catch (error) {
       if (!(error instanceof UnsupportedError)) throw error;
       unsupported.push(error.message);
-      return { deep: true, matches: safeMatches(rule), action: failure };
+      const matches = safeMatches(rule);
+      // Without a match it would have all requests that no other rule has.
+      return matches.length > 0
+        ? [{ deep: true, matches, action: failure }]
+        : [];
     }
   });
   return {
@@ -252,6 +257,8 @@ function planFilters(
       plan = { ...plan, responseHeaders: changes };
     else if (filter.type === "RequestMirror" && filter.requestMirror)
       plan = withMirror(plan, filter.requestMirror, resolve);
+    else if (ofRule && filter.type === "CORS")
+      plan = { ...plan, cors: corsPolicy(filter.cors) };
     else if (ofRule && filter.type === "URLRewrite" && filter.urlRewrite) {
       const { hostname, path } = filter.urlRewrite;
       plan = {
@@ -285,6 +292,24 @@ function withMirror(
   return {
     ...plan,
     mirrors: [...(plan.mirrors ?? []), { backend, fraction: share }],
+  };
+}
+
+function corsPolicy({
+  allowOrigins = [],
+  allowMethods = [],
+  allowHeaders = [],
+  exposeHeaders = [],
+  allowCredentials = false,
+  maxAge = 5,
+}: RouteFilter["cors"] = {}): CorsPolicy {
+  return {
+    origins: allowOrigins,
+    methods: allowMethods,
+    headers: allowHeaders,
+    exposedHeaders: exposeHeaders,
+    credentials: allowCredentials,
+    maxAgeSeconds: maxAge,
   };
 }
 

@@ -38,6 +38,7 @@ interface Candidate extends FoundRoute {
   readonly match: RouteMatch | undefined;
   readonly pattern?: RE2JS;
   readonly conditions: readonly ((request: MatchedRequest) => boolean)[];
+  readonly listener: string | undefined;
 }
 
 class HostRoutes {
@@ -54,21 +55,37 @@ class HostRoutes {
     );
   }
 
-  find(path: string, request: MatchedRequest): Candidate | undefined {
+  /** @param listener of the request */
+  find(
+    path: string,
+    request: MatchedRequest,
+    listener: string | undefined,
+  ): Candidate | undefined {
     return (
-      first(this.exact.get(path), request) ??
+      first(this.exact.get(path), request, listener) ??
       this.patterns.find(
-        (each) => each.pattern!.matches(path) && holds(each, request),
+        (each) =>
+          belongs(each, listener) &&
+          each.pattern!.matches(path) &&
+          holds(each, request),
       ) ??
-      this.#byPrefix(path, request)
+      this.#byPrefix(path, request, listener)
     );
   }
 
-  #byPrefix(path: string, request: MatchedRequest): Candidate | undefined {
+  #byPrefix(
+    path: string,
+    request: MatchedRequest,
+    listener: string | undefined,
+  ): Candidate | undefined {
     if (this.prefixes.size === 0) return undefined;
     // "/a/b" is a prefix of "/a/b" and "/a/b/c"; "" is one of all.
     for (let end = path.length; end >= 0;) {
-      const found = first(this.prefixes.get(path.slice(0, end)), request);
+      const found = first(
+        this.prefixes.get(path.slice(0, end)),
+        request,
+        listener,
+      );
       if (found) return found;
       end = end === 0 ? -1 : path.lastIndexOf("/", end - 1);
     }
@@ -82,6 +99,8 @@ interface SocketRoutes {
   readonly oneLabel: Map<string, HostRoutes>;
   readonly deep: Map<string, HostRoutes>;
   readonly any: HostRoutes;
+  /** Host names of listeners, and how many sets have each. */
+  readonly listeners: Map<string, number>;
 }
 
 export class RouteTable {
@@ -110,11 +129,12 @@ export class RouteTable {
   ): FoundRoute | undefined {
     const routes = this.#sockets.get(socket);
     if (!routes) return undefined;
+    const listener = closestListener(routes.listeners, host);
     let fallback: Candidate | undefined;
     for (const hosts of hostsOf(routes, host)) {
-      const found = hosts.find(path, request);
+      const found = hosts.find(path, request, listener);
       if (found) return found;
-      fallback ??= hosts.fallbacks[0];
+      fallback ??= hosts.fallbacks.find((each) => belongs(each, listener));
     }
     return fallback;
   }
@@ -122,6 +142,7 @@ export class RouteTable {
   #add(key: string, set: RouteSet): void {
     for (const socket of set.sockets) {
       const routes = this.#routesOf(socket);
+      countListener(routes, set, 1);
       let order = 0;
       for (const rule of set.rules) {
         const candidates = candidatesOf(key, set, rule, order);
@@ -141,6 +162,7 @@ export class RouteTable {
     for (const socket of set.sockets) {
       const routes = this.#sockets.get(socket);
       if (!routes) continue;
+      countListener(routes, set, -1);
       for (const rule of set.rules)
         for (const host of rule.hosts) {
           const place = hostPlace(routes, rule, host);
@@ -160,11 +182,46 @@ export class RouteTable {
         oneLabel: new Map(),
         deep: new Map(),
         any: new HostRoutes(),
+        listeners: new Map(),
       };
       this.#sockets.set(socket, routes);
     }
     return routes;
   }
+}
+
+function countListener(
+  { listeners }: SocketRoutes,
+  { listener }: RouteSet,
+  change: number,
+): void {
+  if (listener === undefined) return;
+  const name = listener.toLowerCase();
+  const count = (listeners.get(name) ?? 0) + change;
+  if (count > 0) listeners.set(name, count);
+  else listeners.delete(name);
+}
+
+/** The name itself, or else the longest wildcard, or else the listener of every host; undefined: there is none of these. */
+function closestListener(
+  listeners: ReadonlyMap<string, number>,
+  host: string,
+): string | undefined {
+  if (listeners.size === 0) return undefined;
+  if (listeners.has(host)) return host;
+  for (
+    let dot = host.indexOf(".");
+    dot >= 0;
+    dot = host.indexOf(".", dot + 1)
+  ) {
+    const wildcard = `*${host.slice(dot)}`;
+    if (listeners.has(wildcard)) return wildcard;
+  }
+  return listeners.has("") ? "" : undefined;
+}
+
+function belongs({ listener }: Candidate, asked: string | undefined): boolean {
+  return listener === undefined || listener === asked;
 }
 
 function* hostsOf(routes: SocketRoutes, host: string): Generator<HostRoutes> {
@@ -202,7 +259,7 @@ function prefixKey(value: string): string {
 
 function candidatesOf(
   key: string,
-  { owner, rank }: RouteSet,
+  { owner, rank, listener }: RouteSet,
   rule: RouteRule,
   firstOrder: number,
 ): Candidate[] {
@@ -222,6 +279,7 @@ function candidatesOf(
     prefix:
       match?.path.type === "Prefix" ? prefixKey(match.path.value) : undefined,
     conditions: match ? conditionsOf(match) : [],
+    listener: listener?.toLowerCase(),
     ...(match?.path.type === "Regex"
       ? { pattern: RE2JS.compile(match.path.value) }
       : {}),
@@ -309,6 +367,7 @@ function holds({ conditions }: Candidate, request: MatchedRequest): boolean {
 function first(
   list: readonly Candidate[] | undefined,
   request: MatchedRequest,
+  listener: string | undefined,
 ): Candidate | undefined {
-  return list?.find((each) => holds(each, request));
+  return list?.find((each) => belongs(each, listener) && holds(each, request));
 }

@@ -46,6 +46,18 @@ export interface RouteFilters {
   readonly rewritePath?: PathChange;
   /** Backends that get a copy of the request, whose answers are dropped. */
   readonly mirrors?: readonly Mirror[];
+  readonly cors?: CorsPolicy;
+}
+
+/** Who may read answers from pages of other origins. In each list `*` is all. */
+export interface CorsPolicy {
+  /** `https://example.com:8443`, `https://*.example.com`. */
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly headers: readonly string[];
+  readonly exposedHeaders: readonly string[];
+  readonly credentials: boolean;
+  readonly maxAgeSeconds: number;
 }
 
 interface Mirror {
@@ -101,7 +113,7 @@ export interface RouteRule {
 
 /** The object a request is counted for. */
 export interface RouteOwner {
-  readonly kind: "Ingress" | "HTTPRoute";
+  readonly kind: "Ingress" | "HTTPRoute" | "Gateway";
   readonly namespace: string;
   readonly name: string;
 }
@@ -112,6 +124,12 @@ export interface RouteSet {
   readonly rank: string;
   /** Ids of the sockets whose requests it is for. */
   readonly sockets: readonly string[];
+  /**
+   * Host name of the listener that the rules belong to ("": every host). Of a socket's listeners the one whose name says the
+   * most about a request's host has the request: rules of others are not looked at. A set without rules keeps its listener
+   * known. Undefined: the rules belong to no listener, and are looked at beside those of any.
+   */
+  readonly listener?: string;
   readonly rules: readonly RouteRule[];
 }
 

@@ -604,6 +604,80 @@ test("what is not supported is refused by name", async () => {
   expect(all?.message).toMatch(/no expression of RE2/);
 });
 
+test("answers for pages of other origins", async () => {
+  await route(
+    "cors",
+    [
+      {
+        filters: [
+          {
+            type: "CORS",
+            cors: {
+              allowOrigins: ["https://*.page.test"],
+              allowMethods: ["PUT"],
+              allowCredentials: true,
+            },
+          },
+        ],
+        backendRefs: [to("web")],
+      },
+    ],
+    { hostnames: ["cors.test"] },
+  );
+  await answered("cors.test");
+  const origin = "https://a.page.test";
+  const asked = (method: string, from: string) =>
+    ask("cors.test", {
+      method,
+      headers: { origin: from, "access-control-request-method": "PUT" },
+    });
+  const preflight = await asked("OPTIONS", origin);
+  expect([preflight.status, preflight.text]).toEqual([200, ""]);
+  expect(preflight.headers).toMatchObject({
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": "PUT",
+    "access-control-allow-credentials": "true",
+    "access-control-max-age": "5",
+  });
+  const read = await asked("PUT", origin);
+  expect(seen(read).name).toBe("web");
+  expect(read.headers["access-control-allow-origin"]).toBe(origin);
+  for (const method of ["OPTIONS", "PUT"]) {
+    const { headers } = await asked(method, "https://page.test");
+    expect(headers["access-control-allow-origin"]).toBeUndefined();
+  }
+});
+
+test("a listener has the requests for its hosts, and no other one's routes do", async () => {
+  await cluster.client.resource(gateways).create(
+    object("Gateway", "apart", "team", {
+      gatewayClassName: "orbit",
+      listeners: [
+        { name: "wide", port, protocol: "HTTP", hostname: "*.apart.test" },
+        { name: "close", port, protocol: "HTTP", hostname: "a.apart.test" },
+      ],
+    }) as never,
+  );
+  const attach = (sectionName: string) =>
+    route(
+      sectionName,
+      [
+        {
+          matches: [{ path: { value: `/${sectionName}` } }],
+          backendRefs: [to("web")],
+        },
+      ],
+      { parentRefs: [{ name: "apart", sectionName }] },
+    );
+  await attach("wide");
+  await attach("close");
+  await answered("a.apart.test", 200, "/close");
+  await answered("b.apart.test", 200, "/wide");
+  await answered("a.apart.test", 404, "/wide");
+  await answered("b.apart.test", 404, "/close");
+  await cluster.client.resource(gateways).delete("apart", "team");
+});
+
 test("definitions that go take the routes with them, and bring them back", async () => {
   const client = cluster.client.resource(customResourceDefinitions);
   await client.delete("httproutes.gateway.networking.k8s.io");

@@ -226,3 +226,74 @@ test("an object's change takes what it says of thousands of others as they are",
   expect(found(table, "all.test/p17")).toBeUndefined();
   expect(found(table, "h17.test/new")).toBe("new");
 });
+
+describe("listeners are apart from each other", () => {
+  // The example of Gateway API's GEP about isolation.
+  const listeners = [
+    "bar.com",
+    "*.example.com",
+    "*.foo.example.com",
+    "a.foo.example.com",
+  ];
+  const table = new RouteTable();
+  const of = (listener: string, ...rules: RouteRule[]): RouteSet => ({
+    ...set(`of ${listener}`, ...rules),
+    listener,
+  });
+  table.set("gateway", [...listeners.map((each) => of(each)), of("")]);
+  const hosts = [
+    "",
+    "bar.com",
+    "*.example.com",
+    "*.foo.example.com",
+    "a.foo.example.com",
+  ];
+  for (const listener of ["", ...listeners])
+    table.set(`route ${listener}`, [
+      of(
+        listener,
+        // A route without host names is served for the listener's.
+        rule(
+          listener || "any",
+          [listener],
+          [path("Prefix", `/${listener || "any"}`)],
+          true,
+        ),
+      ),
+    ]);
+  table.set("ingress", [
+    set("i", rule("ingress", ["bar.com"], [path("Exact", "/i")])),
+  ]);
+
+  test.each([
+    ["bar.com", "bar.com"],
+    ["b.example.com", "*.example.com"],
+    ["b.foo.example.com", "*.foo.example.com"],
+    ["a.foo.example.com", "a.foo.example.com"],
+    ["other.org", "any"],
+    ["example.com", "any"],
+  ])("%s is that of %s alone", (host, own) => {
+    for (const each of [...hosts.slice(1), "any"])
+      expect(found(table, `${host}/${each}`)).toBe(
+        each === own ? own : undefined,
+      );
+  });
+
+  test("rules of Ingresses belong to none", () =>
+    expect(found(table, "bar.com/i")).toBe("ingress"));
+
+  test("a listener that is gone hides nothing", () => {
+    const small = new RouteTable();
+    small.set("route", [
+      of("", rule("any", ["bar.com"], [path("Prefix", "/")])),
+    ]);
+    small.set("gateway", [of("bar.com"), of("")]);
+    expect(found(small, "bar.com/")).toBeUndefined();
+    small.set("gateway", [of("")]);
+    expect(found(small, "bar.com/")).toBe("any");
+    small.set("gateway", undefined);
+    expect(found(small, "bar.com/")).toBe("any");
+    small.set("route", undefined);
+    expect(found(small, "bar.com/")).toBeUndefined();
+  });
+});
