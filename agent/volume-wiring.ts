@@ -1,12 +1,14 @@
 // The volumes of an agent and the CSI drivers they use: made together, as drivers are plug-ins, a type of volumes and a part
 // of what the node reports.
 import type { Ground, PodRooms } from "./agent-parts.ts";
+import { isGateOn } from "./config/feature-gates.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
 import { CsiNodeObject } from "./volumes/csi/csi-node.ts";
 import { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
 import { CsiRegistry } from "./volumes/csi/csi-registry.ts";
 import { VolumesInUse } from "./volumes/csi/volumes-in-use.ts";
 import { ServiceAccountTokens } from "./volumes/payload/service-account-tokens.ts";
+import { trustAnchors } from "./volumes/payload/trust-bundles.ts";
 import { VolumeManager } from "./volumes/volume-manager.ts";
 
 /** Of a token that a driver asks for without saying so. */
@@ -65,6 +67,11 @@ export function wireVolumes(
       nodeResources,
       serviceAccountToken: (pod, audience, expirationSeconds) =>
         tokens.get(pod, audience, expirationSeconds),
+      ...(client && isGateOn(config, "ClusterTrustBundleProjection")
+        ? {
+            trustAnchors: (projection) => trustAnchors(client, projection),
+          }
+        : {}),
     },
     forgetTokens: (uid) => tokens.forget(uid),
     csi: csi.plugin,

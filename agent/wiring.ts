@@ -55,6 +55,7 @@ import { ReferencedObjects } from "./sources/referenced-objects.ts";
 import { wireShutdown } from "./shutdown/wire-shutdown.ts";
 import { StatsSummary } from "./stats/summary.ts";
 import { terminationMessage } from "./status/termination-message.ts";
+import { VolumeStatistics } from "./volumes/volume-statistics.ts";
 import { wireVolumes } from "./volume-wiring.ts";
 import { workersContext } from "./worker-wiring.ts";
 
@@ -381,11 +382,17 @@ function wireViews(
       }),
     onChange: (uid, listener) => changes.onPod(uid, listener),
   });
+  const volumeStatistics = new VolumeStatistics({
+    periodMs: settings.volumeStatsAggPeriodMs,
+    clock,
+    mounted: (uid) => parts.volumes.mountedOf(uid),
+  });
   const stats = new StatsSummary({
     runtime,
     nodeName: settings.nodeName,
     rootDirectory: settings.rootDirectory,
     pods,
+    volumes: (pod) => volumeStatistics.of(pod),
     startedAtMs: clock.now(),
     clock,
   });

@@ -43,6 +43,8 @@ export interface AgentConfig {
   registerSchedulable: boolean;
   /** Volumes are attached by the controllers; false: they are not. */
   enableControllerAttachDetach: boolean;
+  /** What volumes use is read at most this often; 0 or less: never. */
+  volumeStatsAggPeriodMs: number;
   registerWithTaints: readonly Taint[];
   nodeLabels: Readonly<Record<string, string>>;
   providerId: string;
@@ -150,6 +152,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   registerNode: true,
   registerSchedulable: true,
   enableControllerAttachDetach: true,
+  volumeStatsAggPeriodMs: 60_000,
   registerWithTaints: [],
   nodeLabels: {},
   providerId: "",

@@ -1,6 +1,5 @@
 // What pods use, for eviction: memory and writable layers from the runtime, processes from the pod's cgroup, logs and
 // emptyDir volumes by reading their directories. Only asked for while the node is short or a pod has limits of its own.
-import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { ContainerStats, Runtime } from "../../cri/runtime.ts";
@@ -13,33 +12,10 @@ import type { CgroupManager } from "../cgroups/cgroup-manager.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
 import { podLogDirectory } from "../pods/shape/pod-names.ts";
+import { directoryUsage } from "../volumes/files/directory-usage.ts";
 import { emptyDirPath } from "../volumes/types/empty-dir.ts";
 
-const blockBytes = 512;
 const nothing: DiskUsage = { bytes: 0, inodes: 0 };
-
-/** Of all files and directories below, each inode once; what vanishes meanwhile counts nothing. */
-async function directoryUsage(path: string): Promise<DiskUsage> {
-  const seen = new Set<number>();
-  const pending = [path];
-  const sum = { bytes: 0, inodes: 0 };
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const directory = next;
-    const entries = await readdir(directory, { withFileTypes: true }).catch(
-      () => [],
-    );
-    for (const entry of entries) {
-      const child = join(directory, entry.name);
-      const found = await lstat(child).catch(() => undefined);
-      if (!found || (found.nlink > 1 && seen.has(found.ino))) continue;
-      if (found.nlink > 1) seen.add(found.ino);
-      sum.bytes += found.blocks * blockBytes;
-      sum.inodes++;
-      if (entry.isDirectory()) pending.push(child);
-    }
-  }
-  return sum;
-}
 
 interface PodUsageSources {
   readonly runtime: Pick<Runtime, "containerStats">;

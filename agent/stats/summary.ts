@@ -13,6 +13,8 @@ interface SummaryOptions {
   rootDirectory: string;
   /** With status. */
   pods: () => readonly Pod[];
+  /** VolumeStats of a pod. */
+  volumes: (pod: Pod) => Promise<readonly object[]>;
   startedAtMs: number;
   clock: Clock;
 }
@@ -69,11 +71,17 @@ export class StatsSummary {
       if (id !== "" && !known.has(id)) this.#samples.delete(id);
     return {
       node: await this.#node(onlyCpuAndMemory),
-      pods: pods()
-        .filter(({ metadata }) => byPod.has(metadata.uid ?? ""))
-        .map((pod) =>
-          this.#pod(pod, byPod.get(pod.metadata.uid ?? "")!, onlyCpuAndMemory),
-        ),
+      pods: await Promise.all(
+        pods()
+          .filter(({ metadata }) => byPod.has(metadata.uid ?? ""))
+          .map(async (pod) => {
+            const stats = byPod.get(pod.metadata.uid ?? "")!;
+            const described = this.#pod(pod, stats, onlyCpuAndMemory);
+            return onlyCpuAndMemory
+              ? described
+              : { ...described, volume: await this.#options.volumes(pod) };
+          }),
+      ),
     };
   }
 

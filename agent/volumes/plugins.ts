@@ -9,6 +9,7 @@ import { emptyDirPlugin } from "./types/empty-dir.ts";
 import { hostPathPlugin } from "./types/host-path.ts";
 import type { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { localPlugin } from "./types/local.ts";
+import { nfsPlugin } from "./types/nfs.ts";
 import type { MemoryDirectory } from "./payload/memory-directory.ts";
 import { payloadPlugin } from "./payload/payload-plugin.ts";
 import type { PayloadSource } from "./payload/payload.ts";
@@ -35,9 +36,13 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     projectedType(context.forgetTokens),
   ].map((type) => payloadPlugin(context, type));
   const onNode = [
-    emptyDirPlugin(context.config),
+    emptyDirPlugin(
+      context.config,
+      () => context.source.nodeResources().memoryBytes,
+    ),
     hostPathPlugin,
     localPlugin(context.config, context.localPath),
+    nfsPlugin(context.config),
     ...(context.csi ? [context.csi] : []),
   ];
   return [...ofContent, ...onNode, ...claimPlugins(context.client, onNode)];

@@ -143,6 +143,11 @@ export class VolumeManager {
     return mountsOf(container, this.#pods.get(uid), subPaths, lookup);
   }
 
+  /** By the names of the pod's volumes. */
+  mountedOf(uid: string): ReadonlyMap<string, MountedVolume> | undefined {
+    return this.#pods.get(uid);
+  }
+
   containerDevices(pod: Pod, container: Container): ContainerConfig["devices"] {
     return devicesOf(container, this.#pods.get(pod.metadata.uid ?? ""));
   }

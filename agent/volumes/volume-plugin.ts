@@ -40,12 +40,30 @@ export class VolumeFailure extends Error {
   }
 }
 
+/** What a volume has and uses, as /stats/summary shows it; what is absent is not known. */
+export interface VolumeUsage {
+  readonly availableBytes?: number;
+  readonly capacityBytes?: number;
+  readonly usedBytes?: number;
+  readonly inodesFree?: number;
+  readonly inodes?: number;
+  readonly inodesUsed?: number;
+  /** As the driver reports it. */
+  readonly abnormal?: boolean;
+}
+
+/** By reading the directory, by asking its file system, or the type's own way. */
+type UsageSource =
+  "directory" | "file-system" | (() => Promise<VolumeUsage | undefined>);
+
 export interface MountedVolume {
   /** On the host. */
   readonly path: string;
   readonly readOnly: boolean;
   /** A block device of a volumeMode Block: containers get it as a device, not as a mount. */
   readonly device?: true;
+  /** How it is found out what the volume uses; absent: it is not. */
+  readonly usage?: UsageSource;
   /** What the manager does for the pod's fsGroup; absent: the volume's owner stays, or the type sees to it itself. */
   readonly fsGroup?: "always" | "by-policy";
 }

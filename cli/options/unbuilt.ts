@@ -118,7 +118,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "runtime-cgroups",
     "hairpin-mode",
     "volume-plugin-dir",
-    "volume-stats-agg-period",
     "profiling",
     "contention-profiling",
   ],

@@ -7,7 +7,11 @@ import type { CSIDriver } from "../../../api/types/storage-v1.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { Client } from "../../../client/client.ts";
 import { csiDrivers } from "../../../client/resources.ts";
-import { VolumeFailure, type VolumeRequest } from "../volume-plugin.ts";
+import {
+  VolumeFailure,
+  type VolumeRequest,
+  type VolumeUsage,
+} from "../volume-plugin.ts";
 import { publishContext } from "./csi-attachment.ts";
 import { CsiCallError, type CsiDriver } from "./csi-driver.ts";
 import { expandOnNode } from "./csi-expansion.ts";
@@ -18,6 +22,7 @@ import {
   capabilityOf,
   checkLifecycle,
   podInfo,
+  usageOf,
   type CsiVolume,
 } from "./csi-volume.ts";
 
@@ -72,6 +77,21 @@ export class CsiCalls {
     return volume.block
       ? this.#paths.blockStaging(volume.name)
       : join(this.#paths.staged(volume.driver, volume.handle), stageDirectory);
+  }
+
+  /** undefined when the driver is not there. */
+  async usage(
+    volume: CsiVolume,
+    path: string,
+  ): Promise<VolumeUsage | undefined> {
+    const driver = this.#options.registry.find(volume.driver);
+    if (!driver) return undefined;
+    const answer = await driver.stats(
+      volume.handle,
+      path,
+      volume.ephemeral ? "" : this.staging(volume),
+    );
+    return usageOf(answer);
   }
 
   /** Rejects while the driver is not there or the volume is not attached. */

@@ -125,9 +125,13 @@ export class CsiVolumes {
     const { readOnly } = volume;
     const path = this.#calls.target(volume, pod);
     if (volume.block) return { path, readOnly, device: true };
+    const usage = capabilities.has(nodeCapability.volumeStats)
+      ? { usage: () => this.#calls.usage(volume, path) }
+      : {};
     return {
       path,
       readOnly,
+      ...usage,
       ...(appliesFsGroup(volume, object, capabilities)
         ? { fsGroup: "by-policy" as const }
         : {}),

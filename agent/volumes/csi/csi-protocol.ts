@@ -124,6 +124,8 @@ export const nodeCapability = {
   mountGroup: 6,
 } as const;
 
+export const usageUnit = { bytes: 1, inodes: 2 } as const;
+
 export interface VolumeCapability {
   readonly block?: object;
   readonly mount?: {

@@ -32,6 +32,10 @@ export class CsiRegistry implements PluginHandler {
     this.#drivers.clear();
   }
 
+  find(name: string): CsiDriver | undefined {
+    return this.#drivers.get(name)?.driver;
+  }
+
   /** @throws Error with the reference's text when it has not registered. */
   driver(name: string): CsiDriver {
     const found = this.#drivers.get(name);

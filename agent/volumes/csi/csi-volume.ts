@@ -4,10 +4,12 @@ import { uniqueVolumeName } from "../../../api/objects/volumes/csi-names.ts";
 import { createHash } from "node:crypto";
 import type { PersistentVolume, Pod } from "../../../api/types/core-v1.ts";
 import type { CSIDriver } from "../../../api/types/storage-v1.ts";
-import type { VolumeRequest } from "../volume-plugin.ts";
+import type { VolumeRequest, VolumeUsage } from "../volume-plugin.ts";
 import {
   accessModeNumber,
   nodeCapability,
+  usageUnit,
+  type StatsAnswer,
   type VolumeCapability,
 } from "./csi-protocol.ts";
 
@@ -182,5 +184,31 @@ export function podInfo(
     "csi.storage.k8s.io/pod.uid": metadata.uid ?? "",
     "csi.storage.k8s.io/serviceAccount.name": spec.serviceAccountName ?? "",
     "csi.storage.k8s.io/ephemeral": String(ephemeral),
+  };
+}
+
+/** Bytes and inodes of a driver's answer. */
+export function usageOf({
+  usage,
+  volume_condition: condition,
+}: StatsAnswer): VolumeUsage {
+  const bytes = usage.find(({ unit }) => unit === usageUnit.bytes);
+  const inodes = usage.find(({ unit }) => unit === usageUnit.inodes);
+  return {
+    ...(bytes
+      ? {
+          availableBytes: bytes.available,
+          capacityBytes: bytes.total,
+          usedBytes: bytes.used,
+        }
+      : {}),
+    ...(inodes
+      ? {
+          inodesFree: inodes.available,
+          inodes: inodes.total,
+          inodesUsed: inodes.used,
+        }
+      : {}),
+    ...(condition ? { abnormal: condition.abnormal } : {}),
   };
 }

@@ -45,6 +45,25 @@ export async function mountTmpfs(
   await mount([...all, "noswap"]).catch(() => mount(all));
 }
 
+export async function mountHugepages(
+  target: string,
+  pageSizeBytes: number,
+): Promise<void> {
+  const option = `pagesize=${pageSizeBytes / 1024}K`;
+  await run("mount", ["-t", "hugetlbfs", "-o", option, "nodev", target]);
+}
+
+/** A file system of another machine. Fails when its mount helper is not installed. */
+export async function mountRemote(
+  type: string,
+  source: string,
+  target: string,
+  options: readonly string[],
+): Promise<void> {
+  const given = options.length === 0 ? [] : ["-o", options.join(",")];
+  await run("mount", ["-t", type, ...given, source, target]);
+}
+
 /** Binds what the open descriptor refers to, whatever its path may lead to by now. */
 export async function bindDescriptor(
   fd: number,

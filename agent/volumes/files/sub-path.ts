@@ -3,6 +3,7 @@
 // the descriptor refers to is bind-mounted to a place of the agent's own. The runtime is given that place.
 
 import {
+  chmod,
   mkdir,
   open,
   readlink,
@@ -94,10 +95,12 @@ async function makeMissing(root: string, subPath: string): Promise<void> {
     openPathFlags.path | openPathFlags.directory,
   );
   try {
+    // As the volume itself, whatever this process's umask says.
+    const mode = (await directory.stat()).mode & 0o777;
     for (const segment of subPath
       .split("/")
       .filter((part) => part !== "" && part !== ".")) {
-      const next = await openOrMake(root, directory, segment, subPath);
+      const next = await openOrMake(root, directory, segment, subPath, mode);
       await directory.close();
       directory = next;
     }
@@ -111,6 +114,7 @@ async function openOrMake(
   directory: FileHandle,
   segment: string,
   subPath: string,
+  mode: number,
 ): Promise<FileHandle> {
   const path = `${descriptorPath(directory)}/${segment}`;
   const openEntry = (): Promise<FileHandle> =>
@@ -118,8 +122,10 @@ async function openOrMake(
   const entry = await openEntry().catch(
     async (error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
-      await mkdir(path, { mode: 0o755 });
-      return openEntry();
+      await mkdir(path, { mode });
+      const made = await openEntry();
+      await giveMode(made, mode);
+      return made;
     },
   );
   let isLink: boolean;
@@ -135,6 +141,18 @@ async function openOrMake(
     throw new Error(`failed to prepare subPath: ${error.message}`);
   });
   return openResolved(root, target, subPath);
+}
+
+/** To a directory just made, unless something else is in its place by now. What it inherited of its group stays. */
+async function giveMode(made: FileHandle, mode: number): Promise<void> {
+  try {
+    const found = await made.stat();
+    if (found.isDirectory())
+      await chmod(descriptorPath(made), (found.mode & 0o2000) | mode);
+  } catch (error) {
+    await made.close();
+    throw error;
+  }
 }
 
 function isBelow(root: string, path: string): boolean {

@@ -1,6 +1,7 @@
 // Files of volumes whose content comes from the API: where they are read from, and the rules of items, optional and modes
 // that configMap and secret share.
 import type {
+  ClusterTrustBundleProjection,
   ConfigMap,
   KeyToPath,
   Pod,
@@ -13,6 +14,8 @@ export interface PayloadSource {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
   secret(namespace: string, name: string): Promise<Secret | undefined>;
   nodeResources(): NodeResources;
+  /** Certificates of the bundles that a projection selects, as PEM; absent: the gate is off, or there is no API server. */
+  trustAnchors?(projection: ClusterTrustBundleProjection): Promise<Buffer>;
   /** A token for the pod's service account. */
   serviceAccountToken(
     pod: Pod,

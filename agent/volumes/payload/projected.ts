@@ -59,8 +59,15 @@ async function addProjection(
       ),
       ...tokenAccess(pod, mode),
     });
-  } else if (projection.clusterTrustBundle)
-    throw new Error("clusterTrustBundle projections are not supported");
+  } else if (projection.clusterTrustBundle) {
+    if (!source.trustAnchors)
+      throw new Error(
+        "clusterTrustBundle projections need the feature gate ClusterTrustBundleProjection and an API server",
+      );
+    const { path } = projection.clusterTrustBundle;
+    const data = await source.trustAnchors(projection.clusterTrustBundle);
+    files.set(path, { data, mode });
+  }
 }
 
 /** A token is its reader's alone: the one user all containers run as owns it, or the group's bits are added later. */

@@ -1,14 +1,17 @@
-// emptyDir: a directory of the pod's, or a tmpfs of a size bounded by the pod's memory limits.
+// emptyDir: a directory of the pod's; a tmpfs bounded by its own limit, the pod's memory limits and the node's memory; or
+// huge pages of the size that the pod's containers ask for.
 import { parseQuantity, quantityValue } from "../../../api/quantity.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podResources } from "../../resources/linux-resources.ts";
-import { isMountPoint, mountTmpfs } from "../files/mounts.ts";
+import { isMountPoint, mountHugepages, mountTmpfs } from "../files/mounts.ts";
 import { ensureVolumeDirectory } from "../files/volume-directory.ts";
 import { volumePath } from "../volume-paths.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 
 type Directories = Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
+
+const hugepages = "HugePages";
 
 export function emptyDirPath(
   config: Directories,
@@ -18,35 +21,92 @@ export function emptyDirPath(
   return volumePath(config, uid, "empty-dir", name);
 }
 
-export function emptyDirPlugin(config: Directories): VolumePlugin {
+/** @param nodeMemoryBytes what a tmpfs without a limit of its own or the pod's may take */
+export function emptyDirPlugin(
+  config: Directories,
+  nodeMemoryBytes: () => number,
+): VolumePlugin {
   return {
     field: "emptyDir",
     serves: ["pod"],
     async mount({ pod, name, source }) {
-      const { medium, sizeLimit } = source.emptyDir!;
-      if (medium && medium !== "Memory")
-        throw new Error(`emptyDir medium "${medium}" is not supported`);
+      const { medium = "", sizeLimit } = source.emptyDir!;
       const path = emptyDirPath(config, pod.metadata.uid ?? "", name);
+      const mounted = {
+        path,
+        readOnly: false,
+        fsGroup: "always",
+        usage: "directory",
+      } as const;
+      const mount = mountOf(medium, pod, () =>
+        tmpfsSize(pod, sizeLimit, nodeMemoryBytes()),
+      );
       await ensureVolumeDirectory(path, 0o777);
-      if (medium === "Memory" && !(await isMountPoint(path))) {
-        await mountTmpfs(path, tmpfsSize(pod, sizeLimit));
+      if (mount && !(await isMountPoint(path))) {
+        await mount(path);
         // The root of the new file system has rights of its own.
         await ensureVolumeDirectory(path, 0o777);
       }
-      return { path, readOnly: false, fsGroup: "always" };
+      return mounted;
     },
   };
+}
+
+/** undefined: on the disk. */
+function mountOf(
+  medium: string,
+  pod: Pod,
+  sizeBytes: () => number | undefined,
+): ((path: string) => Promise<void>) | undefined {
+  if (medium === "") return undefined;
+  if (medium === "Memory") return (path) => mountTmpfs(path, sizeBytes());
+  if (medium === hugepages || medium.startsWith(`${hugepages}-`)) {
+    const bytes = pageSize(medium, pod);
+    return (path) => mountHugepages(path, bytes);
+  }
+  throw new Error(`emptyDir medium "${medium}" is not supported`);
 }
 
 function tmpfsSize(
   pod: Pod,
   sizeLimit: string | undefined,
+  nodeMemoryBytes: number,
 ): number | undefined {
   const wanted =
     sizeLimit === undefined ? 0 : quantityValue(parseQuantity(sizeLimit));
   const { memoryLimited, memoryLimitBytes } = podResources(pod);
-  const bounds = [wanted, memoryLimited ? memoryLimitBytes : 0].filter(
-    (bytes) => bytes > 0,
-  );
+  const bounds = [
+    wanted,
+    memoryLimited ? memoryLimitBytes : 0,
+    nodeMemoryBytes,
+  ].filter((bytes) => bytes > 0);
   return bounds.length > 0 ? Math.min(...bounds) : undefined;
+}
+
+/** Bytes of a page: the medium's, which a container must ask for, or the only one that containers ask for. */
+function pageSize(medium: string, { spec }: Pod): number {
+  const asked = new Set(
+    [...spec.containers, ...(spec.initContainers ?? [])]
+      .flatMap(({ resources }) => Object.keys(resources?.requests ?? {}))
+      .flatMap((name) =>
+        name.startsWith("hugepages-")
+          ? [quantityValue(parseQuantity(name.slice("hugepages-".length)))]
+          : [],
+      ),
+  );
+  if (medium !== hugepages) {
+    const size = quantityValue(
+      parseQuantity(medium.slice(hugepages.length + 1)),
+    );
+    if (asked.has(size)) return size;
+  } else if (asked.size > 1)
+    throw new Error(
+      `medium: ${medium} can't be used if container requests multiple huge page sizes`,
+    );
+  const [size] = asked;
+  if (medium !== hugepages || size === undefined)
+    throw new Error(
+      `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`,
+    );
+  return size;
 }

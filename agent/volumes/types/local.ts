@@ -53,11 +53,21 @@ export function localPlugin(
           await ensureVolumeDirectory(bound, 0o750);
           await bindMount(target, bound);
         }
-        return { path: bound, readOnly: false, fsGroup: "by-policy" };
+        return {
+          path: bound,
+          readOnly: false,
+          fsGroup: "by-policy",
+          usage: "file-system",
+        };
       }
       if (!found.isDirectory())
         throw new Error(`${path} is neither a directory nor a block device`);
-      return { path, readOnly: false, fsGroup: "by-policy" };
+      return {
+        path,
+        readOnly: false,
+        fsGroup: "by-policy",
+        usage: "file-system",
+      };
     },
     /** File systems on devices stay mounted while a pod uses them. */
     async released() {

@@ -104,6 +104,7 @@ export const usedAgentOptions: readonly string[] = [
   "log-flush-frequency",
   "vmodule",
   "enable-controller-attach-detach",
+  "volume-stats-agg-period",
   "config",
   "config-dir",
 ];

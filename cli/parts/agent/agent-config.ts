@@ -95,6 +95,7 @@ export function agentConfig(
     syncFrequencyMs: values.number("sync-frequency"),
     registerNode: values.flag("register-node"),
     registerSchedulable: values.flag("register-schedulable"),
+    volumeStatsAggPeriodMs: values.number("volume-stats-agg-period"),
     enableControllerAttachDetach: values.flag(
       "enable-controller-attach-detach",
     ),

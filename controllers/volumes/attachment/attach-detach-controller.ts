@@ -52,8 +52,12 @@ export function createAttachDetachController(
   return new AttachDetachController(context).reconciler;
 }
 
-const byVolume = ({ spec }: VolumeAttachment): readonly string[] =>
-  spec.source.persistentVolumeName ? [spec.source.persistentVolumeName] : [];
+/** Attachments that others have made, by names of their own, are left alone. */
+const ownName = /^csi-[0-9a-f]{64}$/;
+const byVolume = ({ metadata, spec }: VolumeAttachment): readonly string[] =>
+  spec.source.persistentVolumeName && ownName.test(metadata.name)
+    ? [spec.source.persistentVolumeName]
+    : [];
 const byNode = ({ spec }: VolumeAttachment): readonly string[] => [
   spec.nodeName,
 ];

@@ -133,10 +133,14 @@ test("a plug-in without refresh is asked once, one that failed again", async () 
 test("types that no plug-in serves are refused by name", async () => {
   await expect(
     manager().mount(
-      podOf(nfs, { name: "c", csi: { driver: "d" } }, { name: "x" }),
+      podOf(
+        { name: "v", glusterfs: { endpoints: "e", path: "p" } },
+        { name: "c", csi: { driver: "d" } },
+        { name: "x" },
+      ),
     ),
   ).rejects.toThrow(
-    'volume "v" : volumes of type nfs are not supported by this node agent; ' +
+    'volume "v" : volumes of type glusterfs are not supported by this node agent; ' +
       'MountVolume.SetUp failed for volume "c" : volumes of type csi are not supported by this node agent; ' +
       'MountVolume.SetUp failed for volume "x" : volumes of type unknown are not supported by this node agent',
   );
@@ -145,8 +149,8 @@ test("types that no plug-in serves are refused by name", async () => {
     manager().mount(podOf({ name: "l", local: { path: "/" } } as never)),
   ).rejects.toThrow(/volumes of type local are not supported/);
   await expect(
-    manager().mount(podOf({ name: "e", emptyDir: { medium: "HugePages" } })),
-  ).rejects.toThrow('emptyDir medium "HugePages" is not supported');
+    manager().mount(podOf({ name: "e", emptyDir: { medium: "Floppy" } })),
+  ).rejects.toThrow('emptyDir medium "Floppy" is not supported');
 });
 
 function clientWith(spec: PersistentVolumeSpec, phase = "Bound"): Client {

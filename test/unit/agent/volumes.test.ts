@@ -11,6 +11,7 @@ import { downwardApiType } from "../../../agent/volumes/payload/downward-api.ts"
 import type { PayloadSource } from "../../../agent/volumes/payload/payload.ts";
 import { projectedType } from "../../../agent/volumes/payload/projected.ts";
 import { secretType } from "../../../agent/volumes/payload/secret.ts";
+import { unmount } from "../../../agent/volumes/files/mounts.ts";
 import { mountSubPath } from "../../../agent/volumes/files/sub-path.ts";
 import { ServiceAccountTokens } from "../../../agent/volumes/payload/service-account-tokens.ts";
 import type { Client } from "../../../client/client.ts";
@@ -189,6 +190,25 @@ test("hostPath types", async () => {
     /is not a block device/,
   );
   await checkHostPath("/dev/null", "CharDevice");
+});
+
+test("a subPath that is made has the rights of its volume and inherits its group", async () => {
+  const directory = directories();
+  const volume = path.join(directory, "volume");
+  await fs.mkdir(volume);
+  await fs.chmod(volume, 0o2777);
+  const umask = process.umask(0o077);
+  const target = path.join(directory, "target");
+  try {
+    await mountSubPath(volume, "a/b", target, false);
+    for (const name of ["a", "a/b"])
+      expect((await fs.stat(path.join(volume, name))).mode & 0o7777).toBe(
+        0o2777,
+      );
+  } finally {
+    process.umask(umask);
+    await unmount(target);
+  }
 });
 
 test("a subPath can't lead out of its volume", async () => {

@@ -71,6 +71,7 @@ test("a directory of the built-in class comes with the first mount and goes when
     path: where,
     readOnly: false,
     fsGroup: "by-policy",
+    usage: "file-system",
   });
   expect(fs.statSync(where).mode & 0o7777).toBe(0o777);
   expect(fs.statSync(path.dirname(where)).mode & 0o777).toBe(0o700);

@@ -161,6 +161,25 @@ test("attached for a pod, reported on its node, detached once the node has let g
   expect(await attachedOn("n1")).toEqual([]);
 });
 
+test("an attachment that somebody made by hand stays", async () => {
+  await node("n1");
+  await volume();
+  await plane.client.resource(volumeAttachments).create({
+    metadata: { name: "by-hand" },
+    spec: {
+      attacher: "x",
+      nodeName: "n1",
+      source: { persistentVolumeName: "v" },
+    },
+  });
+  await pod("p", "n1");
+  await passes(() => expect(attachments()).toHaveLength(2));
+  await remove("p");
+  await passes(() =>
+    expect(attachments().map(({ attacher }) => attacher)).toEqual(["x"]),
+  );
+});
+
 test("nothing is attached for a driver that needs none, nor on a node whose agent attaches itself", async () => {
   await node("n1");
   await volume(false);
