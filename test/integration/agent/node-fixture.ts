@@ -27,6 +27,10 @@ export interface NodeFixture {
   directory: string;
   manifests: string;
   runtime: Runtime;
+  /** Of containerd. */
+  endpoint: string;
+  /** The cgroup above all pods. */
+  cgroupRoot: string;
   logger: Logger;
   /** A new agent on this node's directories; the caller stops it (or close() does). */
   agent(options?: Partial<AgentOptions>): Agent;
@@ -67,6 +71,8 @@ export async function startNode(): Promise<NodeFixture> {
     directory,
     manifests,
     runtime,
+    endpoint: containerd.endpoint,
+    cgroupRoot,
     logger,
     newRuntime,
     async runtimeAway() {

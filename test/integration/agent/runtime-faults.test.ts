@@ -1,0 +1,242 @@
+// A runtime that fails: calls answered with errors before and after they had their effect, answers that come after the agent
+// gave up waiting, broken connections, while pods come and go. Looked at past the agent: never two ready sandboxes for a pod,
+// never two running containers of one name, and in the end nothing is left. The agent's clock runs ten times as fast, so
+// that its retries do.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import type { Agent } from "../../../agent/agent.ts";
+import { systemClock, type Clock } from "../../../api/clock.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
+import type { Runtime } from "../../../cri/runtime.ts";
+import { Random } from "../../robustness/random.ts";
+import { eventually } from "../../support/eventually.ts";
+import {
+  startFaultProxy,
+  unavailable,
+  unknown,
+  type Fault,
+  type FaultProxy,
+} from "../../support/fault-proxy.ts";
+import {
+  busyboxPod,
+  podOf,
+  startNode,
+  type NodeFixture,
+} from "./node-fixture.ts";
+
+const uidLabel = "io.kubernetes.pod.uid";
+const speed = 10;
+const fastClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now() * speed,
+  after: (delayMs, callback) => systemClock.after(delayMs / speed, callback),
+};
+const untilTerm = "trap 'exit 0' TERM; sleep 1000 & wait";
+
+let node: NodeFixture;
+let proxy: FaultProxy;
+let runtime: Runtime;
+let agent: Agent;
+/** What must never be. */
+const broken = new Set<string>();
+let watching = true;
+let watch: Promise<void>;
+
+beforeAll(async () => {
+  node = await startNode();
+  proxy = await startFaultProxy(node.endpoint, node.directory);
+  runtime = createContainerdRuntime({
+    endpoint: proxy.endpoint,
+    logger: node.logger,
+    requestTimeoutMs: 1000,
+  });
+  await runtime.start();
+  agent = node.agent({ runtime, clock: fastClock });
+  await agent.start();
+  watch = look();
+});
+afterAll(async () => {
+  watching = false;
+  await watch;
+  proxy.faults = () => ({ kind: "none" });
+  await agent?.stop();
+  await runtime?.stop();
+  await proxy?.close();
+  await node?.close();
+}, 60_000);
+
+async function look(): Promise<void> {
+  while (watching) {
+    const [sandboxes, containers] = await Promise.all([
+      node.runtime.listPodSandboxes(),
+      node.runtime.listContainers(),
+    ]);
+    twice(
+      sandboxes.filter(({ ready }) => ready),
+      ({ labels }) => `ready sandboxes of ${labels[uidLabel]}`,
+    );
+    twice(
+      containers.filter(({ state }) => state === "running"),
+      ({ labels, name }) => `running containers ${name} of ${labels[uidLabel]}`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function twice<T>(all: readonly T[], nameOf: (each: T) => string): void {
+  const seen = new Set<string>();
+  for (const each of all) {
+    const name = nameOf(each);
+    if (seen.has(name)) broken.add(`two ${name}`);
+    seen.add(name);
+  }
+}
+
+/** An init container, a sidecar and a container that writes where it was started how often. */
+const pod = (name: string): Pod =>
+  busyboxPod(name, untilTerm, {
+    initContainers: [
+      {
+        name: "first",
+        image: "busybox",
+        imagePullPolicy: "IfNotPresent",
+        command: ["true"],
+      },
+      {
+        name: "beside",
+        image: "busybox",
+        imagePullPolicy: "IfNotPresent",
+        restartPolicy: "Always",
+        command: ["sh", "-c", untilTerm],
+      },
+    ],
+    volumes: [{ name: "scratch", emptyDir: { medium: "Memory" } }],
+  });
+
+const isReady = (name: string): boolean =>
+  podOf(agent, `${name}-test-node`)?.status?.conditions?.some(
+    ({ type, status }) => type === "Ready" && status === "True",
+  ) ?? false;
+
+async function comeAndGo(names: readonly string[]): Promise<void> {
+  for (const name of names) await node.writePod(`${name}.json`, pod(name));
+  await eventually(() => names.every(isReady), {
+    timeoutMs: 60_000,
+    what: "the pods to be ready",
+  });
+  for (const name of names)
+    fs.rmSync(path.join(node.manifests, `${name}.json`));
+  await eventually(() => agent.pods().length === 0, {
+    timeoutMs: 60_000,
+    what: "the pods to go",
+  });
+}
+
+async function nothingIsLeft(): Promise<void> {
+  proxy.faults = () => ({ kind: "none" });
+  const left = async (): Promise<string[]> => [
+    ...(await node.runtime.listPodSandboxes()).map(({ id }) => `sandbox ${id}`),
+    ...(await node.runtime.listContainers()).map(({ id }) => `container ${id}`),
+    ...fs
+      .readdirSync(path.join(node.directory, "agent/pods"))
+      .map((name) => `directory ${name}`),
+    ...cgroupsOfPods(),
+    ...fs
+      .readFileSync("/proc/self/mountinfo", "utf8")
+      .split("\n")
+      .filter((line) => line.includes(`${node.directory}/agent/`))
+      .filter((line) => /\/(?:pods|memory)\/[^ ]/.test(line)),
+  ];
+  await eventually(
+    async () => {
+      const found = await left();
+      if (found.length > 0) throw new Error(found.join("\n"));
+      return true;
+    },
+    { timeoutMs: 30_000, what: "everything to be gone" },
+  );
+  expect([...broken]).toEqual([]);
+}
+
+function cgroupsOfPods(): string[] {
+  const root = path.join("/sys/fs/cgroup/memory", node.cgroupRoot);
+  const entries = fs.existsSync(root)
+    ? fs.readdirSync(root, { recursive: true, encoding: "utf8" })
+    : [];
+  return entries
+    .filter((name) => /(^|\/)pod[^/]+$/.test(name))
+    .map((name) => `cgroup ${name}`);
+}
+
+const faulty =
+  (random: Random, share: number, make: () => Fault) => (): Fault =>
+    random.chance(share) ? make() : { kind: "none" };
+
+test("every ninth call or so fails, with or without effect", async () => {
+  const random = new Random(7);
+  proxy.faults = faulty(random, 0.11, () => ({
+    kind: "error",
+    code: random.chance(0.5) ? unavailable : unknown,
+    done: random.chance(0.5),
+  }));
+  await comeAndGo(["a", "b", "c"]);
+  await nothingIsLeft();
+}, 150_000);
+
+test("the N-th call after a start fails, for each of the calls a pod needs", async () => {
+  for (const method of [
+    "RunPodSandbox",
+    "PodSandboxStatus",
+    "CreateContainer",
+    "StartContainer",
+    "StopContainer",
+    "StopPodSandbox",
+    "RemoveContainer",
+    "RemovePodSandbox",
+  ]) {
+    const before = proxy.calls.get(method) ?? 0;
+    const done = method.length % 2 === 0;
+    proxy.faults = (called) =>
+      called === method && proxy.calls.get(method) === before + 1
+        ? { kind: "error", code: unknown, done }
+        : { kind: "none" };
+    await comeAndGo([method.toLowerCase()]);
+  }
+  await nothingIsLeft();
+}, 150_000);
+
+test("answers that come when nobody waits any more, or never", async () => {
+  const fate: Record<string, Fault> = {
+    RunPodSandbox: { kind: "late", delayMs: 3000 },
+    CreateContainer: { kind: "late", delayMs: 3000 },
+    StartContainer: { kind: "late", delayMs: 3000 },
+    ListContainers: { kind: "silent" },
+    StopContainer: { kind: "silent" },
+  };
+  const spoiled = new Set<string>();
+  proxy.faults = (method) => {
+    const fault = fate[method];
+    if (!fault || spoiled.has(method)) return { kind: "none" };
+    spoiled.add(method);
+    return fault;
+  };
+  await comeAndGo(["late"]);
+  expect([...spoiled].sort()).toEqual(Object.keys(fate).sort());
+  await nothingIsLeft();
+}, 90_000);
+
+test("connections that break in the middle", async () => {
+  const random = new Random(3);
+  proxy.faults = faulty(random, 0.05, () => ({
+    kind: "cut",
+    done: random.chance(0.5),
+  }));
+  const cuts = setInterval(() => proxy.cut(), 1500);
+  try {
+    await comeAndGo(["cut", "cut-too"]);
+  } finally {
+    clearInterval(cuts);
+  }
+  await nothingIsLeft();
+}, 150_000);
