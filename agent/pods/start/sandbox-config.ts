@@ -3,6 +3,7 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import type { SandboxConfig } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podLogDirectory, podNames } from "../shape/pod-names.ts";
+import { cpuMillis, memoryBytes } from "../shape/pod-shape.ts";
 import { podSandboxAnnotations, podSandboxLabels } from "../shape/labels.ts";
 import {
   cpuQuota,
@@ -65,6 +66,7 @@ export async function sandboxConfig(
       ]),
     ),
     security: sandboxSecurity(pod),
+    ...overheadOf(pod, config),
     resources: {
       cpuShares: cpuShares(resources.cpuRequestMillis),
       ...(quota === undefined
@@ -95,4 +97,23 @@ function portMappings(pod: Pod): SandboxConfig["portMappings"] {
         hostIP: hostIP ?? "",
       })),
   );
+}
+
+/** What the sandbox itself takes, as its RuntimeClass says. */
+function overheadOf(
+  { spec: { overhead } }: Pod,
+  { cpuCfsQuota, cpuCfsQuotaPeriodMs }: AgentConfig,
+): Pick<SandboxConfig, "overhead"> {
+  if (!overhead) return {};
+  const cpuPeriod = cpuCfsQuotaPeriodMs * 1000;
+  const millis = cpuMillis(overhead);
+  const quota = cpuCfsQuota ? cpuQuota(millis, cpuPeriod) : undefined;
+  const memoryLimitBytes = memoryBytes(overhead);
+  return {
+    overhead: {
+      cpuShares: cpuShares(millis),
+      ...(quota === undefined ? {} : { cpuQuota: quota, cpuPeriod }),
+      ...(memoryLimitBytes > 0 ? { memoryLimitBytes } : {}),
+    },
+  };
 }
