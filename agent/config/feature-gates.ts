@@ -9,8 +9,6 @@ export type AgentGate =
   | "CPUManagerPolicyBetaOptions"
   | "InPlacePodVerticalScaling"
   | "InPlacePodVerticalScalingAllocatedStatus"
-  | "KubeletCrashLoopBackOffMax"
-  | "PodLevelResources"
   | "SupplementalGroupsPolicy"
   | "TopologyManagerPolicyBetaOptions"
   | "UserNamespacesSupport";

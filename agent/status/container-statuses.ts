@@ -94,7 +94,7 @@ function containerStatus(
     return status;
   }
   if (current.state === "exited") {
-    if (why && !inputs.ended) {
+    if (why && !inputs.ended && isRestarted(pod, kind, current)) {
       status.state = { waiting: { ...why } };
       status.lastState = terminated(current, runtimeName);
     } else {
@@ -117,6 +117,18 @@ function containerStatus(
   if (runs[1]?.state === "exited")
     status.lastState = terminated(runs[1], runtimeName);
   return status;
+}
+
+/** One that could not be started counts as one that ended: without a restart that is its state. */
+function isRestarted(
+  { spec }: Pod,
+  kind: ContainerKind,
+  { exitCode }: RuntimeContainer,
+): boolean {
+  if (kind === "sidecar") return true;
+  if (kind === "init" && exitCode === 0) return false;
+  const policy = spec.restartPolicy ?? "Always";
+  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
 }
 
 /** The runtime knows no such container: not made yet, or removed behind our back. */

@@ -165,6 +165,24 @@ test.each<
   expect(report(subject, containers(subject), options).phase).toBe(wanted);
 });
 
+test("what could not be started waits only where it is tried again", () => {
+  const failed = new Map([
+    ["app", { reason: "RunContainerError", message: "no such file" }],
+  ]);
+  const stateOf = (of: Pod): unknown =>
+    report(
+      of,
+      [containerOf(of, "app", { ...exited(128), reason: "StartError" })],
+      { waiting: failed },
+    ).containerStatuses?.[0]?.state;
+  expect(stateOf(pod)).toEqual({
+    waiting: { reason: "RunContainerError", message: "no such file" },
+  });
+  expect(stateOf(never)).toMatchObject({
+    terminated: { reason: "StartError", exitCode: 128 },
+  });
+});
+
 test("conditions and addresses of a running pod", () => {
   const status = report(pod, [containerOf(pod, "app")]);
   expect(
