@@ -227,10 +227,7 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     volumes,
     csi,
     probes,
-    cgroups: new CgroupManager(
-      () => chooseCgroupDriver(config.cgroupMount),
-      config,
-    ),
+    cgroups: new CgroupManager(() => chooseCgroupDriver(config), config, node),
     hostFiles: new HostFiles(config),
     resources,
     devices,

@@ -16,6 +16,8 @@ import type { PodStartContext } from "./pods/start/pod-start.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
 import { Turns } from "./pacing/turns.ts";
 import type { WorkersContext } from "./pods/worker/pod-workers.ts";
+import type { ResourceLimits } from "./resources/linux-resources.ts";
+import { memoryControl } from "./resources/memory-control.ts";
 import { lowestOomScoreAdj } from "./resources/process-limits.ts";
 
 export function workersContext(
@@ -42,11 +44,7 @@ export function workersContext(
   const hooks = createHookRunner(runtime, clock, events);
   const restartBackOff = new BackOff();
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
-  const resourceLimits = {
-    config,
-    machineMemoryBytes: totalmem(),
-    lowestOomScoreAdj: lowestOomScoreAdj(),
-  };
+  const resourceLimits = limitsOf(config, node);
   const resize = podResizer(ground, node, rooms, {
     admission,
     resourceLimits,
@@ -96,7 +94,7 @@ export function workersContext(
     sync: {
       runtimePods,
       admission,
-      allocation: resources,
+      allocation: allocationOf(rooms),
       probes,
       restartBackOff,
       ...(resize ? { resize } : {}),
@@ -187,4 +185,34 @@ function podResizer(
       "InPlacePodVerticalScalingAllocatedStatus",
     ),
   });
+}
+
+/** A pod that runs already counts in its class's cgroup. */
+function allocationOf({
+  resources,
+  cgroups,
+}: PodRooms): WorkersContext["sync"]["allocation"] {
+  return {
+    async admit(pod, runs = false) {
+      if (runs) await cgroups.adoptPod(pod);
+      return await resources.admit(pod, runs);
+    },
+    release: (uid) => resources.release(uid),
+  };
+}
+
+function limitsOf(
+  config: Ground["settings"],
+  node: Reporting["node"],
+): ResourceLimits {
+  return {
+    config,
+    machineMemoryBytes: totalmem(),
+    lowestOomScoreAdj: lowestOomScoreAdj(),
+    memory: memoryControl(
+      config,
+      totalmem(),
+      () => node.allocatableMemoryBytes,
+    ),
+  };
 }

@@ -2,6 +2,7 @@
 // older, by the next start of the server. orbit-pods.service calls it when the machine halts, with the server's own
 // options, by which it finds the runtime and the agent's directory. The server must not run, else it starts them again.
 import * as path from "node:path";
+import { cgroupNames } from "../agent/cgroups/systemd/slice-names.ts";
 import { resolveAgentConfig } from "../agent/config/agent-config.ts";
 import { within } from "../cri/deadline.ts";
 import { endPodProcesses } from "../agent/pods/end/pod-processes.ts";
@@ -90,7 +91,10 @@ export async function runStopPods(argv: readonly string[]): Promise<number> {
     process.stderr.write(
       `${(error as Error).message}: ending the pods' processes without their runtime\n`,
     );
-    const { cgroupMount, cgroupRoot } = resolveAgentConfig(agentConfig(agent));
+    const { cgroupMount, ...config } = resolveAgentConfig(agentConfig(agent));
+    const cgroupRoot = cgroupNames(config.cgroupDriver).place(
+      config.cgroupRoot,
+    );
     await endPodProcesses({
       ...{ cgroupMount, cgroupRoot, rootDirectory },
       graceMs: remainingMs(),

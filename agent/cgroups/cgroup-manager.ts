@@ -1,61 +1,64 @@
 // The cgroups the agent itself makes: one for all pods, one a quality of service, one a pod; containers' own are made by
 // the runtime below them. cgroup v1 and v2 are two drivers of one interface. Paths are relative to the mounted root.
+import { readdir } from "node:fs/promises";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-import {
-  cpuQuota,
-  cpuShares,
-  podResources,
-} from "../resources/linux-resources.ts";
 import { qosClass, type QosClass } from "../../api/objects/pod-qos.ts";
+import type {
+  CgroupDriver,
+  CgroupLimits,
+  CgroupUsage,
+} from "./cgroup-driver.ts";
+import { isGateOn } from "../config/feature-gates.ts";
+import { podCgroupLimits } from "./pod-limits.ts";
+import { QosLimits } from "./qos-limits.ts";
+import { cgroupNames, type CgroupNames } from "./systemd/slice-names.ts";
 
-export interface CgroupLimits {
-  cpuShares?: number;
-  /** Microseconds a period; undefined: none. */
-  cpuQuota?: number;
-  cpuPeriod?: number;
-  memoryLimitBytes?: number;
-  /** undefined or -1: no limit. */
-  maxPids?: number;
+type CgroupSettings = Pick<
+  AgentConfig,
+  | "cgroupDriver"
+  | "cgroupRoot"
+  | "cgroupsPerQos"
+  | "cpuCfsQuota"
+  | "cpuCfsQuotaPeriodMs"
+  | "podMaxPids"
+  | "qosReserved"
+  | "featureGates"
+>;
+
+interface NodeMemorySource {
+  /** undefined: not known yet. */
+  readonly allocatableMemoryBytes: number | undefined;
 }
 
-/** What the processes in a cgroup and below it use. What can't be read is left out. */
-export interface CgroupUsage {
-  /** Memory without what the kernel can drop at once. */
-  workingSetBytes?: number;
-  /** undefined: none. */
-  memoryLimitBytes?: number;
-  processes?: number;
-}
-
-export interface CgroupDriver {
-  readonly version: 1 | 2;
-  /** Makes the cgroup in every hierarchy, its parents too; idempotent. */
-  create(path: string, limits: CgroupLimits): Promise<void>;
-  update(path: string, limits: CgroupLimits): Promise<void>;
-  usage(path: string): Promise<CgroupUsage>;
-  exists(path: string): Promise<boolean>;
-  /** Kills what is left in it and removes it with all below; idempotent. */
-  remove(path: string): Promise<void>;
+/** `memory=50%` → 50 */
+function reservedPercent(
+  qosReserved: Readonly<Record<string, string>>,
+): number | undefined {
+  const text = qosReserved["memory"];
+  return text === undefined ? undefined : Number(text.replace(/%$/, ""));
 }
 
 export class CgroupManager {
   readonly #chooseDriver: () => Promise<CgroupDriver>;
   #chosen: CgroupDriver | undefined;
-  readonly #config: Pick<
-    AgentConfig,
-    | "cgroupRoot"
-    | "cgroupsPerQos"
-    | "cpuCfsQuota"
-    | "cpuCfsQuotaPeriodMs"
-    | "podMaxPids"
-  >;
-  readonly #burstable = new Map<string, number>();
-  #burstableShares = 0;
+  readonly #config: CgroupSettings;
+  readonly #node: NodeMemorySource;
+  readonly #names: CgroupNames;
+  #hugepageSizes: readonly string[] = [];
+  #qos: QosLimits | undefined;
+  /** What each class was last held to. */
+  readonly #applied = new Map<QosClass, string>();
 
-  constructor(chooseDriver: () => Promise<CgroupDriver>, config: AgentConfig) {
+  constructor(
+    chooseDriver: () => Promise<CgroupDriver>,
+    config: CgroupSettings,
+    node: NodeMemorySource = { allocatableMemoryBytes: undefined },
+  ) {
     this.#chooseDriver = chooseDriver;
     this.#config = config;
+    this.#node = node;
+    this.#names = cgroupNames(config.cgroupDriver);
   }
 
   get #driver(): CgroupDriver {
@@ -66,9 +69,21 @@ export class CgroupManager {
   async start(): Promise<void> {
     this.#chosen = await this.#chooseDriver();
     if (!this.#config.cgroupsPerQos) return;
-    await this.#driver.create(this.#config.cgroupRoot, {});
-    await this.#driver.create(this.#qosPath("BestEffort"), { cpuShares: 2 });
-    await this.#driver.create(this.#qosPath("Burstable"), { cpuShares: 2 });
+    this.#hugepageSizes = await machineHugepageSizes();
+    this.#qos = new QosLimits({
+      reservedMemoryPercent: isGateOn(this.#config, "QOSReserved")
+        ? reservedPercent(this.#config.qosReserved)
+        : undefined,
+      memoryMin: this.#keepsMemory,
+      allocatableMemoryBytes: () => this.#node.allocatableMemoryBytes,
+    });
+    await this.#driver.create(this.#names.place(this.#config.cgroupRoot), {});
+    for (const qos of ["BestEffort", "Burstable"] as const)
+      await this.#driver.create(this.#qosPath(qos), { cpuShares: 2 });
+  }
+
+  get #keepsMemory(): boolean {
+    return this.#driver.version === 2 && isGateOn(this.#config, "MemoryQoS");
   }
 
   /**
@@ -76,15 +91,16 @@ export class CgroupManager {
    * @throws Error when it is not
    */
   async limit(path: string, limits: CgroupLimits): Promise<void> {
-    if (!(await this.#driver.exists(path)))
+    const place = this.#names.place(path);
+    if (!(await this.#driver.exists(place)))
       throw new Error(`cgroup ${path} does not exist`);
-    await this.#driver.update(path, limits);
+    await this.#driver.update(place, limits);
   }
 
   /** Of all pods together. */
   async usage(): Promise<CgroupUsage> {
     return this.#config.cgroupsPerQos
-      ? await this.#driver.usage(this.#config.cgroupRoot)
+      ? await this.#driver.usage(this.#names.place(this.#config.cgroupRoot))
       : {};
   }
 
@@ -94,38 +110,35 @@ export class CgroupManager {
       : {};
   }
 
+  /** Below the mount of the cgroups. */
   podPath(pod: Pod): string {
     return this.podPathOf(pod.metadata.uid ?? "", qosClass(pod));
   }
 
   podPathOf(uid: string, qos: QosClass): string {
-    return `${this.#qosPath(qos)}/pod${uid}`;
+    return this.#names.place(`${this.#qosName(qos)}/pod${uid}`);
   }
 
+  /** Resolves to what a container runtime is given as the parent of the pod's cgroups. */
   async createPod(pod: Pod): Promise<string> {
     const path = this.podPath(pod);
-    if (!this.#config.cgroupsPerQos) return path;
-    const resources = podResources(pod);
-    const qos = qosClass(pod);
-    const cpuPeriod = this.#config.cpuCfsQuotaPeriodMs * 1000;
-    const limits: CgroupLimits = {
-      cpuShares:
-        qos === "BestEffort" ? 2 : cpuShares(resources.cpuRequestMillis),
-    };
-    if (this.#config.cpuCfsQuota && resources.cpuLimited) {
-      const quota = cpuQuota(resources.cpuLimitMillis, cpuPeriod);
-      if (quota !== undefined)
-        Object.assign(limits, { cpuQuota: quota, cpuPeriod });
-    }
-    if (resources.memoryLimited && resources.memoryLimitBytes > 0)
-      limits.memoryLimitBytes = resources.memoryLimitBytes;
-    if (this.#config.podMaxPids > 0) limits.maxPids = this.#config.podMaxPids;
+    const parent = this.#names.parent(path);
+    if (!this.#config.cgroupsPerQos) return parent;
+    const limits = podCgroupLimits(
+      pod,
+      this.#config,
+      this.#hugepageSizes,
+      this.#keepsMemory,
+    );
     await this.#driver.create(path, limits);
-    if (qos === "Burstable") {
-      this.#burstable.set(pod.metadata.uid ?? "", resources.cpuRequestMillis);
-      await this.#shareBurstable();
-    }
-    return path;
+    await this.adoptPod(pod);
+    return parent;
+  }
+
+  /** A pod whose cgroup is there counts among those of its class. */
+  async adoptPod(pod: Pod): Promise<void> {
+    this.#qos?.add(pod);
+    await this.#holdClasses();
   }
 
   /** Without the class every place where it may be is looked at. */
@@ -136,25 +149,40 @@ export class CgroupManager {
       : (["Guaranteed", "Burstable", "BestEffort"] as const);
     for (const each of classes)
       await this.#driver.remove(this.podPathOf(uid, each));
-    if (this.#burstable.delete(uid)) await this.#shareBurstable();
+    this.#qos?.remove(uid);
+    await this.#holdClasses();
   }
 
-  /** All burstable pods together weigh what they requested. */
-  async #shareBurstable(): Promise<void> {
-    const millis = [...this.#burstable.values()].reduce(
-      (sum, value) => sum + value,
-      0,
-    );
-    const shares = cpuShares(millis);
-    if (shares === this.#burstableShares) return;
-    this.#burstableShares = shares;
-    await this.#driver.update(this.#qosPath("Burstable"), {
-      cpuShares: shares,
-    });
+  async #holdClasses(): Promise<void> {
+    for (const [qos, limits] of this.#qos?.limits() ?? []) {
+      const text = JSON.stringify(limits);
+      if (text === "{}" || this.#applied.get(qos) === text) continue;
+      this.#applied.set(qos, text);
+      await this.#driver.update(this.#qosPath(qos), limits).catch((error) => {
+        this.#applied.delete(qos);
+        // The class uses more than its new limit: it is set again when the next pod comes or goes.
+        if (limits.memoryLimitBytes === undefined) throw error;
+      });
+    }
   }
 
   #qosPath(qos: QosClass): string {
+    return this.#names.place(this.#qosName(qos));
+  }
+
+  #qosName(qos: QosClass): string {
     const root = this.#config.cgroupRoot === "/" ? "" : this.#config.cgroupRoot;
     return qos === "Guaranteed" ? root : `${root}/${qos.toLowerCase()}`;
   }
+}
+
+/** As the kernel's files name them: 2MB. */
+async function machineHugepageSizes(): Promise<string[]> {
+  const names = await readdir("/sys/kernel/mm/hugepages").catch(() => []);
+  return names.flatMap((name) => {
+    const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
+    if (kilobytes === 0) return [];
+    if (kilobytes >= 1024 * 1024) return [`${kilobytes / 1024 / 1024}GB`];
+    return [kilobytes >= 1024 ? `${kilobytes / 1024}MB` : `${kilobytes}KB`];
+  });
 }

@@ -1,8 +1,20 @@
-// Which cgroup version the machine has mounted.
-import type { CgroupDriver } from "./cgroup-manager.ts";
+// Which cgroup version the machine has mounted, and who makes cgroups there.
+import type { AgentConfig } from "../config/agent-config.ts";
+import type { CgroupDriver } from "./cgroup-driver.ts";
+import { openSystemdBus } from "./systemd/systemd-bus.ts";
+import { SystemdDriver } from "./systemd/systemd-driver.ts";
 import { CgroupV1 } from "./v1.ts";
 import { CgroupV2, isUnified } from "./v2.ts";
 
-export async function chooseCgroupDriver(mount: string): Promise<CgroupDriver> {
-  return (await isUnified(mount)) ? new CgroupV2(mount) : new CgroupV1(mount);
+/** @throws Error when the driver systemd is asked for where systemd does not run */
+export async function chooseCgroupDriver({
+  cgroupMount,
+  cgroupDriver,
+}: Pick<AgentConfig, "cgroupMount" | "cgroupDriver">): Promise<CgroupDriver> {
+  const files = (await isUnified(cgroupMount))
+    ? new CgroupV2(cgroupMount)
+    : new CgroupV1(cgroupMount);
+  return cgroupDriver === "systemd"
+    ? new SystemdDriver(files, await openSystemdBus())
+    : files;
 }

@@ -13,7 +13,7 @@ import type {
   CgroupDriver,
   CgroupLimits,
   CgroupUsage,
-} from "./cgroup-manager.ts";
+} from "./cgroup-driver.ts";
 import { readAmount, workingSet } from "./usage-files.ts";
 import { isMissing, removeTree } from "./removal.ts";
 
@@ -78,6 +78,8 @@ export class CgroupV1 implements CgroupDriver {
       await set("cpu", "cpu.cfs_quota_us", limits.cpuQuota);
     }
     await set("memory", "memory.limit_in_bytes", limits.memoryLimitBytes);
+    for (const [size, bytes] of Object.entries(limits.hugepageLimits ?? {}))
+      await set("hugetlb", `hugetlb.${size}.limit_in_bytes`, bytes);
     if (limits.maxPids !== undefined && limits.maxPids > 0)
       await set("pids", "pids.max", limits.maxPids);
   }

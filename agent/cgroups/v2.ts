@@ -5,7 +5,7 @@ import type {
   CgroupDriver,
   CgroupLimits,
   CgroupUsage,
-} from "./cgroup-manager.ts";
+} from "./cgroup-driver.ts";
 import { removeTree } from "./removal.ts";
 import { readAmount, workingSet } from "./usage-files.ts";
 
@@ -80,6 +80,10 @@ export class CgroupV2 implements CgroupDriver {
       await set("cpu.max", `${limits.cpuQuota} ${limits.cpuPeriod ?? 100_000}`);
     if (limits.memoryLimitBytes !== undefined)
       await set("memory.max", String(limits.memoryLimitBytes));
+    if (limits.memoryMinBytes !== undefined)
+      await set("memory.min", String(limits.memoryMinBytes));
+    for (const [size, bytes] of Object.entries(limits.hugepageLimits ?? {}))
+      await set(`hugetlb.${size}.max`, String(bytes));
     if (limits.maxPids !== undefined && limits.maxPids > 0)
       await set("pids.max", String(limits.maxPids));
   }

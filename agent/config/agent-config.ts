@@ -90,7 +90,15 @@ export interface AgentConfig {
   cgroupRoot: string;
   /** Where the cgroup file systems are mounted. */
   cgroupMount: string;
-  cgroupDriver: string;
+  cgroupDriver: "cgroupfs" | "systemd";
+  /** `memory` → `N%`: share of the requested memory that lower qualities of service may not use. */
+  qosReserved: Readonly<Record<string, string>>;
+  /** Part of the way from a container's memory request to its limit from which on it is slowed down (gate MemoryQoS). */
+  memoryThrottlingFactor: number;
+  /** What of pods may be swapped out. */
+  swapBehavior: "NoSwap" | "LimitedSwap";
+  /** Out of memory, one process is killed instead of the whole container; on version 1 of cgroups it always is. */
+  singleProcessOomKill: boolean;
   /** Of: none, pods, system-reserved, kube-reserved; the latter two also with -compressible. */
   enforceNodeAllocatable: readonly string[];
   systemReservedCgroup: string;
@@ -188,6 +196,10 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   cgroupRoot: "/kubepods",
   cgroupMount: "/sys/fs/cgroup",
   cgroupDriver: "cgroupfs",
+  qosReserved: {},
+  memoryThrottlingFactor: 0.9,
+  swapBehavior: "NoSwap",
+  singleProcessOomKill: false,
   enforceNodeAllocatable: ["pods"],
   systemReservedCgroup: "",
   kubeReservedCgroup: "",

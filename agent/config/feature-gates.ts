@@ -9,6 +9,9 @@ export type AgentGate =
   | "CPUManagerPolicyBetaOptions"
   | "InPlacePodVerticalScaling"
   | "InPlacePodVerticalScalingAllocatedStatus"
+  | "MemoryQoS"
+  | "NodeSwap"
+  | "QOSReserved"
   | "SupplementalGroupsPolicy"
   | "TopologyManagerPolicyBetaOptions"
   | "UserNamespacesSupport";

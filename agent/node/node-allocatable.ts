@@ -12,7 +12,8 @@ import type { AgentConfig } from "../config/agent-config.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import type { MachineCapacity } from "./machine.ts";
 import { cpuShares } from "../resources/linux-resources.ts";
-import type { CgroupLimits, CgroupManager } from "../cgroups/cgroup-manager.ts";
+import type { CgroupLimits } from "../cgroups/cgroup-driver.ts";
+import type { CgroupManager } from "../cgroups/cgroup-manager.ts";
 
 type Reserved = Readonly<Record<string, string>>;
 

@@ -3,6 +3,7 @@
 // server being there yet and goes on when it comes back.
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
+import { parseQuantity, quantityValue } from "../../api/quantity.ts";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import type { Node, NodeCondition } from "../../api/types/core-v1.ts";
@@ -93,6 +94,12 @@ export class NodeReporter {
 
   get node(): Node | undefined {
     return this.#node;
+  }
+
+  /** What pods may use together, as last reported. */
+  get allocatableMemoryBytes(): number | undefined {
+    const text = this.#node?.status?.allocatable?.["memory"];
+    return text === undefined ? undefined : quantityValue(parseQuantity(text));
   }
 
   /** The Node as owner of objects; undefined while it is not in the API. */

@@ -13,7 +13,11 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { LinuxResources } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-import { cpuMillis, memoryBytes } from "../pods/shape/pod-shape.ts";
+import { cpuMillis, isSidecar, memoryBytes } from "../pods/shape/pod-shape.ts";
+import {
+  containerMemoryControl,
+  type MemoryControl,
+} from "./memory-control.ts";
 import { qosClass } from "../../api/objects/pod-qos.ts";
 
 const minShares = 2;
@@ -44,6 +48,8 @@ export interface ResourceLimits {
   machineMemoryBytes: number;
   /** No process may go below it where CAP_SYS_RESOURCE is missing; undefined: no bound. */
   lowestOomScoreAdj: number | undefined;
+  /** undefined: memory has its limit alone. */
+  memory?: MemoryControl;
 }
 
 export function containerResources(
@@ -72,6 +78,11 @@ export function containerResources(
   }
   const hugepageLimits = hugepages(resources);
   if (hugepageLimits.length > 0) result.hugepageLimits = hugepageLimits;
+  if (limits.memory)
+    Object.assign(
+      result,
+      containerMemoryControl(pod, container, limits.memory, isSystemPod(pod)),
+    );
   return result;
 }
 
@@ -86,27 +97,43 @@ function hugepages(
     }));
 }
 
+/** Part of the system by its priority. */
+function isSystemPod({ spec }: Pod): boolean {
+  return (
+    (spec.priority ?? 0) >= 2_000_000_000 ||
+    spec.priorityClassName === "system-node-critical"
+  );
+}
+
 export function oomScoreAdj(
   pod: Pod,
   container: Container,
   machineMemoryBytes: number,
 ): number {
-  if (
-    (pod.spec.priority ?? 0) >= 2_000_000_000 ||
-    pod.spec.priorityClassName === "system-node-critical"
-  )
-    return -997;
+  if (isSystemPod(pod)) return -997;
   const qos = qosClass(pod);
   if (qos === "Guaranteed") return -997;
   if (qos === "BestEffort") return 1000;
-  const requested = memoryBytes({
-    ...container.resources?.limits,
-    ...container.resources?.requests,
-  });
+  const requestOf = ({ resources }: Container): number =>
+    memoryBytes({ ...resources?.limits, ...resources?.requests });
+  // A sidecar is not killed before the containers it serves.
+  const requested = isInitSidecar(pod, container)
+    ? Math.max(
+        requestOf(container),
+        Math.min(...pod.spec.containers.map(requestOf)),
+      )
+    : requestOf(container);
   const adjustment =
     1000 - Math.floor((1000 * requested) / Math.max(1, machineMemoryBytes));
   if (adjustment < 3) return 3;
   return adjustment === 1000 ? 999 : adjustment;
+}
+
+function isInitSidecar(pod: Pod, container: Container): boolean {
+  return (
+    isSidecar(container) &&
+    (pod.spec.initContainers ?? []).some(({ name }) => name === container.name)
+  );
 }
 
 function clamp(value: number, lowest: number | undefined): number {

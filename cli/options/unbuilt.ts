@@ -103,18 +103,14 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
     ...emulation,
-    "kubelet-cgroups": "",
     "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.
     "make-iptables-util-chains": "false",
-    "qos-reserved": "",
   },
   harmless: [
     ...metrics,
     "kube-api-content-type",
     "image-service-endpoint",
-    // Limits hold with either driver.
-    "cgroup-driver",
     "runtime-cgroups",
     "hairpin-mode",
     "volume-plugin-dir",

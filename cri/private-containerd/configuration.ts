@@ -15,6 +15,8 @@ interface ContainerdConfiguration {
   snapshotter: string;
   /** For hosts where no process may lower its oom_score_adj (no CAP_SYS_RESOURCE). */
   restrictOomScoreAdj: boolean;
+  /** systemd makes the containers' cgroups. */
+  systemdCgroup: boolean;
 }
 
 /** Plug-ins that only cost start-up time here: snapshotters never chosen, tracing, restart monitor. */
@@ -75,6 +77,6 @@ disabled_plugins = [${disabledPlugins.map(quoted).join(", ")}]
       runtime_type = "io.containerd.runc.v2"
 
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-        SystemdCgroup = false
+        SystemdCgroup = ${options.systemdCgroup}
 `;
 }

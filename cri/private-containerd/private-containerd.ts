@@ -27,6 +27,8 @@ export interface PrivateContainerdOptions {
   snapshotter?: string;
   /** It lives there instead of in the cgroup of the process that starts it, e.g. /orbit-runtime. */
   cgroup?: string;
+  /** Containers' cgroups are made by systemd, below parents that are slices. */
+  systemdCgroup?: boolean;
   /** How long to wait for the socket; default 15 s. */
   startTimeoutMs?: number;
 }
@@ -209,6 +211,7 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     sandboxImage: options.sandboxImage ?? sandboxImageName,
     snapshotter: options.snapshotter ?? "overlayfs",
     restrictOomScoreAdj: !(await hasSysResource()),
+    systemdCgroup: options.systemdCgroup ?? false,
   });
   const files = {
     socket,

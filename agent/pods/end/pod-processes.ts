@@ -7,7 +7,7 @@ import type { Clock } from "../../../api/clock.ts";
 interface PodProcessesOptions {
   /** Where the cgroup file systems are mounted. */
   cgroupMount: string;
-  /** The cgroup above all pods of the agent. */
+  /** The cgroup above all pods of the agent, as it lies below the mount. */
   cgroupRoot: string;
   /** The agent's: its pods have directories there. */
   rootDirectory: string;
@@ -67,11 +67,23 @@ async function podProcesses({
     }
     for (const entry of entries)
       if (entry.isDirectory())
-        await visit(join(directory, entry.name), isPod || own.has(entry.name));
+        await visit(
+          join(directory, entry.name),
+          isPod || own.has(podNameOf(entry.name)),
+        );
   };
   // The unified hierarchy's root is the mount itself; those of version 1 are below it.
   const hierarchies = await readdir(cgroupMount).catch((): string[] => []);
   for (const place of ["", ...hierarchies])
     await visit(join(cgroupMount, place, cgroupRoot), false);
   return pids;
+}
+
+/** pod1-2 of itself and of the slice kubepods-burstable-pod1_2.slice. */
+function podNameOf(directory: string): string {
+  return directory.endsWith(".slice")
+    ? directory
+        .slice(directory.lastIndexOf("-") + 1, -".slice".length)
+        .replaceAll("_", "-")
+    : directory;
 }

@@ -104,6 +104,30 @@ export const agentResourceOptions: OptionTable = [
       { file: "qosReserved" },
     ),
     option(
+      "swap-behavior",
+      "string",
+      "NoSwap",
+      "What of pods may be swapped out.",
+      {
+        values: ["NoSwap", "LimitedSwap"],
+        file: "memorySwap.swapBehavior",
+      },
+    ),
+    option(
+      "memory-throttling-factor",
+      "float",
+      "0.9",
+      "Part of the way from request to limit from which on memory is slowed down (gate MemoryQoS); above 0.",
+      { min: 0, max: 1, file: "memoryThrottlingFactor" },
+    ),
+    option(
+      "single-process-oom-kill",
+      "bool",
+      "false",
+      "Kill one process that is out of memory, not its whole container; always so on cgroup v1.",
+      { file: "singleProcessOOMKill" },
+    ),
+    option(
       "local-storage-capacity-isolation",
       "bool",
       "true",

@@ -27,13 +27,10 @@ export const kubeletFields: Readonly<Record<string, KubeletField>> = {
   iptablesMasqueradeBit: harmless,
   kernelMemcgNotification: harmless,
   "logging.options": harmless,
-  memoryThrottlingFactor: restricts(0.9),
-  "memorySwap.swapBehavior": restricts(""),
   mergeDefaultEvictionSettings: restricts(false),
   podLogsDir: harmless,
   protectKernelDefaults: restricts(false),
   runOnce: restricts(false),
-  singleProcessOOMKill: restricts(),
   "tracing.endpoint": harmless,
   "tracing.samplingRatePerMillion": harmless,
 };

@@ -129,6 +129,11 @@ export function agentConfig(
     ...(values.optionalText("cgroup-root")
       ? { cgroupRoot: values.text("cgroup-root") }
       : {}),
+    cgroupDriver: values.text("cgroup-driver") as AgentConfig["cgroupDriver"],
+    qosReserved: values.map("qos-reserved"),
+    memoryThrottlingFactor: values.number("memory-throttling-factor"),
+    swapBehavior: values.text("swap-behavior") as AgentConfig["swapBehavior"],
+    singleProcessOomKill: values.flag("single-process-oom-kill"),
     cpuManagerPolicy: values.text("cpu-manager-policy") as CpuPolicy,
     cpuManagerPolicyOptions: values.map("cpu-manager-policy-options"),
     cpuManagerReconcilePeriodMs: values.number("cpu-manager-reconcile-period"),

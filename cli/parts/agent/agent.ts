@@ -32,7 +32,7 @@ import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import { recordMachineFile } from "./machine-files.ts";
 import { credentialProviders } from "./credential-providers.ts";
-import { checkHost } from "./host-checks.ts";
+import { checkHost, enterCgroup } from "./host-checks.ts";
 import { chooseRuntime, type RuntimeChoice } from "./runtime.ts";
 import { servingTlsOf } from "../serving-tls.ts";
 
@@ -259,6 +259,7 @@ export async function startAgentPart(
   const { values, clock, client, dataDirectory, podCidrs } = options;
   checkAgentOptions(values);
   checkHost(values, options.logger, options.cluster === undefined);
+  await enterCgroup(values);
   const logger = options.logger.child({ part: "agent" });
   const config = {
     ...agentConfig(values),
@@ -271,6 +272,7 @@ export async function startAgentPart(
     dataDirectory,
     rootDirectory: values.text("root-dir"),
     cgroupRoot: resolveAgentConfig(config).cgroupRoot,
+    systemdCgroup: config.cgroupDriver === "systemd",
     clock,
     podCidrs,
     setPodRules: options.setPodRules,

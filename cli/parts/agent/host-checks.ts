@@ -4,6 +4,7 @@
 import { execFile } from "node:child_process";
 import { readFileSync, statfsSync, writeFileSync } from "node:fs";
 import type { Logger } from "pino";
+import { moveToCgroup } from "../../../cri/private-containerd/own-cgroup.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 
@@ -80,4 +81,18 @@ export function checkHost(
       logger.warn({ err: error, score }, "oom_score_adj can't be set");
     }
   }
+}
+
+/** `--kubelet-cgroups`: this process moves to a cgroup of its own. @throws UsageError when it can't */
+export async function enterCgroup(values: OptionValues): Promise<void> {
+  const group = values.text("kubelet-cgroups");
+  if (group === "") return;
+  if (!/^\/[^\s]+$/.test(group) || group.split("/").includes(".."))
+    throw new UsageError(
+      `--kubelet-cgroups: ${group} is no absolute name of a cgroup`,
+    );
+  if ((await moveToCgroup(process.pid, group)) === 0)
+    throw new UsageError(
+      `--kubelet-cgroups: this process can't be moved to the cgroup ${group}`,
+    );
 }

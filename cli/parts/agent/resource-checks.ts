@@ -24,6 +24,7 @@ export function checkResourceManagers(
     parseCpuPolicyOptions(config.cpuManagerPolicyOptions, isOn),
   );
   named("reserved-memory", () => parseReservedMemory(config.reservedMemory));
+  checkMemory(config);
   named("reserved-cpus", () => parseCpuList(config.reservedCpus));
   if (
     config.reservedCpus !== "" &&
@@ -39,6 +40,26 @@ export function checkResourceManagers(
     throw new UsageError(
       "--cpu-manager-policy-options: the none policy has no options",
     );
+}
+
+function checkMemory(config: AgentConfig): void {
+  const refuse = (why: string): never => {
+    throw new UsageError(why);
+  };
+  for (const [name, text] of Object.entries(config.qosReserved)) {
+    if (!isGateOn(config, "QOSReserved"))
+      refuse("--qos-reserved needs --feature-gates=QOSReserved=true");
+    if (name !== "memory")
+      refuse(`--qos-reserved: only memory is supported, not ${name}`);
+    if (!/^(100|\d{1,2})%$/.test(text))
+      refuse(
+        `--qos-reserved: failed to parse ${name}=${text}: must be a percentage of 0% to 100%`,
+      );
+  }
+  if (config.memoryThrottlingFactor <= 0)
+    refuse("--memory-throttling-factor must be greater than 0");
+  if (config.swapBehavior !== "NoSwap" && !isGateOn(config, "NodeSwap"))
+    refuse("--swap-behavior needs the feature gate NodeSwap");
 }
 
 function named(option: string, check: () => unknown): void {

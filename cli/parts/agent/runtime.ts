@@ -46,6 +46,8 @@ export interface RuntimeChoice {
   };
   /** The cgroup above all pods; a private containerd lives beside it. */
   cgroupRoot: string;
+  /** systemd makes the cgroups of pods: a private containerd leaves it those of containers. */
+  systemdCgroup: boolean;
   requestTimeoutMs: number;
   clock?: Clock;
   logger: Logger;
@@ -70,6 +72,7 @@ const machineDefaults = {
 async function startPrivate({
   dataDirectory,
   cgroupRoot,
+  systemdCgroup,
   logger,
 }: RuntimeChoice): Promise<SupervisedContainerd> {
   const { superviseContainerd } =
@@ -77,6 +80,7 @@ async function startPrivate({
   return superviseContainerd({
     directory: privateRuntimeDirectory(dataDirectory),
     cgroup: `${cgroupRoot}-runtime`,
+    systemdCgroup,
     logger,
   }).catch((error: Error) => {
     throw new DependencyError(`the container runtime: ${error.message}`);

@@ -69,6 +69,7 @@ function choose(
     dataDirectory,
     rootDirectory: path.join(dataDirectory, "agent"),
     podCidrs: ["10.251.0.0/24"],
+    systemdCgroup: false,
     cgroupRoot,
     requestTimeoutMs: 10_000,
     logger,
