@@ -13,6 +13,14 @@ import { labelFilter, readRecord } from "./records.ts";
 
 type EventType = RuntimeEvent["type"];
 
+type ContainerLife = "running" | "stopped";
+
+interface Listed {
+  ids: ReadonlySet<string>;
+  /** Without those that were not started. */
+  states: Map<string, ContainerLife>;
+}
+
 interface DaemonEvent {
   Type?: string;
   Action?: string;
@@ -50,7 +58,7 @@ export class EventSource {
   readonly #options: EventSourceOptions;
   readonly #listeners = new Set<(event: RuntimeEvent) => void>();
   /** As last given to subscribers. */
-  #known: Map<string, "running" | "stopped"> | undefined;
+  #known: Map<string, ContainerLife> | undefined;
   readonly #exiting = new Set<string>();
   readonly #reconnects = new Backoff({ baseMs: 100, maxMs: 2_000 });
   #streams: Readable[] = [];
@@ -86,7 +94,8 @@ export class EventSource {
   async #connect(): Promise<void> {
     const { connection, logger, onConnect } = this.#options;
     try {
-      await connection.call("Ping", (docker) => docker.ping(), pingTimeoutMs);
+      // Before the streams: what happens from here on differs from it.
+      this.#known ??= (await this.#list(pingTimeoutMs)).states;
       this.#streams = await Promise.all([
         this.#open({
           type: ["container"],
@@ -201,8 +210,7 @@ export class EventSource {
     });
   }
 
-  async #relist(): Promise<void> {
-    if (this.#listeners.size === 0) return;
+  async #list(timeoutMs?: number): Promise<Listed> {
     const found = await this.#options.connection.call(
       "ListContainers",
       (docker, signal) =>
@@ -211,24 +219,28 @@ export class EventSource {
           filters: labelFilter(undefined),
           abortSignal: signal,
         }),
+      timeoutMs,
     );
     const own = found.filter(({ Labels, Names }) => readRecord(Labels, Names));
-    const now = new Map<string, "running" | "stopped">();
+    const states = new Map<string, ContainerLife>();
     for (const { Id, State } of own)
       if (State !== "created")
-        now.set(Id, State === "running" ? "running" : "stopped");
-    const before = this.#known;
-    if (before === undefined) {
-      this.#known = now;
-      return;
+        states.set(Id, State === "running" ? "running" : "stopped");
+    return { ids: new Set(own.map(({ Id }) => Id)), states };
+  }
+
+  async #relist(): Promise<void> {
+    const before = new Map(this.#known);
+    const { ids, states } = await this.#list();
+    const known = this.#known;
+    if (!known) return;
+    for (const [id, state] of states) {
+      // What an event changed meanwhile is newer than the list.
+      if (known.get(id) !== before.get(id) || known.get(id) === state) continue;
+      if (state === "running") this.#give("started", id);
+      else void this.#giveExit(id);
     }
-    for (const [id, state] of now)
-      if (before.get(id) !== state) {
-        if (state === "running") this.#give("started", id);
-        else void this.#giveExit(id);
-      }
-    const present = new Set(own.map(({ Id }) => Id));
-    for (const id of [...before.keys()])
-      if (!present.has(id)) this.#give("deleted", id);
+    for (const id of before.keys())
+      if (!ids.has(id) && known.has(id)) this.#give("deleted", id);
   }
 }

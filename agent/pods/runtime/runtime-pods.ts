@@ -107,10 +107,12 @@ export class RuntimePods {
 
   /** A container this agent just started. */
   async addContainer(uid: string, id: string): Promise<void> {
-    const status = await this.#options.runtime.containerStatus(id);
+    // It may have ended already.
+    const status = await this.#withMessage(
+      await this.#options.runtime.containerStatus(id),
+    );
     const entry = this.#entries.get(uid);
     if (!entry) return;
-    // It may have ended already: then its last message is still to be read.
     if (status.state !== "running") entry.version++;
     entry.pod = {
       ...entry.pod,
@@ -211,7 +213,11 @@ export class RuntimePods {
     const status = await orNotFound(
       this.#options.runtime.containerStatus(summary.id),
     );
-    if (status?.state !== "exited") return status;
+    return status && this.#withMessage(status);
+  }
+
+  async #withMessage(status: ContainerStatus): Promise<ContainerStatus> {
+    if (status.state !== "exited") return status;
     const message = await this.#options.lastMessage(status);
     const killed = this.#oomKilled.has(status.id) && status.exitCode !== 0;
     return {

@@ -50,7 +50,8 @@ function parseEntry(
 ): { log: string; stream: string; time: string } | undefined {
   try {
     const { log, stream, time } = JSON.parse(line) as Entry;
-    if (typeof time !== "string") return undefined;
+    if (typeof time !== "string" || !/^[0-9TZ:.+-]+$/.test(time))
+      return undefined;
     return {
       log: typeof log === "string" ? log : "",
       stream: stream === "stderr" ? "stderr" : "stdout",

@@ -203,7 +203,7 @@ export class LogCopier {
       // It was renamed after the last read, perhaps: the rest of it comes first.
       await this.#copyOpened(this.#source);
       await this.#source.close();
-      this.#begin(next);
+      await this.#begin(next);
     }
     if (this.#unsaved)
       this.#later("save", savePositionMs, () => {
@@ -217,11 +217,12 @@ export class LogCopier {
     if (this.#unsaved && !this.#closed) await this.#save();
   }
 
-  #begin(source: fs.FileHandle): void {
+  async #begin(source: fs.FileHandle): Promise<void> {
     this.#source = source;
     this.#rest = Buffer.alloc(0);
     this.#before ??= this.#at;
     this.#at = beginning;
+    await this.#save();
   }
 
   async #copyOpened(source: fs.FileHandle): Promise<void> {
@@ -246,8 +247,12 @@ export class LogCopier {
         first: this.#at.first || (first ?? ""),
         offset: this.#at.offset + bytes,
       };
-      this.#before = undefined;
       this.#unsaved = true;
+      // The position is never further back than the file before this one, which the daemon keeps.
+      if (this.#before) {
+        this.#before = undefined;
+        await this.#save();
+      }
     }
   }
 

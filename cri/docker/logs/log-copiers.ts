@@ -79,7 +79,8 @@ export class LogCopiers {
   async forget(id: string): Promise<void> {
     await this.finish(id);
     const path = this.#paths.get(id);
-    if (path !== undefined) await fs.rm(positionFile(path), { force: true });
+    if (path !== undefined)
+      await fs.rm(positionFile(path), { force: true }).catch(() => undefined);
     this.#paths.delete(id);
   }
 

@@ -1,5 +1,5 @@
-// A node for tests of the agent: a private containerd, Debian's busybox as image, directories and a cgroup root of its
-// own. close() ends every pod, containerd and removes all of it.
+// A node for tests of the agent: a private containerd or dockerd, Debian's busybox as image, directories and a cgroup root of
+// its own. close() ends every pod, the daemon and removes all of it.
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import pino, { type Logger } from "pino";
@@ -9,14 +9,16 @@ import {
   type AgentOptions,
 } from "../../../agent/agent.ts";
 import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
-import {
-  startPrivateContainerd,
-  type PrivateContainerd,
-} from "../../../cri/private-containerd/private-containerd.ts";
+import { createDockerRuntime } from "../../../cri/docker/docker-runtime.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { busyboxImageTar } from "../../support/busybox-image.ts";
 import { eventually } from "../../support/eventually.ts";
+import {
+  runtimeKinds,
+  startDaemon,
+  type RuntimeKind,
+} from "../../support/private-runtime.ts";
 import { announce } from "../../support/run/run-state.ts";
 import {
   makeTempDirectory,
@@ -35,7 +37,7 @@ export interface NodeFixture {
   /** A new agent on this node's directories; the caller stops it (or close() does). */
   agent(options?: Partial<AgentOptions>): Agent;
   newRuntime(): Runtime;
-  /** Ends containerd without its pods; start() brings it back. */
+  /** Ends the daemon without its pods; start() brings it back. */
   runtimeAway(): Promise<{ start(): Promise<void> }>;
   writePod(file: string, pod: Pod): Promise<void>;
   close(): Promise<void>;
@@ -43,22 +45,31 @@ export interface NodeFixture {
 
 let counter = 0;
 
-export async function startNode(): Promise<NodeFixture> {
+/** On containerd, unless TEST_RUNTIME or the caller names another runtime. */
+export async function startNode(
+  kind: RuntimeKind = runtimeKinds[0]!,
+): Promise<NodeFixture> {
   const directory = makeTempDirectory("orbit-agent-");
   const logger = pino(
     { level: process.env.ORBIT_TEST_LOG ?? "silent" },
     pino.destination(2),
   );
-  let containerd: PrivateContainerd = await startPrivateContainerd({
-    directory: path.join(directory, "containerd"),
-    logger,
-  });
-  const newRuntime = (): Runtime =>
-    createContainerdRuntime({
-      endpoint: containerd.endpoint,
+  const daemonDirectory = path.join(directory, kind);
+  let daemon = await startDaemon(kind, daemonDirectory);
+  const newRuntime = (): Runtime => {
+    const options = {
+      endpoint: daemon.endpoint,
       logger,
-      cni: { directory: containerd.cniConfigurationDirectory } as never,
-    });
+      cni: { directory: daemon.cniConfigurationDirectory },
+    };
+    return kind === "containerd"
+      ? createContainerdRuntime(options)
+      : createDockerRuntime({
+          ...options,
+          stateDirectory: path.join(directory, "docker-state"),
+          isOwn: () => true,
+        });
+  };
   const runtime = newRuntime();
   await runtime.start();
   await runtime.importImage(await busyboxImageTar());
@@ -76,13 +87,10 @@ export async function startNode(): Promise<NodeFixture> {
     logger,
     newRuntime,
     async runtimeAway() {
-      await containerd.stop();
+      await daemon.stop();
       return {
         async start() {
-          containerd = await startPrivateContainerd({
-            directory: path.join(directory, "containerd"),
-            logger,
-          });
+          daemon = await startDaemon(kind, daemonDirectory);
         },
       };
     },
@@ -122,7 +130,7 @@ export async function startNode(): Promise<NodeFixture> {
         await runtime.removePodSandbox(id).catch(() => undefined);
       }
       await runtime.stop();
-      await containerd.stop();
+      await daemon.stop();
       await eventually(() => removeCgroups(cgroupRoot), {
         what: "cgroups to go",
       });

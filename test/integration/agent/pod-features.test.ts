@@ -246,7 +246,7 @@ test("probes: startup gates, readiness toggles, liveness restarts", async () => 
       agent,
       "probed-test-node",
     )!.status!.containerStatuses![0]!.containerID!.slice(
-      "containerd://".length,
+      `${node.runtime.name}://`.length,
     );
     return (await node.runtime.execSync(id, command, 5000)).exitCode;
   };
@@ -280,7 +280,7 @@ test("logs follow, tail and previous", async () => {
   });
   await eventually(() => seen === "line 4\nline 5\n");
   const [status] = podOf(agent, "chatty-test-node")!.status!.containerStatuses!;
-  const id = status!.containerID!.slice("containerd://".length);
+  const id = status!.containerID!.slice(`${node.runtime.name}://`.length);
   await node.runtime.execSync(id, ["touch", "/go"], 5000);
   expect(await followed).toBe("line 4\nline 5\nend\n");
   await eventually(

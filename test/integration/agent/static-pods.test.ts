@@ -37,7 +37,7 @@ test("a manifest runs, a change replaces it, removal ends it; another agent adop
     restartCount: 0,
   });
   expect(pod.status?.containerStatuses?.[0]?.containerID).toMatch(
-    /^containerd:\/\/[0-9a-f]{64}$/,
+    /^(containerd|docker):\/\/[0-9a-f]{64}$/,
   );
   await agent.stop();
 
