@@ -14,11 +14,14 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
+const made: LogCopier[] = [];
+afterAll(async () => {
+  // Those of one container one after another: each keeps the position of it.
+  for (const copier of made) await copier.close();
+});
+
 const directories = useTempDirectories();
 const logger = pino({ level: "silent" });
-
-const made: LogCopier[] = [];
-afterAll(() => Promise.all(made.map((copier) => copier.close())));
 
 let tick = 0;
 const entry = (text: string, stream = "stdout"): string => {
