@@ -92,7 +92,7 @@ export class EventSource {
   }
 
   async #connect(): Promise<void> {
-    const { connection, logger, onConnect } = this.#options;
+    const { logger, onConnect } = this.#options;
     try {
       // Before the streams: what happens from here on differs from it.
       this.#known ??= (await this.#list(pingTimeoutMs)).states;

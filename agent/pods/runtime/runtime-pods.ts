@@ -13,9 +13,9 @@ import {
   type SandboxStatus,
   type SandboxSummary,
 } from "../../../cri/runtime.ts";
+import { newestContainerFirst, newestFirst } from "./newest-first.ts";
 import {
   containerNameLabel,
-  containerRecord,
   podNameLabel,
   podNamespaceLabel,
   podUidLabel,
@@ -388,19 +388,4 @@ async function orNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
 
 function isPresent<T>(value: T | undefined): value is T {
   return value !== undefined;
-}
-
-function newestFirst(a: SandboxStatus, b: SandboxStatus): number {
-  return (
-    b.metadata.attempt - a.metadata.attempt || b.createdAtMs - a.createdAtMs
-  );
-}
-
-function newestContainerFirst(a: ContainerStatus, b: ContainerStatus): number {
-  const attempts =
-    containerRecord(b.annotations).restartCount -
-    containerRecord(a.annotations).restartCount;
-  return a.name === b.name
-    ? attempts || b.createdAtMs - a.createdAtMs
-    : b.createdAtMs - a.createdAtMs;
 }

@@ -82,7 +82,7 @@ export async function startNode(
     directory,
     manifests,
     runtime,
-    endpoint: containerd.endpoint,
+    endpoint: daemon.endpoint,
     cgroupRoot,
     logger,
     newRuntime,
