@@ -66,6 +66,21 @@ function notFound(type: string, id: string): RuntimeError {
   return new RuntimeError("not-found", text, { detail: text });
 }
 
+/**
+ * Resolves when lists show what has happened to a container: the daemon announces its end, and answers who waits for it, while
+ * it still holds the container and before it writes down its state. To look at the container waits for that. Never rejects.
+ */
+export async function settled(
+  connection: DockerConnection,
+  id: string,
+): Promise<void> {
+  await connection
+    .call("InspectContainer", (docker, signal) =>
+      docker.getContainer(id).inspect({ abortSignal: signal }),
+    )
+    .catch(() => undefined);
+}
+
 /** Containers of pods, without the sandboxes. `all` false: those that run. */
 export async function listContainers(
   connection: DockerConnection,

@@ -7,6 +7,7 @@ import {
   inspectContainer,
   inspectSandbox,
   listContainers,
+  settled,
   type CallContext,
 } from "./call-context.ts";
 import { ignoreNotFound } from "./connection.ts";
@@ -101,6 +102,7 @@ export function containerCalls(context: CallContext): ContainerCalls {
       ).catch((error: unknown) => {
         if (!isNotModified(error)) throw error;
       });
+      await settled(connection, containerId);
     },
 
     async removeContainer(containerId) {

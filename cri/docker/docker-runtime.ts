@@ -8,7 +8,7 @@ import { systemClock, type Clock } from "../../api/clock.ts";
 import { Attachments } from "../cni/attachments.ts";
 import { setUpPodNetwork, type PodNetworkOptions } from "../cni/network.ts";
 import type { Runtime, RuntimeCondition } from "../runtime.ts";
-import type { CallContext } from "./call-context.ts";
+import { settled, type CallContext } from "./call-context.ts";
 import { createDockerConnection } from "./connection.ts";
 import { containerCalls } from "./container-calls.ts";
 import { EventSource } from "./events.ts";
@@ -91,7 +91,9 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     connection,
     clock,
     logger,
-    beforeExit: (id) => context.copiers.finish(id),
+    async beforeExit(id) {
+      await Promise.all([settled(connection, id), context.copiers.finish(id)]);
+    },
     async onConnect(answered) {
       if (answered) {
         facts = undefined;

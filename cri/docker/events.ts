@@ -1,5 +1,5 @@
 // What happens to the agent's containers, as RuntimeEvents. Source: the daemon's event stream; safety net: a list, diffed,
-// every 15 s. Invariants: an "exited" is given when the end of the container's log is copied; after every reconnection comes
+// every 15 s. Invariants: an "exited" is given when lists show it and the log is copied to its end; after every reconnection comes
 // one "lost"; subscribers never see an event twice for one exit.
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";

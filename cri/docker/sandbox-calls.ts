@@ -13,6 +13,7 @@ import { createdAtMs, sandboxSummary } from "./answers.ts";
 import {
   inspectSandbox,
   listContainers,
+  settled,
   type CallContext,
 } from "./call-context.ts";
 import { ignoreNotFound, type DockerConnection } from "./connection.ts";
@@ -156,6 +157,7 @@ async function stopNow(
   ).catch((error: unknown) => {
     if (!isNotModified(error)) throw error;
   });
+  await settled(connection, id);
 }
 
 /** It was stopped already. */
