@@ -267,6 +267,14 @@ if [ -z "$root" ]; then
 		if [ -n "$(ip route show proto "$protocol" 2>/dev/null)" ]; then try ip route flush proto "$protocol"; fi
 		if [ -n "$(ip -6 route show proto "$protocol" 2>/dev/null)" ]; then try ip -6 route flush proto "$protocol"; fi
 		! ip link show "$device" >/dev/null 2>&1 || try ip link delete "$device"
+		# Announced addresses of load balancers: IPv4 ones are known by a label, IPv6 ones by a metric.
+		try nft delete table inet "orbit-lb-$name"
+		label=lo:orb-$(printf %s "$digest" | cut -c1-8)
+		[ -z "$(ip -4 address show dev lo label "$label" 2>/dev/null)" ] || try ip -4 address flush dev lo label "$label"
+		metric=$((1000000 + 0x$(printf %s "$digest" | cut -c1-6)))
+		ip -6 -o address show 2>/dev/null | grep " metric $metric " | while read -r _ link _ address _; do
+			try ip address del "$address" dev "$link"
+		done
 	done
 	# The port mapping plug-in leaves its chains when its last pod is gone; while another pod has a port they are in use.
 	for tool in iptables ip6tables; do

@@ -97,7 +97,13 @@ export const dnsPortOptions: readonly OptionSpec[] = [
 ];
 
 /** What `orbit agent` can run beside the node agent itself. */
-const nodeNetworkParts = ["proxy", "dns", "network-policy", "routes"] as const;
+const nodeNetworkParts = [
+  "proxy",
+  "dns",
+  "network-policy",
+  "routes",
+  "load-balancer",
+] as const;
 
 const nodeNetworkOptions = group(
   "Node network",

@@ -4,6 +4,7 @@
 import { addressKind } from "../../api/address-kind.ts";
 import { isConditionTrue } from "../../api/objects/conditions.ts";
 import { objectKey } from "../../api/object.ts";
+import { balancerAddresses } from "../../api/objects/load-balancer.ts";
 import type { Node, Service } from "../../api/types/core-v1.ts";
 import { shortest, type AddressPool } from "./address-pool.ts";
 import {
@@ -36,12 +37,6 @@ export function needsCleanup(service: Service): boolean {
 
 export function hasFinalizer({ metadata }: Service): boolean {
   return metadata.finalizers?.includes(cleanupFinalizer) ?? false;
-}
-
-export function balancerAddresses({ status }: Service): string[] {
-  return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) =>
-    ip === undefined ? [] : [ip],
-  );
 }
 
 function familiesOf({ spec }: Service): AddressFamily[] {

@@ -3,6 +3,7 @@
 //
 // Invariant: one worker, so that two Services never take the same address or port at once. The pool is filled from the
 // Services' statuses before the first Service is looked at.
+import { formatTime } from "../../api/clock.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { Node, Service } from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
@@ -11,10 +12,14 @@ import type { Controller, ControllerContext } from "../context.ts";
 import type { ControllerOptions } from "../options.ts";
 import { Reconciler } from "../reconciler.ts";
 import { recordAll, type PlannedEvent } from "../workloads/planned-event.ts";
+import {
+  balancerAddresses,
+  poolCondition,
+  pooledAddresses,
+} from "../../api/objects/load-balancer.ts";
 import { AddressPool } from "./address-pool.ts";
 import { parseRange } from "../../api/addresses/address-range.ts";
 import {
-  balancerAddresses,
   balancerPortIndex,
   cleanupFinalizer,
   comesFirst,
@@ -201,9 +206,14 @@ class ServiceLoadBalancers {
       );
     else if (addresses.length === 0) this.#record(service, noNodes);
     const had = balancerAddresses(service);
-    if (had.join() === addresses.join()) return;
+    const announced = this.#pool ? addresses.length : 0;
+    if (
+      had.join() === addresses.join() &&
+      pooledAddresses(service).length === announced
+    )
+      return;
     await this.#setAddresses(service, addresses);
-    if (addresses.length > 0)
+    if (addresses.length > 0 && had.join() !== addresses.join())
       this.#record(service, had.length === 0 ? ensured : updated);
   }
 
@@ -241,10 +251,21 @@ class ServiceLoadBalancers {
     addresses: readonly string[],
   ): Promise<Service> {
     const ingress = addresses.map((ip) => ({ ip, ipMode: "VIP" }));
+    const { conditions: had = [], ...status } = service.status ?? {};
+    const conditions = had.filter(({ type }) => type !== poolCondition);
+    if (this.#pool && ingress.length > 0)
+      conditions.push({
+        type: poolCondition,
+        status: "True",
+        reason: "Assigned",
+        message: "One of the nodes announces the addresses",
+        lastTransitionTime: formatTime(this.#context.clock.now()),
+      });
     return this.#context.client.resource(services).updateStatus({
       ...service,
       status: {
-        ...service.status,
+        ...status,
+        ...(conditions.length > 0 ? { conditions } : {}),
         loadBalancer: ingress.length > 0 ? { ingress } : {},
       },
     });

@@ -6,6 +6,8 @@ import type { Clock, Timer } from "../../api/clock.ts";
 
 const restartMs = 1000;
 const ofPods = /\b(?:veth|cni)[0-9a-z]/;
+/** An announced address that was renewed; that it went is a change. */
+const renewed = /^(?!Deleted).*(?: lo:orb-| deprecated )/;
 
 export class LinkMonitor {
   #child: ChildProcess | undefined;
@@ -37,7 +39,7 @@ export class LinkMonitor {
     });
     this.#child = child;
     createInterface({ input: child.stdout }).on("line", (line) => {
-      if (!ofPods.test(line)) onChange();
+      if (!ofPods.test(line) && !renewed.test(line)) onChange();
     });
     const ended = (): void => {
       if (this.#child !== child) return;

@@ -23,6 +23,8 @@ export interface NetworkPlan {
   readonly policy: boolean;
   /** How other nodes are reached; undefined: by others' routes. */
   readonly routes: RouteMode | undefined;
+  /** Whether the node takes part in announcing addresses of load balancers. */
+  readonly announces: boolean;
   /** Of the node's addresses that take node ports; none of a family: all of it. None lies in another. */
   readonly nodePortRanges: readonly string[];
   readonly masqueradeAll: boolean;
@@ -156,6 +158,7 @@ export function agentNetworkPlan(
     proxyMode: proxyMode(values),
     policy,
     routes,
+    announces: wanted("proxy") && wanted("load-balancer"),
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
     ...(dns
@@ -204,6 +207,7 @@ export function networkPlan(
     proxyMode: proxyMode(values),
     policy,
     routes,
+    announces: proxy && !disabled.has("load-balancer"),
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
     ...(dns

@@ -1,6 +1,7 @@
 // The network of one node: what runs on it beside the agent, for any API server that it is given a client of. Composed here
 // for `orbit server` and `orbit agent` alike; a further part of a node's network is a line in `startNodeNetwork`. A file of
 // its own, so that the modules of the parts are read only where they run.
+import { startAnnouncing } from "./announce-part.ts";
 import { startDns } from "./dns-part.ts";
 import { startIngress } from "./ingress-part.ts";
 import type {
@@ -24,6 +25,7 @@ export async function startNodeNetwork(
     : undefined;
   if (plan.routes) await startRoutes(context, plan, plan.routes, node);
   const proxy = plan.proxy ? await startProxy(context, plan, node) : undefined;
+  if (plan.announces) await startAnnouncing(context, plan, node);
   const dns = plan.dns
     ? await startDns(context, plan, plan.dns, node)
     : undefined;

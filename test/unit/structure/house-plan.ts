@@ -86,7 +86,7 @@ export const innerFloors: Readonly<
     ["config"],
   ],
   network: [
-    ["dns", "ingress", "nodes", "policy", "proxy"],
+    ["dns", "ingress", "load-balancer", "nodes", "policy", "proxy"],
     ["pods"],
     [
       "conntrack",
