@@ -2,6 +2,7 @@
 // endpoints, their EndpointSlices. The node says of itself that it announces, so that all know among whom to choose.
 // Invariant: where another node would take over, an address is kept only by renewing it, and it is renewed only while the API
 // server answers: a node that is cut off has lost its addresses before others take them.
+import { isIP } from "node:net";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { pooledAddresses } from "../../api/objects/load-balancer.ts";
@@ -25,6 +26,8 @@ import { BalancerTable } from "./balancer-table.ts";
 const quietMs = 50;
 const renewMs = 8000;
 const retryMs = 2000;
+/** After this time the kernel knows whether an IPv6 address is on the link twice. */
+const duplicateMs = 3000;
 const answerMs = 5000;
 
 interface AnnouncerOptions {
@@ -91,7 +94,7 @@ export class Announcer {
     });
   }
 
-  /** Resolves when what exists was looked at. */
+  /** Resolves when what exists is known; the rest goes on in the background. */
   async start(): Promise<void> {
     const due = (): void => this.#due(quietMs);
     const service = (...all: Service[]): void => {
@@ -143,7 +146,7 @@ export class Announcer {
       this.#services.synced(),
       this.#slices.synced(),
     ]);
-    await this.#look();
+    this.#due(0);
   }
 
   /** What is announced stays, as the rules of Services do, for as long as no other node takes it over. */
@@ -177,8 +180,8 @@ export class Announcer {
     }
     this.#working = this.#reconcile()
       .then(
-        (renew) => {
-          if (renew) this.#due(renewMs);
+        (againMs) => {
+          if (againMs !== undefined) this.#due(againMs);
         },
         (err: unknown) => {
           this.#options.logger.warn(
@@ -198,13 +201,10 @@ export class Announcer {
     return this.#working;
   }
 
-  /** Resolves to whether what is announced has to be renewed. */
-  async #reconcile(): Promise<boolean> {
+  /** Resolves to when to look again: to renew what is announced, or to see whether another machine had it yet. */
+  async #reconcile(): Promise<number | undefined> {
     const { nodeName, logger } = this.#options;
-    const pooled = this.#services.lister
-      .list()
-      .some((service) => pooledAddresses(service).length > 0);
-    if (pooled) await this.#declare();
+    await this.#declare();
     const { addresses, shared } = announcePlan(
       nodeName,
       this.#nodes.lister.list(),
@@ -234,7 +234,8 @@ export class Announcer {
         { addresses: added },
         "announcing addresses of load balancers",
       );
-    return renew;
+    if (added.some((address) => isIP(address) === 6)) return duplicateMs;
+    return renew ? renewMs : undefined;
   }
 
   /** This node's part in the choice. */

@@ -418,6 +418,67 @@ test("a new pod is protected before the API server knows its address", async () 
       });
 });
 
+test("a pod that runs since before a start is protected although the API server does not know its address", async () => {
+  await policy("a", {});
+  const pod = await addPod("a", "running", []);
+  const machine = network.pod(node, "running", ["10.42.0.10"]);
+  await machine.serve("tcp", 80);
+  await policies!.protect(pod, ["10.42.0.10"]);
+  const answer = (): Promise<string> =>
+    ends.b1!.machine.connect({
+      protocol: "tcp",
+      host: "10.42.0.10",
+      port: 80,
+      waitMs: 300,
+    });
+  await expect(answer()).resolves.toBe("timeout");
+  // The agent is killed before it reports the address, and comes back with what its runtime knows.
+  await policies!.stop();
+  policies = podsPolicies(node);
+  const { name, namespace, uid } = pod.metadata;
+  policies.adopt([
+    {
+      pod: {
+        metadata: { name, namespace: namespace!, uid: uid! },
+        spec: { containers: [] },
+      },
+      ips: ["10.42.0.10"],
+    },
+  ]);
+  const seen: string[] = [];
+  let ended = false;
+  const asked = (async () => {
+    while (!ended) seen.push(await answer());
+  })();
+  await policies.start();
+  await settled();
+  ended = true;
+  await asked;
+  seen.push(await answer());
+  expect(new Set(seen)).toEqual(new Set(["timeout"]));
+  await cluster.client
+    .resource(pods)
+    .delete(name!, namespace, { gracePeriodSeconds: 0 });
+});
+
+test("links that are no pod's may send what they want", async () => {
+  const other = network.neighbour(node, "other", {
+    own: "198.51.100.2",
+    nodes: "198.51.100.1",
+  });
+  node.run("ip", "route", "replace", "default", "via", "192.0.2.2");
+  other.run("ip", "addr", "add", "203.0.113.5/32", "dev", "lo");
+  await settled();
+  await other.connect({
+    protocol: "udp",
+    host: "10.42.0.2",
+    port: 80,
+    from: "203.0.113.5",
+    waitMs: 200,
+  });
+  expect(await ends.a1!.machine.heard()).toContain("203.0.113.5");
+});
+
 test("a pod that ended has no rules, one on the host's network neither", async () => {
   await policy("b", {});
   const { client } = cluster;
