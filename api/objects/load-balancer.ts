@@ -5,7 +5,7 @@ import { isConditionTrue } from "./conditions.ts";
 
 export const poolCondition = "orbit.io/AddressFromPool";
 
-/** Of a Service's load balancer, whoever gave them. */
+/** Of a Service's load balancer, of whichever controller. */
 export function balancerAddresses({ status }: Service): string[] {
   return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) =>
     ip === undefined ? [] : [ip],

@@ -43,7 +43,7 @@ const discardPort = 9;
 
 interface AnnouncedAddressesOptions {
   readonly run: RunProgram;
-  /** Of the node, to tell those of clusters on one machine apart. */
+  /** Of the node: clusters on one machine differ in it. */
   readonly podRange: string;
   readonly onKernelSetting?: OnKernelSetting | undefined;
 }
