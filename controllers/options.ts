@@ -1,5 +1,6 @@
 // Options of the controllers by the names of the reference's flags in camelCase, with their defaults.
 import type { CertificatePair } from "../api/pki/certificate.ts";
+import type { Pod } from "../api/types/core-v1.ts";
 
 export interface ControllerOptions {
   /** `*`, `name`, `-name` as --controllers; `*` means those on by default. */
@@ -41,6 +42,13 @@ export interface ControllerOptions {
   pvclaimbinderSyncPeriodMs: number;
   concurrentEphemeralvolumeSyncs: number;
   enableDynamicProvisioning: boolean;
+  /** Seconds that a recycling pod has at least, and for each GiB of its volume. */
+  pvRecyclerMinimumTimeoutNfs: number;
+  pvRecyclerIncrementTimeoutNfs: number;
+  pvRecyclerMinimumTimeoutHostpath: number;
+  pvRecyclerTimeoutIncrementHostpath: number;
+  /** By the type of volume; absent: the reference's. */
+  recyclerTemplates: { readonly hostPath?: Pod; readonly nfs?: Pod };
   /** Between looks at all attachments beside those that events cause. */
   attachDetachReconcileSyncPeriodMs: number;
   disableAttachDetachReconcileSync: boolean;
@@ -119,6 +127,11 @@ export const defaultControllerOptions: ControllerOptions = {
   pvclaimbinderSyncPeriodMs: 0,
   concurrentEphemeralvolumeSyncs: 5,
   enableDynamicProvisioning: true,
+  pvRecyclerMinimumTimeoutNfs: 300,
+  pvRecyclerIncrementTimeoutNfs: 30,
+  pvRecyclerMinimumTimeoutHostpath: 60,
+  pvRecyclerTimeoutIncrementHostpath: 30,
+  recyclerTemplates: {},
   attachDetachReconcileSyncPeriodMs: 60_000,
   disableAttachDetachReconcileSync: false,
   approveServingCertificates: false,

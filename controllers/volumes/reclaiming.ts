@@ -1,6 +1,5 @@
 // What becomes of a volume whose claim is gone: Retain keeps it, Delete removes what the built-in provisioner made and
-// leaves the rest to the provisioner that made it. Nothing is recycled: a scrubber would be a pod of an image that an
-// isolated cluster does not have, and the reference deprecates it; the volume fails, as at the reference without a plug-in.
+// leaves the rest to the provisioner that made it. Recycling is recycling.ts's.
 import { isNotFound } from "../../api/errors.ts";
 import { localPathProvisioner } from "../../api/objects/volumes/local-path.ts";
 import type { PersistentVolume } from "../../api/types/core-v1.ts";
@@ -9,7 +8,7 @@ import { persistentVolumes } from "../../client/resources.ts";
 import { provisionedBy } from "./provisioning.ts";
 
 /** Why a released volume could not be reclaimed. */
-interface ReclaimFailure {
+export interface ReclaimFailure {
   readonly reason: "VolumeFailedRecycle" | "VolumeFailedDelete";
   readonly message: string;
 }
@@ -21,11 +20,6 @@ export async function reclaim(
 ): Promise<ReclaimFailure | undefined> {
   const { name, uid } = metadata;
   switch (spec.persistentVolumeReclaimPolicy) {
-    case "Recycle":
-      return {
-        reason: "VolumeFailedRecycle",
-        message: "No recycler plugin found for the volume!",
-      };
     case "Delete": {
       const provisioner = metadata.annotations?.[provisionedBy];
       if (provisioner === undefined)

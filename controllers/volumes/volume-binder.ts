@@ -14,6 +14,7 @@ import type {
   Pod,
 } from "../../api/types/core-v1.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
+import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import {
   nodes,
   persistentVolumeClaims,
@@ -35,6 +36,7 @@ import {
 import { Reconciler } from "../reconciler.ts";
 import { provisionVolume } from "./provisioning.ts";
 import { reclaim } from "./reclaiming.ts";
+import { recycle, recycledVolume } from "./recycling.ts";
 import {
   claimIndex,
   claimKeysOf,
@@ -62,7 +64,7 @@ class VolumeBinder {
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   readonly #recorder: EventRecorder;
-  readonly #provisions: boolean;
+  readonly #options: ControllerContext["options"];
 
   constructor(context: ControllerContext) {
     const { client, options } = context;
@@ -73,7 +75,7 @@ class VolumeBinder {
     this.#nodes = client.informer(nodes);
     this.#pods = client.informer(pods, { indexes: { claim: claimIndex } });
     this.#recorder = context.recorder("persistentvolume-controller");
-    this.#provisions = options.enableDynamicProvisioning;
+    this.#options = options;
     this.reconciler = new Reconciler({
       name: "persistentvolume-binder-controller",
       context,
@@ -124,7 +126,7 @@ class VolumeBinder {
         "ProvisioningFailed",
         `storageclass.storage.k8s.io "${className}" not found`,
       );
-    else if (this.#provisions)
+    else if (this.#options.enableDynamicProvisioning)
       await provisionVolume(
         { client: this.#client, recorder: this.#recorder },
         claim,
@@ -227,7 +229,21 @@ class VolumeBinder {
   async #release(volume: PersistentVolume): Promise<void> {
     if (volume.status?.phase !== "Failed")
       await this.#writeVolumeStatus(volume, { phase: "Released" });
-    const failure = await reclaim(this.#client, volume);
+    const recycled =
+      volume.spec?.persistentVolumeReclaimPolicy === "Recycle" &&
+      volume.status?.phase !== "Failed";
+    const failure = recycled
+      ? await recycle(
+          {
+            client: this.#client,
+            recorder: this.#recorder,
+            options: this.#options,
+          },
+          await this.#client
+            .resource(persistentVolumes)
+            .get(volume.metadata.name),
+        )
+      : await reclaim(this.#client, volume);
     if (!failure || volume.status?.phase === "Failed") return;
     const { reason, message } = failure;
     this.#recorder.event(volume, "Warning", reason, message);
@@ -308,6 +324,8 @@ class VolumeBinder {
         onAdd: lookForClaims,
         onUpdate: (old, pod) => {
           if (old.spec.nodeName !== pod.spec.nodeName) lookForClaims(pod);
+          const recycled = recycledVolume(pod);
+          if (recycled && isPodTerminal(pod)) queue.add(volumeKey + recycled);
         },
       });
   }

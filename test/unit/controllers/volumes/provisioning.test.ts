@@ -117,24 +117,34 @@ test("a claim waits for a pod, gets a volume on its node, and the volume goes wi
   await passes(() => expect(volumes()).toEqual([]));
 });
 
-test("Retain keeps the volume, Recycle and Delete without a plug-in fail by name", async () => {
+const released = (
+  name: string,
+  persistentVolumeReclaimPolicy: string,
+  source: PersistentVolume["spec"] = { hostPath: { path: "/etc" } },
+) =>
+  plane.client.resource(persistentVolumes).create({
+    metadata: {
+      name,
+      annotations: { "pv.kubernetes.io/bound-by-controller": "yes" },
+    },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      capacity: { storage: "10Gi" },
+      claimRef: { name: "gone", namespace: "default", uid: "u" },
+      persistentVolumeReclaimPolicy,
+      ...source,
+    },
+  });
+const phases = () =>
+  volumes().map(({ metadata, status }) => [metadata.name, status?.phase]);
+
+test("Retain keeps the volume; what nothing here can recycle or delete fails by name", async () => {
   await start();
-  const policies = { r: "Retain", y: "Recycle", d: "Delete" };
-  for (const [name, persistentVolumeReclaimPolicy] of Object.entries(policies))
-    await plane.client.resource(persistentVolumes).create({
-      metadata: { name },
-      spec: {
-        accessModes: ["ReadWriteOnce"],
-        capacity: { storage: "1Gi" },
-        claimRef: { name: "gone", namespace: "default", uid: "u" },
-        hostPath: { path: "/etc" },
-        persistentVolumeReclaimPolicy,
-      },
-    });
+  await released("r", "Retain");
+  await released("y", "Recycle", { local: { path: "/x" } });
+  await released("d", "Delete");
   await passes(() =>
-    expect(
-      volumes().map(({ metadata, status }) => [metadata.name, status?.phase]),
-    ).toEqual([
+    expect(phases()).toEqual([
       ["r", "Released"],
       ["y", "Failed"],
       ["d", "Failed"],
@@ -148,6 +158,55 @@ test("Retain keeps the volume, Recycle and Delete without a plug-in fail by name
       ]),
     ),
   );
+});
+
+test("a volume is recycled by a pod of the template and available again; one whose pod fails is not", async () => {
+  const template: Pod = {
+    metadata: { name: "x", namespace: "scrub" },
+    spec: {
+      containers: [{ name: "c", image: "scrubber" }],
+      volumes: [{ name: "v" }],
+    },
+  };
+  await start({
+    controllers: { recyclerTemplates: { hostPath: template } },
+  });
+  await released("a", "Recycle");
+  const podOf = (name: string, namespace: string) =>
+    plane.client.resource(pods).get(`recycler-for-${name}`, namespace);
+  await passes(async () =>
+    expect((await podOf("a", "scrub")).spec).toMatchObject({
+      containers: [{ image: "scrubber" }],
+      volumes: [{ name: "v", hostPath: { path: "/etc" } }],
+      restartPolicy: "Never",
+      // 30 s for each GiB.
+      activeDeadlineSeconds: 300,
+    }),
+  );
+  const end = async (
+    pod: Pod,
+    phase: string,
+    message?: string,
+  ): Promise<void> => {
+    await plane.client
+      .resource(pods)
+      .updateStatus({
+        ...pod,
+        status: { phase, ...(message ? { message } : {}) },
+      });
+  };
+  await end(await podOf("a", "scrub"), "Succeeded");
+  await passes(() => expect(phases()).toEqual([["a", "Available"]]));
+  expect(volumes()[0]!.spec?.claimRef).toBeUndefined();
+  await released("b", "Recycle", { nfs: { server: "s", path: "/" } });
+  await passes(async () =>
+    expect((await podOf("b", "default")).spec.volumes).toEqual([
+      { name: "vol", nfs: { server: "s", path: "/" } },
+    ]),
+  );
+  await end(await podOf("b", "default"), "Failed", "no space");
+  await passes(() => expect(messages()).toContain("Recycle failed: no space"));
+  await passes(() => expect(phases()[1]).toEqual(["b", "Failed"]));
 });
 
 test.each([
