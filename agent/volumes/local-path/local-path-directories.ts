@@ -22,7 +22,7 @@ interface LocalPathOptions {
   readonly inUse: (path: string) => boolean;
 }
 
-const sweepEveryMs = 30_000;
+const sweepEveryMs = 10_000;
 /** As the controllers name volumes; nothing else in the directory is touched. */
 const volumeName = /^pvc-[0-9a-f-]{1,64}$/;
 

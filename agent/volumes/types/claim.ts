@@ -47,6 +47,12 @@ export function claimPlugins(
       },
     };
   };
+  /** Volumes whose type follows the API, by the pod's uid. */
+  const changing = new Map<string, Set<string>>();
+  const remember = (request: VolumeRequest): void => {
+    const names = changing.get(uidOf(request)) ?? new Set();
+    changing.set(uidOf(request), names.add(request.name));
+  };
   const pluginFor = (
     field: VolumePlugin["field"],
     claimOf: ClaimOf,
@@ -57,13 +63,18 @@ export function claimPlugins(
       const wanted = claimOf(request);
       const found = await resolve(request, wanted);
       const mounted = await found.plugin.mount(found.request);
+      if (found.plugin.refresh) remember(request);
       return { ...mounted, readOnly: wanted.readOnly || mounted.readOnly };
     },
     async refresh(request) {
-      // Nothing is read from the API for the types that never change.
-      if (!plugins.some(({ refresh }) => refresh)) return;
+      // Nothing is read from the API for volumes that never change.
+      if (!changing.get(uidOf(request))?.has(request.name)) return;
       const found = await resolve(request, claimOf(request));
       await found.plugin.refresh?.(found.request);
+    },
+    unmount(uid) {
+      changing.delete(uid);
+      return Promise.resolve();
     },
   });
   return [
@@ -77,6 +88,8 @@ export function claimPlugins(
     })),
   ];
 }
+
+const uidOf = ({ pod }: VolumeRequest): string => pod.metadata.uid ?? "";
 
 async function boundVolume(
   client: Client | undefined,
