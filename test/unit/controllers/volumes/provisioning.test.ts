@@ -188,12 +188,10 @@ test("a volume is recycled by a pod of the template and available again; one who
     phase: string,
     message?: string,
   ): Promise<void> => {
-    await plane.client
-      .resource(pods)
-      .updateStatus({
-        ...pod,
-        status: { phase, ...(message ? { message } : {}) },
-      });
+    await plane.client.resource(pods).updateStatus({
+      ...pod,
+      status: { phase, ...(message ? { message } : {}) },
+    });
   };
   await end(await podOf("a", "scrub"), "Succeeded");
   await passes(() => expect(phases()).toEqual([["a", "Available"]]));
