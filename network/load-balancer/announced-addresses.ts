@@ -86,8 +86,14 @@ export class AnnouncedAddresses {
   /**
    * These and no others are announced. Resolves to those that were not before.
    * @param forever they stay when this is not called again
+   * @param again neighbours may have them elsewhere, although they were here all the time: `link`, since a link went and
+   * came back, where the kernel announces IPv6 by itself, or since this node was cut off
    */
-  async set(addresses: readonly string[], forever: boolean): Promise<string[]> {
+  async set(
+    addresses: readonly string[],
+    forever: boolean,
+    again?: "link" | "node",
+  ): Promise<string[]> {
     const { run } = this.#options;
     const links = await queryJson<LinkAnswer>(run, [
       "ip",
@@ -95,7 +101,12 @@ export class AnnouncedAddresses {
       "addr",
       "show",
     ]);
-    const present = this.#own(links);
+    const present = this.#own(links).map((each) =>
+      // One that is added is announced by the kernel.
+      again === "node" && isIP(each.address) === 6
+        ? { ...each, failed: true }
+        : each,
+    );
     const plan = await this.#placed(addresses, links);
     const commands: string[] = [];
     for (const { address, link, failed } of present)
@@ -117,7 +128,7 @@ export class AnnouncedAddresses {
       await this.#notify(new Set(plan.values()));
     if (commands.length > 0)
       await run(["ip", "-force", "-batch", "-"], `${commands.join("\n")}\n`);
-    for (const address of added)
+    for (const address of again ? plan.keys() : added)
       if (isIP(address) === 4) await this.#request(address, links);
     return added;
   }

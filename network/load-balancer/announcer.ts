@@ -54,7 +54,9 @@ export class Announcer {
   #timer: Timer | undefined;
   #dueMs = 0;
   #working: Promise<void> | undefined;
-  #again = false;
+  #lookAgain = false;
+  /** Why neighbours may have this node's addresses elsewhere. */
+  #again: "link" | "node" | undefined;
   #stopped = false;
   #announced = "";
   #monitoring = false;
@@ -139,7 +141,10 @@ export class Announcer {
         onUpdate: (_, now) => slice(now),
         onDelete: slice,
       }),
-      this.#options.links.onChange(due),
+      this.#options.links.onChange(() => {
+        this.#again ??= "link";
+        due();
+      }),
     );
     await Promise.all([
       this.#nodes.synced(),
@@ -175,7 +180,7 @@ export class Announcer {
   /** One at a time; what comes meanwhile is looked at afterwards. */
   async #look(): Promise<void> {
     if (this.#working) {
-      this.#again = true;
+      this.#lookAgain = true;
       return this.#working;
     }
     this.#working = this.#reconcile()
@@ -193,8 +198,8 @@ export class Announcer {
       )
       .finally(() => {
         this.#working = undefined;
-        if (this.#again) {
-          this.#again = false;
+        if (this.#lookAgain) {
+          this.#lookAgain = false;
           this.#due(quietMs);
         }
       });
@@ -216,7 +221,11 @@ export class Announcer {
         ),
     );
     const renew = shared && addresses.length > 0;
-    if (renew) await this.#reachServer();
+    if (renew)
+      await this.#reachServer().catch((error: unknown) => {
+        this.#again = "node";
+        throw error;
+      });
     // Refused from the first moment on what no Service has.
     if (addresses.join() !== this.#announced) {
       this.#table.set(addresses);
@@ -228,7 +237,14 @@ export class Announcer {
       this.#monitoring = true;
       this.#monitor.start();
     }
-    const added = await this.#addresses.set(addresses, !shared);
+    const again = this.#again;
+    this.#again = undefined;
+    const added = await this.#addresses
+      .set(addresses, !shared, again)
+      .catch((error: unknown) => {
+        this.#again = again;
+        throw error;
+      });
     if (added.length > 0)
       logger.info(
         { addresses: added },
