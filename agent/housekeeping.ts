@@ -10,6 +10,7 @@ import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 interface HousekeepingOptions {
   images: Pick<ImageGarbage, "collect">;
+  containers: { collect(): Promise<unknown> };
   cgroups: Pick<CgroupManager, "removePod">;
   resources: Pick<ResourceManagers, "releaseOthers">;
   hostFiles: Pick<HostFiles, "uids" | "removeLogs" | "removePodDirectory">;
@@ -21,10 +22,12 @@ interface HousekeepingOptions {
 }
 
 const imagesEveryMs = 300_000;
+const containersEveryMs = 60_000;
 
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   #timer: Timer | undefined;
+  #containersTimer: Timer | undefined;
   #stopped = false;
   #sweeping = false;
 
@@ -33,6 +36,25 @@ export class Housekeeping {
   }
 
   start(): void {
+    this.#startImages();
+    this.#startContainers();
+  }
+
+  #startContainers(): void {
+    const { clock, containers, logger } = this.#options;
+    this.#containersTimer = clock.after(containersEveryMs, () => {
+      containers
+        .collect()
+        .catch((error: unknown) =>
+          logger.warn({ err: error }, "can't remove ended containers"),
+        )
+        .finally(() => {
+          if (!this.#stopped) this.#startContainers();
+        });
+    });
+  }
+
+  #startImages(): void {
     this.#timer = this.#options.clock.after(imagesEveryMs, () => {
       this.#options.images
         .collect()
@@ -43,7 +65,7 @@ export class Housekeeping {
           ),
         )
         .finally(() => {
-          if (!this.#stopped) this.start();
+          if (!this.#stopped) this.#startImages();
         });
     });
   }
@@ -51,6 +73,7 @@ export class Housekeeping {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#containersTimer?.cancel();
   }
 
   /** Removes what pods left behind that ended while no agent ran, or whose removal failed. */

@@ -6,7 +6,6 @@ import { systemClock } from "../api/clock.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
-import { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type {
   AgentParts,
@@ -17,19 +16,14 @@ import type {
 } from "./agent-parts.ts";
 import { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
-import { NodeAllocatable } from "./node/node-allocatable.ts";
 import { resolveAgentConfig } from "./config/agent-config.ts";
 import { isGateOn } from "./config/feature-gates.ts";
 import { logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
-import { Housekeeping } from "./housekeeping.ts";
-import { LogRotation } from "./logs/log-rotation.ts";
 import { MetricSources } from "./metrics/metric-sources.ts";
 import { NodeLease } from "./node/lease.ts";
-import { machineCapacity } from "./node/machine.ts";
 import { NodeAdmission } from "./node/node-admission.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
-import { PressureControl } from "./node/pressure.ts";
 import { PluginRegistration } from "./plugin-registration/plugin-registration.ts";
 import { isAppArmorEnabled } from "./node/app-armor.ts";
 import { PodAccess } from "./pod-access.ts";
@@ -41,7 +35,6 @@ import { runningContainers } from "./pods/runtime/running-containers.ts";
 import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { NodeResources } from "./pods/shape/field-paths.ts";
 import { HostFiles } from "./pods/start/host-files.ts";
-import { evictPod } from "./pods/worker/evict.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
 import { ApiReporting } from "./reporting/api-reporting.ts";
@@ -57,6 +50,7 @@ import { StatsSummary } from "./stats/summary.ts";
 import { terminationMessage } from "./status/termination-message.ts";
 import { VolumeStatistics } from "./volumes/volume-statistics.ts";
 import { wireVolumes } from "./volume-wiring.ts";
+import { wireUpkeep } from "./upkeep-wiring.ts";
 import { workersContext } from "./worker-wiring.ts";
 
 export function wireAgent(options: AgentOptions): AgentParts {
@@ -290,66 +284,6 @@ function manifestProblem(
 ): void {
   logger.error({ file: origin }, message);
   events.node("Warning", "InvalidManifest", message.slice(0, 1024));
-}
-
-/** What looks after the node beside its pods. */
-function wireUpkeep(
-  parts: Wired,
-): Pick<AgentParts, "allocatable" | "pressure" | "housekeeping" | "rotation"> {
-  const { settings: config, runtime, clock, logger, events } = parts;
-  const { node, runtimePods, workers } = parts;
-  const allocatable = new NodeAllocatable({
-    ...parts,
-    config,
-    capacity: () => machineCapacity(config.rootDirectory),
-  });
-  const images = new ImageGarbage({
-    runtime,
-    clock,
-    logger,
-    highThresholdPercent: config.imageGcHighThresholdPercent,
-    lowThresholdPercent: config.imageGcLowThresholdPercent,
-    minimumAgeMs: config.minimumImageTtlMs,
-    maximumAgeMs: config.maximumImageAgeMs,
-    onFailure: (reason, message) => events.node("Warning", reason, message),
-  });
-  const pressure = new PressureControl({
-    config,
-    runtime,
-    images,
-    pods: () =>
-      workers
-        .live()
-        .filter(({ phase }) => phase === "syncing")
-        .map(({ pod }) => pod),
-    events,
-    cgroups: parts.cgroups,
-    isEnded: (uid) =>
-      !workers.live().some(({ pod }) => pod.metadata.uid === uid),
-    evict: (pod, eviction) => evictPod(parts, pod, eviction),
-    clock,
-    logger,
-    onChange: (changed) => node.setPressure(changed),
-  });
-  const housekeeping = new Housekeeping({
-    ...parts,
-    images,
-    isKnown: (uid) => workers.has(uid) || runtimePods.uids().includes(uid),
-  });
-  const rotation = new LogRotation({
-    logs: runtime.logs,
-    containers: () =>
-      runtimePods
-        .list()
-        .flatMap(({ containers }) => containers)
-        .filter(({ state, logPath }) => state === "running" && logPath),
-    maxSizeBytes: config.containerLogMaxSizeBytes,
-    maxFiles: config.containerLogMaxFiles,
-    intervalMs: config.containerLogMonitorIntervalMs,
-    clock,
-    logger,
-  });
-  return { allocatable, pressure, housekeeping, rotation };
 }
 
 /** What the agent's ports read. */

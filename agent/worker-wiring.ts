@@ -119,6 +119,8 @@ export function workersContext(
       runtime,
       files,
       keptPerContainer: config.maximumDeadContainersPerContainer,
+      minimumAgeMs: config.minimumContainerTtlMs,
+      clock,
       logger,
     },
     report: {

@@ -131,6 +131,7 @@ export interface AgentConfig {
   containerLogMaxFiles: number;
   containerLogMaxSizeBytes: number;
   containerLogMonitorIntervalMs: number;
+  containerLogMaxWorkers: number;
   evictionHard: Readonly<Record<string, string>>;
   evictionSoft: Readonly<Record<string, string>>;
   /** Durations by signal. */
@@ -224,6 +225,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   containerLogMaxFiles: 5,
   containerLogMaxSizeBytes: 10 * 1024 * 1024,
   containerLogMonitorIntervalMs: 10_000,
+  containerLogMaxWorkers: 1,
   evictionHard: {
     "imagefs.available": "15%",
     "memory.available": "100Mi",

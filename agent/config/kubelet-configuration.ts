@@ -65,6 +65,8 @@ export function kubeletConfiguration(config: AgentConfig): object {
     ),
     containerLogMaxSize: String(config.containerLogMaxSizeBytes),
     containerLogMaxFiles: config.containerLogMaxFiles,
+    containerLogMaxWorkers: config.containerLogMaxWorkers,
+    containerLogMonitorInterval: duration(config.containerLogMonitorIntervalMs),
     systemReserved: config.systemReserved,
     kubeReserved: config.kubeReserved,
     registerNode: config.registerNode,

@@ -15,6 +15,8 @@ interface LogRotationOptions {
   /** The one being written included. */
   maxFiles: number;
   intervalMs: number;
+  /** Logs that are rotated at the same time. */
+  maxWorkers: number;
   clock: Clock;
   logger: Logger;
 }
@@ -61,36 +63,46 @@ export class LogRotation {
 
   /** Rotates what is too big; resolves to the milliseconds until the next look. */
   async check(): Promise<number> {
-    const { logs, containers, maxSizeBytes, maxFiles, intervalMs } =
-      this.#options;
-    const { clock, logger } = this.#options;
+    const { containers, intervalMs, maxWorkers } = this.#options;
+    const all = containers();
+    const waiting = [...all];
     let nextMs = intervalMs;
-    const present = new Set<string>();
-    for (const container of containers()) {
-      const { id, logPath } = container;
-      present.add(id);
-      const bytes = await logs.sizeBytes(container);
-      const nowMs = clock.monotonic();
-      const before = this.#sizes.get(id);
-      this.#sizes.set(id, { bytes, atMs: nowMs });
-      if (bytes >= maxSizeBytes) {
-        await logs
-          .rotate(container, maxFiles)
-          .catch((error: unknown) =>
-            logger.warn(
-              { err: error, logPath },
-              "can't rotate a container's log",
-            ),
-          );
-        this.#sizes.set(id, { bytes: 0, atMs: nowMs });
-        nextMs = Math.min(nextMs, shortestIntervalMs * 2);
-      } else if (before && bytes > before.bytes && nowMs > before.atMs) {
-        const bytesPerMs = (bytes - before.bytes) / (nowMs - before.atMs);
-        nextMs = Math.min(nextMs, (maxSizeBytes - bytes) / bytesPerMs);
-      }
-    }
+    const work = async (): Promise<void> => {
+      for (let each = waiting.shift(); each; each = waiting.shift())
+        nextMs = Math.min(nextMs, await this.#checkOne(each));
+    };
+    await Promise.all(
+      Array.from({ length: Math.min(maxWorkers, all.length) }, work),
+    );
+    const present = new Set(all.map(({ id }) => id));
     for (const id of this.#sizes.keys())
       if (!present.has(id)) this.#sizes.delete(id);
     return Math.max(shortestIntervalMs, Math.ceil(nextMs));
+  }
+
+  /** Resolves to when the log could be full again. */
+  async #checkOne(container: LoggedContainer): Promise<number> {
+    const { logs, clock, logger, maxSizeBytes, maxFiles } = this.#options;
+    const { id, logPath } = container;
+    const bytes = await logs.sizeBytes(container);
+    const nowMs = clock.monotonic();
+    const before = this.#sizes.get(id);
+    this.#sizes.set(id, { bytes, atMs: nowMs });
+    if (bytes >= maxSizeBytes) {
+      await logs
+        .rotate(container, maxFiles)
+        .catch((error: unknown) =>
+          logger.warn(
+            { err: error, logPath },
+            "can't rotate a container's log",
+          ),
+        );
+      this.#sizes.set(id, { bytes: 0, atMs: nowMs });
+      return shortestIntervalMs * 2;
+    }
+    if (!before || bytes <= before.bytes || nowMs <= before.atMs)
+      return Infinity;
+    const bytesPerMs = (bytes - before.bytes) / (nowMs - before.atMs);
+    return (maxSizeBytes - bytes) / bytesPerMs;
   }
 }

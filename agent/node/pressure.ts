@@ -28,6 +28,8 @@ interface PressureControlOptions {
   readonly runtime: Runtime;
   readonly cgroups: CgroupManager;
   readonly images: ImageGarbage;
+  /** Ended containers: they hold images and their own layers and logs. */
+  readonly containers: { collect(all: boolean): Promise<unknown> };
   readonly events: Pick<PodEvents, "node">;
   /** Pods that run or will, not those that end. */
   readonly pods: () => readonly Pod[];
@@ -66,6 +68,11 @@ export class PressureControl {
         })),
       usage: (chosen, disk) => podUsage(options, chosen, disk),
       reclaimDisk: async () => {
+        await options.containers
+          .collect(true)
+          .catch((error: unknown) =>
+            logger.warn({ err: error }, "can't remove ended containers"),
+          );
         await images
           .collect(true)
           .catch((error: unknown) =>

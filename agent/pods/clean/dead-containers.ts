@@ -1,6 +1,7 @@
 // Keeps only so many ended containers of each name of a pod, and no stopped sandbox that has none. Works beside the
 // pod's passes: a failure is logged and the next start of a container tries again.
 import type { Logger } from "pino";
+import type { Clock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
@@ -18,6 +19,9 @@ export interface DeadContainersContext {
   };
   /** How many ended containers of a name are kept beside the newest one. */
   readonly keptPerContainer: number;
+  /** Younger ones stay. */
+  readonly minimumAgeMs: number;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -31,11 +35,18 @@ export class DeadContainers {
   }
 
   prune(pod: Pod, name: string, runtimePod: RuntimePod): void {
-    const { runtime, keptPerContainer, logger } = this.#context;
+    const { runtime, keptPerContainer, minimumAgeMs, clock, logger } =
+      this.#context;
+    const latestMs = clock.now() - minimumAgeMs;
     const surplus = runtimePod.containers
       .filter((container) => container.name === name)
       .slice(1 + keptPerContainer)
-      .filter(({ state, id }) => state === "exited" && !this.#removing.has(id));
+      .filter(
+        ({ state, id, createdAtMs }) =>
+          state === "exited" &&
+          createdAtMs <= latestMs &&
+          !this.#removing.has(id),
+      );
     const kept = new Set(
       runtimePod.containers
         .filter((container) => !surplus.includes(container))

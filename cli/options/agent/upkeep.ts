@@ -87,6 +87,20 @@ const evictionOptions = group(
 const fileOptions = group(
   "In the configuration file alone",
   option(
+    "container-log-max-workers",
+    "int",
+    "1",
+    "Logs that are rotated at the same time.",
+    { min: 1, max: 64, file: "containerLogMaxWorkers" },
+  ),
+  option(
+    "minimum-container-ttl-duration",
+    "duration",
+    "0s",
+    "Least age of an ended container that is removed.",
+    { min: 0 },
+  ),
+  option(
     "container-log-monitor-interval",
     "duration",
     "10s",

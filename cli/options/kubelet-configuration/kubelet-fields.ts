@@ -17,7 +17,6 @@ const restricts = (...accepted: readonly unknown[]): KubeletField => ({
 /** By path; a list or map below a path belongs to it. */
 export const kubeletFields: Readonly<Record<string, KubeletField>> = {
   configMapAndSecretChangeDetectionStrategy: harmless,
-  containerLogMaxWorkers: harmless,
   "crashLoopBackOff.maxContainerRestartPeriod": harmless,
   enableDebugFlagsHandler: harmless,
   enableProfilingHandler: harmless,

@@ -158,6 +158,8 @@ export function agentConfig(
     ),
     containerLogMaxFiles: values.number("container-log-max-files"),
     containerLogMaxSizeBytes: sizeBytes(values.text("container-log-max-size")),
+    containerLogMaxWorkers: values.number("container-log-max-workers"),
+    minimumContainerTtlMs: values.number("minimum-container-ttl-duration"),
     containerLogMonitorIntervalMs: values.number(
       "container-log-monitor-interval",
     ),

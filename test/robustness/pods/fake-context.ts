@@ -147,7 +147,14 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       ...{ runtimePods, files, restartBackOff },
       images: { forgetPod: () => undefined },
     },
-    deadContainers: { runtime, files, keptPerContainer: 1, logger },
+    deadContainers: {
+      runtime,
+      files,
+      keptPerContainer: 1,
+      minimumAgeMs: 0,
+      clock,
+      logger,
+    },
     report: {
       ...{ status, nodeIPs, clock, resize },
       runtimeName: "containerd",

@@ -125,6 +125,7 @@ async function live(
   const workers = new PodWorkers(context);
   const housekeeping = new Housekeeping({
     images: { collect: () => Promise.resolve() } as never,
+    containers: { collect: () => Promise.resolve() },
     cgroups: host.cgroups,
     hostFiles: host.files,
     volumes: host.volumes,

@@ -184,6 +184,7 @@ test("rotation renames, compresses and keeps only so many", async () => {
     logs,
     containers: () => [{ id: "c", logPath: file }],
     maxSizeBytes: 100,
+    maxWorkers: 2,
     maxFiles: 3,
     intervalMs: 10_000,
     clock,

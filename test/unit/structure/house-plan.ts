@@ -62,7 +62,12 @@ export const innerFloors: Readonly<
   agent: [
     ["agent.ts"],
     ["wiring.ts"],
-    ["agent-view.ts", "volume-wiring.ts", "worker-wiring.ts"],
+    [
+      "agent-view.ts",
+      "upkeep-wiring.ts",
+      "volume-wiring.ts",
+      "worker-wiring.ts",
+    ],
     ["agent-parts.ts"],
     ["runtime-adoption.ts"],
     ["agent-options.ts", "housekeeping.ts", "pod-access.ts"],

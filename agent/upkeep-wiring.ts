@@ -1,0 +1,97 @@
+// What looks after the node beside its pods: its shares, its pressure, what is left over, and logs.
+import { ImageGarbage } from "../eviction/image-garbage.ts";
+import type { AgentParts, Wired } from "./agent-parts.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import { LogRotation } from "./logs/log-rotation.ts";
+import { machineCapacity } from "./node/machine.ts";
+import { NodeAllocatable } from "./node/node-allocatable.ts";
+import { PressureControl } from "./node/pressure.ts";
+import { ContainerGarbage } from "./pods/clean/container-garbage.ts";
+import { isOwn, isStaticPod } from "./pods/shape/labels.ts";
+import { evictPod } from "./pods/worker/evict.ts";
+
+export function wireUpkeep(
+  parts: Wired,
+): Pick<AgentParts, "allocatable" | "pressure" | "housekeeping" | "rotation"> {
+  const { settings: config, runtime, clock, logger, events } = parts;
+  const { node, runtimePods, workers } = parts;
+  const allocatable = new NodeAllocatable({
+    ...parts,
+    config,
+    capacity: () => machineCapacity(config.rootDirectory),
+  });
+  const images = new ImageGarbage({
+    runtime,
+    clock,
+    logger,
+    highThresholdPercent: config.imageGcHighThresholdPercent,
+    lowThresholdPercent: config.imageGcLowThresholdPercent,
+    minimumAgeMs: config.minimumImageTtlMs,
+    maximumAgeMs: config.maximumImageAgeMs,
+    onFailure: (reason, message) => events.node("Warning", reason, message),
+  });
+  const containers = wireContainerGarbage(parts);
+  const pressure = new PressureControl({
+    config,
+    runtime,
+    images,
+    containers,
+    pods: () =>
+      workers
+        .live()
+        .filter(({ phase }) => phase === "syncing")
+        .map(({ pod }) => pod),
+    events,
+    cgroups: parts.cgroups,
+    isEnded: (uid) =>
+      !workers.live().some(({ pod }) => pod.metadata.uid === uid),
+    evict: (pod, eviction) => evictPod(parts, pod, eviction),
+    clock,
+    logger,
+    onChange: (changed) => node.setPressure(changed),
+  });
+  const housekeeping = new Housekeeping({
+    ...parts,
+    images,
+    containers,
+    isKnown: (uid) => workers.has(uid) || runtimePods.uids().includes(uid),
+  });
+  const rotation = new LogRotation({
+    logs: runtime.logs,
+    containers: () =>
+      runtimePods
+        .list()
+        .flatMap(({ containers }) => containers)
+        .filter(({ state, logPath }) => state === "running" && logPath),
+    maxSizeBytes: config.containerLogMaxSizeBytes,
+    maxFiles: config.containerLogMaxFiles,
+    intervalMs: config.containerLogMonitorIntervalMs,
+    maxWorkers: config.containerLogMaxWorkers,
+    clock,
+    logger,
+  });
+  return { allocatable, pressure, housekeeping, rotation };
+}
+
+function wireContainerGarbage(parts: Wired): ContainerGarbage {
+  const { settings: config, runtimePods, workers, hostFiles: files } = parts;
+  return new ContainerGarbage({
+    ...parts,
+    files,
+    pods: () =>
+      runtimePods
+        .list()
+        .filter(({ sandboxes, containers }) =>
+          [...sandboxes, ...containers].some((made) =>
+            isOwn(made, config.rootDirectory),
+          ),
+        ),
+    isOver: (uid) => {
+      const worker = workers.get(uid);
+      return worker?.phase === "terminated" && !isStaticPod(worker.pod);
+    },
+    forgetRemoved: (uid) => runtimePods.markDirty(uid),
+    maximum: config.maximumDeadContainers,
+    minimumAgeMs: config.minimumContainerTtlMs,
+  });
+}
