@@ -10,6 +10,7 @@ import type { PressureControl } from "./node/pressure.ts";
 import type { PodAccess } from "./pod-access.ts";
 import { runtimePodAsPod } from "./pods/runtime/reconstructed-pod.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
+import type { ProbeManager } from "./probes/probe-manager.ts";
 import type { StatsSummary } from "./stats/summary.ts";
 
 interface AgentViewOptions {
@@ -21,6 +22,7 @@ interface AgentViewOptions {
   stats: StatsSummary;
   pressure: Pick<PressureControl, "evictions">;
   metrics: Pick<MetricSources, "families">;
+  probes: Pick<ProbeManager, "metrics">;
   healthy: () => Promise<void>;
   clock: Clock;
 }
@@ -53,6 +55,7 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
     config: () => kubeletConfiguration(settings),
     evictions: () => options.pressure.evictions,
     metrics: () => options.metrics.families(),
+    probeMetrics: () => options.probes.metrics.families(),
     healthy: options.healthy,
   };
 }

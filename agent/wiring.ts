@@ -21,6 +21,7 @@ import { isGateOn } from "./config/feature-gates.ts";
 import { logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
 import { MetricSources } from "./metrics/metric-sources.ts";
+import { RuntimeMetrics } from "./metrics/observed-runtime.ts";
 import { NodeLease } from "./node/lease.ts";
 import { NodeAdmission } from "./node/node-admission.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
@@ -107,7 +108,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
 }
 
 function wireGround(options: AgentOptions): Ground {
-  const { runtime, client, logger, clock = systemClock } = options;
+  const { client, logger, clock = systemClock } = options;
   const settings = withReservedCpus(resolveAgentConfig(options.config));
   const { nodeName } = settings;
   const recorder =
@@ -134,9 +135,12 @@ function wireGround(options: AgentOptions): Ground {
     clock,
     logger,
   });
+  const metrics = new MetricSources();
+  const calls = new RuntimeMetrics();
+  metrics.add(() => calls.families());
   return {
     settings,
-    runtime,
+    runtime: calls.observe(options.runtime),
     client,
     clock,
     logger,
@@ -144,7 +148,7 @@ function wireGround(options: AgentOptions): Ground {
     events,
     objects,
     plugins,
-    metrics: new MetricSources(),
+    metrics,
     podNetwork: options.podNetwork,
   };
 }

@@ -116,6 +116,8 @@ export interface NodeAgentView {
   evictions(): ReadonlyMap<string, number>;
   /** What the agent's parts count. */
   metrics(): readonly Family[];
+  /** Results of probes. */
+  probeMetrics(): readonly Family[];
   /** Rejects with the reason when the agent's loops do not run. */
   healthy(): Promise<void>;
 }

@@ -206,7 +206,7 @@ function metricRoutes({ view, metrics }: AgentRouteOptions): AgentRoute[] {
       methods: get,
       pattern: "/metrics/probes",
       readOnly: true,
-      serve: (request) => answerMetrics(request, []),
+      serve: (request) => answerMetrics(request, view.probeMetrics()),
     },
   ];
 }

@@ -9,10 +9,12 @@ import type {
   PodStatus,
   Probe,
 } from "../../api/types/core-v1.ts";
+import type { Labels } from "../../api/metrics/family.ts";
 import type { ContainerStatus, Runtime } from "../../cri/runtime.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import { podContainers } from "../pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
+import { ProbeMetrics, type ProbeResult } from "./probe-metrics.ts";
 import type { ProbeOutcome } from "./probe-outcome.ts";
 import { runProbe } from "./run-probe.ts";
 
@@ -51,6 +53,7 @@ interface Running {
 export class ProbeManager {
   readonly #options: ProbeManagerOptions;
   readonly #watched = new Map<string, Watched>();
+  readonly metrics = new ProbeMetrics();
 
   constructor(options: ProbeManagerOptions) {
     this.#options = options;
@@ -225,6 +228,12 @@ export class ProbeManager {
     );
     if (running.stopped || this.#watched.get(watched.containerId) !== watched)
       return;
+    const tookMs = clock.monotonic() - startedMs;
+    this.metrics.count(
+      { ...watched, type: running.type, labels: metricLabels(watched) },
+      results[outcome.verdict],
+      outcome.verdict === "error" ? undefined : tookMs / 1000,
+    );
     this.#judge(watched, running, outcome);
     const over =
       running.type === "startup"
@@ -286,7 +295,19 @@ export class ProbeManager {
   #drop(watched: Watched): void {
     for (const running of watched.probes.values()) stop(running);
     this.#watched.delete(watched.containerId);
+    this.metrics.forget(watched.containerId);
   }
+}
+
+const results: Readonly<Record<ProbeOutcome["verdict"], ProbeResult>> = {
+  success: "successful",
+  failure: "failed",
+  error: "unknown",
+};
+
+function metricLabels({ pod, container, uid }: Watched): Labels {
+  const { name = "", namespace = "" } = pod.metadata;
+  return { container: container.name, namespace, pod: name, pod_uid: uid };
 }
 
 function stop(running: Running | undefined): void {

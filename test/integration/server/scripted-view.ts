@@ -102,6 +102,7 @@ export function createScriptedView(): ScriptedView {
     illness: undefined,
     nodeName: "node-1",
     pods: () => [pod],
+    probeMetrics: () => [],
     evictions: () => new Map([["memory.available", 2]]),
     metrics: () => [],
     pod: (namespace, name) =>
