@@ -10,7 +10,8 @@ import { createListener, createLoopback, defaultAddress } from "./own-port.ts";
 import { WebhookClients } from "./webhook-client/webhook-clients.ts";
 import { CustomDefinitions } from "./custom/custom-definitions.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
-import { Profiling } from "./debug/profiling.ts";
+import { Profiling } from "../http-kit/profiling.ts";
+import { profilingPaths } from "./debug/profiling-paths.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { OpenApiPaths } from "./discovery/openapi.ts";
 import { versionPath } from "./discovery/version-path.ts";
@@ -139,7 +140,7 @@ export function wire(
       ...metrics.paths(),
       ...healthPaths(running.healthChecks, health),
       health.path(),
-      ...((options.profiling ?? true) ? profiling.paths() : []),
+      ...((options.profiling ?? true) ? profilingPaths(profiling) : []),
       ...(flows ? flowDumps(flows, clock) : []),
       versionPath,
       ...(parts.paths ?? []),

@@ -1,4 +1,4 @@
-// The HTTPS port of the controllers and of the scheduler: /healthz, /livez, /readyz, /metrics, /configz. Paths of
+// The HTTPS port of the controllers and of the scheduler: /healthz, /livez, /readyz, /metrics, /configz, /debug/pprof. Paths of
 // `alwaysAllow` are for everybody; for the others the caller is identified (front proxy, client certificate, bearer token,
 // else anonymous) and the authorizer is asked, as at the reference; group system:masters may do everything.
 import type { Logger } from "pino";
@@ -29,6 +29,7 @@ import { identify } from "./authentication/identify.ts";
 import type { HttpError } from "./http-error.ts";
 import type { ServingCertificate } from "./listener.ts";
 import { Port, type PortRequest, type PortRoute } from "./port.ts";
+import { Profiling, profilingRoutes } from "./profiling.ts";
 import { processFamilies } from "./process-metrics.ts";
 
 export interface PortTls {
@@ -64,6 +65,8 @@ interface PartPortOptions {
   readonly metricsFilter?: MetricsFilter;
   /** What /configz shows. */
   configuration?(): object;
+  /** Serves /debug/pprof/. */
+  readonly profiling: boolean;
   /** For messages. */
   readonly what: string;
   readonly logger: Logger;
@@ -204,6 +207,7 @@ function routesOf(options: PartPortOptions): PortRoute[] {
   return [
     ...healthPaths.map((pattern) => ({ methods, pattern, serve: health })),
     { methods, pattern: "/metrics", serve: metrics },
+    ...(options.profiling ? profilingRoutes(new Profiling()) : []),
     ...(configuration
       ? [
           {

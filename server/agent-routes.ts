@@ -9,6 +9,8 @@ import {
 import type { Pod } from "../api/types/core-v1.ts";
 import { HttpError } from "../http-kit/http-error.ts";
 import type { PortRequest, PortRoute } from "../http-kit/port.ts";
+import { Profiling, profilingRoutes } from "../http-kit/profiling.ts";
+import { nodeLogRoutes, type NodeLogOptions } from "./node-logs/node-logs.ts";
 import { serveHealth, type HealthCheck } from "./health.ts";
 import { serveContainerLogs } from "./logs.ts";
 import { cadvisorMetrics, readSummary, resourceMetrics } from "./metrics.ts";
@@ -33,6 +35,10 @@ export interface AgentRouteOptions {
   extraChecks?: readonly HealthCheck[];
   /** Default true; false: requests that look into containers or run in them are answered 405. */
   debuggingHandlers?: boolean;
+  /** Default true: /debug/pprof/ is served with the debugging handlers. */
+  profiling?: boolean;
+  /** Absent: /logs/ is not served. */
+  logs?: NodeLogOptions;
 }
 
 /** kubelet's annotation that ties a mirror pod to the static pod's hash, which is its uid there. */
@@ -135,6 +141,8 @@ export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
       serve: (request) => request.json({ kubeletconfig: view.config() }),
     },
     ...containerRoutes(options),
+    ...(options.logs ? nodeLogRoutes(options.logs) : []),
+    ...debugRoutes(options),
     ...absentRoutes(),
     {
       methods: get,
@@ -305,23 +313,24 @@ function containerRoutes({ view, serving }: AgentRouteOptions): AgentRoute[] {
   ];
 }
 
+function debugRoutes({ profiling = true }: AgentRouteOptions): AgentRoute[] {
+  if (profiling) return profilingRoutes(new Profiling());
+  return [
+    {
+      pattern: "/debug/pprof/{path...}",
+      serve: () => {
+        throw new HttpError(405, "profiling endpoint is disabled.\n");
+      },
+    },
+  ];
+}
+
 /** The paths that the reference serves and this agent does not (yet). */
 function absentRoutes(): AgentRoute[] {
   const absent = (): never => {
     throw new HttpError(404, "404 page not found\n");
   };
   return [
-    { methods: get, pattern: "/logs/?", serve: absent },
-    {
-      methods: get,
-      pattern: "/logs/{path...}",
-      serve: absent,
-    },
-    {
-      methods: get,
-      pattern: "/debug/pprof/{path...}",
-      serve: absent,
-    },
     // Checkpoints need a runtime that can make them.
     {
       methods: ["POST"],

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { Logger } from "pino";
 import { Http1Exchange } from "../../http-kit/exchange.ts";
-import type { Profiling } from "./profiling.ts";
+import type { Profiling } from "../../http-kit/profiling.ts";
 
 export class DebugSocket {
   readonly #server: Server;

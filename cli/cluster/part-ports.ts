@@ -53,6 +53,7 @@ export class PartPorts {
       healthy: () => Promise.resolve(),
       metrics: () => port.metrics.families(),
       ...(filter ? { metricsFilter: filter } : {}),
+      profiling: port.values.flag("profiling"),
       what: port.what,
       logger,
     }).catch((error: Error) => {

@@ -27,6 +27,7 @@ const table: OptionTable = [
   ...agentResourceOptions,
   ...agentUpkeepOptions,
   ...inFile([profilingOptions, loggingOptions, metricsOptions, gateOptions], {
+    profiling: "enableProfilingHandler",
     "contention-profiling": "enableContentionProfiling",
     "logging-format": "logging.format",
     "log-flush-frequency": "logging.flushFrequency",

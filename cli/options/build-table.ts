@@ -53,7 +53,7 @@ export function inFile(
 export function classify(
   table: OptionTable,
   used: readonly string[],
-  { restricts, harmless }: UnbuiltOptions,
+  { restricts, harmless, moot }: UnbuiltOptions,
 ): OptionTable {
   const classes = new Map<string, Unbuilt | undefined>();
   const put = (name: string, unbuilt?: Unbuilt): void => {
@@ -67,6 +67,8 @@ export function classify(
       ...(accepted === "" ? {} : { accepted }),
     });
   for (const name of harmless) put(name, { kind: "harmless" });
+  for (const [name, reason] of Object.entries(moot))
+    put(name, { kind: "moot", reason });
   const names = new Set(
     table.flatMap(({ options }) => options.map(({ name }) => name)),
   );

@@ -422,7 +422,7 @@ function stateOf(program: string, row: string): string {
         each.name === canonical || each.aliases?.includes(canonical) === true,
     );
     if (!spec) absent.push(name);
-    else if (spec.unbuilt) {
+    else if (spec.unbuilt && spec.unbuilt.kind !== "moot") {
       dead.push(name);
       if (spec.unbuilt.kind === "restricts") refused.push(name);
     }

@@ -8,6 +8,7 @@ import {
   type OptionSpec,
   type OptionTable,
   type OptionValue,
+  type Unbuilt,
 } from "./table.ts";
 import { asksForNothing, refusedText } from "./refusal.ts";
 import { mergeOptionValue, parseOptionValue } from "./value.ts";
@@ -125,7 +126,9 @@ export class OptionValues {
 
   /** Harmless options that were set and do nothing so far. */
   withoutEffect(): readonly string[] {
-    return this.#unbuilt("harmless").map(({ name }) => name);
+    return [...this.#unbuilt("harmless"), ...this.#unbuilt("moot")].map(
+      ({ name }) => name,
+    );
   }
 
   /** @throws UsageError that names every option that was set, restricts, and does nothing so far */
@@ -147,7 +150,7 @@ export class OptionValues {
       );
   }
 
-  #unbuilt(kind: "harmless" | "restricts"): readonly OptionSpec[] {
+  #unbuilt(kind: Unbuilt["kind"]): readonly OptionSpec[] {
     return allOptions(this.table).filter(
       ({ name, unbuilt }) => unbuilt?.kind === kind && this.isSet(name),
     );

@@ -51,6 +51,7 @@ const usedSchedulerOptions: readonly string[] = [
   "v",
   "log-flush-frequency",
   "vmodule",
+  "profiling",
   "kubeconfig",
   "master",
 ];

@@ -57,10 +57,12 @@ export interface OptionSpec {
 /**
  * An option without effect whose effect would be to limit, protect, authenticate, authorize, encrypt or audit `restricts`:
  * set to anything but `accepted` (the text of the value that asks for what the program does anyway; absent: none but an
- * empty one) it refuses the start. A `harmless` one is warned about.
+ * empty one) it refuses the start. A `harmless` one is warned about, and so is one that is `moot`: there is nothing it could
+ * do in this program, for the reason given.
  */
 export type Unbuilt =
   | { readonly kind: "harmless" }
+  | { readonly kind: "moot"; readonly reason: string }
   | { readonly kind: "restricts"; readonly accepted?: string };
 
 export interface OptionGroup {
@@ -107,6 +109,7 @@ export function specificationOptionName(name: string): string | undefined {
 /** For help and docs/options.md. */
 export function unbuiltNote(unbuilt: Unbuilt): string {
   if (unbuilt.kind === "harmless") return "no effect yet";
+  if (unbuilt.kind === "moot") return `nothing to do: ${unbuilt.reason}`;
   return unbuilt.accepted === undefined
     ? "no effect yet: refused"
     : `no effect yet: refused (but ${unbuilt.accepted})`;

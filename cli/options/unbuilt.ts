@@ -8,11 +8,22 @@ export interface UnbuiltOptions {
   /** Name → the value that asks for what the program does anyway; "": only leaving it out does. */
   readonly restricts: Readonly<Record<string, string>>;
   readonly harmless: readonly string[];
+  /** Name → why there is nothing for it to do here, for good. It is accepted, and warned about. */
+  readonly moot: Readonly<Record<string, string>>;
 }
+
+const contention = {
+  "contention-profiling": "one thread waits for no locks",
+};
+const hiddenMetrics = {
+  "show-hidden-metrics-for-version": "no metric is hidden",
+};
+const clouds = "the controllers of clouds are programs of their own";
+const flexVolumes = "flex volumes are refused: CSI took their place";
+const oneProtocol = "the port speaks HTTP/1.1 alone";
 
 /** The serving options' part that every program has. */
 const sharing = ["permit-address-sharing", "permit-port-sharing"];
-const metrics = ["show-hidden-metrics-for-version"];
 /** Which APIs and gates there are is limited by it. */
 const emulation = { "emulated-version": "1.32" };
 
@@ -30,14 +41,13 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "encryption-provider-config-automatic-reload": "false",
   },
   harmless: [
-    ...metrics,
     ...sharing,
     // No peer is called, with or without these.
     "peer-advertise-ip",
     "peer-advertise-port",
     "tracing-config-file",
-    "contention-profiling",
   ],
+  moot: { ...contention, ...hiddenMetrics },
 };
 
 export const unbuiltControllerManagerOptions: UnbuiltOptions = {
@@ -52,7 +62,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "leader-migration-config": "",
   },
   harmless: [
-    ...metrics,
     ...sharing,
     "kube-api-content-type",
     // Controllers that are not there.
@@ -65,24 +74,24 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "horizontal-pod-autoscaler-cpu-initialization-period",
     "horizontal-pod-autoscaler-initial-readiness-delay",
     "horizontal-pod-autoscaler-tolerance",
-    "route-reconciliation-period",
     "legacy-service-account-token-clean-up-period",
     "service-account-private-key-file",
     "enable-hostpath-provisioner",
-    "flex-volume-plugin-dir",
-    "configure-cloud-routes",
-    "cloud-provider",
-    "cloud-config",
-    "external-cloud-volume-plugin",
-    // Informers are event-driven; it only adds looks.
-    "min-resync-period",
-    "cluster-name",
-    // The port speaks HTTP/1.1 only and serves no profiles.
-    "disable-http2-serving",
-    "http2-max-streams-per-connection",
-    "profiling",
-    "contention-profiling",
   ],
+  moot: {
+    ...contention,
+    ...hiddenMetrics,
+    "cloud-provider": clouds,
+    "cloud-config": clouds,
+    "external-cloud-volume-plugin": clouds,
+    "configure-cloud-routes": clouds,
+    "route-reconciliation-period": clouds,
+    "cluster-name": clouds,
+    "flex-volume-plugin-dir": flexVolumes,
+    "min-resync-period": "informers are driven by events alone",
+    "disable-http2-serving": oneProtocol,
+    "http2-max-streams-per-connection": oneProtocol,
+  },
 };
 
 export const unbuiltSchedulerOptions: UnbuiltOptions = {
@@ -91,7 +100,8 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
     // Profiles say where pods may not go.
     config: "",
   },
-  harmless: ["kube-api-content-type", "profiling", "contention-profiling"],
+  harmless: ["kube-api-content-type"],
+  moot: contention,
 };
 
 export const unbuiltAgentOptions: UnbuiltOptions = {
@@ -102,13 +112,14 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     "make-iptables-util-chains": "false",
   },
   harmless: [
-    ...metrics,
     "kube-api-content-type",
     "image-service-endpoint",
     "runtime-cgroups",
-    "hairpin-mode",
-    "volume-plugin-dir",
-    "profiling",
-    "contention-profiling",
   ],
+  moot: {
+    ...contention,
+    ...hiddenMetrics,
+    "hairpin-mode": "the pod network decides, as in the reference",
+    "volume-plugin-dir": flexVolumes,
+  },
 };

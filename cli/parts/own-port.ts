@@ -65,6 +65,7 @@ export async function openOwnPort(
         healthy: () => Promise.resolve(),
         metrics: () => part.metrics.families(),
         ...(filter ? { metricsFilter: filter } : {}),
+        profiling: values.has("profiling") && values.flag("profiling"),
         what: part.what,
         logger,
       }).catch((error: Error) => {

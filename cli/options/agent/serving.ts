@@ -89,6 +89,20 @@ export const agentServingOptions: OptionTable = [
       { file: "enableDebuggingHandlers" },
     ),
     option(
+      "enable-system-log-handler",
+      "bool",
+      "true",
+      "Serve the node's log directory at /logs/.",
+      { file: "enableSystemLogHandler", fileOnly: true },
+    ),
+    option(
+      "enable-system-log-query",
+      "bool",
+      "false",
+      "Understand /logs/?query=SERVICE: the journal, or files of that name.",
+      { file: "enableSystemLogQuery", fileOnly: true },
+    ),
+    option(
       "streaming-connection-idle-timeout",
       "duration",
       "4h0m0s",

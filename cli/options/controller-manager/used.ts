@@ -53,6 +53,7 @@ export const usedControllerManagerOptions: readonly string[] = [
   "v",
   "log-flush-frequency",
   "vmodule",
+  "profiling",
   "kubeconfig",
   "master",
   "root-ca-file",

@@ -205,6 +205,12 @@ export async function openAgentPorts(
     tls: servingTls(options, cluster?.ca),
     servingTls: servingTlsOf(values, (message) => options.logger.warn(message)),
     debuggingHandlers: values.flag("enable-debugging-handlers"),
+    profiling: values.flag("profiling"),
+    logs: {
+      directory: "/var/log",
+      enabled: values.flag("enable-system-log-handler"),
+      queries: values.flag("enable-system-log-query"),
+    },
     anonymous: cluster ? false : values.flag("anonymous-auth"),
     ...addresses,
     port: values.number("port"),

@@ -252,6 +252,16 @@ describe("paths", () => {
     });
   });
 
+  test("profiles of the process", async () => {
+    expect((await get("/debug/pprof/")).body).toContain("/debug/pprof/profile");
+    expect((await get("/debug/pprof/cmdline")).body).toContain("node");
+    expect((await get("/debug/pprof/profile?seconds=0")).code).toBe(400);
+    const { nodes } = JSON.parse(
+      (await get("/debug/pprof/profile?seconds=0.01")).body,
+    ) as { nodes: unknown[] };
+    expect(nodes.length).toBeGreaterThan(0);
+  });
+
   test("logs and their query", async () => {
     expect(await get("/containerLogs/default/p/c")).toMatchObject({
       code: 200,
@@ -312,7 +322,7 @@ describe("paths", () => {
     ["/", 404],
     ["/pods/x", 404],
     ["/logs/", 404],
-    ["/debug/pprof/heap", 404],
+    ["/debug/pprof/nope", 404],
     ["/exec/default/p/c?command=true&output=1", 400],
     ["/exec/default/p/c?output=1", 400],
     ["/exec/default/p/c?command=true", 400],

@@ -164,7 +164,7 @@ describe("KubeletConfiguration", () => {
 
   test("gives options their values; flags win", async () => {
     const file = await read(
-      "maxPods: 7\nport: 11250\nstaticPodPath: /m\nauthentication:\n  anonymous: {enabled: false}\nevictionHard:\n  memory.available: 50Mi\nenableContentionProfiling: true\nenableSystemLogQuery: true\nregisterWithTaints:\n- {key: a, value: b, effect: NoSchedule}\n- {key: c, effect: NoExecute}\nstaticPodURLHeader: {X-A: [one, 'two,three']}\nlogging: {format: json, verbosity: 4}\n",
+      "maxPods: 7\nport: 11250\nstaticPodPath: /m\nauthentication:\n  anonymous: {enabled: false}\nevictionHard:\n  memory.available: 50Mi\nenableContentionProfiling: true\nkernelMemcgNotification: true\nregisterWithTaints:\n- {key: a, value: b, effect: NoSchedule}\n- {key: c, effect: NoExecute}\nstaticPodURLHeader: {X-A: [one, 'two,three']}\nlogging: {format: json, verbosity: 4}\n",
     );
     const values = parseOptions(agentOptions, ["--port=12250"]).withFile(
       file.values,
@@ -186,7 +186,7 @@ describe("KubeletConfiguration", () => {
     ]);
     expect(values.text("logging-format")).toBe("json");
     expect(values.number("v")).toBe(4);
-    expect(file.withoutEffect).toEqual(["enableSystemLogQuery"]);
+    expect(file.withoutEffect).toEqual(["kernelMemcgNotification"]);
     expect(values.withoutEffect()).toEqual(["contention-profiling"]);
   });
 

@@ -20,7 +20,7 @@ import { parseOptionValue } from "../../../cli/options/value.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 /** Rows of docs/options.md that say `no effect yet`. A fall is recorded here; a rise is a mistake. */
-const CEILING = 78;
+const CEILING = 56;
 
 const tables: readonly [string, OptionTable][] = [
   ...programs
@@ -114,7 +114,11 @@ test("all that is refused is named at once, and what works is not", () => {
       ),
     ],
     ["works"],
-    { restricts: { first: "", second: "5", third: "false" }, harmless: [] },
+    {
+      restricts: { first: "", second: "5", third: "false" },
+      harmless: [],
+      moot: {},
+    },
   );
   const refuse = (...argv: string[]) =>
     parseOptions(table, argv).refuseUnbuilt();
@@ -128,11 +132,11 @@ test("all that is refused is named at once, and what works is not", () => {
 
 test("every option of a table needs a class", () => {
   const table = [group("G", option("new", "bool", "false", ""))];
-  expect(() => classify(table, [], { restricts: {}, harmless: [] })).toThrow(
-    "options without a class: new",
-  );
   expect(() =>
-    classify(table, ["new"], { restricts: {}, harmless: ["new"] }),
+    classify(table, [], { restricts: {}, harmless: [], moot: {} }),
+  ).toThrow("options without a class: new");
+  expect(() =>
+    classify(table, ["new"], { restricts: {}, harmless: ["new"], moot: {} }),
   ).toThrow("option listed twice: new");
 });
 

@@ -4,9 +4,9 @@
 // the debug socket gets one. One recording at a time.
 import type { Session } from "node:inspector";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
-import { errors } from "../../api/errors.ts";
-import type { Exchange } from "../../http-kit/exchange.ts";
-import type { PathHandler } from "../serving/path-handler.ts";
+import { errors } from "../api/errors.ts";
+import type { Exchange } from "./exchange.ts";
+import type { PortRoute } from "./port.ts";
 
 const defaultSeconds = 30;
 const maxSeconds = 600;
@@ -66,27 +66,6 @@ export class Profiling {
       serve: (exchange) => this.#snapshot(exchange),
     },
   };
-
-  /** Behind authorization; `/debug/pprof` itself lists the pages. */
-  paths(): PathHandler[] {
-    const handle: PathHandler["handle"] = ({ exchange, info, query }) =>
-      this.serve(exchange, info.path, query);
-    return [
-      {
-        path: "/debug/pprof",
-        handle: (request) =>
-          request.respond(
-            302,
-            {
-              "content-type": "text/html; charset=utf-8",
-              location: "/debug/pprof/",
-            },
-            '<a href="/debug/pprof/">Found</a>.\n\n',
-          ),
-      },
-      { path: "/debug/pprof/", handle },
-    ];
-  }
 
   /** `isPrivate`: only the owner of the process can ask. Throws ApiError 400, 429. */
   async serve(
@@ -193,6 +172,16 @@ export class Profiling {
       this.#recording = false;
     };
   }
+}
+
+/** For a port of its own, behind authorization. */
+export function profilingRoutes(profiling: Profiling): PortRoute[] {
+  return ["/debug/pprof/?", "/debug/pprof/{path...}"].map((pattern) => ({
+    methods: ["GET"],
+    pattern,
+    serve: ({ exchange, path, query }) =>
+      profiling.serve(exchange, path, query),
+  }));
 }
 
 async function newSession(): Promise<Session> {
