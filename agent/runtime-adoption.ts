@@ -21,6 +21,7 @@ interface RuntimeAdoptionOptions {
 }
 
 const retryMs = 1000;
+const firstResyncMs = 5000;
 
 export class RuntimeAdoption {
   readonly #options: RuntimeAdoptionOptions;
@@ -49,11 +50,12 @@ export class RuntimeAdoption {
     if (!this.#stopped) sources.endOrphans();
   }
 
-  startResync(): void {
+  /** @param afterMs soon at first: what pods left that ended while no agent ran goes then */
+  startResync(afterMs = firstResyncMs): void {
     const { clock, resyncEveryMs } = this.#options;
     if (this.#stopped) return;
-    this.#resyncTimer = clock.after(resyncEveryMs, () => {
-      this.startResync();
+    this.#resyncTimer = clock.after(afterMs, () => {
+      this.startResync(resyncEveryMs);
       this.resync();
     });
   }

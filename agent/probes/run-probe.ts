@@ -90,7 +90,7 @@ async function http(
       return {
         verdict: "success",
         warning: true,
-        output: "Probe terminated redirects",
+        output: `Probe terminated redirects, Response body: ${answer.body}`,
       };
     if (answer.statusCode >= 200 && answer.statusCode < 400)
       return { verdict: "success", output: answer.body };

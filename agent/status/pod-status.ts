@@ -92,7 +92,7 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     previous?.ephemeralContainerStatuses,
   );
   if (inputs.resize) addResources(inputs, inputs.resize, statuses);
-  if (inputs.tornDown) endMissing(initStatuses, statuses);
+  if (inputs.tornDown) endMissing(pod, initStatuses, statuses);
   const stopped = [...initStatuses, ...statuses].every(
     ({ state }) => !state?.running,
   );
@@ -153,6 +153,7 @@ function addResources(
  * that did start.
  */
 function endMissing(
+  { spec: { initContainers = [] } }: Pod,
   initStatuses: ContainerStatus[],
   statuses: ContainerStatus[],
 ): void {
@@ -172,10 +173,13 @@ function endMissing(
   const started = statuses.some(ran);
   const lastRan = initStatuses.findLastIndex(ran);
   const last = initStatuses.at(-1);
+  const lastContainer = initContainers.at(-1);
+  const isLastSidecar = lastContainer !== undefined && isSidecar(lastContainer);
   const initialized =
     started ||
     !last ||
-    last.started === true ||
+    // A runtime may still report an init container as running that has ended.
+    (last.started === true && isLastSidecar) ||
     (last.state?.terminated ?? last.lastState?.terminated)?.exitCode === 0;
   if (initialized) statuses.forEach(end);
   initStatuses.slice(0, initialized ? undefined : lastRan + 1).forEach(end);

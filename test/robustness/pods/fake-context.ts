@@ -38,6 +38,8 @@ export interface FakeContextOptions {
   readonly resize?: (
     parts: Pick<ResizerContext, "runtime" | "restartBackOff" | "events">,
   ) => PodResizer;
+  /** Of every container that ended. */
+  readonly lastMessage?: string;
   /** Hears of each event of a pod. */
   readonly events?: (reason: string, message: string) => void;
 }
@@ -57,7 +59,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
   });
   const runtimePods = new RuntimePods({
     ...{ runtime, clock, logger, onChange },
-    lastMessage: () => Promise.resolve(""),
+    lastMessage: () => Promise.resolve(options.lastMessage ?? ""),
   });
   const status = fakeStatuses(options);
   const restartBackOff = new BackOff();

@@ -183,6 +183,19 @@ test("what could not be started waits only where it is tried again", () => {
   });
 });
 
+test("torn down while the runtime still takes its init container for running, a pod never started", () => {
+  const last = report(withInit, [containerOf(withInit, "one")], {
+    ended: true,
+    tornDown: true,
+  });
+  expect(last.initContainerStatuses?.[0]?.state?.terminated?.reason).toBe(
+    "ContainerStatusUnknown",
+  );
+  expect(last.containerStatuses?.[0]?.state).toEqual({
+    waiting: { reason: "PodInitializing" },
+  });
+});
+
 test("conditions and addresses of a running pod", () => {
   const status = report(pod, [containerOf(pod, "app")]);
   expect(

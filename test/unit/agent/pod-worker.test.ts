@@ -234,3 +234,20 @@ test("calls that fail are tried again: one sandbox, one container, and all of it
   expect(on.host.left()).toEqual([]);
   expect(on.broken).toEqual([]);
 });
+
+test("a container that ended before it was looked at keeps its last message", async () => {
+  const on = await stage({ lastMessage: "the end" });
+  const start = on.node.startContainer.bind(on.node);
+  on.node.startContainer = (id) => {
+    start(id);
+    on.node.exit(id, 3);
+  };
+  on.workers.set(pod({ restartPolicy: "Never" }));
+  await on.until(
+    "it has failed",
+    () => on.statuses.get("u")?.phase === "Failed",
+  );
+  expect(
+    on.statuses.get("u")?.containerStatuses?.[0]?.state?.terminated,
+  ).toMatchObject({ exitCode: 3, message: "the end" });
+});

@@ -35,6 +35,7 @@ export async function workerStage(
     admit?: FakeContextOptions["admit"];
     resize?: FakeContextOptions["resize"];
     events?: FakeContextOptions["events"];
+    lastMessage?: string;
     /** What the API server has goes nowhere. */
     withoutApi?: boolean;
   } = {},
@@ -67,6 +68,7 @@ export async function workerStage(
     ...(options.admit ? { admit: options.admit } : {}),
     ...(options.resize ? { resize: options.resize } : {}),
     ...(options.events ? { events: options.events } : {}),
+    ...(options.lastMessage ? { lastMessage: options.lastMessage } : {}),
   });
   const workers = new PodWorkers(context);
   await context.runtimePods.start();

@@ -164,6 +164,12 @@ const rules: ResourceStrategy<Pod> = {
   subresources: podSubresources,
 };
 
+/** A negative grace counts as one second, in creates and updates. */
+function atLeastOneSecond({ spec }: Pod): void {
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
+    spec.terminationGracePeriodSeconds = 1;
+}
+
 export const createPodStrategy = (
   features: PodFeatures = defaultPodFeatures,
 ): ResourceStrategy =>
@@ -171,8 +177,7 @@ export const createPodStrategy = (
     ...rules,
     prepareForCreate(pod, context) {
       dropDisabledFields(pod.spec, features);
-      if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0)
-        pod.spec.terminationGracePeriodSeconds = 1;
+      atLeastOneSecond(pod);
       joinAppArmor(pod, (text) => context.warn(text));
       selectByOwnLabels(pod);
       pod.status = { phase: "Pending", qosClass: qosClass(pod) };
@@ -190,6 +195,7 @@ export const createPodStrategy = (
       }
     },
     prepareForUpdate(object, old) {
+      atLeastOneSecond(object);
       object.status = { ...old.status };
       dropDisabledFields(object.spec, features, old.spec);
       dropDisabledStatus(object.status, features, old.spec);
