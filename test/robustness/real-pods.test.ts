@@ -7,6 +7,8 @@ import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { startOrbit, type RunningOrbit } from "../support/start-orbit.ts";
 import { useTempDirectories } from "../support/temp-directory.ts";
+import { churnPods } from "./pods/churn.ts";
+import { Random } from "./random.ts";
 import { Runner } from "./runner.ts";
 
 const tempDirectory = useTempDirectories();
@@ -134,4 +136,13 @@ test("a pod that is being ended when the server is killed goes, and only that on
   });
   expect(runs("goes")).toHaveLength(1);
   expect(runs("podworkersandboxmade-always")).toHaveLength(1);
+}, 180_000);
+
+test("pods come and go while the server is killed: nothing runs twice, nothing is left", async () => {
+  for (const name of fs.readdirSync(orbit.manifests))
+    fs.rmSync(path.join(orbit.manifests, name));
+  const result = await churnPods(orbit, { kills: 3, random: new Random(11) });
+  orbit = result.orbit;
+  expect(result.pods).toBeGreaterThan(4);
+  expect(result.broken).toEqual([]);
 }, 180_000);
