@@ -17,6 +17,8 @@ export async function runBundled(entry, args) {
     format: "esm",
     target: "node20",
     packages: "external",
+    // Files of tests find the project's root two directories above their own.
+    define: { __dirname: JSON.stringify(join(root, "test/support")) },
     outfile,
   });
   const child = spawn(process.execPath, [outfile, ...args], {
