@@ -186,6 +186,7 @@ function podResizer(
       config,
       "InPlacePodVerticalScalingAllocatedStatus",
     ),
+    guaranteedRefusal: guaranteedRefusal(config),
   });
 }
 
@@ -217,4 +218,21 @@ function limitsOf(
       () => node.allocatableMemoryBytes,
     ),
   };
+}
+
+/** What was pinned to containers can't be changed while they run. */
+function guaranteedRefusal({
+  cpuManagerPolicy,
+  memoryManagerPolicy,
+}: Ground["settings"]): string | undefined {
+  const pinned =
+    cpuManagerPolicy === "static"
+      ? "CPU"
+      : memoryManagerPolicy === "Static"
+        ? "Memory"
+        : undefined;
+  return (
+    pinned &&
+    `Resize is infeasible for Guaranteed Pods alongside ${pinned} Manager static policy`
+  );
 }

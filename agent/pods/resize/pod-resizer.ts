@@ -1,8 +1,8 @@
 // Resizes pods in place (gate InPlacePodVerticalScaling): decides whether the node has room for what a pod asks for now,
-// records what it was given, and brings running containers and the pod's cgroup to that. Follows the reference: memory
-// before cpu; the pod's cgroup grows before its containers and shrinks after them; containers that give back come first; a
-// memory limit is never set below what the pod uses. What fails is tried again by the pod's next pass.
+// records what it was given, has running containers brought to that (resize-containers.ts), and says what is reported. What
+// fails is tried again by the pod's next pass.
 import { sameValue } from "../../../api/objects/json-equality.ts";
+import { qosClass } from "../../../api/objects/pod-qos.ts";
 import {
   podRequests,
   toResources,
@@ -19,22 +19,11 @@ import type {
   Runtime,
 } from "../../../cri/runtime.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
-import {
-  containerResources,
-  cpuQuota,
-  cpuShares,
-  podResources,
-  type ResourceLimits,
-} from "../../resources/linux-resources.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 import { isStaticPod } from "../shape/labels.ts";
 import { backOffKey, type BackOff } from "../../pacing/back-off.ts";
 import type { AllocatedResources } from "./allocated-resources.ts";
-import {
-  readLimits,
-  readMemoryUsage,
-  type CgroupFiles,
-} from "./container-cgroup.ts";
+import { readLimits } from "./container-cgroup.ts";
 import {
   actualResources,
   amountIn,
@@ -42,33 +31,21 @@ import {
   hasAllocated,
   reportedResources,
   type ActualResources,
-  type ContainerResize,
-  type ResizedResource,
 } from "./container-resources.ts";
+import {
+  resizeContainers,
+  type Change,
+  type ResizeActuation,
+} from "./resize-containers.ts";
 
 type ResizeStatus = "InProgress" | "Deferred" | "Infeasible";
 
-export interface ResizerContext {
+export interface ResizerContext extends ResizeActuation {
   readonly runtime: Pick<
     Runtime,
     "containerStatus" | "updateContainerResources"
   >;
   readonly allocated: AllocatedResources;
-  readonly cgroups: {
-    podPath(pod: Pod): string;
-    /** Sets all of the pod's limits. */
-    createPod(pod: Pod): Promise<string>;
-    limit(
-      path: string,
-      limits: {
-        cpuShares?: number;
-        cpuQuota?: number;
-        cpuPeriod?: number;
-        memoryLimitBytes?: number;
-      },
-    ): Promise<void>;
-  };
-  readonly files: CgroupFiles;
   readonly admission: {
     /** Why the pod as it is now has no room beside the others. */
     fits(
@@ -77,11 +54,12 @@ export interface ResizerContext {
     ): { reason: string; message: string } | undefined;
   };
   readonly node: () => Node | undefined;
-  readonly resourceLimits: ResourceLimits;
   readonly restartBackOff: BackOff;
   readonly events: Pick<PodEvents, "pod">;
   /** Report what was given beside what is used. */
   readonly reportsAllocated: boolean;
+  /** Why pods of the class Guaranteed can't be resized on this node; undefined: they can. */
+  readonly guaranteedRefusal: string | undefined;
 }
 
 /** One pass's view of a pod. */
@@ -92,11 +70,6 @@ export interface ResizeView {
   readonly actual: ReadonlyMap<string, ActualResources>;
   /** It was given other resources just now: there may be room for other pods. */
   readonly changed: boolean;
-}
-
-interface Change extends ContainerResize {
-  readonly id: string;
-  readonly container: Container;
 }
 
 export class PodResizer {
@@ -170,7 +143,9 @@ export class PodResizer {
     pod: Pod,
     others: () => readonly Pod[],
   ): { status: "Deferred" | "Infeasible"; message: string } | undefined {
-    const { admission } = this.#context;
+    const { admission, guaranteedRefusal } = this.#context;
+    if (guaranteedRefusal !== undefined && qosClass(pod) === "Guaranteed")
+      return { status: "Infeasible", message: guaranteedRefusal };
     const capacity = toResources(this.#context.node()?.status?.allocatable);
     const wanted = podRequests(pod.spec);
     for (const name of ["memory", "cpu"]) {
@@ -228,106 +203,23 @@ export class PodResizer {
 
   /** Brings running containers to what they were given; true when something was changed. Rejects when that failed. */
   async actuate(view: ResizeView, runtimePod: RuntimePod): Promise<boolean> {
+    const { pod, actual } = view;
     const changes: Change[] = [];
-    for (const { container, status } of runningContainers(
-      view.pod,
-      runtimePod,
-    )) {
-      const actual = view.actual.get(status.id);
-      const change = actual && containerResize(container, actual);
+    for (const { container, status } of runningContainers(pod, runtimePod)) {
+      const has = actual.get(status.id);
+      const change = has && containerResize(container, has);
       if (change && !change.restart)
         changes.push({ ...change, id: status.id, container });
     }
     if (changes.length === 0) return false;
-    const { pod } = view;
-    for (const name of ["memory", "cpu"] as const) {
-      const ofIt = changes.filter((change) => change[name] !== 0);
-      if (ofIt.length === 0) continue;
-      await this.#growPod(pod, name);
-      for (const change of ofIt.sort((a, b) => a[name] - b[name]))
-        await this.#update(pod, change, name, view.actual);
-    }
-    await this.#context.cgroups.createPod(pod);
-    return true;
-  }
-
-  /** What the pod's cgroup is to have more than it has. */
-  async #growPod(pod: Pod, name: ResizedResource): Promise<void> {
-    const { cgroups, files, resourceLimits } = this.#context;
-    const path = cgroups.podPath(pod);
-    const has = await readLimits(files, path);
-    if (!has) return;
-    const wanted = podResources(pod);
-    if (name === "memory") {
-      if (!wanted.memoryLimited) return;
-      const usage = await readMemoryUsage(files, path);
-      if (usage !== undefined && usage >= wanted.memoryLimitBytes)
-        throw new Error(
-          `aborting attempt to set pod memory limit less than current memory usage for pod ${pod.metadata.name}`,
-        );
-      if (wanted.memoryLimitBytes > (has.memoryLimitBytes ?? Infinity))
-        await cgroups.limit(path, {
-          memoryLimitBytes: wanted.memoryLimitBytes,
-        });
-      return;
-    }
-    const cpuPeriod = resourceLimits.config.cpuCfsQuotaPeriodMs * 1000;
-    const quota =
-      resourceLimits.config.cpuCfsQuota && wanted.cpuLimited
-        ? cpuQuota(wanted.cpuLimitMillis, cpuPeriod)
-        : undefined;
-    if (
-      quota !== undefined &&
-      (has.cpuQuota ?? -1) > 0 &&
-      quota > has.cpuQuota!
-    )
-      await cgroups.limit(path, { cpuQuota: quota, cpuPeriod });
-    const shares = cpuShares(wanted.cpuRequestMillis);
-    if (shares > (has.cpuShares ?? 0))
-      await cgroups.limit(path, { cpuShares: shares });
-  }
-
-  async #update(
-    pod: Pod,
-    { id, container }: Change,
-    name: ResizedResource,
-    actual: ResizeView["actual"],
-  ): Promise<void> {
-    const { runtime, resourceLimits } = this.#context;
-    const {
-      oomScoreAdj: _,
-      hugepageLimits: __,
-      ...all
-    } = containerResources(pod, container, resourceLimits);
-    const { memoryLimitBytes, ...cpu } = all;
-    const had = actual.get(id)?.memoryLimitBytes;
-    // Both are sent, as runtimes take what is not named for no limit; of the other one what the container has by now.
-    const memory =
-      name === "memory" ? memoryLimitBytes : (memoryLimitBytes ?? had);
-    this.#actual.get(pod.metadata.uid ?? "")?.delete(id);
-    await runtime.updateContainerResources(id, {
-      ...(name === "cpu" ? cpu : await this.#cpuOf(pod, id, cpu)),
-      ...(memory === undefined ? {} : { memoryLimitBytes: memory }),
+    await resizeContainers(this.#context, {
+      pod,
+      changes,
+      actual,
+      read: (id) => this.#read(pod, id),
+      onUpdate: (id) => this.#actual.get(pod.metadata.uid ?? "")?.delete(id),
     });
-  }
-
-  async #cpuOf(
-    pod: Pod,
-    id: string,
-    wanted: LinuxResources,
-  ): Promise<LinuxResources> {
-    const read = await this.#read(pod, id);
-    if (!read) return wanted;
-    const { cpuShares: shares, cpuQuota: quota, cpuPeriod } = read;
-    return {
-      ...(shares === undefined ? {} : { cpuShares: shares }),
-      ...(quota === undefined || quota <= 0
-        ? {}
-        : {
-            cpuQuota: quota,
-            ...(cpuPeriod === undefined ? {} : { cpuPeriod }),
-          }),
-    };
+    return true;
   }
 
   /** For the status: of the pod, undefined where no resize is under way. */

@@ -162,7 +162,7 @@ interface Resizing extends Stage {
 }
 
 /** A node of 2 cpus, of which others take some. */
-async function resizing(): Promise<Resizing> {
+async function resizing(guaranteedRefusal?: string): Promise<Resizing> {
   const directory = directories();
   const events: string[] = [];
   const writes: string[] = [];
@@ -228,6 +228,7 @@ async function resizing(): Promise<Resizing> {
           lowestOomScoreAdj: undefined,
         },
         reportsAllocated: true,
+        guaranteedRefusal,
       }),
   });
   return {
@@ -251,8 +252,11 @@ const sized = (
   });
 const first = sized("100m", "64Mi");
 
-async function running(pod: Pod): Promise<Resizing> {
-  const on = await resizing();
+async function running(
+  pod: Pod,
+  guaranteedRefusal?: string,
+): Promise<Resizing> {
+  const on = await resizing(guaranteedRefusal);
   on.workers.set(pod);
   await on.until("the app runs", () => on.running().length === 1);
   await on.until("it is reported", () =>
@@ -398,4 +402,19 @@ test("an update that fails is tried again, and what was given is kept through de
   on.workers.remove("u");
   await on.until("it is gone", () => !on.workers.has("u"));
   expect(on.broken).toEqual([]);
+});
+
+test("where resources are pinned, guaranteed pods keep what they have", async () => {
+  const guaranteed = (cpu: string): Pod => {
+    const amounts = { cpu, memory: "64Mi" };
+    return stagedPod({ containers: [container(amounts, amounts)] });
+  };
+  const on = await running(guaranteed("100m"), "pinned");
+  on.workers.set(guaranteed("200m"));
+  await on.until(
+    "it is infeasible",
+    () => on.statuses.get("u")?.resize === "Infeasible",
+  );
+  expect(on.events).toContain("ResizeInfeasible: pinned");
+  expect(on.writes).toEqual([]);
 });
