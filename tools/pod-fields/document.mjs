@@ -25,18 +25,16 @@ function wordsOf(root, room) {
   return words;
 }
 
-/** @returns the fields of `Volume` in the API's types */
-function volumeTypes(root) {
-  const types = readFileSync(path.join(root, "api/types/core-v1.ts"), "utf8");
-  const body = /export interface Volume \{\n([\s\S]*?)\n\}/.exec(types)[1];
-  return [...body.matchAll(/^ {2}(\w+)\??:/gm)]
-    .map(([, name]) => name)
-    .filter((name) => name !== "name");
+/** The names that the plug-ins of volumes serve, as texts in their code. */
+function volumeNames(root) {
+  const names = new Set();
+  for (const file of sources(path.join(root, "agent/volumes")))
+    for (const [, name] of withoutComments(readFileSync(file, "utf8")).matchAll(
+      /"(\w+)"/g,
+    ))
+      names.add(name);
+  return names;
 }
-
-/** The API server leaves image volumes out while their gate is off. */
-const missing = (name) =>
-  name === "image" ? "dropped" : "refused by name (FailedMount)";
 
 /** @throws Error for a field that works, it is said, but that no code of its room names */
 export function podFieldsDocument(root, sections) {
@@ -45,42 +43,32 @@ export function podFieldsDocument(root, sections) {
     if (!rooms.has(room)) rooms.set(room, wordsOf(root, room));
     return rooms.get(room);
   };
-  const row = ([name, { state, by, note = "" }]) => {
-    if (!names(by).has(name))
-      throw new Error(`${by} does not name the field ${name}`);
-    return `| \`${name}\` | ${state} | ${by} | ${note} |`;
-  };
+  const served = volumeNames(root);
+  const row =
+    (title) =>
+    ([name, { state, by, note = "" }]) => {
+      const isVolume = title === "volumes";
+      if (isVolume && served.has(name) !== (state === "works"))
+        throw new Error(
+          `tools/pod-fields/table.ts says of volumes of type ${name}: ${state}`,
+        );
+      if (!isVolume && !names(by).has(name))
+        throw new Error(`${by} does not name the field ${name}`);
+      return `| \`${name}\` | ${state} | ${by} | ${note} |`;
+    };
   const tables = sections.map(({ title, fields }) =>
     [
       `## ${title}`,
       "",
       "| field | state | acted on by | remarks |",
       "| --- | --- | --- | --- |",
-      ...Object.entries(fields).map(row),
+      ...Object.entries(fields).map(row(title)),
     ].join("\n"),
   );
-  const plugins = new Set();
-  for (const file of sources(path.join(root, "agent/volumes")))
-    for (const [, field] of readFileSync(file, "utf8").matchAll(
-      /\bfield(?: =|:) "(\w+)"/g,
-    ))
-      plugins.add(field);
-  const volumes = [
-    "## volumes",
-    "",
-    "| type | state |",
-    "| --- | --- |",
-    ...volumeTypes(root).map(
-      (name) =>
-        `| \`${name}\` | ${plugins.has(name) ? "works" : missing(name)} |`,
-    ),
-  ].join("\n");
   return `# Fields of a pod
 
 Written by \`node tools/generate-pod-fields.mjs\` from \`tools/pod-fields/table.ts\` and the code. **works**: it has its effect; **partly**: what is missing is said; **refused**: by name, with the reason that is said; **dropped**: the API server leaves it out, as the reference does while its gate is off.
 
 ${tables.join("\n\n")}
-
-${volumes}
 `;
 }

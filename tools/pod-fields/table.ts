@@ -11,6 +11,7 @@ import type {
   PodSpec,
   Probe,
   SecurityContext,
+  Volume,
   VolumeMount,
 } from "../../api/types/core-v1.ts";
 
@@ -83,7 +84,11 @@ const podSpec: Fields<PodSpec> = {
   ),
   priorityClassName: ofApi(),
   readinessGates: works(),
-  resourceClaims: dropped("until devices can be allocated"),
+  resourceClaims: {
+    state: "partly",
+    by: "scheduler",
+    note: "behind DynamicResourceAllocation, else dropped: allocated; no driver of the node is asked yet",
+  },
   resources: dropped("gate PodLevelResources is not built"),
   restartPolicy: works(),
   runtimeClassName: works(),
@@ -228,6 +233,41 @@ const mount: Fields<VolumeMount> = {
   subPathExpr: works(),
 };
 
+const unserved = refused("by name (FailedMount)", "agent");
+
+const volumes: Fields<Omit<Volume, "name">> = {
+  awsElasticBlockStore: unserved,
+  azureDisk: unserved,
+  azureFile: unserved,
+  cephfs: unserved,
+  cinder: unserved,
+  configMap: works(),
+  csi: works(),
+  downwardAPI: works(),
+  emptyDir: works(),
+  ephemeral: works(),
+  fc: unserved,
+  flexVolume: unserved,
+  flocker: unserved,
+  gcePersistentDisk: unserved,
+  gitRepo: unserved,
+  glusterfs: unserved,
+  hostPath: works(),
+  image: dropped("gate ImageVolume is not built"),
+  iscsi: unserved,
+  nfs: works(),
+  persistentVolumeClaim: works(),
+  photonPersistentDisk: unserved,
+  portworxVolume: unserved,
+  projected: works(),
+  quobyte: unserved,
+  rbd: unserved,
+  scaleIO: unserved,
+  secret: works(),
+  storageos: unserved,
+  vsphereVolume: unserved,
+};
+
 interface Section {
   readonly title: string;
   readonly fields: Readonly<Record<string, Field>>;
@@ -251,4 +291,5 @@ export const sections: readonly Section[] = [
   { title: "ports", fields: port },
   { title: "env: valueFrom", fields: environment },
   { title: "volumeMounts", fields: mount },
+  { title: "volumes", fields: volumes },
 ];
