@@ -15,6 +15,7 @@ import type {
   Wired,
 } from "./agent-parts.ts";
 import { CgroupManager } from "./cgroups/cgroup-manager.ts";
+import { WorkloadBackOff } from "../eviction/workload-back-off.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
 import { resolveAgentConfig } from "./config/agent-config.ts";
 import { isGateOn } from "./config/feature-gates.ts";
@@ -62,6 +63,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     nodeName: ground.settings.nodeName,
     node: () => reporting.node.node,
     pressure: () => reporting.node.pressure,
+    pressureBackOff: new WorkloadBackOff(ground.clock),
     shuttingDown: () => reporting.node.shuttingDown,
     heldDevices: () => rooms.devices.heldCounts(),
     allowedUnsafeSysctls: ground.settings.allowedUnsafeSysctls,

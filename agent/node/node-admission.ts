@@ -10,6 +10,7 @@ import {
   type Resources,
 } from "../../api/objects/pod-resources.ts";
 import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
+import type { WorkloadBackOff } from "../../eviction/workload-back-off.ts";
 import type { NodePressure } from "../../eviction/pressure-state.ts";
 import { isCriticalPod } from "../pods/shape/critical-pod.ts";
 import { isStaticPod } from "../pods/shape/labels.ts";
@@ -28,6 +29,8 @@ interface NodeAdmissionOptions {
   /** As the API has it; undefined before it is registered and without an API. */
   node: () => Node | undefined;
   pressure: () => NodePressure;
+  /** Holds pods whose workload was refused for pressure again and again. */
+  pressureBackOff?: Pick<WorkloadBackOff, "hold">;
   shuttingDown: () => boolean;
   /** Device resource → how many containers hold: what runs keeps its devices when their plug-in is gone. */
   heldDevices: () => ReadonlyMap<string, number>;
@@ -44,8 +47,9 @@ interface Shortage extends Refusal {
   readonly missing: ReadonlyMap<string, number>;
 }
 
-/** Refused, or admitted as soon as these pods have ended. */
-type AdmissionAnswer = Refusal | { readonly preempt: readonly Pod[] };
+/** Refused, admitted as soon as these pods have ended, or to ask again later. */
+type AdmissionAnswer = RoomAnswer | { readonly holdMs: number };
+type RoomAnswer = Refusal | { readonly preempt: readonly Pod[] };
 
 export class NodeAdmission {
   readonly #options: NodeAdmissionOptions;
@@ -73,9 +77,12 @@ export class NodeAdmission {
     if (this.#admitted.has(uid)) return undefined;
     const others = this.#othersOf(pod, live);
     const { allowedUnsafeSysctls = [], hasAppArmor } = this.#options;
+    const pressed = this.#atShutdown() ? undefined : this.#underPressure(pod);
+    const holdMs = pressed ? this.#options.pressureBackOff?.hold(pod) : 0;
+    if (holdMs) return { holdMs };
     const answer =
       this.#atShutdown() ??
-      this.#underPressure(pod) ??
+      pressed ??
       sysctlRefusal(pod, allowedUnsafeSysctls) ??
       ofAnotherSystem(pod) ??
       this.#unableRuntime(pod) ??
@@ -105,7 +112,7 @@ export class NodeAdmission {
     );
   }
 
-  #room(pod: Pod, others: readonly Pod[]): AdmissionAnswer | undefined {
+  #room(pod: Pod, others: readonly Pod[]): RoomAnswer | undefined {
     const shortage = this.#lacksResources(pod, others);
     if (!shortage || !isCriticalPod(pod))
       return shortage ?? this.#doesNotFit(pod, others);

@@ -27,8 +27,8 @@ import type { EndRequest } from "./worker-state.ts";
 
 export interface PodAdmission {
   /**
-   * Why the pod may not run here beside the others, or which of them end before it may; once it may, it counts until it is
-   * released.
+   * Why the pod may not run here beside the others, which of them end before it may, or how long it has to wait until it
+   * asks again; once it may, it counts until it is released.
    */
   admit(
     pod: Pod,
@@ -36,6 +36,7 @@ export interface PodAdmission {
   ):
     | { reason: string; message: string }
     | { preempt: readonly Pod[] }
+    | { holdMs: number }
     | undefined;
   release(uid: string): void;
 }
@@ -128,7 +129,7 @@ export class PodSync {
     if (runtimePod.sandboxes.length === 0) {
       if (!this.#of.mayStart()) return { next: "sleep", forMs: Infinity };
       const refusal = await this.#refusal();
-      if (refusal) return { next: "end", request: refusal };
+      if (refusal) return refusal;
       if (this.#othersEnd()) return { next: "sleep", forMs: Infinity };
     } else await this.#adopt();
     const overdue = this.#overdue();
@@ -190,7 +191,7 @@ export class PodSync {
     return this.#context.runtimePods.refresh(uid, { name, namespace });
   }
 
-  async #refusal(): Promise<EndRequest | undefined> {
+  async #refusal(): Promise<SyncResult | undefined> {
     const { admission, allocation, events } = this.#context;
     const pod = this.#of.pod();
     // In this order, as at the reference: of a pod that lacks both, the reason is the allocation's.
@@ -208,8 +209,9 @@ export class PodSync {
       return undefined;
     }
     allocation.release(pod.metadata.uid ?? "");
+    if ("holdMs" in answer) return { next: "sleep", forMs: answer.holdMs };
     events.pod(pod, "Warning", answer.reason, answer.message);
-    return { failure: answer, refused: true };
+    return { next: "end", request: { failure: answer, refused: true } };
   }
 
   #othersEnd(): boolean {

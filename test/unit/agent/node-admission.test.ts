@@ -85,6 +85,7 @@ function admission(
       pods.push(p);
       const answer = made.admit(p, pods);
       if (!answer) return undefined;
+      if ("holdMs" in answer) return `hold ${answer.holdMs}`;
       return "preempt" in answer
         ? `preempt ${answer.preempt.map(({ metadata }) => metadata.name).join()}`
         : `${answer.reason}: ${answer.message}`;
@@ -340,4 +341,25 @@ test("devices that containers hold count as allocatable when their plug-in is go
   expect(admit(withDevice("2", "example.com/none"))).toMatch(
     /^OutOfexample.com\/none: .*requested: 1, used: 0, capacity: 0$/,
   );
+});
+
+test("a pod whose workload was refused for pressure too often is held, until the pressure is over", () => {
+  let pressure = true;
+  let holdMs = 0;
+  const node = new NodeAdmission({
+    nodeName: "n",
+    node: () => undefined,
+    pressure: () => ({ memory: false, disk: pressure, pid: false }),
+    pressureBackOff: { hold: () => holdMs },
+    shuttingDown: () => false,
+    hasAppArmor: false,
+    keepsGroupsPolicy: () => false,
+    heldDevices: () => new Map(),
+  });
+  const subject = pod("1");
+  expect(node.admit(subject, [])).toMatchObject({ reason: "Evicted" });
+  holdMs = 5000;
+  expect(node.admit(subject, [])).toEqual({ holdMs: 5000 });
+  pressure = false;
+  expect(node.admit(subject, [])).toBeUndefined();
 });
