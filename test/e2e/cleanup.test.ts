@@ -68,6 +68,7 @@ test("links, routes, rules, settings, mounts, cgroups and processes are as befor
     `--write-kubeconfig=${kubeconfig()}`,
     "--cluster-cidr=10.236.0.0/16",
     "--service-cluster-ip-range=10.136.0.0/16",
+    "--load-balancer-cidr=192.168.87.200/29",
   );
   const { stdout } = await one.orbit(
     "token",
@@ -127,6 +128,16 @@ test("links, routes, rules, settings, mounts, cgroups and processes are as befor
         )
       ).trim() === "2",
     { timeoutMs: 40_000, what: "a pod on each machine" },
+  );
+  await kubectl(
+    ..."create service loadbalancer balanced --tcp=80:80".split(" "),
+  );
+  await eventually(
+    () =>
+      [one, two].some((machine) =>
+        machine.run("ip", "-br", "addr").includes("192.168.87.201/32"),
+      ),
+    { what: "an announced address" },
   );
   // The test says something only when there is something to take back.
   const during = snapshot(two);
