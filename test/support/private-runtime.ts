@@ -11,9 +11,10 @@ import type {
   Runtime,
   SandboxConfig,
 } from "../../cri/runtime.ts";
-import { busyboxImage, busyboxImageTar } from "./busybox-image.ts";
+import { busyboxImageTar } from "./busybox-image.ts";
 import { eventually } from "./eventually.ts";
 import { startPrivateDocker } from "./private-docker.ts";
+import { containerConfig, sandboxConfig } from "./runtime-configurations.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
@@ -124,64 +125,9 @@ export async function startPrivateRuntime(
     sandboxConfig(name, change = {}) {
       const logDirectory = path.join(directory, "logs", name);
       fs.mkdirSync(logDirectory, { recursive: true });
-      return {
-        metadata: {
-          name,
-          namespace: "default",
-          uid: `uid-${name}`,
-          attempt: 0,
-        },
-        hostname: name,
-        logDirectory,
-        portMappings: [],
-        labels: { name },
-        annotations: {},
-        cgroupParent,
-        sysctls: {},
-        security: {
-          network: "pod",
-          pid: "container",
-          ipc: "pod",
-          privileged: false,
-          readonlyRootfs: false,
-          supplementalGroups: [],
-        },
-        ...change,
-      };
+      return sandboxConfig(name, { logDirectory, cgroupParent, ...change });
     },
-    containerConfig(name, script, change = {}) {
-      return {
-        name,
-        attempt: 0,
-        image: "busybox",
-        imageRef: busyboxImage,
-        command: ["/bin/sh", "-c", script],
-        args: [],
-        workingDir: "",
-        env: [],
-        mounts: [],
-        devices: [],
-        labels: { name },
-        annotations: {},
-        logPath: `${name}.log`,
-        stdin: false,
-        stdinOnce: false,
-        tty: false,
-        security: {
-          privileged: false,
-          capabilitiesAdd: [],
-          capabilitiesDrop: [],
-          supplementalGroups: [],
-          readonlyRootfs: false,
-          noNewPrivs: false,
-          unmaskedProc: false,
-          network: "pod",
-          pid: "container",
-          ipc: "pod",
-        },
-        ...change,
-      };
-    },
+    containerConfig,
     async dispose() {
       for (const { id } of await runtime.listPodSandboxes()) {
         await runtime.stopPodSandbox(id);

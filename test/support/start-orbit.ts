@@ -13,6 +13,8 @@ import {
 } from "../../cli/parts/network/network-plan.ts";
 import { hostPortTable } from "../../network/pods/host-ports.ts";
 import { masqueradeTable } from "../../network/pods/masquerade.ts";
+import { startPrivateDocker } from "./private-docker.ts";
+import { runtimeKinds, type RuntimeKind } from "./private-runtime.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
@@ -25,6 +27,8 @@ export interface OrbitOptions {
   /** How node is called: options and another build of the program; default: bin/orbit. */
   program?: readonly string[];
   env?: Record<string, string>;
+  /** A private containerd, unless TEST_RUNTIME names another one, or a dockerd of the test's own. */
+  runtime?: RuntimeKind;
   /** Of an earlier instance, to start it again. */
   directory?: string;
   ports?: OrbitPorts;
@@ -104,8 +108,12 @@ async function removeEverything(
   cgroupRoot: string,
   podRange: string,
 ): Promise<void> {
-  const endpoint = path.join(directory, "data/containerd/run/containerd.sock");
-  if (fs.existsSync(endpoint)) {
+  for (const socket of [
+    "data/containerd/run/containerd.sock",
+    "docker/docker.sock",
+  ]) {
+    const endpoint = path.join(directory, socket);
+    if (!fs.existsSync(endpoint)) continue;
     await runCommand(
       orbitProgram,
       ["remove-pods", "--container-runtime-endpoint", `unix://${endpoint}`],
@@ -153,6 +161,13 @@ function disabledParts({ network, ingress }: OrbitOptions): string[] {
   return parts.length > 0 ? [`--disable=${parts.join(",")}`] : [];
 }
 
+/** Of the daemon of an earlier instance, or of a new one. */
+async function dockerEndpoint(directory: string): Promise<string> {
+  const socket = path.join(directory, "docker.sock");
+  if (!fs.existsSync(socket)) await startPrivateDocker({ directory });
+  return `unix://${socket}`;
+}
+
 export async function startOrbit(
   options: OrbitOptions = {},
 ): Promise<RunningOrbit> {
@@ -182,6 +197,10 @@ export async function startOrbit(
     announce("nft", `${family} ${proxyTable(podRange)}`);
   announce("nft", `inet ${policyTable(podRange)}`);
   fs.mkdirSync(manifests, { recursive: true });
+  const endpoint =
+    (options.runtime ?? runtimeKinds[0]) === "docker"
+      ? await dockerEndpoint(path.join(directory, "docker"))
+      : "private";
   const args = [
     "server",
     `--data-dir=${directory}/data`,
@@ -194,7 +213,7 @@ export async function startOrbit(
     `--controllers-port=${ports.controllers}`,
     `--cgroup-root=${cgroupRoot}`,
     // Nothing is shared with a cluster that runs on this machine.
-    "--container-runtime-endpoint=private",
+    `--container-runtime-endpoint=${endpoint}`,
     `--cluster-cidr=${podRange}`,
     ...(options.network === true
       ? [`--service-cluster-ip-range=${serviceRange(podRange)}`]
