@@ -125,7 +125,10 @@ export function workersContext(
     },
     report: {
       status: reports.statuses,
-      runtimeName: runtime.name,
+      // Known for sure once the runtime was asked for its version.
+      get runtimeName() {
+        return runtime.name;
+      },
       readiness: probes,
       resize,
       nodeIPs,

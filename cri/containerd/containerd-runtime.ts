@@ -68,8 +68,13 @@ export function createContainerdRuntime(
       firstTry?.();
     },
   });
+  const { version, status } = statusCalls(context);
+  /** Another runtime names itself as soon as it is asked, before the first container is reported. */
+  let name = "containerd";
   return {
-    name: "containerd",
+    get name() {
+      return name;
+    },
     logs: createLogFiles({
       reopen: async (id) => {
         await connection.call("ReopenContainerLog", { container_id: id });
@@ -92,7 +97,12 @@ export function createContainerdRuntime(
       connection.close();
     },
 
-    ...statusCalls(context),
+    async version() {
+      const found = await version();
+      if (found.runtimeName !== "") name = found.runtimeName;
+      return found;
+    },
+    status,
 
     async updatePodCidrs(podCidrs) {
       const [podCidr = "", ...extraCidrs] = podCidrs;

@@ -197,10 +197,20 @@ export async function importImageArchive(
   const { leaseId: lease } = options;
   try {
     const expires = new Date(Date.now() + 3_600_000).toISOString();
-    await connection.service(containerdMethods.createLease, {
-      id: lease,
-      labels: { "containerd.io/gc.expire": expires },
-    });
+    await connection
+      .service(containerdMethods.createLease, {
+        id: lease,
+        labels: { "containerd.io/gc.expire": expires },
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof RuntimeError) || error.code !== "unsupported")
+          throw error;
+        throw new RuntimeError(
+          "unsupported",
+          "the container runtime takes no image archives: CRI has no call for it, and only containerd and Docker have one of their own",
+          { cause: error },
+        );
+      });
     try {
       for (const blob of archive.blobs)
         await writeBlob(connection, archive.file, blob, lease);

@@ -1,6 +1,7 @@
 // Which images are pinned: containerd 1.6 does not report it over CRI, so its own image service is asked for the label.
 // That hardly ever changes; pods that start together ask once.
 import type { Clock } from "../../api/clock.ts";
+import { RuntimeError } from "../runtime.ts";
 import type { Connection } from "./connection.ts";
 import { containerdMethods, type StoredImage } from "./services.ts";
 
@@ -9,6 +10,8 @@ const keptMs = 2000;
 export class PinnedImages {
   readonly #connection: Connection;
   readonly #clock: Clock;
+  /** Another runtime that speaks CRI; what it pins it reports over CRI. */
+  #isOther = false;
   #kept: { atMs: number; names: Promise<Set<string>> } | undefined;
 
   constructor(connection: Connection, clock: Clock) {
@@ -32,11 +35,19 @@ export class PinnedImages {
   }
 
   async #read(): Promise<Set<string>> {
-    const { images } = await this.#connection.service<{
-      images: StoredImage[];
-    }>(containerdMethods.listImages, {
-      filters: ['labels."io.cri-containerd.pinned"==pinned'],
-    });
-    return new Set(images.map(({ name }) => name));
+    if (this.#isOther) return new Set();
+    try {
+      const { images } = await this.#connection.service<{
+        images: StoredImage[];
+      }>(containerdMethods.listImages, {
+        filters: ['labels."io.cri-containerd.pinned"==pinned'],
+      });
+      return new Set(images.map(({ name }) => name));
+    } catch (error) {
+      if (!(error instanceof RuntimeError) || error.code !== "unsupported")
+        throw error;
+      this.#isOther = true;
+      return new Set();
+    }
   }
 }
