@@ -2,7 +2,7 @@
 // its outcome back to bytes. Authentication, authorization and limits are the filters' (front/), connection handling the
 // listener's.
 import type { Authorizer } from "../../api/contracts.ts";
-import { errors } from "../../api/errors.ts";
+import { ApiError, errors } from "../../api/errors.ts";
 import { perform } from "../dispatch/perform.ts";
 import { methodNotAllowed, pathNotFound } from "../request/refusals.ts";
 import { methodOf } from "../dispatch/places.ts";
@@ -103,9 +103,9 @@ export class ResourceHandler {
     if (!endpoint)
       throw registry.servesGroup(info.group) ? pathNotFound() : pageNotFound();
     const place = this.#routes.place(endpoint, info);
-    if (!place) throw nothingAt(endpoint, info);
+    if (!place) throw warned(request, endpoint, nothingAt(endpoint, info));
     const route = place[exchange.method];
-    if (!route) throw notAllowedAt(endpoint, info);
+    if (!route) throw warned(request, endpoint, notAllowedAt(endpoint, info));
     if (!endpoint.custom) checkRoute(exchange, route);
     request.placeAt(registry, endpoint);
     request.authorizer = authorizer;
@@ -205,4 +205,12 @@ function includeObjectOf(
   throw errors.badRequest(
     `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`,
   );
+}
+
+/** A deprecated version of a custom resource says so also where it has no such place. */
+function warned(request: HttpRequest, endpoint: Endpoint, error: Error): Error {
+  if (!endpoint.custom || !(error instanceof ApiError)) return error;
+  request.warnings.push(...endpoint.warnings);
+  addWarnings(request);
+  return error;
 }

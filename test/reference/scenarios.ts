@@ -18,6 +18,7 @@ import { coreServices } from "./scenarios/core-services.ts";
 import { coreStorage } from "./scenarios/core-storage.ts";
 import { customDefinitions } from "./scenarios/custom-definitions.ts";
 import { customObjects } from "./scenarios/custom-objects.ts";
+import { customOwnership } from "./scenarios/custom-ownership.ts";
 import { customValues } from "./scenarios/custom-values.ts";
 import { deletion } from "./scenarios/deletion.ts";
 import { discovery } from "./scenarios/discovery.ts";
@@ -71,6 +72,7 @@ export const scenarios: readonly Scenario[] = [
   coreStorage,
   customDefinitions,
   customObjects,
+  customOwnership,
   customValues,
   deletion,
   discovery,

@@ -12,6 +12,7 @@ import { mostRecent } from "../versions.ts";
 import {
   admissionAttributes,
   admit,
+  defaultsAfterOwnership,
   manageFields,
   printOwnership,
   refuseProblems,
@@ -100,12 +101,14 @@ async function createOnce(
   const converting = endpoint.toStored(body);
   let object = converting instanceof Promise ? await converting : converting;
   place(call, object);
-  setDefaults(call, object);
+  const late = defaultsAfterOwnership(call);
+  if (!late) setDefaults(call, object);
   let turn = call.nextTurn();
   if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
   const managing = applied ? undefined : manageFields(call, undefined, object);
   if (managing) await managing;
+  if (late) setDefaults(call, object);
   turn = call.nextTurn();
   if (turn) await turn;
   const attributes = admissionAttributes(call, "CREATE", object, undefined, {

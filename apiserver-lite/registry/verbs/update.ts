@@ -21,6 +21,7 @@ import { afterConflict, mostRecent } from "../versions.ts";
 import { UpdateAdmission } from "./update-admission.ts";
 import {
   changeProblems,
+  defaultsAfterOwnership,
   manageFields,
   printOwnership,
   refuseProblems,
@@ -89,17 +90,13 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
   setServedDefaults(call, body);
   const converting = endpoint.toStored(body);
   const object = converting instanceof Promise ? await converting : converting;
-  if (namesVersion(object))
-    return replace(call, () => ({
-      object,
-      conditional: true,
-      uid: metadata.uid,
-    }));
-  // Each attempt changes what it is given.
+  const { uid } = metadata;
+  const conditional = namesVersion(object);
+  // Each attempt changes what it is given, and one with a version is the only one.
   return replace(call, () => ({
-    object: copyJson(object),
-    conditional: false,
-    uid: metadata.uid,
+    object: conditional ? object : copyJson(object),
+    conditional,
+    uid,
   }));
 }
 
@@ -262,12 +259,14 @@ async function prepare(
   let object = given;
   let turn = call.nextTurn();
   if (turn) await turn;
-  setDefaults(call, object);
+  const late = defaultsAfterOwnership(call);
+  if (!late) setDefaults(call, object);
   turn = call.nextTurn();
   if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
   const managing = applied ? undefined : manageFields(call, old, object);
   if (managing) await managing;
+  if (late) setDefaults(call, object);
   turn = call.nextTurn();
   if (turn) await turn;
   const admission = new UpdateAdmission(call, object, old);

@@ -44,6 +44,14 @@ export function setDefaults(call: Call, object: AnyObject): void {
 }
 
 /**
+ * What only the stored version of a custom resource defaults belongs to no manager, as the reference sets it when it reads
+ * the object: where another version is written it is set after ownership.
+ */
+export function defaultsAfterOwnership({ endpoint }: Call): boolean {
+  return !endpoint.native && endpoint.info.custom === true;
+}
+
+/**
  * Once more after preparation and mutating admission, as in the reference, where what is read from the store gets
  * defaults too: a Job's labels come from the template that preparation has labelled.
  */
