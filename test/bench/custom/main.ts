@@ -1,4 +1,4 @@
-// Measures custom resources beside built-in kinds of their size (`pairs.ts`), then how soon a new definition is served and
+// Measures custom resources beside built-in kinds of their size (`pairs.ts`), what rules cost (`rules.ts`), then how soon a new definition is served and
 // published (`publication.ts`).
 // `node tools/bench.mjs custom --kubeconfig F --pids PID`; DEFINITIONS=500 and DEFINITION_GROUPS=50 in the environment for the
 // definitions that are there beside the new ones, `--only definitions` for nothing else.
@@ -8,6 +8,7 @@ import { printRows, type Row } from "../support/statistics.ts";
 import { make } from "./definition.ts";
 import { pairRows } from "./pairs.ts";
 import { publicationRows } from "./publication.ts";
+import { ruleRows } from "./rules.ts";
 
 const options = benchOptions(process.argv.slice(2));
 const namespace = `bench-${process.pid}`;
@@ -29,6 +30,8 @@ async function main(): Promise<void> {
     JSON.stringify({ metadata: { name: "default" } }),
   );
   const rows: Row[] = await pairRows(setup, options, namespace);
+  if (options.only.test("rules"))
+    rows.push(...(await ruleRows(setup, options, namespace)));
   if (options.only.test("definitions"))
     rows.push(...(await publicationRows(connections, options.pids)));
   printRows(rows);

@@ -43,7 +43,7 @@ const annotated = (turn: number) => ({
   metadata: { annotations: { turn: String(turn) } },
 });
 
-function operations(
+export function operations(
   base: string,
   object: (name: string) => string,
 ): Record<string, Operation> {
@@ -139,7 +139,7 @@ function operations(
 }
 
 /** CPU-seconds of the server for 1,000 requests of a kind of objects. */
-class Costs {
+export class Costs {
   constructor(private readonly options: BenchOptions) {}
 
   async of(operation: Operation): Promise<number> {
