@@ -228,6 +228,32 @@ test("subresources, and bodies that are no objects of the resource", async () =>
   expect(body.spec.nodeName).toBe("other");
 });
 
+test("connections take JSON patches alone", async () => {
+  const pods = "/api/v1/namespaces/default/pods";
+  await server.call("POST", pods, {
+    metadata: { name: "c" },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  });
+  const places = ["pods/exec", "pods/attach"];
+  const rules = [{ ...rule(places), operations: ["CONNECT"] }];
+  await put("a", [patch("/stdin", "true")], { rules });
+  const connect = async (place: string): Promise<string> => {
+    const path = `${pods}/c/${place}?command=x&stdout=true`;
+    return (await server.call("GET", path)).body.message;
+  };
+  const unplaced = "pod c does not have a host assigned";
+  expect(await connect("exec")).toBe(unplaced);
+  expect(await connect("attach")).toBe(unplaced);
+  await put("b", [apply("Object{stdin: true}")], { rules });
+  for (const [place, kind] of [
+    ["exec", "PodExecOptions"],
+    ["attach", "PodAttachOptions"],
+  ] as const)
+    expect(await connect(place)).toContain(
+      `error applying patch: failed to convert patch object to typed object: no corresponding type for /v1, Kind=${kind}`,
+    );
+});
+
 test("a policy changes an apply that creates, and owns nothing of it", async () => {
   await put("a", [apply('Object{data: {"b": "2"}}')]);
   const { status, body } = await server.call(

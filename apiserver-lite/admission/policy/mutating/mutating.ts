@@ -97,7 +97,11 @@ export class Mutating {
       evaluateMutation(mutation, bound.compiled, request()),
     );
     const { kind } = matched;
-    const schema = versions.schemaOf(kind);
+    // The options of connections are in no OpenAPI document: the reference knows no type to merge them by.
+    const schema =
+      this.attributes.operation === "CONNECT"
+        ? undefined
+        : versions.schemaOf(kind);
     const next = mutated(mutation.kind, given, object!, kind, schema);
     this.ran = true;
     if (!next) return;
