@@ -49,6 +49,8 @@ export class CgroupManager {
   #qos: QosLimits | undefined;
   /** What each class was last held to. */
   readonly #applied = new Map<QosClass, string>();
+  #holding: Promise<void> | undefined;
+  #again = false;
 
   constructor(
     chooseDriver: () => Promise<CgroupDriver>,
@@ -153,7 +155,24 @@ export class CgroupManager {
     await this.#holdClasses();
   }
 
+  /** Many pods that come or go at the same time take two rounds, not one each. */
   async #holdClasses(): Promise<void> {
+    if (this.#holding) this.#again = true;
+    else
+      this.#holding = this.#holdChanged().finally(
+        () => (this.#holding = undefined),
+      );
+    await this.#holding;
+  }
+
+  async #holdChanged(): Promise<void> {
+    do {
+      this.#again = false;
+      await this.#holdOnce();
+    } while (this.#again);
+  }
+
+  async #holdOnce(): Promise<void> {
     for (const [qos, limits] of this.#qos?.limits() ?? []) {
       const text = JSON.stringify(limits);
       if (text === "{}" || this.#applied.get(qos) === text) continue;

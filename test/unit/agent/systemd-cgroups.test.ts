@@ -159,6 +159,22 @@ test("a pod's cgroup is a slice with its limits, until it ends", async () => {
   await expect(cgroups.limit("/other", {})).rejects.toThrow("does not exist");
 });
 
+test("many pods at once set the limits of their class twice", async () => {
+  const { cgroups, calls } = await machine();
+  calls.splice(0);
+  await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      cgroups.adoptPod(podWith(`${index}`, { requests: { cpu: "100m" } })),
+    ),
+  );
+  expect(
+    calls.filter((call) => call.startsWith("set pods-burstable.slice")),
+  ).toEqual([
+    "set pods-burstable.slice CPUWeight=4",
+    "set pods-burstable.slice CPUWeight=196",
+  ]);
+});
+
 test("requested memory is kept from reclaim, and from lower classes", async () => {
   const { cgroups, read } = await machine({
     cgroupDriver: "cgroupfs",
