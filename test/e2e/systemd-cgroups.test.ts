@@ -1,0 +1,119 @@
+// Pods in slices of a live systemd: the driver systemd with a private containerd, on a machine booted for the test. The
+// host's hierarchies of version 1 are what such a guest has.
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { busyboxImageTar } from "../support/busybox-image.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  createSystemdMachine,
+  type SystemdMachine,
+} from "../support/systemd-machine/systemd-machine.ts";
+import {
+  makeTempDirectory,
+  removeTempDirectory,
+} from "../support/temp-directory.ts";
+
+const repository = path.join(__dirname, "../..");
+let stage: string;
+let machine: SystemdMachine;
+
+beforeAll(async () => {
+  stage = makeTempDirectory("orbit-program-");
+  execFileSync("sh", [path.join(repository, "systemd/install.sh")], {
+    env: { ...process.env, DESTDIR: stage },
+  });
+  machine = await createSystemdMachine({
+    program: path.join(stage, "usr/local/lib/orbit"),
+  });
+  fs.copyFileSync(
+    await busyboxImageTar(),
+    path.join(machine.var, "busybox.tar"),
+  );
+  await machine.boot();
+}, 90_000);
+afterAll(async () => {
+  await machine?.clean();
+  removeTempDirectory(stage);
+}, 150_000);
+
+/** The script's output; fails the test when it fails. */
+async function sh(script: string): Promise<string> {
+  const { code, stdout, stderr } = await machine.run(script);
+  if (code !== 0)
+    throw new Error(`${script}: exit ${code}\n${stdout}\n${stderr}`);
+  return stdout.trim();
+}
+
+const pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "sliced" },
+  spec: {
+    terminationGracePeriodSeconds: 1,
+    containers: [
+      {
+        name: "main",
+        image: "busybox",
+        imagePullPolicy: "IfNotPresent",
+        command: ["sleep", "100003"],
+        resources: { limits: { cpu: "300m", memory: "64Mi" } },
+      },
+    ],
+  },
+};
+
+test("a pod lives in a slice with its limits, and the slice ends with it", async () => {
+  await sh(`mkdir -p /etc/orbit/manifests
+    cat >/etc/orbit/manifests/sliced.json <<'EOF'
+${JSON.stringify(pod)}
+EOF
+    sh /opt/orbit/systemd/install.sh --no-start
+    mkdir -p /etc/systemd/system/orbit.service.d
+    command=$(sed -n 's/^ExecStart=//p' /etc/systemd/system/orbit.service)
+    printf '[Service]\\nExecStart=\\nExecStart=%s --agent-arg=cgroup-driver=systemd\\n' "$command" >/etc/systemd/system/orbit.service.d/driver.conf
+    systemctl daemon-reload
+    systemctl start orbit
+    orbit image load /var/busybox.tar`);
+  const slice = await eventually(
+    async () =>
+      (
+        await machine.run(
+          "systemctl list-units --type=slice --no-legend --plain 'orbit-pod*' | cut -d ' ' -f 1",
+        )
+      ).stdout.trim(),
+    { timeoutMs: 30_000, intervalMs: 300, what: "the pod's slice" },
+  );
+  expect(slice).toMatch(/^orbit-pod[0-9a-f_]+\.slice$/);
+  const pid = await eventually(
+    async () => (await machine.run("pgrep -f '^sleep 10000[3]'")).stdout.trim(),
+    { timeoutMs: 30_000, intervalMs: 300, what: "the container" },
+  );
+  // runc made the container's scope in the slice, through systemd as well.
+  expect(await sh(`cat /proc/${pid}/cgroup`)).toMatch(
+    new RegExp(`/orbit\\.slice/${slice}/cri-containerd-[0-9a-f]+\\.scope`),
+  );
+  const properties = await sh(
+    `systemctl show -p MemoryLimit -p MemoryMax -p CPUQuotaPerSecUSec --value ${slice}`,
+  );
+  expect(properties).toContain(String(64 * 2 ** 20));
+  expect(properties).toContain("300ms");
+  // systemd takes nothing back when it reads its units again.
+  await sh("systemctl daemon-reload");
+  expect(
+    await sh(
+      `cat /sys/fs/cgroup/memory/orbit.slice/${slice}/memory.limit_in_bytes`,
+    ),
+  ).toBe(String(64 * 2 ** 20));
+  await sh("rm /etc/orbit/manifests/sliced.json");
+  await eventually(
+    async () =>
+      (await sh(
+        "systemctl list-units --type=slice --no-legend 'orbit-pod*'",
+      )) === "" &&
+      (await sh(
+        "find /sys/fs/cgroup -name 'orbit-pod*.slice' 2>/dev/null || true",
+      )) === "",
+    { timeoutMs: 30_000, intervalMs: 300, what: "the slice to go" },
+  );
+}, 100_000);
