@@ -104,9 +104,11 @@ test("the plan of a removal touches nothing but the cluster of the data director
   expect(plan).not.toMatch(/^\+ (kill|umount)/m);
   expect(plan.match(/^\+ nft .*/gm)).toEqual([
     "+ nft delete table ip orbit-pods-10-211-3-0-24",
+    "+ nft delete table ip orbit-ports-10-211-3-0-24",
     "+ nft delete table ip orbit-proxy-10-211-3-0-24",
     "+ nft delete table ip6 orbit-proxy-10-211-3-0-24",
     "+ nft delete table inet orbit-policy-10-211-3-0-24",
+    "+ nft delete table inet orbit-lb-10-211-3-0-24",
   ]);
   expect(plan).toContain(`Kept: ${data}, /etc/orbit`);
   expect(plan).not.toMatch(
