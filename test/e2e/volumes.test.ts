@@ -148,7 +148,7 @@ spec:
       "unpublish one",
     ]);
     expect(fs.readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(
-      "kubernetes.io~csi",
+      `${orbit.directory}/driver`,
     );
   } finally {
     driver.stop();
