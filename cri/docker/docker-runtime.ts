@@ -153,14 +153,16 @@ async function daemonFacts({ connection }: CallContext): Promise<DaemonFacts> {
   const info = (await connection.call("Info", (docker) =>
     docker.info(),
   )) as Record<string, unknown>;
-  const security = ((info["SecurityOptions"] as string[] | null) ?? []).map(
-    (option) => option.split(",")[0],
-  );
+  const options = (info["SecurityOptions"] as string[] | null) ?? [];
+  const security = options.map((option) => option.split(",")[0]);
   return {
     cgroupDriver: String(info["CgroupDriver"] ?? "cgroupfs"),
     runtimes: Object.keys((info["Runtimes"] as object | null) ?? {}),
     defaultRuntime: String(info["DefaultRuntime"] ?? "runc"),
-    seccomp: security.includes("name=seccomp"),
+    // A daemon whose own profile filters nothing has none to offer as the runtime's.
+    seccomp:
+      security.includes("name=seccomp") &&
+      !options.includes("name=seccomp,profile=unconfined"),
     apparmor: security.includes("name=apparmor"),
     rootDirectory: String(info["DockerRootDir"] ?? "/var/lib/docker"),
   };

@@ -11,8 +11,8 @@ import type { DaemonFacts } from "./requests.ts";
 
 type Security = Pick<
   ContainerConfig["security"] & SandboxConfig["security"],
-  "privileged" | "seccomp" | "apparmor" | "selinux"
-> & { noNewPrivs?: boolean };
+  "privileged" | "apparmor" | "selinux"
+> & { seccomp?: SecurityProfile | undefined; noNewPrivs?: boolean };
 
 export async function securityOptions(
   security: Security,
