@@ -46,6 +46,60 @@ const networkRules: readonly PolicyRule[] = [
   },
 ];
 
+/** What the ingress follows and writes. Bound to nobody: it lets a node read all Secrets. */
+const ingressRules: readonly PolicyRule[] = [
+  {
+    apiGroups: [""],
+    resources: ["services", "nodes", "namespaces", "secrets"],
+    verbs: read,
+  },
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+  {
+    apiGroups: ["discovery.k8s.io"],
+    resources: ["endpointslices"],
+    verbs: read,
+  },
+  {
+    apiGroups: ["networking.k8s.io"],
+    resources: ["ingresses", "ingressclasses"],
+    verbs: read,
+  },
+  {
+    apiGroups: ["networking.k8s.io"],
+    resources: ["ingressclasses"],
+    verbs: ["create"],
+  },
+  {
+    apiGroups: ["networking.k8s.io"],
+    resources: ["ingresses/status"],
+    verbs: ["patch"],
+  },
+  {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions"],
+    verbs: read,
+  },
+  {
+    apiGroups: ["gateway.networking.k8s.io"],
+    resources: ["gatewayclasses", "gateways", "httproutes", "referencegrants"],
+    verbs: read,
+  },
+  {
+    apiGroups: ["gateway.networking.k8s.io"],
+    resources: ["gatewayclasses"],
+    verbs: ["create"],
+  },
+  {
+    apiGroups: ["gateway.networking.k8s.io"],
+    resources: [
+      "gatewayclasses/status",
+      "gateways/status",
+      "httproutes/status",
+    ],
+    verbs: ["update"],
+  },
+];
+
 interface Grant {
   readonly name: string;
   /** Undefined: for the whole cluster. */
@@ -194,4 +248,10 @@ export async function ensureJoinObjects(
 ): Promise<void> {
   await ensureInfo(client, server, authority);
   for (const grant of grants) await ensureGrant(client, grant);
+  await unlessThere(
+    client.resource(clusterRoles).create({
+      metadata: { name: "orbit:ingress" },
+      rules: [...ingressRules],
+    }),
+  );
 }

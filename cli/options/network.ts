@@ -96,6 +96,42 @@ export const dnsPortOptions: readonly OptionSpec[] = [
   ),
 ];
 
+/** The ingress of a node. */
+export const ingressOptions: readonly OptionSpec[] = [
+  option(
+    "ingress-http-port",
+    "int",
+    "80",
+    "Port of the node that Ingresses are served at; 0 disables. It is opened with the first Ingress, and tried again while another program has it.",
+    { min: 0, max: 65535 },
+  ),
+  option(
+    "ingress-https-port",
+    "int",
+    "443",
+    "The same for HTTPS; 0 disables.",
+    { min: 0, max: 65535 },
+  ),
+  option(
+    "ingress-bind-address",
+    "string",
+    "",
+    "Address that the ingress listens on; empty: all of the node.",
+  ),
+  option(
+    "ingress-trusted-proxies",
+    "strings",
+    "",
+    "Ranges of proxies in front of the ingress whose X-Forwarded-* and Forwarded headers are believed.",
+  ),
+  option(
+    "ingress-access-log",
+    "string",
+    "",
+    "File that gets a line of JSON for each request through the ingress, - for standard output; empty: none.",
+  ),
+];
+
 /** What `orbit agent` can run beside the node agent itself. */
 const nodeNetworkParts = [
   "proxy",
@@ -103,6 +139,7 @@ const nodeNetworkParts = [
   "network-policy",
   "routes",
   "load-balancer",
+  "ingress",
 ] as const;
 
 const nodeNetworkOptions = group(
@@ -118,7 +155,7 @@ const nodeNetworkOptions = group(
     "node-network",
     "strings",
     "",
-    "Parts of the cluster's network that this agent runs; needs --kubeconfig or --server. Not given: all of them with --server, none otherwise.",
+    "Parts of the cluster's network that this agent runs; needs --kubeconfig or --server. Not given: all of them but the ingress with --server, none otherwise.",
     { values: nodeNetworkParts },
   ),
   option(
@@ -138,6 +175,7 @@ const nodeNetworkOptions = group(
   option("masquerade-all", "bool", "false", "As that of `orbit server`."),
   nodeRoutesOption,
   ...dnsPortOptions,
+  ...ingressOptions,
 );
 
 /** Of a node that joins a cluster by token. */

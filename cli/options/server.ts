@@ -6,6 +6,7 @@ import { addressTypes } from "./apiserver/serving.ts";
 import { group, option } from "./build-table.ts";
 import {
   dnsPortOptions,
+  ingressOptions,
   joinOptions,
   nodeRoutesOption,
   proxyModeOption,
@@ -113,38 +114,7 @@ const own: OptionTable = [
       "",
       "Ranges whose addresses Services of type LoadBalancer get, one of each family; empty: they get the addresses of the nodes.",
     ),
-    option(
-      "ingress-http-port",
-      "int",
-      "80",
-      "Port of the node that Ingresses are served at; 0 disables. It is opened with the first Ingress, and tried again while another program has it.",
-      { min: 0, max: 65535 },
-    ),
-    option(
-      "ingress-https-port",
-      "int",
-      "443",
-      "The same for HTTPS; 0 disables.",
-      { min: 0, max: 65535 },
-    ),
-    option(
-      "ingress-bind-address",
-      "string",
-      "",
-      "Address that the ingress listens on; empty: all of the node.",
-    ),
-    option(
-      "ingress-trusted-proxies",
-      "strings",
-      "",
-      "Ranges of proxies in front of the ingress whose X-Forwarded-* and Forwarded headers are believed.",
-    ),
-    option(
-      "ingress-access-log",
-      "string",
-      "",
-      "File that gets a line of JSON for each request through the ingress, - for standard output; empty: none.",
-    ),
+    ...ingressOptions,
     proxyModeOption,
     option(
       "nodeport-addresses",

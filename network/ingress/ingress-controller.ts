@@ -13,6 +13,7 @@ import type { Node } from "../../api/types/core-v1.ts";
 import { ensureIngressClass, ingressClassName } from "./feed/ingress-class.ts";
 import type { IngressSockets } from "./feed/ingress-routes.ts";
 import { IngressSource } from "./feed/ingress-source.ts";
+import { labelServingNode, servingText } from "./feed/serving-nodes.ts";
 import { ProxyFeed } from "./feed/proxy-feed.ts";
 import { ingressFamilies } from "./ingress-metrics.ts";
 import { IngressThread } from "./ingress-thread.ts";
@@ -52,6 +53,8 @@ export class IngressController {
   readonly #sockets = new Map<string, SocketState>();
   readonly #reportedProblems = new Map<string, string>();
   #sentSockets = "";
+  /** Whether this node's label says that it serves. */
+  #labelled = false;
   #statistics: IngressStatistics | undefined;
 
   constructor(options: IngressOptions) {
@@ -146,13 +149,15 @@ export class IngressController {
       this.#source.refreshStatuses();
       this.#gateways.source?.refreshStatuses();
     };
-    const addressesOf = (node: Node): string =>
-      JSON.stringify(node.status?.addresses ?? []);
     this.#disposers.push(
       this.#nodes.addHandler({
-        onAdd: refresh,
+        onAdd: (node) => {
+          if (node.metadata.name === this.#options.nodeName)
+            void this.#labelNode();
+          refresh();
+        },
         onUpdate: (old, now) => {
-          if (addressesOf(old) !== addressesOf(now)) refresh();
+          if (servingText(old) !== servingText(now)) refresh();
         },
         onDelete: refresh,
       }),
@@ -167,6 +172,8 @@ export class IngressController {
   async stop(): Promise<void> {
     for (const dispose of this.#disposers.splice(0)) dispose();
     await this.#gateways.stop();
+    this.#labelled = false;
+    await this.#labelNode();
     await this.#source.stop();
     this.#feed.stop();
     this.#events.stop();
@@ -221,11 +228,21 @@ export class IngressController {
         ...(address === undefined ? {} : { address }),
       });
     if (wanted.size > 0) this.#thread.start();
+    if (this.#labelled !== wanted.size > 0) {
+      this.#labelled = wanted.size > 0;
+      void this.#labelNode();
+    }
     const sockets = [...wanted.values()];
     const text = JSON.stringify(sockets);
     if (text === this.#sentSockets) return;
     this.#sentSockets = text;
     this.#thread.post({ kind: "sockets", sockets });
+  }
+
+  #labelNode(): Promise<void> {
+    const { client, nodeName, logger } = this.#options;
+    const node = this.#nodes.lister.get(nodeName);
+    return labelServingNode(client, node, this.#labelled, logger);
   }
 
   #take(message: FromProxy): void {

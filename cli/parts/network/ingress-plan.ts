@@ -1,4 +1,4 @@
-// What the ingress of `orbit server` is to be, out of its options. A problem with them is a UsageError.
+// What the ingress of a node is to be, out of its options. A problem with them is a UsageError.
 import { isIP } from "node:net";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
@@ -25,8 +25,11 @@ function isRange(text: string): boolean {
   );
 }
 
-/** Undefined: --disable leaves it out, or it has no port. */
-export function ingressPlan(values: OptionValues): IngressPlan | undefined {
+/** Undefined: it is not wanted, or it has no port. @throws UsageError whether it is wanted or not */
+export function ingressPlan(
+  values: OptionValues,
+  wanted: boolean,
+): IngressPlan | undefined {
   const refuse = (option: string, text: string, reason: string): never => {
     throw new UsageError(
       `invalid argument "${text}" for "--${option}": ${reason}`,
@@ -48,7 +51,7 @@ export function ingressPlan(values: OptionValues): IngressPlan | undefined {
       "must be another than --ingress-http-port",
     );
   const accessLog = values.text("ingress-access-log");
-  if (values.list("disable").includes("ingress")) return undefined;
+  if (!wanted) return undefined;
   if (httpPort === 0 && httpsPort === 0) return undefined;
   return {
     ...(address === "" ? {} : { address }),

@@ -149,7 +149,10 @@ export function agentNetworkPlan(
   const dns = wanted("dns") && machineAddresses().length > 0;
   const policy = wanted("network-policy");
   const routes = routeMode(values, wanted("routes"));
-  if (!(wanted("proxy") || dns || policy || routes)) return undefined;
+  // Never but by name: it reads the Secrets of all namespaces.
+  const ingress = ingressPlan(values, parts.includes("ingress"));
+  if (!(wanted("proxy") || dns || policy || routes || ingress))
+    return undefined;
   return {
     nodeName: agent.nodeName,
     podRanges: values.list("cluster-cidr"),
@@ -172,6 +175,7 @@ export function agentNetworkPlan(
           },
         }
       : {}),
+    ...(ingress ? { ingress } : {}),
   };
 }
 
@@ -196,7 +200,7 @@ export function networkPlan(
   const dns = !disabled.has("dns") && machineAddresses().length > 0;
   const policy = !disabled.has("network-policy");
   const routes = routeMode(values, !disabled.has("routes"));
-  const ingress = ingressPlan(values);
+  const ingress = ingressPlan(values, !disabled.has("ingress"));
   if (disabled.has("agent") || !(proxy || dns || policy || routes || ingress))
     return undefined;
   return {

@@ -3,7 +3,7 @@
 // and drops those of nodes that are gone.
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
-import { isNotFound } from "../../../api/errors.ts";
+import { isConflict, isNotFound } from "../../../api/errors.ts";
 import { objectKey, splitKey } from "../../../api/object.ts";
 import type { Node } from "../../../api/types/core-v1.ts";
 import type {
@@ -62,6 +62,7 @@ export class IngressSource {
       logger,
       concurrency: 4,
       process: (key) => this.#writeStatus(key),
+      isExpected: isConflict,
     });
     this.#reports = new WorkQueue({
       name: "ingress-problems",
@@ -89,8 +90,10 @@ export class IngressSource {
       this.#ingresses.addHandler({
         onAdd: changed,
         onUpdate: (old, now) => {
-          // Its status alone changes no route.
+          // Its status alone changes no route; another node may have written it at the same time.
           if (specText(old) !== specText(now)) changed(now);
+          else if (this.#ours.has(objectKey(now)))
+            this.#statuses.add(objectKey(now));
         },
         onDelete: changed,
       }),
@@ -171,6 +174,8 @@ export class IngressSource {
         {
           type: "merge",
           body: {
+            // Of two nodes that write at once the later one reads again.
+            metadata: { resourceVersion: ingress.metadata.resourceVersion },
             status: { loadBalancer: { ingress: wanted.map((ip) => ({ ip })) } },
           },
         },

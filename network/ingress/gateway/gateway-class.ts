@@ -1,5 +1,5 @@
 // The GatewayClass of this controller.
-import { isNotFound } from "../../../api/errors.ts";
+import { isAlreadyExists, isNotFound } from "../../../api/errors.ts";
 import type { Client } from "../../../client/client.ts";
 import { gatewayClasses } from "./objects.ts";
 
@@ -13,11 +13,16 @@ export async function ensureGatewayClass(client: Client): Promise<void> {
     await classes.get(gatewayClassName);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    await classes.create({
-      apiVersion: "gateway.networking.k8s.io/v1",
-      kind: "GatewayClass",
-      metadata: { name: gatewayClassName },
-      spec: { controllerName: gatewayController },
-    });
+    await classes
+      .create({
+        apiVersion: "gateway.networking.k8s.io/v1",
+        kind: "GatewayClass",
+        metadata: { name: gatewayClassName },
+        spec: { controllerName: gatewayController },
+      })
+      .catch((failed: unknown) => {
+        // Another node of the cluster was first.
+        if (!isAlreadyExists(failed)) throw failed;
+      });
   }
 }

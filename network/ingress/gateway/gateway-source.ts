@@ -10,7 +10,7 @@ import type { Client } from "../../../client/client.ts";
 import type { Informer } from "../../../client/informer.ts";
 import { namespaces, services } from "../../../client/resources.ts";
 import type { ObjectPlan } from "../feed/ingress-routes.ts";
-import { servingAddresses } from "../feed/node-addresses.ts";
+import { allServingAddresses, writesForAll } from "../feed/serving-nodes.ts";
 import { ensureGatewayClass, gatewayController } from "./gateway-class.ts";
 import {
   classPrefix,
@@ -117,6 +117,7 @@ export class GatewaySource {
       attachedRoutes: (key, listener) =>
         this.#attached.get(`${key}/${listener}`)?.size ?? 0,
       addresses: () => this.#addresses(),
+      writes: () => writesForAll(options.nodes.lister.list(), options.nodeName),
       clock,
       logger,
     });
@@ -224,11 +225,14 @@ export class GatewaySource {
     });
   }
 
-  /** Addresses of nodes have changed. */
+  /** Nodes that serve, or their addresses, have changed. */
   refreshStatuses(): void {
     this.lookAtGateways();
     for (const key of this.#listeners.keys())
       this.#statuses.add(gatewayPrefix + key);
+    for (const key of this.#plans.keys()) this.#statuses.add(routePrefix + key);
+    for (const { metadata } of this.#classes.lister.list())
+      this.#statuses.add(classPrefix + metadata.name);
   }
 
   #markRoute(route: HttpRoute): void {
@@ -243,11 +247,10 @@ export class GatewaySource {
       this.#markRoute(route);
   }
 
-  /** Of the node. */
+  /** Of the nodes that serve. */
   #addresses(): readonly string[] {
     const { nodes, nodeName } = this.#options;
-    const node = nodes.lister.get(nodeName);
-    return node ? servingAddresses(node) : [];
+    return allServingAddresses(nodes.lister.list(), nodeName);
   }
 
   #isOurs({ spec }: Gateway): boolean {

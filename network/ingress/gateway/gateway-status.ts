@@ -13,7 +13,7 @@ import {
 import { gatewayGroup, type Gateway } from "./objects.ts";
 
 interface StatusContext {
-  /** Of the node. */
+  /** Of the nodes that serve. */
   readonly addresses: readonly string[];
   readonly attachedRoutes: (listener: string) => number;
   /** RFC 3339. */

@@ -37,8 +37,10 @@ interface GatewayStatusesOptions {
   ) => readonly PlannedListener[] | undefined;
   readonly planOf: (route: string) => RoutePlan | undefined;
   readonly attachedRoutes: (gateway: string, listener: string) => number;
-  /** Of the node. */
+  /** Of the nodes that serve. */
   readonly addresses: () => readonly string[];
+  /** Whether this node writes: of several that serve one does. */
+  readonly writes: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -73,6 +75,7 @@ export class GatewayStatuses {
   }
 
   async #writeStatus(key: string): Promise<void> {
+    if (!this.#options.writes()) return;
     const at = key.indexOf(":") + 1;
     const name = key.slice(at);
     const kind = key.slice(0, at);

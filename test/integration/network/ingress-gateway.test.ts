@@ -13,6 +13,7 @@ import {
   customResourceDefinitions,
   endpointSlices,
   namespaces,
+  nodes,
   secrets,
   services,
 } from "../../../client/resources.ts";
@@ -46,6 +47,7 @@ const [address = "127.0.0.1"] = machineAddresses();
 
 let cluster: Cluster;
 let controller: IngressController;
+let workerFile: string;
 let port: number;
 let otherPort: number;
 const backends: TestBackend[] = [];
@@ -74,7 +76,7 @@ async function install(each: (typeof definitions)[number]): Promise<void> {
 }
 
 beforeAll(async () => {
-  const workerFile = path.join(tempDirectory(), "ingress-worker.cjs");
+  workerFile = path.join(tempDirectory(), "ingress-worker.cjs");
   await bundleProgram(
     path.join(__dirname, "../../../network/ingress/ingress-worker.ts"),
     workerFile,
@@ -676,6 +678,63 @@ test("a listener has the requests for its hosts, and no other one's routes do", 
   await answered("a.apart.test", 404, "/wide");
   await answered("b.apart.test", 404, "/close");
   await cluster.client.resource(gateways).delete("apart", "team");
+});
+
+test("a second node that serves: its address is there too, and one of the two writes", async () => {
+  const ready = (name: string, address: string) =>
+    cluster.client.resource(nodes).patch(
+      name,
+      undefined,
+      {
+        type: "merge",
+        body: {
+          status: {
+            addresses: [{ type: "InternalIP", address }],
+            conditions: [{ type: "Ready", status: "True", reason: "Test" }],
+          },
+        },
+      },
+      { subresource: "status" },
+    );
+  await registerNode(cluster.client, "there", "192.0.2.2");
+  await ready("here", "192.0.2.1");
+  await ready("there", "192.0.2.2");
+  const second = new IngressController({
+    client: cluster.client,
+    nodeName: "there",
+    address: "127.0.0.2",
+    trustedProxies: [],
+    graceMs: 100,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+    workerFile,
+  });
+  await second.start();
+  const gate = () => cluster.client.resource(gateways).get("gate", "team");
+  const addresses = async (): Promise<string> =>
+    ((await gate()).status?.addresses ?? []).map(({ value }) => value).join();
+  await eventually(async () => (await addresses()) === "192.0.2.1,192.0.2.2");
+  await eventually(async () => {
+    const { status } = await request(port, {
+      host: "127.0.0.2",
+      headers: { host: "first.test" },
+    });
+    return status === 200;
+  });
+  // Nobody writes again and again.
+  const { metadata } = await gate();
+  await route("later", [{ backendRefs: [to("web")] }], {
+    hostnames: ["later.test"],
+  });
+  await answered("later.test");
+  await eventually(async () => {
+    const { status } = await gate();
+    return status?.listeners?.[0]?.attachedRoutes !== undefined;
+  });
+  const writes = Number((await gate()).metadata.resourceVersion);
+  expect(writes - Number(metadata.resourceVersion)).toBeLessThan(20);
+  await second.stop();
+  await eventually(async () => (await addresses()) === "192.0.2.1");
 });
 
 test("definitions that go take the routes with them, and bring them back", async () => {

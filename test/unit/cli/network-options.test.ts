@@ -1,6 +1,10 @@
 // What the options of `orbit server` say about its network.
 import { loadBalancerPlan } from "../../../cli/cluster/load-balancer-plan.ts";
-import { networkPlan } from "../../../cli/parts/network/network-plan.ts";
+import {
+  agentNetworkPlan,
+  networkPlan,
+} from "../../../cli/parts/network/network-plan.ts";
+import { agentOptions } from "../../../cli/options/agent.ts";
 import { parseOptions, type OptionValues } from "../../../cli/options/parse.ts";
 import { serverOptions } from "../../../cli/options/server.ts";
 
@@ -105,4 +109,30 @@ describe("--nodeport-addresses", () => {
     expect(plan()?.masqueradeAll).toBe(false);
     expect(plan("--masquerade-all")?.masqueradeAll).toBe(true);
   });
+});
+
+describe("--node-network", () => {
+  const plan = (joined: boolean, ...args: string[]) =>
+    agentNetworkPlan(parseOptions(agentOptions, args), {
+      nodeName: "n",
+      nodeIPs: [],
+      joined,
+    });
+
+  test("the ingress only by name: it reads all Secrets", () => {
+    expect(plan(true)).toMatchObject({ proxy: true, policy: true });
+    expect(plan(true)?.ingress).toBeUndefined();
+    expect(plan(false)).toBeUndefined();
+    expect(
+      plan(false, "--node-network=ingress", "--ingress-http-port=8080"),
+    ).toMatchObject({
+      proxy: false,
+      ingress: { httpPort: 8080, httpsPort: 443 },
+    });
+  });
+
+  test("a wrong value is refused whether the ingress runs or not", () =>
+    expect(() => plan(true, "--ingress-bind-address=web")).toThrow(
+      /--ingress-bind-address/,
+    ));
 });
