@@ -2,7 +2,8 @@
 // the table that it concerns as it was, and the error has the program's text.
 import { spawn } from "node:child_process";
 
-const patienceMs = 30_000;
+/** The variant on nf_tables takes its time for tens of thousands of rules. */
+const patienceMs = 300_000;
 const maxErrorText = 4096;
 /** Other programs hold the lock of the tables for a moment. */
 const lockSeconds = "5";
