@@ -51,9 +51,12 @@ function endpointOf(
   const zone = nodeName && nodeNamed(nodeName)?.metadata.labels?.[zoneLabel];
   const hostname = hostnameOf(pod, service);
   const { name, namespace, uid } = pod.metadata;
+  const conditions = conditionsOf(pod, service);
+  // For clients of its own zone, which proxies keep to while every endpoint that is ready has such a hint.
+  const near = zone && conditions.ready && prefersClose(service);
   return {
     addresses: [address],
-    conditions: conditionsOf(pod, service),
+    conditions,
     ...(hostname ? { hostname } : {}),
     ...(nodeName ? { nodeName } : {}),
     targetRef: {
@@ -63,5 +66,21 @@ function endpointOf(
       ...(uid ? { uid } : {}),
     },
     ...(zone ? { zone } : {}),
+    ...(near ? { hints: { forZones: [{ name: zone }] } } : {}),
   };
+}
+
+/** The annotations ask for hints of another kind, which are not given. */
+const topologyModes = [
+  "service.kubernetes.io/topology-mode",
+  "service.kubernetes.io/topology-aware-hints",
+];
+
+function prefersClose({ metadata, spec }: Service): boolean {
+  return (
+    spec.trafficDistribution === "PreferClose" &&
+    !topologyModes.some((name) =>
+      /^auto$/i.test(metadata.annotations?.[name] ?? ""),
+    )
+  );
 }
