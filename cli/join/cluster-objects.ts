@@ -50,7 +50,7 @@ const networkRules: readonly PolicyRule[] = [
 const ingressRules: readonly PolicyRule[] = [
   {
     apiGroups: [""],
-    resources: ["services", "nodes", "namespaces", "secrets"],
+    resources: ["services", "nodes", "namespaces", "secrets", "configmaps"],
     verbs: read,
   },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
