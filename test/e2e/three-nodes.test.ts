@@ -37,6 +37,10 @@ const agentWords = (machine: NodeMachine): string[] => [
   `--root-dir=${machine.dataDirectory}`,
   "--fail-swap-on=false",
   ...heartbeat,
+  // With the Secrets of all namespaces, that is not for every node.
+  ...(machine === two
+    ? ["--node-network=proxy,dns,network-policy,routes,load-balancer,ingress"]
+    : []),
 ];
 
 const nodeField = (name: string, jsonpath: string): Promise<string> =>
@@ -147,6 +151,13 @@ beforeAll(async () => {
     /^orbit agent --server https:\/\/192\.168\.77\.1:6443 --token /,
   );
   joinWords = printed.stdout.trim().split(" ").slice(1);
+  await kubectl(
+    "create",
+    "clusterrolebinding",
+    "ingress-two",
+    "--clusterrole=orbit:ingress",
+    "--user=system:node:two",
+  );
   await Promise.all(
     [two, three].map((machine) => machine.start(...agentWords(machine))),
   );
@@ -306,6 +317,36 @@ test("a node's address changes: the others follow", async () => {
       { what: `its pod to be reached from ${name}` },
     );
   }
+});
+
+test("an agent serves Ingresses when it is asked to and may", async () => {
+  await kubectl("create", "ingress", "web", "--rule=/*=web:80");
+  const served = async (address: string): Promise<string> =>
+    (
+      await one.command(["curl", "-s", "-m3", `http://${address}/index.html`])
+    ).stdout.trim();
+  // The one that has changed.
+  const addresses = [one.address, "192.168.77.22"];
+  for (const address of addresses)
+    await eventually(
+      async () => /^(one|two|three)$/.test(await served(address)),
+      {
+        what: `the Ingress at ${address}`,
+      },
+    );
+  expect(await served(three.address)).toBe("");
+  await eventually(
+    async () =>
+      (await kubectl(
+        "get",
+        "ingress",
+        "web",
+        "-o",
+        "jsonpath={.status.loadBalancer.ingress[*].ip}",
+      )) === addresses.join(" "),
+    { what: "the addresses of the nodes that serve" },
+  );
+  await kubectl("delete", "ingress", "web");
 });
 
 test("the service proxy alone, on a machine that is no node", async () => {
