@@ -46,7 +46,7 @@ const networkRules: readonly PolicyRule[] = [
   },
 ];
 
-/** What the ingress follows and writes. Bound to nobody: it lets a node read all Secrets. */
+/** What the ingress follows and writes. Not bound: it lets a node read all Secrets. */
 const ingressRules: readonly PolicyRule[] = [
   {
     apiGroups: [""],
