@@ -26,6 +26,7 @@ import type { HostFiles } from "./pods/start/host-files.ts";
 import type { PodWorkers } from "./pods/worker/pod-workers.ts";
 import type { ProbeManager } from "./probes/probe-manager.ts";
 import type { ApiReporting } from "./reporting/api-reporting.ts";
+import type { PodClaims } from "./resources/claims/pod-claims.ts";
 import type { DeviceManager } from "./resources/devices/device-manager.ts";
 import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { RuntimeAdoption } from "./runtime-adoption.ts";
@@ -70,6 +71,7 @@ export interface PodRooms {
   readonly hostFiles: HostFiles;
   readonly resources: ResourceManagers;
   readonly devices: DeviceManager;
+  readonly claims: PodClaims;
   readonly nodeResources: () => NodeResources;
   /** undefined: pods are not resized. */
   readonly allocated: AllocatedResources | undefined;

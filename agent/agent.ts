@@ -59,13 +59,14 @@ class AgentLife {
     const { cgroups, allocatable, volumes, objects, node, lease, sources } =
       this.#parts;
     const { adoption, pressure, housekeeping, rotation, clock } = this.#parts;
-    const { plugins, devices, shutdown } = this.#parts;
+    const { plugins, devices, claims, shutdown } = this.#parts;
     await this.#parts.allocated?.start();
     await cgroups.start();
     await allocatable.start();
     await volumes.start();
     await this.#parts.csi.start();
     await devices.start();
+    await claims.start();
     await this.#parts.resources.start();
     await plugins.start();
     objects.start();
@@ -85,7 +86,8 @@ class AgentLife {
   async stop(): Promise<void> {
     const { adoption, sources, reports, lease, probes, pressure } = this.#parts;
     const { housekeeping, rotation, node, workers, volumes } = this.#parts;
-    const { runtimePods, recorder, plugins, devices, shutdown } = this.#parts;
+    const { runtimePods, recorder, plugins, devices, claims, shutdown } =
+      this.#parts;
     this.#stopped = true;
     this.#parts.allocatable.stop();
     this.#parts.resources.stop();
@@ -102,6 +104,7 @@ class AgentLife {
     await workers.stop();
     await plugins.stop();
     await devices.stop();
+    claims.stop();
     await this.#parts.csi.stop();
     await volumes.stop();
     reports.stop();

@@ -5,6 +5,7 @@ import type { Clock, Timer } from "../api/clock.ts";
 import type { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import type { HostFiles } from "./pods/start/host-files.ts";
+import type { PodClaims } from "./resources/claims/pod-claims.ts";
 import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
@@ -13,6 +14,7 @@ interface HousekeepingOptions {
   containers: { collect(): Promise<unknown> };
   cgroups: Pick<CgroupManager, "removePod">;
   resources: Pick<ResourceManagers, "releaseOthers">;
+  claims: Pick<PodClaims, "unprepareOthers">;
   hostFiles: Pick<HostFiles, "uids" | "removeLogs" | "removePodDirectory">;
   volumes: Pick<VolumeManager, "uids" | "unmount">;
   /** The pod has a worker, or the runtime has something of it. */
@@ -80,6 +82,7 @@ export class Housekeeping {
   sweep(): void {
     if (this.#sweeping || this.#stopped) return;
     this.#options.resources.releaseOthers(this.#options.isKnown);
+    this.#options.claims.unprepareOthers(this.#options.isKnown);
     this.#sweeping = true;
     this.#sweep()
       .catch((error: unknown) =>

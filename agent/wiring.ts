@@ -40,9 +40,7 @@ import { HostFiles } from "./pods/start/host-files.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
 import { ApiReporting } from "./reporting/api-reporting.ts";
-import { DeviceManager } from "./resources/devices/device-manager.ts";
-import { readMachineTopology } from "./resources/machine/machine-topology.ts";
-import type { ResourceManagers } from "./resources/resource-managers.ts";
+import { wireClaims, wireDevices } from "./device-wiring.ts";
 import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
@@ -231,32 +229,12 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     hostFiles: new HostFiles(config),
     resources,
     devices,
+    claims: wireClaims(ground),
     nodeResources,
     allocated: isGateOn(config, "InPlacePodVerticalScaling")
       ? new AllocatedResources(config.rootDirectory, logger)
       : undefined,
   };
-}
-
-function wireDevices(
-  { settings, plugins, metrics, clock, logger }: Ground,
-  node: NodeReporter,
-  runtimePods: RuntimePods,
-  resources: ResourceManagers,
-): DeviceManager {
-  const devices = new DeviceManager({
-    rootDirectory: settings.rootDirectory,
-    numaNodes: () => readMachineTopology().nodes.map(({ id }) => id),
-    isInRuntime: (uid) => (runtimePods.get(uid)?.sandboxes.length ?? 0) > 0,
-    onChange: () => node.report(),
-    clock,
-    logger,
-  });
-  resources.add(devices);
-  plugins.registerHandler("DevicePlugin", devices.registration);
-  node.setDevices(() => devices.capacity());
-  metrics.add(() => devices.metrics());
-  return devices;
 }
 
 function wireSources(

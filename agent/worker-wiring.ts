@@ -12,6 +12,7 @@ import { ImageManager } from "./images/image-manager.ts";
 import { ProviderMetrics } from "./images/provider-metrics.ts";
 import { pullLimit } from "./images/pull-limit.ts";
 import { PodResizer, type ResizerContext } from "./pods/resize/pod-resizer.ts";
+import type { SetupContext } from "./pods/start/container-setup.ts";
 import type { PodStartContext } from "./pods/start/pod-start.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
 import { Turns } from "./pacing/turns.ts";
@@ -29,7 +30,7 @@ export function workersContext(
   const { settings: config, runtime, client, clock, logger, events } = ground;
   const { objects } = ground;
   const { runtimePods, volumes, probes, cgroups } = rooms;
-  const { hostFiles: files, resources } = rooms;
+  const { hostFiles: files, resources, claims } = rooms;
   const nodeIPs = (): readonly string[] => node.addresses;
   const credentials = wireCredentials(ground);
   const images = new ImageManager({
@@ -70,7 +71,7 @@ export function workersContext(
           nodeResources: rooms.nodeResources,
         },
         volumes,
-        devices: rooms.devices,
+        devices: containerDevicesOf(rooms),
         ...{ files, resourceLimits, resources, config, events },
       },
       files,
@@ -80,6 +81,7 @@ export function workersContext(
       logger,
     },
     volumes,
+    claims,
     files,
     cgroups,
     config,
@@ -106,6 +108,7 @@ export function workersContext(
     tearDown: {
       volumes,
       probes,
+      claims,
       cgroups,
       admission: {
         release: (uid) => {
@@ -130,12 +133,29 @@ export function workersContext(
         return runtime.name;
       },
       readiness: probes,
+      holdsDevices: (uid) => claims.areUsedBy(uid),
       resize,
       nodeIPs,
       clock,
     },
     clock,
     logger,
+  };
+}
+
+/** Of device plug-ins, and of claims. */
+function containerDevicesOf({
+  devices,
+  claims,
+}: PodRooms): SetupContext["devices"] {
+  return {
+    async devicesOf(pod, container) {
+      const found = await devices.devicesOf(pod, container);
+      const cdiDevices = claims.cdiDevices(pod, container);
+      return cdiDevices.length > 0
+        ? { ...found, cdiDevices: [...found.cdiDevices, ...cdiDevices] }
+        : found;
+    },
   };
 }
 

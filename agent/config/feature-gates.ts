@@ -5,6 +5,7 @@ import type { AgentConfig } from "./agent-config.ts";
 /** Gates with an effect in the agent. */
 export type AgentGate =
   | "ClusterTrustBundleProjection"
+  | "DynamicResourceAllocation"
   | "CPUManagerPolicyAlphaOptions"
   | "CPUManagerPolicyBetaOptions"
   | "InPlacePodVerticalScaling"

@@ -38,6 +38,8 @@ export interface PodStatusInputs {
   ended: boolean;
   /** Everything of the pod is gone: no container may be left waiting and the phase has to be a last one. */
   tornDown?: boolean;
+  /** Its claims of devices are not given back yet: what has seen it end gives them to others, so that it has not ended. */
+  holdsDevices?: boolean;
   /** The agent itself ends the pod (deadline, eviction, admission): phase, reason and message to report. */
   failure?: PodFailure | undefined;
   resize?: ResizeReport | undefined;
@@ -99,8 +101,10 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   let phase: Phase = podPhase(pod, initStatuses, statuses, ended && stopped);
   if (previous && isPodTerminal({ status: previous }))
     phase = previous.phase as Phase;
+  else if (inputs.holdsDevices && isPodTerminal({ status: { phase } }))
+    phase = (previous?.phase as Phase | undefined) ?? "Running";
   // Not before its containers have ended: clients that wait for a failed pod's end rely on it.
-  const failed = stopped ? failure : undefined;
+  const failed = stopped && !inputs.holdsDevices ? failure : undefined;
   if (failed || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
 
   const status: PodStatus = { phase };

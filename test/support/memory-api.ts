@@ -26,7 +26,11 @@ import type {
   Transport,
 } from "../../client/transport.ts";
 
-const catalogue = builtinCatalogue();
+/** As a server's, with devices and their claims. */
+const catalogue = builtinCatalogue(
+  ({ enabledByDefault, group, version }) =>
+    enabledByDefault || (group === "resource.k8s.io" && version === "v1beta1"),
+);
 const noGeneration = new Set(["Event", "Lease", "ConfigMap", "Secret", "Node"]);
 
 interface Table {

@@ -28,6 +28,10 @@ export interface PodStartContext {
     /** Makes every volume of the pod ready, and refreshes what changed; idempotent. */
     mount(pod: Pod): Promise<void>;
   };
+  readonly claims: {
+    /** Has the pod's claims of devices prepared; idempotent. */
+    prepare(pod: Pod): Promise<void>;
+  };
   readonly files: Pick<HostFiles, "prepare">;
   readonly cgroups: {
     /** Idempotent; resolves to the cgroup's path. */
@@ -93,6 +97,7 @@ export async function startPod(
   volumes.catch(() => undefined);
   const cgroup = await context.cgroups.createPod(run.pod());
   const config = await configureSandbox(context, plan, run.pod(), cgroup);
+  if (plan.createSandbox) await prepareClaims(context, run.pod());
   const sandbox = plan.createSandbox
     ? await startSandbox(context.sandboxes, run.pod(), config)
     : plan.sandbox;
@@ -156,6 +161,25 @@ async function configureSandbox(
       "Warning",
       "FailedCreatePodSandBox",
       `Failed to create pod sandbox: ${(error as Error).message}`,
+    );
+    throw error;
+  }
+}
+
+async function prepareClaims(
+  { claims, events }: PodStartContext,
+  pod: Pod,
+): Promise<void> {
+  if (!pod.spec.resourceClaims?.length) return;
+  try {
+    await claims.prepare(pod);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    events.pod(
+      pod,
+      "Warning",
+      "FailedPrepareDynamicResources",
+      `Failed to prepare dynamic resources: ${text}`,
     );
     throw error;
   }

@@ -28,6 +28,8 @@ export interface ReportContext {
   readonly readiness: ContainerReadiness;
   /** Absent: pods are not resized. */
   readonly resize?: ResizeReport | undefined;
+  /** Whether claims of the pod are prepared. */
+  readonly holdsDevices: (uid: string) => boolean;
   readonly nodeIPs: () => readonly string[];
   readonly clock: Clock;
 }
@@ -57,6 +59,7 @@ export class PodReport {
   ): void {
     const { status, runtimeName, readiness, nodeIPs, clock, resize } =
       this.#context;
+    const { holdsDevices } = this.#context;
     status.set(
       pod,
       podStatus({
@@ -71,6 +74,7 @@ export class PodReport {
         startedAtMs: this.firstSeenMs,
         ended: stage !== "running",
         tornDown: stage === "torn-down",
+        holdsDevices: holdsDevices(pod.metadata.uid ?? ""),
         failure,
         resize,
       }),

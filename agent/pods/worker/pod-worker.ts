@@ -44,6 +44,10 @@ interface TearDownContext {
     stopLiveness(uid: string): void;
     remove(uid: string): void;
   };
+  readonly claims: {
+    /** Gives the pod's claims of devices back to their drivers; idempotent. */
+    unprepare(uid: string): Promise<void>;
+  };
   readonly cgroups: { removePod(uid: string, qos: QosClass): Promise<void> };
   readonly admission: Pick<PodAdmission, "release">;
 }
@@ -255,7 +259,10 @@ export class PodWorker {
 
   async #tearDown(left: RuntimePod, end: EndRequest): Promise<void> {
     const { runtime } = this.#context.end;
-    const { volumes, probes, cgroups, admission } = this.#context.tearDown;
+    const { volumes, probes, claims, cgroups, admission } =
+      this.#context.tearDown;
+    // Its devices go to others as soon as the pod is reported to be over.
+    await claims.unprepare(this.uid);
     // When the object is deleted as well, no reader needs the containers any more.
     const clean = this.removed || !!this.#pod.metadata.deletionTimestamp;
     if (clean) this.#reportEnding(left, "torn-down", end);

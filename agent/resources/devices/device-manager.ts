@@ -13,7 +13,7 @@ import {
   type TopologyHint,
   type TopologyHints,
 } from "../topology/hint-provider.ts";
-import { DeviceCheckpoint } from "./device-checkpoint.ts";
+import { CheckedState } from "../checked-state.ts";
 import { chooseDevices } from "./device-choice.ts";
 import { deviceHints } from "./device-hints.ts";
 import { DeviceHoldings, type Holding } from "./device-holdings.ts";
@@ -24,7 +24,7 @@ import {
 } from "./device-inventory.ts";
 import { DevicePluginClient } from "./device-plugin-client.ts";
 import { containerRequests, podRequests } from "./device-requests.ts";
-import { DeviceRegistration } from "./device-registration.ts";
+import { checkpointName, DeviceRegistration } from "./device-registration.ts";
 import {
   containerDevices,
   noDevices,
@@ -44,11 +44,16 @@ interface DeviceManagerOptions {
   readonly logger: Logger;
 }
 
+interface DeviceState {
+  readonly holdings: readonly Holding[];
+  readonly resources: readonly string[];
+}
+
 export class DeviceManager implements HintProvider {
   readonly #options: DeviceManagerOptions;
   readonly #inventory: DeviceInventory;
   readonly #holdings = new DeviceHoldings();
-  readonly #checkpoint: DeviceCheckpoint;
+  readonly #checkpoint: CheckedState<DeviceState>;
   readonly #sockets = new Map<string, DevicePluginClient>();
   readonly #registrations = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
@@ -63,7 +68,10 @@ export class DeviceManager implements HintProvider {
     this.#options = options;
     const directory = join(options.rootDirectory, "device-plugins");
     this.#inventory = new DeviceInventory(options.clock);
-    this.#checkpoint = new DeviceCheckpoint(directory, options.logger);
+    this.#checkpoint = new CheckedState(
+      join(directory, checkpointName),
+      options.logger,
+    );
     this.registration = new DeviceRegistration({
       directory,
       connect: (resource, socketPath) => this.#connect(resource, socketPath),
@@ -76,9 +84,10 @@ export class DeviceManager implements HintProvider {
 
   /** Before any pod is admitted. Resolves when it is known who holds what; plug-ins can register soon after. */
   async start(): Promise<void> {
-    const { holdings, resources } = await this.#checkpoint.read();
-    for (const holding of holdings) this.#holdings.add(holding);
-    for (const resource of resources) this.#inventory.restore(resource);
+    const known = await this.#checkpoint.read();
+    for (const holding of known?.holdings ?? []) this.#holdings.add(holding);
+    for (const resource of known?.resources ?? [])
+      this.#inventory.restore(resource);
     this.#listening = this.registration
       .start()
       .catch((error: unknown) =>
@@ -367,10 +376,10 @@ export class DeviceManager implements HintProvider {
   }
 
   #save(): Promise<void> {
-    return this.#checkpoint.write({
+    return this.#checkpoint.save(() => ({
       holdings: this.#holdings.all(),
       resources: this.#inventory.resources(),
-    });
+    }));
   }
 
   #saveLater(): void {

@@ -9,13 +9,15 @@ import type {
   PluginHandler,
   RegisteredPlugin,
 } from "../../plugin-registration/plugin-registration.ts";
-import { checkpointName } from "./device-checkpoint.ts";
 import {
   devicePluginCodec,
   registerMethod,
   supportedVersion,
   type RegisterRequest,
 } from "./device-plugin-protocol.ts";
+
+/** Kept when the directory is cleaned. */
+export const checkpointName = "kubelet_internal_checkpoint";
 
 interface DeviceRegistrationOptions {
   /** ROOT/device-plugins */

@@ -1,5 +1,6 @@
 // What pod workers are given (WorkersContext) over a fake runtime: runtime state, workers, back-off and starting and
 // ending of containers are the agent's own; files, cgroups, images and volumes do nothing.
+import { withoutClaims } from "../../../agent/resources/claims/pod-claims.ts";
 import { noDevices } from "../../../agent/resources/devices/container-devices.ts";
 import pino from "pino";
 import type { Clock } from "../../../api/clock.ts";
@@ -124,6 +125,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       },
     },
     ...{ volumes, files, cgroups, config, events, nodeIPs },
+    claims: withoutClaims,
     features: () => ({ handlers: [], supplementalGroupsPolicy: false }),
   };
   const admission = {
@@ -144,7 +146,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       ...(resize ? { resize } : {}),
     },
     end,
-    tearDown: { volumes, probes, cgroups, admission },
+    tearDown: { volumes, probes, cgroups, admission, claims: withoutClaims },
     clean: {
       ...{ runtimePods, files, restartBackOff },
       images: { forgetPod: () => undefined },
@@ -158,6 +160,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       logger,
     },
     report: {
+      holdsDevices: () => false,
       ...{ status, nodeIPs, clock, resize },
       runtimeName: "containerd",
       readiness: probes,

@@ -1,6 +1,7 @@
 // One pod's whole life on a node, with the agent killed at each of its actions in turn: each call of the runtime, each
 // directory, cgroup and volume, before and after its effect, and at each crash point. A new agent takes over what it finds.
 // Whenever it happened: one ready sandbox, no container twice, nothing ended that is wanted, and nothing left in the end.
+import { withoutClaims } from "../../../agent/resources/claims/pod-claims.ts";
 import pino from "pino";
 import { Housekeeping } from "../../../agent/housekeeping.ts";
 import { PodWorkers } from "../../../agent/pods/worker/pod-workers.ts";
@@ -130,6 +131,7 @@ async function live(
     hostFiles: host.files,
     volumes: host.volumes,
     resources: { releaseOthers: () => undefined },
+    claims: withoutClaims,
     isKnown: (each) =>
       workers.has(each) || context.runtimePods.uids().includes(each),
     clock,

@@ -66,6 +66,7 @@ export const innerFloors: Readonly<
       "agent-view.ts",
       "upkeep-wiring.ts",
       "volume-wiring.ts",
+      "device-wiring.ts",
       "worker-wiring.ts",
     ],
     ["agent-parts.ts"],
