@@ -18,6 +18,7 @@ import type { NodeReporter } from "./node/node-reporter.ts";
 import type { PressureControl } from "./node/pressure.ts";
 import type { PluginRegistration } from "./plugin-registration/plugin-registration.ts";
 import type { PodAccess } from "./pod-access.ts";
+import type { PodResources } from "./pod-resources/pod-resources.ts";
 import type { PodChanges } from "./pods/runtime/pod-changes.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { AllocatedResources } from "./pods/resize/allocated-resources.ts";
@@ -86,6 +87,7 @@ export interface AgentParts extends Ground, Reporting, PodRooms {
   readonly housekeeping: Housekeeping;
   readonly shutdown: NodeShutdown;
   readonly rotation: LogRotation;
+  readonly podResources: PodResources;
   readonly access: PodAccess;
   readonly stats: StatsSummary;
   /** All pods with a worker, with their statuses. */

@@ -76,6 +76,7 @@ class AgentLife {
     await sources.start();
     pressure.start();
     shutdown.start();
+    this.#parts.podResources.start();
     housekeeping.start();
     rotation.start();
     await Promise.race([runtimeRead, afterMs(clock, startPatienceMs)]);
@@ -102,6 +103,7 @@ class AgentLife {
     await node.stop();
     await sources.stop();
     await workers.stop();
+    await this.#parts.podResources.stop();
     await plugins.stop();
     await devices.stop();
     claims.stop();

@@ -1,7 +1,9 @@
 // Devices of one agent: those of device plug-ins, and those of claims. Both register in the plug-ins' registry.
-import type { Ground } from "./agent-parts.ts";
+import { join } from "node:path";
+import type { Ground, Wired } from "./agent-parts.ts";
 import { isGateOn } from "./config/feature-gates.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
+import { PodResources } from "./pod-resources/pod-resources.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import { ClaimManager } from "./resources/claims/claim-manager.ts";
 import {
@@ -9,6 +11,7 @@ import {
   type PodClaims,
 } from "./resources/claims/pod-claims.ts";
 import { DeviceManager } from "./resources/devices/device-manager.ts";
+import { parseCpuList } from "./resources/machine/cpu-list.ts";
 import { readMachineTopology } from "./resources/machine/machine-topology.ts";
 import type { ResourceManagers } from "./resources/resource-managers.ts";
 
@@ -28,6 +31,29 @@ export function wireClaims({
   });
   plugins.registerHandler("DRAPlugin", claims.drivers);
   return claims;
+}
+
+export function wirePodResources({
+  settings,
+  clock,
+  logger,
+  workers,
+  devices,
+  claims,
+  resources,
+}: Wired): PodResources {
+  return new PodResources({
+    directory: join(settings.rootDirectory, "pod-resources"),
+    pods: () => workers.live().map(({ pod }) => pod),
+    devices,
+    cpuIds: (pod, container) =>
+      parseCpuList(resources.pinning(pod, container).cpusetCpus ?? ""),
+    claimsOf: (pod, container) => claims.claimsOf(pod, container),
+    get: isGateOn(settings, "KubeletPodResourcesGet"),
+    dynamicResources: isGateOn(settings, "KubeletPodResourcesDynamicResources"),
+    clock,
+    logger,
+  });
 }
 
 export function wireDevices(

@@ -40,7 +40,7 @@ import { HostFiles } from "./pods/start/host-files.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
 import { ApiReporting } from "./reporting/api-reporting.ts";
-import { wireClaims, wireDevices } from "./device-wiring.ts";
+import { wireClaims, wireDevices, wirePodResources } from "./device-wiring.ts";
 import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
@@ -100,6 +100,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     ...upkeep,
     shutdown,
     ...wireViews(parts),
+    podResources: wirePodResources(parts),
     sources,
     adoption,
     manifestProblem: (origin, message) =>

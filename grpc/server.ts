@@ -1,10 +1,21 @@
 // A gRPC server on a unix socket whose messages are read and written by a wire table. It owns the socket file and the
-// connections; what a method does is its handler's. An error of a handler is answered as UNKNOWN with its message.
-// Requests above 4 MiB are refused by grpc-js.
+// connections; what a method does is its handler's. A GrpcError of a handler is answered with its code, any other error as
+// UNKNOWN with its message. Requests above 4 MiB are refused by grpc-js.
 import { chmod, rm } from "node:fs/promises";
 import type * as Grpc from "@grpc/grpc-js";
 import type { GrpcLibrary, GrpcMethod } from "./channel.ts";
 import type { WireCodec } from "./wire.ts";
+
+/** An error with a code of gRPC. */
+export class GrpcError extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+    this.name = "GrpcError";
+  }
+}
 
 interface UnaryHandler {
   readonly method: GrpcMethod;
@@ -120,5 +131,6 @@ function implementationOf(
 
 function statusOf(error: unknown): Error & Partial<Grpc.StatusObject> {
   const message = error instanceof Error ? error.message : String(error);
-  return Object.assign(new Error(message), { code: unknown, details: message });
+  const code = error instanceof GrpcError ? error.code : unknown;
+  return Object.assign(new Error(message), { code, details: message });
 }

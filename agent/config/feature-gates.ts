@@ -9,6 +9,8 @@ export type AgentGate =
   | "CPUManagerPolicyAlphaOptions"
   | "CPUManagerPolicyBetaOptions"
   | "InPlacePodVerticalScaling"
+  | "KubeletPodResourcesDynamicResources"
+  | "KubeletPodResourcesGet"
   | "InPlacePodVerticalScalingAllocatedStatus"
   | "MemoryQoS"
   | "NodeSwap"

@@ -8,6 +8,11 @@ import type { Node, Pod } from "../../../api/types/core-v1.ts";
 import type { Client } from "../../../client/client.ts";
 import { createClient } from "../../../client/create-client.ts";
 import { nodes, pods } from "../../../client/resources.ts";
+import {
+  podResourcesCodec,
+  podResourcesMethods,
+} from "../../../agent/pod-resources/pod-resources-protocol.ts";
+import { GrpcChannel, loadGrpc } from "../../../grpc/channel.ts";
 import { eventually } from "../../support/eventually.ts";
 import { MemoryApi } from "../../support/memory-api.ts";
 import {
@@ -125,6 +130,24 @@ test("a container sees what its plug-in gave, and the node reports health", asyn
   );
   expect(plugin.calls).toEqual(["Allocate a,b"]);
   await gone("sees");
+});
+
+test("the pod resources API names the device of a running container", async () => {
+  await run(gadgetPod("listed", "sleep 1000"), "Running");
+  const channel = new GrpcChannel(await loadGrpc(), {
+    target: `unix://${join(node.directory, "agent/pod-resources/kubelet.sock")}`,
+    codec: podResourcesCodec,
+    settings: {},
+  });
+  const { pod_resources: list } = await channel.unary<{
+    pod_resources: { name: string; containers: { devices: unknown[] }[] }[];
+  }>(podResourcesMethods.list, {}, { timeoutMs: 5000 });
+  channel.close();
+  expect(list.map(({ name }) => name)).toEqual(["listed"]);
+  expect(list[0]!.containers[0]!.devices).toEqual([
+    { resource_name: resource, device_ids: [expect.stringMatching(/^[ab]$/)] },
+  ]);
+  await gone("listed");
 });
 
 test("too many are refused, and what runs keeps its device over restarts", async () => {

@@ -73,7 +73,7 @@ export const innerFloors: Readonly<
     ["runtime-adoption.ts"],
     ["agent-options.ts", "housekeeping.ts", "pod-access.ts"],
     ["node", "reporting", "shutdown", "sources"],
-    ["stats"],
+    ["pod-resources", "stats"],
     ["pods/worker"],
     ["pods/clean"],
     ["pods/start"],
