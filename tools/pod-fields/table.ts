@@ -84,11 +84,7 @@ const podSpec: Fields<PodSpec> = {
   ),
   priorityClassName: ofApi(),
   readinessGates: works(),
-  resourceClaims: {
-    state: "partly",
-    by: "scheduler",
-    note: "behind DynamicResourceAllocation, else dropped: allocated; no driver of the node is asked yet",
-  },
+  resourceClaims: works("behind DynamicResourceAllocation, else dropped"),
   resources: dropped("gate PodLevelResources is not built"),
   restartPolicy: works(),
   runtimeClassName: works(),
