@@ -106,10 +106,7 @@ export function workersContext(
     },
     end,
     tearDown: {
-      volumes,
-      probes,
-      claims,
-      cgroups,
+      ...{ volumes, probes, claims, cgroups },
       admission: {
         release: (uid) => {
           resources.release(uid);
