@@ -7,6 +7,7 @@ import type { AnyObject, GroupVersionResource } from "../../api/object.ts";
 import type { PolicyRule, RoleRef, Subject } from "../../api/types/rbac-v1.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { StateReader } from "../resources/state.ts";
+import { gatedPolicies } from "./gated-policy.ts";
 import { uncoveredRules } from "./policy-rule.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
@@ -35,22 +36,58 @@ interface Wanted {
   readonly object: AnyObject;
 }
 
+type Gates = Readonly<Record<string, boolean>>;
+
+/** Those of controllers whose gates are on. */
+function gatedFacts(gates: Gates): {
+  roles: RoleFact[];
+  bindings: BindingFact[];
+} {
+  const controllers = gatedPolicies
+    .filter(({ gate }) => gates[gate])
+    .flatMap((policy) => Object.entries(policy.controllers));
+  return {
+    roles: controllers.map(([name, rules]) => ({
+      name: `system:controller:${name}`,
+      rules,
+    })),
+    bindings: controllers.map(([name]) => ({
+      name: `system:controller:${name}`,
+      role: `ClusterRole/system:controller:${name}`,
+      subjects: [`sa:kube-system/${name}`],
+    })),
+  };
+}
+
+/** A role with what gates that are on add to it. */
+function withGatedRules(fact: RoleFact, gates: Gates): RoleFact {
+  const more = gatedPolicies
+    .filter(({ gate }) => gates[gate])
+    .flatMap(({ rules }) => rules[fact.name] ?? []);
+  return more.length > 0
+    ? { ...fact, rules: [...(fact.rules ?? []), ...more] }
+    : fact;
+}
+
 /** Objects as they are written, in an order in which they may be. */
-export function bootstrapPolicy(): Wanted[] {
+export function bootstrapPolicy(gates: Gates = {}): Wanted[] {
   const { clusterRoles, clusterRoleBindings, roles, roleBindings } = facts;
+  const gated = gatedFacts(gates);
   return [
-    ...(clusterRoles as RoleFact[]).map((fact) => ({
+    ...[...(clusterRoles as RoleFact[]), ...gated.roles].map((fact) => ({
       resource: "clusterroles",
-      object: roleOf(fact),
+      object: roleOf(withGatedRules(fact, gates)),
     })),
     ...(roles as RoleFact[]).map((fact) => ({
       resource: "roles",
       object: roleOf(fact),
     })),
-    ...(clusterRoleBindings as BindingFact[]).map((fact) => ({
-      resource: "clusterrolebindings",
-      object: bindingOf(fact),
-    })),
+    ...[...(clusterRoleBindings as BindingFact[]), ...gated.bindings].map(
+      (fact) => ({
+        resource: "clusterrolebindings",
+        object: bindingOf(fact),
+      }),
+    ),
     ...(roleBindings as BindingFact[]).map((fact) => ({
       resource: "rolebindings",
       object: bindingOf(fact),
@@ -136,13 +173,14 @@ interface BootstrapPolicyOptions {
   /** Of a superuser. */
   readonly transport: Pick<Transport, "request">;
   readonly logger: Logger;
+  readonly featureGates?: Gates;
 }
 
 /** Resolves when all is as it should be. The namespaces kube-system and kube-public exist. */
 export async function reconcileBootstrapPolicy(
   options: BootstrapPolicyOptions,
 ): Promise<void> {
-  const todo = bootstrapPolicy().flatMap((wanted) =>
+  const todo = bootstrapPolicy(options.featureGates).flatMap((wanted) =>
     plannedWrite(wanted, options.state),
   );
   for (let from = 0; from < todo.length; from += PARALLEL_WRITES) {

@@ -191,7 +191,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         async bootstrap(transport) {
           admission.connect(transport);
           await Promise.all([
-            security.startPolicy(transport),
+            security.startPolicy(transport, served.featureGates ?? {}),
             createPriorityClasses(transport),
             ...(options.nodeMetrics ? [createMetricsReader(transport)] : []),
             createTokenTracking(transport, clock),

@@ -79,7 +79,10 @@ export interface Security {
   /** After the state is loaded. */
   start(): Promise<void>;
   /** Writes the bootstrap roles and keeps aggregated ones. */
-  startPolicy(transport: Pick<Transport, "request">): Promise<void>;
+  startPolicy(
+    transport: Pick<Transport, "request">,
+    featureGates: Readonly<Record<string, boolean>>,
+  ): Promise<void>;
   updatePki(pki: ClusterPki): void;
   stop(): Promise<void>;
 }
@@ -351,9 +354,12 @@ export function createSecurity(options: SecurityOptions): Security {
       roles.start();
       await node?.start();
     },
-    async startPolicy(transport) {
+    async startPolicy(transport, featureGates) {
       if (!rbac) return;
-      await reconcileBootstrapPolicy({ state, transport, logger });
+      await reconcileBootstrapPolicy({
+        ...{ state, transport, logger },
+        featureGates,
+      });
       aggregator = new RoleAggregator({ state, transport, clock, logger });
       aggregator.start();
     },

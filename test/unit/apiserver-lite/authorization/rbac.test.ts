@@ -373,10 +373,14 @@ describe("the Node authorizer", () => {
 });
 
 describe("the bootstrap policy", () => {
-  async function run(state: FakeState): Promise<string[]> {
+  async function run(
+    state: FakeState,
+    featureGates: Record<string, boolean> = {},
+  ): Promise<string[]> {
     const writes: string[] = [];
     await reconcileBootstrapPolicy({
       state,
+      featureGates,
       logger: pino({ level: "silent" }),
       transport: {
         request: ({ verb, resource, body }) => {
@@ -389,6 +393,24 @@ describe("the bootstrap policy", () => {
     });
     return writes;
   }
+
+  it("has more while a gate is on", async () => {
+    const state = new FakeState();
+    await run(state);
+    const name = "system:controller:resource-claim-controller";
+    expect(await run(state, { DynamicResourceAllocation: true })).toEqual([
+      "update clusterroles system:kube-scheduler",
+      `create clusterroles ${name}`,
+      `create clusterrolebindings ${name}`,
+    ]);
+    const scheduler = state.read(
+      RBAC,
+      "clusterroles",
+      "",
+      "system:kube-scheduler",
+    );
+    expect(JSON.stringify(scheduler!["rules"])).toContain("resourceslices");
+  });
 
   it("is made once, and only mended later", async () => {
     const state = new FakeState();
