@@ -1,5 +1,5 @@
 // Serves the pod resources API on ROOT/pod-resources/kubelet.sock. Get and the claims of containers are there behind their
-// gates, as at the reference. More than a hundred requests a second are refused: whoever may open the socket could
+// gates, as at the reference. More than a hundred requests a second are refused: a client that may open the socket could
 // otherwise keep the agent busy.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Removes the ResourceSlices of drivers that are not there (any more): pods must not be sent here for devices that nobody
+// Removes the ResourceSlices of drivers that are not there (any more): pods must not be sent here for devices that no driver
 // would prepare. Tried again with a doubling delay of 1 s to 5 min, until the API server took it.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../api/clock.ts";
