@@ -133,12 +133,14 @@ const one = (expression?: string): DeviceClaim => ({
 const create = (
   name: string,
   resourceClaim: NonNullable<Pod["spec"]["resourceClaims"]>[number],
+  nodeSelector: Record<string, string> = {},
 ): Promise<Pod> =>
   cluster.client.resource(pods).create({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name, namespace },
     spec: {
+      nodeSelector,
       resourceClaims: [resourceClaim],
       containers: [
         {
@@ -323,7 +325,12 @@ test("constraints, counts and all devices", async () => {
     requests: [{ name: "x", deviceClassName: "gpu", allocationMode: "All" }],
     constraints: [{ matchAttribute: "other.example.com/switch" }],
   });
-  await create("c2", { name: "g", resourceClaimName: "every" });
+  // Of a node without devices all are none.
+  await create(
+    "c2",
+    { name: "g", resourceClaimName: "every" },
+    { "kubernetes.io/hostname": "one" },
+  );
   await scheduled("c2", "one");
   const every = await cluster.client
     .resource(resourceClaims)
