@@ -14,7 +14,8 @@ import { containerCalls } from "./container-calls.ts";
 import { EventSource } from "./events.ts";
 import { imageCalls } from "./image-calls.ts";
 import { sandboxCalls } from "./sandbox-calls.ts";
-import { SandboxImage } from "./sandbox-image.ts";
+import { SandboxImage } from "../sandbox-image/present-image.ts";
+import { ensureSandboxImage } from "./sandbox-image.ts";
 import { streamCalls } from "./stream-calls.ts";
 
 export interface ContainerdRuntimeOptions {
@@ -53,9 +54,10 @@ export function createContainerdRuntime(
   });
   const context: CallContext = { connection, requestTimeoutMs, clock };
   const image = new SandboxImage(
-    connection,
+    options.ensureSandboxImage === false
+      ? undefined
+      : () => ensureSandboxImage(connection, logger),
     logger,
-    options.ensureSandboxImage !== false,
   );
   /** Settles when the runtime was tried for the first time. */
   let firstTry: (() => void) | undefined;

@@ -176,7 +176,7 @@ async function untilVisible(
   }
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   pinned: boolean;
   leaseId: string;
   /** A further name for the first image. */

@@ -7,7 +7,7 @@ import {
   type CallContext,
 } from "./call-context.ts";
 import { sandboxMessage } from "./requests.ts";
-import type { SandboxImage } from "./sandbox-image.ts";
+import type { SandboxImage } from "../sandbox-image/present-image.ts";
 
 type SandboxCalls = Pick<
   Runtime,

@@ -7,48 +7,8 @@ import type { Logger } from "pino";
 import { buildSandboxImage } from "../sandbox-image/image.ts";
 import type { Connection } from "./connection.ts";
 import { normalizeImageName } from "../images/image-names.ts";
-import { importImageArchive, type ImportOptions } from "./image-import.ts";
+import { importImageArchive } from "./image-import.ts";
 import { leaseId } from "./lease-id.ts";
-
-export class SandboxImage {
-  readonly #connection: Connection;
-  readonly #logger: Logger;
-  readonly #isImported: boolean;
-  #ready: Promise<void> = Promise.resolve();
-
-  /** `isImported` false: the image is left to the administrator of containerd. */
-  constructor(connection: Connection, logger: Logger, isImported: boolean) {
-    this.#connection = connection;
-    this.#logger = logger;
-    this.#isImported = isImported;
-  }
-
-  /** The present import, if any, is through. Never rejects. */
-  ready(): Promise<void> {
-    return this.#ready;
-  }
-
-  /** Never rejects: without the image sandboxes fail, with a text that says so. */
-  importAgain(): Promise<void> {
-    this.#ready = this.#import();
-    return this.#ready;
-  }
-
-  async #import(): Promise<void> {
-    if (!this.#isImported) return;
-    try {
-      await ensureSandboxImage(this.#connection, this.#logger, {
-        pinned: true,
-        leaseId: leaseId(),
-      });
-    } catch (error) {
-      this.#logger.warn(
-        { err: error },
-        "the built-in sandbox image could not be imported",
-      );
-    }
-  }
-}
 
 async function configuredSandboxImage(
   connection: Connection,
@@ -66,10 +26,9 @@ async function configuredSandboxImage(
   }
 }
 
-async function ensureSandboxImage(
+export async function ensureSandboxImage(
   connection: Connection,
   logger: Logger,
-  options: Omit<ImportOptions, "extraName">,
 ): Promise<void> {
   const built = buildSandboxImage();
   const wanted = (await configuredSandboxImage(connection)) ?? built.name;
@@ -83,7 +42,8 @@ async function ensureSandboxImage(
     const path = join(directory, "pause.tar");
     await fs.writeFile(path, built.tar);
     await importImageArchive(connection, path, {
-      ...options,
+      pinned: true,
+      leaseId: leaseId(),
       extraName: normalizeImageName(wanted),
     });
     logger.info({ image: wanted }, "imported the built-in sandbox image");

@@ -17,7 +17,8 @@ import { adoptContainers } from "./adoption.ts";
 import { LogCopiers } from "./logs/log-copiers.ts";
 import type { DaemonFacts } from "./requests.ts";
 import { sandboxCalls } from "./sandbox-calls.ts";
-import { SandboxImage } from "./images/sandbox-image.ts";
+import { SandboxImage } from "../sandbox-image/present-image.ts";
+import { ensureSandboxImage } from "./images/sandbox-image.ts";
 import { statsCalls } from "./stats-calls.ts";
 import { streamCalls } from "./streams/stream-calls.ts";
 
@@ -81,9 +82,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     },
   };
   const image = new SandboxImage(
-    connection,
+    options.ensureSandboxImage === false
+      ? undefined
+      : () => ensureSandboxImage(connection, logger),
     logger,
-    options.ensureSandboxImage !== false,
   );
   /** Settles when the daemon was tried for the first time. */
   let firstTry: (() => void) | undefined;

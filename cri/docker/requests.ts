@@ -149,6 +149,12 @@ export function containerRequest(options: {
           CgroupPermissions: permissions,
         }),
       ),
+      // A daemon without CDI (before 25) refuses the container.
+      ...(config.cdiDevices?.length
+        ? {
+            DeviceRequests: [{ Driver: "cdi", DeviceIDs: config.cdiDevices }],
+          }
+        : {}),
       CapAdd: security.capabilitiesAdd,
       CapDrop: security.capabilitiesDrop,
       Privileged: security.privileged,

@@ -25,7 +25,8 @@ import {
   type SandboxRecord,
 } from "./records.ts";
 import { sandboxRequest } from "./requests.ts";
-import type { SandboxImage } from "./images/sandbox-image.ts";
+import type { SandboxImage } from "../sandbox-image/present-image.ts";
+import { sandboxImageId } from "./images/sandbox-image.ts";
 import { securityOptions } from "./security-options.ts";
 
 type SandboxCalls = Pick<
@@ -47,6 +48,7 @@ export function sandboxCalls(
   image: SandboxImage,
 ): SandboxCalls {
   const { connection, attachments } = context;
+  const imageId = sandboxImageId();
 
   async function isReady(
     id: string,
@@ -79,12 +81,12 @@ export function sandboxCalls(
     async runPodSandbox(config, runtimeHandler) {
       await image.ready();
       try {
-        return await runSandbox(context, config, runtimeHandler, image.id);
+        return await runSandbox(context, config, runtimeHandler, imageId);
       } catch (error) {
         // The image was removed by another client.
         if (!/no such image/i.test((error as Error).message)) throw error;
         await image.importAgain();
-        return runSandbox(context, config, runtimeHandler, image.id);
+        return runSandbox(context, config, runtimeHandler, imageId);
       }
     },
 

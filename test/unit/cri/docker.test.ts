@@ -194,6 +194,13 @@ describe("requests", () => {
     expect(parent("cgroupfs")).toBe(sandbox.cgroupParent);
   });
 
+  test("CDI devices are asked of the daemon, which knows them or refuses", () => {
+    expect(
+      request({ cdiDevices: ["vendor.com/gpu=0"] }).HostConfig?.DeviceRequests,
+    ).toEqual([{ Driver: "cdi", DeviceIDs: ["vendor.com/gpu=0"] }]);
+    expect(request({}).HostConfig).not.toHaveProperty("DeviceRequests");
+  });
+
   test("what Docker can't do is refused by name", () => {
     const mount = {
       hostPath: "/a",
