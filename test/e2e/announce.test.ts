@@ -1,9 +1,7 @@
 // Addresses of load balancers on two nodes of one link, asked for by a neighbour: who announces them, what the neighbour knows,
 // and where they are when a node is cut off and comes back.
-import * as path from "node:path";
 import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
-import type { CommandResult } from "../support/kubectl.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
 jest.setTimeout(90_000);
@@ -19,32 +17,8 @@ const heartbeat = [
   "--node-lease-duration-seconds=4",
 ];
 
-const tryKubectl = (
-  args: readonly string[],
-  stdin?: string,
-): Promise<CommandResult> =>
-  one.command(
-    [
-      "kubectl",
-      `--kubeconfig=${path.join(one.directory, "kubeconfig")}`,
-      ...args,
-    ],
-    stdin === undefined ? {} : { stdin },
-  );
-
-async function kubectl(...args: string[]): Promise<string> {
-  const { stdout, stderr, code } = await tryKubectl(args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-  return stdout.trim();
-}
-
-async function apply(...objects: object[]): Promise<void> {
-  const { stderr, code } = await tryKubectl(
-    ["apply", "-f", "-"],
-    JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
-  );
-  if (code !== 0) throw new Error(stderr);
-}
+const kubectl = (...args: string[]): Promise<string> => one.kubectl(...args);
+const apply = (...objects: object[]): Promise<void> => one.apply(...objects);
 
 /** What answers the neighbour there: the name of the pod's node, "refused" or "". */
 const ask = (host: string, port: number): string => {
@@ -120,7 +94,7 @@ beforeAll(async () => {
     "server",
     `--data-dir=${one.dataDirectory}`,
     `--manifests=${one.directory}/manifests`,
-    `--write-kubeconfig=${one.directory}/kubeconfig`,
+    `--write-kubeconfig=${one.kubeconfig}`,
     "--cluster-cidr=10.239.0.0/16,fd42:239::/48",
     "--service-cluster-ip-range=10.139.0.0/16,fd42:139::/112",
     `--load-balancer-cidr=192.168.${link}.200/29,fd91::200/125`,
@@ -132,7 +106,7 @@ beforeAll(async () => {
     "token",
     "create",
     "--print-join-command",
-    `--kubeconfig=${one.directory}/kubeconfig`,
+    `--kubeconfig=${one.kubeconfig}`,
   );
   await two.start(
     ...stdout.trim().split(" ").slice(1),

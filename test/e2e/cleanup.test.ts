@@ -1,7 +1,6 @@
 // `orbit cleanup` leaves a machine as it was: what the machine shows before a server and an agent ran pods on it, and after.
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
-import * as path from "node:path";
 import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
@@ -48,7 +47,7 @@ function snapshot(machine: NodeMachine): Record<string, string> {
   };
 }
 
-const kubeconfig = (): string => path.join(one.directory, "kubeconfig");
+const kubeconfig = (): string => one.kubeconfig;
 
 const kubectl = async (...args: string[]): Promise<string> =>
   (await one.command(["kubectl", `--kubeconfig=${kubeconfig()}`, ...args]))

@@ -1,6 +1,5 @@
 // shutdownGracePeriod on a machine with a live systemd and logind: `systemctl poweroff` waits until the pods have ended, the
 // ordinary ones before the critical one, for longer than logind would wait by itself.
-import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { busyboxImageTar } from "../support/busybox-image.ts";
@@ -9,37 +8,18 @@ import {
   createSystemdMachine,
   type SystemdMachine,
 } from "../support/systemd-machine/systemd-machine.ts";
-import {
-  makeTempDirectory,
-  removeTempDirectory,
-} from "../support/temp-directory.ts";
 
-const repository = path.join(__dirname, "../..");
-let stage: string;
 let machine: SystemdMachine;
 
 beforeAll(async () => {
-  stage = makeTempDirectory("orbit-program-");
-  execFileSync("sh", [path.join(repository, "systemd/install.sh")], {
-    env: { ...process.env, DESTDIR: stage },
-  });
-  machine = await createSystemdMachine({
-    program: path.join(stage, "usr/local/lib/orbit"),
-    logind: true,
-  });
+  machine = await createSystemdMachine({ logind: true });
   await machine.boot();
 }, 90_000);
 afterAll(async () => {
   await machine?.clean();
-  removeTempDirectory(stage);
 }, 150_000);
 
-async function sh(script: string): Promise<string> {
-  const { code, stdout, stderr } = await machine.run(script);
-  if (code !== 0)
-    throw new Error(`${script}: exit ${code}\n${stdout}\n${stderr}`);
-  return stdout.trim();
-}
+const sh = (script: string): Promise<string> => machine.sh(script);
 
 const inGuest = (file: string, text: string): void => {
   const place = path.join(machine.var, file);

@@ -1,9 +1,7 @@
 // The pod network of one node of both families, on a machine of its own: addresses, Services, policies and host ports of both,
 // host ports over a kill of the server and a flush, the size of packets, and a machine that gets another address.
-import * as path from "node:path";
 import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
-import type { CommandResult } from "../support/kubectl.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
 jest.setTimeout(90_000);
@@ -17,37 +15,13 @@ const serverWords = (): string[] => [
   "server",
   `--data-dir=${one.dataDirectory}`,
   `--manifests=${one.directory}/manifests`,
-  `--write-kubeconfig=${one.directory}/kubeconfig`,
+  `--write-kubeconfig=${one.kubeconfig}`,
   "--cluster-cidr=10.238.0.0/16,fd42:238::/48",
   "--service-cluster-ip-range=10.138.0.0/16,fd42:138::/112",
 ];
 
-const tryKubectl = (
-  args: readonly string[],
-  stdin?: string,
-): Promise<CommandResult> =>
-  one.command(
-    [
-      "kubectl",
-      `--kubeconfig=${path.join(one.directory, "kubeconfig")}`,
-      ...args,
-    ],
-    stdin === undefined ? {} : { stdin },
-  );
-
-async function kubectl(...args: string[]): Promise<string> {
-  const { stdout, stderr, code } = await tryKubectl(args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-  return stdout.trim();
-}
-
-async function apply(...objects: object[]): Promise<void> {
-  const { stderr, code } = await tryKubectl(
-    ["apply", "-f", "-"],
-    JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
-  );
-  if (code !== 0) throw new Error(stderr);
-}
+const kubectl = (...args: string[]): Promise<string> => one.kubectl(...args);
+const apply = (...objects: object[]): Promise<void> => one.apply(...objects);
 
 const field = (what: string, jsonpath: string): Promise<string> =>
   kubectl("get", ...what.split(" "), "-o", `jsonpath=${jsonpath}`);
@@ -103,7 +77,7 @@ const fromPod = async (
   port: number,
 ): Promise<string> =>
   (
-    await tryKubectl([
+    await one.tryKubectl([
       "exec",
       name,
       "--",
@@ -250,7 +224,7 @@ test("a machine with another address is found there by all", async () => {
   const moved = `192.168.${link}.77`;
   const resolves = async (): Promise<boolean> =>
     (
-      await tryKubectl([
+      await one.tryKubectl([
         "exec",
         "client",
         "--",
@@ -282,7 +256,7 @@ test("a machine with another address is found there by all", async () => {
   await eventually(
     async () =>
       (
-        await tryKubectl([
+        await one.tryKubectl([
           `--server=https://${moved}:6443`,
           "get",
           "--raw=/readyz",

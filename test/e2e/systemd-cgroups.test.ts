@@ -1,6 +1,5 @@
 // Pods in slices of a live systemd: the driver systemd with a private containerd, on a machine booted for the test. The
 // host's hierarchies of version 1 are what such a guest has.
-import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { busyboxImageTar } from "../support/busybox-image.ts";
@@ -9,23 +8,11 @@ import {
   createSystemdMachine,
   type SystemdMachine,
 } from "../support/systemd-machine/systemd-machine.ts";
-import {
-  makeTempDirectory,
-  removeTempDirectory,
-} from "../support/temp-directory.ts";
 
-const repository = path.join(__dirname, "../..");
-let stage: string;
 let machine: SystemdMachine;
 
 beforeAll(async () => {
-  stage = makeTempDirectory("orbit-program-");
-  execFileSync("sh", [path.join(repository, "systemd/install.sh")], {
-    env: { ...process.env, DESTDIR: stage },
-  });
-  machine = await createSystemdMachine({
-    program: path.join(stage, "usr/local/lib/orbit"),
-  });
+  machine = await createSystemdMachine();
   fs.copyFileSync(
     await busyboxImageTar(),
     path.join(machine.var, "busybox.tar"),
@@ -34,16 +21,9 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(async () => {
   await machine?.clean();
-  removeTempDirectory(stage);
 }, 150_000);
 
-/** The script's output; fails the test when it fails. */
-async function sh(script: string): Promise<string> {
-  const { code, stdout, stderr } = await machine.run(script);
-  if (code !== 0)
-    throw new Error(`${script}: exit ${code}\n${stdout}\n${stderr}`);
-  return stdout.trim();
-}
+const sh = (script: string): Promise<string> => machine.sh(script);
 
 const pod = {
   apiVersion: "v1",

@@ -1,6 +1,5 @@
 // The service under a live systemd: installed, restarted, killed, halted and booted again, upgraded and removed, first
 // with a private containerd, then with the machine's own. Each test goes on from where the one before ended.
-import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Pod } from "../../api/types/core-v1.ts";
@@ -10,27 +9,15 @@ import {
   createSystemdMachine,
   type SystemdMachine,
 } from "../support/systemd-machine/systemd-machine.ts";
-import {
-  makeTempDirectory,
-  removeTempDirectory,
-} from "../support/temp-directory.ts";
 
-const repository = path.join(__dirname, "../..");
 const mostHaltMs = 10_000;
-let stage: string;
 let machine: SystemdMachine;
 /** What the machine looked like before anything was installed. */
 let before: string;
 const times: string[] = [];
 
 beforeAll(async () => {
-  stage = makeTempDirectory("orbit-program-");
-  execFileSync("sh", [path.join(repository, "systemd/install.sh")], {
-    env: { ...process.env, DESTDIR: stage },
-  });
-  machine = await createSystemdMachine({
-    program: path.join(stage, "usr/local/lib/orbit"),
-  });
+  machine = await createSystemdMachine();
   fs.copyFileSync(
     await busyboxImageTar(),
     path.join(machine.var, "busybox.tar"),
@@ -40,7 +27,6 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(async () => {
   await machine?.clean();
-  removeTempDirectory(stage);
   process.stdout.write(`${times.join("\n")}\n`);
 }, 150_000);
 
@@ -52,13 +38,7 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<number> {
   return tookMs;
 }
 
-/** The script's output; fails the test when it fails. */
-async function sh(script: string): Promise<string> {
-  const { code, stdout, stderr } = await machine.run(script);
-  if (code !== 0)
-    throw new Error(`${script}: exit ${code}\n${stdout}\n${stderr}`);
-  return stdout.trim();
-}
+const sh = (script: string): Promise<string> => machine.sh(script);
 
 /** Everything a removal has to take away, sorted. */
 function leftOnMachine(): Promise<string> {

@@ -15,7 +15,7 @@ let two: NodeMachine;
 let three: NodeMachine;
 let joinWords: string[] = [];
 
-const kubeconfig = (): string => path.join(one.directory, "kubeconfig");
+const kubeconfig = (): string => one.kubeconfig;
 
 async function kubectl(...args: string[]): Promise<string> {
   const { stdout, stderr, code } = await tryKubectl(...args);
@@ -24,7 +24,7 @@ async function kubectl(...args: string[]): Promise<string> {
 }
 
 const tryKubectl = (...args: string[]): Promise<CommandResult> =>
-  one.command(["kubectl", `--kubeconfig=${kubeconfig()}`, ...args]);
+  one.tryKubectl(args);
 
 /** A node that is gone is noticed within seconds. */
 const heartbeat = [

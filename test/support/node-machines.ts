@@ -58,6 +58,33 @@ export class NodeMachine {
     return runCommand(program, args, options);
   }
 
+  /** Where tests let a server on it write its kubeconfig. */
+  get kubeconfig(): string {
+    return path.join(this.directory, "kubeconfig");
+  }
+
+  tryKubectl(args: readonly string[], stdin?: string): Promise<CommandResult> {
+    return this.command(
+      ["kubectl", `--kubeconfig=${this.kubeconfig}`, ...args],
+      stdin === undefined ? {} : { stdin },
+    );
+  }
+
+  /** Its output; rejects with its complaint when it fails. */
+  async kubectl(...args: string[]): Promise<string> {
+    const { stdout, stderr, code } = await this.tryKubectl(args);
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+    return stdout.trim();
+  }
+
+  async apply(...objects: object[]): Promise<void> {
+    const { stderr, code } = await this.tryKubectl(
+      ["apply", "-f", "-"],
+      JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
+    );
+    if (code !== 0) throw new Error(stderr);
+  }
+
   orbit(...words: string[]): Promise<CommandResult> {
     return this.command([process.execPath, orbitProgram, ...words], {
       timeoutMs: 60_000,

@@ -1,7 +1,7 @@
 // A small machine with systemd as process 1, for tests of the service: systemd-nspawn in namespaces of its own (processes,
 // mounts, network, host name, cgroups), so that nothing of the host changes outside of one directory and one cgroup.
 // boot() and halt() are those of a real machine but for the kernel: the disk stays between them. clean() removes all.
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -24,11 +24,14 @@ export interface SystemdMachine {
   powerOff(): Promise<void>;
   /** Runs a shell script as root inside; never rejects because of its exit code. */
   run(script: string, timeoutMs?: number): Promise<CommandResult>;
+  /** Its output; rejects when the script fails. */
+  sh(script: string): Promise<string>;
   /** What the guest wrote to its console. */
   console(): string;
   clean(): Promise<void>;
 }
 
+const repository = path.join(__dirname, "../../..");
 const bootTimeoutMs = 60_000;
 const haltTimeoutMs = 120_000;
 
@@ -71,18 +74,21 @@ ip route add default via 10.99.0.1
 exec systemd-nspawn "$@"`;
 
 /**
- * @param options.program laid out as install.sh expects its source; the guest sees it as /opt/orbit
+ * A machine with this checkout's program, laid out as install.sh expects its source, as /opt/orbit.
  * @param options.logind the guest runs systemd-logind and the system bus
  */
-export async function createSystemdMachine(options: {
-  program: string;
-  logind?: boolean;
-}): Promise<SystemdMachine> {
+export async function createSystemdMachine(
+  options: { logind?: boolean } = {},
+): Promise<SystemdMachine> {
   const name = `orbit-systemd-${randomBytes(4).toString("hex")}`;
   const hostname = "guest";
   announce("cgroup", name);
   await requireHost(name);
   const directory = makeTempDirectory("orbit-systemd-");
+  const stage = path.join(directory, "stage");
+  execFileSync("sh", [path.join(repository, "systemd/install.sh")], {
+    env: { ...process.env, DESTDIR: stage },
+  });
   makeGuestRoot(directory, {
     hostname,
     programs: ["node"],
@@ -153,7 +159,7 @@ export async function createSystemdMachine(options: {
         ...["--bind-ro=/usr", `--bind=${at("local")}:/usr/local`],
         ...[
           `--bind=${at("var")}:/var`,
-          `--bind-ro=${options.program}:/opt/orbit`,
+          `--bind-ro=${stage}/usr/local/lib/orbit:/opt/orbit`,
         ],
         ...["--capability=all", "--link-journal=no", "--resolv-conf=off"],
         ...["--timezone=off", "--console=read-only"],
@@ -221,6 +227,12 @@ export async function createSystemdMachine(options: {
     halt,
     powerOff,
     run,
+    async sh(script) {
+      const { code, stdout, stderr } = await run(script);
+      if (code !== 0)
+        throw new Error(`${script}: exit ${code}\n${stdout}\n${stderr}`);
+      return stdout.trim();
+    },
     console: consoleText,
     async clean() {
       await halt();
