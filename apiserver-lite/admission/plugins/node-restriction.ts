@@ -23,6 +23,19 @@ const nodeSigners = [
 
 export const nodeRestriction: AdmissionPlugin = {
   name: "NodeRestriction",
+  writesWhole: true,
+  // The strategy drops these statuses while their gate is off: what the agent sent is seen before.
+  admit(attributes) {
+    const { resource, subresource, operation, user } = attributes;
+    if (
+      resource.group === "" &&
+      resource.resource === "pods" &&
+      subresource === "status" &&
+      operation === "UPDATE" &&
+      nodeOfUser(user)
+    )
+      admitClaimStatuses(attributes);
+  },
   validate(attributes, context) {
     if (attributes.operation === "CONNECT") return;
     const node = nodeOfUser(attributes.user);
@@ -142,10 +155,15 @@ function admitPodStatus(
     );
   if (!isDeepStrictEqual(pod.metadata.labels ?? {}, old.metadata.labels ?? {}))
     refuse(attributes, `${who} cannot update labels through pod status`);
-  const claims = ({ status }: Pod): unknown =>
-    status?.resourceClaimStatuses ?? [];
-  if (!isDeepStrictEqual(claims(pod), claims(old)))
-    refuse(attributes, `${who} cannot update resource claim statues`);
+}
+
+function admitClaimStatuses(attributes: AdmissionAttributes): void {
+  const claimsOf = (pod: AnyObject | undefined): unknown =>
+    pod && (typed<Pod>(pod).status?.resourceClaimStatuses ?? []);
+  const { object, oldObject, user } = attributes;
+  if (isDeepStrictEqual(claimsOf(object), claimsOf(oldObject))) return;
+  const who = `node ${JSON.stringify(nodeOfUser(user))}`;
+  refuse(attributes, `${who} cannot update resource claim statues`);
 }
 
 function admitMirrorPod(
