@@ -80,9 +80,9 @@ test.each<[string[], number, RegExp]>([
     /--encryption-provider-config: not implemented yet/,
   ],
   [
-    ["--agent-arg=cpu-manager-policy=static"],
+    ["--agent-arg=system-cgroups=/x"],
     1,
-    /--agent-arg: --cpu-manager-policy: not implemented yet/,
+    /--agent-arg: --system-cgroups: not implemented yet/,
   ],
   [
     ["--controller-manager-arg=use-service-account-credentials"],
