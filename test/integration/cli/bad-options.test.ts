@@ -20,7 +20,12 @@ beforeAll(async () => {
 });
 afterAll(() => holder.close());
 beforeEach(() => {
-  directory = directories();
+  directory = prepared();
+});
+
+/** A directory with the files that options name. */
+function prepared(): string {
+  const directory = directories();
   fs.writeFileSync(path.join(directory, "junk.pem"), "junk");
   fs.writeFileSync(
     path.join(directory, "kubelet.yaml"),
@@ -30,9 +35,13 @@ beforeEach(() => {
     path.join(directory, "restricting.yaml"),
     "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nprotectKernelDefaults: true\n",
   );
-});
+  return directory;
+}
 
-async function run(args: readonly string[]): Promise<[number, string]> {
+async function run(
+  args: readonly string[],
+  directory: string,
+): Promise<[number, string]> {
   const { code, stderr } = await runCommand(
     process.execPath,
     [
@@ -51,7 +60,8 @@ async function run(args: readonly string[]): Promise<[number, string]> {
   return [code, stderr];
 }
 
-test.each<[string[], number, RegExp]>([
+// They begin before the hooks of this file: each has a directory of its own.
+test.concurrent.each<[string[], number, RegExp]>([
   [["--bogus"], 1, /unknown flag: --bogus/],
   [["--secure-port=abc"], 1, /"--secure-port": must be a whole number/],
   [["--store=zap"], 1, /"--store": must be one of/],
@@ -112,7 +122,7 @@ test.each<[string[], number, RegExp]>([
 ])(
   "%j ends with %i",
   async (args, code, text) => {
-    const [exit, stderr] = await run(args);
+    const [exit, stderr] = await run(args, prepared());
     expect(stderr).toMatch(text);
     expect(stderr).not.toMatch(/\n\s+at /);
     expect(exit).toBe(code);
@@ -121,7 +131,7 @@ test.each<[string[], number, RegExp]>([
 );
 
 test("a port that is taken ends with 2 and names it", async () => {
-  const [exit, stderr] = await run([`--secure-port=${takenPort}`]);
+  const [exit, stderr] = await run([`--secure-port=${takenPort}`], directory);
   expect(stderr).toContain(`address already in use 0.0.0.0:${takenPort}`);
   expect(exit).toBe(2);
 }, 20_000);
