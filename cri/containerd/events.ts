@@ -1,7 +1,7 @@
 // What happens to containers and sandboxes, as RuntimeEvents. Source: containerd's own events service; safety net: a
 // list of sandboxes and containers, diffed, every 15 s (every second where the runtime has no events service).
 // Invariants: an "exited" is given only when a list shows the container stopped (CRI learns of an exit some milliseconds
-// after the event); after every reconnection comes one "lost"; subscribers never see an event twice for one exit.
+// after the event), or again when it does; after every reconnection comes one "lost".
 import { Backoff } from "../../api/queueing/backoff.ts";
 import { grpcCodes } from "../../grpc/channel.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -50,6 +50,7 @@ const settleDelaysMs = [0, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Exits being verified at once; more are given unverified. */
 const maxSettling = 256;
 
+const createdContainer = 0;
 const runningContainer = 1;
 const readySandbox = 0;
 
@@ -124,7 +125,11 @@ export class EventSource {
         },
       );
       if (containers.length > 0)
-        return containers.some(({ state }) => state === runningContainer)
+        // One that ends at once is shown as created, and then as running, before it is shown as exited.
+        return containers.some(
+          ({ state }) =>
+            state === runningContainer || state === createdContainer,
+        )
           ? "container"
           : undefined;
     }
@@ -144,20 +149,26 @@ export class EventSource {
     if (!this.#settling.has(id)) return; // deleted meanwhile
     const delayMs = settleDelaysMs[attempt];
     if (delayMs === undefined) {
-      this.#settling.delete(id);
-      this.#give("exited", id);
+      this.#giveUnseen(id);
       return;
     }
     this.#later(delayMs, () => {
       this.#runningAs(id, sandbox).then(
         (still) => {
           if (still === "sandbox") this.#settleExit(id, attempt + 2, still);
-          else
-            this.#settleExit(id, still ? attempt + 1 : settleDelaysMs.length);
+          else if (still) this.#settleExit(id, attempt + 1);
+          else if (this.#settling.delete(id)) this.#give("exited", id);
         },
-        () => this.#settleExit(id, settleDelaysMs.length),
+        () => this.#giveUnseen(id),
       );
     });
+  }
+
+  /** An exit that no list has shown: it is given again when one does. */
+  #giveUnseen(id: string): void {
+    if (!this.#settling.delete(id)) return;
+    this.#give("exited", id);
+    this.#known?.set(id, "running");
   }
 
   #handle({ topic, event }: Envelope): void {
@@ -175,11 +186,10 @@ export class EventSource {
     // The exit of an exec'd process names the exec as `id`.
     else if (payload["id"] === "" || payload["id"] === id) {
       if (this.#settling.has(id)) return;
-      if (this.#settling.size >= maxSettling) this.#give("exited", id);
-      else {
-        this.#settling.add(id);
-        this.#settleExit(id, 0);
-      }
+      const full = this.#settling.size >= maxSettling;
+      this.#settling.add(id);
+      if (full) this.#giveUnseen(id);
+      else this.#settleExit(id, 0);
     }
   }
 
@@ -199,7 +209,7 @@ export class EventSource {
           id,
           state === runningContainer
             ? "running"
-            : state === 0
+            : state === createdContainer
               ? "created"
               : "stopped",
         );

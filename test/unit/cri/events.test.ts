@@ -136,6 +136,39 @@ test("an exit the list never shows is given in the end", async () => {
   source.stop();
 });
 
+test("a container that ends at once is created, running and exited in the lists: only the last counts", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  source.start();
+  await settle();
+  containers.set("c", 0);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  await settle(10);
+  expect(events).toEqual([]);
+  containers.set("c", 1);
+  await settle(10);
+  expect(events).toEqual([]);
+  containers.set("c", 2);
+  await settle(1000);
+  expect(events).toEqual(["exited c"]);
+  source.stop();
+});
+
+test("an exit that was given before a list showed it is given again when one does", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(500);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  await settle(2000);
+  expect(events).toEqual(["exited c"]);
+  containers.set("c", 2);
+  await settle(16_000);
+  expect(events).toEqual(["exited c", "exited c"]);
+  await settle(16_000);
+  expect(events).toHaveLength(2);
+  source.stop();
+});
+
 test("a sandbox's exit is given once its network is down, and few calls look for it", async () => {
   const { source, events, sandboxes, lists, sandboxLists, streams, settle } =
     setUp();
