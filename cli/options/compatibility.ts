@@ -409,26 +409,28 @@ const exceptions: Readonly<Record<string, string>> = {
 const named = (name: string): string => `\`--${name}\``;
 
 function stateOf(program: string, row: string): string {
-  const table = programs.find(({ name }) => name === program)!.table;
-  const options = allOptions(table);
+  const { table } = programs.find(({ name }) => name === program)!;
   const names = row.split(" ");
   const dead: string[] = [];
   const refused: string[] = [];
   const absent: string[] = [];
+  const moot: string[] = [];
   for (const name of names) {
     const canonical = canonicalOptionName(name);
-    const spec = options.find(
+    const spec = allOptions(table).find(
       (each) =>
         each.name === canonical || each.aliases?.includes(canonical) === true,
     );
     if (!spec) absent.push(name);
-    else if (spec.unbuilt && spec.unbuilt.kind !== "moot") {
+    else if (spec.unbuilt?.kind === "moot") moot.push(name);
+    else if (spec.unbuilt) {
       dead.push(name);
       if (spec.unbuilt.kind === "restricts") refused.push(name);
     }
   }
   const exception = exceptions[`${program} ${names[0]}`];
   if (exception) return exception;
+  if (moot.length === names.length) return "nothing to do in this program";
   if (dead.length + absent.length === 0) return "works";
   if (absent.length === names.length) return "not yet: not known";
   if (refused.length === names.length) return "not yet: refused";
