@@ -5,6 +5,7 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
 import { runCommand, type CommandResult } from "./kubectl.ts";
 import { orbitProgram } from "./start-orbit.ts";
@@ -176,30 +177,7 @@ export class NodeMachine {
     await eventually(() => processesNaming(`${this.directory}/`).length === 0, {
       what: "processes to end",
     }).catch(() => undefined);
-    const tops = ["", ...fs.readdirSync("/sys/fs/cgroup")].flatMap((each) =>
-      ["", "-runtime"].map((end) =>
-        path.join("/sys/fs/cgroup", each, `${this.cgroupRoot}${end}`),
-      ),
-    );
-    // A process that was killed is in its groups for a moment longer.
-    await eventually(
-      async () => {
-        const left = tops.filter((top) => fs.existsSync(top));
-        for (const top of left)
-          await runCommand("find", [
-            top,
-            "-depth",
-            "-type",
-            "d",
-            "-exec",
-            "rmdir",
-            "{}",
-            ";",
-          ]);
-        return !left.some((top) => fs.existsSync(top));
-      },
-      { what: "the cgroups to go" },
-    ).catch(() => undefined);
+    await removeCgroups(this.cgroupRoot, `${this.cgroupRoot}-runtime`);
     removeTempDirectory(this.directory);
   }
 }

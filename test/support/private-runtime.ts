@@ -12,6 +12,7 @@ import type {
   SandboxConfig,
 } from "../../cri/runtime.ts";
 import { busyboxImageTar } from "./busybox-image.ts";
+import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { containerConfig, sandboxConfig } from "./runtime-configurations.ts";
@@ -135,25 +136,8 @@ export async function startPrivateRuntime(
       }
       await runtime.stop();
       await daemon.stop();
-      removeCgroups(cgroupParent);
+      await removeCgroups(cgroupParent);
       removeTempDirectory(directory);
     },
   };
-}
-
-/** runc and agents make the parent and groups below it in every controller, and nobody else removes them. */
-function removeCgroups(parent: string): void {
-  const mount = "/sys/fs/cgroup";
-  for (const controller of ["", ...fs.readdirSync(mount)])
-    removeCgroup(path.join(mount, controller, parent));
-}
-
-function removeCgroup(directory: string): void {
-  try {
-    for (const entry of fs.readdirSync(directory, { withFileTypes: true }))
-      if (entry.isDirectory()) removeCgroup(path.join(directory, entry.name));
-    fs.rmdirSync(directory);
-  } catch {
-    // not in this controller, or not empty
-  }
 }

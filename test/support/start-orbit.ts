@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
 import { freePorts } from "./free-port.ts";
 import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
@@ -132,24 +133,7 @@ async function removeEverything(
   for (const family of ["ip", "ip6"])
     await runCommand("nft", ["delete", "table", family, proxyTable(podRange)]);
   await runCommand("nft", ["delete", "table", "inet", policyTable(podRange)]);
-  const tops = ["", ...fs.readdirSync("/sys/fs/cgroup")]
-    .flatMap((each) =>
-      [cgroupRoot, `${cgroupRoot}-runtime`].map((group) =>
-        path.join("/sys/fs/cgroup", each, group),
-      ),
-    )
-    .filter((each) => fs.existsSync(each));
-  for (const top of tops)
-    await runCommand("find", [
-      top,
-      "-depth",
-      "-type",
-      "d",
-      "-exec",
-      "rmdir",
-      "{}",
-      ";",
-    ]);
+  await removeCgroups(cgroupRoot, `${cgroupRoot}-runtime`);
   removeTempDirectory(directory);
 }
 
@@ -256,7 +240,17 @@ export async function startOrbit(
     child.kill("SIGKILL");
     throw new Error(`${error.message}\n${output.slice(-4000)}`);
   });
-  await Promise.race([ready, ended]);
+  const clean = async (): Promise<void> => {
+    child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
+    await exited;
+    clearTimeout(timer);
+    await removeEverything(directory, cgroupRoot, podRange);
+  };
+  await Promise.race([ready, ended]).catch(async (error: Error) => {
+    await clean();
+    throw error;
+  });
   const running: RunningOrbit = {
     directory,
     manifests,
@@ -275,13 +269,7 @@ export async function startOrbit(
       return exited;
     },
     restart: () => startOrbit({ ...options, directory, ports, podRange }),
-    async clean() {
-      child.kill("SIGTERM");
-      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await exited;
-      clearTimeout(timer);
-      await removeEverything(directory, cgroupRoot, podRange);
-    },
+    clean,
   };
   return running;
 }

@@ -13,7 +13,7 @@ import { createDockerRuntime } from "../../../cri/docker/docker-runtime.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { busyboxImageTar } from "../../support/busybox-image.ts";
-import { eventually } from "../../support/eventually.ts";
+import { removeCgroups } from "../../support/cgroups.ts";
 import {
   runtimeKinds,
   startDaemon,
@@ -131,29 +131,10 @@ export async function startNode(
       }
       await runtime.stop();
       await daemon.stop();
-      await eventually(() => removeCgroups(cgroupRoot), {
-        what: "cgroups to go",
-      });
+      await removeCgroups(cgroupRoot);
       removeTempDirectory(directory);
     },
   };
-}
-
-async function removeCgroups(root: string): Promise<boolean> {
-  for (const controller of await fs.readdir("/sys/fs/cgroup"))
-    await removeTree(path.join("/sys/fs/cgroup", controller, root));
-  return true;
-}
-
-async function removeTree(directory: string): Promise<void> {
-  const entries = await fs
-    .readdir(directory, { withFileTypes: true })
-    .catch(() => []);
-  for (const entry of entries)
-    if (entry.isDirectory()) await removeTree(path.join(directory, entry.name));
-  await fs.rmdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
-  });
 }
 
 /** A pod of one busybox container on the host's network. */

@@ -14,6 +14,7 @@ import {
   startPrivateContainerd,
   type PrivateContainerd,
 } from "../../../cri/private-containerd/private-containerd.ts";
+import { removeCgroups } from "../../support/cgroups.ts";
 import { announce } from "../../support/run/run-state.ts";
 import {
   startPrivateRuntime,
@@ -50,14 +51,7 @@ afterAll(async () => {
   removeTempDirectory(machineDirectory);
   await part.restart();
   await part.dispose();
-  for (const controller of ["", ...fs.readdirSync("/sys/fs/cgroup")])
-    try {
-      fs.rmdirSync(
-        path.join("/sys/fs/cgroup", controller, `${cgroupRoot}-runtime`),
-      );
-    } catch {
-      // Not in this hierarchy.
-    }
+  await removeCgroups(`${cgroupRoot}-runtime`);
 }, 60_000);
 
 function choose(

@@ -1,6 +1,5 @@
 // What only Docker does to pods: a daemon that takes its containers along, one that hangs, names and labels that belong to
 // others in the same daemon, images with commands of their own.
-import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import Docker from "dockerode";
@@ -8,6 +7,7 @@ import pino from "pino";
 import { createDockerRuntime } from "../../../cri/docker/docker-runtime.ts";
 import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
 import { busyboxImage, busyboxImageTar } from "../../support/busybox-image.ts";
+import { removeCgroups } from "../../support/cgroups.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startPrivateDocker } from "../../support/private-docker.ts";
 import {
@@ -61,12 +61,7 @@ afterAll(async () => {
     await docker.getContainer(Id).remove({ force: true, v: true });
   await runtime?.stop();
   await daemon?.stop();
-  for (const controller of fs.readdirSync("/sys/fs/cgroup"))
-    execFileSync("sh", [
-      "-c",
-      `[ ! -d "$0" ] || find "$0" -depth -type d -exec rmdir {} +`,
-      path.join("/sys/fs/cgroup", controller, cgroupParent),
-    ]);
+  await removeCgroups(cgroupParent);
   removeTempDirectory(directory);
 }, 60_000);
 
