@@ -103,6 +103,7 @@ class AgentLife {
     await node.stop();
     await sources.stop();
     await workers.stop();
+    this.#parts.objects.stop();
     await this.#parts.podResources.stop();
     await plugins.stop();
     await devices.stop();

@@ -73,6 +73,7 @@ export function wireVolumes(
           }
         : {}),
     },
+    objects,
     forgetTokens: (uid) => tokens.forget(uid),
     csi: csi.plugin,
   });

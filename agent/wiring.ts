@@ -44,7 +44,10 @@ import { wireClaims, wireDevices, wirePodResources } from "./device-wiring.ts";
 import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { PodSources } from "./sources/pod-sources.ts";
-import { ReferencedObjects } from "./sources/referenced-objects.ts";
+import {
+  objectCacheMs,
+  ReferencedObjects,
+} from "./sources/referenced-objects.ts";
 import { wireShutdown } from "./shutdown/wire-shutdown.ts";
 import { StatsSummary } from "./stats/summary.ts";
 import { terminationMessage } from "./status/termination-message.ts";
@@ -130,7 +133,12 @@ function wireGround(options: AgentOptions): Ground {
     recorder ? recorderSink(recorder, logger) : logSink(logger),
     () => node,
   );
-  const objects = new ReferencedObjects(client, clock);
+  const objects = new ReferencedObjects({
+    client,
+    clock,
+    logger,
+    changeDetection: settings.objectChangeDetection,
+  });
   const plugins = new PluginRegistration({
     directory: join(settings.rootDirectory, "plugins_registry"),
     clock,
@@ -206,6 +214,11 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     ephemeralStorageBytes: node.capacity?.storageBytes ?? 0,
   });
   const { volumes, csi } = wireVolumes(ground, node, nodeResources);
+  ground.objects.setCacheTime(() => objectCacheMs(node.node));
+  ground.objects.onChange((uid) => {
+    volumes.outdated(uid);
+    changes.notify(uid);
+  });
   const probes = new ProbeManager({
     runtime,
     clock,

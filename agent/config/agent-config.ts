@@ -10,6 +10,8 @@ import type {
 } from "./resource-policies.ts";
 import type { ShutdownPeriod } from "./shutdown-period.ts";
 
+export type ChangeDetection = "Watch" | "Cache" | "Get";
+
 export interface AgentConfig {
   nodeName: string;
   /** Addresses of this node, the first is the primary one; empty: found from the interfaces. */
@@ -37,6 +39,8 @@ export interface AgentConfig {
   fileCheckFrequencyMs: number;
   httpCheckFrequencyMs: number;
   syncFrequencyMs: number;
+  /** How changes of ConfigMaps and Secrets are noticed (referenced-objects.ts). */
+  objectChangeDetection: ChangeDetection;
 
   // The node object.
   registerNode: boolean;
@@ -158,6 +162,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   fileCheckFrequencyMs: 20_000,
   httpCheckFrequencyMs: 20_000,
   syncFrequencyMs: 60_000,
+  objectChangeDetection: "Watch",
   registerNode: true,
   registerSchedulable: true,
   enableControllerAttachDetach: true,

@@ -1,39 +1,119 @@
-// ConfigMaps, Secrets and Services that pods refer to. With an API server they are read from it and kept for a short
-// time; without one, those of the manifests directory serve. Errors of the API other than "not found" are thrown, so that
-// a pod waits rather than starting without what it needs.
+// ConfigMaps, Secrets and Services that pods refer to. With an API server they are read from it; without one, those of
+// the manifests directory serve. Errors of the API other than "not found" are thrown, so that a pod waits rather than
+// starting without what it needs.
+//
+// How a change of what a pod's volumes were made of is noticed is the strategy of KubeletConfiguration: Watch (each
+// object is watched while a pod holds it, and the pod is named to the listener at once), Cache (reads are kept for the
+// time that the Node's annotation names), Get (each read asks the server). With the latter two, pods see changes when
+// they are looked at again.
+import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
-import type { ConfigMap, Secret, Service } from "../../api/types/core-v1.ts";
+import type {
+  ConfigMap,
+  Node,
+  Secret,
+  Service,
+} from "../../api/types/core-v1.ts";
 import type { Client, ResourceRef } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { configMaps, secrets, services } from "../../client/resources.ts";
+import type { ChangeDetection } from "../config/agent-config.ts";
+import type { ObjectName } from "../volumes/payload/payload-names.ts";
+import { FollowedObjects, nameKey } from "./followed-objects.ts";
+import { ObjectHolders } from "./object-holders.ts";
 
+interface ReferencedObjectsOptions {
+  client: Client | undefined;
+  clock: Clock;
+  logger: Logger;
+  changeDetection: ChangeDetection;
+}
+
+/** What was read this short a time ago is not read again. */
 const keptMs = 1000;
 const maxKept = 2048;
 
 export class ReferencedObjects {
-  readonly #client: Client | undefined;
-  readonly #clock: Clock;
+  readonly #options: ReferencedObjectsOptions;
   readonly #kept = new Map<
     string,
     { atMs: number; object: Promise<KubeObject | undefined> }
   >();
+  readonly #holders = new ObjectHolders();
+  readonly #followed: FollowedObjects | undefined;
   #services: Informer<Service> | undefined;
   #local: readonly AnyObject[] = [];
+  #changed: (uid: string) => void = () => undefined;
+  #cacheMs: () => number = () => keptMs;
 
-  constructor(client: Client | undefined, clock: Clock) {
-    this.#client = client;
-    this.#clock = clock;
+  constructor(options: ReferencedObjectsOptions) {
+    this.#options = options;
+    const { client, changeDetection } = options;
+    if (client && changeDetection === "Watch")
+      this.#followed = new FollowedObjects({
+        ...options,
+        client,
+        onChange: (key, object) => {
+          this.#keep(key, Promise.resolve(object));
+          this.#notify(key);
+        },
+      });
   }
 
   start(): void {
-    this.#services = this.#client?.informer(services);
+    this.#services = this.#options.client?.informer(services);
+  }
+
+  stop(): void {
+    this.#followed?.close();
+  }
+
+  /** Listens to changes of what pods hold, by the pod's uid. */
+  onChange(listener: (uid: string) => void): void {
+    this.#changed = listener;
+  }
+
+  /** How long the strategy Cache keeps what was read. */
+  setCacheTime(milliseconds: () => number): void {
+    this.#cacheMs = milliseconds;
+  }
+
+  /** A pod's volumes are made of these objects. Replaces what it held before. */
+  hold(uid: string, names: readonly ObjectName[]): void {
+    const isNew = !this.#holders.has(uid);
+    const unheld = this.#holders.hold(uid, names.map(nameKey));
+    for (const name of names) {
+      // A new pod gets its objects as they are now.
+      if (isNew) this.#forgetCached(nameKey(name));
+      this.#followed?.follow(name);
+    }
+    for (const key of unheld) this.#followed?.forget(key);
+  }
+
+  release(uid: string): void {
+    for (const key of this.#holders.release(uid)) this.#followed?.forget(key);
+  }
+
+  #forgetCached(key: string): void {
+    if (this.#options.changeDetection === "Cache") this.#kept.delete(key);
+  }
+
+  #notify(key: string): void {
+    for (const uid of this.#holders.of(key)) this.#changed(uid);
   }
 
   /** Objects of the manifests directory, for a node without an API server. */
   setLocal(objects: readonly AnyObject[]): void {
+    const before = this.#local;
     this.#local = objects;
+    if (this.#options.client) return;
+    for (const key of this.#holders.keys()) {
+      const text = (among: readonly AnyObject[]): string | undefined =>
+        JSON.stringify(among.find((object) => localKey(object) === key));
+      if (text(before) !== text(objects)) this.#notify(key);
+    }
   }
 
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined> {
@@ -55,32 +135,60 @@ export class ReferencedObjects {
     namespace: string,
     name: string,
   ): Promise<T | undefined> {
-    if (!this.#client) {
-      const found = this.#local.find(
-        ({ kind, metadata }) =>
-          kind === ref.kind &&
-          metadata.name === name &&
-          (metadata.namespace || "default") === namespace,
-      );
+    const key = nameKey({ resource: ref.resource, namespace, name });
+    const { client, clock } = this.#options;
+    if (!client) {
+      const found = this.#local.find((object) => localKey(object) === key);
       return Promise.resolve(found as unknown as T | undefined);
     }
-    const key = `${ref.resource}/${namespace}/${name}`;
-    const nowMs = this.#clock.monotonic();
+    const nowMs = clock.monotonic();
     const kept = this.#kept.get(key);
-    if (kept && nowMs - kept.atMs < keptMs)
+    if (kept && nowMs - kept.atMs < this.#keptMs())
       return kept.object as Promise<T | undefined>;
-    const object = this.#client
+    const object = client
       .resource(ref)
       .get(name, namespace)
       .catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
         this.#kept.delete(key);
         throw error;
+      })
+      .then((read) => {
+        const version = read?.metadata.resourceVersion ?? "";
+        this.#followed?.wasRead(key, version);
+        return read;
       });
-    if (this.#kept.size >= maxKept) this.#kept.clear();
-    this.#kept.set(key, { atMs: nowMs, object });
+    this.#keep(key, object);
     return object;
   }
+
+  #keep(key: string, object: Promise<KubeObject | undefined>): void {
+    if (this.#kept.size >= maxKept) this.#kept.clear();
+    const atMs = this.#options.clock.monotonic();
+    this.#kept.set(key, { atMs, object });
+  }
+
+  #keptMs(): number {
+    switch (this.#options.changeDetection) {
+      case "Watch":
+        return keptMs;
+      case "Cache":
+        return this.#cacheMs();
+      case "Get":
+        return 0;
+    }
+  }
+}
+
+const localResources: Readonly<Record<string, string>> = {
+  ConfigMap: "configmaps",
+  Secret: "secrets",
+};
+
+function localKey({ kind = "", metadata }: AnyObject): string | undefined {
+  const resource = localResources[kind];
+  const namespace = metadata.namespace || "default";
+  return resource && nameKey({ resource, namespace, name: metadata.name });
 }
 
 /** What the API server does on write, for a Secret read from a file. */
@@ -97,4 +205,11 @@ function withStringData(secret: Secret | undefined): Secret | undefined {
       ...(Object.fromEntries(encoded) as Record<string, string>),
     },
   };
+}
+
+/** What the Node's annotation asks for, else a minute: how long the strategy Cache keeps what was read. */
+export function objectCacheMs(node: Node | undefined): number {
+  const text = node?.metadata.annotations?.["node.alpha.kubernetes.io/ttl"];
+  const seconds = text === undefined ? NaN : Number(text);
+  return Number.isInteger(seconds) ? seconds * 1000 : 60_000;
 }

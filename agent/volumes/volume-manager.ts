@@ -1,8 +1,9 @@
 // The volumes of all pods on this node. mount() may be called any number of times: what exists is kept, content that
-// follows the API is brought up to date every 20 s. What a volume is, its plug-in knows (volume-plugin.ts); here is when
+// follows the API is brought up to date when it is said to be outdated, and every 20 s. What a volume is, its plug-in knows (volume-plugin.ts); here is when
 // it is mounted and refreshed, fsGroup, and the removal of everything a pod had. Only root can pass the directories above
 // the volumes.
 import { rm } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
@@ -16,6 +17,7 @@ import { applyFsGroup } from "./fs-group.ts";
 import { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { MemoryDirectory } from "./payload/memory-directory.ts";
 import type { PayloadSource } from "./payload/payload.ts";
+import { payloadNames, type ObjectName } from "./payload/payload-names.ts";
 import { volumePlugins } from "./plugins.ts";
 import {
   localPathRoot,
@@ -37,6 +39,11 @@ interface VolumeManagerOptions {
   config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
   client: Client | undefined;
   source: PayloadSource;
+  /** Which ConfigMaps and Secrets a pod's volumes are made of: who knows of their changes calls outdated(). */
+  objects: {
+    hold(uid: string, names: readonly ObjectName[]): void;
+    release(uid: string): void;
+  };
   forgetTokens: (uid: string) => void;
   clock: Clock;
   logger: Logger;
@@ -47,8 +54,10 @@ interface VolumeManagerOptions {
 }
 
 interface Mounted extends MountedVolume {
-  /** Monotonic; when the content was last compared with the API. */
+  /** Monotonic; when the content was last compared with the API; -Infinity: it may have changed since. */
   refreshedAtMs: number;
+  /** As it was then: downwardAPI volumes are made of it. */
+  metadata: Pod["metadata"];
 }
 
 const refreshEveryMs = 20_000;
@@ -93,6 +102,7 @@ export class VolumeManager {
     const mounted = this.#pods.get(uid) ?? new Map<string, Mounted>();
     this.#pods.set(uid, mounted);
     const volumes = pod.spec.volumes ?? [];
+    this.#options.objects.hold(uid, payloadNames(pod));
     const results = await Promise.allSettled(
       volumes.map((volume) => this.#mountOne(pod, volume, mounted)),
     );
@@ -112,7 +122,7 @@ export class VolumeManager {
     const { name, ...source } = volume;
     const known = mounted.get(name);
     const nowMs = this.#options.clock.monotonic();
-    if (known && nowMs - known.refreshedAtMs < refreshEveryMs) return;
+    if (known && !isDue(known, pod, nowMs)) return;
     const plugin = servedBy(this.#plugins, source, "pod");
     if (!plugin) {
       const type = Object.keys(source)[0] ?? "unknown";
@@ -121,15 +131,23 @@ export class VolumeManager {
       );
     }
     const request: VolumeRequest = { pod, name, source };
+    const { metadata } = pod;
     if (known) {
+      // First: it may be outdated again before the refresh is through.
+      mounted.set(name, { ...known, refreshedAtMs: nowMs, metadata });
       await plugin.refresh?.(request);
-      mounted.set(name, { ...known, refreshedAtMs: nowMs });
       return;
     }
     const made = await plugin.mount(request);
     await applyFsGroup(pod, made);
     const refreshedAtMs = plugin.refresh ? nowMs : Infinity;
-    mounted.set(name, { ...made, refreshedAtMs });
+    mounted.set(name, { ...made, refreshedAtMs, metadata });
+  }
+
+  /** An object of the pod's volumes has changed: the next mount() brings them up to date. */
+  outdated(uid: string): void {
+    for (const volume of this.#pods.get(uid)?.values() ?? [])
+      if (volume.refreshedAtMs !== Infinity) volume.refreshedAtMs = -Infinity;
   }
 
   /** The container's volume mounts; needs mount() before. `lookup` resolves $(VAR) of subPathExpr. */
@@ -170,6 +188,7 @@ export class VolumeManager {
     await this.#memory.remove(uid);
     await rm(volumesDirectory(config, uid), { recursive: true, force: true });
     this.#pods.delete(uid);
+    this.#options.objects.release(uid);
     for (const plugin of this.#plugins)
       await plugin
         .released?.()
@@ -193,6 +212,23 @@ export class VolumeManager {
   async uids(): Promise<string[]> {
     return await this.#memory.uids();
   }
+}
+
+/** Labels and annotations are files of downwardAPI volumes. */
+function isDue(
+  { refreshedAtMs, metadata }: Mounted,
+  pod: Pod,
+  nowMs: number,
+): boolean {
+  if (refreshedAtMs === Infinity) return false;
+  if (nowMs - refreshedAtMs >= refreshEveryMs) return true;
+  return (
+    metadata !== pod.metadata &&
+    !(
+      isDeepStrictEqual(metadata.labels, pod.metadata.labels) &&
+      isDeepStrictEqual(metadata.annotations, pod.metadata.annotations)
+    )
+  );
 }
 
 function failureText(name: string, error: unknown): string {

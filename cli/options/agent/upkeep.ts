@@ -122,6 +122,17 @@ const fileOptions = group(
     { min: 0, file: "nodeStatusReportFrequency", fileOnly: true },
   ),
   option(
+    "config-map-and-secret-change-detection-strategy",
+    "string",
+    "Watch",
+    "How changes of what volumes are made of are noticed: Watch, Cache (kept for the Node's TTL) or Get.",
+    {
+      values: ["Watch", "Cache", "Get"],
+      file: "configMapAndSecretChangeDetectionStrategy",
+      fileOnly: true,
+    },
+  ),
+  option(
     "shutdown-grace-period",
     "duration",
     "0s",

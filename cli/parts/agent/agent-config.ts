@@ -93,6 +93,9 @@ export function agentConfig(
     fileCheckFrequencyMs: values.number("file-check-frequency"),
     httpCheckFrequencyMs: values.number("http-check-frequency"),
     syncFrequencyMs: values.number("sync-frequency"),
+    objectChangeDetection: values.text(
+      "config-map-and-secret-change-detection-strategy",
+    ) as AgentConfig["objectChangeDetection"],
     registerNode: values.flag("register-node"),
     registerSchedulable: values.flag("register-schedulable"),
     volumeStatsAggPeriodMs: values.number("volume-stats-agg-period"),

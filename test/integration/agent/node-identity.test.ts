@@ -12,7 +12,12 @@ import {
   makeTempDirectory,
   removeTempDirectory,
 } from "../../support/temp-directory.ts";
-import { startTester, type Json, type Tester } from "../conformance/support.ts";
+import {
+  patchHeader,
+  startTester,
+  type Json,
+  type Tester,
+} from "../conformance/support.ts";
 import { busyboxPod, startNode, type NodeFixture } from "./node-fixture.ts";
 
 let directory: string;
@@ -152,3 +157,81 @@ test("runs a pod with what it refers to, and lets it go", async () => {
     async () => (await tester.call("GET", `${core}/pods/p`)).status === 404,
   );
 });
+
+test("what volumes are made of reaches a running pod within a second", async () => {
+  await tester.ok("POST", `${core}/configmaps`, {
+    metadata: { name: "changing" },
+    data: { word: "old" },
+  });
+  await tester.ok("POST", `${core}/secrets`, {
+    metadata: { name: "changing" },
+    stringData: { word: "old" },
+  });
+  const pod = busyboxPod("follows", "sleep 1000") as unknown as Pod & Json;
+  pod.metadata = { name: "follows", annotations: { word: "old" } };
+  pod.spec.nodeName = "test-node";
+  pod.spec.volumes = [
+    { name: "m", configMap: { name: "changing" } },
+    { name: "s", secret: { secretName: "changing" } },
+    {
+      name: "d",
+      downwardAPI: {
+        items: [
+          { path: "word", fieldRef: { fieldPath: "metadata.annotations" } },
+        ],
+      },
+    },
+    {
+      name: "all",
+      projected: {
+        sources: [
+          { configMap: { name: "later", optional: true } },
+          { secret: { name: "changing" } },
+        ],
+      },
+    },
+  ] as never;
+  await tester.ok("POST", `${core}/pods`, pod);
+  const found = await eventually(async () => {
+    const { body } = await tester.call("GET", `${core}/pods/follows`);
+    return body.status?.phase === "Running" ? (body as Json) : undefined;
+  });
+  const uid = found!.metadata.uid as string;
+  const read = (directory: string, file: string): string => {
+    const at = path.join(node.directory, "agent", directory, file);
+    return fs.existsSync(at) ? fs.readFileSync(at, "utf8") : "";
+  };
+  const disk = (file: string): string => read(`pods/${uid}/volumes`, file);
+  const memory = (file: string): string => read(`memory/${uid}`, file);
+  expect(disk("kubernetes.io~configmap/m/word")).toBe("old");
+  const patch = (of: string, body: Json) =>
+    tester.ok("PATCH", `${core}/${of}`, body, patchHeader("merge"));
+  const change = (word: string) =>
+    Promise.all([
+      patch("configmaps/changing", { data: { word } }),
+      patch("secrets/changing", { stringData: { word } }),
+      patch("pods/follows", { metadata: { annotations: { word } } }),
+    ]);
+  const arrived = async (word: string): Promise<void> => {
+    await eventually(
+      () =>
+        disk("kubernetes.io~configmap/m/word") === word &&
+        memory("kubernetes.io~secret/s/word") === word &&
+        memory("kubernetes.io~downward-api/d/word").includes(`"${word}"`) &&
+        memory("kubernetes.io~projected/all/word") === word,
+      // Far below the 20 s after which all is compared.
+      { timeoutMs: 8000, what: word },
+    );
+  };
+  await change("new");
+  await arrived("new");
+  await tester.ok("POST", `${core}/configmaps`, {
+    metadata: { name: "later" },
+    data: { more: "there" },
+  });
+  await eventually(
+    () => memory("kubernetes.io~projected/all/more") === "there",
+    { timeoutMs: 8000, what: "an object that was optional" },
+  );
+  await tester.ok("DELETE", `${core}/pods/follows?gracePeriodSeconds=1`);
+}, 60_000);

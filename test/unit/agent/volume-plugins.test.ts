@@ -53,6 +53,7 @@ function manager(
     clock: options.clock ?? new FakeClock(),
     logger: pino({ level: "silent" }),
     source: { ...empty, ...options.source },
+    objects: { hold: () => undefined, release: () => undefined },
     forgetTokens: (uid) => options.forgotten?.push(uid),
     ...(options.plugins ? { plugins: options.plugins } : {}),
   });

@@ -21,6 +21,7 @@ function volumeManager(rootDirectory: string): VolumeManager {
     client: undefined,
     clock: new FakeClock(),
     logger: pino({ level: "silent" }),
+    objects: { hold: () => undefined, release: () => undefined },
     forgetTokens: () => undefined,
     source: {
       configMap: (_namespace, name) =>

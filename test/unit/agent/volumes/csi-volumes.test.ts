@@ -92,6 +92,7 @@ function startAgent() {
       }),
       serviceAccountToken: () => Promise.resolve(""),
     },
+    objects: { hold: () => undefined, release: () => undefined },
     forgetTokens: () => undefined,
     csi: csi.plugin,
   });
