@@ -20,6 +20,7 @@ const shared = {
   rootDir: import.meta.dirname,
   globalSetup: "<rootDir>/test/support/run/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/run/global-teardown.ts",
+  runner: "<rootDir>/test/support/lanes-runner.cjs",
   testEnvironment: "node",
   transform: {
     "^.+\\.(ts|js|mjs)$": [
@@ -36,6 +37,11 @@ const shared = {
   moduleFileExtensions: ["ts", "js", "mjs", "cjs", "json", "node"],
 };
 
+/** What needs no container and no rule of the machine. */
+const servers =
+  "aggregation,api,apiserver,clients,conformance,controllers,library,reference,storage";
+const machines = "agent,cli,cluster,cri,network,security,server";
+
 export default {
   testTimeout: 30_000,
   maxWorkers: 2,
@@ -45,12 +51,18 @@ export default {
       displayName: "unit",
       testMatch: ["<rootDir>/test/unit/**/*.test.ts"],
     },
-    // Suites with containers, daemons and real sockets run one after the other: two at once on two cores time out.
     {
       ...shared,
-      displayName: "real",
-      testMatch: ["<rootDir>/test/{integration,e2e,robustness}/**/*.test.ts"],
-      runner: "<rootDir>/test/support/serial-runner.cjs",
+      displayName: "servers",
+      testMatch: [`<rootDir>/test/integration/{${servers}}/**/*.test.ts`],
+    },
+    {
+      ...shared,
+      displayName: "machine",
+      testMatch: [
+        `<rootDir>/test/integration/{${machines}}/**/*.test.ts`,
+        "<rootDir>/test/{e2e,robustness}/**/*.test.ts",
+      ],
     },
   ],
 };
