@@ -43,6 +43,11 @@ export class FrameParser {
   #data: { streamId: number; left: number; fin: boolean } | undefined;
   #control: { type: number; flags: number; length: number } | undefined;
 
+  /** Bytes that were added and not taken yet. */
+  get length(): number {
+    return this.#length;
+  }
+
   add(chunk: Buffer): void {
     if (chunk.length === 0) return;
     this.#chunks.push(chunk);

@@ -40,6 +40,8 @@ export interface SpdySession {
 }
 
 const streamBufferBytes = 1024 * 1024;
+/** What may wait for a header block that is being inflated. */
+const unreadBytes = 128 * 1024;
 const defaultMaxStreams = 256;
 const maxStreamId = 0x7fffffff;
 
@@ -68,6 +70,9 @@ class Session implements SpdySession {
   #dead = false;
   /** The stream whose reader holds the whole connection up. */
   #blockedBy: { stream: SpdyStream; resume: () => void } | undefined;
+  /** The duplex gives nothing more; with the error that broke it. */
+  #over: { error: Error | undefined } | undefined;
+  #wake: () => void = () => undefined;
 
   constructor(duplex: Duplex, options: SpdySessionOptions) {
     this.#duplex = duplex;
@@ -86,15 +91,10 @@ class Session implements SpdySession {
       over: (stream) => this.#forget(stream),
     };
     duplex.on("drain", () => this.#releaseWriters());
-    // The connection's end is reported by #run(), after the frames that came before it: headers are inflated on other
-    // threads, so a busy machine may see the close while the last chunk's frames still wait. Only a server that is held
-    // up by a reader of its own must not wait: its peer is gone.
-    const gone = (error?: Error): void => {
-      if (options.side === "server" && this.#blockedBy !== undefined)
-        this.#die(error);
-    };
-    duplex.on("error", gone);
-    duplex.on("close", () => gone());
+    duplex.on("data", (chunk: Buffer) => this.#arrived(chunk));
+    duplex.on("end", () => this.#inputOver());
+    duplex.on("error", (error) => this.#inputOver(error));
+    duplex.on("close", () => this.#inputOver());
     this.#run().then(
       () => {
         this.#die();
@@ -136,26 +136,44 @@ class Session implements SpdySession {
     this.#duplex.destroy();
   }
 
+  /**
+   * Handles the frames in order, then reports the connection's end. The duplex is read by its events, not by its
+   * iterator, which drops what was not taken yet when the connection breaks: headers are inflated on other threads, so on
+   * a busy machine the last frames may still wait when the close, or the reset that answers our own last frames, comes.
+   */
   async #run(): Promise<void> {
-    const parser = this.#parser;
-    const chunks = this.#duplex.iterator({ destroyOnReturn: false });
-    for await (const chunk of chunks as AsyncIterable<Buffer>) {
-      parser.add(chunk);
-      for (
-        let frame = parser.next();
-        frame !== undefined && !this.#dead;
-        frame = parser.next()
-      ) {
+    while (!this.#dead) {
+      const frame = this.#parser.next();
+      if (frame !== undefined) {
         const wait = this.#handle(frame);
         if (wait !== undefined) await wait;
+        continue;
       }
-      if (this.#dead) return;
+      if (this.#over?.error) throw this.#over.error;
+      if (this.#over) return;
+      const more = new Promise<void>((resolve) => (this.#wake = resolve));
+      this.#duplex.resume();
+      await more;
     }
   }
 
+  #arrived(chunk: Buffer): void {
+    if (this.#dead) return;
+    this.#parser.add(chunk);
+    if (this.#blockedBy !== undefined || this.#parser.length > unreadBytes)
+      this.#duplex.pause();
+    this.#wake();
+  }
+
+  #inputOver(error?: Error): void {
+    this.#over ??= { error };
+    // A server that is held up by a reader of its own must not wait: its peer is gone.
+    if (this.#options.side === "server" && this.#blockedBy !== undefined)
+      this.#die(error);
+    this.#wake();
+  }
+
   #failed(error: unknown): void {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ERR_STREAM_PREMATURE_CLOSE") return this.#die();
     const failure = error instanceof Error ? error : new Error(String(error));
     if (failure instanceof SpdyProtocolError && !this.#dead)
       this.#sendControl(
@@ -176,6 +194,7 @@ class Session implements SpdySession {
     const blocked = this.#blockedBy;
     this.#blockedBy = undefined;
     blocked?.resume();
+    this.#wake();
     this.#releaseWriters();
     if (error === undefined) this.#settle.resolve();
     else this.#settle.reject(error);
@@ -194,6 +213,7 @@ class Session implements SpdySession {
       return undefined;
     }
     if (more || stream.readableLength < streamBufferBytes) return undefined;
+    this.#duplex.pause();
     return new Promise((resume) => (this.#blockedBy = { stream, resume }));
   }
 

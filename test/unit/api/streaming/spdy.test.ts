@@ -243,6 +243,36 @@ describe("sessions", () => {
     expect(String(await collect(stream, 1000))).toBe("last words");
   });
 
+  test.each(["end", "ECONNRESET"])(
+    "frames behind headers that are still inflated are read after the connection's %s",
+    async (how) => {
+      const duplex = new Duplex({
+        read: () => undefined,
+        write: (_chunk, _encoding, done) => done(),
+      });
+      const client = createSpdySession(duplex, { side: "client" });
+      const stream = client.openStream({ streamtype: "error" });
+      const answer = collect(stream, 100);
+      const reply = new HeaderWriter().write({});
+      duplex.push(
+        controlFrame(frameTypes.synReply, 0, Buffer.concat([words(1), reply])),
+      );
+      await new Promise(setImmediate);
+      duplex.push(dataHeader(1, 6, true));
+      duplex.push(Buffer.from("status"));
+      if (how === "end") duplex.push(null);
+      // A socket gives what has come, then fails in the same turn of the loop.
+      else
+        setImmediate(() =>
+          duplex.destroy(Object.assign(new Error(how), { code: how })),
+        );
+      expect((await answer).toString()).toBe("status");
+      await (how === "end"
+        ? client.closed
+        : expect(client.closed).rejects.toThrow(how));
+    },
+  );
+
   test("when the connection breaks, streams end and closed settles", async () => {
     const [near, far] = duplexPair();
     const client = createSpdySession(near, { side: "client" });
