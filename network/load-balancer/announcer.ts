@@ -16,6 +16,7 @@ import type { HostLinks } from "../links/host-links.ts";
 import { programRunner } from "../links/ip-command.ts";
 import { nftCommand } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
+import { OwnProcesses } from "../nft/own-processes.ts";
 import { TableSync } from "../nft/table-sync.ts";
 import { ownEndpointSlices } from "../slices-of-service.ts";
 import { announcePlan, announcerAnnotation } from "./announce-plan.ts";
@@ -75,13 +76,11 @@ export class Announcer {
       onKernelSetting,
     });
     this.#table = new BalancerTable(podRange);
-    const own: number[] = [];
+    const processes = new OwnProcesses();
     this.#sync = new TableSync({
       scripts: this.#table,
       what: "rules of announced addresses",
-      run: nftCommand({
-        onProcess: (pid) => void (own.push(pid) > 64 && own.shift()),
-      }),
+      run: nftCommand({ processes }),
       clock,
       logger,
       onBegin: () => undefined,
@@ -89,7 +88,7 @@ export class Announcer {
     });
     this.#monitor = new NftMonitor({
       tables: [this.#table.table],
-      isOwn: (pid) => own.includes(pid),
+      processes,
       onDeleted: () => this.#sync.request(true),
       clock,
       logger,

@@ -1,5 +1,7 @@
 // Runs nft: one transaction from its standard input. What fails changes nothing in the kernel, and the error has nft's text.
+// A transaction is over when the kernel reports it: nft ends 5 to 17 ms later, since the kernel frees first what was deleted.
 import { spawn } from "node:child_process";
+import type { OwnProcesses } from "./own-processes.ts";
 
 const patienceMs = 30_000;
 const maxErrorText = 4096;
@@ -10,13 +12,13 @@ export type RunNft = (script: string) => Promise<void>;
 interface NftCommandOptions {
   /** A program and its arguments that runs nft, such as `ip netns exec NAME`; default: none. */
   wrapper?: readonly string[];
-  /** Called with each process that is started: the kernel reports changes by it. */
-  onProcess?: (pid: number) => void;
+  /** Gets each process that is started; where a monitor reads it, too, a transaction is over once that has seen it. */
+  processes?: OwnProcesses;
 }
 
 export function nftCommand({
   wrapper = [],
-  onProcess,
+  processes,
 }: NftCommandOptions = {}): RunNft {
   const [program = "nft", ...leading] = [...wrapper, "nft"];
   return (script) =>
@@ -25,7 +27,7 @@ export function nftCommand({
         stdio: ["pipe", "ignore", "pipe"],
         timeout: patienceMs,
       });
-      if (child.pid !== undefined) onProcess?.(child.pid);
+      if (child.pid !== undefined) processes?.add(child.pid, resolve);
       let text = "";
       child.stderr.on("data", (chunk: Buffer) => {
         if (text.length < maxErrorText) text += chunk.toString("utf8");

@@ -1,15 +1,17 @@
 // Follows what others delete: `nft monitor` reports each transaction and then the process that made it, so that a flush by
-// hand or a firewall's reload is noticed at once, without looking at the rules again and again.
+// hand or a firewall's reload is noticed at once, without looking at the rules again and again. Our own processes learn from
+// it that their transaction is in the kernel.
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
+import type { OwnProcesses } from "./own-processes.ts";
 
 const restartMs = 1000;
 
 interface NftMonitorOptions {
-  /** Whether this process is one of ours. */
-  isOwn: (pid: number) => boolean;
+  /** What they change is no change of others. */
+  processes: OwnProcesses;
   /** The tables that are followed, such as `ip orbit-proxy`. */
   tables: readonly string[];
   /** Some of the tables' objects may be gone. Also called when the monitor had to be started again. */
@@ -31,7 +33,7 @@ export class NftMonitor {
   }
 
   start(): void {
-    const { tables, isOwn, onDeleted, clock, logger } = this.#options;
+    const { tables, processes, onDeleted, clock, logger } = this.#options;
     const [program = "nft", ...leading] = [
       ...(this.#options.wrapper ?? []),
       "nft",
@@ -52,7 +54,8 @@ export class NftMonitor {
       if (line.startsWith("# ERROR")) onDeleted();
       const [, pid] = /^# new generation \d+ by process (\d+)/.exec(line) ?? [];
       if (pid === undefined) return;
-      if (touched && !isOwn(Number(pid))) onDeleted();
+      if (touched && !processes.has(Number(pid))) onDeleted();
+      processes.committed(Number(pid));
       touched = false;
     });
     // Of sets that it did not expect it warns: `W: Received event for an unknown set.` All else means that it misses reports.

@@ -5,6 +5,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { OnKernelSetting } from "../kernel-settings.ts";
 import { nftCommand } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
+import { OwnProcesses } from "../nft/own-processes.ts";
 import { HostPorts } from "./host-ports.ts";
 import { PodMasquerade } from "./masquerade.ts";
 
@@ -22,8 +23,7 @@ export class PodNetwork {
   readonly masquerade: PodMasquerade;
   readonly hostPorts: HostPorts;
   readonly #options: PodNetworkOptions;
-  /** The last processes are enough to know which changes are ours. */
-  readonly #own: number[] = [];
+  readonly #processes = new OwnProcesses();
   #monitor: { monitor: NftMonitor; tables: string } | undefined;
   #stopped = false;
 
@@ -32,7 +32,7 @@ export class PodNetwork {
     const { wrapper } = options;
     const run = nftCommand({
       ...(wrapper ? { wrapper } : {}),
-      onProcess: (pid) => void (this.#own.push(pid) > 64 && this.#own.shift()),
+      processes: this.#processes,
     });
     this.masquerade = new PodMasquerade({ ...options, run });
     this.hostPorts = new HostPorts({ ...options, run });
@@ -59,7 +59,7 @@ export class PodNetwork {
     const { clock, logger, wrapper } = this.#options;
     const monitor = new NftMonitor({
       tables,
-      isOwn: (pid) => this.#own.includes(pid),
+      processes: this.#processes,
       onDeleted: () => {
         this.masquerade.rewrite();
         this.hostPorts.rewrite();

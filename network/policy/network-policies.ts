@@ -12,6 +12,7 @@ import type { Informer } from "../../client/informer.ts";
 import { namespaces, networkPolicies, pods } from "../../client/resources.ts";
 import { nftCommand } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
+import { OwnProcesses } from "../nft/own-processes.ts";
 import { TableSync } from "../nft/table-sync.ts";
 import { filterBridgedPods } from "./bridged-pods.ts";
 import { compilePolicy, type CompiledPolicy } from "./compiled-policy.ts";
@@ -93,16 +94,12 @@ export class NetworkPolicies {
       isolated: this.#index.isolatedPods,
     }));
     this.#localPods = new LocalPods(nodeName);
-    // As the service proxy's: the last processes are enough to know which changes are ours.
-    const own: number[] = [];
+    const processes = new OwnProcesses();
     const wrapped = options.wrapper ? { wrapper: options.wrapper } : {};
     this.#sync = new TableSync({
       scripts: this.#index,
       what: "rules of network policies",
-      run: nftCommand({
-        ...wrapped,
-        onProcess: (pid) => void (own.push(pid) > 64 && own.shift()),
-      }),
+      run: nftCommand({ ...wrapped, processes }),
       clock,
       logger,
       onBegin: () => this.metrics.began(),
@@ -110,7 +107,7 @@ export class NetworkPolicies {
     });
     this.#monitor = new NftMonitor({
       tables: [this.#index.table],
-      isOwn: (pid) => own.includes(pid),
+      processes,
       onDeleted: () => this.rewrite(),
       clock,
       logger,

@@ -213,20 +213,27 @@ export class PolicyIndex implements TableScripts {
   /** Pods that the same policies select share their rules, and the work to make them. */
   #chainOf(direction: Direction, entry: PodEntry): RuleChain | undefined {
     const { facts } = entry;
-    const policies = [...entry.policies.values()].sort(
-      (a, b) => a.serial - b.serial,
-    );
-    const ports =
-      direction === "ingress" && policies.some(namesPorts)
+    const policies = [...entry.policies]
+      .map(([name, policy]) => [`${facts.namespace}/${name}`, policy] as const)
+      .sort(([, a], [, b]) => a.serial - b.serial);
+    const families = [
+      ...new Set(facts.addresses.map(({ family }) => family)),
+    ].sort();
+    const portsKey =
+      direction === "ingress" && policies.some(([, each]) => namesPorts(each))
         ? [...facts.ports].join()
         : "";
-    const made = `${direction} ${policies.map(({ serial }) => serial).join()} ${ports}`;
+    const made = `${direction} ${policies.map(([, { serial }]) => serial).join()} ${families.join()} ${portsKey}`;
     if (!this.#made.has(made))
       this.#made.set(
         made,
-        ruleChain(direction, policies, (port) =>
-          facts.ports.get(portKey(port)),
-        ),
+        ruleChain({
+          direction,
+          policies,
+          families,
+          portsKey,
+          portOf: (port) => facts.ports.get(portKey(port)),
+        }),
       );
     return this.#made.get(made);
   }
@@ -259,24 +266,24 @@ export class PolicyIndex implements TableScripts {
     for (const name of before) this.#releaseChain(name);
   }
 
+  /** One whose policies changed gets its new rules with its first user; the others follow in the same settling. */
   #useChain(chain: RuleChain): void {
-    const used = this.#chains.get(chain.name);
-    if (used) {
-      used.users++;
-      return;
-    }
-    this.#chains.set(chain.name, { chain, users: 1 });
-    const sets = new Map(chain.blocks);
+    const { name } = chain;
+    const used = this.#chains.get(name);
+    this.#chains.set(name, { chain, users: (used?.users ?? 0) + 1 });
+    if (used?.chain === chain || used?.chain.text === chain.text) return;
+    const sets = new Map(chain.fixedSets);
     for (const query of chain.queries) {
       for (const { name, definition } of Object.values(query.sets))
         sets.set(name, definition);
       this.#useQuery(query);
     }
-    this.#objects.set(`chain ${chain.name}`, {
-      chains: new Map([[chain.name, [chain.text]]]),
+    this.#objects.set(`chain ${name}`, {
+      chains: new Map([[name, [chain.text]]]),
       elements: none,
       sets,
     });
+    for (const query of used?.chain.queries ?? []) this.#releaseQuery(query);
   }
 
   #releaseChain(name: string): void {

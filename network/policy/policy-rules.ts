@@ -1,7 +1,9 @@
 // The rules of one direction of isolated pods as a chain: a packet that a policy allows returns, every other one is dropped.
 // The chain reads both ends from the connection (who began it, and who answers it behind every translation), not from the
 // packet: so the same rules are for requests and replies, and a connection that is denied later is cut in both directions.
-// Chains and sets are named by their content: one that changes is another one.
+// A chain is named by the policies that it is of, so that a change of one rewrites its rules and nothing that leads to it. Sets
+// are named by their content: one that changes is another one. Every set has a name, as the kernel looks through all sets of
+// a table to name one that has none.
 import { createHash } from "node:crypto";
 import type { AddressFamily } from "../../api/addresses/address-range.ts";
 import { blockElements, type AddressBlocks } from "./address-blocks.ts";
@@ -34,11 +36,27 @@ export interface RuleChain {
   readonly name: string;
   readonly text: string;
   /** Sets of fixed content: name to definition. */
-  readonly blocks: ReadonlyMap<string, string>;
+  readonly fixedSets: ReadonlyMap<string, string>;
   readonly queries: readonly PodQuery[];
 }
 
-const families = [
+/** What the rules of pods depend on: those of whom it is the same share them. */
+interface RuleSubject {
+  readonly direction: Direction;
+  /** Those that select the pods, with their names `namespace/name`. */
+  readonly policies: readonly (readonly [
+    name: string,
+    policy: CompiledPolicy,
+  ])[];
+  /** Of the pods' addresses. */
+  readonly families: readonly AddressFamily[];
+  /** The number of a port that the pods name; undefined: they name no such port. */
+  readonly portOf: (port: NamedPort) => number | undefined;
+  /** Different for pods that name different ports, where policies read them. */
+  readonly portsKey: string;
+}
+
+const allFamilies = [
   { family: "IPv4", ip: "ip", digit: 4, type: "ipv4_addr" },
   { family: "IPv6", ip: "ip6", digit: 6, type: "ipv6_addr" },
 ] as const;
@@ -48,7 +66,7 @@ function hash(text: string): string {
 }
 
 function querySets(key: string, named: boolean): PodQuery["sets"] {
-  const [four, six] = families.map(({ digit, type }) => ({
+  const [four, six] = allFamilies.map(({ digit, type }) => ({
     name: `${named ? "ports" : "pods"}${digit}-${key}`,
     definition: `type ${type}${named ? " . inet_service" : ""};`,
   }));
@@ -74,7 +92,11 @@ function mergedPorts(
   return byProtocol;
 }
 
-function portMatches(numbers: readonly PortRange[]): string[] {
+/** @param sets gets the definition of each set that the matches read */
+function portMatches(
+  numbers: readonly PortRange[],
+  sets: Map<string, string>,
+): string[] {
   const merged = mergedPorts(numbers);
   return protocols.flatMap((protocol) => {
     const ranges = merged.get(protocol);
@@ -84,21 +106,25 @@ function portMatches(numbers: readonly PortRange[]): string[] {
     const all = ranges.map(({ first, last }) =>
       first === last ? String(first) : `${first}-${last}`,
     );
-    return [
-      `${match}ct reply proto-src ${all.length === 1 ? all[0]! : `{ ${all.join(", ")} }`} `,
-    ];
+    if (all.length === 1) return [`${match}ct reply proto-src ${all[0]!} `];
+    const flags = all.some((each) => each.includes("-"))
+      ? " flags interval;"
+      : "";
+    const definition = `type inet_service;${flags} elements = { ${all.join(", ")} }`;
+    const name = `numbers-${hash(definition)}`;
+    sets.set(name, definition);
+    return [`${match}ct reply proto-src @${name} `];
   });
 }
 
 class ChainBuilder {
   readonly #lines = new Set<string>();
-  readonly blocks = new Map<string, string>();
+  readonly fixedSets = new Map<string, string>();
   readonly queries = new Map<string, PodQuery>();
 
   constructor(
-    private readonly direction: Direction,
-    /** Of the pod whose rules these are; undefined: it names no such port. */
-    private readonly portOf: (port: NamedPort) => number | undefined,
+    private readonly subject: RuleSubject,
+    private readonly families: (typeof allFamilies)[number][],
   ) {}
 
   /** In an order that does not depend on that of policies: each lets through what it is for. */
@@ -109,20 +135,22 @@ class ChainBuilder {
   add({ peers, ports }: PolicyRule): void {
     const numbers = [...(ports?.numbers ?? [])];
     for (const name of ports?.names ?? [])
-      if (this.direction === "egress") this.#addNamed(name, peers);
+      if (this.subject.direction === "egress") this.#addNamed(name, peers);
       else {
-        const port = this.portOf(name);
+        const port = this.subject.portOf(name);
         if (port !== undefined)
           numbers.push({ protocol: name.protocol, first: port, last: port });
       }
-    const portTexts = ports ? portMatches(numbers) : [""];
-    if (portTexts.length === 0) return;
-    for (const match of this.#peerMatches(peers))
+    if (ports && numbers.length === 0) return;
+    const matches = this.#peerMatches(peers);
+    if (matches.length === 0) return;
+    const portTexts = ports ? portMatches(numbers, this.fixedSets) : [""];
+    for (const match of matches)
       for (const text of portTexts) this.#lines.add(`${match}${text}return`);
   }
 
   #peer(ip: string): string {
-    return `ct ${this.direction === "ingress" ? "original" : "reply"} ${ip} saddr`;
+    return `ct ${this.subject.direction === "ingress" ? "original" : "reply"} ${ip} saddr`;
   }
 
   #peerMatches(peers: PolicyRule["peers"]): string[] {
@@ -172,16 +200,19 @@ class ChainBuilder {
     );
     const sets = querySets(key, port !== undefined);
     this.queries.set(key, { ...query, key, sets });
-    return families.map(({ family, ip }) => ({ name: sets[family].name, ip }));
+    return this.families.map(({ family, ip }) => ({
+      name: sets[family].name,
+      ip,
+    }));
   }
 
   #blockSets(blocks: AddressBlocks): { name: string; ip: string }[] {
-    return families.flatMap(({ family, ip, digit, type }) => {
+    return this.families.flatMap(({ family, ip, digit, type }) => {
       const elements = blockElements(blocks, family);
       if (elements.length === 0) return [];
       const definition = `type ${type}; flags interval; elements = { ${elements.join(", ")} }`;
       const name = `block${digit}-${hash(definition)}`;
-      this.blocks.set(name, definition);
+      this.fixedSets.set(name, definition);
       return [{ name, ip }];
     });
   }
@@ -194,34 +225,35 @@ export function namesPorts(policy: CompiledPolicy): boolean {
   );
 }
 
-/**
- * The chain of pods that these policies select and no others; undefined: nothing isolates them in this direction, or
- * all is allowed.
- */
-export function ruleChain(
-  direction: Direction,
-  policies: readonly CompiledPolicy[],
-  portOf: (port: NamedPort) => number | undefined,
-): RuleChain | undefined {
-  const about = policies.flatMap((policy) => policy[direction] ?? []);
-  if (!policies.some((policy) => policy[direction])) return undefined;
-  const builder = new ChainBuilder(direction, portOf);
+/** The chain of pods; undefined: nothing isolates them in this direction, or all is allowed. */
+export function ruleChain(subject: RuleSubject): RuleChain | undefined {
+  const { direction, policies, portsKey } = subject;
+  const about = policies.flatMap(([, policy]) => policy[direction] ?? []);
+  if (!policies.some(([, policy]) => policy[direction])) return undefined;
+  const families = allFamilies.filter(({ family }) =>
+    subject.families.includes(family),
+  );
+  const builder = new ChainBuilder(subject, families);
   for (const rule of about) builder.add(rule);
   const { lines } = builder;
   if (lines.includes("return")) return undefined;
-  const text = [
-    // No pod is cut off from itself.
-    ...families.map(
-      ({ ip, digit }) =>
-        `ct original ${ip} saddr . ct reply ${ip} saddr @self${digit} return`,
-    ),
-    ...lines,
-    "counter drop",
-  ].join("\n");
+  const identity = JSON.stringify([
+    policies.map(([name]) => name).sort(),
+    families.map(({ digit }) => digit),
+    portsKey,
+  ]);
   return {
-    name: `${direction === "ingress" ? "in" : "out"}-${hash(text)}`,
-    text,
-    blocks: builder.blocks,
+    name: `${direction === "ingress" ? "in" : "out"}-${hash(identity)}`,
+    text: [
+      // No pod is cut off from itself.
+      ...families.map(
+        ({ ip, digit }) =>
+          `ct original ${ip} saddr . ct reply ${ip} saddr @self${digit} return`,
+      ),
+      ...lines,
+      "counter drop",
+    ].join("\n"),
+    fixedSets: builder.fixedSets,
     queries: [...builder.queries.values()],
   };
 }

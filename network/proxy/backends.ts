@@ -7,6 +7,7 @@ import { OwnChainsWatch } from "../iptables/own-chains-watch.ts";
 import { removeOwnChains, writeWhole } from "../iptables/own-chains.ts";
 import { nftCommand, type RunNft } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
+import { OwnProcesses } from "../nft/own-processes.ts";
 import { chainPrefix } from "./iptables-rules.ts";
 import { IptablesRuleset } from "./iptables-ruleset.ts";
 import type { RuleTable, TableOptions } from "./rule-table.ts";
@@ -50,12 +51,8 @@ export function createBackend(options: BackendOptions): Backend {
 function nftablesBackend(options: BackendOptions): Backend {
   const { tableOptions, onDeleted, clock, logger, wrapper } = options;
   const wrapped = wrapper ? { wrapper } : {};
-  // Processes' numbers come round again: the last ones are enough to know which changes are ours.
-  const own: number[] = [];
-  const run = nftCommand({
-    ...wrapped,
-    onProcess: (pid) => void (own.push(pid) > 64 && own.shift()),
-  });
+  const processes = new OwnProcesses();
+  const run = nftCommand({ ...wrapped, processes });
   const tables = families.map((family) => ({
     family,
     rules: new Ruleset(tableOptions(family)),
@@ -65,7 +62,7 @@ function nftablesBackend(options: BackendOptions): Backend {
     tables,
     watch: new NftMonitor({
       tables: tables.map(({ rules }) => rules.table),
-      isOwn: (pid) => own.includes(pid),
+      processes,
       onDeleted,
       clock,
       logger,

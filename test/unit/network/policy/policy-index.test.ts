@@ -404,13 +404,50 @@ test("the texts of a policy that comes and goes", () => {
   expect(index.changeScript()).toBe("");
 });
 
+test("a change of a policy writes the rules of the pods it selects, and nothing else", () => {
+  const open = (port: number): NetworkPolicy =>
+    policy(
+      "a",
+      {
+        podSelector: {},
+        ingress: [
+          { from: [{ podSelector: named("a2") }], ports: [{ port }] },
+          { ports: [{ port: 8080 }] },
+        ],
+      },
+      "web",
+    );
+  const world = {
+    ...small,
+    policies: [open(80), policy("b", { egress: [{ ports: [{ port: 53 }] }] })],
+  };
+  const index = indexOf(world);
+  const table = tableOf(index);
+  index.setPolicy("a", "web", compilePolicy(open(81)));
+  index.settle();
+  const script = index.changeScript();
+  // One chain, which all pods of the namespace share; who jumps to it stays.
+  expect(script).toMatch(/^flush chain inet orbit-policy (in-\w+)\n/);
+  const [, chain = ""] = /^flush chain inet orbit-policy (\S+)/.exec(script)!;
+  for (const line of script.trim().split("\n").slice(1))
+    expect(line).toMatch(new RegExp(`^add rule inet orbit-policy ${chain} `));
+  table.apply(script);
+  expect(table.snapshot()).toEqual(tableOf(index).snapshot());
+});
+
 test("the whole table", () => {
   const world = {
     ...small,
     policies: [
-      policy("b", {
-        egress: [{ to: [{ namespaceSelector: {} }], ports: [{ port: "web" }] }],
-      }),
+      policy(
+        "b",
+        {
+          egress: [
+            { to: [{ namespaceSelector: {} }], ports: [{ port: "web" }] },
+          ],
+        },
+        "web",
+      ),
     ],
   };
   expect(indexOf(world).wholeScript()).toMatchSnapshot();
