@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { systemClock, type Clock } from "../../../api/clock.ts";
 import { eventually } from "../../support/eventually.ts";
+import { stopProcess } from "../../support/stop-process.ts";
 import {
   busyboxPod,
   podOf,
@@ -39,7 +40,7 @@ test("it is noticed, nobody waits for it, and all goes on when it does", async (
       "utf8",
     ),
   ) as { pid: number };
-  process.kill(pid, "SIGSTOP");
+  await stopProcess(pid);
   try {
     await expect(agent.statsSummary(false)).rejects.toThrow(
       /did not answer in 10 s/,

@@ -15,6 +15,7 @@ import {
   sandboxConfig,
 } from "../../support/runtime-configurations.ts";
 import { announce } from "../../support/run/run-state.ts";
+import { stopProcess } from "../../support/stop-process.ts";
 import {
   makeTempDirectory,
   removeTempDirectory,
@@ -134,7 +135,7 @@ test("the daemon takes its containers along: known when it is back, networks rel
 
 test("a daemon that hangs: calls are given up, and all goes on when it does", async () => {
   const one = await run("hung", "sleep 1000");
-  process.kill(daemon.pid, "SIGSTOP");
+  await stopProcess(daemon.pid);
   try {
     const began = performance.now();
     await expect(runtime.status()).rejects.toMatchObject({ code: "timeout" });
