@@ -21,6 +21,8 @@ type ScalarKind =
   | "bytes"
   | "quantity"
   | "int-or-string"
+  /** Text, a number or a boolean. */
+  | "scalar"
   /** RFC 3339, whole seconds, UTC */
   | "time"
   /** RFC 3339 with six digits of fraction, UTC */
@@ -81,9 +83,14 @@ export interface ObjectSchema {
   readonly isKind?: boolean;
   /**
    * Of custom resources: brings a tree, which is used up, into the shape of its schema. Throws TypeMismatch, as `conform`
-   * of codec/conform.ts does for built-in types.
+   * of codec/conform.ts does for built-in types. @param nulls those where none may be are "dropped" (the default), or
+   * "kept" for validation to refuse, as in what was applied
    */
-  conform?(value: unknown, strict: boolean, partial: boolean): Conformed;
+  conform?(
+    value: unknown,
+    strict: boolean,
+    nulls?: "dropped" | "kept",
+  ): Conformed;
 }
 
 /** The three unions of JSON Schema: an object, or `true`/`false`, or a list of objects, or a list of strings. */

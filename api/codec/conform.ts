@@ -47,18 +47,16 @@ export class UndecodableBody extends ApiError {
 const MAX_PROBLEMS = 100;
 
 /**
- * `value` must be private to the caller. With `strict` unset, unknown fields are dropped silently. A `partial` object
- * (an applied configuration) says only what its author said: nothing is filled in, empty values stay. Throws
- * TypeMismatch for the first value of a wrong type.
+ * `value` must be private to the caller. With `strict` unset, unknown fields are dropped silently. Throws TypeMismatch
+ * for the first value of a wrong type.
  */
 export function conform(
   value: unknown,
   schema: ObjectSchema,
   strict: boolean,
-  partial = false,
 ): Conformed {
-  if (schema.conform) return schema.conform(value, strict, partial);
-  const walk = new Conforming(strict, partial);
+  if (schema.conform) return schema.conform(value, strict);
+  const walk = new Conforming(strict);
   const object = walk.value(value, schema) as
     Record<string, unknown> | undefined;
   return {
@@ -133,13 +131,11 @@ class Conforming {
   keys = 0;
   readonly problems: StrictProblem[] = [];
   readonly #strict: boolean;
-  readonly #partial: boolean;
   readonly #path: Step[] = [];
   readonly #structs: string[] = [];
 
-  constructor(strict: boolean, partial: boolean) {
+  constructor(strict: boolean) {
     this.#strict = strict;
-    this.#partial = partial;
   }
 
   /** The conformed value, or undefined for null. */
@@ -250,8 +246,7 @@ class Conforming {
       this.#path.pop();
       if (
         conformed === undefined ||
-        (!this.#partial &&
-          field.omitEmpty &&
+        (field.omitEmpty &&
           !field.nullable &&
           (field.schema.type === "map"
             ? this.keys === keysBefore
@@ -262,7 +257,6 @@ class Conforming {
       result[key] = conformed;
     }
     this.#structs.pop();
-    if (this.#partial) return result;
     for (const field of planOf(schema).always) {
       if (result[field.name] === undefined)
         result[field.name] = this.zero(field.schema);

@@ -29,8 +29,6 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 export interface DecodeOptions {
   /** Default: Strict, so that problems are collected; the caller refuses, warns or ignores. */
   fieldValidation?: FieldValidation;
-  /** An applied configuration: nothing is filled in and empty values stay. Default false. */
-  partial?: boolean;
   /** Of a document that does not say. */
   apiVersion?: string;
 }
@@ -206,7 +204,7 @@ function fit(
   value: Record<string, unknown>,
   schema: ObjectSchema | undefined,
   strict: boolean,
-  { partial = false, apiVersion = "" }: DecodeOptions,
+  { apiVersion = "" }: DecodeOptions,
 ): {
   found: number;
   object: Record<string, unknown>;
@@ -220,7 +218,7 @@ function fit(
     };
   const names = namesOf(value, schema, apiVersion);
   try {
-    const { object, keys, problems } = conform(value, schema, strict, partial);
+    const { object, keys, problems } = conform(value, schema, strict);
     return { found: keys, object, problems };
   } catch (error) {
     if (error instanceof TypeMismatch)

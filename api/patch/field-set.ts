@@ -143,10 +143,13 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
 export function pathsOf(set: FieldSet): FieldPath[] {
   const paths: FieldPath[] = [];
   const visit = (node: FieldSet, path: string[]): void => {
-    for (const [key, child] of node.children)
-      if (child.member) paths.push([...path, key]);
-    for (const [key, child] of node.children)
+    const keys = inOrder([...node.children.keys()]);
+    for (const key of keys)
+      if (node.children.get(key)!.member) paths.push([...path, key]);
+    for (const key of keys) {
+      const child = node.children.get(key)!;
       if (child.children.size > 0) visit(child, [...path, key]);
+    }
   };
   visit(set, []);
   return paths;

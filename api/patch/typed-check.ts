@@ -60,6 +60,7 @@ class TypedCheck {
         if (typeof value !== "number")
           this.#wrong(path, `numeric (int or float), got ${valueType(value)}`);
         return;
+      case "scalar":
       case "quantity":
       case "time":
       case "micro-time":
@@ -89,6 +90,7 @@ class TypedCheck {
       case "int64":
       case "double":
         return this.#wrong(path, `numeric (int or float), got ${value.type}`);
+      case "scalar":
       case "quantity":
       case "time":
       case "micro-time":

@@ -253,7 +253,7 @@ export function compare(
     const x = a === null ? undefined : partsOrLeaf(a, field);
     const y = b === null ? undefined : partsOrLeaf(b, field);
     if ((!x && !isNothing(a)) || (!y && !isNothing(b)))
-      return modified.insert(path);
+      return visitOtherShape(x, y);
     const keys =
       x && y ? new Set([...x.keys(), ...y.keys()]) : (x ?? y)?.keys();
     for (const key of keys ?? []) {
@@ -263,6 +263,17 @@ export function compare(
       visit(left?.value, right?.value, (right ?? left)!.field, true, true);
       path.pop();
     }
+  };
+  /** One side is a leaf where the other has parts (or both are leaves): the parts go or come with the change. */
+  const visitOtherShape = (
+    x: ReadonlyMap<string, Part> | undefined,
+    y: ReadonlyMap<string, Part> | undefined,
+  ): void => {
+    modified.insert(path);
+    for (const { key, value, field } of x?.values() ?? [])
+      removed.graft([...path, key], wholeOf(value, field));
+    for (const { key, value, field } of y?.values() ?? [])
+      added.graft([...path, key], wholeOf(value, field));
   };
   /** Compares two objects field by field: equal parts are found on the way, not before. */
   const visitFields = (
@@ -289,14 +300,19 @@ export function compare(
   };
 }
 
+const isEmptyShape = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length === 0 : isNothing(value);
+
 /** The live value with the applied one over it: the applied order of list items, others between them where they were. */
 export function mergeApplied(
   live: unknown,
   applied: unknown,
   field: PatchField | undefined,
 ): unknown {
-  const shape = shapeOf(applied, field);
-  if (shape === "leaf" || shapeOf(live, field) !== shape) return applied;
+  const shape = shapeOf(live, field);
+  // Null is merged as what is merged with nothing in it.
+  if (applied === null && shape !== "leaf" && !isEmptyShape(live)) return live;
+  if (shape === "leaf" || shapeOf(applied, field) !== shape) return applied;
   if (shape === "object") {
     const result: JsonObject = { ...(live as JsonObject) };
     for (const name of Object.keys(applied as JsonObject)) {

@@ -32,25 +32,31 @@ export const objectMetaSchema = typeNamed(
   "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
 ) as ObjectSchema;
 
-/** @param pruned false: unknown fields are kept everywhere (`spec.preserveUnknownFields` of earlier definitions) */
+interface CoercionOptions {
+  /** Notes unknown fields. */
+  readonly strict: boolean;
+  /** False: unknown fields are kept everywhere (`spec.preserveUnknownFields` of earlier definitions). */
+  readonly pruned: boolean;
+  /** False: nulls where none may be are kept, for validation to refuse. */
+  readonly dropsNulls: boolean;
+}
+
 export function coerceObject(
   value: unknown,
   schema: Structural,
-  strict: boolean,
-  partial: boolean,
-  pruned = true,
+  options: CoercionOptions,
 ): Conformed {
   if (!isJsonObject(value))
     throw new TypeMismatch(
       `json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`,
     );
-  const walk = new Coercion(strict, pruned);
+  const walk = new Coercion(options);
   const metaProblems: StrictProblem[] = [];
   let metaKeys = 0;
   for (const name of ["apiVersion", "kind"])
     if (value[name] === null) delete value[name];
   if (value["metadata"] !== undefined) {
-    const meta = conform(value["metadata"], objectMetaSchema, strict, partial);
+    const meta = conform(value["metadata"], objectMetaSchema, options.strict);
     value["metadata"] = meta.object;
     metaKeys = meta.keys;
     for (const { kind, path } of meta.problems)
@@ -73,7 +79,11 @@ export class EmbeddedMismatch extends TypeMismatch {
 
 /** The fields of a value that its schema does not know; the value is not changed. Throws EmbeddedMismatch. */
 export function unknownFields(value: unknown, schema: Structural): string[] {
-  const walk = new Coercion(true, true);
+  const walk = new Coercion({
+    strict: true,
+    pruned: true,
+    dropsNulls: true,
+  });
   walk.value(copyJson(value), schema, schema.preserveUnknown);
   return walk.unknown;
 }
@@ -89,10 +99,15 @@ class Coercion {
   readonly #embeddedUnknown: string[] = [];
   readonly #path: (string | number)[] = [];
 
-  constructor(
-    readonly strict: boolean,
-    readonly pruned: boolean,
-  ) {}
+  readonly #strict: boolean;
+  readonly #pruned: boolean;
+  readonly #dropsNulls: boolean;
+
+  constructor({ strict, pruned, dropsNulls }: CoercionOptions) {
+    this.#strict = strict;
+    this.#pruned = pruned;
+    this.#dropsNulls = dropsNulls;
+  }
 
   problems(): StrictProblem[] {
     return [...this.unknown.sort(), ...this.#embeddedUnknown.sort()].map(
@@ -160,7 +175,11 @@ class Coercion {
       const inner = object[name];
       if (field) {
         if (inner === null) {
-          if (this.pruned && !field.nullable && field.default === undefined)
+          if (
+            this.#dropsNulls &&
+            !field.nullable &&
+            field.default === undefined
+          )
             delete object[name];
           continue;
         }
@@ -171,15 +190,15 @@ class Coercion {
         if (now !== inner) setOwn(object, name, now);
       } else if (additional !== undefined) {
         path.push(name);
-        const now = this.value(inner, undefined, !this.pruned);
+        const now = this.value(inner, undefined, !this.#pruned);
         path.pop();
         if (now !== inner) setOwn(object, name, now);
-      } else this.#unknownField(object, name, keeps || !this.pruned);
+      } else this.#unknownField(object, name, keeps || !this.#pruned);
     }
   }
 
   #keeps(field: Structural): boolean {
-    return field.preserveUnknown || !this.pruned;
+    return field.preserveUnknown || !this.#pruned;
   }
 
   #unknownField(object: JsonObject, name: string, keeps: boolean): void {
@@ -204,7 +223,7 @@ class Coercion {
   }
 
   #note(name: string): void {
-    if (!this.strict || this.unknown.length >= maxProblems) return;
+    if (!this.#strict || this.unknown.length >= maxProblems) return;
     this.unknown.push(joinPath(this.#where(), name));
   }
 
@@ -228,7 +247,7 @@ class Coercion {
     if (given === undefined) return;
     try {
       // Read from a copy, as the text of a refusal shows the value that was given.
-      const meta = conform(copyJson(given), objectMetaSchema, this.strict);
+      const meta = conform(copyJson(given), objectMetaSchema, this.#strict);
       this.keys += meta.keys;
       object["metadata"] = meta.object;
       const prefix = joinPath(this.#where(), "metadata");

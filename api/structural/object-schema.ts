@@ -11,6 +11,7 @@ import type { Structural } from "./structural.ts";
 
 const text: TypeSchema = { type: "string" };
 const anything: TypeSchema = { type: "json" };
+const scalar: TypeSchema = { type: "scalar" };
 const scalars: Readonly<Record<string, TypeSchema>> = {
   string: text,
   boolean: { type: "boolean" },
@@ -31,11 +32,12 @@ class CustomObject implements ObjectSchema {
     readonly name: string,
     readonly shortName: string,
     private readonly schema: Structural,
+    keepsUnknown: boolean,
   ) {
-    this.preserveUnknownFields = schema.preserveUnknown;
+    this.preserveUnknownFields = keepsUnknown || schema.preserveUnknown;
     if (schema.mapType) this.mapType = schema.mapType;
     const { values } = schema;
-    if (values) this.values = typeOf(values);
+    if (values) this.values = typeOf(values, this.preserveUnknownFields);
   }
 
   get fields(): ReadonlyMap<string, FieldSchema> {
@@ -45,7 +47,7 @@ class CustomObject implements ObjectSchema {
   protected makeFields(): Map<string, FieldSchema> {
     const fields = new Map<string, FieldSchema>();
     for (const [name, field] of this.schema.properties ?? [])
-      fields.set(name, fieldOf(name, field));
+      fields.set(name, fieldOf(name, field, this.preserveUnknownFields));
     return this.schema.embedded ? withEnvelope(fields) : fields;
   }
 }
@@ -59,12 +61,17 @@ class CustomKind extends CustomObject {
     private readonly structural: Structural,
     private readonly pruned: boolean,
   ) {
-    super(definitionName(names), names.kind, structural);
+    super(definitionName(names), names.kind, structural, false);
   }
 
-  conform(value: unknown, strict: boolean, partial: boolean): Conformed {
+  conform(
+    value: unknown,
+    strict: boolean,
+    nulls: "dropped" | "kept" = "dropped",
+  ): Conformed {
     const { structural, pruned } = this;
-    return coerceObject(value, structural, strict, partial, pruned);
+    const dropsNulls = pruned && nulls === "dropped";
+    return coerceObject(value, structural, { strict, pruned, dropsNulls });
   }
 
   protected override makeFields(): Map<string, FieldSchema> {
@@ -105,10 +112,14 @@ function fieldNamed(name: string, schema: TypeSchema): FieldSchema {
   return { name, schema, required: false, nullable: true, omitEmpty: true };
 }
 
-function fieldOf(name: string, node: Structural): FieldSchema {
+function fieldOf(
+  name: string,
+  node: Structural,
+  keepsUnknown: boolean,
+): FieldSchema {
   const { listType, listMapKeys, mapType } = node;
   return {
-    ...fieldNamed(name, typeOf(node)),
+    ...fieldNamed(name, typeOf(node, keepsUnknown)),
     ...(listType ? { listType } : {}),
     ...(listType === "map" ? { listMapKeys } : {}),
     ...(mapType ? { mapType } : {}),
@@ -117,26 +128,35 @@ function fieldOf(name: string, node: Structural): FieldSchema {
 }
 
 const types = new WeakMap<Structural, TypeSchema>();
+const typesThatKeep = new WeakMap<Structural, TypeSchema>();
 
-function typeOf(node: Structural): TypeSchema {
-  let type = types.get(node);
-  if (!type) types.set(node, (type = makeType(node)));
+/** @param keepsUnknown an object around it does: to server-side apply all objects below it do, though pruning begins again */
+function typeOf(node: Structural, keepsUnknown: boolean): TypeSchema {
+  const made = keepsUnknown ? typesThatKeep : types;
+  let type = made.get(node);
+  if (!type) made.set(node, (type = makeType(node, keepsUnknown)));
   return type;
 }
 
-function makeType(node: Structural): TypeSchema {
+function makeType(node: Structural, above: boolean): TypeSchema {
   if (node.intOrString) return { type: "int-or-string" };
-  const scalar = scalars[node.type];
-  if (scalar) return scalar;
+  const { format } = node.source;
+  if (node.type === "string" && format && format !== "byte") return scalar;
+  const simple = scalars[node.type];
+  if (simple) return simple;
+  const keepsUnknown = above || node.preserveUnknown;
   if (node.type === "array")
-    return { type: "list", items: node.items ? typeOf(node.items) : anything };
+    return {
+      type: "list",
+      items: node.items ? typeOf(node.items, keepsUnknown) : anything,
+    };
   if (node.type !== "object") return anything;
   const { properties, values, additional, preserveUnknown } = node;
   if (!properties && values && !node.embedded)
-    return { type: "map", values: typeOf(values) };
+    return { type: "map", values: typeOf(values, keepsUnknown) };
   // To server-side apply an object that says nothing of its fields takes all; what is unknown is dropped afterwards.
   const saysNothing = !node.embedded && !preserveUnknown;
   if (!properties && (additional !== undefined || saysNothing))
     return { type: "map", values: anything };
-  return new CustomObject("", "", node);
+  return new CustomObject("", "", node, above);
 }

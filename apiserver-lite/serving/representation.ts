@@ -132,7 +132,8 @@ export class Representation {
   /** Throws ApiError 406 where one object was asked for. */
   list(listed: Listed): EncodedList {
     this.#checkList(true);
-    const metadata = listMetadata(listed, this.#endpoint);
+    const custom = this.#endpoint.custom && this.#as === "";
+    const metadata = listMetadata(listed, { custom });
     const { entries } = listed;
     if (this.#as === "Table") {
       const tables = this.#tables();

@@ -3,8 +3,11 @@ import type { ListMeta } from "../../../api/types/meta-v1.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { Listed } from "./list.ts";
 
-/** The last page of custom resources says that there is no other. */
-export function listMetadata(listed: Listed, { custom }: Endpoint): ListMeta {
+/** The last page of custom resources in their own form says that there is no other. */
+export function listMetadata(
+  listed: Listed,
+  { custom }: Pick<Endpoint, "custom">,
+): ListMeta {
   const { revision, remainingItemCount } = listed;
   const next = listed.continue ?? (custom ? "" : undefined);
   return {

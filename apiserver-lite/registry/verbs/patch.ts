@@ -182,7 +182,10 @@ function versioned(
   schema: ObjectSchema,
 ): AnyObject {
   try {
-    return conform(merged, schema, false).object as AnyObject;
+    const { object } = schema.conform
+      ? schema.conform(merged, false, "kept")
+      : conform(merged, schema, false);
+    return object as AnyObject;
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
     throw errors.badRequest(

@@ -123,12 +123,6 @@ test("values become canonical; null and empty are unset", () => {
   });
 });
 
-test("a partial object is not completed", () => {
-  const text = `{"metadata":{"name":"a","labels":{}},"spec":{"nodeName":"","containers":[{"name":"c"}]}}`;
-  const { object } = decodeJson(Buffer.from(text), pod, { partial: true });
-  expect(object).toEqual(JSON.parse(text));
-});
-
 test("keys that look like prototypes are data", () => {
   const { object } = decode(
     `{"data":{"__proto__":"x","constructor":"y"},"__proto__":{"polluted":true}}`,

@@ -33,6 +33,12 @@ const spec: JSONSchemaProps = {
     },
     free: { type: "object", additionalProperties: text },
     any: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+    partly: {
+      type: "object",
+      "x-kubernetes-preserve-unknown-fields": true,
+      properties: { known: { type: "object", properties: { a: text } } },
+    },
+    since: { type: "string", format: "date-time" },
     amount: { "x-kubernetes-int-or-string": true },
   },
 };
@@ -51,6 +57,7 @@ function apply(
   live: AnyObject | undefined,
   manager: string,
   given: object,
+  force = false,
 ): AnyObject {
   const object = {
     apiVersion,
@@ -65,7 +72,7 @@ function apply(
       subresource: "",
       nowMs: 0,
       schema: custom.objectSchema as PatchSchema,
-      force: false,
+      force,
     }),
   );
 }
@@ -133,4 +140,51 @@ test("what the schema does not have is refused", () => {
   expect(() => apply(undefined, "one", { nope: 1, list: "text" })).toThrow(
     /\.spec\.list: expected list, got &\{text\}[^]*\.spec\.nope: field not declared in schema/,
   );
+});
+
+test("what a field that keeps unknown ones has below it may be unknown too", () => {
+  const one = apply(undefined, "one", { partly: { known: { b: 1 } } });
+  expect(fieldsOf(one, "one")).toEqual({
+    "f:partly": { "f:known": { "f:b": {} } },
+  });
+});
+
+test("text of a format may be any scalar, for validation to refuse", () => {
+  expect(apply(undefined, "one", { since: 1.5 })["spec"]).toEqual({
+    since: 1.5,
+  });
+  expect(() => apply(undefined, "one", { since: ["a"] })).toThrow(
+    ".spec.since: expected any scalar, got &{[a]}",
+  );
+});
+
+test("a value in place of an object takes its fields from their managers, and gives them back", () => {
+  const one = apply(undefined, "one", { any: { a: { b: 1 } } });
+  const two = apply(one, "two", { any: { a: 1 } }, true);
+  expect(fieldsOf(two, "one")).toBeUndefined();
+  expect(fieldsOf(two, "two")).toEqual({ "f:any": { "f:a": {} } });
+  const three = apply(two, "one", { any: { a: { b: 1 } } }, true);
+  expect(fieldsOf(three, "two")).toBeUndefined();
+  expect(fieldsOf(three, "one")).toEqual({
+    "f:any": { "f:a": { ".": {}, "f:b": {} } },
+  });
+});
+
+test("conflicts are in the order of their paths", () => {
+  const one = apply(undefined, "one", { since: "x", list: ["a"], set: ["b"] });
+  expect(() =>
+    apply(one, "two", { since: "y", set: ["b"], list: ["c"] }),
+  ).toThrow("- .spec.list\n- .spec.since");
+});
+
+test("null leaves what is merged as it is, and takes the place of what is one", () => {
+  const live = { free: { a: "1" }, set: ["a"], list: ["a"], whole: { a: "a" } };
+  const one = apply(undefined, "one", live);
+  const nulls = { free: null, set: null, list: null, whole: null };
+  expect(apply(one, "two", nulls, true)["spec"]).toEqual({
+    free: { a: "1" },
+    set: ["a"],
+    list: null,
+    whole: null,
+  });
 });
