@@ -92,15 +92,17 @@ export const fieldErrors = {
     field,
     detail: withDetail("Forbidden", detail),
   }),
-  duplicate: (field: string, value: unknown): FieldError => ({
+  duplicate: (field: string, value: unknown): FieldError =>
+    fieldErrors.duplicateShown(field, shownValue(value)),
+  duplicateShown: (field: string, shown: string): FieldError => ({
     type: "FieldValueDuplicate",
     field,
-    detail: `Duplicate value: ${shownValue(value)}`,
+    detail: `Duplicate value: ${shown}`,
   }),
-  notFound: (field: string, value: unknown): FieldError => ({
+  notFound: (field: string, value: unknown, detail = ""): FieldError => ({
     type: "FieldValueNotFound",
     field,
-    detail: `Not found: ${shownValue(value)}`,
+    detail: withDetail(`Not found: ${shownValue(value)}`, detail),
   }),
   tooLong: (field: string, maxBytes: number): FieldError => ({
     type: "FieldValueTooLong",

@@ -263,7 +263,7 @@ export class InProcessTransport implements Transport {
     return {
       apiVersion: endpoint.apiVersion,
       kind: endpoint.listKind,
-      metadata: listMetadata(listed, endpoint),
+      metadata: listMetadata(listed, endpoint.custom),
       items,
     };
   }

@@ -132,8 +132,7 @@ export class Representation {
   /** Throws ApiError 406 where one object was asked for. */
   list(listed: Listed): EncodedList {
     this.#checkList(true);
-    const custom = this.#endpoint.custom && this.#as === "";
-    const metadata = listMetadata(listed, { custom });
+    const metadata = listMetadata(listed, this.#endpoint.custom && !this.#as);
     const { entries } = listed;
     if (this.#as === "Table") {
       const tables = this.#tables();

@@ -21,6 +21,7 @@ import { customObjects } from "./scenarios/custom-objects.ts";
 import { customOwnership } from "./scenarios/custom-ownership.ts";
 import { customValues } from "./scenarios/custom-values.ts";
 import { deletion } from "./scenarios/deletion.ts";
+import { deviceClaims } from "./scenarios/device-claims.ts";
 import { discovery } from "./scenarios/discovery.ts";
 import { encodings } from "./scenarios/encodings.ts";
 import { fieldValidation } from "./scenarios/field-validation.ts";
@@ -75,6 +76,7 @@ export const scenarios: readonly Scenario[] = [
   customOwnership,
   customValues,
   deletion,
+  deviceClaims,
   discovery,
   encodings,
   fieldValidation,

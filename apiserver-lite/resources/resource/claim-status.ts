@@ -13,6 +13,7 @@ import type {
 } from "../../../api/types/resource-v1beta1.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 import { validateNodeSelector } from "../core/pod/scheduling-validation.ts";
+import { addressText, addressValue } from "../core/service/ip-address.ts";
 import { conditions, immutable, joined, ofEach } from "../field-checks.ts";
 import {
   atMost,
@@ -73,6 +74,7 @@ export function validateClaimStatus(
       (device, at) => deviceStatusProblems(at, device, allocated),
       deviceId,
       "deviceID",
+      (id) => id,
     ),
     reservationProblems(claim, reservedFor ?? [], before.reservedFor ?? []),
     allocation && before.allocation
@@ -180,7 +182,7 @@ function deviceStatusProblems(
     allocated.has(id)
       ? []
       : [
-          fieldErrors.invalid(
+          fieldErrors.invalidShown(
             field,
             id,
             "must be an allocated device in the claim",
@@ -212,8 +214,17 @@ function networkProblems(
         cidrProblems(address).map((problem) =>
           fieldErrors.invalid(at, address, problem),
         ),
-      (address) => address,
+      canonicalCidr,
       "",
     ),
   );
+}
+
+/** One text for all notations of an address with its range; "" where it is none. */
+function canonicalCidr(cidr: string): string {
+  const [address = "", length = ""] = cidr.split("/");
+  const value = addressValue(address);
+  if (value === undefined || cidrProblems(cidr).length > 0) return "";
+  const family = address.includes(":") ? "IPv6" : "IPv4";
+  return `${addressText(value, family)}/${Number(length)}`;
 }

@@ -34,6 +34,7 @@ export function setOf<Item>(
   check: (item: Item, field: string) => Problems,
   keyOf: (item: Item) => string,
   keyField: string,
+  shown: (key: string) => string = JSON.stringify,
 ): Problems {
   const seen = new Set<string>();
   return [
@@ -42,7 +43,7 @@ export function setOf<Item>(
     ...ofEach(items, (item, index) => {
       const key = keyOf(item);
       const path = `${field}[${index}]${keyField && `.${keyField}`}`;
-      if (seen.has(key)) return [fieldErrors.duplicate(path, key)];
+      if (seen.has(key)) return [fieldErrors.duplicateShown(path, shown(key))];
       seen.add(key);
       return [];
     }),

@@ -14,6 +14,7 @@ const load = ({ spec }: DeviceClass): Promise<void> | undefined =>
 
 export const deviceClassStrategy = strategyOf<DeviceClass>({
   conversions: sameShape,
+  returnsDeleted: true,
   prepareForCreate: load,
   prepareForUpdate: load,
   validateCreate: (object) => problemsOf(object, undefined),

@@ -32,6 +32,7 @@ export function createResourceClaimStrategy(
 ): ResourceStrategy {
   return strategyOf<ResourceClaim>({
     conversions: sameShape,
+    returnsDeleted: true,
     countsGeneration: false,
     prepareForCreate(object) {
       object.status = {};
@@ -108,6 +109,7 @@ function stateOf({ metadata, status }: Readonly<ResourceClaim>): string {
 
 export const resourceClaimTemplateStrategy = strategyOf<ResourceClaimTemplate>({
   conversions: sameShape,
+  returnsDeleted: true,
   countsGeneration: false,
   prepareForCreate: ({ spec }) => prepareSelectors(spec?.spec),
   prepareForUpdate: ({ spec }) => prepareSelectors(spec?.spec),

@@ -32,6 +32,7 @@ const maxValueBytes = 64;
 const maxKeyBytes = 63 + 1 + 32;
 
 export const resourceSliceStrategy = strategyOf<ResourceSlice>({
+  returnsDeleted: true,
   conversions: {
     "resource.k8s.io/v1beta1 resource.k8s.io/v1alpha3": (object) =>
       withCapacities(

@@ -286,6 +286,7 @@ export const volumeAttachmentStrategy = strategyOf<VolumeAttachment>({
 });
 
 export const volumeAttributesClassStrategy: ResourceStrategy = {
+  returnsDeleted: true,
   countsGeneration: false,
   validateUpdate: (object, old) => [
     ...immutable("driverName", object["driverName"], old["driverName"]),

@@ -108,10 +108,13 @@ function validateNames(
         known.size === 0
           ? " which is empty"
           : `: ${[...known].sort().join(", ")}`;
-      problems.push({
-        ...fieldErrors.notFound(path, name),
-        detail: `must be one of the names in pod.spec.resourceClaims${which}`,
-      });
+      problems.push(
+        fieldErrors.notFound(
+          path,
+          name,
+          `must be one of the names in pod.spec.resourceClaims${which}`,
+        ),
+      );
     }
     return problems;
   });
