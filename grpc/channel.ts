@@ -36,6 +36,30 @@ export function grpcText(error: unknown): string {
     : String(message ?? error);
 }
 
+const codeNames: Readonly<Record<number, string>> = {
+  1: "Canceled",
+  2: "Unknown",
+  3: "InvalidArgument",
+  4: "DeadlineExceeded",
+  5: "NotFound",
+  6: "AlreadyExists",
+  7: "PermissionDenied",
+  8: "ResourceExhausted",
+  9: "FailedPrecondition",
+  10: "Aborted",
+  11: "OutOfRange",
+  12: "Unimplemented",
+  13: "Internal",
+  14: "Unavailable",
+  16: "Unauthenticated",
+};
+
+/** A failed call as the reference writes it: `rpc error: code = NotFound desc = no such volume`. */
+export function grpcStatusText(error: unknown): string {
+  const name = codeNames[grpcCode(error) ?? 2] ?? "Unknown";
+  return `rpc error: code = ${name} desc = ${grpcText(error)}`;
+}
+
 export interface GrpcMethod {
   /** `/package.Service/Method` */
   readonly path: string;

@@ -4,7 +4,7 @@ import {
   GrpcChannel,
   grpcCode,
   grpcCodes,
-  grpcText,
+  grpcStatusText,
   loadGrpc,
   type GrpcMethod,
 } from "../../../grpc/channel.ts";
@@ -24,23 +24,6 @@ const callTimeoutMs = 120_000;
 const statsTimeoutMs = 10_000;
 
 const codec = createWireCodec(csiMessages);
-const codeNames = new Map([
-  [1, "Canceled"],
-  [2, "Unknown"],
-  [3, "InvalidArgument"],
-  [4, "DeadlineExceeded"],
-  [5, "NotFound"],
-  [6, "AlreadyExists"],
-  [7, "PermissionDenied"],
-  [8, "ResourceExhausted"],
-  [9, "FailedPrecondition"],
-  [10, "Aborted"],
-  [11, "OutOfRange"],
-  [12, "Unimplemented"],
-  [13, "Internal"],
-  [14, "Unavailable"],
-  [16, "Unauthenticated"],
-]);
 
 /** A driver's refusal, as events show it. */
 export class CsiCallError extends Error {
@@ -50,8 +33,7 @@ export class CsiCallError extends Error {
 
   constructor(cause: unknown) {
     const code = grpcCode(cause);
-    const name = codeNames.get(code ?? 2) ?? "Unknown";
-    super(`rpc error: code = ${name} desc = ${grpcText(cause)}`, { cause });
+    super(grpcStatusText(cause), { cause });
     this.code = code;
     this.isFinal =
       code !== undefined &&
