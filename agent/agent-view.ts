@@ -51,6 +51,8 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
     attach: (namespace, name, chosen) => access.attach(namespace, name, chosen),
     portForward: (namespace, name, port) =>
       access.portForward(namespace, name, port),
+    checkpoint: (namespace, name, container, timeoutSeconds) =>
+      access.checkpoint(namespace, name, container, timeoutSeconds),
     statsSummary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
     config: () => kubeletConfiguration(settings),
     evictions: () => options.pressure.evictions,

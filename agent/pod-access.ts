@@ -1,6 +1,7 @@
-// What the agent's ports do with a pod from outside: logs, exec, attach, port-forward. Pods are found by namespace and
+// What the agent's ports do with a pod from outside: logs, exec, attach, port-forward, checkpoints. Pods are found by namespace and
 // name, static pods by their mirror's name. Errors are ApiErrors with the reference's texts.
 import type { Duplex, Readable } from "node:stream";
+import type { Clock } from "../api/clock.ts";
 import type { ExecOptions, ExecSession, LogOptions } from "../api/contracts.ts";
 import { ApiError } from "../api/errors.ts";
 import type { ContainerState, Pod } from "../api/types/core-v1.ts";
@@ -9,11 +10,15 @@ import {
   type ContainerStatus,
   type Runtime,
 } from "../cri/runtime.ts";
+import { checkpointContainer } from "./container-checkpoint.ts";
 import { findContainer } from "./pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "./pods/runtime/runtime-pods.ts";
 
 interface PodAccessOptions {
   runtime: Runtime;
+  /** Checkpoints lie below it. */
+  rootDirectory: string;
+  clock: Clock;
   /** With status. */
   pod: (namespace: string, name: string) => Pod | undefined;
   refresh: (pod: Pod) => Promise<RuntimePod>;
@@ -129,6 +134,16 @@ export class PodAccess {
     return await asApiError(
       this.#options.runtime.portForward(sandbox.id, port),
     );
+  }
+
+  checkpoint(
+    namespace: string,
+    name: string,
+    container: string,
+    timeoutSeconds: number,
+  ): Promise<string> {
+    const pod = this.#pod(namespace, name);
+    return checkpointContainer(this.#options, pod, container, timeoutSeconds);
   }
 
   #pod(namespace: string, name: string): Pod {

@@ -298,6 +298,8 @@ function wireViews(
     workers.list().map(({ pod }) => withStatus(pod));
   const access = new PodAccess({
     runtime,
+    rootDirectory: settings.rootDirectory,
+    clock,
     pod: (namespace, name) => {
       const found = workers
         .list()

@@ -108,6 +108,13 @@ export interface NodeAgentView {
     options: Omit<ExecOptions, "command">,
   ): Promise<ExecSession>;
   portForward(namespace: string, name: string, port: number): Promise<Duplex>;
+  /** Resolves to the path of the archive. timeoutSeconds 0: the runtime's own. Rejects with the reference's text. */
+  checkpoint(
+    namespace: string,
+    name: string,
+    container: string,
+    timeoutSeconds: number,
+  ): Promise<string>;
   /** stats.Summary of the kubelet's /stats/summary. */
   statsSummary(onlyCpuAndMemory: boolean): Promise<object>;
   /** KubeletConfiguration of /configz. */

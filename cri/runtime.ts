@@ -354,6 +354,16 @@ export interface Runtime {
     resources: LinuxResources,
   ): Promise<void>;
 
+  /**
+   * Writes the state of a running container, its memory included, into an archive at `location`, a path of the node.
+   * timeoutSeconds 0, or less than an ordinary call's: the ordinary deadline. The error has the reference's text.
+   */
+  checkpointContainer(
+    containerId: string,
+    location: string,
+    timeoutSeconds: number,
+  ): Promise<void>;
+
   /** Output is cut at 16 MiB a stream. A timeout is a RuntimeError "timeout". timeoutMs 0: no timeout. */
   execSync(
     containerId: string,

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const facts = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const out = join(dirname(fileURLToPath(import.meta.url)), "../cri/containerd");
 const unusedCalls =
-  /^(CheckpointContainer|GetContainerEvents|ListMetricDescriptors|ListPodSandboxMetrics)$/;
+  /^(GetContainerEvents|ListMetricDescriptors|ListPodSandboxMetrics)$/;
 
 const methods = {};
 const needed = new Set();

@@ -20,6 +20,7 @@ const operations: Partial<Record<keyof Runtime, string>> = {
   containerStatus: "container_status",
   listContainers: "list_containers",
   updateContainerResources: "update_container",
+  checkpointContainer: "checkpoint_container",
   execSync: "exec_sync",
   exec: "exec",
   attach: "attach",

@@ -2,7 +2,8 @@
 // so that a status needs no second or verbose call.
 import { LRUCache } from "lru-cache";
 import { RuntimeError, type Runtime } from "../runtime.ts";
-import type { Connection } from "./connection.ts";
+import { grpcStatusText } from "../../grpc/channel.ts";
+import { causeCode, type Connection } from "./connection.ts";
 import {
   containerStats,
   containerStatus,
@@ -28,6 +29,7 @@ type ContainerCalls = Pick<
   | "containerStatus"
   | "listContainers"
   | "updateContainerResources"
+  | "checkpointContainer"
   | "containerStats"
 >;
 
@@ -140,6 +142,26 @@ export function containerCalls({
         container_id: containerId,
         linux: resourcesMessage(resources),
       });
+    },
+
+    async checkpointContainer(containerId, location, timeoutSeconds) {
+      const timeout = Math.max(
+        timeoutSeconds,
+        Math.floor(requestTimeoutMs / 1000),
+      );
+      try {
+        await connection.call(
+          "CheckpointContainer",
+          { container_id: containerId, location, timeout },
+          timeout * 1000,
+        );
+      } catch (error) {
+        if (!(error instanceof RuntimeError) || causeCode(error) === undefined)
+          throw error;
+        throw new RuntimeError(error.code, grpcStatusText(error.cause), {
+          cause: error.cause,
+        });
+      }
     },
 
     async containerStats(labels) {

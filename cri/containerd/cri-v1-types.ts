@@ -713,6 +713,14 @@ export interface ReopenContainerLogRequest {
 
 export type ReopenContainerLogResponse = object;
 
+export interface CheckpointContainerRequest {
+  container_id: string;
+  location: string;
+  timeout: number;
+}
+
+export type CheckpointContainerResponse = object;
+
 export type RuntimeConfigRequest = object;
 
 export interface RuntimeConfigResponse {
@@ -749,6 +757,7 @@ export interface CriMethods {
   ListPodSandboxStats: [ListPodSandboxStatsRequest, ListPodSandboxStatsResponse];
   UpdateRuntimeConfig: [UpdateRuntimeConfigRequest, UpdateRuntimeConfigResponse];
   Status: [StatusRequest, StatusResponse];
+  CheckpointContainer: [CheckpointContainerRequest, CheckpointContainerResponse];
   RuntimeConfig: [RuntimeConfigRequest, RuntimeConfigResponse];
   ListImages: [ListImagesRequest, ListImagesResponse];
   ImageStatus: [ImageStatusRequest, ImageStatusResponse];

@@ -1,7 +1,11 @@
 // Containers: made, started, stopped, removed, listed. Starting one begins the copying of its log.
 import * as fs from "node:fs/promises";
 import { LRUCache } from "lru-cache";
-import type { ContainerConfig, Runtime } from "../runtime.ts";
+import {
+  RuntimeError,
+  type ContainerConfig,
+  type Runtime,
+} from "../runtime.ts";
 import { containerStatus, containerSummary } from "./answers.ts";
 import {
   inspectContainer,
@@ -26,6 +30,7 @@ type ContainerCalls = Pick<
   | "containerStatus"
   | "listContainers"
   | "updateContainerResources"
+  | "checkpointContainer"
 >;
 
 const maxRemembered = 8192;
@@ -129,6 +134,15 @@ export function containerCalls(context: CallContext): ContainerCalls {
         }),
       );
     },
+
+    // The daemon's own checkpoints are directories of its own, which nothing else can restore.
+    checkpointContainer: () =>
+      Promise.reject(
+        new RuntimeError(
+          "unsupported",
+          "rpc error: code = Unimplemented desc = method CheckpointContainer not implemented",
+        ),
+      ),
   };
 }
 

@@ -167,6 +167,15 @@ describe.each(runtimeKinds)("%s", (kind) => {
     expect(
       await code(runtime.execSync(containerId, ["sleep", "9"], 1000)),
     ).toBe("timeout");
+    // Neither containerd 1.6 nor Docker has the call.
+    await expect(
+      runtime.checkpointContainer(containerId, "/nowhere/c.tar", 0),
+    ).rejects.toMatchObject({
+      code: "unsupported",
+      message: expect.stringMatching(
+        /^rpc error: code = Unimplemented desc = .*CheckpointContainer/,
+      ) as string,
+    });
     expect(await code(runtime.execSync(containerId, ["nope"], 1000))).toBe(
       "unknown",
     );
