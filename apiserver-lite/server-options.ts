@@ -16,6 +16,7 @@ import type { ConnectHandler } from "./proxy/connect-handler.ts";
 import type { Observer } from "./request/observer.ts";
 import type { PathHandler } from "./serving/path-handler.ts";
 import type { ServingCertificate } from "../http-kit/listener.ts";
+import type { ZpageOptions } from "../http-kit/zpages.ts";
 import type { AllowedOrigins } from "./front/origins.ts";
 import type { Registry, RegistryOptions } from "./registry/registry.ts";
 import type { ResourceStrategy } from "./resources/strategy.ts";
@@ -105,6 +106,8 @@ export interface ApiServerOptions {
   readonly moreMetrics?: () => readonly Family[];
   /** /debug/pprof; default true. */
   readonly profiling?: boolean;
+  /** /flagz and /statusz; default: none. */
+  readonly zpages?: ZpageOptions;
   /** The same without authentication on a unix socket. */
   readonly debugSocketPath?: string;
   /** Of the health and readiness check of the store; default 10 s. */

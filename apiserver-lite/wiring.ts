@@ -10,16 +10,14 @@ import { createListener, createLoopback, defaultAddress } from "./own-port.ts";
 import { WebhookClients } from "./webhook-client/webhook-clients.ts";
 import { CustomDefinitions } from "./custom/custom-definitions.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
+import { HealthResults } from "../http-kit/health-results.ts";
 import { Profiling } from "../http-kit/profiling.ts";
 import { profilingPaths } from "./debug/profiling-paths.ts";
+import { zpagePaths } from "./debug/zpage-paths.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { OpenApiPaths } from "./discovery/openapi.ts";
 import { versionPath } from "./discovery/version-path.ts";
-import {
-  healthPaths,
-  HealthResults,
-  type HealthCheck,
-} from "./health/health.ts";
+import { healthPaths, slisPath, type HealthCheck } from "./health/health.ts";
 import { FlowControl } from "./flow-control/flow-control.ts";
 import { flowDumps } from "./debug/flow-dumps.ts";
 import { formatNamed, type OtherFormats } from "./serving/formats.ts";
@@ -139,9 +137,10 @@ export function wire(
       ),
       ...metrics.paths(),
       ...healthPaths(running.healthChecks, health),
-      health.path(),
+      slisPath(health),
       ...((options.profiling ?? true) ? profilingPaths(profiling) : []),
       ...(flows ? flowDumps(flows, clock) : []),
+      ...(options.zpages ? zpagePaths(options.zpages) : []),
       versionPath,
       ...(parts.paths ?? []),
     ],

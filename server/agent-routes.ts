@@ -7,10 +7,13 @@ import {
   type Family,
 } from "../api/metrics/family.ts";
 import type { Pod } from "../api/types/core-v1.ts";
+import { HealthResults } from "../http-kit/health-results.ts";
 import { HttpError } from "../http-kit/http-error.ts";
 import type { PortRequest, PortRoute } from "../http-kit/port.ts";
 import { Profiling, profilingRoutes } from "../http-kit/profiling.ts";
+import { zpages, type ZpageOptions } from "../http-kit/zpages.ts";
 import { nodeLogRoutes, type NodeLogOptions } from "./node-logs/node-logs.ts";
+import { serveCheckpoint } from "./checkpoint.ts";
 import { serveHealth, type HealthCheck } from "./health.ts";
 import { serveContainerLogs } from "./logs.ts";
 import { cadvisorMetrics, readSummary, resourceMetrics } from "./metrics.ts";
@@ -39,6 +42,12 @@ export interface AgentRouteOptions {
   profiling?: boolean;
   /** Absent: /logs/ is not served. */
   logs?: NodeLogOptions;
+  /** /flagz and /statusz; default: none. */
+  zpages?: ZpageOptions;
+  /** Standard output and error can be read alone (gate PodLogsQuerySplitStreams). */
+  logStreams?: boolean;
+  /** Containers can be checkpointed (gate ContainerCheckpoint). */
+  checkpoints?: boolean;
 }
 
 /** kubelet's annotation that ties a mirror pod to the static pod's hash, which is its uid there. */
@@ -85,20 +94,23 @@ export function agentHealthChecks(
   ];
 }
 
-export function healthRoutes(checks: readonly HealthCheck[]): AgentRoute[] {
+export function healthRoutes(
+  checks: readonly HealthCheck[],
+  results: HealthResults,
+): AgentRoute[] {
   return [
     {
       methods: ["GET"],
       pattern: "/healthz",
       readOnly: true,
-      serve: (request) => serveHealth(request, checks, undefined),
+      serve: (request) => serveHealth(request, checks, results, undefined),
     },
     {
       methods: ["GET"],
       pattern: "/healthz/{check}",
       readOnly: true,
       serve: (request) =>
-        serveHealth(request, checks, request.parameters["check"]),
+        serveHealth(request, checks, results, request.parameters["check"]),
     },
   ];
 }
@@ -115,7 +127,8 @@ const debuggingPaths = [
   "/logs",
 ];
 
-function disabledRoutes(): AgentRoute[] {
+/** 405 for every method of what looks into containers or runs in them. */
+export function debuggingDisabledRoutes(): AgentRoute[] {
   const serve = (): never => {
     throw new HttpError(405, "Debug endpoints are disabled.\n");
   };
@@ -130,25 +143,51 @@ const stream = ["GET", "POST"];
 
 export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
   const { view } = options;
+  const results = new HealthResults();
   return [
-    ...(options.debuggingHandlers === false ? disabledRoutes() : []),
     ...podRoutes(view),
     ...metricRoutes(options),
-    ...healthRoutes(agentHealthChecks(view, options.extraChecks)),
+    ...healthRoutes(agentHealthChecks(view, options.extraChecks), results),
     {
       methods: get,
-      pattern: "/configz",
-      serve: (request) => request.json({ kubeletconfig: view.config() }),
+      pattern: "/metrics/slis",
+      readOnly: true,
+      serve: (request) => answerMetrics(request, results.families()),
     },
-    ...containerRoutes(options),
-    ...(options.logs ? nodeLogRoutes(options.logs) : []),
-    ...debugRoutes(options),
-    ...absentRoutes(),
+    ...(options.zpages ? zpages(options.zpages) : []).map((page) => ({
+      methods: get,
+      pattern: page.path,
+      serve: ({ exchange }: PortRequest) => page.serve(exchange),
+    })),
+    ...(options.debuggingHandlers === false
+      ? debuggingDisabledRoutes()
+      : debuggingRoutes(options)),
     {
       methods: get,
       pattern: "/",
       serve: (request) => request.text("404 page not found\n", 404),
     },
+  ];
+}
+
+/** What is there with the debugging handlers alone, as at the reference. */
+function debuggingRoutes(options: AgentRouteOptions): AgentRoute[] {
+  const { view } = options;
+  return [
+    {
+      methods: get,
+      pattern: "/configz",
+      serve: (request) => request.json({ kubeletconfig: view.config() }),
+    },
+    {
+      methods: get,
+      pattern: "/runningpods/?",
+      serve: async (request) => request.json(podList(await view.runningPods())),
+    },
+    ...containerRoutes(options),
+    ...(options.checkpoints ? checkpointRoutes(view) : []),
+    ...(options.logs ? nodeLogRoutes(options.logs) : []),
+    ...debugRoutes(options),
   ];
 }
 
@@ -166,11 +205,6 @@ function podRoutes(view: NodeAgentView): AgentRoute[] {
       pattern: "/pods/?",
       readOnly: true,
       serve: (request) => request.json(podList(view.pods())),
-    },
-    {
-      methods: get,
-      pattern: "/runningpods/?",
-      serve: async (request) => request.json(podList(await view.runningPods())),
     },
     { methods: get, pattern: "/stats/?", readOnly: true, serve: summary },
     {
@@ -220,7 +254,9 @@ function metricRoutes({ view, metrics }: AgentRouteOptions): AgentRoute[] {
 }
 
 /** What looks into containers or runs in them. */
-function containerRoutes({ view, serving }: AgentRouteOptions): AgentRoute[] {
+function containerRoutes(options: AgentRouteOptions): AgentRoute[] {
+  const { view, serving, logStreams = false } = options;
+
   async function exec(request: PortRequest): Promise<void> {
     const { parameters, query } = request;
     const pod = podOf(view, parameters);
@@ -262,7 +298,7 @@ function containerRoutes({ view, serving }: AgentRouteOptions): AgentRoute[] {
     {
       methods: get,
       pattern: "/containerLogs/{namespace}/{pod}/{container}",
-      serve: (request) => serveContainerLogs(request, view),
+      serve: (request) => serveContainerLogs(request, view, logStreams),
     },
     {
       methods: stream,
@@ -313,6 +349,16 @@ function containerRoutes({ view, serving }: AgentRouteOptions): AgentRoute[] {
   ];
 }
 
+function checkpointRoutes(view: NodeAgentView): AgentRoute[] {
+  return [
+    {
+      methods: ["POST"],
+      pattern: "/checkpoint/{namespace}/{pod}/{container}",
+      serve: (request) => serveCheckpoint(request, view),
+    },
+  ];
+}
+
 function debugRoutes({ profiling = true }: AgentRouteOptions): AgentRoute[] {
   if (profiling) return profilingRoutes(new Profiling());
   return [
@@ -321,21 +367,6 @@ function debugRoutes({ profiling = true }: AgentRouteOptions): AgentRoute[] {
       serve: () => {
         throw new HttpError(405, "profiling endpoint is disabled.\n");
       },
-    },
-  ];
-}
-
-/** The paths that the reference serves and this agent does not (yet). */
-function absentRoutes(): AgentRoute[] {
-  const absent = (): never => {
-    throw new HttpError(404, "404 page not found\n");
-  };
-  return [
-    // Checkpoints need a runtime that can make them.
-    {
-      methods: ["POST"],
-      pattern: "/checkpoint/{path...}",
-      serve: absent,
     },
   ];
 }

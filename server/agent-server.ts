@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../api/clock.ts";
 import type {
+  AccessAttributes,
   Authorizer,
   NodeAgentView,
   TokenAuthenticator,
@@ -18,6 +19,7 @@ import {
 } from "../http-kit/authentication/client-certificate.ts";
 import { withAuthenticatedGroup } from "../http-kit/authentication/groups.ts";
 import { identify } from "../http-kit/authentication/identify.ts";
+import { HealthResults } from "../http-kit/health-results.ts";
 import { HttpError } from "../http-kit/http-error.ts";
 import type { ServingCertificate } from "../http-kit/listener.ts";
 import { Port, type PortRequest } from "../http-kit/port.ts";
@@ -25,10 +27,15 @@ import { processFamilies } from "../http-kit/process-metrics.ts";
 import {
   agentHealthChecks,
   agentRoutes,
+  debuggingDisabledRoutes,
   healthRoutes,
   type AgentRouteOptions,
 } from "./agent-routes.ts";
-import { forbiddenText, requestAttributes } from "./access-attributes.ts";
+import {
+  authorizationErrorText,
+  forbiddenText,
+  requestAttributes,
+} from "./access-attributes.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { createWebSocketUpgrader } from "./websocket.ts";
 
@@ -53,6 +60,8 @@ interface AgentServerOptions extends Omit<
   /** Without one everybody who is authenticated may do everything. */
   authorizer?: Authorizer;
   tokens?: TokenAuthenticator;
+  /** Some paths have a permission of their own beside nodes/proxy (gate KubeletFineGrainedAuthz). */
+  fineGrainedAccess?: boolean;
   anonymous?: boolean;
   address?: string;
   /** Default 10250; 0 picks a free one. */
@@ -134,7 +143,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
           address: options.readOnlyAddress ?? options.address,
           port: options.readOnlyPort,
           tls: undefined,
-          routes: routes.filter((route) => route.readOnly),
+          routes: [
+            ...debuggingDisabledRoutes(),
+            ...routes.filter((route) => route.readOnly),
+          ],
           began: began("readonly"),
         });
   const healthz =
@@ -146,7 +158,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
           address: options.healthzAddress ?? "127.0.0.1",
           port: options.healthzPort,
           tls: undefined,
-          routes: healthRoutes(agentHealthChecks(view, options.extraChecks)),
+          routes: healthRoutes(
+            agentHealthChecks(view, options.extraChecks),
+            new HealthResults(),
+          ),
           began: began("healthz"),
         });
   const ports = [secure, readOnly, healthz].filter(
@@ -193,11 +208,27 @@ const servingCertificate = ({
   ...(clientCa === undefined ? {} : { clientCa }),
 });
 
+/** Rejects with HttpError 500 when the authorizer can't say. */
+async function isAllowed(
+  authorizer: Authorizer,
+  attributes: AccessAttributes,
+  logger: Logger,
+): Promise<boolean> {
+  try {
+    return (await authorizer.authorize(attributes)).decision === "allow";
+  } catch (error) {
+    logger.error({ err: error }, "a request could not be authorized");
+    throw new HttpError(500, authorizationErrorText(attributes));
+  }
+}
+
 /** Who asks at the secure port, and may it? Rejects with HttpError 401 or 403. */
 function admission(
-  { tokens, authorizer, anonymous = false, view, logger }: AgentServerOptions,
+  options: AgentServerOptions,
   verifier: ClientCertificateVerifier,
 ): (request: PortRequest) => Promise<void> {
+  const { tokens, authorizer, anonymous = false, view, logger } = options;
+  const { fineGrainedAccess = false } = options;
   const identifying = {
     authenticators: [
       new ClientCertificateAuthenticator(verifier),
@@ -211,14 +242,15 @@ function admission(
     const user = await identify(identifying, { headers, path, ...peer });
     if (user === undefined) throw new HttpError(401, "Unauthorized");
     if (authorizer === undefined) return;
-    const attributes = requestAttributes(
+    const asked = requestAttributes(
       withAuthenticatedGroup(user),
       method,
       path,
       view.nodeName,
+      fineGrainedAccess,
     );
-    const { decision } = await authorizer.authorize(attributes);
-    if (decision !== "allow")
-      throw new HttpError(403, forbiddenText(attributes));
+    for (const attributes of asked)
+      if (await isAllowed(authorizer, attributes, logger)) return;
+    throw new HttpError(403, forbiddenText(asked));
   };
 }

@@ -1,4 +1,5 @@
 // /healthz and its single checks, as the reference answers them: "ok", or 500 with one line a check.
+import type { HealthResults } from "../http-kit/health-results.ts";
 import { HttpError } from "../http-kit/http-error.ts";
 import type { PortRequest } from "../http-kit/port.ts";
 
@@ -8,25 +9,30 @@ export interface HealthCheck {
   check(): Promise<void>;
 }
 
-async function failure(check: HealthCheck): Promise<string | undefined> {
-  try {
-    await check.check();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+async function failure(
+  check: HealthCheck,
+  results: HealthResults,
+): Promise<string | undefined> {
+  const reason = await check.check().then(
+    () => undefined,
+    (error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+  );
+  results.note("healthz", check.name, reason === undefined);
+  return reason;
 }
 
 /** `name` undefined: all checks, less those of ?exclude=. */
 export async function serveHealth(
   request: PortRequest,
   checks: readonly HealthCheck[],
+  results: HealthResults,
   name: string | undefined,
 ): Promise<void> {
   if (name !== undefined) {
     const check = checks.find((candidate) => candidate.name === name);
     if (check === undefined) throw new HttpError(404, "404 page not found\n");
-    const reason = await failure(check);
+    const reason = await failure(check, results);
     if (reason === undefined) request.text("ok");
     else request.text(`internal server error: ${reason}\n`, 500);
     return;
@@ -39,7 +45,7 @@ export async function serveHealth(
       lines.push(`[+]${check.name} excluded: ok`);
       continue;
     }
-    const reason = await failure(check);
+    const reason = await failure(check, results);
     failed ||= reason !== undefined;
     // Reasons are for the log and the single check; here they could give strangers too much.
     lines.push(

@@ -26,7 +26,11 @@ function integerOf(text: string | null): number | undefined {
 function logOptions(query: URLSearchParams, container: string): LogOptions {
   const sinceSeconds = integerOf(query.get("sinceSeconds"));
   const sinceTime = query.get("sinceTime") || undefined;
-  const tailLines = integerOf(query.get("tailLines"));
+  // An old name of it; "all" is the same as none.
+  const tail = query.get("tail") || undefined;
+  const tailLines = integerOf(
+    tail === undefined ? query.get("tailLines") : tail === "all" ? null : tail,
+  );
   const limitBytes = integerOf(query.get("limitBytes"));
   const stream = query.get("stream") || undefined;
   if (
@@ -59,6 +63,7 @@ function logOptions(query: URLSearchParams, container: string): LogOptions {
 export async function serveContainerLogs(
   request: PortRequest,
   view: NodeAgentView,
+  streams: boolean,
 ): Promise<void> {
   const { parameters, query, exchange } = request;
   const { namespace, pod, container } = parameters as {
@@ -68,7 +73,14 @@ export async function serveContainerLogs(
   };
   if (exchange.upgrade)
     throw new HttpError(400, "logs are not served over an upgraded connection");
-  const lines = await view.logs(namespace, pod, logOptions(query, container));
+  const options = logOptions(query, container);
+  const { stream = "All" } = options;
+  if (!streams && stream !== "All")
+    throw new HttpError(
+      400,
+      `unable to return the given log stream: ${JSON.stringify(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet`,
+    );
+  const lines = await view.logs(namespace, pod, options);
   if (exchange.closed) {
     lines.destroy();
     return;

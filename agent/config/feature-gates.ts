@@ -5,6 +5,9 @@ import type { AgentConfig } from "./agent-config.ts";
 /** Gates with an effect in the agent. */
 export type AgentGate =
   | "ClusterTrustBundleProjection"
+  | "ComponentFlagz"
+  | "ComponentStatusz"
+  | "ContainerCheckpoint"
   | "DynamicResourceAllocation"
   | "CPUManagerPolicyAlphaOptions"
   | "CPUManagerPolicyBetaOptions"
@@ -12,8 +15,11 @@ export type AgentGate =
   | "KubeletPodResourcesDynamicResources"
   | "KubeletPodResourcesGet"
   | "InPlacePodVerticalScalingAllocatedStatus"
+  | "KubeletFineGrainedAuthz"
   | "MemoryQoS"
+  | "NodeLogQuery"
   | "NodeSwap"
+  | "PodLogsQuerySplitStreams"
   | "QOSReserved"
   | "SupplementalGroupsPolicy"
   | "TopologyManagerPolicyBetaOptions"

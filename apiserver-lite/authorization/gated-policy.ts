@@ -14,7 +14,29 @@ const readUpdate = ["get", "list", "patch", "update", "watch"];
 const core = [""];
 const resource = ["resource.k8s.io"];
 
+/** What monitoring may read while the gate is on. */
+const readPath = (gate: string, path: string): GatedPolicy => ({
+  gate,
+  rules: { "system:monitoring": [{ nonResourceURLs: [path], verbs: ["get"] }] },
+  controllers: {},
+});
+
 export const gatedPolicies: readonly GatedPolicy[] = [
+  readPath("ComponentFlagz", "/flagz"),
+  readPath("ComponentStatusz", "/statusz"),
+  {
+    gate: "KubeletFineGrainedAuthz",
+    rules: {
+      "system:kubelet-api-admin": [
+        {
+          apiGroups: core,
+          resources: ["nodes/configz", "nodes/healthz", "nodes/pods"],
+          verbs: ["*"],
+        },
+      ],
+    },
+    controllers: {},
+  },
   {
     gate: "DynamicResourceAllocation",
     rules: {

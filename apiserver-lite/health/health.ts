@@ -1,10 +1,7 @@
 // /healthz, /livez, /readyz with named checks: ?verbose, ?exclude=, and each check under its own path.
 import type { OutgoingHttpHeaders } from "node:http";
-import {
-  Family,
-  metricsContentType,
-  metricsText,
-} from "../../api/metrics/family.ts";
+import { metricsContentType, metricsText } from "../../api/metrics/family.ts";
+import type { HealthResults } from "../../http-kit/health-results.ts";
 import type { HttpRequest } from "../serving/http-request.ts";
 import { pageNotFound } from "../request/route.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
@@ -22,60 +19,17 @@ export interface HealthCheck {
 const defaultTimeoutMs = 10_000;
 export const metricsType = `${metricsContentType}; escaping=values`;
 
-interface CheckResults {
-  readonly labels: { readonly name: string; readonly type: string };
-  now: 0 | 1;
-  ok: number;
-  bad: number;
-}
-
-/** Results of checks, for /metrics/slis. */
-export class HealthResults {
-  readonly #results = new Map<string, CheckResults>();
-
-  note(type: string, name: string, passed: boolean): void {
-    const key = `${name} ${type}`;
-    let result = this.#results.get(key);
-    if (!result) {
-      result = { labels: { name, type }, now: 0, ok: 0, bad: 0 };
-      this.#results.set(key, result);
-    }
-    result.now = passed ? 1 : 0;
-    if (passed) result.ok++;
-    else result.bad++;
-  }
-
-  path(): PathHandler {
-    return {
-      path: "/metrics/slis",
-      handle: (request) =>
-        request.respond(
-          200,
-          { "content-type": metricsType },
-          metricsText(this.#families()),
-        ),
-    };
-  }
-
-  #families(): Family[] {
-    const states = new Family(
-      "kubernetes_healthcheck",
-      "gauge",
-      "Whether a check passed when it was last made.",
-    );
-    const made = new Family(
-      "kubernetes_healthchecks_total",
-      "counter",
-      "Checks made, by their results.",
-    );
-    const inOrder = [...this.#results].sort(([a], [b]) => (a < b ? -1 : 1));
-    for (const [, { labels, now, ok, bad }] of inOrder) {
-      states.add(labels, now);
-      if (bad) made.add({ ...labels, status: "error" }, bad);
-      if (ok) made.add({ ...labels, status: "success" }, ok);
-    }
-    return [states, made];
-  }
+/** Results of the checks, for Prometheus. */
+export function slisPath(results: HealthResults): PathHandler {
+  return {
+    path: "/metrics/slis",
+    handle: (request) =>
+      request.respond(
+        200,
+        { "content-type": metricsType },
+        metricsText(results.families()),
+      ),
+  };
 }
 
 export function healthPaths(

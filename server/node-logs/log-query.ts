@@ -1,5 +1,6 @@
 // The query of /logs/?query=… (the reference's node log query): services of the journal or one file, with times, a number
-// of lines, a boot and a pattern. Every problem is reported at once, in the reference's words.
+// of lines, a boot and a pattern. Problems are reported in the reference's text: first all of what can't be read (400), else
+// all of what makes no sense (406).
 
 export interface LogQuery {
   readonly services: readonly string[];
@@ -22,22 +23,36 @@ const maxTailLines = 100_000;
 const maxPatternLength = 4096;
 const maxNameLength = 100;
 
-/** @returns the problems, when there are any */
+/** Why a query is refused: the code of the answer, and each problem. */
+export interface LogQueryRefusal {
+  readonly code: 400 | 406;
+  readonly problems: readonly string[];
+}
+
+type Report = (field: string, value: unknown, what: string) => void;
+
+function reportInto(problems: string[]): Report {
+  return (field, value, what) =>
+    void problems.push(
+      `${field}: Invalid value: ${JSON.stringify(value)}: ${what}`,
+    );
+}
+
 export function parseLogQuery(
   query: URLSearchParams,
-): LogQuery | readonly string[] {
+): LogQuery | LogQueryRefusal {
+  const unreadable: string[] = [];
   const problems: string[] = [];
-  const invalid = (field: string, value: unknown, what: string): void => {
-    problems.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${what}`);
-  };
+  const malformed = reportInto(unreadable);
+  const invalid = reportInto(problems);
   const asked = query.getAll("query");
   const files = asked.filter((each) => /[/\\]/.test(each));
   const services = asked.filter(
     (each) => each.trim() !== "" && !/[/\\]/.test(each),
   );
-  const options = readOptions(query, invalid);
+  const options = readOptions(query, malformed, invalid);
   if (files.length + services.length === 0)
-    invalid("query", asked, "query cannot be empty");
+    malformed("query", asked, "query cannot be empty");
   for (const service of services)
     if (!/^[a-zA-Z0-9_.:@-]+$/.test(service) || service.startsWith("-"))
       invalid("query", service, "input contains unsupported characters");
@@ -53,12 +68,15 @@ export function parseLogQuery(
     invalid("query", files, "cannot specify more than one file");
   else if (files.length === 1 && Object.keys(options).length > 0)
     invalid("query", files, "cannot specify file with options");
-  return problems.length > 0 ? problems : { services, file: files[0], options };
+  if (unreadable.length > 0) return { code: 400, problems: unreadable };
+  if (problems.length > 0) return { code: 406, problems };
+  return { services, file: files[0], options };
 }
 
 function readOptions(
   query: URLSearchParams,
-  invalid: (field: string, value: unknown, what: string) => void,
+  malformed: Report,
+  invalid: Report,
 ): LogQuery["options"] {
   const given = (name: string): string | undefined =>
     query.get(name) || undefined;
@@ -71,7 +89,7 @@ function readOptions(
       ) ||
         Number.isNaN(Date.parse(text)))
     )
-      invalid(name, text, "invalid time format");
+      malformed(name, text, "invalid time format");
     return text;
   };
   const whole = (
@@ -82,8 +100,16 @@ function readOptions(
   ): number | undefined => {
     const text = given(name);
     if (text === undefined) return undefined;
-    const value = /^[+-]?\d+$/.test(text) ? Number(text) : NaN;
-    if (!(value >= least && value <= most)) invalid(name, text, what);
+    if (!/^[+-]?\d+$/.test(text)) {
+      malformed(
+        name,
+        text,
+        `strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`,
+      );
+      return undefined;
+    }
+    const value = Number(text);
+    if (value < least || value > most) invalid(name, value, what);
     return value;
   };
   const sinceTime = time("sinceTime");

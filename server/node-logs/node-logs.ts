@@ -6,7 +6,11 @@ import { HttpError } from "../../http-kit/http-error.ts";
 import type { PortRequest, PortRoute } from "../../http-kit/port.ts";
 import { inJournal, readJournal } from "./journal.ts";
 import { openLog } from "./log-directory.ts";
-import { parseLogQuery, type LogQuery } from "./log-query.ts";
+import {
+  parseLogQuery,
+  type LogQuery,
+  type LogQueryRefusal,
+} from "./log-query.ts";
 
 export interface NodeLogOptions {
   /** /var/log */
@@ -50,30 +54,30 @@ async function serveFile(request: PortRequest, root: string): Promise<void> {
     return;
   }
   // What is appended meanwhile does not belong to the answer: a log may grow faster than it is read.
+  if (entry.size === 0) {
+    await entry.handle.close();
+    request.text("");
+    return;
+  }
   await send(
     request,
-    entry.handle.createReadStream({
-      start: 0,
-      ...(entry.size > 0 ? { end: entry.size - 1 } : { end: 0 }),
-    }),
+    entry.handle.createReadStream({ start: 0, end: entry.size - 1 }),
   );
 }
 
 async function serveQuery(request: PortRequest, root: string): Promise<void> {
   const query = parseLogQuery(request.query);
-  if (!("services" in query))
-    throw new HttpError(
-      400,
-      `${query.length === 1 ? query[0]! : `[${query.join(", ")}]`}\n`,
-    );
+  if ("problems" in query) throw refusal(query);
   const { services, file, options } = query;
   if (file !== undefined) {
     const entry = await openLog(root, file);
-    if (entry?.kind !== "file")
-      throw new HttpError(
-        400,
-        `query: Invalid value: ${JSON.stringify([file])}: no such file\n`,
-      );
+    if (entry?.kind !== "file") {
+      const value = JSON.stringify([file]);
+      throw refusal({
+        code: 406,
+        problems: [`query: Invalid value: ${value}: no such file`],
+      });
+    }
     await send(request, entry.handle.createReadStream());
     return;
   }
@@ -90,6 +94,12 @@ async function serveQuery(request: PortRequest, root: string): Promise<void> {
     return;
   }
   await serveServiceFiles(request, root, elsewhere);
+}
+
+function refusal({ code, problems }: LogQueryRefusal): HttpError {
+  const text =
+    problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`;
+  return new HttpError(code, `${text}\n`);
 }
 
 /** A service without a journal: /var/log/NAME, /var/log/NAME.log, or /var/log/NAME/NAME.log. */

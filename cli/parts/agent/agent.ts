@@ -9,6 +9,10 @@ import {
   resolveAgentConfig,
   type AgentConfig,
 } from "../../../agent/config/agent-config.ts";
+import {
+  isGateOn,
+  type AgentGate,
+} from "../../../agent/config/feature-gates.ts";
 import type {
   Authorizer,
   NodeAgentView,
@@ -20,6 +24,7 @@ import {
   type AgentServer,
   type AgentServerTls,
 } from "../../../server/agent-server.ts";
+import { agentOptions } from "../../options/agent.ts";
 import { DependencyError, UsageError } from "../../options/table.ts";
 import { agentServingPair } from "../agent-certificate.ts";
 import { givenServingPair, readAuthorityFile } from "../option-files.ts";
@@ -35,6 +40,7 @@ import { credentialProviders } from "./credential-providers.ts";
 import { checkHost, enterCgroup } from "./host-checks.ts";
 import { chooseRuntime, type RuntimeChoice } from "./runtime.ts";
 import { servingTlsOf } from "../serving-tls.ts";
+import { zpageOptions } from "../zpages.ts";
 
 /** How a cluster in the same process lets the agent's ports be used. */
 interface AgentCluster {
@@ -191,6 +197,8 @@ export async function openAgentPorts(
   const filter = await metricsFilter(values);
   const readOnlyPort = values.number("read-only-port");
   const healthzPort = values.number("healthz-port");
+  const { featureGates = {} } = agentConfig(values);
+  const isOn = (gate: AgentGate): boolean => isGateOn({ featureGates }, gate);
   const open = isOpen(options, authorizer);
   const addresses = agentAddresses(values, open);
   if (open)
@@ -209,8 +217,12 @@ export async function openAgentPorts(
     logs: {
       directory: "/var/log",
       enabled: values.flag("enable-system-log-handler"),
-      queries: values.flag("enable-system-log-query"),
+      queries: values.flag("enable-system-log-query") && isOn("NodeLogQuery"),
     },
+    checkpoints: isOn("ContainerCheckpoint"),
+    logStreams: isOn("PodLogsQuerySplitStreams"),
+    fineGrainedAccess: isOn("KubeletFineGrainedAuthz"),
+    zpages: zpageOptions("kubelet", values, agentOptions, isOn),
     anonymous: cluster ? false : values.flag("anonymous-auth"),
     ...addresses,
     port: values.number("port"),

@@ -8,11 +8,13 @@ import {
   compileOrigins,
   type createApiServer,
 } from "../../../apiserver-lite/index.ts";
+import { apiServerOptions } from "../../options/apiserver.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { addressInRange } from "../addresses.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import { servingTlsOf } from "../serving-tls.ts";
+import { zpageOptions } from "../zpages.ts";
 import { emulatedVersionOf, featureGatesOf } from "./emulated-version.ts";
 import { chosenCatalogue } from "./runtime-config.ts";
 import { uncachedResources } from "./watch-cache-options.ts";
@@ -112,6 +114,13 @@ export async function apiServerOptionsOf(
     ...(sts ? { strictTransportSecurity: sts } : {}),
     livezGraceMs: values.number("livez-grace-period"),
     profiling: values.flag("profiling"),
+    zpages: zpageOptions(
+      "kube-apiserver",
+      values,
+      apiServerOptions,
+      (gate) => featureGates[gate] ?? false,
+      emulated,
+    ),
     ...(debugSocketPath ? { debugSocketPath } : {}),
     storeCheckTimeoutMs: {
       health: values.number("etcd-healthcheck-timeout"),

@@ -307,6 +307,30 @@ describe("profiling", () => {
     );
   });
 
+  it("shows flags and status where it is asked to", async () => {
+    const status = { binaryVersion: "1.32", emulationVersion: "1.31" };
+    const { call } = await start({
+      zpages: {
+        component: "kube-apiserver",
+        flags: () => ({ "etcd-prefix": "/registry" }),
+        status,
+      },
+    });
+    const accept = { accept: "text/plain" };
+    const flags = await call("GET", "/flagz", undefined, accept);
+    expect(flags.status).toBe(200);
+    expect(flags.text).toMatch(
+      /^\nkube-apiserver flags\n[^]*\netcd-prefix\W+registry\n$/,
+    );
+    expect((await call("GET", "/statusz", undefined, accept)).text).toMatch(
+      /\nEmulation version\W+1\.31\n$/,
+    );
+    const json = { accept: "application/json" };
+    expect((await call("GET", "/flagz", undefined, json)).status).toBe(406);
+    const without = await start({});
+    expect((await without.call("GET", "/flagz")).status).toBe(404);
+  });
+
   it("is authorized, and absent when it is off", async () => {
     const denied = await start({
       parts: () => ({

@@ -44,7 +44,10 @@ function request(
         path: target,
         rejectUnauthorized: false,
         agent: false,
-        headers: token ? { authorization: `Bearer ${token}` } : {},
+        headers: {
+          accept: "*/*",
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+        },
       },
       (response) => {
         let body = "";
@@ -180,11 +183,32 @@ test("--enable-debugging-handlers=false: what looks into containers is 405, the 
       target,
       { code: 405, body: "Debug endpoints are disabled.\n" },
     ]);
+  expect((await request(port, "GET", "/configz")).code).toBe(404);
+  expect((await request(port, "POST", "/checkpoint/default/p/c")).code).toBe(
+    404,
+  );
   expect((await request(port, "GET", "/pods")).code).toBe(200);
   expect((await request(port, "GET", "/healthz")).body).toBe("ok");
   expect((await request(port, "GET", "/stats/summary")).code).toBe(200);
   const on = await start([]);
   expect((await request(on.port, "GET", "/runningpods/")).code).toBe(200);
+});
+
+test("gates open and close paths", async () => {
+  const { port } = await start([
+    "--feature-gates=ContainerCheckpoint=false,ComponentFlagz=true",
+    "--manifest-url-header=Authorization:Bearer secret",
+  ]);
+  expect((await request(port, "POST", "/checkpoint/default/p/c")).body).toBe(
+    "404 page not found\n",
+  );
+  const flags = await request(port, "GET", "/flagz");
+  expect(flags.code).toBe(200);
+  expect(flags.body).toMatch(/^max-pods\W+110$/m);
+  expect(flags.body).toMatch(/^manifest-url-header\W+CLASSIFIED$/m);
+  expect(flags.body).toMatch(/^node-status-update-frequency\W+10s$/m);
+  expect(flags.body).not.toContain("secret");
+  expect((await request(port, "GET", "/statusz")).code).toBe(404);
 });
 
 describe("--authentication-token-webhook", () => {

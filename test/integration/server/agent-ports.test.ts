@@ -112,6 +112,13 @@ beforeAll(async () => {
     port: 0,
     readOnlyPort: 0,
     healthzPort: 0,
+    fineGrainedAccess: true,
+    checkpoints: true,
+    zpages: {
+      component: "kubelet",
+      flags: () => ({ "node-ip": "10.0.0.1", address: "0.0.0.0" }),
+      status: { binaryVersion: "1.32", emulationVersion: "1.32" },
+    },
     tokens: {
       authenticateToken(text) {
         if (text === "broken") return Promise.reject(new Error("bad token"));
@@ -127,7 +134,7 @@ beforeAll(async () => {
         return {
           decision:
             attributes.user.name === "weak" &&
-            attributes.subresource !== "metrics"
+            !["metrics", "healthz"].includes(attributes.subresource)
               ? "no-opinion"
               : "allow",
           reason: "",
@@ -187,7 +194,7 @@ describe("who may come in", () => {
     const weak = { Authorization: "Bearer weak" };
     expect(await get("/pods", weak)).toMatchObject({
       code: 403,
-      body: "Forbidden (user=weak, verb=get, resource=nodes, subresource=proxy)",
+      body: "Forbidden (user=weak, verb=get, resource=nodes, subresource(s)=[pods proxy])\n",
     });
     expect((await get("/metrics/resource", weak)).code).toBe(200);
     const exec = await send({
@@ -204,15 +211,97 @@ describe("who may come in", () => {
     ["GET", "/containerLogs/default/p/c", "get", "proxy"],
     ["POST", "/run/default/p/c", "create", "proxy"],
     ["POST", "/checkpoint/a/b/c", "create", "checkpoint"],
-    ["DELETE", "/pods", "delete", "proxy"],
+    ["DELETE", "/pods", "delete", "pods"],
     ["GET", "/statsfoo", "get", "proxy"],
+    ["GET", "/flagz", "get", "proxy"],
   ])("%s %s asks for %s %s", async (method, path, verb, subresource) => {
     await send({ port: server.port!, path, method, headers: token });
     expect(asked[0]).toMatchObject({ verb, subresource });
   });
 });
 
+test("a permission of its own opens a path, nodes/proxy is asked for only without it", async () => {
+  const weak = { Authorization: "Bearer weak" };
+  expect((await get("/healthz/ping", weak)).code).toBe(200);
+  expect(asked.map(({ subresource }) => subresource)).toEqual(["healthz"]);
+  asked = [];
+  expect(await get("/configz", weak)).toMatchObject({
+    code: 403,
+    body: "Forbidden (user=weak, verb=get, resource=nodes, subresource(s)=[configz proxy])\n",
+  });
+  asked = [];
+  expect((await get("/runningpods/", weak)).code).toBe(403);
+  expect(asked.map(({ subresource }) => subresource)).toEqual([
+    "pods",
+    "proxy",
+  ]);
+  for (const path of ["/healthzx", "/podsx", "/%70ods", "/configz%2f"])
+    expect([path, (await get(path, weak)).body]).toEqual([
+      path,
+      "Forbidden (user=weak, verb=get, resource=nodes, subresource(s)=[proxy])\n",
+    ]);
+});
+
 describe("paths", () => {
+  test("checkpoints, with the reference's refusals", async () => {
+    const ask = (path: string): Promise<Answer> => post(`/checkpoint/${path}`);
+    expect(await ask("default/p/c?timeout=5&timeout=7")).toMatchObject({
+      code: 200,
+      body: '{"items":["/checkpoints/p-c-7"]}',
+      headers: { "content-type": "application/json" },
+    });
+    expect(await ask("default/nope/c")).toMatchObject({
+      code: 404,
+      body: "pod does not exist",
+    });
+    expect(await ask("default/p/nope")).toMatchObject({
+      code: 404,
+      body: "container nope does not exist",
+    });
+    expect(await ask("default/p/c?timeout=1s")).toMatchObject({
+      code: 404,
+      body: "cannot parse value of timeout parameter",
+    });
+    expect(await ask("default/p/c?timeout=-1")).toMatchObject({
+      code: 500,
+      body: "checkpointing of default/p/c failed (rpc error: code = Unimplemented desc = no)",
+    });
+    expect((await get("/checkpoint/default/p/c")).code).toBe(405);
+  });
+
+  test("flags and status are for people", async () => {
+    const text = { ...token, Accept: "text/*" };
+    const flags = await get("/flagz", text);
+    expect(flags.headers["content-type"]).toBe("text/plain; charset=utf-8");
+    expect(flags.body).toMatch(
+      /^\nkubelet flags\nWarning: .*\n\naddress(:|: |=| )0\.0\.0\.0\nnode-ip\1(10\.0\.0\.1)\n$/,
+    );
+    expect(
+      (await get("/statusz", { ...token, Accept: "a/b, text/plain;q=0.5" }))
+        .body,
+    ).toMatch(
+      /^\nkubelet statusz\n[^]*\nUp.* \d+ hr \d\d min \d\d sec\n[^]*Binary version\W+1\.32\nEmulation version\W+1\.32\n$/,
+    );
+    for (const accept of ["application/json", "text/plain;version=1", ""])
+      expect((await get("/statusz", { ...token, Accept: accept })).code).toBe(
+        406,
+      );
+  });
+
+  test("results of health checks", async () => {
+    await get("/healthz");
+    view.illness = "the loop hangs";
+    await get("/healthz");
+    view.illness = undefined;
+    const { body } = await get("/metrics/slis");
+    expect(body).toContain(
+      'kubernetes_healthcheck{name="syncloop",type="healthz"} 0\n',
+    );
+    expect(body).toMatch(
+      /kubernetes_healthchecks_total\{name="syncloop",status="error",type="healthz"\} 1\n/,
+    );
+  });
+
   test("pods and running pods", async () => {
     expect(JSON.parse((await get("/pods")).body)).toMatchObject({
       kind: "PodList",
@@ -275,6 +364,10 @@ describe("paths", () => {
       ["sinceTime=yesterday", 400],
       ["follow=maybe", 400],
       ["stream=Stdin", 422],
+      ["stream=Stdout", 400],
+      ["stream=All", 200],
+      ["tail=x", 400],
+      ["tail=all", 200],
     ];
     for (const [query, code] of cases)
       expect([
@@ -282,6 +375,8 @@ describe("paths", () => {
         (await get(`/containerLogs/default/p/c?${query}`)).code,
       ]).toEqual([query, code]);
     expect((await get("/containerLogs/default/nope/c")).code).toBe(404);
+    await get("/containerLogs/default/p/c?tail=3");
+    expect(view.logRequests.at(-1)?.tailLines).toBe(3);
   });
 
   test("a follower gets the first line at once", async () => {
@@ -351,7 +446,6 @@ describe("paths", () => {
         "GET",
       ]);
     }
-    expect((await post("/checkpoint/default/p/c")).code).toBe(404);
   });
 
   test("an unknown stream protocol is refused with what is known", async () => {
@@ -481,9 +575,17 @@ describe("the open ports", () => {
     for (const path of [
       "/exec/default/p/c",
       "/runningpods/",
-      "/configz",
       "/containerLogs/default/p/c",
       "/run/default/p/c",
+      "/logs/",
+      "/debug/pprof/",
+    ])
+      expect([path, (await plain(port, path)).code]).toEqual([path, 405]);
+    for (const path of [
+      "/configz",
+      "/checkpoint/default/p/c",
+      "/flagz",
+      "/statusz",
     ])
       expect([path, (await plain(port, path)).code]).toEqual([path, 404]);
   });

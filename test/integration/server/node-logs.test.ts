@@ -11,7 +11,10 @@ import {
   createAgentServer,
   type AgentServer,
 } from "../../../server/agent-server.ts";
-import { parseLogQuery } from "../../../server/node-logs/log-query.ts";
+import {
+  parseLogQuery,
+  type LogQueryRefusal,
+} from "../../../server/node-logs/log-query.ts";
 import {
   makeTempDirectory,
   removeTempDirectory,
@@ -139,7 +142,8 @@ test("a service without a journal has its files; what is missing is named", asyn
   expect(code).toBe(200);
   expect(body).toBe("of a service\ndeep\n\nlog not found for orbit-gone\n");
   expect((await get(port, "/logs/?query=/syslog")).body).toBe("one\ntwo\n");
-  expect((await get(port, "/logs/?query=/outside")).code).toBe(400);
+  expect((await get(port, "/logs/?query=/outside")).code).toBe(406);
+  expect((await get(port, "/logs/?query=a&boot=x")).code).toBe(400);
   expect((await get(port, "/logs/?query=orbit-none&tailLines=1")).body).toMatch(
     /options present and query resolved to log files for \[orbit-none\]/,
   );
@@ -168,7 +172,10 @@ test.each([
   ],
   ["query=a&boot=1", /must be less than 1/],
   ["query=a&tailLines=100001", /between 0 and 100000/],
-  ["query=a&tailLines=x", /tailLines/],
+  [
+    "query=a&tailLines=x&boot=1",
+    /^tailLines: Invalid value: "x": strconv.Atoi: parsing "x": invalid syntax$/,
+  ],
   [`query=a&pattern=${"a".repeat(5000)}`, /pattern/],
 ])("%s", (query, problem) => {
   const answer = parseLogQuery(new URLSearchParams(query));
@@ -180,5 +187,10 @@ test.each([
     });
     return;
   }
-  expect((answer as string[]).join("; ")).toMatch(problem);
+  const refusal = answer as LogQueryRefusal;
+  expect(refusal.problems.join("; ")).toMatch(problem);
+  const unreadable = /cannot be empty|time format|invalid syntax/.test(
+    refusal.problems[0]!,
+  );
+  expect(refusal.code).toBe(unreadable ? 400 : 406);
 });

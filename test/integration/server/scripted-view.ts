@@ -151,6 +151,13 @@ export function createScriptedView(): ScriptedView {
         socket.once("error", reject);
       });
     },
+    checkpoint(_namespace, name, container, timeoutSeconds) {
+      return timeoutSeconds < 0
+        ? Promise.reject(new Error("rpc error: code = Unimplemented desc = no"))
+        : Promise.resolve(
+            `/checkpoints/${name}-${container}-${timeoutSeconds}`,
+          );
+    },
     statsSummary: (onlyCpuAndMemory) =>
       Promise.resolve({
         node: {

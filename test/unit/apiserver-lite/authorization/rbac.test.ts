@@ -412,6 +412,26 @@ describe("the bootstrap policy", () => {
     expect(JSON.stringify(scheduler!["rules"])).toContain("resourceslices");
   });
 
+  it("lets monitoring and the agents' administrators do what gates add", async () => {
+    const state = new FakeState();
+    await run(state);
+    expect(
+      await run(state, {
+        ComponentFlagz: true,
+        ComponentStatusz: true,
+        KubeletFineGrainedAuthz: true,
+      }),
+    ).toEqual([
+      "update clusterroles system:kubelet-api-admin",
+      "update clusterroles system:monitoring",
+    ]);
+    const rules = JSON.stringify(
+      state.read(RBAC, "clusterroles", "", "system:monitoring")!["rules"],
+    );
+    expect(rules).toContain("/flagz");
+    expect(rules).toContain("/statusz");
+  });
+
   it("is made once, and only mended later", async () => {
     const state = new FakeState();
     expect(await run(state)).toHaveLength(bootstrapPolicy().length);
