@@ -4,6 +4,7 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { ContainerLogs } from "./logs/container-logs.ts";
 import type { RuntimeFeatures } from "./runtime-features.ts";
+import type { ContainerStats, FilesystemUsage } from "./usage.ts";
 
 export type RuntimeErrorCode =
   | "not-found" // no such sandbox, container or image
@@ -250,27 +251,6 @@ export interface ImageAuth {
   identityToken?: string;
   registryToken?: string;
   serverAddress?: string;
-}
-
-export interface FilesystemUsage {
-  mountpoint: string;
-  usedBytes: number;
-  inodesUsed: number;
-}
-
-export interface ContainerStats {
-  id: string;
-  name: string;
-  labels: Record<string, string>;
-  timestampMs: number;
-  cpuUsageNanoseconds?: number;
-  memoryWorkingSetBytes?: number;
-  memoryUsageBytes?: number;
-  memoryRssBytes?: number;
-  memoryAvailableBytes?: number;
-  pageFaults?: number;
-  majorPageFaults?: number;
-  writableLayer?: FilesystemUsage;
 }
 
 /** Something happened to a container or sandbox; the receiver looks at the status. `lost`: events were missed, relist. */

@@ -15,7 +15,7 @@ export interface ZpageOptions {
   };
 }
 
-export interface Zpage {
+interface Zpage {
   readonly path: string;
   serve(exchange: Exchange): void;
 }

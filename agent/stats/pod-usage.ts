@@ -2,7 +2,8 @@
 // emptyDir volumes by reading their directories. Only asked for while the node is short or a pod has limits of its own.
 import { join } from "node:path";
 import type { Pod } from "../../api/types/core-v1.ts";
-import type { ContainerStats, Runtime } from "../../cri/runtime.ts";
+import type { Runtime } from "../../cri/runtime.ts";
+import type { ContainerStats } from "../../cri/usage.ts";
 import type {
   ContainerUsage,
   DiskUsage,

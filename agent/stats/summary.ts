@@ -3,7 +3,8 @@
 import { readFile, statfs } from "node:fs/promises";
 import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
-import type { ContainerStats, Runtime } from "../../cri/runtime.ts";
+import type { Runtime } from "../../cri/runtime.ts";
+import type { ContainerStats } from "../../cri/usage.ts";
 import { within } from "../../cri/deadline.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
 

@@ -1,16 +1,15 @@
 // CRI messages → the shapes of cri/runtime.ts. Times: CRI's nanoseconds become milliseconds; 0 stays 0 ("not yet").
 import {
   type ContainerState,
-  type ContainerStats,
   type ContainerStatus,
   type ContainerSummary,
-  type FilesystemUsage,
   type ImageSummary,
   type LinuxResources,
   type PodMetadata,
   type SandboxStatus,
   type SandboxSummary,
 } from "../runtime.ts";
+import type { ContainerStats, FilesystemUsage } from "../usage.ts";
 import type { RuntimeHandler } from "../runtime-features.ts";
 import type * as cri from "./cri-v1-types.ts";
 

@@ -47,6 +47,28 @@ async function refuseWithoutCdi(connection: Connection): Promise<void> {
   );
 }
 
+/** A failure has the form of gRPC, for which the reference's clients look. */
+async function checkpoint(
+  connection: Connection,
+  containerId: string,
+  location: string,
+  { seconds: timeout }: { seconds: number },
+): Promise<void> {
+  try {
+    await connection.call(
+      "CheckpointContainer",
+      { container_id: containerId, location, timeout },
+      timeout * 1000,
+    );
+  } catch (error) {
+    if (!(error instanceof RuntimeError) || causeCode(error) === undefined)
+      throw error;
+    throw new RuntimeError(error.code, grpcStatusText(error.cause), {
+      cause: error.cause,
+    });
+  }
+}
+
 export function containerCalls({
   connection,
   requestTimeoutMs,
@@ -144,25 +166,10 @@ export function containerCalls({
       });
     },
 
-    async checkpointContainer(containerId, location, timeoutSeconds) {
-      const timeout = Math.max(
-        timeoutSeconds,
-        Math.floor(requestTimeoutMs / 1000),
-      );
-      try {
-        await connection.call(
-          "CheckpointContainer",
-          { container_id: containerId, location, timeout },
-          timeout * 1000,
-        );
-      } catch (error) {
-        if (!(error instanceof RuntimeError) || causeCode(error) === undefined)
-          throw error;
-        throw new RuntimeError(error.code, grpcStatusText(error.cause), {
-          cause: error.cause,
-        });
-      }
-    },
+    checkpointContainer: (containerId, location, timeoutSeconds) =>
+      checkpoint(connection, containerId, location, {
+        seconds: Math.max(timeoutSeconds, Math.floor(requestTimeoutMs / 1000)),
+      }),
 
     async containerStats(labels) {
       const { stats } = await connection.call(

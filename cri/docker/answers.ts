@@ -9,7 +9,6 @@ import type {
 import { normalizeImageName } from "../images/image-names.ts";
 import type {
   ContainerState,
-  ContainerStats,
   ContainerStatus,
   ContainerSummary,
   ImageSummary,
@@ -17,6 +16,7 @@ import type {
   Mount,
   SandboxSummary,
 } from "../runtime.ts";
+import type { ContainerStats } from "../usage.ts";
 import type { ContainerRecord, SandboxRecord } from "./records.ts";
 
 /** An image with this name is left alone by garbage collection. The tag is the beginning of its id. */

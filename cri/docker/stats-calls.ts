@@ -1,5 +1,6 @@
 // What containers use: a request to the daemon for each that runs, some at a time.
-import { RuntimeError, type ContainerStats, type Runtime } from "../runtime.ts";
+import { RuntimeError, type Runtime } from "../runtime.ts";
+import type { ContainerStats } from "../usage.ts";
 import { containerStats } from "./answers.ts";
 import { listContainers, type CallContext } from "./call-context.ts";
 import type { ContainerRecord } from "./records.ts";

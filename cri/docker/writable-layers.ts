@@ -1,6 +1,6 @@
 // How much containers have written into their own layers. The daemon walks the layers to answer, so it is asked seldom, in
 // the background, and never longer than a small share of the time.
-import type { FilesystemUsage } from "../runtime.ts";
+import type { FilesystemUsage } from "../usage.ts";
 import type { CallContext } from "./call-context.ts";
 import { labelFilter } from "./records.ts";
 

@@ -2,7 +2,6 @@
 // that the runtime is given, and the texts that the reference's clients look for.
 import * as fs from "node:fs";
 import * as path from "node:path";
-import pino from "pino";
 import { checkpointContainer } from "../../../agent/container-checkpoint.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { CheckpointContainerRequest } from "../../../cri/containerd/cri-v1-types.ts";

@@ -73,7 +73,7 @@ export const innerFloors: Readonly<
     ["runtime-adoption.ts"],
     ["agent-options.ts", "housekeeping.ts", "pod-access.ts"],
     ["node", "reporting", "shutdown", "sources"],
-    ["pod-resources", "stats"],
+    ["container-checkpoint.ts", "pod-resources", "stats"],
     ["pods/worker"],
     ["pods/clean"],
     ["pods/start"],
@@ -110,7 +110,7 @@ export const innerFloors: Readonly<
     ["cni", "images", "sandbox-image"],
     ["deadline.ts", "endpoint.ts", "process.ts"],
     ["runtime.ts"],
-    ["logs", "runtime-features.ts"],
+    ["logs", "runtime-features.ts", "usage.ts"],
   ],
 };
 
