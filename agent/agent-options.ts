@@ -1,11 +1,12 @@
 // What an agent is given.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
+import type { AnyObject } from "../api/object.ts";
 import type { Client } from "../client/client.ts";
+import type { MemoryObjects } from "../client/memory-objects.ts";
 import type { Runtime } from "../cri/runtime.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
 import type { PodNetworkHooks } from "./pods/runtime/networked-sandboxes.ts";
-import type { ManifestsByFile } from "./sources/pod-sources.ts";
 import type { PodSpecValidator } from "./sources/static-pod.ts";
 
 export interface AgentOptions {
@@ -17,7 +18,11 @@ export interface AgentOptions {
   clock?: Clock;
   logger: Logger;
   /** Objects of other kinds found in the manifests directory, by file: the complete set after each change. */
-  onOtherManifests?: (byFile: ManifestsByFile) => void;
+  onOtherManifests?: (
+    byFile: ReadonlyMap<string, readonly AnyObject[]>,
+  ) => void;
+  /** Without a client: gets the objects of the manifests directory, and the pods with their statuses. */
+  localObjects?: MemoryObjects;
   /** Whose pods' sandboxes these are: host ports lead to them, and policies protect them. */
   podNetwork?: PodNetworkHooks;
   /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */

@@ -31,6 +31,7 @@ import type { PodClaims } from "./resources/claims/pod-claims.ts";
 import type { DeviceManager } from "./resources/devices/device-manager.ts";
 import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { RuntimeAdoption } from "./runtime-adoption.ts";
+import type { LocalObjects } from "./sources/local/local-objects.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
 import type { ReferencedObjects } from "./sources/referenced-objects.ts";
 import type { NodeShutdown } from "./shutdown/node-shutdown.ts";
@@ -43,6 +44,10 @@ export interface Ground {
   readonly settings: AgentConfig;
   readonly runtime: Runtime;
   readonly client: Client | undefined;
+  /** In place of the client. */
+  readonly local: LocalObjects | undefined;
+  /** Where objects that pods refer to are read: that of the API server, or the local one. */
+  readonly reader: Client;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: EventRecorder | undefined;

@@ -15,7 +15,7 @@ import { VolumeManager } from "./volumes/volume-manager.ts";
 const defaultTokenSeconds = 3600;
 
 export function wireVolumes(
-  { settings: config, client, clock, logger, objects, plugins }: Ground,
+  { settings: config, client, reader, clock, logger, objects, plugins }: Ground,
   node: NodeReporter,
   nodeResources: PodRooms["nodeResources"],
 ): Pick<PodRooms, "volumes" | "csi"> {
@@ -59,6 +59,7 @@ export function wireVolumes(
   const volumes = new VolumeManager({
     config,
     client,
+    claims: reader,
     clock,
     logger,
     source: {

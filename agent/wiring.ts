@@ -3,9 +3,10 @@
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../api/clock.ts";
-import type { KubeObject } from "../api/object.ts";
+import type { AnyObject, KubeObject } from "../api/object.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
+import { MemoryObjects } from "../client/memory-objects.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type {
   AgentParts,
@@ -43,6 +44,9 @@ import { ApiReporting } from "./reporting/api-reporting.ts";
 import { wireClaims, wireDevices, wirePodResources } from "./device-wiring.ts";
 import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
+import { LocalObjects } from "./sources/local/local-objects.ts";
+import { checkedLocalObject } from "./sources/local/object-rules.ts";
+import { FieldProblems } from "./sources/manifest-reader.ts";
 import { PodSources } from "./sources/pod-sources.ts";
 import {
   objectCacheMs,
@@ -133,8 +137,20 @@ function wireGround(options: AgentOptions): Ground {
     recorder ? recorderSink(recorder, logger) : logSink(logger),
     () => node,
   );
+  const local = client
+    ? undefined
+    : new LocalObjects({
+        objects: options.localObjects ?? new MemoryObjects(),
+        config: settings,
+        onProblem: (file, message) =>
+          manifestProblem({ logger, events }, file, message),
+        clock,
+        logger,
+      });
+  const reader = client ?? local!.client;
   const objects = new ReferencedObjects({
-    client,
+    client: reader,
+    isLocal: client === undefined,
     clock,
     logger,
     changeDetection: settings.objectChangeDetection,
@@ -151,6 +167,8 @@ function wireGround(options: AgentOptions): Ground {
     settings,
     runtime: calls.observe(options.runtime),
     client,
+    local,
+    reader,
     clock,
     logger,
     recorder,
@@ -166,7 +184,7 @@ function wireReporting(
   { onPodRanges }: AgentOptions,
   ground: Ground,
 ): Reporting {
-  const { settings: config, client, clock, logger } = ground;
+  const { settings: config, client, local, clock, logger } = ground;
   const node = new NodeReporter({
     ...ground,
     config,
@@ -174,6 +192,7 @@ function wireReporting(
   });
   const reports = new ApiReporting({
     client,
+    local,
     nodeOwner: () => node.owner,
     clock,
     logger,
@@ -257,26 +276,45 @@ function wireSources(
   { reports }: Reporting,
   workers: PodWorkers,
 ): PodSources {
+  const { local } = ground;
   return new PodSources({
     ...ground,
     config: ground.settings,
     pods: workers,
     mirrors: reports.mirrors,
-    acceptsKind: (kind) =>
-      onOtherManifests !== undefined ||
-      kind === "ConfigMap" ||
-      kind === "Secret",
+    takeOther: onOtherManifests
+      ? (object) => object
+      : local
+        ? checkedLocalObject
+        : refuseOther,
     onOthers(byFile) {
-      ground.objects.setLocal([...byFile.values()].flat());
-      onOtherManifests?.(byFile);
+      local?.directory.set(byFile);
+      onOtherManifests?.(
+        new Map(
+          [...byFile].map(([file, others]) => [
+            file,
+            others.map(({ object }) => object),
+          ]),
+        ),
+      );
     },
     onProblem: (origin, message) => manifestProblem(ground, origin, message),
     validateSpec: validatePodSpec,
   });
 }
 
+/** A cluster's objects are in its API server alone. */
+function refuseOther({ kind = "" }: AnyObject): never {
+  throw new FieldProblems([
+    {
+      field: "kind",
+      detail: `Unsupported value: "${kind}": with an API server only Pods of the directory are of use`,
+    },
+  ]);
+}
+
 function manifestProblem(
-  { logger, events }: Ground,
+  { logger, events }: Pick<Ground, "logger" | "events">,
   origin: string,
   message: string,
 ): void {

@@ -84,7 +84,7 @@ export function workersContext(
     claims,
     files,
     cgroups,
-    config,
+    config: withLocalDns(ground),
     events,
     nodeIPs,
     features: () => node.runtimeFeatures,
@@ -137,6 +137,25 @@ export function workersContext(
     },
     clock,
     logger,
+  };
+}
+
+/** The DNS server of a node without an API server, from when there is one; pods have it from their start on. */
+function withLocalDns({
+  settings,
+  local,
+  objects,
+}: Ground): PodStartContext["config"] {
+  if (!local || settings.clusterDns.length > 0) return settings;
+  const address = (): string | undefined => objects.dnsServiceAddress();
+  return {
+    ...settings,
+    get clusterDns() {
+      return [address() ?? []].flat();
+    },
+    get clusterDomain() {
+      return settings.clusterDomain || (address() ? "cluster.local" : "");
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { readKubeletConfiguration } from "./options/kubelet-configuration/config
 import { parseOptions, type OptionValues } from "./options/parse.ts";
 import type { OptionValue } from "./options/table.ts";
 import { connectAgent, joiningValues } from "./parts/agent/agent-connection.ts";
+import { localServiceRanges } from "./parts/network/local-network.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
 /** As at the reference, a configuration file closes the ports where it and the flags say nothing. */
@@ -91,6 +92,8 @@ export async function runAgent(
     podMtu: network.ranges.podMtu,
     clock: systemClock,
     logger,
+    config: { serviceRanges: localServiceRanges(values) },
+    ...(network.localObjects ? { localObjects: network.localObjects } : {}),
     ...(connection ? { client: connection.client } : {}),
   });
   network.ranges.links.onChange(() => part.agent.report());

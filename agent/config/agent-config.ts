@@ -70,6 +70,8 @@ export interface AgentConfig {
   version: string;
 
   // Pods.
+  /** Of the Services of a node without an API server; none: they get no addresses. */
+  serviceRanges: readonly string[];
   clusterDns: readonly string[];
   clusterDomain: string;
   serializeImagePulls: boolean;
@@ -182,6 +184,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   featureGates: {},
   port: 10250,
   version: "v1.32.0",
+  serviceRanges: [],
   clusterDns: [],
   clusterDomain: "",
   serializeImagePulls: true,

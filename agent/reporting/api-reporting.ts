@@ -7,10 +7,12 @@ import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { KnownMirrors } from "./known-mirrors.ts";
 import { MirrorPods } from "./mirror-pods.ts";
-import { StatusManager } from "./status-manager.ts";
+import { StatusManager, type StatusFollower } from "./status-manager.ts";
 
 interface ApiReportingOptions {
   client: Client | undefined;
+  /** Absent: there is an API server. */
+  local?: StatusFollower | undefined;
   /** The Node as owner of the mirrors; undefined while it is not registered. */
   nodeOwner: () => OwnerReference | undefined;
   clock: Clock;
@@ -21,10 +23,12 @@ export class ApiReporting {
   readonly statuses: StatusManager;
   readonly mirrors: MirrorPods | undefined;
 
-  constructor({ client, nodeOwner, clock, logger }: ApiReportingOptions) {
+  constructor(options: ApiReportingOptions) {
+    const { client, local, nodeOwner, clock, logger } = options;
     const known = new KnownMirrors();
     const statuses = new StatusManager({
       client,
+      local,
       clock,
       logger,
       mirrorOf: (pod) => known.of(pod),

@@ -23,12 +23,19 @@ interface Entry {
   timer: Timer | undefined;
 }
 
+export interface StatusFollower {
+  setStatus(pod: Pod, status: PodStatus): void;
+  forgetPod(uid: string): void;
+}
+
 interface StatusManagerOptions {
   client: Client | undefined;
   clock: Clock;
   logger: Logger;
   /** The mirror of a static pod as the API server has it. */
   mirrorOf: (pod: Pod) => Pod | undefined;
+  /** Gets each status as well, where there is no API server. */
+  local?: StatusFollower | undefined;
 }
 
 const retries = { baseMs: 200, maxMs: 10_000 };
@@ -72,6 +79,7 @@ export class StatusManager {
       entry.status && JSON.stringify(entry.status) === JSON.stringify(status);
     if (same && isResizeCurrent(pod, status)) return;
     entry.status = status;
+    this.#options.local?.setStatus(pod, status);
     this.#kick(entry);
   }
 
@@ -85,6 +93,7 @@ export class StatusManager {
   forget(uid: string): void {
     this.#entries.get(uid)?.timer?.cancel();
     this.#entries.delete(uid);
+    this.#options.local?.forgetPod(uid);
   }
 
   /** The mirror pod appeared or was made again: it gets the status. */

@@ -1,4 +1,4 @@
-// Static pods from a directory (or one file): inotify through chokidar, a rescan each file-check-frequency as the safety
+// Static pods, and objects of other kinds, from a directory (or one file): inotify through chokidar, a rescan each file-check-frequency as the safety
 // net. A file that can't be used is reported and its last good version stays in force until the file goes; the others go
 // on. Temporary files of editors are ignored. Of two pods of one name the one that was there first stays.
 import { mkdir, readdir, stat } from "node:fs/promises";
@@ -10,9 +10,10 @@ import type { AnyObject } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { podFullName } from "../pods/shape/pod-shape.ts";
 import {
-  FieldProblems,
+  BadManifest,
   fileStamp,
   readManifestFile,
+  type Place,
 } from "./manifest-reader.ts";
 import { staticPod, type PodSpecValidator } from "./static-pod.ts";
 
@@ -24,18 +25,26 @@ interface FileSourceOptions {
   logger: Logger;
   /** The complete set, at first and after each change. */
   onPods: (pods: readonly Pod[]) => void;
-  /** Whether objects of a kind other than Pod are of use here. */
-  acceptsKind: (kind: string) => boolean;
-  /** Objects of other kinds by file; files without any are left out. */
-  onOthers?: (byFile: ReadonlyMap<string, readonly AnyObject[]>) => void;
+  /** What becomes of an object of another kind. @throws FieldProblems */
+  takeOther: (object: AnyObject) => AnyObject;
+  /** Objects of other kinds by file, before the pods that may refer to them; files without any are left out. */
+  onOthers?: (byFile: OthersByFile) => void;
   onProblem: (file: string, message: string) => void;
   validateSpec?: PodSpecValidator | undefined;
 }
 
+/** An object of another kind than Pod. */
+export interface OtherObject {
+  readonly object: AnyObject;
+  readonly place: Place;
+}
+
+export type OthersByFile = ReadonlyMap<string, readonly OtherObject[]>;
+
 interface FileState {
   stamp: string;
   pods: Pod[];
-  others: AnyObject[];
+  others: OtherObject[];
   problem: string | undefined;
 }
 
@@ -158,7 +167,7 @@ export class FileSource {
 
   /** `fresh`: it was changed just now, so that a bad file may be one half written. */
   async #readFile(file: string, fresh: boolean): Promise<boolean> {
-    const { nodeName, clock } = this.#options;
+    const { nodeName, clock, takeOther, validateSpec } = this.#options;
     const before = this.#files.get(file);
     try {
       const found = await stat(file);
@@ -166,32 +175,22 @@ export class FileSource {
       if (before && before.stamp === fileStamp(found)) return false;
       // Writers truncate first.
       if (found.size === 0) return false;
-      const { objects, stamp } = await readManifestFile(file);
       const pods: Pod[] = [];
-      const others: AnyObject[] = [];
-      for (const { object, located } of objects) {
-        if (object.kind === "Pod" && object.apiVersion === "v1") {
-          const manifest = object as unknown as Pod;
-          const nowMs = clock.now();
-          pods.push(
-            located(() =>
-              staticPod(manifest, {
-                nodeName,
-                source: "file",
-                origin: file,
-                nowMs,
-                validateSpec: this.#options.validateSpec,
-              }),
-            ),
-          );
-        } else if (this.#options.acceptsKind(object.kind ?? ""))
-          others.push(object);
-        else
-          located(() => {
-            const detail = `Unsupported value: "${object.kind ?? ""}": without an API server only Pods, ConfigMaps and Secrets are of use`;
-            throw new FieldProblems([{ field: "kind", detail }]);
-          });
-      }
+      const others: OtherObject[] = [];
+      const nowMs = clock.now();
+      const { stamp } = await readManifestFile(file, (object, place) => {
+        if (object.kind !== "Pod" || object.apiVersion !== "v1")
+          return others.push({ object: takeOther(object), place });
+        return pods.push(
+          staticPod(object as unknown as Pod, {
+            nodeName,
+            source: "file",
+            origin: file,
+            nowMs,
+            validateSpec,
+          }),
+        );
+      });
       this.#files.set(file, { stamp, pods, others, problem: undefined });
       if (before?.problem)
         this.#options.logger.info({ file }, "manifest is good again");
@@ -219,7 +218,9 @@ export class FileSource {
           ? error.message
           : String(error);
     const problem = text.startsWith(file) ? text : `${file}: ${text}`;
-    if (before?.problem !== problem) this.#options.onProblem(file, problem);
+    if (before?.problem !== problem)
+      for (const each of error instanceof BadManifest ? error.texts : [problem])
+        this.#options.onProblem(file, each);
     // The stamp stays old, so that the next rescan tries again; the pods of the last good version stay too.
     this.#files.set(file, {
       stamp: "",
@@ -262,13 +263,13 @@ export class FileSource {
     for (const [name, { file }] of chosen) this.#holders.set(name, file);
     this.#clashes.clear();
     for (const key of clashes) this.#clashes.add(key);
-    this.#options.onPods([...chosen.values()].map(({ pod }) => pod));
     if (this.#options.onOthers) {
       const others = files
         .map((file) => [file, this.#files.get(file)!.others] as const)
         .filter(([, objects]) => objects.length > 0);
       this.#options.onOthers(new Map(others));
     }
+    this.#options.onPods([...chosen.values()].map(({ pod }) => pod));
   }
 }
 

@@ -8,12 +8,16 @@ import { schemaFor } from "../../api/schema.ts";
 
 export const maxManifestBytes = 10 * 1024 * 1024;
 
-/** The text names file, line where it is known, and field. */
-class BadManifest extends Error {
-  constructor(file: string, line: number | undefined, detail: string) {
-    super(`${file}${line === undefined ? "" : `:${line}`}: ${detail}`);
+/** Each text names file, line where it is known, and field. */
+export class BadManifest extends Error {
+  constructor(readonly texts: readonly string[]) {
+    super(texts.join("; "));
     this.name = "BadManifest";
   }
+}
+
+function badFile(path: string, detail: string): BadManifest {
+  return new BadManifest([`${path}: ${detail}`]);
 }
 
 /** What is wrong with fields of one object; the reader of the file adds the object's place. */
@@ -28,44 +32,41 @@ export class FieldProblems extends Error {
   }
 }
 
-interface ManifestObject {
-  object: AnyObject;
-  /** Turns FieldProblems thrown by `work` into a BadManifest. */
-  located<T>(work: () => T): T;
-}
+/** Says where in its file an object has problems: `FILE:LINE: FIELD: …`. */
+export type Place = (problems: FieldProblems) => string;
 
-interface ManifestFile {
-  objects: ManifestObject[];
+/** What is made of an object of a manifest; FieldProblems that it throws get their place. */
+type Take<T> = (object: AnyObject, place: Place) => T;
+
+interface ManifestFile<T> {
+  taken: T[];
   /** Of file and content; the same stamp means nothing changed. */
   stamp: string;
 }
 
 /** Rejects with a ManifestError or BadManifest, or with ENOENT when the file is gone. */
-export async function readManifestFile(path: string): Promise<ManifestFile> {
+export async function readManifestFile<T>(
+  path: string,
+  take: Take<T>,
+): Promise<ManifestFile<T>> {
   const handle = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ELOOP")
-      throw new BadManifest(
-        path,
-        undefined,
-        "too many levels of symbolic links",
-      );
+      throw badFile(path, "too many levels of symbolic links");
     throw error;
   });
   try {
     const stat = await handle.stat();
-    if (!stat.isFile())
-      throw new BadManifest(path, undefined, "is not a regular file");
+    if (!stat.isFile()) throw badFile(path, "is not a regular file");
     if (stat.size > maxManifestBytes)
-      throw new BadManifest(
+      throw badFile(
         path,
-        undefined,
         `is ${stat.size} bytes, more than the ${maxManifestBytes} a manifest may have`,
       );
     const text = await handle.readFile("utf8");
     // Writers truncate first: an empty file is one that is being written, not one that asks for nothing.
-    if (text === "") throw new BadManifest(path, undefined, "is empty");
+    if (text === "") throw badFile(path, "is empty");
     return {
-      objects: await parseManifestText(text, path),
+      taken: await takeManifests(text, path, take),
       stamp: fileStamp(stat),
     };
   } finally {
@@ -82,16 +83,26 @@ export function fileStamp(stat: {
   return `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
 }
 
-/** Rejects with a ManifestError or BadManifest for the first problem. */
-export async function parseManifestText(
+/** Rejects with a ManifestError when the text can't be read, or with a BadManifest of all its bad objects. */
+export async function takeManifests<T>(
   text: string,
   origin: string,
-): Promise<ManifestObject[]> {
+  take: Take<T>,
+): Promise<T[]> {
   const { parseManifests } = await import("../../api/codec/yaml.ts");
-  return parseManifests(text, origin).map((document) => {
-    const located = <T>(work: () => T): T => locate(document, origin, work);
-    return { located, object: located(() => checked(document)) };
-  });
+  const texts: string[] = [];
+  const taken: T[] = [];
+  for (const document of parseManifests(text, origin)) {
+    const place: Place = (problems) => placed(document, origin, problems);
+    try {
+      taken.push(take(checked(document), place));
+    } catch (error) {
+      if (!(error instanceof FieldProblems)) throw error;
+      texts.push(place(error));
+    }
+  }
+  if (texts.length > 0) throw new BadManifest(texts);
+  return taken;
 }
 
 function checked(document: ManifestDocument): AnyObject {
@@ -120,22 +131,14 @@ function checked(document: ManifestDocument): AnyObject {
   return { ...conformed.object, apiVersion, kind } as AnyObject;
 }
 
-function locate<T>(
+function placed(
   document: ManifestDocument,
   origin: string,
-  work: () => T,
-): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof FieldProblems)) throw error;
-    const field = error.problems[0]?.field || guessedField(error.message);
-    throw new BadManifest(
-      origin,
-      field ? document.lineOf(field) : document.line,
-      error.message,
-    );
-  }
+  { problems, message }: FieldProblems,
+): string {
+  const field = problems[0]?.field || guessedField(message);
+  const line = field ? document.lineOf(field) : document.line;
+  return `${origin}:${line}: ${message}`;
 }
 
 /** Decoding errors speak of `Pod.spec.containers.image`. */

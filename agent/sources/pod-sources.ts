@@ -15,7 +15,7 @@ import type { Pod } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { ApiSource } from "./api-source.ts";
-import { FileSource } from "./file-source.ts";
+import { FileSource, type OthersByFile } from "./file-source.ts";
 import type { PodSpecValidator } from "./static-pod.ts";
 import { UrlSource } from "./url-source.ts";
 
@@ -38,8 +38,6 @@ interface Mirrors {
   ready(): void;
 }
 
-export type ManifestsByFile = ReadonlyMap<string, readonly AnyObject[]>;
-
 interface PodSourcesOptions {
   config: Pick<
     AgentConfig,
@@ -54,9 +52,9 @@ interface PodSourcesOptions {
   pods: SourcedPods;
   mirrors: Mirrors | undefined;
   /** Objects of other kinds in the directory: the complete set after each change. */
-  onOthers: (byFile: ManifestsByFile) => void;
-  /** Kinds beside Pod that are of use in the directory. */
-  acceptsKind: (kind: string) => boolean;
+  onOthers: (byFile: OthersByFile) => void;
+  /** What becomes of an object of another kind in the directory. @throws FieldProblems */
+  takeOther: (object: AnyObject) => AnyObject;
   /** A manifest that can't be used; the message names the file or URL. */
   onProblem: (origin: string, message: string) => void;
   validateSpec?: PodSpecValidator | undefined;
@@ -105,7 +103,7 @@ export class PodSources {
         path: config.manifestsDirectory,
         checkFrequencyMs: config.fileCheckFrequencyMs,
         onPods: (found) => this.#setStatic("file", found),
-        acceptsKind: options.acceptsKind,
+        takeOther: options.takeOther,
         onOthers: options.onOthers,
       });
   }

@@ -1,15 +1,15 @@
-// ConfigMaps, Secrets and Services that pods refer to. With an API server they are read from it; without one, those of
-// the manifests directory serve. Errors of the API other than "not found" are thrown, so that a pod waits rather than
-// starting without what it needs.
+// ConfigMaps, Secrets and Services that pods refer to: read from the API server or, where there is none, from the objects of
+// the manifests directory. Errors other than "not found" are thrown, so that a pod waits rather than starting without what
+// it needs.
 //
 // How a change of what a pod's volumes were made of is noticed is the strategy of KubeletConfiguration: Watch (each
 // object is watched while a pod holds it, and the pod is named to the listener at once), Cache (reads are kept for the
 // time that the Node's annotation names), Get (each read asks the server). With the latter two, pods see changes when
-// they are looked at again.
+// they are looked at again. Objects of the directory are in memory: each read sees the last, and changes are named at once.
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
-import type { AnyObject, KubeObject } from "../../api/object.ts";
+import type { KubeObject } from "../../api/object.ts";
 import type {
   ConfigMap,
   Node,
@@ -25,7 +25,9 @@ import { FollowedObjects, nameKey } from "./followed-objects.ts";
 import { ObjectHolders } from "./object-holders.ts";
 
 interface ReferencedObjectsOptions {
-  client: Client | undefined;
+  client: Client;
+  /** The client's objects are in memory. */
+  isLocal: boolean;
   clock: Clock;
   logger: Logger;
   changeDetection: ChangeDetection;
@@ -44,17 +46,15 @@ export class ReferencedObjects {
   readonly #holders = new ObjectHolders();
   readonly #followed: FollowedObjects | undefined;
   #services: Informer<Service> | undefined;
-  #local: readonly AnyObject[] = [];
+  readonly #disposers: (() => void)[] = [];
   #changed: (uid: string) => void = () => undefined;
   #cacheMs: () => number = () => keptMs;
 
   constructor(options: ReferencedObjectsOptions) {
     this.#options = options;
-    const { client, changeDetection } = options;
-    if (client && changeDetection === "Watch")
+    if (!options.isLocal && options.changeDetection === "Watch")
       this.#followed = new FollowedObjects({
         ...options,
-        client,
         onChange: (key, object) => {
           this.#keep(key, Promise.resolve(object));
           this.#notify(key);
@@ -63,10 +63,25 @@ export class ReferencedObjects {
   }
 
   start(): void {
-    this.#services = this.#options.client?.informer(services);
+    const { client, isLocal } = this.#options;
+    this.#services = client.informer(services);
+    for (const ref of isLocal ? [configMaps, secrets] : []) {
+      const notify = ({ metadata }: KubeObject): void => {
+        const { name, namespace = "default" } = metadata;
+        this.#notify(nameKey({ resource: ref.resource, namespace, name }));
+      };
+      this.#disposers.push(
+        client.informer<KubeObject>(ref).addHandler({
+          onAdd: notify,
+          onUpdate: notify,
+          onDelete: notify,
+        }),
+      );
+    }
   }
 
   stop(): void {
+    for (const dispose of this.#disposers.splice(0)) dispose();
     this.#followed?.close();
   }
 
@@ -104,18 +119,6 @@ export class ReferencedObjects {
     for (const uid of this.#holders.of(key)) this.#changed(uid);
   }
 
-  /** Objects of the manifests directory, for a node without an API server. */
-  setLocal(objects: readonly AnyObject[]): void {
-    const before = this.#local;
-    this.#local = objects;
-    if (this.#options.client) return;
-    for (const key of this.#holders.keys()) {
-      const text = (among: readonly AnyObject[]): string | undefined =>
-        JSON.stringify(among.find((object) => localKey(object) === key));
-      if (text(before) !== text(objects)) this.#notify(key);
-    }
-  }
-
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined> {
     return this.#get(configMaps, namespace, name);
   }
@@ -130,6 +133,12 @@ export class ReferencedObjects {
       : undefined;
   }
 
+  /** The address of the DNS server's Service. */
+  dnsServiceAddress(): string | undefined {
+    return this.#services?.lister.get("kube-dns", "kube-system")?.spec
+      .clusterIP;
+  }
+
   #get<T extends KubeObject>(
     ref: ResourceRef<T>,
     namespace: string,
@@ -137,10 +146,6 @@ export class ReferencedObjects {
   ): Promise<T | undefined> {
     const key = nameKey({ resource: ref.resource, namespace, name });
     const { client, clock } = this.#options;
-    if (!client) {
-      const found = this.#local.find((object) => localKey(object) === key);
-      return Promise.resolve(found as unknown as T | undefined);
-    }
     const nowMs = clock.monotonic();
     const kept = this.#kept.get(key);
     if (kept && nowMs - kept.atMs < this.#keptMs())
@@ -169,6 +174,7 @@ export class ReferencedObjects {
   }
 
   #keptMs(): number {
+    if (this.#options.isLocal) return 0;
     switch (this.#options.changeDetection) {
       case "Watch":
         return keptMs;
@@ -178,17 +184,6 @@ export class ReferencedObjects {
         return 0;
     }
   }
-}
-
-const localResources: Readonly<Record<string, string>> = {
-  ConfigMap: "configmaps",
-  Secret: "secrets",
-};
-
-function localKey({ kind = "", metadata }: AnyObject): string | undefined {
-  const resource = localResources[kind];
-  const namespace = metadata.namespace || "default";
-  return resource && nameKey({ resource, namespace, name: metadata.name });
 }
 
 /** What the API server does on write, for a Secret read from a file. */

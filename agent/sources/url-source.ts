@@ -5,7 +5,7 @@ import type { Pod } from "../../api/types/core-v1.ts";
 import {
   FieldProblems,
   maxManifestBytes,
-  parseManifestText,
+  takeManifests,
 } from "./manifest-reader.ts";
 import { staticPod, type PodSpecValidator } from "./static-pod.ts";
 
@@ -62,27 +62,23 @@ export class UrlSource {
         throw new Error(`answered ${response.statusCode}`);
       if (text.trim() === "") throw new Error("zero-length data received");
       if (text === this.#text) return;
-      const objects = await parseManifestText(text, url);
       const nowMs = clock.now();
-      const pods = objects.map(({ object, located }) =>
-        located(() => {
-          if (object.kind !== "Pod")
-            throw new FieldProblems([
-              {
-                field: "kind",
-                detail: `Unsupported value: "${object.kind ?? ""}"`,
-              },
-            ]);
-          const manifest = object as unknown as Pod;
-          return staticPod(manifest, {
-            nodeName,
-            source: "http",
-            origin: url,
-            nowMs,
-            validateSpec: this.#options.validateSpec,
-          });
-        }),
-      );
+      const pods = await takeManifests(text, url, (object) => {
+        if (object.kind !== "Pod")
+          throw new FieldProblems([
+            {
+              field: "kind",
+              detail: `Unsupported value: "${object.kind ?? ""}"`,
+            },
+          ]);
+        return staticPod(object as unknown as Pod, {
+          nodeName,
+          source: "http",
+          origin: url,
+          nowMs,
+          validateSpec: this.#options.validateSpec,
+        });
+      });
       this.#text = text;
       this.#problem = undefined;
       this.#options.onPods(pods);

@@ -19,7 +19,7 @@ import type { VolumePlugin } from "./volume-plugin.ts";
 
 interface PluginContext {
   readonly config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
-  readonly client: Client | undefined;
+  readonly claims: Client;
   readonly memory: MemoryDirectory;
   readonly source: PayloadSource;
   readonly forgetTokens: (uid: string) => void;
@@ -45,5 +45,5 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     nfsPlugin(context.config),
     ...(context.csi ? [context.csi] : []),
   ];
-  return [...ofContent, ...onNode, ...claimPlugins(context.client, onNode)];
+  return [...ofContent, ...onNode, ...claimPlugins(context.claims, onNode)];
 }

@@ -38,6 +38,8 @@ import {
 interface VolumeManagerOptions {
   config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
   client: Client | undefined;
+  /** Where claims and their volumes are read. */
+  claims: Client;
   source: PayloadSource;
   /** Which ConfigMaps and Secrets a pod's volumes are made of: who knows of their changes calls outdated(). */
   objects: {

@@ -155,7 +155,7 @@ const nodeNetworkOptions = group(
     "node-network",
     "strings",
     "",
-    "Parts of the cluster's network that this agent runs; needs --kubeconfig or --server. Not given: all of them but the ingress with --server, none otherwise.",
+    "Parts of the cluster's network that this agent runs. Not given: all of them but the ingress with --server, none with --kubeconfig; without an API server proxy and dns, from the first Service of the manifests directory on (the others need --kubeconfig or --server).",
     { values: nodeNetworkParts },
   ),
   option(
@@ -168,7 +168,7 @@ const nodeNetworkOptions = group(
     "service-cluster-ip-range",
     "strings",
     "",
-    "Ranges of service addresses: those in them that no Service has are refused.",
+    "Ranges of service addresses: those in them that no Service has are refused. Without an API server Services get theirs from them (10.43.0.0/16 when none is given).",
   ),
   proxyModeOption,
   option("nodeport-addresses", "strings", "", "As that of `orbit server`."),

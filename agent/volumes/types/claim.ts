@@ -22,7 +22,7 @@ type ClaimOf = (request: VolumeRequest) => { name: string; readOnly: boolean };
 
 /** `plugins`: of every type that persistent volumes may have. */
 export function claimPlugins(
-  client: Client | undefined,
+  client: Client,
   plugins: readonly VolumePlugin[],
 ): VolumePlugin[] {
   const resolve = async (
@@ -92,11 +92,10 @@ export function claimPlugins(
 const uidOf = ({ pod }: VolumeRequest): string => pod.metadata.uid ?? "";
 
 async function boundVolume(
-  client: Client | undefined,
+  client: Client,
   { pod, source }: VolumeRequest,
   name: string,
 ): Promise<{ claim: PersistentVolumeClaim; volume: PersistentVolume }> {
-  if (!client) throw new Error("persistent volume claims need an API server");
   const namespace = pod.metadata.namespace ?? "default";
   const claim = await client
     .resource(persistentVolumeClaims)

@@ -1,14 +1,18 @@
-// The network of a node whose agent runs alone: its parts follow the API server with the agent's own client, and begin when
-// the node has its ranges of pods. They never keep the agent from starting: static pods run without any API server.
+// The network of a node whose agent runs alone: its parts follow the API server with the agent's own client, or without one
+// the manifests directory, and begin when the node has its ranges of pods. They never keep the agent from starting: static
+// pods run without any API server.
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Client } from "../../../client/client.ts";
 import { services } from "../../../client/resources.ts";
+import type { MemoryObjects } from "../../../client/memory-objects.ts";
 import { writePrivateFile } from "../../../http-kit/certificates/private-files.ts";
 import { Started } from "../../cluster/started.ts";
 import type { OptionValues } from "../../options/parse.ts";
+import { LocalNetwork, localNetworkPlan } from "../network/local-network.ts";
+import type { NodeNetworkContext } from "../network/network-context.ts";
 import { agentNetworkPlan, type NetworkPlan } from "../network/network-plan.ts";
 import { NodeRangesSource } from "../network/node-ranges.ts";
 import { agentConfig } from "./agent-config.ts";
@@ -20,7 +24,7 @@ const answerTimeoutMs = 5000;
 
 interface AgentNetworkOptions {
   values: OptionValues;
-  /** Undefined: static pods only. */
+  /** Undefined: the manifests directory has all there is. */
   client: Client | undefined;
   joined: boolean;
   clusterIdentity: string;
@@ -36,6 +40,7 @@ export class AgentNetwork {
   readonly #options: AgentNetworkOptions;
   readonly #plan: NetworkPlan | undefined;
   readonly #started: Started;
+  readonly #local: LocalNetwork | undefined;
   #stopped = false;
 
   constructor(options: AgentNetworkOptions) {
@@ -47,7 +52,13 @@ export class AgentNetwork {
     const { nodeName, nodeIPs = [] } = agentConfig(values);
     this.#plan = client
       ? agentNetworkPlan(values, { nodeName, nodeIPs, joined })
-      : undefined;
+      : localNetworkPlan(values, {
+          nodeName,
+          nodeIPs,
+          podRanges: this.podCidrs,
+        });
+    if (!client && this.#plan)
+      this.#local = new LocalNetwork(this.#plan, this.#shared);
     this.ranges = new NodeRangesSource(
       this.podCidrs,
       {
@@ -62,10 +73,16 @@ export class AgentNetwork {
     if (this.#plan?.policy) this.ranges.guard.expect();
   }
 
+  /** Without a client: what the agent fills from its manifests directory. */
+  get localObjects(): MemoryObjects | undefined {
+    return this.#local?.objects;
+  }
+
   /** The agent's options, with the cluster's DNS Service and domain where this node serves them and none are given. */
   async agentValues(): Promise<OptionValues> {
     const { values } = this.#options;
-    if (!this.#plan?.dns || values.isSet("cluster-dns")) return values;
+    if (this.#local || !this.#plan?.dns || values.isSet("cluster-dns"))
+      return values;
     const address = await this.#dnsAddress();
     return values.under(
       new Map<string, string | readonly string[]>([
@@ -79,25 +96,23 @@ export class AgentNetwork {
 
   /** Begins in the background. */
   start(): void {
-    const { client, clock, logger } = this.#options;
+    const { client, logger } = this.#options;
     const plan = this.#plan;
-    if (!plan || !client) return;
+    if (!plan) return;
     void this.ranges.known
       .then(async (podRanges) => {
+        const node = { ...this.ranges, podRanges };
+        if (this.#local) await this.#local.start(node);
         if (this.#stopped) return;
-        const { startNodeNetwork } = await import("../network/node-network.ts");
-        await startNodeNetwork(
-          {
-            clock,
-            logger,
-            started: this.#started,
-            clusterIdentity: this.#options.clusterIdentity,
-            dataDirectory: this.#options.dataDirectory,
-            clientFor: () => client,
-          },
-          plan,
-          { ...this.ranges, podRanges },
-        );
+        if (client) {
+          const { startNodeNetwork } =
+            await import("../network/node-network.ts");
+          await startNodeNetwork(
+            { ...this.#shared, clientFor: () => client },
+            plan,
+            node,
+          );
+        }
         // What began after the stop would go on.
         if (this.#stopped) await this.#started.stop();
         else logger.info({ podRanges }, "the node's network runs");
@@ -107,8 +122,15 @@ export class AgentNetwork {
       );
   }
 
+  get #shared(): Omit<NodeNetworkContext, "clientFor"> {
+    const { clock, logger, clusterIdentity, dataDirectory } = this.#options;
+    const started = this.#started;
+    return { clock, logger, clusterIdentity, dataDirectory, started };
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#local?.stop();
     await this.#started.stop();
     await this.ranges.stop();
   }

@@ -74,6 +74,7 @@ interface AgentPartOptions {
     byFile: ReadonlyMap<string, readonly AnyObject[]>,
   ) => void;
   validatePodSpec?: AgentOptions["validatePodSpec"];
+  localObjects?: AgentOptions["localObjects"];
   podNetwork?: AgentOptions["podNetwork"];
   podMtu?: RuntimeChoice["podMtu"];
 }
@@ -309,6 +310,7 @@ export async function startAgentPart(
       ? { onOtherManifests: options.onOtherManifests }
       : {}),
     ...(options.onPodRanges ? { onPodRanges: options.onPodRanges } : {}),
+    ...(options.localObjects ? { localObjects: options.localObjects } : {}),
     ...(options.podNetwork ? { podNetwork: options.podNetwork } : {}),
     ...(options.validatePodSpec
       ? { validatePodSpec: options.validatePodSpec }

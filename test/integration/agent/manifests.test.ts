@@ -4,6 +4,7 @@ import pino from "pino";
 import { systemClock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { FileSource } from "../../../agent/sources/file-source.ts";
+import { checkedLocalObject } from "../../../agent/sources/local/object-rules.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -23,10 +24,12 @@ beforeEach(async () => {
     checkFrequencyMs: 1000,
     clock: systemClock,
     logger: pino({ level: "silent" }),
-    acceptsKind: (kind) => kind !== "Deployment",
+    takeOther: checkedLocalObject,
     onPods: (found) => (pods = found),
     onOthers: (byFile) =>
-      (others = [...byFile.values()].flat().map(({ kind = "" }) => kind)),
+      (others = [...byFile.values()]
+        .flat()
+        .map(({ object }) => object.kind ?? "")),
     onProblem: (_file, message) =>
       problems.push(message.replaceAll(directory, "DIR")),
   });
@@ -134,6 +137,20 @@ test.each([
   },
 );
 
+test("each bad object of a file is reported with its line", async () => {
+  await write(
+    "bad.yaml",
+    `${pod("good")}---\n${pod("X_Y")}---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec:\n  ports:\n  - port: 70000\n    targetPort: 80\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n`,
+  );
+  await eventually(() => problems.length > 2, { what: "the reports" });
+  expect(problems).toEqual([
+    expect.stringMatching(/^DIR\/bad\.yaml:13: metadata.name: .*"X_Y"/),
+    "DIR/bad.yaml:24: spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive",
+    expect.stringMatching(/^DIR\/bad\.yaml:28: kind: .*"Deployment"/),
+  ]);
+  expect(pods).toEqual([]);
+});
+
 test("a bad version of a file leaves the last good one in force", async () => {
   await write("a.yaml", pod("a"));
   await eventually(() => names().join() === "a-n1");
@@ -180,7 +197,7 @@ test("a pod that the API server's rules refuse is reported with file and line, a
     checkFrequencyMs: 1000,
     clock: systemClock,
     logger: pino({ level: "silent" }),
-    acceptsKind: () => true,
+    takeOther: (object) => object,
     onPods: (found) => (pods = found),
     onProblem: (_file, message) =>
       problems.push(message.replaceAll(directory, "DIR")),
@@ -212,7 +229,7 @@ test("what is written a moment after the truncation is not missed", async () => 
     checkFrequencyMs: 60_000,
     clock: systemClock,
     logger: pino({ level: "silent" }),
-    acceptsKind: () => true,
+    takeOther: (object) => object,
     onPods: (found) => (pods = found),
     onProblem: () => undefined,
   });

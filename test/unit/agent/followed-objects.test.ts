@@ -2,7 +2,6 @@
 import pino from "pino";
 import { ApiError } from "../../../api/errors.ts";
 import { systemClock, type Clock } from "../../../api/clock.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import {
   objectCacheMs,
   ReferencedObjects,
@@ -10,6 +9,9 @@ import {
 import type { ChangeDetection } from "../../../agent/config/agent-config.ts";
 import { payloadNames } from "../../../agent/volumes/payload/payload-names.ts";
 import type { Client, WatchEvent } from "../../../client/client.ts";
+import { createClient } from "../../../client/create-client.ts";
+import { MemoryObjects } from "../../../client/memory-objects.ts";
+import { configMaps } from "../../../client/resources.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { testPod } from "./runtime-objects.ts";
@@ -91,6 +93,7 @@ function start(
   const { client } = server;
   const objects = new ReferencedObjects({
     client,
+    isLocal: false,
     clock,
     logger,
     changeDetection,
@@ -209,27 +212,36 @@ test("the strategies Get and Cache watch nothing", async () => {
   ]);
 });
 
-test("without an API server the manifests' objects are compared", () => {
+test("without an API server changes of the objects in memory are named", async () => {
   const named: string[] = [];
+  const memory = new MemoryObjects();
   const objects = new ReferencedObjects({
-    client: undefined,
+    client: createClient(memory, { clock: systemClock, logger }),
+    isLocal: true,
     clock: systemClock,
     logger,
     changeDetection: "Watch",
   });
   objects.onChange((uid) => named.push(uid));
-  const map = (word: string): AnyObject => ({
-    kind: "ConfigMap",
-    metadata: { name: "a", namespace: "ns" },
-    data: { word },
-  });
-  objects.setLocal([map("old")]);
+  const put = (word: string): void =>
+    void memory.put(configMaps, {
+      metadata: { name: "a", namespace: "ns" },
+      data: { word },
+    });
+  put("old");
+  objects.start();
   objects.hold("u1", [name("a")]);
-  objects.setLocal([map("old")]);
   expect(named).toEqual([]);
-  objects.setLocal([map("new")]);
-  objects.setLocal([]);
+  put("new");
+  expect(await objects.configMap("ns", "a")).toMatchObject({
+    data: { word: "new" },
+  });
+  memory.remove(configMaps, "a", "ns");
   expect(named).toEqual(["u1", "u1"]);
+  expect(await objects.configMap("ns", "a")).toBeUndefined();
+  objects.stop();
+  put("later");
+  expect(named).toHaveLength(2);
 });
 
 test("the objects of a pod's volumes", () => {

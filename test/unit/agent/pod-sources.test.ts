@@ -85,7 +85,7 @@ function sourcesOf(
       ready: () => said.push("ready"),
     },
     onOthers: () => undefined,
-    acceptsKind: () => false,
+    takeOther: (object) => object,
     onProblem: (_origin, message) => problems.push(message),
     clock,
     logger: pino({ level: "silent" }),

@@ -18,6 +18,8 @@ import type {
   VolumeRequest,
 } from "../../../agent/volumes/volume-plugin.ts";
 import type { Client } from "../../../client/client.ts";
+import { createClient } from "../../../client/create-client.ts";
+import { MemoryObjects } from "../../../client/memory-objects.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { testPod } from "./runtime-objects.ts";
@@ -36,6 +38,11 @@ const empty: PayloadSource = {
   serviceAccountToken: () => Promise.resolve("token"),
 };
 
+const noObjects = createClient(new MemoryObjects(), {
+  clock: new FakeClock(),
+  logger: pino({ level: "silent" }),
+});
+
 function manager(
   options: {
     root?: string;
@@ -50,6 +57,7 @@ function manager(
   return new VolumeManager({
     config: resolveAgentConfig({ nodeName: "n", rootDirectory }),
     client: options.client,
+    claims: options.client ?? noObjects,
     clock: options.clock ?? new FakeClock(),
     logger: pino({ level: "silent" }),
     source: { ...empty, ...options.source },
@@ -203,7 +211,11 @@ test("a hostPath volume of a claim is made, a local one must be there", async ()
 });
 
 test.each<[string, Client | undefined, RegExp]>([
-  ["without an API server", undefined, /need an API server/],
+  [
+    "without an API server",
+    undefined,
+    /persistentvolumeclaims "[^"]+" not found/,
+  ],
   [
     "not bound",
     clientWith({}, "Pending"),

@@ -19,6 +19,7 @@ function volumeManager(rootDirectory: string): VolumeManager {
   return new VolumeManager({
     config: resolveAgentConfig({ nodeName: "n", rootDirectory }),
     client: undefined,
+    claims: undefined as never,
     clock: new FakeClock(),
     logger: pino({ level: "silent" }),
     objects: { hold: () => undefined, release: () => undefined },

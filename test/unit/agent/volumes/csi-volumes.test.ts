@@ -80,6 +80,7 @@ function startAgent() {
   const volumes = new VolumeManager({
     config,
     client,
+    claims: client,
     clock,
     logger,
     source: {

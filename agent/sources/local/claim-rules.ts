@@ -1,0 +1,108 @@
+// Claims of a manifests directory: each has a directory of this node below ROOT/local-path for its own, named by the claim, so
+// that it is found again after a restart. What the built-in class does not do is refused by name.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import {
+  localPathProvisioner,
+  provisionedName,
+} from "../../../api/objects/volumes/local-path.ts";
+import { parseQuantity } from "../../../api/quantity.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from "../../../api/types/core-v1.ts";
+import { unsupported, type FieldProblem } from "./field-problem.ts";
+
+const className = "local-path";
+/** Of the reference's four, those that a directory of one node serves. */
+const accessModes = ["ReadWriteOnce", "ReadWriteOncePod"];
+
+export function claimProblems({
+  spec = {},
+}: PersistentVolumeClaim): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const refuse = (field: string, detail: string): void => {
+    problems.push({ field: `spec.${field}`, detail });
+  };
+  const { storageClassName = className, volumeMode = "Filesystem" } = spec;
+  if (storageClassName !== className)
+    refuse(
+      "storageClassName",
+      `Unsupported value: "${storageClassName}": without an API server claims have the class "${className}"`,
+    );
+  if (volumeMode !== "Filesystem")
+    problems.push(unsupported("spec.volumeMode", volumeMode, ["Filesystem"]));
+  if (!spec.accessModes?.length)
+    refuse("accessModes", "Required value: at least 1 access mode is required");
+  for (const mode of spec.accessModes ?? [])
+    if (!accessModes.includes(mode))
+      problems.push(unsupported("spec.accessModes", mode, accessModes));
+  for (const field of [
+    "volumeName",
+    "selector",
+    "dataSource",
+    "dataSourceRef",
+    "volumeAttributesClassName",
+  ] as const)
+    if (spec[field])
+      refuse(field, `Forbidden: not supported by the class "${className}"`);
+  const storage = spec.resources?.requests?.["storage"];
+  if (storage === undefined)
+    refuse("resources.requests.storage", "Required value");
+  else if (parseQuantity(storage).nano <= 0n)
+    refuse(
+      "resources.requests.storage",
+      `Invalid value: "${storage}": must be greater than zero`,
+    );
+  return problems;
+}
+
+/** The claim as it is bound, and its volume. @param root below which the volumes lie */
+export function boundClaim(
+  { metadata, spec = {} }: PersistentVolumeClaim,
+  root: string,
+): { claim: PersistentVolumeClaim; volume: PersistentVolume } {
+  const { name, namespace = "default" } = metadata;
+  const uid = claimUid(namespace, name);
+  const volumeName = provisionedName(uid);
+  const requested = spec.resources?.requests?.["storage"] ?? "0";
+  const capacity = { storage: requested };
+  const modes = spec.accessModes ?? [];
+  return {
+    claim: {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { ...metadata, namespace, uid },
+      spec: { ...spec, storageClassName: className, volumeName },
+      status: { phase: "Bound", accessModes: modes, capacity },
+    },
+    volume: {
+      apiVersion: "v1",
+      kind: "PersistentVolume",
+      metadata: {
+        name: volumeName,
+        annotations: {
+          "pv.kubernetes.io/provisioned-by": localPathProvisioner,
+        },
+      },
+      spec: {
+        accessModes: modes,
+        capacity,
+        claimRef: { kind: "PersistentVolumeClaim", namespace, name, uid },
+        local: { path: join(root, volumeName) },
+        persistentVolumeReclaimPolicy: "Retain",
+        storageClassName: className,
+        volumeMode: "Filesystem",
+      },
+      status: { phase: "Bound" },
+    },
+  };
+}
+
+/** A claim of one name keeps its volume: files have no identity beside the names in them. */
+function claimUid(namespace: string, name: string): string {
+  return createHash("sha256")
+    .update(`${namespace}/${name}`)
+    .digest("hex")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+}
