@@ -5,7 +5,7 @@
 // Invariants: time is linear in the text. A state costs memory, so when the automaton's is full its states are dropped and
 // made again; an automaton that does little else takes as long as its expression is large for each character.
 import type { RE2JS } from "re2js";
-import { finish, type Steps } from "../queueing/steps.ts";
+import type { Steps } from "../queueing/steps.ts";
 
 interface State {
   readonly isMatch: boolean;
@@ -41,14 +41,7 @@ export class PatternTooCostly extends Error {
   }
 }
 
-/** The whole at once. Throws PatternTooCostly. */
-export function matches(pattern: RE2JS, text: string): boolean {
-  return text.length < charactersPerStep
-    ? pattern.test(text)
-    : finish(matching(pattern, text));
-}
-
-/** The same in steps of about half a millisecond. @param maxMs of all steps together */
+/** Whether there is a match, in steps of about half a millisecond. Throws PatternTooCostly. @param maxMs of all steps together */
 export function* matching(
   pattern: RE2JS,
   text: string,

@@ -82,7 +82,7 @@ export class CustomSchema {
   /**
    * All problems but those of the object's own metadata, in the reference's order. @param old of an update; unchanged
    * parts that were already invalid are then accepted. @param ofScale problems of the scale subresource's paths, which
-   * have their place among the others. @param warn takes the problems of rules that are accepted. Only rules pause.
+   * have their place among the others. @param warn takes the problems of rules that are accepted. Values and rules pause.
    */
   *validate(
     object: Readonly<JsonObject>,
@@ -93,11 +93,11 @@ export class CustomSchema {
     const { structural } = this;
     this.#validator ??= new ValueValidator(structural.source);
     const problems = [
-      ...this.#validator.validate(
+      ...(yield* this.#validator.validate(
         object,
         undefined,
         old && { value: old, schema: structural },
-      ),
+      )),
       ...ofScale,
       ...embeddedProblems(object, structural, this.options.checkMetadata),
       ...this.#duplicates(object, old),
@@ -113,7 +113,7 @@ export class CustomSchema {
     warn: (text: string) => void = ignore,
   ): Steps<FieldError[]> {
     const problems = [
-      ...this.#statusProblems(object, old),
+      ...(yield* this.#statusProblems(object, old)),
       ...ofScale,
       ...this.#duplicates(object, old),
     ];
@@ -136,15 +136,15 @@ export class CustomSchema {
     return [...problems, ...found];
   }
 
-  #statusProblems(
+  *#statusProblems(
     object: Readonly<JsonObject>,
     old: Readonly<JsonObject>,
-  ): FieldError[] {
+  ): Steps<FieldError[]> {
     const schema = this.structural.properties?.get("status");
     const { status } = object;
     if (!schema || status === undefined) return [];
     this.#statusValidator ??= new ValueValidator(schema.source);
-    return this.#statusValidator.validate(
+    return yield* this.#statusValidator.validate(
       status,
       "status",
       old["status"] === undefined

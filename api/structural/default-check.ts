@@ -163,7 +163,8 @@ class DefaultCheck {
 
   *#values(schema: Structural, field: string): Steps<FieldError[]> {
     const value = schema.default;
-    const problems = new ValueValidator(schema.source).validate(value, field);
+    const checked = new ValueValidator(schema.source);
+    const problems = yield* checked.validate(value, field);
     if (problems.length > 0) return problems;
     const validator = ruleValidatorOf(schema, schema.embedded);
     if (!validator) return [];

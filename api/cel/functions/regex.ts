@@ -1,8 +1,13 @@
 // `find` and `findAll` of patterns in strings.
 import type { Library } from "../checking/declarations.ts";
 import type { Activation } from "../evaluation/activation.ts";
+import { finding } from "../../patterns/linear-find.ts";
+import type { Steps } from "../../queueing/steps.ts";
 import { compilePattern } from "./patterns.ts";
 import { ArrayList, Failure, type Result } from "../values/value.ts";
+
+/** In longer texts matches are found in steps. */
+const maxTextAtOnce = 4096;
 
 /** At most that many matches; below zero all. */
 function findAll(
@@ -14,10 +19,15 @@ function findAll(
   const compiled = compilePattern(pattern);
   if (compiled instanceof Failure)
     return new Failure(`Illegal regex: ${compiled.message}`);
+  const limit = most < 0n ? Infinity : Number(most);
+  if (text.length > maxTextAtOnce)
+    return activation.inSteps(`find ${limit} ${pattern}`, text, () =>
+      listing(finding(compiled.engine, text, limit)),
+    );
   const found: string[] = [];
   const matcher = compiled.engine.matcher(text);
   let end = -1;
-  while ((most < 0n || found.length < most) && matcher.find()) {
+  while (found.length < limit && matcher.find()) {
     // Many matches take longer than they cost.
     activation.charge(0);
     // An empty match right behind another one is none.
@@ -26,6 +36,10 @@ function findAll(
     end = matcher.end();
   }
   return new ArrayList(found);
+}
+
+function* listing(found: Steps<string[]>): Steps<Result> {
+  return new ArrayList(yield* found);
 }
 
 function find(activation: Activation, text: string, pattern: string): Result {

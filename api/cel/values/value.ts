@@ -1,6 +1,7 @@
 // The values that expressions compute. Integers are bigints and doubles numbers, so that the two never mix; lists and
 // maps are read through an interface, as most of them are views of a JSON object. A failure is a value too: `&&`, `||`
 // and loops look past it, everything else passes it on.
+import { countCodePoints } from "../../patterns/code-points.ts";
 import {
   boolType,
   bytesType,
@@ -237,25 +238,11 @@ const maxCounted = 8;
 
 /** The number of code points. */
 export function codePoints(text: string): number {
-  if (text.length < longText) return countPoints(text);
+  if (text.length < longText) return countCodePoints(text);
   const known = counted.find((entry) => entry.text === text);
   if (known) return known.points;
-  const points = countPoints(text);
+  const points = countCodePoints(text);
   counted.push({ text, points });
   if (counted.length > maxCounted) counted.shift();
   return points;
-}
-
-function countPoints(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0xd800 || unit > 0xdbff) continue;
-    const next = text.charCodeAt(at + 1);
-    if (next >= 0xdc00 && next <= 0xdfff) {
-      count--;
-      at++;
-    }
-  }
-  return count;
 }

@@ -1,13 +1,19 @@
 // Regular expressions of schemas (`pattern`): the reference's syntax, RE2, matched in time linear in the text whatever the
 // expression is. The engine is loaded when the first definition is, not at the start of the program.
 import type { RE2JS } from "re2js";
-import { matches, PatternTooCostly } from "../../patterns/linear-match.ts";
+import { matching, PatternTooCostly } from "../../patterns/linear-match.ts";
+import type { Steps } from "../../queueing/steps.ts";
 import { TooCostly } from "./run.ts";
 
 export interface Pattern {
-  /** Throws TooCostly. */
+  /** Of texts that are not longer than `maxTextAtOnce`. */
   test(text: string): boolean;
+  /** In steps. Throws TooCostly. */
+  testing(text: string): Steps<boolean>;
 }
+
+/** Longer texts are matched in steps. */
+export const maxTextAtOnce = 16_384;
 
 /** The expression can't be read; the message is the reference's: `error parsing regexp: missing closing ): …`. */
 export class PatternError extends Error {}
@@ -30,16 +36,18 @@ export function compilePattern(source: string): Pattern {
     throw new PatternError("error parsing regexp: expression too large");
   try {
     const pattern = engine.compile(source);
-    return { test: (text) => tested(pattern, text) };
+    return {
+      test: (text) => pattern.test(text),
+      testing: (text) => testing(pattern, text),
+    };
   } catch (error) {
     throw new PatternError((error as Error).message);
   }
 }
 
-/** Throws TooCostly. */
-function tested(pattern: RE2JS, text: string): boolean {
+function* testing(pattern: RE2JS, text: string): Steps<boolean> {
   try {
-    return matches(pattern, text);
+    return yield* matching(pattern, text);
   } catch (error) {
     if (error instanceof PatternTooCostly) throw new TooCostly();
     throw error;

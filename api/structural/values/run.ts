@@ -9,6 +9,16 @@ const maxProblems = 1000;
 /** The schema and the value together take too long. */
 export class TooCostly extends Error {}
 
+/** Of one step, in visits: about a quarter of a millisecond. */
+const stepWork = 4000;
+/** That many characters are matched with a pattern while one value is visited. */
+const charactersPerVisit = 8;
+
+export interface Mark {
+  readonly failures: number;
+  readonly problems: number;
+}
+
 /** One value on its way through a schema. */
 export class Run {
   visits = 0;
@@ -18,6 +28,36 @@ export class Run {
   /** Problems are counted and not noted. */
   quiet = false;
   readonly path: (string | number)[] = [];
+  #stepEnd = stepWork;
+  #extra = 0;
+
+  /** Has this step been long enough? */
+  endsStep(): boolean {
+    const work = this.visits + this.#extra;
+    if (work < this.#stepEnd) return false;
+    this.#stepEnd = work + stepWork;
+    return true;
+  }
+
+  /** A text of that length was matched with a pattern. */
+  worked(characters: number): void {
+    this.#extra += characters / charactersPerVisit;
+  }
+
+  /** Back to where the path has that many parts. */
+  leave(depth: number): void {
+    while (this.path.length > depth) this.path.pop();
+  }
+
+  mark(): Mark {
+    return { failures: this.failures, problems: this.problems.length };
+  }
+
+  /** Forgets what failed since then. */
+  return(to: Mark): void {
+    this.failures = to.failures;
+    this.problems.length = Math.min(to.problems, this.problems.length);
+  }
 
   fail(problem: Omit<ValueProblem, "path">, below?: string): void {
     this.failures++;

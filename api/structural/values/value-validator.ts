@@ -1,15 +1,13 @@
 // Validates values against a schema, as the reference's validator does: the same problems, in the same order within a
-// value, one for each text. Compiled once, a node when a value of it is first met.
+// value, one for each text. Compiled once, a node when a value of it is first met. Validation pauses within objects and
+// lists and in long texts; a scalar that is short is validated at once, without steps of its own.
 //
 // Of alternatives (`anyOf`, `oneOf`) that all fail, the problems of the one with most matches are reported, so every check
 // counts what matched. Alternatives are first tried without noting problems; only the one that is reported is run again.
 // Invariants: a run visits at most `maxVisits` nodes and notes at most `maxProblems` problems; nothing is changed.
 import type { FieldError } from "../../errors.ts";
-import {
-  isJsonObject,
-  sortedKeys,
-  type JsonObject,
-} from "../../patch/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../patch/json-value.ts";
+import { finish, type Steps } from "../../queueing/steps.ts";
 import type { JSONSchemaProps } from "../../types/apiextensions-v1.ts";
 import {
   checkAllOf,
@@ -17,21 +15,19 @@ import {
   checkOneOf,
   type Tried,
 } from "./alternatives.ts";
-import {
-  isUnchanged,
-  olderField,
-  olderItems,
-  type Older,
-} from "./correlation.ts";
+import { forgive, olderField, olderItems, type Older } from "./correlation.ts";
 import { formatCheck } from "./formats.ts";
 import { isInt64, isNearlyInteger, numberProblems } from "./number-checks.ts";
-import { compilePattern, type Pattern } from "./patterns.ts";
-import { maxVisits, Run, TooCostly } from "./run.ts";
+import { hasDuplicates, valueKey } from "./equal-values.ts";
+import { maxTextAtOnce } from "./patterns.ts";
 import {
-  fieldErrorOf,
-  problemText,
-  type ValueProblem,
-} from "./value-problems.ts";
+  textChecks,
+  type TextChecks,
+  type TextProblem,
+} from "./text-checks.ts";
+import { then, visitAll, type Rest } from "./walking.ts";
+import { maxVisits, Run, TooCostly } from "./run.ts";
+import { fieldErrorOf, problemText } from "./value-problems.ts";
 
 export class ValueValidator {
   readonly #schema: JSONSchemaProps;
@@ -40,10 +36,9 @@ export class ValueValidator {
   readonly #formatCheck: ((text: string) => boolean) | undefined;
   readonly #nullable: boolean;
   readonly #checksNumbers: boolean;
-  readonly #checksText: boolean;
+  readonly #text: TextChecks | undefined;
   readonly #checksFields: boolean;
   readonly #enum: ReadonlySet<unknown> | undefined;
-  #pattern: Pattern | undefined;
   #properties: Map<string, ValueValidator> | undefined;
   #values: ValueValidator | undefined;
   #items: ValueValidator | undefined;
@@ -67,15 +62,12 @@ export class ValueValidator {
       schema.multipleOf !== undefined ||
       schema.minimum !== undefined ||
       schema.maximum !== undefined;
-    this.#checksText =
-      schema.maxLength !== undefined ||
-      schema.minLength !== undefined ||
-      Boolean(schema.pattern);
+    this.#text = textChecks(schema);
     this.#checksFields =
       schema.properties !== undefined ||
       schema.additionalProperties !== undefined;
     this.#enum = schema.enum?.length
-      ? new Set(schema.enum.map(enumKey))
+      ? new Set(schema.enum.map(valueKey))
       : undefined;
     const { anyOf = [], oneOf = [], allOf = [], not } = schema;
     this.#combines =
@@ -86,10 +78,11 @@ export class ValueValidator {
    * All problems of a value. @param base its field; undefined: a whole object. @param older the version before, of an
    * update: what was invalid and is unchanged is accepted
    */
-  validate(value: unknown, base?: string, older?: Older): FieldError[] {
+  *validate(value: unknown, base?: string, older?: Older): Steps<FieldError[]> {
     const run = new Run();
     try {
-      this.#checkRatcheting(value, run, older);
+      const steps = this.#checkRatcheting(value, run, older);
+      if (steps) yield* steps;
     } catch (error) {
       if (!(error instanceof TooCostly)) throw error;
       return [
@@ -110,40 +103,78 @@ export class ValueValidator {
       .map((problem) => fieldErrorOf(problem, base));
   }
 
-  #checkRatcheting(value: unknown, run: Run, older: Older | undefined): void {
-    const [failures, problems] = [run.failures, run.problems.length];
-    this.#check(value, run, older);
-    if (run.failures === failures || !older || !isUnchanged(value, older))
-      return;
-    run.failures = failures;
-    run.problems.length = Math.min(problems, run.problems.length);
+  #checkRatcheting(value: unknown, run: Run, older: Older | undefined): Rest {
+    const before = run.mark();
+    const rest = this.#check(value, run, older);
+    return older ? then(rest, () => forgive(value, run, older, before)) : rest;
   }
 
-  #check(value: unknown, run: Run, older: Older | undefined): void {
+  #check(value: unknown, run: Run, older: Older | undefined): Rest {
     if (++run.visits > maxVisits) throw new TooCostly();
-    if (value === null || value === undefined) return this.#checkNull(run);
+    if (value === null || value === undefined) {
+      this.#checkNull(run);
+      return undefined;
+    }
+    if (this.#combines || isLong(value)) {
+      const steps = this.#checkInSteps(value, run, older);
+      // What is small has no steps, so that those around it need none.
+      if (typeof value === "object" || isLong(value)) return steps;
+      finish(steps);
+      return undefined;
+    }
+    this.#begin(value, run);
+    return this.#checkContent(value, run, older);
+  }
+
+  *#checkInSteps(
+    value: NonNullable<unknown>,
+    run: Run,
+    older: Older | undefined,
+  ): Steps<void> {
+    if (run.endsStep()) yield;
+    this.#begin(value, run);
+    if (this.#combines) yield* this.#checkCombined(value, run, older);
+    if (isLong(value)) {
+      const problem = this.#text && (yield* this.#text.longTextProblem(value));
+      this.#checkText(value, run, problem);
+      return this.#checkEnum(value, run);
+    }
+    const rest = this.#checkContent(value, run, older);
+    if (rest) yield* rest;
+  }
+
+  #checkContent(
+    value: NonNullable<unknown>,
+    run: Run,
+    older: Older | undefined,
+  ): Rest {
+    if (typeof value === "string")
+      this.#checkText(value, run, this.#text?.problem(value, run));
+    else if (typeof value === "number") this.#checkNumber(value, run);
+    else if (Array.isArray(value)) {
+      run.matches += 2;
+      const rest = this.#checkItems(value as unknown[], run, older);
+      return then(rest, () => this.#checkEnum(value, run));
+    }
+    this.#checkEnum(value, run);
+    if (!isJsonObject(value)) return undefined;
+    run.matches++;
+    return this.#checkFields(value, run, older);
+  }
+
+  #begin(value: unknown, run: Run): void {
     if (this.#types.length > 0 || this.#format !== undefined) {
       run.matches++;
       this.#checkType(value, run);
     }
     run.matches += 2;
-    if (this.#combines) this.#checkCombined(value, run, older);
-    if (typeof value === "string") this.#checkText(value, run);
-    else if (typeof value === "number") {
-      run.matches += 2;
-      if (this.#checksNumbers)
-        for (const problem of numberProblems(value, this.#schema))
-          run.fail(problem);
-    } else if (Array.isArray(value)) {
-      run.matches += 2;
-      this.#checkItems(value as unknown[], run, older);
-    }
+  }
+
+  #checkNumber(value: number, run: Run): void {
     run.matches += 2;
-    if (this.#enum) this.#checkEnum(value, run);
-    if (isJsonObject(value)) {
-      run.matches++;
-      this.#checkFields(value, run, older);
-    }
+    if (!this.#checksNumbers) return;
+    for (const problem of numberProblems(value, this.#schema))
+      run.fail(problem);
   }
 
   #checkNull(run: Run): void {
@@ -186,44 +217,20 @@ export class ValueValidator {
     else run.fail({ is: "type", value: found, wanted: types.join(",") });
   }
 
-  #checkText(text: string, run: Run): void {
+  #checkText(text: string, run: Run, problem: TextProblem | undefined): void {
     run.matches++;
-    if (this.#checksText) {
-      const problem = this.#textProblem(text);
-      if (problem) run.fail(problem);
-    }
+    if (problem) run.fail(problem);
     if (!this.#formatCheck) return;
     run.matches++;
     if (!this.#formatCheck(text))
       run.fail({ is: "type", value: text, wanted: this.#format });
   }
 
-  /** Only the first one is reported. */
-  #textProblem(text: string): Omit<ValueProblem, "path"> | undefined {
-    const { maxLength, minLength, pattern } = this.#schema;
-    if (
-      maxLength !== undefined &&
-      text.length > maxLength &&
-      codePoints(text) > maxLength
-    )
-      return { is: "too-long", value: text, wanted: maxLength };
-    if (
-      minLength !== undefined &&
-      text.length < 2 * minLength &&
-      codePoints(text) < minLength
-    )
-      return { is: "too-short", value: text, wanted: minLength };
-    if (!pattern) return undefined;
-    this.#pattern ??= compilePattern(pattern);
-    return this.#pattern.test(text)
-      ? undefined
-      : { is: "pattern", value: text, wanted: pattern };
-  }
-
-  #checkEnum(value: unknown, run: Run): void {
-    if (this.#enum!.has(enumKey(value))) return;
+  #checkEnum(value: unknown, run: Run): undefined {
+    run.matches += 2;
+    if (!this.#enum || this.#enum.has(valueKey(value))) return;
     // A fraction equals the whole number it is cut to.
-    if (typeof value === "number" && this.#enum!.has(Math.trunc(value))) return;
+    if (typeof value === "number" && this.#enum.has(Math.trunc(value))) return;
     run.fail({ is: "enum", value, wanted: this.#schema.enum });
   }
 
@@ -231,19 +238,20 @@ export class ValueValidator {
     list: readonly unknown[],
     run: Run,
     older: Older | undefined,
-  ): void {
-    const { items, minItems, maxItems, uniqueItems } = this.#schema;
-    if (isJsonObject(items)) {
-      const validator = (this.#items ??= new ValueValidator(items));
-      const olderOf = older && olderItems(older);
-      for (let at = 0; at < list.length; at++) {
-        run.path.push(at);
-        if (olderOf)
-          validator.#checkRatcheting(list[at], run, olderOf(list[at]));
-        else validator.#check(list[at], run, undefined);
-        run.path.pop();
-      }
-    }
+  ): Rest {
+    const { items } = this.#schema;
+    if (!isJsonObject(items)) return this.#checkSize(list, run);
+    const validator = (this.#items ??= new ValueValidator(items));
+    const olderOf = older && olderItems(older);
+    const rest = visitAll(run, list.length, (at) => {
+      run.path.push(at);
+      return validator.#checkRatcheting(list[at], run, olderOf?.(list[at]));
+    });
+    return then(rest, () => this.#checkSize(list, run));
+  }
+
+  #checkSize(list: readonly unknown[], run: Run): undefined {
+    const { minItems, maxItems, uniqueItems } = this.#schema;
     const size = list.length;
     if (minItems !== undefined && size < minItems)
       run.fail({ is: "min-items", value: size, wanted: minItems });
@@ -252,32 +260,40 @@ export class ValueValidator {
     if (uniqueItems && hasDuplicates(list)) run.fail({ is: "unique" });
   }
 
-  #checkFields(object: JsonObject, run: Run, older: Older | undefined): void {
-    const { minProperties, maxProperties, required } = this.#schema;
-    if (minProperties !== undefined || maxProperties !== undefined) {
-      const size = Object.keys(object).length;
-      if (minProperties !== undefined && size < minProperties)
-        run.fail({ is: "min-properties", value: size, wanted: minProperties });
-      if (maxProperties !== undefined && size > maxProperties)
-        run.fail({ is: "max-properties", value: size, wanted: maxProperties });
-    }
-    if (this.#checksFields)
-      for (const name in object) this.#checkField(object, name, run, older);
-    if (required)
-      for (const name of required)
-        if (!Object.hasOwn(object, name)) run.fail({ is: "required" }, name);
+  #checkFields(object: JsonObject, run: Run, older: Older | undefined): Rest {
+    const { minProperties, maxProperties } = this.#schema;
+    const names = Object.keys(object);
+    const size = names.length;
+    if (minProperties !== undefined && size < minProperties)
+      run.fail({ is: "min-properties", value: size, wanted: minProperties });
+    if (maxProperties !== undefined && size > maxProperties)
+      run.fail({ is: "max-properties", value: size, wanted: maxProperties });
+    const rest = this.#checksFields
+      ? visitAll(run, size, (at) =>
+          this.#checkField(object, names[at]!, run, older),
+        )
+      : undefined;
+    return then(rest, () => this.#checkRequired(object, run));
   }
 
+  #checkRequired(object: JsonObject, run: Run): undefined {
+    for (const name of this.#schema.required ?? [])
+      if (!Object.hasOwn(object, name)) run.fail({ is: "required" }, name);
+  }
+
+  /** Leaves its name in the path. */
   #checkField(
     object: JsonObject,
     name: string,
     run: Run,
     older: Older | undefined,
-  ): void {
+  ): Rest {
     const validator = this.#fieldValidator(name);
-    if (validator === undefined) return;
-    if (validator === false)
-      return run.fail({ is: "forbidden-property", value: name });
+    if (validator === undefined) return undefined;
+    if (validator === false) {
+      run.fail({ is: "forbidden-property", value: name });
+      return undefined;
+    }
     // The envelope of the whole object never counts as unchanged.
     const isEnvelope =
       run.path.length === 0 && (name === "kind" || name === "apiVersion");
@@ -285,9 +301,7 @@ export class ValueValidator {
     // The reference puts a dot before a free key of the root too.
     const isFree = !Object.hasOwn(this.#schema.properties ?? {}, name);
     run.path.push(isFree && run.path.length === 0 ? `.${name}` : name);
-    if (was) validator.#checkRatcheting(object[name], run, was);
-    else validator.#check(object[name], run, undefined);
-    run.path.pop();
+    return validator.#checkRatcheting(object[name], run, was);
   }
 
   /** Undefined: anything goes; false: there may be no such field. */
@@ -307,29 +321,31 @@ export class ValueValidator {
       : undefined;
   }
 
-  #checkCombined(value: unknown, run: Run, older: Older | undefined): void {
+  *#checkCombined(
+    value: unknown,
+    run: Run,
+    older: Older | undefined,
+  ): Steps<void> {
     const { anyOf, oneOf, allOf, not } = this.#schema;
     if (anyOf?.length)
-      checkAnyOf((this.#anyOf ??= all(anyOf)), value, run, older);
+      yield* checkAnyOf((this.#anyOf ??= all(anyOf)), value, run, older);
     if (oneOf?.length)
-      checkOneOf((this.#oneOf ??= all(oneOf)), value, run, older);
+      yield* checkOneOf((this.#oneOf ??= all(oneOf)), value, run, older);
     if (allOf?.length)
-      checkAllOf((this.#allOf ??= all(allOf)), value, run, older);
+      yield* checkAllOf((this.#allOf ??= all(allOf)), value, run, older);
     if (not) {
-      const { failed } = (this.#not ??= new ValueValidator(not)).try(
-        value,
-        run,
-        older,
-      );
+      this.#not ??= new ValueValidator(not);
+      const { failed } = yield* this.#not.try(value, run, older);
       if (!failed) run.fail({ is: "not" });
     }
   }
 
   /** Without noting anything. */
-  try(value: unknown, run: Run, older: Older | undefined): Tried {
+  *try(value: unknown, run: Run, older: Older | undefined): Steps<Tried> {
     const { quiet, failures, matches } = run;
     run.quiet = true;
-    this.#check(value, run, older);
+    const steps = this.#check(value, run, older);
+    if (steps) yield* steps;
     const tried = {
       failed: run.failures > failures,
       matches: run.matches - matches,
@@ -341,17 +357,21 @@ export class ValueValidator {
   }
 
   /** Notes the problems of an alternative that was tried. */
-  report(value: unknown, run: Run, older: Older | undefined): void {
+  *report(value: unknown, run: Run, older: Older | undefined): Steps<void> {
     if (run.quiet) run.failures++;
-    else this.#check(value, run, older);
+    else yield* this.check(value, run, older);
   }
 
-  check(value: unknown, run: Run, older: Older | undefined): boolean {
+  *check(value: unknown, run: Run, older: Older | undefined): Steps<boolean> {
     const { failures } = run;
-    this.#check(value, run, older);
+    const steps = this.#check(value, run, older);
+    if (steps) yield* steps;
     return run.failures === failures;
   }
 }
+
+const isLong = (value: unknown): value is string =>
+  typeof value === "string" && value.length > maxTextAtOnce;
 
 const all = (schemas: readonly JSONSchemaProps[]): ValueValidator[] =>
   schemas.map((schema) => new ValueValidator(schema));
@@ -367,28 +387,3 @@ const fitsNumber = (value: number, types: readonly string[]): boolean =>
   isInt64(value)
     ? types.includes("number")
     : types.includes("integer") && isNearlyInteger(value);
-
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-}
-
-/** Scalars are their own keys; a text that begins like the key of an object is made one too. */
-function enumKey(value: unknown): unknown {
-  if (typeof value === "object" && value !== null)
-    return `\0${JSON.stringify(sortedKeys(value))}`;
-  return typeof value === "string" && value.startsWith("\0")
-    ? `\0\0${value}`
-    : value;
-}
-
-function hasDuplicates(list: readonly unknown[]): boolean {
-  const seen = new Set<unknown>();
-  for (const item of list) {
-    const key = enumKey(item);
-    if (seen.has(key)) return true;
-    seen.add(key);
-  }
-  return false;
-}

@@ -188,3 +188,20 @@ test("a pattern of a value that is absurdly long fails", () => {
     message: "error parsing regexp: expression too large",
   });
 });
+
+test.each([
+  ["s.find('[a-z]+[0-9]')", `${"a".repeat(100_000)}7`],
+  ["s.findAll('[a-z]+').size() == 50000", "a ".repeat(50_000)],
+  ["s.findAll('a+b', 3).size() == 0", "a".repeat(100_000)],
+])("%s in a long text is the same in steps", (expression, s) => {
+  const texts = new Environment({ variables: { s: dynDeclared } });
+  const compiled = compile(expression, texts);
+  if (!compiled.ok) throw new Error(String(compiled.issues));
+  const steps = compiled.program.evaluateInSteps({ s });
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses++;
+  expect(step.value).toEqual(compiled.program.evaluate({ s }));
+  expect(step.value.kind).toBe("value");
+  expect(pauses).toBeGreaterThan(4);
+});

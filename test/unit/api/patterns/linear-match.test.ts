@@ -1,12 +1,13 @@
-// Matching in steps finds what the library finds at once, whatever the expression; what would take too long ends.
+// Matching and finding in steps find what the library finds at once, whatever the expression; what would take too long
+// ends.
 import fc from "fast-check";
 import { RE2JS } from "re2js";
+import { finding } from "../../../../api/patterns/linear-find.ts";
 import {
-  matches,
   matching,
   PatternTooCostly,
 } from "../../../../api/patterns/linear-match.ts";
-import { finish } from "../../../../api/queueing/steps.ts";
+import { finish, type Steps } from "../../../../api/queueing/steps.ts";
 
 const unit = fc.constantFrom(
   ...["a", "b", "\n", " ", "é", "\u{1f600}", "_", "\ud83d", "9"],
@@ -45,7 +46,27 @@ test("any expression on any text", () => {
       const pattern = RE2JS.compile(expression);
       const found = pattern.matcher(given).find();
       expect(finish(matching(pattern, given))).toBe(found);
-      expect(matches(pattern, given)).toBe(found);
+    }),
+    { numRuns: 2000, seed: 20261122 },
+  );
+});
+
+function foundAtOnce(pattern: RE2JS, given: string): string[] {
+  const found: string[] = [];
+  const matcher = pattern.matcher(given);
+  for (let end = -1; matcher.find(); end = matcher.end())
+    if (matcher.end() !== matcher.start() || matcher.start() !== end)
+      found.push(matcher.group() ?? "");
+  return found;
+}
+
+test("all matches of any expression in any text", () => {
+  fc.assert(
+    fc.property(expressions, text, (expression, given) => {
+      const pattern = RE2JS.compile(expression);
+      const found = foundAtOnce(pattern, given);
+      expect(finish(finding(pattern, given))).toEqual(found);
+      expect(finish(finding(pattern, given, 1))).toEqual(found.slice(0, 1));
     }),
     { numRuns: 2000, seed: 20261122 },
   );
@@ -67,22 +88,43 @@ test.each([
   ["é$", `${"é".repeat(large)}e`, false],
   ["\u{1f600}\\z", "\u{1f600}".repeat(large / 2), true],
 ])("%s on a mebibyte, in short steps", (expression, given, found) => {
-  const steps = matching(RE2JS.compile(expression), given);
-  let count = 0;
-  let longestUs = 0;
-  for (;;) {
-    const before = process.cpuUsage().user;
-    const { done, value } = steps.next();
-    longestUs = Math.max(longestUs, process.cpuUsage().user - before);
-    if (done) {
-      expect(value).toBe(found);
-      break;
-    }
-    count++;
-  }
+  const { value, count, longestUs } = timed(
+    matching(RE2JS.compile(expression), given),
+  );
+  expect(value).toBe(found);
   expect(count).toBeGreaterThan(25);
   expect(longestUs).toBeLessThan(30_000);
 });
+
+const smaller = large / 4;
+test.each([
+  ["[a-z]+", "a".repeat(smaller), 1],
+  ["\\w+", "a word  ".repeat(smaller / 8), smaller / 4],
+  ["(a+)+b", "a".repeat(smaller), 0],
+  ["(?s).*z|é", `${"é".repeat(20)}${"a".repeat(smaller)}z`, 1],
+  ["x*", "y".repeat(smaller), smaller + 1],
+])("all of %s in a large text, in short steps", (expression, given, found) => {
+  const { value, count, longestUs } = timed(
+    finding(RE2JS.compile(expression), given),
+  );
+  expect(value).toHaveLength(found);
+  expect(count).toBeGreaterThan(10);
+  expect(longestUs).toBeLessThan(60_000);
+});
+
+function timed<T>(steps: Steps<T>): {
+  value: T;
+  count: number;
+  longestUs: number;
+} {
+  let longestUs = 0;
+  for (let count = 0; ; count++) {
+    const before = process.cpuUsage().user;
+    const { done, value } = steps.next();
+    longestUs = Math.max(longestUs, process.cpuUsage().user - before);
+    if (done) return { value, count, longestUs };
+  }
+}
 
 test("an automaton of too many states goes on without them, and ends", () => {
   const random = fc.sample(fc.constantFrom("a", "b"), {
@@ -92,4 +134,12 @@ test("an automaton of too many states goes on without them, and ends", () => {
   const given = random.join("");
   const pattern = RE2JS.compile("(a|b)*a(a|b){25}c");
   expect(() => finish(matching(pattern, given, 50))).toThrow(PatternTooCostly);
+});
+
+test("matches that are looked for again and again to the end of the text end too", () => {
+  const pattern = RE2JS.compile("a.*b|a");
+  const given = "a".repeat(200_000);
+  expect(() => finish(finding(pattern, given, Infinity, 50))).toThrow(
+    PatternTooCostly,
+  );
 });

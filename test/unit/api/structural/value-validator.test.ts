@@ -1,5 +1,6 @@
 // Values against schemas: the reference's problems and their texts, alternatives, numbers, ratcheting, and hostile input.
 import type { FieldError } from "../../../../api/errors.ts";
+import { finish } from "../../../../api/queueing/steps.ts";
 import { Structural } from "../../../../api/structural/structural.ts";
 import { loadPatterns } from "../../../../api/structural/values/patterns.ts";
 import { ValueValidator } from "../../../../api/structural/values/value-validator.ts";
@@ -12,10 +13,11 @@ const texts = (problems: readonly FieldError[]): string[] =>
 
 /** Of `spec.a`, so that paths show. */
 function problemsOf(schema: JSONSchemaProps, value: unknown): FieldError[] {
-  return new ValueValidator({
+  const validator = new ValueValidator({
     type: "object",
     properties: { spec: { type: "object", properties: { a: schema } } },
-  }).validate({ spec: { a: value } });
+  });
+  return finish(validator.validate({ spec: { a: value } }));
 }
 
 const text = { type: "string" };
@@ -335,7 +337,7 @@ describe("alternatives", () => {
 
   test("of a part that is validated by itself have its field", () => {
     const validator = new ValueValidator({ ...text, not: { minLength: 1 } });
-    expect(texts(validator.validate("x", "status"))).toEqual([
+    expect(texts(finish(validator.validate("x", "status")))).toEqual([
       'status: Invalid value: "": "" must not validate the schema (not)',
     ]);
   });
@@ -372,10 +374,12 @@ describe("what was invalid and is unchanged", () => {
   const structural = new Structural(schema);
   const change = (old: object, now: object): string[] =>
     texts(
-      new ValueValidator(schema).validate({ spec: now }, undefined, {
-        value: { spec: old },
-        schema: structural,
-      }),
+      finish(
+        new ValueValidator(schema).validate({ spec: now }, undefined, {
+          value: { spec: old },
+          schema: structural,
+        }),
+      ),
     );
   const tooLong = (field: string): string =>
     `spec${field}: Too long: may not be more than 2 bytes`;
@@ -505,5 +509,71 @@ describe("hostile input", () => {
     expect(
       problemsOf({ type: "object", additionalProperties: true }, value),
     ).toEqual([]);
+  });
+});
+
+describe("what is large", () => {
+  const longText = "a".repeat(300_000);
+  const pattern = "^(a|b)*$";
+  const items = { type: "object", properties: { name: text } };
+
+  test.each<[string, JSONSchemaProps, unknown, string[]]>([
+    ["a long text", { ...text, pattern }, longText, []],
+    [
+      "a long text that does not match",
+      { ...text, pattern },
+      `${longText}c`,
+      [
+        `spec.a: Invalid value: "${longText}c": spec.a in body should match '${pattern}'`,
+      ],
+    ],
+    [
+      "a long text with alternatives",
+      { ...text, anyOf: [{ pattern: "^b*$" }, { pattern }] },
+      longText,
+      [],
+    ],
+    [
+      "a long text that must not match",
+      { ...text, not: { pattern: "c" } },
+      longText,
+      [],
+    ],
+    [
+      "a long list",
+      { type: "array", items },
+      Array.from({ length: 50_000 }, () => ({ name: "n" })),
+      [],
+    ],
+    [
+      "a long list within alternatives",
+      {
+        type: "array",
+        items: text,
+        anyOf: [{ items: { pattern: "b" } }, { items: { pattern: "a" } }],
+      },
+      Array.from({ length: 50_000 }, () => "a"),
+      [],
+    ],
+    [
+      "an object with many keys",
+      { type: "object", additionalProperties: { type: "integer" } },
+      Object.fromEntries(
+        Array.from({ length: 50_000 }, (_, index) => [`k${index}`, 1]),
+      ),
+      [],
+    ],
+  ])("is validated in steps: %s", (_, schema, value, wanted) => {
+    const steps = new ValueValidator({
+      type: "object",
+      properties: { spec: { type: "object", properties: { a: schema } } },
+    }).validate({ spec: { a: value } });
+    for (let pauses = 0; ; pauses++) {
+      const { done, value: problems } = steps.next();
+      if (!done) continue;
+      expect(texts(problems)).toEqual(wanted);
+      expect(pauses).toBeGreaterThan(8);
+      return;
+    }
   });
 });
