@@ -13,6 +13,7 @@ import {
   type DeclaredField,
   type DeclaredType,
 } from "./declared-type.ts";
+import { finish, type Steps } from "../../queueing/steps.ts";
 import { escapeName } from "./escaping.ts";
 import { readFormatted, type StringFormat } from "./formats.ts";
 import {
@@ -45,6 +46,13 @@ export interface JsonSchema {
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
 }
 
+/** Parts of a schema whose types are made in one step. */
+const partsPerStep = 128;
+
+interface Made {
+  parts: number;
+}
+
 /**
  * The type of a schema, undefined where expressions do not see it. Object types get the name, their parts
  * `name.field`, `name.@idx` and `name.@elem`. `isRoot` adds apiVersion, kind and the two names of metadata.
@@ -54,7 +62,19 @@ export function typeOfSchema(
   name: string,
   isRoot = false,
 ): DeclaredType | undefined {
-  const declared = withoutNull(schema, name, isRoot);
+  return finish(typingSchema(schema, name, isRoot));
+}
+
+/** The same in steps, for a large schema. */
+export function* typingSchema(
+  schema: JsonSchema,
+  name: string,
+  isRoot = false,
+  made: Made = { parts: 0 },
+): Steps<DeclaredType | undefined> {
+  if (++made.parts % partsPerStep === 0) yield;
+  const declared =
+    scalarOf(schema) ?? (yield* madeOf(schema, name, isRoot, made));
   if (!declared) return undefined;
   const { read } = declared;
   const nullable = schema.nullable === true;
@@ -68,17 +88,29 @@ const nullRefused = new Failure(
   "invalid data, got null for schema with nullable=false",
 );
 
-function withoutNull(
+function* madeOf(
   schema: JsonSchema,
   name: string,
   isRoot: boolean,
-): DeclaredType | undefined {
-  if (schema["x-kubernetes-int-or-string"]) return intOrString;
+  made: Made,
+): Steps<DeclaredType | undefined> {
   switch (schema.type) {
     case "array":
-      return listOf(schema, name);
+      return yield* listOf(schema, name, made);
     case "object":
-      return objectOf(isRoot ? withObjectMeta(schema) : schema, name);
+      return yield* objectOf(
+        isRoot ? withObjectMeta(schema) : schema,
+        name,
+        made,
+      );
+    default:
+      return undefined;
+  }
+}
+
+function scalarOf(schema: JsonSchema): DeclaredType | undefined {
+  if (schema["x-kubernetes-int-or-string"]) return intOrString;
+  switch (schema.type) {
     case "string":
       return stringOf(schema);
     case "boolean":
@@ -106,13 +138,27 @@ const intOrString: DeclaredType = {
   },
 };
 
-const part = (schema: JsonSchema, name: string): DeclaredType | undefined =>
-  typeOfSchema(schema, name, schema["x-kubernetes-embedded-resource"] === true);
+const part = (
+  schema: JsonSchema,
+  name: string,
+  made: Made,
+): Steps<DeclaredType | undefined> =>
+  typingSchema(
+    schema,
+    name,
+    schema["x-kubernetes-embedded-resource"] === true,
+    made,
+  );
 
 const limit = (value: number): number => Math.max(0, value);
 
-function listOf(schema: JsonSchema, name: string): DeclaredType | undefined {
-  const items = schema.items && part(schema.items, `${name}.@idx`);
+function* listOf(
+  schema: JsonSchema,
+  name: string,
+  made: Made,
+): Steps<DeclaredType | undefined> {
+  const items =
+    schema.items && (yield* part(schema.items, `${name}.@idx`, made));
   if (!items) return undefined;
   const most =
     schema.maxItems === undefined
@@ -133,10 +179,14 @@ function listOf(schema: JsonSchema, name: string): DeclaredType | undefined {
   };
 }
 
-function objectOf(schema: JsonSchema, name: string): DeclaredType | undefined {
+function* objectOf(
+  schema: JsonSchema,
+  name: string,
+  made: Made,
+): Steps<DeclaredType | undefined> {
   const { additionalProperties: values } = schema;
   if (isRecord(values)) {
-    const elements = part(values, `${name}.@elem`);
+    const elements = yield* part(values, `${name}.@elem`, made);
     if (!elements) return undefined;
     // A pair takes the value, two quotes, a colon, a comma and two bytes of key.
     const most =
@@ -150,7 +200,11 @@ function objectOf(schema: JsonSchema, name: string): DeclaredType | undefined {
   let size = 2;
   for (const [jsonName, property] of Object.entries(schema.properties ?? {})) {
     const escaped = escapeName(jsonName);
-    const reader = part(property, `${name}.${escaped ?? jsonName}`);
+    const reader = yield* part(
+      property,
+      `${name}.${escaped ?? jsonName}`,
+      made,
+    );
     if (escaped !== undefined) fields.set(escaped, { jsonName, reader });
     if (reader && required.has(jsonName) && property.default === undefined)
       size += jsonName.length + reader.minSerializedSize + 4;

@@ -6,6 +6,7 @@ import { compile, type Program } from "../../cel/program.ts";
 import type { DeclaredType } from "../../cel/schemas/declared-type.ts";
 import {
   typeOfSchema,
+  typingSchema,
   type JsonSchema,
 } from "../../cel/schemas/from-json-schema.ts";
 import { boolType, sameType, stringType } from "../../cel/checking/types.ts";
@@ -34,6 +35,14 @@ export function declaredType(
   isRoot: boolean,
 ): DeclaredType | undefined {
   return typeOfSchema(source as JsonSchema, "selfType", isRoot);
+}
+
+/** The same in steps. */
+export function declaringType(
+  { source }: Structural,
+  isRoot: boolean,
+): Steps<DeclaredType | undefined> {
+  return typingSchema(source as JsonSchema, "selfType", isRoot);
 }
 
 export function* compileRules(

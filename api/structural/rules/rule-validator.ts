@@ -21,6 +21,7 @@ import {
 import {
   compileRules,
   declaredType,
+  declaringType,
   type CompiledRule,
 } from "./compiled-rules.ts";
 import { messageOf, nameOf, problemFor } from "./rule-problems.ts";
@@ -289,7 +290,7 @@ export class RuleValidator {
   }
 
   *#compile(): Steps<readonly CompiledRule[]> {
-    const type = declaredType(this.#schema, this.#isRoot);
+    const type = yield* declaringType(this.#schema, this.#isRoot);
     if (type) return yield* compileRules(this.#schema, type);
     return this.#schema.rules.slice(0, 1).map((rule) => ({
       rule,
