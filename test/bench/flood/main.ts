@@ -96,7 +96,7 @@ async function main(): Promise<void> {
       const before = usageOf([server.pid]).cpuSeconds;
       const { felt } = await prober.during(() => pause(forMs));
       const after = usageOf([server.pid]).cpuSeconds;
-      const { turnCpuMaxMs, gcMaxMs } = await server.report();
+      const report = await server.report();
       const result = await flooding;
       const took = result.map(({ ms }) => ms);
       const refused = result.filter(({ status }) => status === 429).length;
@@ -110,8 +110,11 @@ async function main(): Promise<void> {
         "flood answers/s": (result.length / (forMs + aheadMs)) * 1000,
         "of these 429": refused,
         "flood p50 ms": quantile(took, 0.5),
-        "turn CPU ms": turnCpuMaxMs,
-        "gc max ms": gcMaxMs,
+        "turn CPU ms": report.turnCpuMaxMs,
+        "wait p99": report.turnWaitP99Ms,
+        "gc max ms": report.gcMaxMs,
+        "gc ms": report.gcTotalMs,
+        gcs: report.gcCount,
         "cpu s": after - before,
       });
     };

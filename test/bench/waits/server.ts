@@ -15,6 +15,9 @@ export interface LoopReport {
   readonly loopMaxMs: number;
   /** The main thread's longest time on a processor in one turn of the loop. */
   readonly turnCpuMaxMs: number;
+  /** Of what comes while the loop is busy: the rest of a turn on a processor that it waits for. */
+  readonly turnWaitP99Ms: number;
+  readonly gcCount: number;
   readonly loopP99Ms: number;
   readonly gcMaxMs: number;
   readonly gcTotalMs: number;
