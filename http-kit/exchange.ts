@@ -117,6 +117,8 @@ export class Http1Exchange implements Exchange {
   status = 0;
   /** Made when first asked for: most requests repeat no header. */
   #headerGroups: ReadonlyMap<string, string[]> | undefined;
+  /** Called when the answer is complete: one listener for all of them, as each costs as much as several of these. */
+  #closing: (() => void)[] | undefined;
 
   constructor(
     readonly request: IncomingMessage,
@@ -232,7 +234,15 @@ export class Http1Exchange implements Exchange {
   }
 
   onClose(callback: () => void): void {
-    this.response.once("close", callback);
+    if (this.#closing) this.#closing.push(callback);
+    else {
+      this.#closing = [callback];
+      this.response.on("close", () => this.#close());
+    }
+  }
+
+  #close(): void {
+    for (const callback of this.#closing?.splice(0) ?? []) callback();
   }
 
   switched(): void {

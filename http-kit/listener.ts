@@ -314,11 +314,12 @@ export class Listener {
     waiting: boolean,
   ): void {
     const answered = this.#slow.begin(request.socket);
-    if (answered) response.once("close", answered);
     this.#pipeline.add(request.socket, response);
     const peer = this.#peerOf(request.socket);
     peer.intaken?.arrived(peer.tenant);
-    this.#handle(new Http1Exchange(request, response, peer, waiting));
+    const exchange = new Http1Exchange(request, response, peer, waiting);
+    if (answered) exchange.onClose(answered);
+    this.#handle(exchange);
   }
 
   #handle(exchange: Http1Exchange): void {

@@ -71,6 +71,14 @@ function withoutManagedFields<T extends AnyObject>(object: Readonly<T>): T {
   return { ...object, metadata } as T;
 }
 
+/** The same for a comparison, to which what is undefined is absent: leaving a field out of a copy takes three times as long. */
+function comparable(object: Readonly<AnyObject>): Readonly<AnyObject> {
+  if (!object.metadata.managedFields) return object;
+  const metadata: Partial<AnyObject["metadata"]> = { ...object.metadata };
+  (metadata as { managedFields: unknown }).managedFields = undefined;
+  return { ...object, metadata: metadata as AnyObject["metadata"] };
+}
+
 function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   return (
     entries?.length === 0 ||
@@ -191,11 +199,7 @@ export function* updateManagedFields(
   if (!managers || (live && all.size === 0)) return setEntries(object, []);
   yield;
   const { added, modified, removed } = withoutReset(
-    compare(
-      live && withoutManagedFields(live),
-      withoutManagedFields(object),
-      management.schema,
-    ),
+    compare(live && comparable(live), comparable(object), management.schema),
     management.resetPaths,
   );
   const changed = union(added, modified);
@@ -298,19 +302,34 @@ function conflictError(
   });
 }
 
+/** By name, operation, version and subresource. */
+function orderOf(a: Manager, b: Manager): number {
+  if (a === b) return 0;
+  const text = ({ name, operation, apiVersion, subresource }: Manager) =>
+    JSON.stringify([
+      name,
+      operation,
+      operation === "Apply" ? "" : apiVersion,
+      subresource,
+    ]);
+  const [first, second] = [text(a), text(b)];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
 function conflictsWith(
   managers: Managers,
   changed: FieldSet,
   applier: string,
 ): Conflict[] {
   const conflicts: Conflict[] = [];
-  const others = [...managers]
-    .filter(([id]) => id !== applier)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [, manager] of others) {
+  for (const [id, manager] of managers) {
+    if (id === applier) continue;
     for (const path of pathsOf(intersection(manager.set, changed)))
       conflicts.push({ manager, path });
   }
+  // Stable: the paths of one manager keep their order.
+  if (conflicts.length > 1)
+    conflicts.sort((a, b) => orderOf(a.manager, b.manager));
   return conflicts;
 }
 

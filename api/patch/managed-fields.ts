@@ -35,13 +35,10 @@ const ancient = "ancient-changes";
 export function managerId(
   manager: Pick<Manager, "name" | "operation" | "apiVersion" | "subresource">,
 ): string {
-  const version = manager.operation === "Apply" ? "" : manager.apiVersion;
-  return JSON.stringify([
-    manager.name,
-    manager.operation,
-    version,
-    manager.subresource,
-  ]);
+  const { name, operation, subresource } = manager;
+  const version = operation === "Apply" ? "" : manager.apiVersion;
+  // With the lengths no two identities have one text.
+  return `${name.length} ${version.length} ${name}${operation}${version}${subresource}`;
 }
 
 /** Undefined when an entry can't be read: then the whole field counts as absent. Of two of one manager the last counts. */
@@ -200,6 +197,8 @@ const maxSubresourceBytes = 256;
 /** What is wrong with the name of a manager. */
 export function managerProblems(manager: string, field: string): FieldError[] {
   const problems: FieldError[] = [];
+  if (manager.length <= maxManagerBytes && /^[\x20-\x7e]*$/.test(manager))
+    return problems;
   if (Buffer.byteLength(manager) > maxManagerBytes)
     problems.push(fieldErrors.tooLong(field, maxManagerBytes));
   let at = 0;
@@ -223,15 +222,15 @@ export function managerProblems(manager: string, field: string): FieldError[] {
 export function managedFieldsProblems(
   entries: readonly ManagedFieldsEntry[] | undefined,
 ): FieldError[] {
-  return (entries ?? []).flatMap(
-    ({ manager = "", subresource = "" }, index) => {
-      const field = `metadata.managedFields[${index}]`;
-      return [
-        ...managerProblems(manager, `${field}.manager`),
-        ...(Buffer.byteLength(subresource) > maxSubresourceBytes
-          ? [fieldErrors.tooLong(`${field}.subresource`, maxSubresourceBytes)]
-          : []),
-      ];
-    },
-  );
+  const problems: FieldError[] = [];
+  for (const [index, entry] of (entries ?? []).entries()) {
+    const { manager = "", subresource = "" } = entry;
+    const field = `metadata.managedFields[${index}]`;
+    problems.push(...managerProblems(manager, `${field}.manager`));
+    if (Buffer.byteLength(subresource) > maxSubresourceBytes)
+      problems.push(
+        fieldErrors.tooLong(`${field}.subresource`, maxSubresourceBytes),
+      );
+  }
+  return problems;
 }

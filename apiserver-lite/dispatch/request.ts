@@ -82,7 +82,7 @@ export interface RequestBody {
   /** Of what was received, once it was; unset where nothing was parsed. */
   readonly bytes?: number;
   /** Unset unless the request is a patch. */
-  readonly patchType?: PatchType;
+  readonly patchType?: PatchType | undefined;
   /**
    * A private object in the schema's shape and canonical names; what strict decoding has against it is returned beside
    * it. Throws ApiError 400, 413, 415.

@@ -19,12 +19,20 @@ const kinds: Readonly<Record<string, string>> = {
   patch: "PatchOptions",
 };
 
+const defaultOptions: WriteOptions = {
+  dryRun: false,
+  fieldManager: "",
+  fieldValidation: "Warn",
+  force: false,
+};
+
 /** `patchType` of a PATCH. Throws ApiError 422. */
 export function writeOptionsOf(
   query: URLSearchParams,
   verb: string,
   patchType?: string,
 ): WriteOptions {
+  if (query.size === 0 && patchType !== "apply") return defaultOptions;
   // A bare `?dryRun` asks for nothing.
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
   const fieldManager = query.get("fieldManager") ?? "";

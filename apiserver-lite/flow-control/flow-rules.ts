@@ -34,9 +34,13 @@ export function matchesRequest(
   rule: PolicyRulesWithSubjects,
   info: RequestInfo,
 ): boolean {
-  return info.resourceRequest
-    ? (rule.resourceRules ?? []).some((one) => matchesResource(one, info))
-    : (rule.nonResourceRules ?? []).some((one) => matchesPath(one, info));
+  if (!info.resourceRequest)
+    return (rule.nonResourceRules ?? []).some((one) => matchesPath(one, info));
+  // A loop: every request comes through here, and a closure each costs as much as the comparisons.
+  if (rule.resourceRules)
+    for (const one of rule.resourceRules)
+      if (matchesResource(one, info)) return true;
+  return false;
 }
 
 const has = (list: readonly string[] | undefined, wanted: string): boolean =>

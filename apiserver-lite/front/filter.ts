@@ -6,7 +6,7 @@
 // Invariants: `handle` never throws or rejects. A request for which no filter and no delegate waits goes through without
 // a promise or a timer.
 import type { Handler, HttpRequest } from "../serving/http-request.ts";
-import { within } from "../request/deadline.ts";
+import { timedOut } from "../request/deadline.ts";
 
 export interface Filter {
   readonly name: string;
@@ -77,21 +77,41 @@ export class FilterChain {
     return this.delegate(request);
   }
 
-  async #settle(
+  /** Resolves when nothing works for the request any more. */
+  #settle(
     request: HttpRequest,
     progress: Progress,
     running: Promise<void>,
   ): Promise<void> {
     const { limitMs } = request;
-    try {
-      await (limitMs > 0 ? within(running, limitMs) : running);
-    } catch (error) {
-      this.fail(request, error);
-    }
+    const timer =
+      limitMs > 0
+        ? setTimeout(() => {
+            this.fail(request, timedOut());
+            this.#end(request, progress);
+          }, limitMs)
+        : undefined;
+    return running.then(
+      () => {
+        clearTimeout(timer);
+        if (!progress.over) this.#end(request, progress);
+        this.#done(request, progress);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        if (!progress.over) {
+          this.fail(request, error);
+          this.#end(request, progress);
+        }
+        this.#done(request, progress);
+      },
+    );
+  }
+
+  /** The request has its answer. */
+  #end(request: HttpRequest, progress: Progress): void {
     progress.over = true;
     this.#answered(request, progress);
-    const done = (): void => this.#done(request, progress);
-    running.then(done, done);
   }
 
   #answered(request: HttpRequest, { entered }: Progress): void {

@@ -89,16 +89,19 @@ export function validateObjectMeta(
       ),
     );
   }
-  problems.push(...labels("metadata.labels", metadata.labels));
-  problems.push(...validateAnnotations(metadata.annotations));
-  problems.push(...validateOwners(metadata.ownerReferences ?? []));
-  problems.push(
-    ...validateFinalizers(
-      metadata.finalizers ?? [],
-      rules.anyFinalizer ?? false,
-    ),
-  );
-  problems.push(...managedFieldsProblems(metadata.managedFields));
+  // Most objects have few of these.
+  if (metadata.labels)
+    problems.push(...labels("metadata.labels", metadata.labels));
+  if (metadata.annotations)
+    problems.push(...validateAnnotations(metadata.annotations));
+  if (metadata.ownerReferences)
+    problems.push(...validateOwners(metadata.ownerReferences));
+  if (metadata.finalizers)
+    problems.push(
+      ...validateFinalizers(metadata.finalizers, rules.anyFinalizer ?? false),
+    );
+  if (metadata.managedFields)
+    problems.push(...managedFieldsProblems(metadata.managedFields));
   return problems;
 }
 

@@ -3,6 +3,7 @@ import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Call } from "../call.ts";
 import type { AdmittedView } from "../../resources/strategy.ts";
+import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 import {
   admissionAttributes,
   admit,
@@ -37,10 +38,14 @@ export class UpdateAdmission {
     }
   }
 
-  /** The object as the mutating plug-ins leave it. Rejects with ApiError 400 when they moved it. */
-  async admit(): Promise<AnyObject> {
-    const attributes = this.#attributes;
-    await admit(this.call, attributes);
+  /** The object as the mutating plug-ins leave it. Throws, or rejects with, ApiError 400 when they moved it. */
+  admit(): MaybePromise<AnyObject> {
+    return whenReady(admit(this.call, this.#attributes), () =>
+      this.#admitted(this.#attributes),
+    );
+  }
+
+  #admitted(attributes: CallAttributes): AnyObject {
     if (!this.#view) return this.#unmoved(attributes.object!);
     this.#view.take(this.object, attributes.object!);
     return this.object;
@@ -56,7 +61,7 @@ export class UpdateAdmission {
     return object;
   }
 
-  validate(object: AnyObject): Promise<void> {
+  validate(object: AnyObject): MaybePromise<void> {
     this.#attributes.object = this.#view ? this.#view.show(object) : object;
     return validateAdmission(this.call, this.#attributes);
   }

@@ -118,7 +118,9 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
     const viewing = kind.inStoredVersion(found);
     const live = viewing instanceof Promise ? await viewing : viewing;
     call.bytes = Math.max(call.bytes, live.json.length);
-    const replacement = await produce(live);
+    const producing = produce(live);
+    const replacement =
+      producing instanceof Promise ? await producing : producing;
     const { object, conditional } = replacement;
     checkPreconditions(call, replacement, live);
     const taken: Taken = { prepared: undefined };
@@ -270,7 +272,10 @@ async function prepare(
   turn = call.nextTurn();
   if (turn) await turn;
   const admission = new UpdateAdmission(call, object, old);
-  if (!admitted) object = await admission.admit();
+  if (!admitted) {
+    const admitting = admission.admit();
+    object = admitting instanceof Promise ? await admitting : admitting;
+  }
   checkVersion(call, object, live);
   dedupeOwners(call, object, " after mutating admission happens");
   keepSystemFields(object, old);
@@ -284,7 +289,8 @@ async function prepare(
   if (part) part.prepareForUpdate?.(object, old, call);
   else if (call.subresource === "") {
     taken.prepared = object;
-    await strategy.prepareForUpdate?.(object, old, call);
+    const preparing = strategy.prepareForUpdate?.(object, old, call);
+    if (preparing) await preparing;
   }
   setAdmittedDefaults(call, object);
   turn = call.nextTurn();
@@ -302,7 +308,8 @@ async function prepare(
   if (turn) await turn;
   if (call.subresource === "")
     call.warnEach(strategy.warnings?.(object, old) ?? []);
-  if (!admitted) await admission.validate(object);
+  const validating = admitted ? undefined : admission.validate(object);
+  if (validating) await validating;
   turn = call.nextTurn();
   if (turn) await turn;
   return object;

@@ -161,16 +161,22 @@ function optionsOf(
 }
 
 /** All mutating plug-ins, and once more when one of them asks for it. */
-export async function admit(
+export function admit(
   call: Call,
   attributes: AdmissionAttributes,
-): Promise<void> {
+): MaybePromise<void> {
   const owned = ownershipOf(attributes);
-  await admitOnce(call, attributes);
-  if (attributes.reinvoke) {
-    attributes.round = 1;
-    await admitOnce(call, attributes);
-  }
+  return whenReady(admitRounds(call, attributes), () =>
+    keepOwnership(call, attributes, owned),
+  );
+}
+
+/** What admission makes of managedFields counts where it can be read. */
+function keepOwnership(
+  call: Call,
+  attributes: AdmissionAttributes,
+  owned: ManagedFieldsEntry[] | undefined,
+): void {
   const entries = ownershipOf(attributes);
   if (entries === owned || decodeManagers(entries)) return;
   if (owned) attributes.object!.metadata.managedFields = owned;
@@ -187,23 +193,40 @@ function ownershipOf({
   return (object as Partial<AnyObject> | undefined)?.metadata?.managedFields;
 }
 
-async function admitOnce(
+function admitRounds(
   call: Call,
   attributes: AdmissionAttributes,
-): Promise<void> {
-  for (const plugin of call.registry.admission) {
-    const result = plugin.admit?.(attributes, call);
-    if (result) await result;
+): MaybePromise<void> {
+  return whenReady(admitFrom(call, attributes, 0), () => {
+    if (!attributes.reinvoke) return;
+    attributes.round = 1;
+    return admitFrom(call, attributes, 0);
+  });
+}
+
+/** The plug-ins from one on, without a promise as long as none of them waits. */
+function admitFrom(
+  call: Call,
+  attributes: AdmissionAttributes,
+  first: number,
+): MaybePromise<void> {
+  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
+  for (let at = first; at < plugins.length; at++) {
+    const result = plugins[at]!.admit?.(attributes, call);
+    if (result) return result.then(() => admitFrom(call, attributes, at + 1));
   }
 }
 
-export async function validateAdmission(
+export function validateAdmission(
   call: Call,
   attributes: AdmissionAttributes,
-): Promise<void> {
-  for (const plugin of call.registry.admission as readonly AdmissionPlugin[]) {
-    const result = plugin.validate?.(attributes, call);
-    if (result) await result;
+  first = 0,
+): MaybePromise<void> {
+  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
+  for (let at = first; at < plugins.length; at++) {
+    const result = plugins[at]!.validate?.(attributes, call);
+    if (result)
+      return result.then(() => validateAdmission(call, attributes, at + 1));
   }
 }
 
