@@ -112,6 +112,7 @@ const entryPoints = {
   index: path.join(root, "index.ts"),
   "snapshot-worker": path.join(root, "storage/snapshots/snapshot-worker.ts"),
   "dns-worker": path.join(root, "network/dns/dns-worker.ts"),
+  "yaml-worker": path.join(root, "apiserver-lite/serving/yaml/yaml-worker.ts"),
   "ingress-worker": path.join(root, "network/ingress/ingress-worker.ts"),
 };
 try {

@@ -26,7 +26,11 @@ export class YamlSyntaxError extends Error {
   /** The reason without position. */
   readonly reason: string;
   /** @param shown the line the message names, where it is another; 0: none */
-  constructor(reason: string, line: number, shown = line) {
+  constructor(
+    reason: string,
+    line: number,
+    readonly shown = line,
+  ) {
     super(shown > 0 ? `yaml: line ${shown}: ${reason}` : `yaml: ${reason}`);
     this.reason = reason;
     this.line = line;

@@ -31,11 +31,17 @@ export function decodeYaml(
   return finish(decodingYaml(bytes, schema, options));
 }
 
-/** The same in steps. */
+/** How a text is parsed; default: here. */
+export type ReadYaml = (text: () => string) => Steps<YamlDocument[]>;
+
+const readHere: ReadYaml = (text) => parsingYaml(text());
+
+/** The same in steps. @param read where its documents come from */
 export function* decodingYaml(
   bytes: Uint8Array,
   schema?: ObjectSchema,
   options: DecodeOptions = {},
+  read = readHere,
 ): Steps<Decoded> {
   if (bytes[0] === 0x7b) {
     try {
@@ -53,6 +59,7 @@ export function* decodingYaml(
   const { value, duplicates } = yield* parseBody(
     bytes,
     schema?.shortName ?? "unstructured object",
+    read,
   );
   const problems =
     options.fieldValidation === "Ignore" || duplicates.length === 0
@@ -80,15 +87,16 @@ interface ParsedBody {
   readonly problems: readonly string[];
 }
 
-/** The same in steps. */
-export function* parsingYamlBody(bytes: Uint8Array): Steps<ParsedBody> {
-  const text = Buffer.from(
-    bytes.buffer,
-    bytes.byteOffset,
-    bytes.byteLength,
-  ).toString("utf8");
+const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
+
+/** The same in steps. @param read where its documents come from */
+export function* parsingYamlBody(
+  bytes: Uint8Array,
+  read = readHere,
+): Steps<ParsedBody> {
   try {
-    const [document] = yield* parsingYaml(text);
+    const [document] = yield* read(() => textOf(bytes));
     const { value = null, duplicates = [] } = document ?? {};
     return {
       value,
@@ -106,7 +114,11 @@ export function encodeYaml(object: unknown): Buffer {
   return Buffer.from(emitYaml(object));
 }
 
-function* parseBody(bytes: Uint8Array, wanted: string): Steps<YamlDocument> {
+function* parseBody(
+  bytes: Uint8Array,
+  wanted: string,
+  read: ReadYaml,
+): Steps<YamlDocument> {
   if (!isUtf8(bytes))
     throw unrecognised(
       wanted,
@@ -115,11 +127,7 @@ function* parseBody(bytes: Uint8Array, wanted: string): Steps<YamlDocument> {
     );
   let documents: YamlDocument[];
   try {
-    documents = yield* parsingYaml(
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
-        "utf8",
-      ),
-    );
+    documents = yield* read(() => textOf(bytes));
   } catch (error) {
     if (!(error instanceof YamlSyntaxError)) throw error;
     throw unrecognised(wanted, error.message, bytes);

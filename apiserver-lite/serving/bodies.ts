@@ -17,7 +17,10 @@ import type {
   PatchType,
   ReadPatch,
 } from "../registry/verbs/patch-text.ts";
+import type { ReadYaml } from "../../api/codec/yaml.ts";
+import { documentsOfJson } from "../../api/codec/yaml-json.ts";
 import type { MaybePromise } from "../registry/kinds/when-ready.ts";
+import { YamlThread } from "./yaml/yaml-thread.ts";
 import { readBody } from "../../http-kit/body.ts";
 import { largeBytes } from "../registry/call.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
@@ -28,15 +31,19 @@ import { mediaType } from "../request/media-type.ts";
 import { acceptedTypes } from "./negotiation.ts";
 import type { AskedPatch } from "../dispatch/patch-types.ts";
 
+/** The library takes some 50 microseconds for each KiB, in one go. */
+const largeYamlBytes = 48 * 1024;
+
 /** Decoders of the encodings beside JSON. */
 export interface BodyDecoders {
   yaml?: (
     bytes: Buffer,
     schema: ObjectSchema | undefined,
     options: DecodeOptions,
+    read?: ReadYaml,
   ) => Steps<Decoded>;
   /** Any YAML document, for apply patches. */
-  yamlValue?: (bytes: Buffer) => Steps<PatchText>;
+  yamlValue?: (bytes: Buffer, read?: ReadYaml) => Steps<PatchText>;
   protobuf?: (
     bytes: Buffer,
     fallback?: { apiVersion: string; kind: string },
@@ -56,6 +63,7 @@ export class Bodies {
     private readonly decoders: BodyDecoders,
     private readonly slices: TimeSlices,
     private readonly loopWatch?: LoopWatch,
+    private readonly yamlThread = YamlThread.of(),
   ) {}
 
   /** Is apply in CBOR possible? */
@@ -90,16 +98,30 @@ export class Bodies {
     return undefined;
   }
 
+  /** The documents of a large YAML body, parsed on another thread; undefined for every other one. Rejects with ApiError 500. */
+  parsedElsewhere(type: string, bytes: Buffer): Promise<ReadYaml> | undefined {
+    if (bytes.length <= largeYamlBytes || !type.endsWith("yaml"))
+      return undefined;
+    if (looksLikeJson(bytes)) return undefined;
+    return this.yamlThread
+      ?.parse(bytes)
+      .then((parsed) => () => documentsOfJson(parsed));
+  }
+
   /** Throws ApiError 400, 415. */
   decode(
     exchange: Exchange,
     bytes: Buffer,
     wanted: WantedBody,
   ): MaybePromise<Decoded> {
-    const decoding = this.#decode(exchange, bytes, wanted);
-    return bytes.length > largeBytes
-      ? paced(decoding, () => this.slices.next(exchange))
-      : finish(decoding);
+    const type = mediaType(exchange.headers["content-type"]);
+    const decoded = (read?: ReadYaml): MaybePromise<Decoded> => {
+      const decoding = this.#decode(type, bytes, wanted, read);
+      return bytes.length > largeBytes
+        ? paced(decoding, () => this.slices.next(exchange))
+        : finish(decoding);
+    };
+    return this.parsedElsewhere(type, bytes)?.then(decoded) ?? decoded();
   }
 
   /** Throws ApiError 400. */
@@ -108,17 +130,22 @@ export class Bodies {
     contentType: string,
     bytes: Buffer,
     fieldValidation: FieldValidation,
+    read?: ReadYaml,
   ): Steps<PatchText> {
     const text =
       type === "apply"
-        ? yield* this.#applyText(contentType, bytes)
+        ? yield* this.#applyText(contentType, bytes, read)
         : yield* jsonPatchText(type, bytes, fieldValidation !== "Ignore");
     if (mentionsAlias(bytes)) canonicaliseDocument(text.value);
     return text;
   }
 
   /** Reads YAML, of which JSON is a part; null means an empty document. */
-  *#applyText(mediaType: string, bytes: Buffer): Steps<PatchText> {
+  *#applyText(
+    mediaType: string,
+    bytes: Buffer,
+    read: ReadYaml | undefined,
+  ): Steps<PatchText> {
     const { decoders } = this;
     if (mediaType === "application/apply-patch+cbor")
       return { value: decoders.cborValue!(bytes), problems: [] };
@@ -130,31 +157,33 @@ export class Bodies {
         if (!(error instanceof JsonSyntaxError)) throw error;
       }
     }
-    return yield* decoders.yamlValue!(bytes);
+    return yield* decoders.yamlValue!(bytes, read);
   }
 
   *#decode(
-    exchange: Exchange,
+    type: string,
     bytes: Buffer,
     wanted: WantedBody,
+    read: ReadYaml | undefined,
   ): Steps<Decoded> {
-    const decoded = yield* this.#decodeAs(
-      mediaType(exchange.headers["content-type"]),
-      bytes,
-      wanted,
-    );
+    const decoded = yield* this.#decodeAs(type, bytes, wanted, read);
     if (mentionsAlias(bytes)) canonicaliseDocument(decoded.object);
     return decoded;
   }
 
-  *#decodeAs(type: string, bytes: Buffer, wanted: WantedBody): Steps<Decoded> {
+  *#decodeAs(
+    type: string,
+    bytes: Buffer,
+    wanted: WantedBody,
+    read: ReadYaml | undefined,
+  ): Steps<Decoded> {
     const { decoders } = this;
     const { schema, apiVersion, kind, fieldValidation, protobuf } = wanted;
     const options = { fieldValidation, apiVersion };
     if (type === "" || type === "application/json")
       return yield* decodingJson(bytes, schema, options);
     if (type === "application/yaml" && decoders.yaml)
-      return yield* decoders.yaml(bytes, schema, options);
+      return yield* decoders.yaml(bytes, schema, options, read);
     if (
       (type === "application/vnd.kubernetes.protobuf" ||
         type === "application/vnd.orbit.protobuf") &&
@@ -204,8 +233,12 @@ class ReceivedBody implements RequestBody {
   async patch(fieldValidation: FieldValidation): Promise<ReadPatch> {
     const { type, mediaType } = this.asked!;
     const bytes = await this.#read();
-    this.request.trail?.receivedPatch(bytes, mediaType);
-    return () => this.bodies.patchText(type, mediaType, bytes, fieldValidation);
+    const { bodies, request } = this;
+    request.trail?.receivedPatch(bytes, mediaType);
+    const elsewhere = bodies.parsedElsewhere(mediaType, bytes);
+    const read = elsewhere && (await elsewhere);
+    return () =>
+      bodies.patchText(type, mediaType, bytes, fieldValidation, read);
   }
 
   #read(): Promise<Buffer> {
