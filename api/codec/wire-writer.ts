@@ -112,9 +112,13 @@ export class WireWriter {
 
   /** Writes the bytes unchanged: without tag, length or conversion. */
   raw(bytes: Uint8Array): this {
-    this.#room(bytes.length);
-    this.#bytes.set(bytes, this.#at);
-    this.#at += bytes.length;
+    const { length } = bytes;
+    this.#room(length);
+    if (length > shortText) this.#bytes.set(bytes, this.#at);
+    else
+      for (let from = 0; from < length; from++)
+        this.#bytes[this.#at + from] = bytes[from]!;
+    this.#at += length;
     return this;
   }
 

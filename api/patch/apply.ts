@@ -2,21 +2,22 @@
 // The registry calls `updateManagedFields` on every write that is no apply, after admission and before validation, and
 // `applyPatch` for `application/apply-patch+yaml`; what applyPatch returns goes through the rest of an update (defaults,
 // prepare, admission, validation). Both take private copies of nothing: live objects are never changed.
-import { ApiError, errors } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { AnyObject } from "../object.ts";
-import type { ManagedFieldsEntry, StatusCause } from "../types/meta-v1.ts";
+import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
 import {
   difference,
-  intersection,
   isEmptySet,
-  pathsOf,
-  pathText,
   union,
   withoutTree,
-  type FieldPath,
   type FieldSet,
 } from "./field-set.ts";
-import { copyingJson, isJsonObject, sortedKeys } from "./json-value.ts";
+import {
+  conflictsWith,
+  lastApplied,
+  refuseConflicts,
+} from "./apply-conflicts.ts";
+import { copyingJson, sortedKeys } from "./json-value.ts";
 import { sameJson } from "../objects/json-equality.ts";
 import {
   decodeManagers,
@@ -62,8 +63,6 @@ export interface FieldManagement {
    */
   readonly resetPaths?: readonly (readonly string[])[];
 }
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 function withoutManagedFields<T extends AnyObject>(object: Readonly<T>): T {
   if (!object.metadata.managedFields) return object as T;
@@ -259,100 +258,6 @@ function* manageCreated(
   setEntries(object, [entry]);
 }
 
-interface Conflict {
-  readonly manager: Manager;
-  readonly path: FieldPath;
-}
-
-function managerText(
-  { name, operation, apiVersion, subresource }: Manager,
-  version = apiVersion,
-): string {
-  const who = `${JSON.stringify(name)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ""}`;
-  return operation === "Update" ? `${who} using ${version}` : who;
-}
-
-function conflictError(
-  conflicts: readonly Conflict[],
-  version: string | undefined,
-): ApiError {
-  const causes: StatusCause[] = conflicts.map(({ manager, path }) => ({
-    reason: "FieldManagerConflict",
-    message: `conflict with ${managerText(manager, version)}`,
-    field: pathText(path),
-  }));
-  const [first] = conflicts;
-  let message = `Apply failed with 1 conflict: conflict with ${managerText(first!.manager, version)}: ${pathText(first!.path)}`;
-  if (conflicts.length > 1) {
-    const lines: string[] = [];
-    for (const manager of new Set(
-      conflicts.map((conflict) => conflict.manager),
-    )) {
-      lines.push(`conflicts with ${managerText(manager, version)}:`);
-      for (const one of conflicts)
-        if (one.manager === manager) lines.push(`- ${pathText(one.path)}`);
-    }
-    message = `Apply failed with ${conflicts.length} conflicts: ${lines.join("\n")}`;
-  }
-  return new ApiError({
-    code: 409,
-    reason: "Conflict",
-    message,
-    details: { causes },
-  });
-}
-
-/** By name, operation, version and subresource. */
-function orderOf(a: Manager, b: Manager): number {
-  if (a === b) return 0;
-  const text = ({ name, operation, apiVersion, subresource }: Manager) =>
-    JSON.stringify([
-      name,
-      operation,
-      operation === "Apply" ? "" : apiVersion,
-      subresource,
-    ]);
-  const [first, second] = [text(a), text(b)];
-  return first < second ? -1 : first > second ? 1 : 0;
-}
-
-function conflictsWith(
-  managers: Managers,
-  changed: FieldSet,
-  applier: string,
-): Conflict[] {
-  const conflicts: Conflict[] = [];
-  for (const [id, manager] of managers) {
-    if (id === applier) continue;
-    for (const path of pathsOf(intersection(manager.set, changed)))
-      conflicts.push({ manager, path });
-  }
-  // Stable: the paths of one manager keep their order.
-  if (conflicts.length > 1)
-    conflicts.sort((a, b) => orderOf(a.manager, b.manager));
-  return conflicts;
-}
-
-/** The fields that client-side apply set and no manager changed since: kubectl's server-side apply may take them over. */
-function takeable(
-  live: Readonly<AnyObject>,
-  schema: PatchSchema | undefined,
-): FieldSet | undefined {
-  const text = live.metadata.annotations?.[lastApplied];
-  if (!text) return undefined;
-  try {
-    const applied = JSON.parse(text) as unknown;
-    if (!isJsonObject(applied)) return undefined;
-    const { added, modified, removed } = compare(applied, live, schema);
-    return difference(
-      difference(difference(fieldsOf(applied, schema), modified), added),
-      removed,
-    );
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Merges an applied configuration into the live object (undefined: a create) and returns the new object, a private copy,
  * with its managedFields. When the apply changes nothing, that is the live object with its old timestamps.
@@ -464,24 +369,4 @@ function startingManagers(
     set,
   };
   return isEmptySet(set) ? new Map() : new Map([[managerId(first), first]]);
-}
-
-function refuseConflicts(
-  conflicts: Conflict[],
-  live: Readonly<AnyObject>,
-  management: FieldManagement,
-): void {
-  if (conflicts.length === 0) return;
-  const allowed =
-    management.manager === "kubectl"
-      ? takeable(live, management.schema)
-      : undefined;
-  const left = allowed
-    ? conflicts.filter(({ path }) => {
-        let node: FieldSet | undefined = allowed;
-        for (const part of path) node = node?.children.get(part);
-        return !node?.member;
-      })
-    : conflicts;
-  if (left.length > 0) throw conflictError(left, management.conflictVersion);
 }

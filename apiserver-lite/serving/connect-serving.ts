@@ -7,7 +7,7 @@ import {
   admissionAttributes,
   admit,
   validateAdmission,
-} from "../registry/verbs/write.ts";
+} from "../registry/verbs/call-admission.ts";
 import {
   connectOptions,
   withOptions,

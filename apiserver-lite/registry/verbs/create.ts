@@ -12,6 +12,9 @@ import { mostRecent } from "../versions.ts";
 import {
   admissionAttributes,
   admit,
+  validateAdmission,
+} from "./call-admission.ts";
+import {
   defaultsAfterOwnership,
   manageFields,
   printOwnership,
@@ -20,7 +23,6 @@ import {
   setDefaults,
   setServedDefaults,
   unstoredEntry,
-  validateAdmission,
   writeObject,
 } from "./write.ts";
 import { asChecked } from "./object-versions.ts";

@@ -15,11 +15,9 @@ import { afterConflict, mostRecent } from "../versions.ts";
 import {
   admissionAttributes,
   admit,
-  removeObject,
-  unstoredEntry,
   validateAdmission,
-  writeObject,
-} from "./write.ts";
+} from "./call-admission.ts";
+import { removeObject, unstoredEntry, writeObject } from "./write.ts";
 
 interface Deleted {
   /** The last state. */

@@ -26,7 +26,11 @@ import type {
 } from "../../resources/strategy.ts";
 import { replace } from "./update.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
-import { admissionAttributes, admit, validateAdmission } from "./write.ts";
+import {
+  admissionAttributes,
+  admit,
+  validateAdmission,
+} from "./call-admission.ts";
 
 const maxAttempts = 64;
 

@@ -18,7 +18,7 @@ import type { MaybePromise } from "../kinds/when-ready.ts";
 import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
-import { UpdateAdmission } from "./update-admission.ts";
+import { UpdateAdmission } from "./call-admission.ts";
 import {
   changeProblems,
   defaultsAfterOwnership,
@@ -132,7 +132,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
       next.metadata.resourceVersion = String(live.revision);
       // One that was stored in another version is written, whatever it says.
       const older = live !== found || kind.form.isOlder(found);
-      if (!older && unchanged(next, live)) {
+      if (!older && sameJson(next, live.raw)) {
         failed = false;
         return { entry: live, created: false };
       }
@@ -393,13 +393,3 @@ function sameSpec(a: Readonly<AnyObject>, b: Readonly<AnyObject>): boolean {
 }
 
 const besideSpec = new Set(["metadata", "status", "kind", "apiVersion"]);
-
-function unchanged(object: AnyObject, live: CacheEntry): boolean {
-  const old = live.raw;
-  const version = object.metadata.resourceVersion;
-  object.metadata.resourceVersion = String(live.revision);
-  const same = sameJson(object, old);
-  if (version === undefined) delete object.metadata.resourceVersion;
-  else object.metadata.resourceVersion = version;
-  return same;
-}

@@ -9,18 +9,8 @@ import {
 import { documentText } from "../../../api/patch/field-set.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
-import { decodeManagers } from "../../../api/patch/managed-fields.ts";
-import type {
-  DeleteOptions,
-  ManagedFieldsEntry,
-} from "../../../api/types/meta-v1.ts";
 import { StoreError, type WriteResult } from "../../../storage/store.ts";
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-  ObjectVersions,
-  ServedResource,
-} from "../../admission/plugin.ts";
+import type { AdmissionPlugin } from "../../admission/plugin.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
 import { noFields } from "../../cache/shared-fields.ts";
 import { encodeObject } from "../../../api/codec/object-text.ts";
@@ -30,7 +20,6 @@ import type { PartStrategy } from "../../resources/strategy.ts";
 import type { Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
-import { CallVersions } from "./object-versions.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */
@@ -69,165 +58,6 @@ export function setAdmittedDefaults(call: Call, object: AnyObject): void {
 export function setServedDefaults(call: Call, object: AnyObject): void {
   const { native, definition, apiVersion } = call.endpoint;
   if (!native) definition.setDefaults(object, apiVersion);
-}
-
-/** What is special about an operation; each default is the call's own. */
-interface AdmissionDetails {
-  readonly name?: string | undefined;
-  /** Of a DELETE. */
-  readonly options?: DeleteOptions;
-  readonly place?: ServedResource;
-}
-
-export function admissionAttributes(
-  call: Call,
-  operation: AdmissionAttributes["operation"],
-  object: AnyObject | undefined,
-  oldObject: Readonly<AnyObject> | undefined,
-  details: AdmissionDetails = {},
-): CallAttributes {
-  return new CallAttributes(call, operation, object, oldObject, details);
-}
-
-/** A class, as an object literal with a getter takes several times as long to make. */
-export class CallAttributes implements AdmissionAttributes {
-  readonly resource: AdmissionAttributes["resource"];
-  readonly kind: AdmissionAttributes["kind"];
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly user: AdmissionAttributes["user"];
-  readonly dryRun: boolean;
-  /** A name is generated after the mutating plug-ins have seen the object. */
-  name: string;
-  round: 0 | 1 = 0;
-  reinvoke = false;
-  readonly #call: Call;
-  readonly #given: DeleteOptions | undefined;
-  #versions: ObjectVersions | undefined;
-
-  constructor(
-    call: Call,
-    readonly operation: AdmissionAttributes["operation"],
-    public object: AnyObject | undefined,
-    public oldObject: Readonly<AnyObject> | undefined,
-    { name, options, place }: AdmissionDetails,
-  ) {
-    const { resource, kind } = place ?? call.endpoint.placeOf(call.subresource);
-    this.resource = resource;
-    this.kind = kind;
-    this.subresource = call.subresource;
-    this.namespace = call.namespace;
-    this.name = name ?? call.name;
-    this.user = call.user;
-    this.dryRun = call.dryRun;
-    this.#call = call;
-    this.#given = options;
-  }
-
-  /** Made when a plug-in asks: few do. */
-  get options(): object | undefined {
-    return optionsOf(this.#call, this.operation, this.#given);
-  }
-
-  get versions(): ObjectVersions {
-    return (this.#versions ??= new CallVersions(this.#call));
-  }
-}
-
-const optionKinds = {
-  CREATE: "CreateOptions",
-  UPDATE: "UpdateOptions",
-  DELETE: "DeleteOptions",
-} as const;
-
-/** As the reference shows the options of a request to admission; a patch has those of the create or update it becomes. */
-function optionsOf(
-  call: Call,
-  operation: AdmissionAttributes["operation"],
-  given: DeleteOptions | undefined,
-): object | undefined {
-  if (operation === "CONNECT") return undefined;
-  const type = { kind: optionKinds[operation], apiVersion: "meta.k8s.io/v1" };
-  const dryRun = call.dryRun ? { dryRun: ["All"] } : {};
-  if (operation === "DELETE") return { ...given, ...type, ...dryRun };
-  const { fieldManager } = call.options;
-  const fieldValidation = call.query.get("fieldValidation");
-  return {
-    ...type,
-    ...dryRun,
-    ...(fieldManager ? { fieldManager } : {}),
-    ...(fieldValidation ? { fieldValidation } : {}),
-  };
-}
-
-/** All mutating plug-ins, and once more when one of them asks for it. */
-export function admit(
-  call: Call,
-  attributes: AdmissionAttributes,
-): MaybePromise<void> {
-  const owned = ownershipOf(attributes);
-  return whenReady(admitRounds(call, attributes), () =>
-    keepOwnership(call, attributes, owned),
-  );
-}
-
-/** What admission makes of managedFields counts where it can be read. */
-function keepOwnership(
-  call: Call,
-  attributes: AdmissionAttributes,
-  owned: ManagedFieldsEntry[] | undefined,
-): void {
-  const entries = ownershipOf(attributes);
-  if (entries === owned || decodeManagers(entries)) return;
-  if (owned) attributes.object!.metadata.managedFields = owned;
-  else delete attributes.object!.metadata.managedFields;
-  call.warn(
-    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: operation must be `Apply` or `Update`",
-  );
-}
-
-/** What is connected to has no metadata. */
-function ownershipOf({
-  object,
-}: AdmissionAttributes): ManagedFieldsEntry[] | undefined {
-  return (object as Partial<AnyObject> | undefined)?.metadata?.managedFields;
-}
-
-function admitRounds(
-  call: Call,
-  attributes: AdmissionAttributes,
-): MaybePromise<void> {
-  return whenReady(admitFrom(call, attributes, 0), () => {
-    if (!attributes.reinvoke) return;
-    attributes.round = 1;
-    return admitFrom(call, attributes, 0);
-  });
-}
-
-/** The plug-ins from one on, without a promise as long as none of them waits. */
-function admitFrom(
-  call: Call,
-  attributes: AdmissionAttributes,
-  first: number,
-): MaybePromise<void> {
-  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
-  for (let at = first; at < plugins.length; at++) {
-    const result = plugins[at]!.admit?.(attributes, call);
-    if (result) return result.then(() => admitFrom(call, attributes, at + 1));
-  }
-}
-
-export function validateAdmission(
-  call: Call,
-  attributes: AdmissionAttributes,
-  first = 0,
-): MaybePromise<void> {
-  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
-  for (let at = first; at < plugins.length; at++) {
-    const result = plugins[at]!.validate?.(attributes, call);
-    if (result)
-      return result.then(() => validateAdmission(call, attributes, at + 1));
-  }
 }
 
 /** `before`, and what a strategy or a part of one finds wrong with a change. */

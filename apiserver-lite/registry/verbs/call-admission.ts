@@ -1,0 +1,235 @@
+// Admission of a call: what the plug-ins are given, the mutating ones in their rounds, the validating ones, and an update's
+// way through both: of the object itself, or of what its subresource shows instead (a Scale). Nothing waits for a promise
+// unless a plug-in does.
+import { errors } from "../../../api/errors.ts";
+import type { AnyObject } from "../../../api/object.ts";
+import { decodeManagers } from "../../../api/patch/managed-fields.ts";
+import type {
+  DeleteOptions,
+  ManagedFieldsEntry,
+} from "../../../api/types/meta-v1.ts";
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  ObjectVersions,
+  ServedResource,
+} from "../../admission/plugin.ts";
+import type { AdmittedView } from "../../resources/strategy.ts";
+import type { Call } from "../call.ts";
+import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
+import { CallVersions } from "./object-versions.ts";
+
+/** What is special about an operation; each default is the call's own. */
+interface AdmissionDetails {
+  readonly name?: string | undefined;
+  /** Of a DELETE. */
+  readonly options?: DeleteOptions;
+  readonly place?: ServedResource;
+}
+
+export function admissionAttributes(
+  call: Call,
+  operation: AdmissionAttributes["operation"],
+  object: AnyObject | undefined,
+  oldObject: Readonly<AnyObject> | undefined,
+  details: AdmissionDetails = {},
+): CallAttributes {
+  return new CallAttributes(call, operation, object, oldObject, details);
+}
+
+/** A class, as an object literal with a getter takes several times as long to make. */
+class CallAttributes implements AdmissionAttributes {
+  readonly resource: AdmissionAttributes["resource"];
+  readonly kind: AdmissionAttributes["kind"];
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly user: AdmissionAttributes["user"];
+  readonly dryRun: boolean;
+  /** A name is generated after the mutating plug-ins have seen the object. */
+  name: string;
+  round: 0 | 1 = 0;
+  reinvoke = false;
+  readonly #call: Call;
+  readonly #given: DeleteOptions | undefined;
+  #versions: ObjectVersions | undefined;
+
+  constructor(
+    call: Call,
+    readonly operation: AdmissionAttributes["operation"],
+    public object: AnyObject | undefined,
+    public oldObject: Readonly<AnyObject> | undefined,
+    { name, options, place }: AdmissionDetails,
+  ) {
+    const { resource, kind } = place ?? call.endpoint.placeOf(call.subresource);
+    this.resource = resource;
+    this.kind = kind;
+    this.subresource = call.subresource;
+    this.namespace = call.namespace;
+    this.name = name ?? call.name;
+    this.user = call.user;
+    this.dryRun = call.dryRun;
+    this.#call = call;
+    this.#given = options;
+  }
+
+  /** Made when a plug-in asks: few do. */
+  get options(): object | undefined {
+    return optionsOf(this.#call, this.operation, this.#given);
+  }
+
+  get versions(): ObjectVersions {
+    return (this.#versions ??= new CallVersions(this.#call));
+  }
+}
+
+const optionKinds = {
+  CREATE: "CreateOptions",
+  UPDATE: "UpdateOptions",
+  DELETE: "DeleteOptions",
+} as const;
+
+/** As the reference shows the options of a request to admission; a patch has those of the create or update it becomes. */
+function optionsOf(
+  call: Call,
+  operation: AdmissionAttributes["operation"],
+  given: DeleteOptions | undefined,
+): object | undefined {
+  if (operation === "CONNECT") return undefined;
+  const type = { kind: optionKinds[operation], apiVersion: "meta.k8s.io/v1" };
+  const dryRun = call.dryRun ? { dryRun: ["All"] } : {};
+  if (operation === "DELETE") return { ...given, ...type, ...dryRun };
+  const { fieldManager } = call.options;
+  const fieldValidation = call.query.get("fieldValidation");
+  return {
+    ...type,
+    ...dryRun,
+    ...(fieldManager ? { fieldManager } : {}),
+    ...(fieldValidation ? { fieldValidation } : {}),
+  };
+}
+
+/** All mutating plug-ins, and once more when one of them asks for it. */
+export function admit(
+  call: Call,
+  attributes: AdmissionAttributes,
+): MaybePromise<void> {
+  const owned = ownershipOf(attributes);
+  return whenReady(admitRounds(call, attributes), () =>
+    keepOwnership(call, attributes, owned),
+  );
+}
+
+/** What admission makes of managedFields counts where it can be read. */
+function keepOwnership(
+  call: Call,
+  attributes: AdmissionAttributes,
+  owned: ManagedFieldsEntry[] | undefined,
+): void {
+  const entries = ownershipOf(attributes);
+  if (entries === owned || decodeManagers(entries)) return;
+  if (owned) attributes.object!.metadata.managedFields = owned;
+  else delete attributes.object!.metadata.managedFields;
+  call.warn(
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: operation must be `Apply` or `Update`",
+  );
+}
+
+/** What is connected to has no metadata. */
+function ownershipOf({
+  object,
+}: AdmissionAttributes): ManagedFieldsEntry[] | undefined {
+  return (object as Partial<AnyObject> | undefined)?.metadata?.managedFields;
+}
+
+function admitRounds(
+  call: Call,
+  attributes: AdmissionAttributes,
+): MaybePromise<void> {
+  return whenReady(admitFrom(call, attributes, 0), () => {
+    if (!attributes.reinvoke) return;
+    attributes.round = 1;
+    return admitFrom(call, attributes, 0);
+  });
+}
+
+/** The plug-ins from one on, without a promise as long as none of them waits. */
+function admitFrom(
+  call: Call,
+  attributes: AdmissionAttributes,
+  first: number,
+): MaybePromise<void> {
+  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
+  for (let at = first; at < plugins.length; at++) {
+    const result = plugins[at]!.admit?.(attributes, call);
+    if (result) return result.then(() => admitFrom(call, attributes, at + 1));
+  }
+}
+
+export function validateAdmission(
+  call: Call,
+  attributes: AdmissionAttributes,
+  first = 0,
+): MaybePromise<void> {
+  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
+  for (let at = first; at < plugins.length; at++) {
+    const result = plugins[at]!.validate?.(attributes, call);
+    if (result)
+      return result.then(() => validateAdmission(call, attributes, at + 1));
+  }
+}
+
+export class UpdateAdmission {
+  readonly #view: AdmittedView | undefined;
+  readonly #attributes: CallAttributes;
+
+  constructor(
+    private readonly call: Call,
+    private readonly object: AnyObject,
+    old: Readonly<AnyObject>,
+  ) {
+    const { endpoint, subresource } = call;
+    const view = endpoint.strategy.subresources?.[subresource]?.admitted;
+    this.#view = view;
+    if (view)
+      this.#attributes = admissionAttributes(
+        call,
+        "UPDATE",
+        view.show(object),
+        view.show(old),
+      );
+    else {
+      const { resource, kind } = endpoint.placeOf("");
+      this.#attributes = admissionAttributes(call, "UPDATE", object, old, {
+        place: { resource, kind },
+      });
+    }
+  }
+
+  /** The object as the mutating plug-ins leave it. Throws, or rejects with, ApiError 400 when they moved it. */
+  admit(): MaybePromise<AnyObject> {
+    return whenReady(admit(this.call, this.#attributes), () =>
+      this.#admitted(this.#attributes),
+    );
+  }
+
+  #admitted(attributes: CallAttributes): AnyObject {
+    if (!this.#view) return this.#unmoved(attributes.object!);
+    this.#view.take(this.object, attributes.object!);
+    return this.object;
+  }
+
+  #unmoved(object: AnyObject): AnyObject {
+    const { namespace } = this.object.metadata;
+    if (namespace) object.metadata.namespace ||= namespace;
+    if (object.metadata.namespace !== namespace)
+      throw errors.badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    return object;
+  }
+
+  validate(object: AnyObject): MaybePromise<void> {
+    this.#attributes.object = this.#view ? this.#view.show(object) : object;
+    return validateAdmission(this.call, this.#attributes);
+  }
+}
