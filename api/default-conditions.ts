@@ -1,6 +1,7 @@
 // The conditions ("when") and sources ("from") of api/facts/defaults.json, as functions. The table names them in words;
 // a word that is not known here stops compilation of the kind's defaults, so a new table can't be half understood.
-import { addQuantities } from "./quantity.ts";
+import { podLevelResources, podQuantities } from "./objects/pod-resources.ts";
+import type { PodSpec } from "./types/core-v1.ts";
 
 export type Plain = Record<string, unknown>;
 
@@ -174,19 +175,6 @@ export const conditions: Readonly<Record<string, Condition>> = {
     isEmptyValue(value) && !isLatestImage(base["reference"]),
 };
 
-function sumOfContainerRequests(root: Plain): Plain {
-  const sum: Record<string, string> = {};
-  for (const container of (read(root, "spec.containers") as
-    Plain[] | undefined) ?? []) {
-    for (const [name, amount] of Object.entries(
-      (read(container, "resources.requests") as Record<string, string>) ?? {},
-    ))
-      sum[name] =
-        sum[name] === undefined ? amount : addQuantities(sum[name], amount);
-  }
-  return sum;
-}
-
 /** Values are copied by the caller. Sources that are plain paths of the same object need no entry. */
 export const sources: Readonly<Record<string, Source>> = {
   "name of the spec.versions[] entry with storage true": (root) => {
@@ -199,13 +187,12 @@ export const sources: Readonly<Record<string, Source>> = {
     String(read(root, "names.kind") ?? "").toLowerCase() || undefined,
   "names.kind + List": (root) => `${String(read(root, "names.kind"))}List`,
   "sum of container requests, then spec.resources.limits{}": (root) => {
-    const kept = Object.entries({
-      ...(read(root, "spec.resources.limits") as Plain | undefined),
-      ...sumOfContainerRequests(root),
-    }).filter(
-      ([name]) =>
-        name === "cpu" || name === "memory" || name.startsWith("hugepages-"),
+    const { resources, ...spec } = root["spec"] as PodSpec;
+    return Object.fromEntries(
+      Object.entries({
+        ...resources?.limits,
+        ...podQuantities(spec, "requests", { overhead: false }),
+      }).filter(([name]) => podLevelResources.includes(name)),
     );
-    return Object.fromEntries(kept);
   },
 };

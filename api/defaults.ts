@@ -356,7 +356,7 @@ function setterOf(
           ];
       };
     case "add each missing key":
-    case "add each missing key (cpu, memory, hugepages only)":
+    case "add each missing key (cpu, memory only)":
       return (root, holder) => {
         if (condition && !condition(root, holder, holder[field])) return;
         const from = source(root, holder) as Plain | undefined;

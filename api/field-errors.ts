@@ -87,6 +87,19 @@ export const fieldErrors = {
         : `supported values: ${supported.map((one) => JSON.stringify(one)).join(", ")}`,
     ),
   }),
+  /** `shown`: the value as the reference prints it, without quotes. */
+  notSupportedShown: (
+    field: string,
+    shown: string,
+    supported: readonly string[],
+  ): FieldError => ({
+    type: "FieldValueNotSupported",
+    field,
+    detail: withDetail(
+      `Unsupported value: ${shown}`,
+      `supported values: ${supported.map((one) => JSON.stringify(one)).join(", ")}`,
+    ),
+  }),
   forbidden: (field: string, detail: string): FieldError => ({
     type: "FieldValueForbidden",
     field,

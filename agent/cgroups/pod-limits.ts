@@ -1,4 +1,5 @@
-// What a pod's own cgroup is held to: the sums over its containers, where each of them has a limit.
+// What a pod's own cgroup is held to: what the pod says as a whole, else the sums over its containers, where each of them
+// has a limit.
 import { qosClass } from "../../api/objects/pod-qos.ts";
 import { podLimits } from "../../api/objects/pod-resources.ts";
 import type { Pod } from "../../api/types/core-v1.ts";

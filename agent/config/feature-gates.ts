@@ -21,6 +21,7 @@ export type AgentGate =
   | "NodeSwap"
   | "PodLogsQuerySplitStreams"
   | "QOSReserved"
+  | "PodLevelResources"
   | "SupplementalGroupsPolicy"
   | "TopologyManagerPolicyBetaOptions"
   | "UserNamespacesSupport";

@@ -1,6 +1,7 @@
 // From requests and limits to cgroup values, as the reference maps them: shares from the request, quota from the limit,
 // oom_score_adj from the quality of service.
 import {
+  podLevelResources,
   podLimits,
   podRequests,
   resourceAmount,
@@ -58,7 +59,8 @@ export function containerResources(
   limits: ResourceLimits,
 ): LinuxResources {
   const resources = container.resources;
-  const requests = { ...resources?.limits, ...resources?.requests };
+  const limited = limitsOf(pod, container);
+  const requests = { ...limited, ...resources?.requests };
   const periodMicroseconds = limits.config.cpuCfsQuotaPeriodMs * 1000;
   const result: LinuxResources = {
     cpuShares: cpuShares(cpuMillis(requests)),
@@ -67,10 +69,10 @@ export function containerResources(
       limits.lowestOomScoreAdj,
     ),
   };
-  const memoryLimitBytes = memoryBytes(resources?.limits);
+  const memoryLimitBytes = memoryBytes(limited);
   if (memoryLimitBytes > 0) result.memoryLimitBytes = memoryLimitBytes;
   if (limits.config.cpuCfsQuota) {
-    const quota = cpuQuota(cpuMillis(resources?.limits), periodMicroseconds);
+    const quota = cpuQuota(cpuMillis(limited), periodMicroseconds);
     if (quota !== undefined) {
       result.cpuQuota = quota;
       result.cpuPeriod = periodMicroseconds;
@@ -84,6 +86,20 @@ export function containerResources(
       containerMemoryControl(pod, container, limits.memory, isSystemPod(pod)),
     );
   return result;
+}
+
+/** A container without a limit of its own is held to the pod's as a whole. */
+function limitsOf(
+  { spec }: Pod,
+  { resources }: Container,
+): Record<string, string> {
+  const limits = { ...resources?.limits };
+  for (const name of podLevelResources) {
+    const ofPod = spec.resources?.limits?.[name];
+    if (ofPod !== undefined && resourceAmount(name, limits[name] ?? "0") === 0)
+      limits[name] = ofPod;
+  }
+  return limits;
 }
 
 function hugepages(
@@ -117,16 +133,27 @@ export function oomScoreAdj(
   const requestOf = ({ resources }: Container): number =>
     memoryBytes({ ...resources?.limits, ...resources?.requests });
   // A sidecar is not killed before the containers it serves.
-  const requested = isInitSidecar(pod, container)
+  const own = isInitSidecar(pod, container)
     ? Math.max(
         requestOf(container),
         Math.min(...pod.spec.containers.map(requestOf)),
       )
     : requestOf(container);
+  const requested = own + unclaimedMemoryShare(pod);
   const adjustment =
     1000 - Math.floor((1000 * requested) / Math.max(1, machineMemoryBytes));
   if (adjustment < 3) return 3;
   return adjustment === 1000 ? 999 : adjustment;
+}
+
+/** What the pod as a whole asks for beyond its containers, in equal shares. */
+function unclaimedMemoryShare({ spec }: Pod): number {
+  const { resources, ...rest } = spec;
+  const ofPod = memoryBytes(resources?.requests);
+  if (ofPod === 0) return 0;
+  const ofContainers = podRequests(rest, { overhead: false }).get("memory");
+  const count = spec.containers.length + (spec.initContainers?.length ?? 0);
+  return Math.floor((ofPod - (ofContainers ?? 0)) / count);
 }
 
 function isInitSidecar(pod: Pod, container: Container): boolean {
@@ -145,7 +172,7 @@ interface PodResources {
   cpuLimitMillis: number;
   memoryRequestBytes: number;
   memoryLimitBytes: number;
-  /** Every container has a limit, so that the sum is one too. */
+  /** The pod has a limit as a whole, or every container has one, so that the sum is one too. */
   cpuLimited: boolean;
   memoryLimited: boolean;
 }
@@ -154,10 +181,14 @@ interface PodResources {
 export function podResources({ spec }: Pod): PodResources {
   const requests = podRequests(spec, { fromLimits: true });
   const limits = podLimits(spec);
+  const hasLimit = (
+    name: string,
+    { resources }: Pick<Container, "resources">,
+  ): boolean => resourceAmount(name, resources?.limits?.[name] ?? "0") > 0;
   const isLimited = (name: string): boolean =>
-    [...(spec.initContainers ?? []), ...spec.containers].every(
-      ({ resources }) =>
-        resourceAmount(name, resources?.limits?.[name] ?? "0") > 0,
+    hasLimit(name, spec) ||
+    [...(spec.initContainers ?? []), ...spec.containers].every((container) =>
+      hasLimit(name, container),
     );
   return {
     cpuRequestMillis: requests.get("cpu") ?? 0,

@@ -31,6 +31,7 @@ interface FileSourceOptions {
   onOthers?: (byFile: OthersByFile) => void;
   onProblem: (file: string, message: string) => void;
   validateSpec?: PodSpecValidator | undefined;
+  podLevelResources: boolean;
 }
 
 /** An object of another kind than Pod. */
@@ -188,6 +189,7 @@ export class FileSource {
             origin: file,
             nowMs,
             validateSpec,
+            podLevelResources: this.#options.podLevelResources,
           }),
         );
       });

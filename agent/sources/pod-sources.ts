@@ -14,6 +14,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { isGateOn } from "../config/feature-gates.ts";
 import { ApiSource } from "./api-source.ts";
 import { FileSource, type OthersByFile } from "./file-source.ts";
 import type { PodSpecValidator } from "./static-pod.ts";
@@ -47,6 +48,7 @@ interface PodSourcesOptions {
     | "manifestUrl"
     | "manifestUrlHeaders"
     | "httpCheckFrequencyMs"
+    | "featureGates"
   >;
   client: Client | undefined;
   pods: SourcedPods;
@@ -88,7 +90,11 @@ export class PodSources {
         onMirrorGone: (mirror) => mirrors?.onMirrorDeleted(mirror),
         onSynced: () => this.#synced(),
       });
-    const shared = { nodeName, clock, logger, onProblem, validateSpec };
+    const podLevelResources = isGateOn(config, "PodLevelResources");
+    const shared = {
+      ...{ nodeName, clock, logger, onProblem, validateSpec },
+      podLevelResources,
+    };
     if (config.manifestUrl)
       this.#url = new UrlSource({
         ...shared,

@@ -1,7 +1,11 @@
 // A Pod of a manifest turned into a static pod of this node: defaults, node name, the name's suffix, the uid from its
 // content, the annotations that mark it. The same content gives the same uid, so an unchanged file changes nothing.
 import { createHash } from "node:crypto";
-import { applyDefaults } from "../../api/defaults.ts";
+import {
+  applyDefaults,
+  createDefaulter,
+  type Defaulter,
+} from "../../api/defaults.ts";
 import { formatTime } from "../../api/clock.ts";
 import { dnsSubdomainProblems } from "../../api/names.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
@@ -20,6 +24,19 @@ interface StaticPodOptions {
   nowMs: number;
   /** The API server's own rules, where there is one: a pod that they refuse is not run. */
   validateSpec?: PodSpecValidator | undefined;
+  /** Gate PodLevelResources; false: the field is dropped. */
+  podLevelResources: boolean;
+}
+
+/** Made with the first pod that needs it. */
+let withPodLevel: Defaulter | undefined;
+
+function setDefaults(pod: Pod, podLevelResources: boolean): void {
+  const kind = { group: "", version: "v1", kind: "Pod" };
+  if (!podLevelResources) delete pod.spec.resources;
+  if (!pod.spec.resources) return applyDefaults(pod, kind);
+  withPodLevel ??= createDefaulter({ PodLevelResources: true });
+  withPodLevel(pod, kind);
 }
 
 export type PodSpecValidator = (
@@ -67,7 +84,7 @@ export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
       ...tolerations,
       { operator: "Exists", effect: "NoExecute" },
     ];
-  applyDefaults(pod, { group: "", version: "v1", kind: "Pod" });
+  setDefaults(pod, options.podLevelResources);
   const refused = options.validateSpec?.("spec", pod.spec) ?? [];
   if (refused.length > 0) throw new FieldProblems(refused);
   return pod;

@@ -19,6 +19,7 @@ interface UrlSourceOptions {
   onPods: (pods: readonly Pod[]) => void;
   onProblem: (url: string, message: string) => void;
   validateSpec?: PodSpecValidator | undefined;
+  podLevelResources: boolean;
 }
 
 export class UrlSource {
@@ -77,6 +78,7 @@ export class UrlSource {
           origin: url,
           nowMs,
           validateSpec: this.#options.validateSpec,
+          podLevelResources: this.#options.podLevelResources,
         });
       });
       this.#text = text;

@@ -6,16 +6,17 @@ import type { Pod } from "../types/core-v1.ts";
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 /**
- * Guaranteed: every container has limits of cpu and memory that equal its requests; BestEffort: none asks for either.
+ * Guaranteed: every container, or the pod as a whole, has limits of cpu and memory that equal its requests; BestEffort: none asks for either.
  * A request that is not given is its limit, as the API server defaults it (pods from files may not have been there).
  */
 export function qosClass({ spec }: Pick<Pod, "spec">): QosClass {
   let any = false;
   let guaranteed = true;
-  for (const { resources } of [
-    ...(spec.initContainers ?? []),
-    ...spec.containers,
-  ])
+  // What the pod says as a whole counts alone.
+  const parts = spec.resources
+    ? [spec]
+    : [...(spec.initContainers ?? []), ...spec.containers];
+  for (const { resources } of parts)
     for (const name of ["cpu", "memory"]) {
       const limit = positive(resources?.limits?.[name]);
       const asked = resources?.requests?.[name];

@@ -28,7 +28,15 @@ type Quantities = Readonly<Record<string, string | number>>;
 /** For scoring only: what a container that asks for nothing is counted with. */
 const unspecified = { cpu: 100, memory: 200 * 1024 * 1024 };
 /** What a pod may say as a whole. */
-const podLevel = ["cpu", "memory"];
+export const podLevelResources: readonly string[] = ["cpu", "memory"];
+
+/** Does it say for cpu or memory what the pod as a whole asks for or may use? */
+export function saysPodLevelResources(
+  resources: ResourceRequirements | undefined,
+): boolean {
+  const { requests = {}, limits = {} } = resources ?? {};
+  return podLevelResources.some((name) => name in requests || name in limits);
+}
 
 /** A quantity as a number in the unit of its resource: millicores for cpu, else bytes or pieces. */
 export function resourceAmount(
@@ -181,7 +189,7 @@ function sumOf<A>(
   }
   if (spec.resources)
     for (const [name, amount] of read(spec.resources[part]))
-      if (podLevel.includes(name)) total.set(name, amount);
+      if (podLevelResources.includes(name)) total.set(name, amount);
   if (overhead && spec.overhead) {
     const more = read(spec.overhead);
     if (part === "limits")
@@ -222,12 +230,26 @@ export function podRequests(
   spec: PodSpec,
   options: RequestOptions = {},
 ): Resources {
+  if (
+    options.nonZero &&
+    saysPodLevelResources({ requests: spec.resources?.requests ?? {} })
+  )
+    return scoredWhole(spec, options);
   const amountsOf = options.nonZero
     ? scoredRequestsOf
     : options.fromLimits
       ? defaultedRequestsOf
       : requestsOf;
   return sumOf(spec, "requests", options, numbers, amountsOf);
+}
+
+/** A pod that asks as a whole: only what neither it nor a container asks for is counted with a little. */
+function scoredWhole(spec: PodSpec, options: RequestOptions): Resources {
+  const asked = podRequests(spec, { ...options, nonZero: false });
+  const scored = podRequests({ ...spec, resources: {} }, options);
+  for (const name of Object.keys(unspecified))
+    if (!asked.has(name)) asked.set(name, scored.get(name) ?? 0);
+  return asked;
 }
 
 export function podLimits(spec: PodSpec, options: SumOptions = {}): Resources {

@@ -34,10 +34,11 @@ import { nodeStrategy } from "./core/node.ts";
 import { persistentVolumeClaimStrategy } from "./core/volume/persistent-volume-claim.ts";
 import { bindingStrategy } from "./core/pod/binding.ts";
 import { withoutPrivileged } from "./core/pod/privileged-policy.ts";
+import { withoutDisabledFields } from "./core/pod/template-fields.ts";
 import { persistentVolumeStrategy } from "./core/volume/persistent-volume.ts";
 import { podTemplateStrategy } from "./core/pod/pod-template.ts";
 import { createPodStrategy } from "./core/pod/pod.ts";
-import { createReplicationControllerStrategy } from "./core/replication-controller.ts";
+import { replicationControllerStrategy } from "./core/replication-controller.ts";
 import { resourceQuotaStrategy } from "./core/resource-quota.ts";
 import { secretStrategy } from "./core/secret.ts";
 import { storageVersionStrategy } from "./apiserverinternal/storage-version.ts";
@@ -168,6 +169,7 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ["storage.k8s.io/csistoragecapacities", csiStorageCapacityStrategy],
   ["storage.k8s.io/storageclasses", storageClassStrategy],
   ["storage.k8s.io/volumeattachments", volumeAttachmentStrategy],
+  ["/replicationcontrollers", replicationControllerStrategy],
   ["storage.k8s.io/volumeattributesclasses", volumeAttributesClassStrategy],
   [
     "storagemigration.k8s.io/storageversionmigrations",
@@ -187,11 +189,13 @@ export function createStrategies(
     userNamespaces: gate("UserNamespacesSupport"),
     groupsPolicy: gate("SupplementalGroupsPolicy"),
     claims: gate("DynamicResourceAllocation"),
+    podResources: gate("PodLevelResources"),
+    procMount: gate("ProcMountType"),
+    imageVolumes: gate("ImageVolume"),
   };
   const expressions = new ExpressionLoader();
   const made: Readonly<Record<string, ResourceStrategy>> = {
     "/pods": createPodStrategy(podFeatures),
-    "/replicationcontrollers": createReplicationControllerStrategy(podFeatures),
     "/services": createServiceStrategy(options.services),
     "/componentstatuses": createComponentStatusStrategy(componentChecks),
     "admissionregistration.k8s.io/mutatingadmissionpolicies":
@@ -206,8 +210,8 @@ export function createStrategies(
   return (group, resource) => {
     const name = `${group}/${resource}`;
     const strategy = made[name] ?? strategies.get(name);
-    return strategy && !allowPrivileged
-      ? withoutPrivileged(group, resource, strategy)
-      : strategy;
+    if (!strategy) return undefined;
+    const gated = withoutDisabledFields(group, resource, strategy, podFeatures);
+    return allowPrivileged ? gated : withoutPrivileged(group, resource, gated);
   };
 }

@@ -38,6 +38,7 @@ import { networkingKinds } from "./scenarios/networking-kinds.ts";
 import { optionalKinds } from "./scenarios/optional-kinds.ts";
 import { paging } from "./scenarios/paging.ts";
 import { paths } from "./scenarios/paths.ts";
+import { gatedPodFields } from "./scenarios/gated-pod-fields.ts";
 import { podResize } from "./scenarios/pod-resize.ts";
 import { policiesScenario } from "./scenarios/policies.ts";
 import { policyPlaces } from "./scenarios/policy-places.ts";
@@ -93,6 +94,7 @@ export const scenarios: readonly Scenario[] = [
   optionalKinds,
   paging,
   paths,
+  gatedPodFields,
   podResize,
   policiesScenario,
   policyPlaces,

@@ -2,6 +2,7 @@
 // at the moment of the request, together with what this process has just let through but not yet stored; status.used is
 // the quota controller's to keep.
 import { errors } from "../../../api/errors.ts";
+import { saysPodLevelResources } from "../../../api/objects/pod-resources.ts";
 import { compareQuantities } from "../../../api/quantity.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
@@ -173,6 +174,8 @@ const COMPUTE = ["cpu", "memory"];
 /** `cpu for: a,b; memory for: a`: containers that say nothing about what the quota bounds. */
 function unspecified(hard: Readonly<Usage>, { spec }: Pod): string {
   const parts: string[] = [];
+  // Then containers need not say anything.
+  if (saysPodLevelResources(spec.resources)) return "";
   for (const name of Object.keys(hard).sort()) {
     const [, which = "requests", resource = ""] =
       /^(?:(requests|limits)\.)?(\w+)$/.exec(name) ?? [];

@@ -14,10 +14,6 @@ import {
   containerColumns,
 } from "../apps/workload-validation.ts";
 import { nonNegative } from "../field-checks.ts";
-import {
-  dropDisabledFields,
-  type PodFeatures,
-} from "./pod/pod-disabled-fields.ts";
 import { podWarnings } from "./pod/pod-warnings.ts";
 import { validatePodTemplate } from "./pod/pod-spec-validation.ts";
 
@@ -63,15 +59,12 @@ function* controllerWarnings(
     );
 }
 
-export const createReplicationControllerStrategy = (
-  features: PodFeatures,
-): ResourceStrategy =>
+export const replicationControllerStrategy: ResourceStrategy =
   strategyOf<ReplicationController>({
     // Older than garbage collection: clients that say nothing expect the pods to stay.
     defaultPropagation: "Orphan",
     prepareForCreate(object) {
       object.status = { replicas: 0 };
-      dropDisabledFields(object.spec?.template?.spec, features);
     },
     prepareForUpdate(object, old) {
       object.status = {

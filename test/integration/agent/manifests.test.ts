@@ -19,6 +19,7 @@ beforeEach(async () => {
   directory = directories();
   problems = [];
   source = new FileSource({
+    podLevelResources: false,
     path: directory,
     nodeName: "n1",
     checkFrequencyMs: 1000,
@@ -192,6 +193,7 @@ test("huge files, link loops and editors' files", async () => {
 test("a pod that the API server's rules refuse is reported with file and line, and not run", async () => {
   await source.stop();
   source = new FileSource({
+    podLevelResources: false,
     path: directory,
     nodeName: "n1",
     checkFrequencyMs: 1000,
@@ -224,6 +226,7 @@ test("what is written a moment after the truncation is not missed", async () => 
   // Only events count here: the next look by itself is a minute away.
   await source.stop();
   source = new FileSource({
+    podLevelResources: false,
     path: directory,
     nodeName: "n1",
     checkFrequencyMs: 60_000,

@@ -15,7 +15,13 @@ let node: NodeFixture;
 let agent: Agent;
 beforeAll(async () => {
   node = await startNode();
-  agent = node.agent({ onOtherManifests: () => undefined });
+  agent = node.agent({
+    onOtherManifests: () => undefined,
+    config: {
+      nodeName: "test-node",
+      featureGates: { PodLevelResources: true },
+    },
+  });
   await agent.start();
 });
 afterAll(async () => {
@@ -364,4 +370,33 @@ test("a sidecar starts before and ends after the app", async () => {
   expect(
     await fs.readFile(path.join(node.directory, "order/order"), "utf8"),
   ).toBe("hook\napp\nside\n");
+});
+
+test("a pod's limits as a whole hold its cgroup, and containers without their own", async () => {
+  const pod = busyboxPod("whole", "sleep 1000");
+  pod.spec.resources = { limits: { cpu: "200m", memory: "64Mi" } };
+  await node.writePod("whole.json", pod);
+  const found = await phase("whole", "Running");
+  expect(found.status?.qosClass).toBe("Guaranteed");
+  const cgroup = `${node.cgroupRoot}/pod${found.metadata.uid ?? ""}`;
+  const read = async (v1: string, v2: string): Promise<string> =>
+    (
+      await fs
+        .readFile(path.join("/sys/fs/cgroup", v1.replace("*", cgroup)), "utf8")
+        .catch(() =>
+          fs.readFile(path.join("/sys/fs/cgroup", cgroup, v2), "utf8"),
+        )
+    ).trim();
+  expect(await read("cpu/*/cpu.cfs_quota_us", "cpu.max")).toMatch(/^20000\b/);
+  expect(await read("memory/*/memory.limit_in_bytes", "memory.max")).toBe(
+    String(64 << 20),
+  );
+  const [container] = await node.runtime.listContainers({
+    labels: { "io.kubernetes.pod.uid": found.metadata.uid! },
+  });
+  const inside = `${container!.id}/cpu.cfs_quota_us`;
+  expect(await read(`cpu/*/${inside}`, `${container!.id}/cpu.max`)).toMatch(
+    /^20000\b/,
+  );
+  await fs.rm(path.join(node.manifests, "whole.json"));
 });

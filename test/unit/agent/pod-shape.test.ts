@@ -1,11 +1,14 @@
 import type { Pod, ResourceRequirements } from "../../../api/types/core-v1.ts";
 import {
+  containerResources,
   cpuQuota,
   cpuShares,
   hasSysResource,
   oomScoreAdj,
   podResources,
 } from "../../../agent/resources/linux-resources.ts";
+import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
+import { staticPod } from "../../../agent/sources/static-pod.ts";
 import { graceSeconds } from "../../../agent/pods/shape/pod-shape.ts";
 import { cpuWeight } from "../../../agent/cgroups/v2.ts";
 
@@ -18,6 +21,7 @@ function pod(
     spec: {
       containers: app.map((resources, index) => ({
         name: `c${index}`,
+        image: "i",
         ...(resources ? { resources } : {}),
       })),
       initContainers: init.map(({ resources, sidecar }, index) => ({
@@ -79,6 +83,67 @@ test.each<[string, ResourceRequirements | undefined, number]>([
   const subject = pod([resources]);
   expect(oomScoreAdj(subject, subject.spec.containers[0]!, 4 * 1024 ** 3)).toBe(
     wanted,
+  );
+});
+
+test("what a pod says as a whole bounds its cgroup and its containers", () => {
+  const subject = pod([
+    { requests: { memory: "1Gi" }, limits: { cpu: "250m" } },
+    undefined,
+  ]);
+  subject.spec.resources = {
+    requests: { cpu: "600m", memory: "2Gi" },
+    limits: { cpu: "1", memory: "3Gi" },
+  };
+  expect(podResources(subject)).toEqual({
+    cpuRequestMillis: 600,
+    cpuLimitMillis: 1000,
+    memoryRequestBytes: 2 * 1024 ** 3,
+    memoryLimitBytes: 3 * 1024 ** 3,
+    cpuLimited: true,
+    memoryLimited: true,
+  });
+  const [own, none] = subject.spec.containers.map((container) =>
+    containerResources(subject, container, {
+      config: resolveAgentConfig({ nodeName: "n" }),
+      machineMemoryBytes: 4 * 1024 ** 3,
+      lowestOomScoreAdj: undefined,
+    }),
+  );
+  // What the containers leave of the memory, half a GiB for each, counts for both.
+  expect(own).toEqual({
+    cpuShares: 256,
+    cpuQuota: 25_000,
+    cpuPeriod: 100_000,
+    memoryLimitBytes: 3 * 1024 ** 3,
+    oomScoreAdj: 625,
+  });
+  expect(none).toEqual({
+    cpuShares: 1024,
+    cpuQuota: 100_000,
+    cpuPeriod: 100_000,
+    memoryLimitBytes: 3 * 1024 ** 3,
+    oomScoreAdj: 875,
+  });
+});
+
+test.each([true, false])("of a static pod, gate %s", (podLevelResources) => {
+  const manifest = pod([{ requests: { cpu: "100m" } }]);
+  manifest.spec.resources = { limits: { cpu: "1", memory: "1Gi" } };
+  const made = staticPod(manifest, {
+    nodeName: "n",
+    source: "file",
+    origin: "f",
+    nowMs: 0,
+    podLevelResources,
+  });
+  expect(made.spec.resources).toEqual(
+    podLevelResources
+      ? {
+          limits: { cpu: "1", memory: "1Gi" },
+          requests: { cpu: "100m", memory: "1Gi" },
+        }
+      : undefined,
   );
 });
 

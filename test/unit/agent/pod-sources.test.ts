@@ -61,6 +61,7 @@ function sourcesOf(
       fileCheckFrequencyMs: 20_000,
       manifestUrl: config.manifestUrl,
       manifestUrlHeaders: {},
+      featureGates: {},
       httpCheckFrequencyMs: 1000,
     },
     client,

@@ -230,6 +230,16 @@ export function validateMounts(
       refuse("name", "must not already exist in volumeDevices");
     if (devices.some(({ devicePath }) => devicePath === mountPath))
       refuse("mountPath", "must not already exist as a path in volumeDevices");
+    if (volumes.get(name)?.image)
+      for (const part of ["subPath", "subPathExpr"] as const)
+        if (mount[part])
+          problems.push(
+            fieldErrors.invalid(
+              `${path}.${part}`,
+              mount[part],
+              "not allowed in image volume sources",
+            ),
+          );
     if (subPath)
       problems.push(...validateRelativePath(`${field}.subPath`, subPath));
     if (subPathExpr) {

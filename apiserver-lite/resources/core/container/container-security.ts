@@ -206,14 +206,40 @@ function validateEscalation(field: string, context: SecurityContext): Problems {
   );
 }
 
+/** Without a user namespace of its own a container would see the host's /proc. */
+function validateProcMount(
+  field: string,
+  procMount: string | undefined,
+  hostUsers: boolean,
+): Problems {
+  if (procMount === undefined) return [];
+  const known = ["Default", "Unmasked"];
+  return joined(
+    known.includes(procMount)
+      ? []
+      : [fieldErrors.notSupported(field, procMount, known)],
+    hostUsers && procMount === "Unmasked"
+      ? [
+          fieldErrors.invalid(
+            field,
+            procMount,
+            "`hostUsers` must be false to use `Unmasked`",
+          ),
+        ]
+      : [],
+  );
+}
+
 export function validateSecurityContext(
   field: string,
   context: SecurityContext | undefined,
+  hostUsers: boolean,
 ): Problems {
   if (!context) return [];
   return joined(
     idInRange(`${field}.runAsUser`, context.runAsUser),
     idInRange(`${field}.runAsGroup`, context.runAsGroup),
+    validateProcMount(`${field}.procMount`, context.procMount, hostUsers),
     validateSeccomp(`${field}.seccompProfile`, context.seccompProfile),
     validateEscalation(field, context),
     validateWindows(`${field}.windowsOptions`, context.windowsOptions),

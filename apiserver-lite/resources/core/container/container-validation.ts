@@ -77,7 +77,7 @@ function validateCommon(
   field: string,
   container: Container,
   volumes: Volumes,
-  { restartPolicy }: PodSpec,
+  { restartPolicy, hostUsers = true }: PodSpec,
 ): Problems {
   const { name, image } = container;
   return joined(
@@ -111,6 +111,7 @@ function validateCommon(
     validateSecurityContext(
       `${field}.securityContext`,
       container.securityContext,
+      hostUsers,
     ),
   );
 }

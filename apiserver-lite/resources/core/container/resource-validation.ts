@@ -221,9 +221,11 @@ const sorted = (
     .sort()
     .map((name) => [name, String(list![name])]);
 
+/** @param validateName which resources may be named; default: those of containers */
 export function validateResources(
   field: string,
   resources: ResourceRequirements | undefined,
+  validateName = validateContainerResourceName,
 ): Problems {
   const problems: Problems = [];
   if (!resources) return problems;
@@ -232,7 +234,7 @@ export function validateResources(
     for (const [name, value] of sorted(resources[part])) {
       const path = `${field}.${part}[${name}]`;
       problems.push(
-        ...validateContainerResourceName(path, name),
+        ...validateName(path, name),
         ...validateResourceQuantity(path, name, value),
       );
       if (part === "requests")

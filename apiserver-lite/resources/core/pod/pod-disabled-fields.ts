@@ -6,6 +6,7 @@ import type {
   PodSpec,
   PodStatus,
 } from "../../../../api/types/core-v1.ts";
+import { saysPodLevelResources } from "../../../../api/objects/pod-resources.ts";
 import { containersOf } from "./pod-security-validation.ts";
 
 type Mutable = Record<string, unknown>;
@@ -22,6 +23,12 @@ export interface PodFeatures {
   readonly groupsPolicy: boolean;
   /** Gate DynamicResourceAllocation. */
   readonly claims: boolean;
+  /** Gate PodLevelResources. */
+  readonly podResources: boolean;
+  /** Gate ProcMountType. */
+  readonly procMount: boolean;
+  /** Gate ImageVolume. */
+  readonly imageVolumes: boolean;
 }
 
 export const defaultPodFeatures: PodFeatures = {
@@ -30,9 +37,11 @@ export const defaultPodFeatures: PodFeatures = {
   userNamespaces: false,
   groupsPolicy: false,
   claims: false,
+  podResources: false,
+  procMount: false,
+  imageVolumes: false,
 };
 
-const ofSpec = ["resources"];
 const ofPodSecurity = ["seLinuxChangePolicy"];
 
 function drop(
@@ -50,13 +59,22 @@ function drop(
 
 function dropOfContainer(
   container: Container,
-  { resize, claims }: Pick<PodFeatures, "resize" | "claims">,
+  { resize, claims, procMount }: PodFeatures,
 ): void {
   if (!resize) drop(container, undefined, ["resizePolicy"]);
   if (!claims) drop(container.resources, undefined, ["claims"]);
   const security = container.securityContext;
-  if (security?.procMount) security.procMount = "Default";
+  if (security?.procMount && !procMount) security.procMount = "Default";
 }
+
+const hasUnmaskedProc = (spec: Readonly<PodSpec>): boolean =>
+  containersOf("", spec).some(
+    ([, { securityContext }]) =>
+      (securityContext?.procMount ?? "Default") !== "Default",
+  );
+
+const hasImageVolume = ({ volumes = [] }: Readonly<PodSpec>): boolean =>
+  volumes.some(({ image }) => image !== undefined);
 
 /** They go as a whole, and what mounts them. */
 function dropImageVolumes(spec: PodSpec): void {
@@ -90,7 +108,8 @@ export function dropDisabledFields(
   old?: Readonly<PodSpec>,
 ): void {
   if (!spec) return;
-  drop(spec, old, ofSpec);
+  if (!features.podResources && !saysPodLevelResources(old?.resources))
+    delete spec.resources;
   drop(spec.securityContext, old?.securityContext, ofPodSecurity);
   if (!features.userNamespaces) drop(spec, old, ["hostUsers"]);
   if (!features.groupsPolicy)
@@ -99,10 +118,12 @@ export function dropDisabledFields(
     ]);
   const resize = features.resize || hasResizePolicies(old);
   const claims = features.claims || hasClaims(old);
+  const procMount = features.procMount || (!!old && hasUnmaskedProc(old));
   if (!claims) delete spec.resourceClaims;
   for (const [, container] of containersOf("", spec))
-    dropOfContainer(container, { resize, claims });
-  dropImageVolumes(spec);
+    dropOfContainer(container, { ...features, resize, claims, procMount });
+  if (!features.imageVolumes && !(old && hasImageVolume(old)))
+    dropImageVolumes(spec);
   for (const volume of spec.volumes ?? []) {
     for (const source of volume.projected?.sources ?? [])
       drop(source, undefined, ["clusterTrustBundle"]);

@@ -35,7 +35,7 @@ export function validatePodResourceClaims({
         : validateClaim(`spec.resourceClaims[${index}]`, claim, seen),
     ),
     ...containersOf("spec", spec).flatMap(([field, { resources }]) =>
-      validateNames(`${field}.resources.claims`, resources?.claims, names),
+      validateClaimNames(`${field}.resources.claims`, resources?.claims, names),
     ),
   ];
 }
@@ -80,7 +80,7 @@ function validateClaim(
 }
 
 /** A container may name a claim as a whole, or some of its requests. */
-function validateNames(
+export function validateClaimNames(
   field: string,
   claims: readonly ResourceClaim[] | undefined,
   known: ReadonlySet<string>,

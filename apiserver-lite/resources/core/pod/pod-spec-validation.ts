@@ -21,6 +21,7 @@ import {
   validateOs,
   validatePodSecurity,
 } from "./pod-security-validation.ts";
+import { validatePodResources } from "./pod-resources-validation.ts";
 import {
   validateContainerResourceName,
   validateResourceQuantity,
@@ -217,6 +218,7 @@ export function validatePodSpec(
   return joined(
     problems,
     validateContainers(field, spec, byName),
+    validatePodResources(field, spec),
     validateHostNetworkPorts(field, spec, podName !== undefined),
     oneOf(`${field}.restartPolicy`, spec.restartPolicy, restartPolicies, true),
     oneOf(`${field}.dnsPolicy`, spec.dnsPolicy, dnsPolicies, true),

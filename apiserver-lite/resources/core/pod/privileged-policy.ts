@@ -3,34 +3,19 @@
 import { errors, type FieldError } from "../../../../api/errors.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
-import type { PodSpec } from "../../../../api/types/core-v1.ts";
 import type { ResourceStrategy, SubresourceHandler } from "../../strategy.ts";
-
-/** Where a resource holds a pod's spec. */
-const specPaths: Readonly<Record<string, string>> = {
-  "/pods": "spec",
-  "/podtemplates": "template.spec",
-  "/replicationcontrollers": "spec.template.spec",
-  "apps/daemonsets": "spec.template.spec",
-  "apps/deployments": "spec.template.spec",
-  "apps/replicasets": "spec.template.spec",
-  "apps/statefulsets": "spec.template.spec",
-  "batch/jobs": "spec.template.spec",
-  "batch/cronjobs": "spec.jobTemplate.spec.template.spec",
-};
+import { podSpecAt, podSpecPaths } from "./pod-spec-paths.ts";
 
 function privilegedContainers(
   object: Readonly<AnyObject>,
   path: string,
 ): FieldError[] {
-  let spec: unknown = object;
-  for (const part of path.split("."))
-    spec = (spec as Record<string, unknown> | undefined)?.[part];
+  const spec = podSpecAt(object, path);
   if (!spec) return [];
   return (
     ["containers", "initContainers", "ephemeralContainers"] as const
   ).flatMap((list) =>
-    ((spec as PodSpec)[list] ?? []).flatMap(({ securityContext }, index) =>
+    (spec[list] ?? []).flatMap(({ securityContext }, index) =>
       securityContext?.privileged
         ? [
             fieldErrors.forbidden(
@@ -68,7 +53,7 @@ export function withoutPrivileged(
   resource: string,
   strategy: ResourceStrategy,
 ): ResourceStrategy {
-  const path = specPaths[`${group}/${resource}`];
+  const path = podSpecPaths[`${group}/${resource}`];
   if (!path) return strategy;
   const ephemeral = strategy.subresources?.["ephemeralcontainers"];
   return {

@@ -15,7 +15,7 @@ import type {
   ServiceAccountTokenProjection,
   Volume,
 } from "../../../../api/types/core-v1.ts";
-import { joined, labels, ofEach } from "../../field-checks.ts";
+import { joined, labels, ofEach, oneOf } from "../../field-checks.ts";
 import { validateAnnotations } from "../../object-meta.ts";
 import {
   validateFilePath,
@@ -241,12 +241,15 @@ type FileSources = Pick<
   | "downwardAPI"
   | "projected"
   | "ephemeral"
+  | "image"
 >;
 
 const fileSources: {
   [Kind in keyof FileSources]-?: (
     field: string,
     source: NonNullable<FileSources[Kind]>,
+    /** False: of a template, which may be filled in later. */
+    isPod: boolean,
   ) => Problems;
 } = {
   emptyDir: (field, { sizeLimit }) =>
@@ -277,6 +280,16 @@ const fileSources: {
     template
       ? validateClaimTemplate(`${field}.volumeClaimTemplate`, template)
       : [fieldErrors.required(`${field}.volumeClaimTemplate`)],
+  image: (field, { reference, pullPolicy }, isPod) =>
+    joined(
+      isPod && !reference ? [fieldErrors.required(`${field}.reference`)] : [],
+      oneOf(
+        `${field}.pullPolicy`,
+        pullPolicy,
+        ["Always", "IfNotPresent", "Never"],
+        true,
+      ),
+    ),
 };
 
 const isKind: ReadonlySet<string> = new Set(kinds);
@@ -303,8 +316,9 @@ function validateOne(field: string, volume: Volume, podName: string): Problems {
           fileSources[first as keyof FileSources] as (
             field: string,
             source: unknown,
+            isPod: boolean,
           ) => Problems
-        )(path, volume[first])
+        )(path, volume[first], podName !== "")
       : validateSource(path, first, volume[first]!, false);
   const { iscsi } = volume;
   if (

@@ -17,6 +17,7 @@ import {
 } from "../../../../agent/resources/linux-resources.ts";
 import { limitRanger } from "../../../../apiserver-lite/admission/plugins/limit-ranger.ts";
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
+import { defaultPodFeatures } from "../../../../apiserver-lite/resources/core/pod/pod-disabled-fields.ts";
 import { createPodStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
 import { strategyContext } from "../../apiserver-lite/resources/strategy-context.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";
@@ -24,7 +25,10 @@ import { PodViews } from "../../../../scheduler/pod-view.ts";
 import { podShapes, shownAmounts } from "../../../support/pod-shapes.ts";
 import { firstRound } from "../../../support/admission-attributes.ts";
 
-const podStrategy = createPodStrategy();
+const podStrategy = createPodStrategy({
+  ...defaultPodFeatures,
+  podResources: true,
+});
 
 const podOf = (spec: Pod["spec"]): Pod => ({
   apiVersion: "v1",
