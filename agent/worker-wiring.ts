@@ -43,7 +43,7 @@ export function workersContext(
     mayPull: pullLimit(clock, config.registryQps, config.registryBurst),
   });
   const hooks = createHookRunner(runtime, clock, events);
-  const restartBackOff = new BackOff();
+  const restartBackOff = restartDelays(config);
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
   const resourceLimits = limitsOf(config, node);
   const resize = podResizer(ground, node, rooms, {
@@ -72,6 +72,7 @@ export function workersContext(
         },
         volumes,
         devices: containerDevicesOf(rooms),
+        features: () => node.runtimeFeatures,
         ...{ files, resourceLimits, resources, config, events },
       },
       files,
@@ -131,6 +132,7 @@ export function workersContext(
       },
       readiness: probes,
       holdsDevices: (uid) => claims.areUsedBy(uid),
+      features: () => node.runtimeFeatures,
       resize,
       nodeIPs,
       clock,
@@ -157,6 +159,15 @@ function withLocalDns({
       return settings.clusterDomain || (address() ? "cluster.local" : "");
     },
   };
+}
+
+/** Gate KubeletCrashLoopBackOffMax bounds the delays otherwise. */
+function restartDelays({ maxRestartPeriodMs }: Ground["settings"]): BackOff {
+  return new BackOff(
+    Math.min(10_000, maxRestartPeriodMs),
+    maxRestartPeriodMs,
+    600_000,
+  );
 }
 
 /** Of device plug-ins, and of claims. */

@@ -80,6 +80,8 @@ export interface AgentConfig {
   registryBurst: number;
   /** Programs that give credentials for images, in the order in which they are asked. */
   imageCredentialProviders: readonly CredentialProvider[];
+  /** The longest delay before a container is started again. */
+  maxRestartPeriodMs: number;
   eventQps: number;
   eventBurst: number;
   podMaxPids: number;
@@ -192,6 +194,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   registryQps: 5,
   registryBurst: 10,
   imageCredentialProviders: [],
+  maxRestartPeriodMs: 300_000,
   eventQps: 50,
   eventBurst: 100,
   podMaxPids: -1,

@@ -12,6 +12,7 @@ export type AgentGate =
   | "CPUManagerPolicyAlphaOptions"
   | "CPUManagerPolicyBetaOptions"
   | "InPlacePodVerticalScaling"
+  | "KubeletCrashLoopBackOffMax"
   | "KubeletPodResourcesDynamicResources"
   | "KubeletPodResourcesGet"
   | "InPlacePodVerticalScalingAllocatedStatus"

@@ -1,5 +1,5 @@
-// Doubling delays by key, for restarts of containers and pulls of images: 10 s, 20 s … 5 min, forgotten after twice
-// the maximum without a failure. Worked example with restarts at key K: first crash at t=0: no entry, restarted at
+// Doubling delays by key, for restarts of containers and pulls of images: 10 s, 20 s … 5 min, forgotten after ten
+// minutes without a failure. Worked example with restarts at key K: first crash at t=0: no entry, restarted at
 // once, entry 10 s. Crash at t=3: delay runs from the crash, restarted at t=13, entry 20 s. A crash after 10 minutes of
 // running starts over.
 import type { Container, Pod } from "../../api/types/core-v1.ts";
@@ -14,6 +14,8 @@ export class BackOff {
   constructor(
     readonly initialMs = 10_000,
     readonly maximumMs = 300_000,
+    /** Without a failure for so long a key starts over. */
+    readonly forgottenAfterMs = 2 * maximumMs,
   ) {}
 
   /** Milliseconds to wait yet when the last failure was at sinceMs; 0 when it may be tried now. */
@@ -48,12 +50,14 @@ export class BackOff {
   #current(key: string, sinceMs: number): { delayMs: number } | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    return sinceMs - entry.updatedAtMs > 2 * this.maximumMs ? undefined : entry;
+    return sinceMs - entry.updatedAtMs > this.forgottenAfterMs
+      ? undefined
+      : entry;
   }
 
   #collect(nowMs: number): void {
     for (const [key, entry] of this.#entries)
-      if (nowMs - entry.updatedAtMs > 2 * this.maximumMs)
+      if (nowMs - entry.updatedAtMs > this.forgottenAfterMs)
         this.#entries.delete(key);
   }
 }

@@ -6,9 +6,11 @@ import type {
   ContainerState,
   ContainerStatus,
   Pod,
+  VolumeMount,
   VolumeMountStatus,
 } from "../../api/types/core-v1.ts";
 import type { ContainerStatus as RuntimeContainer } from "../../cri/runtime.ts";
+import { recursiveReadOnly } from "../pods/shape/recursive-read-only.ts";
 import { containerRecord, type ContainerKind } from "../pods/shape/labels.ts";
 import type { RuntimePod } from "../pods/runtime/runtime-pods.ts";
 
@@ -34,6 +36,8 @@ interface ContainerStatusInputs {
   previous: readonly ContainerStatus[];
   /** The pod will not be started (again). */
   ended: boolean;
+  /** Read-only mounts may cover what is mounted below them. */
+  mountsReadOnlyBelow?: boolean;
 }
 
 export function containerStatuses(
@@ -67,7 +71,7 @@ function containerStatus(
     started: false,
     state: {},
     lastState: {},
-    ...volumeMounts(container),
+    ...volumeMounts(container, inputs.mountsReadOnlyBelow ?? false),
   };
   if (!current) {
     withoutContainer(inputs, status, previous, container);
@@ -196,7 +200,10 @@ function terminated(
   };
 }
 
-function volumeMounts(container: Container): {
+function volumeMounts(
+  container: Container,
+  supported: boolean,
+): {
   volumeMounts?: VolumeMountStatus[];
 } {
   const mounts = (container.volumeMounts ?? []).map(
@@ -204,9 +211,23 @@ function volumeMounts(container: Container): {
       name: mount.name,
       mountPath: mount.mountPath,
       ...(mount.readOnly
-        ? { readOnly: true, recursiveReadOnly: "Disabled" }
+        ? {
+            readOnly: true,
+            recursiveReadOnly: readsOnlyBelow(mount, supported)
+              ? "Enabled"
+              : "Disabled",
+          }
         : {}),
     }),
   );
   return mounts.length > 0 ? { volumeMounts: mounts } : {};
+}
+
+/** A mount that insists and can't have it keeps its container from starting, which says why. */
+function readsOnlyBelow(mount: VolumeMount, supported: boolean): boolean {
+  try {
+    return recursiveReadOnly(mount, supported);
+  } catch {
+    return false;
+  }
 }

@@ -22,6 +22,7 @@ import {
   type ContainerReadiness,
   type WaitingReason,
 } from "./container-statuses.ts";
+import { boundMessages } from "./message-bound.ts";
 import { podPhase, type Phase } from "./phase.ts";
 
 export interface PodStatusInputs {
@@ -42,6 +43,8 @@ export interface PodStatusInputs {
   holdsDevices?: boolean;
   /** The agent itself ends the pod (deadline, eviction, admission): phase, reason and message to report. */
   failure?: PodFailure | undefined;
+  /** As containerStatuses() takes it. */
+  mountsReadOnlyBelow?: boolean;
   resize?: ResizeReport | undefined;
 }
 
@@ -93,6 +96,7 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     ofKind("ephemeral"),
     previous?.ephemeralContainerStatuses,
   );
+  boundMessages(pod, [...initStatuses, ...statuses, ...ephemeral]);
   if (inputs.resize) addResources(inputs, inputs.resize, statuses);
   if (inputs.tornDown) endMissing(pod, initStatuses, statuses);
   const stopped = [...initStatuses, ...statuses].every(

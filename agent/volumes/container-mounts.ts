@@ -3,9 +3,13 @@ import { join } from "node:path";
 import type { Container, VolumeMount } from "../../api/types/core-v1.ts";
 import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import { expandStrictly } from "../pods/shape/expansion.ts";
+import { recursiveReadOnly } from "../pods/shape/recursive-read-only.ts";
 import { mountSubPath } from "./files/sub-path.ts";
 
-/** `subPaths`: the directory for the pod's subPath mounts. `lookup` resolves $(VAR) of subPathExpr. */
+/**
+ * `subPaths`: the directory for the pod's subPath mounts. `lookup` resolves $(VAR) of subPathExpr. `recursive`: the
+ * runtime can make mounts below a mount read-only.
+ */
 export async function mountsOf(
   container: Container,
   volumes:
@@ -13,6 +17,7 @@ export async function mountsOf(
     | undefined,
   subPaths: string,
   lookup: (name: string) => string | undefined,
+  recursive: boolean,
 ): Promise<Mount[]> {
   const mounts: Mount[] = [];
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
@@ -24,6 +29,7 @@ export async function mountsOf(
     const subPath = mount.subPathExpr
       ? expandStrictly(mount.subPathExpr, lookup)
       : mount.subPath;
+    const coversBelow = recursiveReadOnly(mount, recursive);
     const target = join(subPaths, mount.name, container.name, String(index));
     const hostPath = subPath
       ? await mountSubPath(volume.path, subPath, target, volume.readOnly)
@@ -35,9 +41,7 @@ export async function mountsOf(
       hostPath,
       readonly: mount.readOnly === true || volume.readOnly,
       propagation: mountPropagation(mount),
-      ...(mount.recursiveReadOnly === "Enabled"
-        ? { recursiveReadOnly: true }
-        : {}),
+      ...(coversBelow ? { recursiveReadOnly: true } : {}),
     });
   }
   return mounts;

@@ -152,15 +152,17 @@ export class VolumeManager {
       if (volume.refreshedAtMs !== Infinity) volume.refreshedAtMs = -Infinity;
   }
 
-  /** The container's volume mounts; needs mount() before. `lookup` resolves $(VAR) of subPathExpr. */
+  /** The container's volume mounts; needs mount() before. The others are those of mountsOf(). */
   containerMounts(
     pod: Pod,
     container: Container,
     lookup: (name: string) => string | undefined,
+    recursive: boolean,
   ): Promise<Mount[]> {
     const uid = pod.metadata.uid ?? "";
     const subPaths = subPathsDirectory(this.#options.config, uid);
-    return mountsOf(container, this.#pods.get(uid), subPaths, lookup);
+    const volumes = this.#pods.get(uid);
+    return mountsOf(container, volumes, subPaths, lookup, recursive);
   }
 
   /** By the names of the pod's volumes. */

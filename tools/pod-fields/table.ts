@@ -125,7 +125,9 @@ const container: Fields<Container> = {
   startupProbe: works(),
   stdin: works(),
   stdinOnce: works(),
-  terminationMessagePath: works("4 KiB of the file"),
+  terminationMessagePath: works(
+    "4 KiB of the file; 12 KiB of all containers together",
+  ),
   terminationMessagePolicy: works("of the log 80 lines, 2 KiB"),
   tty: works(),
   volumeDevices: works("by type of the volume"),
@@ -226,7 +228,9 @@ const mount: Fields<VolumeMount> = {
   mountPropagation: works(),
   name: works(),
   readOnly: works(),
-  recursiveReadOnly: partly("reported as Disabled"),
+  recursiveReadOnly: works(
+    "where the runtime reports it; else Enabled is refused (CreateContainerConfigError)",
+  ),
   subPath: works(),
   subPathExpr: works(),
 };

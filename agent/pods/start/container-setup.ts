@@ -24,13 +24,15 @@ import type { ContainerKind } from "../shape/labels.ts";
 import { containerConfig } from "./container-config.ts";
 import { containerEnvironment, type EnvironmentSource } from "./environment.ts";
 import type { HostFiles } from "./host-files.ts";
+import { mountsReadOnlyBelow, type NodeFeatures } from "./node-features.ts";
 
 interface ContainerVolumes {
-  /** The container's volume mounts; the volumes are mounted already. `lookup` resolves $(VAR) of subPathExpr. */
+  /** The container's volume mounts; the volumes are mounted already. `lookup` resolves $(VAR) of subPathExpr; `recursive`: read-only may cover what is mounted below. */
   containerMounts(
     pod: Pod,
     container: Container,
     lookup: (name: string) => string | undefined,
+    recursive: boolean,
   ): Promise<Mount[]>;
   /** Its block volumes. */
   containerDevices(pod: Pod, container: Container): ContainerConfig["devices"];
@@ -54,6 +56,8 @@ export interface SetupContext {
     /** The CPUs and NUMA nodes to which the container is bound. */
     pinning(pod: Pod, container: Container): Pinning;
   };
+  /** Of the runtime. */
+  readonly features: () => NodeFeatures;
   readonly config: Pick<AgentConfig, "seccompDefault" | "rootDirectory">;
   readonly events: Pick<PodEvents, "pod">;
 }
@@ -93,7 +97,12 @@ export async function setUpContainer(
   );
   const devices = await context.devices.devicesOf(pod, container);
   const [mounts, hostsFile, terminationLog] = await Promise.all([
-    context.volumes.containerMounts(pod, container, (name) => values.get(name)),
+    context.volumes.containerMounts(
+      pod,
+      container,
+      (name) => values.get(name),
+      mountsReadOnlyBelow(context.features(), sandbox.runtimeHandler),
+    ),
     context.files.writeHosts(pod, sandbox.ips),
     context.files.terminationLog(
       pod,

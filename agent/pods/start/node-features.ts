@@ -4,6 +4,17 @@ import type { RuntimeFeatures } from "../../../cri/runtime-features.ts";
 
 export type NodeFeatures = Readonly<Required<RuntimeFeatures>>;
 
+/** Can that handler of the runtime ("": the default one) make what is mounted below a mount read-only? */
+export function mountsReadOnlyBelow(
+  { handlers }: NodeFeatures,
+  handler: string,
+): boolean {
+  return handlers.some(
+    ({ name, recursiveReadOnlyMounts }) =>
+      name === handler && recursiveReadOnlyMounts,
+  );
+}
+
 /** Why a pod that wants a user namespace of its own can't have one; undefined: it wants none. */
 export function userNamespaceRefusal(
   { spec }: Pod,

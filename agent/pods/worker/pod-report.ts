@@ -11,6 +11,10 @@ import {
   type PodFailure,
   type ResizeReport,
 } from "../../status/pod-status.ts";
+import {
+  mountsReadOnlyBelow,
+  type NodeFeatures,
+} from "../start/node-features.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 
 export interface StatusSink {
@@ -31,6 +35,8 @@ export interface ReportContext {
   /** Whether claims of the pod are prepared. */
   readonly holdsDevices: (uid: string) => boolean;
   readonly nodeIPs: () => readonly string[];
+  /** Of the runtime. */
+  readonly features: () => NodeFeatures;
   readonly clock: Clock;
 }
 
@@ -59,7 +65,8 @@ export class PodReport {
   ): void {
     const { status, runtimeName, readiness, nodeIPs, clock, resize } =
       this.#context;
-    const { holdsDevices } = this.#context;
+    const { holdsDevices, features } = this.#context;
+    const handler = runtimePod.sandboxes[0]?.runtimeHandler;
     status.set(
       pod,
       podStatus({
@@ -76,6 +83,8 @@ export class PodReport {
         tornDown: stage === "torn-down",
         holdsDevices: holdsDevices(pod.metadata.uid ?? ""),
         failure,
+        mountsReadOnlyBelow:
+          handler !== undefined && mountsReadOnlyBelow(features(), handler),
         resize,
       }),
     );

@@ -133,6 +133,17 @@ const fileOptions = group(
     },
   ),
   option(
+    "crash-loop-back-off-max-container-restart-period",
+    "duration",
+    "",
+    "Longest delay before a container starts again (gate KubeletCrashLoopBackOffMax); unset: 5m0s.",
+    {
+      min: 1000,
+      file: "crashLoopBackOff.maxContainerRestartPeriod",
+      fileOnly: true,
+    },
+  ),
+  option(
     "shutdown-grace-period",
     "duration",
     "0s",

@@ -10,6 +10,7 @@ import type {
   TopologyPolicy,
   TopologyScope,
 } from "../../../agent/config/resource-policies.ts";
+import { isGateOn } from "../../../agent/config/feature-gates.ts";
 import { agentThresholds } from "../../../agent/node/pressure.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { shutdownPeriods } from "./shutdown-periods.ts";
@@ -74,6 +75,8 @@ const thresholds = (
     ]),
   );
 
+const maxRestartPeriod = "crash-loop-back-off-max-container-restart-period";
+
 export function agentConfig(
   values: OptionValues,
 ): Partial<AgentConfig> & { nodeName: string } {
@@ -120,6 +123,7 @@ export function agentConfig(
     serializeImagePulls: values.flag("serialize-image-pulls"),
     registryQps: values.number("registry-qps"),
     registryBurst: values.number("registry-burst"),
+    maxRestartPeriodMs: values.optionalNumber(maxRestartPeriod) ?? 300_000,
     eventQps: values.number("event-qps"),
     eventBurst: values.number("event-burst"),
     podMaxPids: values.number("pod-max-pids"),
@@ -211,6 +215,7 @@ export function checkAgentOptions(values: OptionValues): void {
     throw new UsageError(
       "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is set to false",
     );
+  checkRestartPeriod(values);
   checkAllocatable(values);
   checkResourceManagers(agentConfig(values));
   try {
@@ -220,6 +225,24 @@ export function checkAgentOptions(values: OptionValues): void {
       `--eviction-hard, --eviction-soft, --eviction-soft-grace-period, --eviction-minimum-reclaim: ${(error as Error).message}`,
     );
   }
+}
+
+function checkRestartPeriod(values: OptionValues): void {
+  const periodMs = values.optionalNumber(maxRestartPeriod);
+  if (periodMs === undefined) return;
+  if (
+    !isGateOn(
+      resolveAgentConfig(agentConfig(values)),
+      "KubeletCrashLoopBackOffMax",
+    )
+  )
+    throw new UsageError(
+      "FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set",
+    );
+  if (periodMs < 1000 || periodMs > 300_000)
+    throw new UsageError(
+      `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${periodMs / 1000} seconds) must be set between 1s and 300s`,
+    );
 }
 
 /** What is held to its share must be named, as the reference demands. */

@@ -400,3 +400,38 @@ test("a pod's limits as a whole hold its cgroup, and containers without their ow
   );
   await fs.rm(path.join(node.manifests, "whole.json"));
 });
+
+test("what the runtime can't do keeps a container from starting, and says so", async () => {
+  const pod = busyboxPod("recursive", "sleep 1000", {
+    volumes: [{ name: "v", emptyDir: {} }],
+  });
+  const mount = { name: "v", mountPath: "/v", readOnly: true };
+  Object.assign(pod.spec.containers[0]!, {
+    volumeMounts: [{ ...mount, recursiveReadOnly: "Enabled" }],
+  });
+  const image = busyboxPod("image-volume", "sleep 1000", {
+    volumes: [{ name: "v", image: { reference: "busybox" } }],
+  });
+  await node.writePod("recursive.json", pod);
+  await node.writePod("image-volume.json", image);
+  await eventually(() => {
+    const { status } = podOf(agent, "recursive-test-node")!;
+    expect(status?.containerStatuses?.[0]?.state?.waiting).toEqual({
+      reason: "CreateContainerConfigError",
+      message:
+        'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+    });
+    return true;
+  });
+  Object.assign(pod.spec.containers[0]!, {
+    volumeMounts: [{ ...mount, recursiveReadOnly: "IfPossible" }],
+  });
+  await node.writePod("recursive.json", pod);
+  const found = await phase("recursive", "Running");
+  expect(found.status?.containerStatuses?.[0]?.volumeMounts).toEqual([
+    { ...mount, recursiveReadOnly: "Disabled" },
+  ]);
+  expect(podOf(agent, "image-volume-test-node")?.status?.phase).toBe("Pending");
+  for (const file of ["recursive.json", "image-volume.json"])
+    await fs.rm(path.join(node.manifests, file));
+});

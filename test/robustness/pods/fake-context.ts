@@ -8,6 +8,7 @@ import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { BackOff } from "../../../agent/pacing/back-off.ts";
 import { PodEvents, type EventSink } from "../../../agent/events/pod-events.ts";
+import type { NodeFeatures } from "../../../agent/pods/start/node-features.ts";
 import type { PodStartContext } from "../../../agent/pods/start/pod-start.ts";
 import type {
   PodResizer,
@@ -69,6 +70,10 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     metadata: { name: "node" },
   }));
   const nodeIPs = (): readonly string[] => ["192.0.2.1"];
+  const features = (): NodeFeatures => ({
+    handlers: [],
+    supplementalGroupsPolicy: false,
+  });
   const hooks = { run: () => Promise.resolve() };
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
   const { volumes, cgroups, files } =
@@ -104,7 +109,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
           }),
       },
       setup: {
-        ...{ volumes, files, config, events },
+        ...{ volumes, files, config, events, features },
         devices: { devicesOf: () => Promise.resolve(noDevices) },
         environment: {
           configMap: () => Promise.resolve(undefined),
@@ -126,7 +131,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     },
     ...{ volumes, files, cgroups, config, events, nodeIPs },
     claims: withoutClaims,
-    features: () => ({ handlers: [], supplementalGroupsPolicy: false }),
+    features,
   };
   const admission = {
     admit: options.admit ?? (() => undefined),
@@ -161,7 +166,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     },
     report: {
       holdsDevices: () => false,
-      ...{ status, nodeIPs, clock, resize },
+      ...{ status, nodeIPs, clock, resize, features },
       runtimeName: "containerd",
       readiness: probes,
     },

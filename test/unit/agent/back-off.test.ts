@@ -31,3 +31,12 @@ test("keys are independent and can be dropped by prefix", () => {
     0, 0, 10_000,
   ]);
 });
+
+test("a lower maximum bounds the first delay, and keys are remembered for ten minutes all the same", () => {
+  const backOff = new BackOff(2000, 2000, 600_000);
+  backOff.next("k", 0, 0);
+  backOff.next("k", 3000, 5000);
+  expect(backOff.delayMs("k")).toBe(2000);
+  expect(backOff.remainingMs("k", 500_000, 500_000)).toBe(2000);
+  expect(backOff.remainingMs("k", 606_000, 606_000)).toBe(0);
+});

@@ -3,12 +3,14 @@ import type {
   ContainerStatus as ApiContainer,
   Pod,
   PodStatus,
+  VolumeMount,
 } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus } from "../../../cri/runtime.ts";
 import {
   podStatus,
   type PodStatusInputs,
 } from "../../../agent/status/pod-status.ts";
+import { recursiveReadOnly } from "../../../agent/pods/shape/recursive-read-only.ts";
 import { statusPatch } from "../../../agent/reporting/status-patch.ts";
 import {
   containerOf,
@@ -357,5 +359,85 @@ test.each<[string, Pod, (pod: Pod) => ContainerStatus[], string[]]>([
       ].map(({ state }) => (state!.terminated ?? state!.waiting)!.reason),
     ).toEqual(wanted);
     expect(status.phase).toBe("Failed");
+  },
+);
+
+test("the last messages of a pod's containers have 12 KiB together", () => {
+  const several = testPod({
+    restartPolicy: "Never",
+    containers: ["a", "b", "c", "d"].map((name) => ({ name, image: "i" })),
+  });
+  const ended = (name: string, message: string): ContainerStatus => ({
+    ...containerOf(several, name, exited(1)),
+    message,
+  });
+  const status = report(several, [
+    ended("a", "x".repeat(4096)),
+    ended("b", "é".repeat(1600)),
+    ended("c", "short"),
+    ended("d", `${"x".repeat(3071)}é`),
+  ]);
+  const messages = status.containerStatuses!.map(
+    ({ state }) => state?.terminated?.message ?? "",
+  );
+  expect(messages).toEqual([
+    "x".repeat(3072),
+    "é".repeat(1536),
+    "short",
+    "x".repeat(3071),
+  ]);
+});
+
+test.each<[VolumeMount["recursiveReadOnly"], boolean, string | undefined]>([
+  [undefined, true, "Disabled"],
+  ["Disabled", true, "Disabled"],
+  ["IfPossible", true, "Enabled"],
+  ["IfPossible", false, "Disabled"],
+  ["Enabled", true, "Enabled"],
+  ["Enabled", false, "Disabled"],
+])(
+  "a mount that is read-only %s, supported: %s",
+  (mode, supported, reported) => {
+    const mount: VolumeMount = {
+      name: "v",
+      mountPath: "/v",
+      readOnly: true,
+      ...(mode ? { recursiveReadOnly: mode } : {}),
+    };
+    const mounting = testPod({
+      containers: [
+        {
+          name: "app",
+          image: "i",
+          volumeMounts: [mount, { name: "v", mountPath: "/w" }],
+        },
+      ],
+    });
+    const status = report(mounting, [containerOf(mounting, "app")], {
+      mountsReadOnlyBelow: supported,
+    });
+    expect(status.containerStatuses![0]!.volumeMounts).toEqual([
+      {
+        name: "v",
+        mountPath: "/v",
+        readOnly: true,
+        recursiveReadOnly: reported,
+      },
+      { name: "v", mountPath: "/w" },
+    ]);
+    const resolve = (change: Partial<VolumeMount> = {}): boolean =>
+      recursiveReadOnly({ ...mount, ...change }, supported);
+    if (mode === "Enabled" && !supported)
+      expect(resolve).toThrow(
+        'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+      );
+    else expect(resolve()).toBe(reported === "Enabled");
+    if (reported !== "Enabled") return;
+    expect(() => resolve({ readOnly: false })).toThrow(
+      /but it is not read-only/,
+    );
+    expect(() => resolve({ mountPropagation: "HostToContainer" })).toThrow(
+      'not compatible with propagation "HostToContainer"',
+    );
   },
 );

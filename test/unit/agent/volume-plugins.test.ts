@@ -299,6 +299,7 @@ test("everything of a pod goes: subPaths, memory, tokens, directories", async ()
       volumeMounts: [{ name: "m", mountPath: "d", subPath: "deep/er" }],
     },
     () => undefined,
+    false,
   );
   expect(mount).toMatchObject({ containerPath: "/d", readonly: false });
   const directory = path.join(root, "pods/u");

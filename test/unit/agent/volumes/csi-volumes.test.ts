@@ -207,6 +207,7 @@ const pathIn = async (pod: Pod): Promise<string> => {
     pod,
     pod.spec.containers[0]!,
     () => undefined,
+    false,
   );
   return mount!.hostPath;
 };
