@@ -1,19 +1,34 @@
 // A number of a JSON text whose notation holds more than its value: 3.0 is no integer, 1e3 a quantity of its own, and
 // digits beyond 2^53 are lost in a double. Readers make one only for such numbers, all others stay plain; decoding into
 // a type turns every one into what the type holds, so that stored objects have none.
+import { ApiError } from "./errors.ts";
+
 export class ExactNumber {
   constructor(
     /** As JSON writes it. */
     readonly text: string,
   ) {}
 
-  /** The nearest double. */
+  /** The nearest double. Throws NumberOverflow beyond all of them. */
   valueOf(): number {
-    return Number(this.text);
+    const value = Number(this.text);
+    if (!Number.isFinite(value)) throw new NumberOverflow(this.text);
+    return value;
   }
 
   toJSON(): number {
-    return Number(this.text);
+    return this.valueOf();
+  }
+}
+
+/** A number that no double holds; the message is the reference's. */
+export class NumberOverflow extends ApiError {
+  constructor(text: string) {
+    super({
+      code: 400,
+      reason: "BadRequest",
+      message: `json: cannot unmarshal number ${text} into Go value of type float64`,
+    });
   }
 }
 
@@ -40,7 +55,7 @@ export function integerOf(value: unknown, bits: 32 | 64): number | undefined {
 /** The tree with doubles for exact numbers, changed in place where it has any (shared trees have none). */
 export function plainNumbers(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof ExactNumber) return Number(value.text);
+  if (value instanceof ExactNumber) return value.valueOf();
   const tree = value as Record<string, unknown>;
   for (const key in tree) {
     const inner = tree[key];

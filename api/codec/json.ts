@@ -2,7 +2,7 @@
 // fields are reported and dropped, values of a wrong type are a 400 in the reference's words.
 import { isUtf8 } from "node:buffer";
 import type { ApiError } from "../errors.ts";
-import { plainNumbers } from "../exact-number.ts";
+import { NumberOverflow, plainNumbers } from "../exact-number.ts";
 import { parseApiVersion } from "../object.ts";
 import { jsonKind } from "../patch/json-value.ts";
 import type { ObjectSchema, StrictProblem } from "../schema.ts";
@@ -221,7 +221,7 @@ function fit(
     const { object, keys, problems } = conform(value, schema, strict);
     return { found: keys, object, problems };
   } catch (error) {
-    if (error instanceof TypeMismatch)
+    if (error instanceof TypeMismatch || error instanceof NumberOverflow)
       throw cannotBeHandled(
         names.kind,
         names.version,

@@ -315,10 +315,8 @@ export function* applyPatch(
     next = pruneValue(next, last.set, everyone, rootField(schema)) as AnyObject;
   }
   yield;
-  const comparison = withoutReset(
-    compare(base, next, schema),
-    management.resetPaths,
-  );
+  const whole = compare(base, next, schema);
+  const comparison = withoutReset(whole, management.resetPaths);
   yield;
   const changed = union(comparison.added, comparison.modified);
   if (!management.force)
@@ -328,9 +326,9 @@ export function* applyPatch(
   const result = dispossess(managers, changed, comparison.removed, id);
   if (live && isSame(comparison) && equalManagers(result, before))
     return yield* copyingJson(live as AnyObject);
-  // The time is that of the last change of the object, not of who owns it.
+  // The time is that of the last change of the object, not of who owns it; what is reset afterwards counts as one.
   const time = timeOf(management);
-  if (!isSame(comparison) && result.has(id) && time)
+  if (!isSame(whole) && result.has(id) && time)
     result.set(id, { ...result.get(id)!, time });
   if (isEmptySet(set)) result.delete(id);
   yield;

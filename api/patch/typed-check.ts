@@ -22,7 +22,8 @@ function typedProblems(value: unknown, schema: PatchSchema): string[] {
 function literal(value: unknown): string {
   if (Array.isArray(value))
     return `[]interface {}{${value.map(literal).join(", ")}}`;
-  if (!isJsonObject(value)) return JSON.stringify(value ?? null);
+  if (value === null || value === undefined) return "interface {}(nil)";
+  if (!isJsonObject(value)) return JSON.stringify(value);
   const fields = Object.keys(value)
     .sort()
     .map((key) => `${JSON.stringify(key)}:${literal(value[key])}`);

@@ -71,8 +71,11 @@ export function itemKey(
   if (!isJsonObject(item)) return undefined;
   const values: JsonObject = {};
   for (const key of keys.length > 1 ? [...keys].sort() : keys) {
-    const value = item[key] ?? keyDefault(schema?.fields?.get(key));
-    if (value === undefined || typeof value === "object") return undefined;
+    const given = item[key];
+    const value =
+      given === undefined ? keyDefault(schema?.fields?.get(key)) : given;
+    if (value === undefined || (value !== null && typeof value === "object"))
+      return undefined;
     values[key] = value;
   }
   return `k:${JSON.stringify(values)}`;

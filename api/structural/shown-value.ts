@@ -26,10 +26,18 @@ function literal(value: unknown): string {
   return typeof value === "number" ? goNumber(value) : shownValue(value);
 }
 
+export const isInt64 = (value: number): boolean =>
+  Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
+
 /** A number as the reference prints it: integers of 64 bits in full, others with an exponent from 1e+06 and below 1e-04. */
 export function goNumber(value: number): string {
+  return isInt64(value) ? value.toFixed(0) : goDouble(value);
+}
+
+/** The same of a double, whatever its value. */
+export function goDouble(value: number): string {
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size <= 2 ** 63) return value.toFixed(0);
+  if (size === 0) return "0";
   if (size >= 1e-4 && size < 1e6) return String(value);
   const [digits, exponent = "+0"] = value.toExponential().split("e");
   return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;

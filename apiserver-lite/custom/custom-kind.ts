@@ -162,17 +162,19 @@ function conversionOf(
   schemas: Schemas,
   calls: ConversionCalls,
 ): Conversion {
-  const prune = (object: AnyObject): AnyObject => {
+  const prune = (object: AnyObject, nulls?: "kept"): AnyObject => {
     const { version } = parseApiVersion(object.apiVersion!);
     const { objectSchema } = schemas.get(version)!;
-    return conform(object, objectSchema, false).object as AnyObject;
+    return objectSchema.conform!(object, false, nulls).object as AnyObject;
   };
   const { strategy, webhook } = spec.conversion ?? {};
   if (strategy === "Webhook" && webhook)
     return webhookConversion(webhook, spec.names.kind, calls, prune);
   return {
     mode: "immediate",
-    convert: (object, apiVersion) => prune(copyJson({ ...object, apiVersion })),
+    // Objects are validated afterwards, and what was applied may have nulls to be refused.
+    convert: (object, apiVersion) =>
+      prune(copyJson({ ...object, apiVersion }), "kept"),
   };
 }
 

@@ -4,6 +4,7 @@ import { fieldErrors } from "../../api/field-errors.ts";
 import type { FieldError } from "../../api/errors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { isJsonObject, setOwn } from "../../api/patch/json-value.ts";
+import { mapNotation, valueType } from "../../api/patch/map-notation.ts";
 import type { CustomResourceSubresourceScale as ScalePaths } from "../../api/types/apiextensions-v1.ts";
 import type { Scale } from "../../api/types/autoscaling-v1.ts";
 import type {
@@ -57,20 +58,8 @@ function refused(
 ): Found {
   return {
     value: wanted === "string" ? "" : 0,
-    problem: `.${steps.join(".")} accessor error: ${shown(value)} is of the type ${goType(value)}, expected ${wanted}`,
+    problem: `.${steps.join(".")} accessor error: ${mapNotation(value)} is of the type ${valueType(value)}, expected ${wanted}`,
   };
-}
-
-const shown = (value: unknown): string =>
-  typeof value === "object" ? JSON.stringify(value) : String(value);
-
-function goType(value: unknown): string {
-  if (value === null) return "<nil>";
-  if (Array.isArray(value)) return "[]interface {}";
-  if (typeof value === "object") return "map[string]interface {}";
-  if (typeof value === "number")
-    return Number.isInteger(value) ? "int64" : "float64";
-  return typeof value === "boolean" ? "bool" : "string";
 }
 
 /** What of the paths a stored object must not have. */

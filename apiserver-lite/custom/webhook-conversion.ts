@@ -2,16 +2,21 @@
 // the same objects in the version that was asked for, in the same order. What it may change is checked here with the
 // reference's texts; names, uid and all other metadata but labels and annotations are kept from the original.
 import { randomUUID } from "node:crypto";
-import { parseForeignJson } from "../../client/webhook/foreign-json.ts";
 import { ApiError } from "../../api/errors.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import type { Pause } from "../../api/queueing/steps.ts";
-import { isJsonObject } from "../../api/patch/json-value.ts";
+import { sameValue } from "../../api/objects/json-equality.ts";
+import { isJsonObject, jsonKind } from "../../api/patch/json-value.ts";
+import { valueType } from "../../api/patch/map-notation.ts";
 import type { WebhookConversion } from "../../api/types/apiextensions-v1.ts";
 import type { DeferredConversion } from "../registry/kinds/kind-definition.ts";
 import { labels } from "../resources/field-checks.ts";
 import { validateAnnotations } from "../resources/object-meta.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
+import {
+  checkReviewKind,
+  parseReview,
+} from "../webhook-client/review-envelope.ts";
 import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
 
 /** Objects of one call. */
@@ -21,6 +26,7 @@ const timeoutMs = 30_000;
 /** Of a batch: the call ends first, and its text is the answer. */
 const batchTimeoutMs = timeoutMs + 5000;
 const reviewGroup = "apiextensions.k8s.io";
+const reviewKind = "ConversionReview";
 const reviewVersions = ["v1", "v1beta1"];
 
 export interface ConversionCalls {
@@ -72,10 +78,7 @@ export function webhookConversion(
       const made: AnyObject[] = [];
       for (const [index, converted] of result.entries()) {
         const problem = problemOf(converted, objects[index]!, apiVersion);
-        if (problem)
-          refuse(
-            `returned invalid converted object at index ${index}: ${problem}`,
-          );
+        if (problem) refuse(shownProblem(problem, index, objects.length === 1));
         made.push(prune(converted as AnyObject));
         const paused = pause();
         if (paused) await paused;
@@ -107,7 +110,7 @@ async function reviewText(
     if (paused) await paused;
   }
   const head = JSON.stringify({
-    kind: "ConversionReview",
+    kind: reviewKind,
     apiVersion: `${reviewGroup}/${version}`,
     request: { uid, desiredAPIVersion: apiVersion },
   });
@@ -121,20 +124,17 @@ async function convertedIn(
   uid: string,
   pause: Pause,
 ): Promise<unknown[] | string> {
-  let review: unknown;
+  let review: Readonly<Record<string, unknown>>;
   try {
-    review = await parseForeignJson(bytes, pause);
+    review = await parseReview(bytes, pause);
+    checkReviewKind(review, { group: reviewGroup, version, kind: reviewKind });
   } catch (error) {
     return (error as Error).message;
   }
-  if (!isJsonObject(review)) return "the answer is no object";
-  const { apiVersion = "", kind = "", response } = review;
-  if (version === "v1") {
-    const wanted = `${reviewGroup}/${version}, Kind=ConversionReview`;
-    const got = parseApiVersion(String(apiVersion));
-    const shown = `${got.group}/${got.version}, Kind=${String(kind)}`;
-    if (shown !== wanted)
-      return `expected webhook response of ${wanted}, got ${shown}`;
+  const { apiVersion, kind, response } = review;
+  if (version === "v1" && (!apiVersion || !kind)) {
+    const got = String(apiVersion ?? "") || "/";
+    return `expected webhook response of ${reviewGroup}/v1, Kind=${reviewKind}, got ${got}, Kind=${String(kind ?? "")}`;
   }
   if (!isJsonObject(response)) return "no response provided";
   if (version === "v1" && response["uid"] !== uid)
@@ -149,48 +149,101 @@ async function convertedIn(
   return Array.isArray(objects) ? objects : "convertedObjects is no list";
 }
 
+interface Problem {
+  /** The object is of another type, is another one, or has bad metadata. */
+  readonly of: "type" | "identity" | "metadata";
+  readonly text: string;
+}
+
+/** The reference has other texts for one object than for those of a list. */
+function shownProblem(
+  { of, text }: Problem,
+  index: number,
+  alone: boolean,
+): string {
+  const where = `at index ${index}`;
+  if (of === "metadata")
+    return `returned invalid metadata${alone ? "" : ` in object ${where}`}: ${text}`;
+  if (!alone) return `returned invalid converted object ${where}: ${text}`;
+  return `returned invalid object${of === "type" ? ` ${where}` : ""}: ${text}`;
+}
+
 function problemOf(
   converted: unknown,
   original: Readonly<AnyObject>,
   apiVersion: string,
-): string | undefined {
-  if (!isJsonObject(converted)) return "it is no object";
-  if (converted["apiVersion"] !== apiVersion)
-    return `invalid groupVersion (expected ${apiVersion}, received ${String(converted["apiVersion"] ?? "")})`;
-  if (converted["kind"] !== original.kind)
-    return `invalid kind (expected ${original.kind}, received ${String(converted["kind"] ?? "")})`;
-  const { metadata } = converted;
-  if (metadata === undefined) return "missing metadata in converted object";
-  if (!isJsonObject(metadata)) return "invalid metadata in converted object";
+): Problem | undefined {
+  const wrong = typeProblem(converted, original, apiVersion);
+  if (wrong) return { of: "type", text: wrong };
+  const { metadata } = converted as { metadata?: unknown };
+  const given = isJsonObject(metadata) ? metadata : {};
   for (const [field, shown] of [
     ["name", "name"],
     ["namespace", "namespace"],
     ["uid", "UID"],
   ] as const) {
-    const [now, was] = [metadata[field] ?? "", original.metadata[field] ?? ""];
+    const [now, was] = [given[field] ?? "", original.metadata[field] ?? ""];
     if (now !== was)
-      return `must have the same ${shown}: ${was} != ${String(now)}`;
+      return {
+        of: "identity",
+        text: `must have the same ${shown}: ${was} != ${String(now)}`,
+      };
   }
+  const bad = metadataProblem(metadata, original);
+  return bad === undefined ? undefined : { of: "metadata", text: bad };
+}
+
+function typeProblem(
+  converted: unknown,
+  original: Readonly<AnyObject>,
+  wanted: string,
+): string | undefined {
+  if (converted === null) return "unexpected end of JSON input";
+  if (!isJsonObject(converted))
+    return `json: cannot unmarshal ${jsonKind(converted)} into Go value of type map[string]interface {}`;
+  const { apiVersion = "", kind = "" } = converted;
+  if (apiVersion !== wanted)
+    return `invalid groupVersion (expected ${wanted}, received ${String(apiVersion)})`;
+  if (kind !== original.kind)
+    return `invalid kind (expected ${original.kind}, received ${String(kind)})`;
+  return undefined;
+}
+
+function metadataProblem(
+  metadata: unknown,
+  original: Readonly<AnyObject>,
+): string | undefined {
+  if (metadata === undefined) return "missing metadata in converted object";
+  if (!isJsonObject(metadata))
+    return `invalid metadata of type ${typeName(metadata)} in converted object`;
   return (
-    textsProblem(metadata, "labels") ?? textsProblem(metadata, "annotations")
+    textsProblem("labels", metadata, original) ??
+    textsProblem("annotations", metadata, original)
   );
 }
 
+/** What is as it was needs no check: older objects may have what is not accepted any more. */
 function textsProblem(
-  metadata: Readonly<Record<string, unknown>>,
   field: "labels" | "annotations",
+  metadata: Readonly<Record<string, unknown>>,
+  original: Readonly<AnyObject>,
 ): string | undefined {
   const given = metadata[field];
   if (given === undefined || given === null) return undefined;
   if (!isJsonObject(given))
-    return `invalid metadata.${field} in converted object`;
+    return `invalid metadata.${field} of type ${typeName(given)} in converted object`;
   for (const [key, value] of Object.entries(given))
     if (typeof value !== "string")
-      return `metadata.${field}[${key}] must be a string in a converted object`;
+      return `metadata.${field}[${key}] must be a string, but is ${typeName(value)} in converted object`;
   const texts = given as Record<string, string>;
-  const [problem] =
+  if (sameValue(texts, original.metadata[field])) return undefined;
+  const problems =
     field === "labels"
       ? labels("metadata.labels", texts)
       : validateAnnotations(texts, "metadata.annotation");
-  return problem && `${problem.field}: ${problem.detail}`;
+  const shown = problems.map((one) => `${one.field}: ${one.detail}`);
+  return shown.length > 1 ? `[${shown.join(", ")}]` : shown[0];
 }
+
+const typeName = (value: unknown): string =>
+  value === null ? "<nil>" : valueType(value);

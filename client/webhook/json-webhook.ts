@@ -327,8 +327,10 @@ function retryAfterMs(code: number, text: string): number | undefined {
 }
 
 function brokenAnswer(error: Error): WebhookCallError {
+  const text = failureText(error, "");
+  const shown = text === "EOF" ? "unexpected EOF" : text;
   return new WebhookCallError(
-    `unexpected error when reading response body. Please retry. Original error: ${failureText(error, "")}`,
+    `unexpected error when reading response body. Please retry. Original error: ${shown}`,
     { cause: error },
   );
 }

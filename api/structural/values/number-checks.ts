@@ -1,13 +1,10 @@
 // Numbers as the reference's validation sees them: whole ones are integers of 64 bits, and limits are cut to such before
 // they are compared with one; others are doubles, of which those very near to a whole number pass for integers.
 import type { JSONSchemaProps } from "../../types/apiextensions-v1.ts";
+import { isInt64 } from "../shown-value.ts";
 import type { ValueProblem } from "./value-problems.ts";
 
-const maxInt64 = 2 ** 63;
 const epsilon = 1e-9;
-
-export const isInt64 = (value: number): boolean =>
-  Number.isInteger(value) && Math.abs(value) <= maxInt64;
 
 /** Does a double pass for an integer? */
 export function isNearlyInteger(value: number): boolean {

@@ -1,7 +1,7 @@
 // What can be wrong with a value, in the reference's texts. A problem keeps the path and the numbers; its text is made when
 // it is read, since most problems are those of an alternative that is then not needed.
 import type { FieldError } from "../../errors.ts";
-import { goNumber, shownJson } from "../shown-value.ts";
+import { goDouble, goNumber, isInt64, shownJson } from "../shown-value.ts";
 
 export interface ValueProblem {
   /** From the object's root, or from the value that is validated by itself: `spec.ports[0].name`, "" for itself. */
@@ -38,10 +38,21 @@ type ProblemKind =
   | "all-of"
   | "not";
 
+/** The limits of a double are doubles themselves. */
+function shownLimit(
+  value: ValueProblem["value"],
+  wanted: ValueProblem["wanted"],
+): string {
+  if (typeof wanted !== "number") return String(wanted);
+  return typeof value === "number" && !isInt64(value)
+    ? goDouble(wanted)
+    : goNumber(wanted);
+}
+
 /** The text that the reference distinguishes problems by: equal ones are reported once. */
 export function problemText({ path, is, value, wanted }: ValueProblem): string {
   const where = `${path} in body`;
-  const shown = typeof wanted === "number" ? goNumber(wanted) : String(wanted);
+  const shown = shownLimit(value, wanted);
   switch (is) {
     case "type":
       return `${where} must be of type ${shown}: ${shownJson(value)}`;

@@ -17,7 +17,8 @@ import {
 } from "./alternatives.ts";
 import { forgive, olderField, olderItems, type Older } from "./correlation.ts";
 import { formatCheck } from "./formats.ts";
-import { isInt64, isNearlyInteger, numberProblems } from "./number-checks.ts";
+import { isInt64 } from "../shown-value.ts";
+import { isNearlyInteger, numberProblems } from "./number-checks.ts";
 import { hasDuplicates, valueKey } from "./equal-values.ts";
 import { maxTextAtOnce } from "./patterns.ts";
 import {

@@ -1,13 +1,16 @@
 // What a webhook answered, read and checked as the reference does. An answer that is no review of the wanted version is
 // a failed call; one that does not fit its request is an invalid response.
 import { conform, TypeMismatch } from "../../../api/codec/conform.ts";
-import { parseForeignJson } from "../../../client/webhook/foreign-json.ts";
-import { JsonSyntaxError } from "../../../api/codec/json-text.ts";
 import type { Pause } from "../../../api/queueing/steps.ts";
 import { cutDown } from "./large-answer.ts";
-import { isJsonObject, jsonKind } from "../../../api/patch/json-value.ts";
 import { schemaFor } from "../../../api/schema.ts";
 import type { Status } from "../../../api/types/meta-v1.ts";
+import {
+  checkReviewKind,
+  parseReview,
+  UnreadableAnswer,
+  type Said,
+} from "../../webhook-client/review-envelope.ts";
 
 export interface Answer {
   readonly allowed: boolean;
@@ -26,9 +29,6 @@ interface Asked {
   readonly mutating: boolean;
 }
 
-/** It can't be read as a review. */
-class UnreadableAnswer extends Error {}
-
 /** It is a review, but no answer to the request. */
 export class InvalidAnswer extends Error {}
 
@@ -43,8 +43,6 @@ interface ReviewResponse {
   readonly warnings?: string[];
 }
 
-/** Of an answer that is no JSON: looked at for how it begins. */
-const maxLeadingBytes = 1024;
 /** Larger ones take long to be checked as a whole. */
 const largeBytes = 128 * 1024;
 const group = "admission.k8s.io";
@@ -56,7 +54,7 @@ export async function readAnswer(
   asked: Asked,
   pause: Pause,
 ): Promise<Answer> {
-  const parsed = await parseJson(bytes, pause);
+  const parsed = await parseReview(bytes, pause);
   const { value, patch: decodedPatch } =
     bytes.length > largeBytes
       ? await cutDown(parsed, pause)
@@ -75,30 +73,20 @@ export async function readAnswer(
   };
 }
 
-interface Said {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
-
 function reviewIn(
   value: object,
   version: "v1" | "v1beta1",
 ): { said: Said; response: ReviewResponse | undefined } {
-  const { apiVersion = "", kind = "" } = value as Partial<Said>;
-  for (const one of [apiVersion, kind])
-    if (typeof one !== "string")
-      throw new UnreadableAnswer(
-        `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(one)} into Go value of type string`,
-      );
-  const wanted = `${group}/${version}`;
-  const given = { apiVersion: apiVersion || wanted, kind: kind || kindName };
-  if (given.apiVersion !== wanted || given.kind !== kindName)
-    throw new UnreadableAnswer(otherKind(given, version));
+  const said = checkReviewKind(value as Record<string, unknown>, {
+    group,
+    version,
+    kind: kindName,
+  });
   try {
     const schema = schemaFor(group, version, kindName)!;
     const { object } = conform(value, schema, false);
     const { response } = object as { response?: ReviewResponse };
-    return { said: { apiVersion, kind }, response };
+    return { said, response };
   } catch (error) {
     if (error instanceof TypeMismatch)
       throw new UnreadableAnswer(goText(error.message));
@@ -110,55 +98,6 @@ function goText(mismatch: string): string {
   return mismatch.startsWith("cannot unmarshal")
     ? `json: ${mismatch}`
     : mismatch;
-}
-
-async function parseJson(
-  bytes: Buffer,
-  pause: Pause,
-): Promise<Readonly<Record<string, unknown>>> {
-  if (bytes.length === 0)
-    throw new UnreadableAnswer(
-      "0-length response with status code: 200 and content type: application/json",
-    );
-  let value: unknown;
-  try {
-    value = await parseForeignJson(bytes, pause);
-  } catch (error) {
-    const problem =
-      error instanceof JsonSyntaxError ? error.message : syntaxProblem(bytes);
-    throw new UnreadableAnswer(
-      `couldn't get version/kind; json parse error: ${problem}`,
-    );
-  }
-  // The reference reads null as an object without fields.
-  if (value === null) return {};
-  if (!isJsonObject(value)) throw new UnreadableAnswer(noObjectText(value));
-  return value;
-}
-
-/** Of a JSON value where an object of some kind is wanted. */
-export const noObjectText = (value: unknown): string =>
-  `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into ${otherForm}`;
-
-const otherForm =
-  'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-
-/** The reference takes what is no JSON for YAML, of which most text is a string. */
-function syntaxProblem(bytes: Buffer): string {
-  return /^\s*[[{]/.test(bytes.toString("utf8", 0, maxLeadingBytes))
-    ? "unexpected end of JSON input"
-    : `json: cannot unmarshal string into ${otherForm}`;
-}
-
-function otherKind({ apiVersion, kind }: Said, wanted: string): string {
-  const known =
-    (kind === kindName &&
-      /^admission\.k8s\.io\/v1(beta1)?$/.test(apiVersion)) ||
-    (kind === "Status" && apiVersion === "v1");
-  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
-  return known
-    ? `converting (${version}.${kind}) to (${wanted}.${kindName}): unknown conversion`
-    : `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/util/webhook/client.go:71"`;
 }
 
 function checkIdentity(

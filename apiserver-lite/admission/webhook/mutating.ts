@@ -20,7 +20,8 @@ import type {
   AdmissionPlugin,
   ServedResource,
 } from "../plugin.ts";
-import { noObjectText, type Answer } from "./answer.ts";
+import { noObjectText } from "../../webhook-client/review-envelope.ts";
+import type { Answer } from "./answer.ts";
 import { CallFailure, callWebhook, type Shown } from "./call.ts";
 import { meetsConditions } from "./conditions.ts";
 import { outcomeOf, type WebhookSurroundings } from "./outcome.ts";

@@ -149,7 +149,7 @@ test.each<[string, (request: Json) => Json, string]>([
   [
     "answers in another version",
     (request) => ({ ...honest(request), convertedObjects: request.objects }),
-    "at index 0: invalid groupVersion (expected stable.example.com/v2, received stable.example.com/v1)",
+    "returned invalid object at index 0: invalid groupVersion (expected stable.example.com/v2, received stable.example.com/v1)",
   ],
   [
     "renames an object",
@@ -158,7 +158,7 @@ test.each<[string, (request: Json) => Json, string]>([
       response.convertedObjects[0].metadata.name = "other";
       return response;
     },
-    "at index 0: must have the same name:",
+    "returned invalid object: must have the same name: renames-an-object != other",
   ],
   [
     "makes labels of numbers",
@@ -167,7 +167,30 @@ test.each<[string, (request: Json) => Json, string]>([
       response.convertedObjects[0].metadata.labels = { a: 1 };
       return response;
     },
-    "metadata.labels[a] must be a string",
+    "returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
+  ],
+  [
+    "makes bad labels",
+    (request) => {
+      const response = honest(request);
+      response.convertedObjects[0].metadata.labels = { "a b": "c d" };
+      return response;
+    },
+    'returned invalid metadata: [metadata.labels: Invalid value: "a b": name part',
+  ],
+  [
+    "drops metadata",
+    (request) => {
+      const response = honest(request);
+      delete response.convertedObjects[0].metadata;
+      return response;
+    },
+    "returned invalid object: must have the same name: drops-metadata != ",
+  ],
+  [
+    "converts to a text",
+    (request) => ({ ...honest(request), convertedObjects: ["x"] }),
+    "json: cannot unmarshal string into Go value of type map[string]interface {}",
   ],
   ["says nothing", () => undefined, "no response provided"],
 ])("a webhook that %s is named", async (label, lie, text) => {

@@ -188,3 +188,9 @@ test("null leaves what is merged as it is, and takes the place of what is one", 
     whole: null,
   });
 });
+
+test("a key may be null, for validation to refuse", () => {
+  const ports = [{ port: null, protocol: "TCP" }];
+  const one = apply(undefined, "one", { ports });
+  expect(one["spec"]).toEqual({ ports });
+});

@@ -163,6 +163,16 @@ test("numbers of exact notation become plain, wherever they are", () => {
   );
 });
 
+test.each([`{"a":1e400}`, `{"b":[{"c":-1e400}]}`, `{"a":1${"0".repeat(400)}}`])(
+  "a number beyond all doubles is refused: %s",
+  (spec) => {
+    const schema = schemaOf({ ...object({ a: { type: "number" } }), ...keep });
+    expect(() => read(schema, spec)).toThrow(
+      /^CronTab in version "v1" cannot be handled as a CronTab: json: cannot unmarshal number -?1[e0-9]+ into Go value of type float64$/,
+    );
+  },
+);
+
 describe("null", () => {
   test.each<[string, JSONSchemaProps, string, unknown]>([
     ["goes where it may not be", text, `{"a":null}`, {}],

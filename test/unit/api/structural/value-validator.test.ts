@@ -51,6 +51,22 @@ describe("one value", () => {
         'spec.a: Invalid value: "null": spec.a in body must be of type string: "null"',
       ],
     ],
+    [
+      "a double beyond a limit, which is shown as one",
+      { type: "number", maximum: 4294967295 },
+      1e30,
+      [
+        "spec.a: Invalid value: 1e+30: spec.a in body should be less than or equal to 4.294967295e+09",
+      ],
+    ],
+    [
+      "an integer beyond a limit, which is shown as one",
+      { ...integer, maximum: 4294967295 },
+      4294967296,
+      [
+        "spec.a: Invalid value: 4294967296: spec.a in body should be less than or equal to 4294967295",
+      ],
+    ],
     ["null where it may be", { ...text, nullable: true }, null, []],
     ["a whole number as a number", { type: "number" }, 1, []],
     [
