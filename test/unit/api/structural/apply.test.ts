@@ -156,6 +156,9 @@ test("text of a format may be any scalar, for validation to refuse", () => {
   expect(() => apply(undefined, "one", { since: ["a"] })).toThrow(
     ".spec.since: expected any scalar, got &{[a]}",
   );
+  expect(() => apply(undefined, "one", { set: [["a", null]] })).toThrow(
+    '.spec.set[=["a",null]]: expected string, got &value.valueUnstructured{Value:[]interface {}{"a", interface {}(nil)}}',
+  );
 });
 
 test("a value in place of an object takes its fields from their managers, and gives them back", () => {
