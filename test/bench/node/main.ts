@@ -1,6 +1,7 @@
 // Measures a running cluster as a user feels it: how soon pods run and go, how soon a Deployment is ready, and what an
 // idle cluster costs. All times come from watches opened before the action.
-// `node tools/bench.mjs node --kubeconfig F --pids PID [--started-at EPOCH_MS] [--only regex]`
+// `node tools/bench.mjs node --kubeconfig F --pids PID [--started-at EPOCH_MS] [--only regex]`; with `--processes` what is
+// run for a pod (processes.ts).
 import { writeFileSync } from "node:fs";
 import { Connection } from "../support/connection.ts";
 import { benchOptions } from "../support/options.ts";
@@ -10,6 +11,7 @@ import {
   usageOf,
   type Row,
 } from "../support/statistics.ts";
+import { processes } from "./processes.ts";
 import {
   PodWatch,
   createPod,
@@ -216,13 +218,18 @@ async function idle(seconds: number): Promise<void> {
   connection.close();
 }
 
-async function main(): Promise<void> {
+async function times(): Promise<void> {
   if (options.startedAtMs !== undefined && options.only.test("boot"))
     await boot(options.startedAtMs);
   if (options.only.test("single")) await single(10);
   if (options.only.test("burst")) await burst(50);
   if (options.only.test("deployment")) await deployment(20);
   if (options.only.test("idle") && options.pids.length > 0) await idle(60);
+}
+
+async function main(): Promise<void> {
+  if (options.processes) rows.push(...(await processes(options)));
+  else await times();
   printRows(rows);
   if (options.jsonFile)
     writeFileSync(options.jsonFile, JSON.stringify(rows, null, 1));

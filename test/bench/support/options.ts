@@ -14,6 +14,8 @@ export interface BenchOptions {
   /** A JSON file an earlier run on a peer wrote: ratios are printed against it. */
   peerFile: string | undefined;
   startedAtMs: number | undefined;
+  /** Of the node bench: what is run for a pod, instead of times. */
+  processes: boolean;
 }
 
 const read = (file: string | undefined): Buffer | undefined =>
@@ -67,6 +69,7 @@ export function benchOptions(args: string[]): BenchOptions {
       json: { type: "string" },
       peer: { type: "string" },
       "started-at": { type: "string" },
+      processes: { type: "boolean", default: false },
     },
   });
   const target = values.kubeconfig
@@ -90,5 +93,6 @@ export function benchOptions(args: string[]): BenchOptions {
     startedAtMs: values["started-at"]
       ? Number(values["started-at"])
       : undefined,
+    processes: values.processes,
   };
 }
