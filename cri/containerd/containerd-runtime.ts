@@ -31,6 +31,8 @@ export interface ContainerdRuntimeOptions {
   };
   /** Import the built-in sandbox image when the configured one is missing; default true. */
   ensureSandboxImage?: boolean;
+  /** Path of a seccomp profile, in the place of the runtime's default one for sandboxes: for those of the built-in image. */
+  sandboxSeccompProfile?: string;
   /** When given, updatePodCidr sets up the pod network (unless another configuration is there). */
   cni?: PodNetworkOptions;
 }
@@ -116,7 +118,7 @@ export function createContainerdRuntime(
         });
     },
 
-    ...sandboxCalls(context, image),
+    ...sandboxCalls(context, image, options.sandboxSeccompProfile),
     ...containerCalls(context),
     ...streamCalls(context),
     ...imageCalls(context),

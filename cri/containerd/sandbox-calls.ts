@@ -1,5 +1,5 @@
 // Sandboxes: made, stopped, removed, listed. Making one waits for the sandbox image.
-import type { Runtime } from "../runtime.ts";
+import type { Runtime, SandboxConfig } from "../runtime.ts";
 import { sandboxStatus, sandboxSummary } from "./answers.ts";
 import {
   ignoreNotFound,
@@ -18,15 +18,31 @@ type SandboxCalls = Pick<
   | "listPodSandboxes"
 >;
 
+/** What asks for another profile, or for none, keeps it. */
+function withProfile(
+  config: SandboxConfig,
+  localhostRef: string | undefined,
+): SandboxConfig {
+  const { security } = config;
+  if (!localhostRef || security.seccomp?.type !== "runtime-default")
+    return config;
+  return {
+    ...config,
+    security: { ...security, seccomp: { type: "localhost", localhostRef } },
+  };
+}
+
+/** @param seccompProfile as the runtime's option */
 export function sandboxCalls(
   { connection, requestTimeoutMs }: CallContext,
   image: SandboxImage,
+  seccompProfile: string | undefined,
 ): SandboxCalls {
   return {
     async runPodSandbox(config, runtimeHandler) {
       await image.ready();
       const request = {
-        config: sandboxMessage(config),
+        config: sandboxMessage(withProfile(config, seccompProfile)),
         runtime_handler: runtimeHandler,
       };
       const run = async (): Promise<string> =>

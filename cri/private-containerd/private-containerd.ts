@@ -1,6 +1,6 @@
 // A containerd of our own under one directory: its root, state, sockets, configuration and log. It runs detached, so it
 // and its pods outlive this process; the next start adopts it when pid, start time and socket still agree.
-// Layout of DIRECTORY: config.toml, containerd.json (pid record), containerd.log, root/, run/, opt/, cni/net.d/.
+// Layout of DIRECTORY: config.toml, containerd.json (pid record), containerd.log, bin/, root/, run/, opt/, cni/net.d/, cni/bin/.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -12,6 +12,9 @@ import { RuntimeError } from "../runtime.ts";
 import { sandboxImageName } from "../sandbox-image/image.ts";
 import { containerdToml } from "./configuration.ts";
 import { moveToCgroup } from "./own-cgroup.ts";
+import { linkPlugins } from "./plugin-links.ts";
+import { writeSandboxProfile } from "./sandbox-seccomp.ts";
+import { installShimScript } from "./shim-script.ts";
 import { findProgram, hasSysResource, processStartTicks } from "../process.ts";
 
 export interface PrivateContainerdOptions {
@@ -41,6 +44,8 @@ export interface PrivateContainerd {
   readonly adopted: boolean;
   readonly cniConfigurationDirectory: string;
   readonly cniBinaryDirectory: string;
+  /** Of sandboxes that would take the runtime's default one. */
+  readonly sandboxSeccompProfile: string | undefined;
   /** False once the process is gone. */
   alive(): Promise<boolean>;
   /** Ends containerd; its pods go on and are found again at the next start. */
@@ -56,6 +61,8 @@ interface PidRecord {
 /** sun_path is 108 bytes with its end; containerd adds ".ttrpc". */
 const maxSocketPathBytes = 100;
 const adoptTimeoutMs = 3_000;
+const systemPath =
+  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const defaultCniDirectories = [
   "/opt/cni/bin",
   "/usr/lib/cni",
@@ -181,8 +188,11 @@ interface Files {
 async function prepare(options: PrivateContainerdOptions): Promise<{
   files: Files;
   toml: string;
+  /** What comes first on containerd's PATH. */
+  scripts: string | undefined;
   cniConfigurationDirectory: string;
   cniBinaryDirectory: string;
+  sandboxSeccompProfile: string | undefined;
 }> {
   const { directory } = options;
   const sockets = socketDirectory(directory);
@@ -197,8 +207,11 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
   ])
     await fs.mkdir(made, { recursive: true, mode: 0o700 });
   await fs.mkdir(cniConfigurationDirectory, { recursive: true, mode: 0o755 });
-  const cniBinaryDirectory = await firstCniDirectory(
-    options.cniBinaryDirectories ?? defaultCniDirectories,
+  const cniBinaryDirectory = await linkPlugins(
+    join(directory, "cni", "bin"),
+    await firstCniDirectory(
+      options.cniBinaryDirectories ?? defaultCniDirectories,
+    ),
   );
   const toml = containerdToml({
     root: join(directory, "root"),
@@ -219,7 +232,18 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     log: join(directory, "containerd.log"),
     configuration: join(directory, "config.toml"),
   };
-  return { files, toml, cniConfigurationDirectory, cniBinaryDirectory };
+  const scripts = await installShimScript(join(directory, "bin"));
+  return {
+    files,
+    toml,
+    scripts,
+    cniConfigurationDirectory,
+    cniBinaryDirectory,
+    sandboxSeccompProfile:
+      options.sandboxImage === undefined
+        ? await writeSandboxProfile(directory)
+        : undefined,
+  };
 }
 
 async function leaveCgroup(
@@ -276,6 +300,7 @@ async function launch(
   files: Files,
   configurationDigest: string,
   program: string,
+  scripts: string | undefined,
 ): Promise<PidRecord> {
   const log = await fs.open(files.log, "w", 0o600);
   const child = spawn(
@@ -286,7 +311,7 @@ async function launch(
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
       env: {
-        PATH: `${dirname(program)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+        PATH: [scripts, dirname(program), systemPath].filter(Boolean).join(":"),
       },
     },
   );
@@ -339,22 +364,25 @@ async function launch(
 export async function startPrivateContainerd(
   options: PrivateContainerdOptions,
 ): Promise<PrivateContainerd> {
-  const { files, toml, ...cni } = await prepare(options);
-  const digest = createHash("sha256").update(toml).digest("hex");
+  const { files, toml, scripts, ...given } = await prepare(options);
+  const digest = createHash("sha256")
+    .update(toml)
+    .update(scripts ?? "")
+    .digest("hex");
   const adopted = await adopt(options, files, digest);
   let record = adopted;
   if (!record) {
     const program = await installed("containerd");
     await installed("runc");
     await writeAtomically(files.configuration, toml);
-    record = await launch(options, files, digest, program);
+    record = await launch(options, files, digest, program, scripts);
   }
   const running = record;
   return {
     endpoint: `unix://${files.socket}`,
     pid: running.pid,
     adopted: adopted !== undefined,
-    ...cni,
+    ...given,
     alive: () => isAlive(running),
     async stop() {
       await endProcess(running);

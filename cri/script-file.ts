@@ -1,0 +1,31 @@
+// Shell scripts that the container runtime runs in place of programs of the machine: written whole, and tried before anybody
+// relies on them.
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs/promises";
+import { promisify } from "node:util";
+
+const checkTimeoutMs = 5_000;
+
+/**
+ * Writes the script unless it is there already. Resolves to false where it can't run (no shell, a file system without
+ * programs). The script ends with success when its argument is `check`.
+ */
+export async function installScript(
+  path: string,
+  text: string,
+): Promise<boolean> {
+  const temporary = `${path}.${randomBytes(6).toString("hex")}`;
+  try {
+    if ((await fs.readFile(path, "utf8").catch(() => "")) !== text) {
+      // Who runs it meanwhile, or writes the same, must not see half of it.
+      await fs.writeFile(temporary, text, { mode: 0o755, flag: "wx" });
+      await fs.rename(temporary, path);
+    }
+    await promisify(execFile)(path, ["check"], { timeout: checkTimeoutMs });
+    return true;
+  } catch {
+    await fs.rm(temporary, { force: true }).catch(() => undefined);
+    return false;
+  }
+}
