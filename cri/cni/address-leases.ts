@@ -12,6 +12,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { Runtime } from "../runtime.ts";
 import { cniFileName } from "./configuration.ts";
+import { leaseIndex } from "./pair-script.ts";
 
 /** Longer than a sandbox may take to be made. */
 const defaultMinimumAgeMs = 10 * 60_000;
@@ -165,6 +166,7 @@ export class AddressLeases {
       try {
         if (await this.#isUnused(lease.address)) {
           await this.#release(network, lease);
+          await fs.rm(leaseIndex(directory, lease), { force: true });
           released.push(lease.address);
         }
       } catch (err) {

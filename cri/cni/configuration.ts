@@ -1,6 +1,6 @@
-// The pod network's CNI configuration list: a routed pair a pod (ptp), addresses from the node's pod range
-// (host-local); host ports by portmap only where no rules of our own can be had. No bridge: bridged traffic to service
-// addresses hangs on br_netfilter.
+// The pod network's CNI configuration list: a routed pair a pod (ptp, or our own script in its place), addresses from the
+// node's pod range (host-local); host ports by portmap only where no rules of our own can be had. No bridge: bridged traffic
+// to service addresses hangs on br_netfilter.
 // Written only where the directory has no configuration of anybody's; the runtime watches the directory.
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -8,6 +8,8 @@ import { join } from "node:path";
 
 /** Lower than what other plug-ins usually use, so that one installed later takes over by its name. */
 export const cniFileName = "99-orbit.conflist";
+
+export const defaultNetworkName = "orbit";
 
 export interface CniOptions {
   /** e.g. /etc/cni/net.d; made when missing. */
@@ -22,6 +24,8 @@ export interface CniOptions {
   iptables?: boolean;
   /** Where host-local keeps its leases; its own default when absent. */
   ipamDirectory?: string;
+  /** What makes the pair: a plug-in that takes ptp's configuration; default: ptp. */
+  pairPlugin?: string;
 }
 
 /** The configuration list as an object. */
@@ -33,7 +37,7 @@ export function cniConfiguration(options: CniOptions): object {
     ),
   ];
   const pair = {
-    type: "ptp",
+    type: options.pairPlugin ?? "ptp",
     ipMasq: options.iptables ?? false,
     ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
     ipam: {
@@ -52,7 +56,7 @@ export function cniConfiguration(options: CniOptions): object {
   };
   return {
     cniVersion: "0.4.0",
-    name: options.name ?? "orbit",
+    name: options.name ?? defaultNetworkName,
     plugins: options.iptables ? [pair, hostPorts] : [pair],
   };
 }

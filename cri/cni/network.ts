@@ -1,9 +1,12 @@
 // The pod network of a node whose CNI directory holds no other configuration: our configuration list, with masquerading and
 // host ports by rules of whom the composition names.
 import * as fs from "node:fs/promises";
+import { join } from "node:path";
 import type { Logger } from "pino";
+import { installPairScript, pairPluginName } from "./pair-script.ts";
 import {
   cniFileName,
+  defaultNetworkName,
   isConfiguration,
   writeCniConfiguration,
   type CniOptions,
@@ -11,7 +14,7 @@ import {
 
 export interface PodNetworkOptions extends Omit<
   CniOptions,
-  "iptables" | "mtu" | "podCidr" | "extraCidrs"
+  "iptables" | "mtu" | "podCidr" | "extraCidrs" | "pairPlugin"
 > {
   /** How large packets may be; undefined: as the plug-in has it. */
   mtu?: () => Promise<number | undefined>;
@@ -20,6 +23,8 @@ export interface PodNetworkOptions extends Omit<
    * when that can't be done. Absent: it is not done.
    */
   setPodRules?: (podCidrs: readonly string[]) => Promise<void>;
+  /** The runtime's directory of plug-ins, when it is ours: a plug-in of our own is put there. */
+  pluginDirectory?: string;
 }
 
 /**
@@ -30,6 +35,7 @@ export async function setUpPodNetwork(
   {
     setPodRules,
     mtu,
+    pluginDirectory,
     ...options
   }: PodNetworkOptions & Pick<CniOptions, "podCidr" | "extraCidrs">,
   logger: Logger,
@@ -49,8 +55,19 @@ export async function setUpPodNetwork(
     },
   );
   const size = await mtu?.();
+  const { ipamDirectory, name = defaultNetworkName } = options;
+  const ownPlugin =
+    pluginDirectory !== undefined &&
+    ipamDirectory !== undefined &&
+    iptables !== true &&
+    (await installPairScript(pluginDirectory, {
+      leaseDirectory: join(ipamDirectory, name),
+      ranges,
+      mtu: size,
+    }));
   return writeCniConfiguration({
     ...options,
+    ...(ownPlugin ? { pairPlugin: pairPluginName } : {}),
     ...(size === undefined ? {} : { mtu: size }),
     ...(iptables === undefined ? {} : { iptables }),
   });

@@ -2,6 +2,7 @@
 // pod network makes one for each pod. Read from the kernel, which has them before a pod's containers start.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { pairLinkPrefix } from "../../cri/cni/pair-script.ts";
 import {
   cidrRange,
   type AddressRange,
@@ -59,7 +60,7 @@ function hostRoutes6(text: string): HostRoute[] {
   });
 }
 
-/** Names, sorted. Rejects when the routes can't be read. */
+/** Names, sorted, without those that the table knows by their beginning. Rejects when the routes can't be read. */
 export async function podLinks({
   podRanges,
   wrapper,
@@ -84,5 +85,7 @@ export async function podLinks({
       ? within("IPv6", hostRoutes6(await read("/proc/net/ipv6_route", wrapper)))
       : []),
   ];
-  return [...new Set(found.map(({ link }) => link))].sort();
+  return [...new Set(found.map(({ link }) => link))]
+    .filter((name) => !name.startsWith(pairLinkPrefix))
+    .sort();
 }

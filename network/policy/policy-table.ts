@@ -1,7 +1,9 @@
 // The fixed part of the table of network policies: who is isolated, and where packets meet that. The rules are for
 // what is forwarded: a pod's own node reaches it, and is reached, whatever the policies say. Packets that belong to no
 // connection are dropped where either end is isolated: the chains of pods then match nothing. What comes from a link of a pod
-// (pod-links) with an address that is not routed there is dropped.
+// with an address that is not routed there is dropped; our own network plug-in's links are known by their name, others are in
+// pod-links, so that a pod that starts or ends changes nothing here.
+import { pairLinkPrefix } from "../../cri/cni/pair-script.ts";
 
 export const policyTableText = `  set pod-links { type ifname; }
   set self4 { type ipv4_addr . ipv4_addr; }
@@ -25,10 +27,13 @@ export const policyTableText = `  set pod-links { type ifname; }
     ct reply ip6 saddr vmap @ingress6
     ct original ip6 saddr vmap @egress6
   }
-  chain sources {
-    type filter hook prerouting priority raw; policy accept;
-    iifname != @pod-links accept
+  chain pod-sources {
     ip6 saddr { ::, fe80::/10 } accept
     fib saddr . iif oif missing counter drop
+  }
+  chain sources {
+    type filter hook prerouting priority raw; policy accept;
+    iifname "${pairLinkPrefix}*" goto pod-sources
+    iifname @pod-links goto pod-sources
   }
 `;

@@ -32,6 +32,9 @@ export interface PrivateDaemon {
   readonly endpoint: string;
   readonly pid: number;
   readonly cniConfigurationDirectory: string;
+  /** Of a private containerd. */
+  readonly cniBinaryDirectory?: string;
+  readonly sandboxSeccompProfile?: string | undefined;
   /** Ends it; its pods go on. */
   stop(): Promise<void>;
 }
@@ -94,7 +97,13 @@ export async function startPrivateRuntime(
         directory: daemon.cniConfigurationDirectory,
         ipamDirectory: path.join(directory, "ipam"),
         name,
+        ...(daemon.cniBinaryDirectory === undefined
+          ? {}
+          : { pluginDirectory: daemon.cniBinaryDirectory }),
       },
+      ...(daemon.sandboxSeccompProfile === undefined
+        ? {}
+        : { sandboxSeccompProfile: daemon.sandboxSeccompProfile }),
       stateDirectory: path.join(directory, "state"),
       isOwn: () => true,
     });

@@ -213,11 +213,15 @@ export async function chooseRuntime(
   let cniDirectory = (choice.machine ?? machineDefaults).cniDirectory;
   let foreignDirectory: string | undefined;
   let leases: string | undefined;
+  let pluginDirectory: string | undefined;
+  let sandboxSeccompProfile: string | undefined;
   let release = (): Promise<void> => Promise.resolve();
   if (isPrivate) {
     const containerd = await startPrivate(choice);
     endpoint = containerd.endpoint;
     cniDirectory = containerd.cniConfigurationDirectory;
+    pluginDirectory = containerd.current.cniBinaryDirectory;
+    sandboxSeccompProfile = containerd.current.sandboxSeccompProfile;
     leases = path.join(privateRuntimeDirectory(dataDirectory), "cni/leases");
     release = () => containerd.release();
     logger.info(
@@ -244,10 +248,12 @@ export async function chooseRuntime(
     logger: logger.child({ part: "runtime" }),
     requestTimeoutMs,
     stateDirectory: dockerDirectory(dataDirectory),
+    ...(sandboxSeccompProfile === undefined ? {} : { sandboxSeccompProfile }),
     isOwn: (annotations) => isOwn({ annotations }, rootDirectory),
     cni: {
       ...cniOptions(choice, cniDirectory, leases, configuration),
       ...(foreignDirectory === undefined ? {} : { foreignDirectory }),
+      ...(pluginDirectory === undefined ? {} : { pluginDirectory }),
     },
   });
   const recorded = recordNatTables(dataDirectory);

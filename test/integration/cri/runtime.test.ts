@@ -10,6 +10,7 @@ import {
   RuntimeError,
   type ContainerConfig,
   type RuntimeEvent,
+  type SandboxConfig,
 } from "../../../cri/runtime.ts";
 import { buildSandboxImage } from "../../../cri/sandbox-image/image.ts";
 import { busyboxImage, busyboxImageTar } from "../../support/busybox-image.ts";
@@ -325,6 +326,35 @@ describe.each(runtimeKinds)("%s", (kind) => {
         .filter((name) => /\.log\.\d/.test(name)),
     ).toHaveLength(1);
     await remove(sandboxId);
+  });
+
+  test("a sandbox may make few system calls, unless it asks for another profile", async () => {
+    const { runtime, daemon } = part;
+    const filter = async (config: SandboxConfig): Promise<string> => {
+      const id = await runtime.runPodSandbox(config, "");
+      const { pid, ready } = await runtime.podSandboxStatus(id, true);
+      expect(ready).toBe(true);
+      const status = fs.readFileSync(`/proc/${pid}/status`, "utf8");
+      const command = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      expect(command).toContain("pause");
+      await remove(id);
+      return /^Seccomp:\s*(\d)/m.exec(status)![1]!;
+    };
+    if (daemon.sandboxSeccompProfile === undefined) return;
+    const profile = fs.readFileSync(daemon.sandboxSeccompProfile, "utf8");
+    expect(profile).toContain("SCMP_ACT_ERRNO");
+    expect(profile).not.toMatch(/"(mount|ptrace|setns|unshare|bpf|socket)"/);
+    const { security, ...rest } = part.sandboxConfig("filtered");
+    const seccomp = { type: "runtime-default" } as const;
+    expect(await filter({ ...rest, security: { ...security, seccomp } })).toBe(
+      "2",
+    );
+    expect(
+      await filter({
+        ...rest,
+        security: { ...security, seccomp: { type: "unconfined" } },
+      }),
+    ).toBe("0");
   });
 
   describe("images", () => {

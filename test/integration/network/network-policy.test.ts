@@ -10,6 +10,7 @@ import type {
   NetworkPolicySpec,
 } from "../../../api/types/networking-v1.ts";
 import type { ResourceRef } from "../../../client/client.ts";
+import { pairLinkPrefix } from "../../../cri/cni/pair-script.ts";
 import {
   namespaces,
   networkPolicies,
@@ -494,34 +495,54 @@ test("a pod that ended has no rules, one on the host's network neither", async (
   await client.resource(pods).delete("done", "b", { gracePeriodSeconds: 0 });
 });
 
-test("what a pod sends with another's address is dropped", async () => {
-  const { machine } = ends.b1!;
-  // Without any policy.
-  await settled();
-  machine.run("ip", "addr", "add", "10.42.0.3/32", "dev", "lo");
-  machine.run("ip", "addr", "add", "198.51.100.7/32", "dev", "lo");
-  for (const from of ["10.42.0.3", "198.51.100.7"])
-    for (const host of ["10.42.0.2", "192.0.2.2"])
-      await machine.connect({
-        protocol: "udp",
-        host,
-        port: 80,
-        from,
-        waitMs: 100,
-      });
-  await machine.connect({ protocol: "udp", host: "10.42.0.2", port: 80 });
-  machine.run("ip", "addr", "flush", "dev", "lo");
-  machine.run("ip", "link", "set", "lo", "up");
-  const heard = [
-    ...(await ends.a1!.machine.heard()),
-    ...(await ends.out!.machine.heard()),
-  ];
-  expect(heard).toContain("10.42.0.4");
-  expect(heard).not.toContain("198.51.100.7");
-  expect(
-    node.run("nft", "list", "chain", ...table.split(" "), "sources"),
-  ).toMatch(/oif missing counter packets [4-9]/);
-});
+/** As the kernel names it on the node's side. */
+function linkOf(address: string): string {
+  const [route] = JSON.parse(
+    node.run("ip", "-j", "route", "show", address),
+  ) as { dev: string }[];
+  return route!.dev;
+}
+
+test.each([
+  ["a link of any name", undefined],
+  ["a link of our own network plug-in", `${pairLinkPrefix}01234567`],
+])(
+  "what a pod sends with another's address is dropped: %s",
+  async (_, name) => {
+    const { machine } = ends.b1!;
+    if (name !== undefined) {
+      node.run("ip", "link", "set", linkOf("10.42.0.4"), "name", name);
+      policies!.rewrite();
+    }
+    // Without any policy.
+    await settled();
+    const rules = node.run("nft", "list", "table", ...table.split(" "));
+    expect(rules.includes(`"${linkOf("10.42.0.4")}"`)).toBe(name === undefined);
+    machine.run("ip", "addr", "add", "10.42.0.3/32", "dev", "lo");
+    machine.run("ip", "addr", "add", "198.51.100.7/32", "dev", "lo");
+    for (const from of ["10.42.0.3", "198.51.100.7"])
+      for (const host of ["10.42.0.2", "192.0.2.2"])
+        await machine.connect({
+          protocol: "udp",
+          host,
+          port: 80,
+          from,
+          waitMs: 100,
+        });
+    await machine.connect({ protocol: "udp", host: "10.42.0.2", port: 80 });
+    machine.run("ip", "addr", "flush", "dev", "lo");
+    machine.run("ip", "link", "set", "lo", "up");
+    const heard = [
+      ...(await ends.a1!.machine.heard()),
+      ...(await ends.out!.machine.heard()),
+    ];
+    expect(heard).toContain("10.42.0.4");
+    expect(heard).not.toContain("198.51.100.7");
+    expect(
+      node.run("nft", "list", "chain", ...table.split(" "), "pod-sources"),
+    ).toMatch(/oif missing counter packets [4-9]/);
+  },
+);
 
 test("rules that others delete are written again, others' rules stay", async () => {
   await policy("a", {});

@@ -1,0 +1,308 @@
+// Our own network plug-in in network namespaces, with the kernel's links and routes, beside ptp and host-local: either undoes
+// what the other made.
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { randomBytes, randomInt } from "node:crypto";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import {
+  installPairScript,
+  leaseIndex,
+  pairLinkPrefix,
+  pairScript,
+} from "../../../cri/cni/pair-script.ts";
+import { eventually } from "../../support/eventually.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const temporary = useTempDirectories("orbit-test-pair-");
+const machinePlugins = "/usr/lib/cni";
+const made: string[] = [];
+
+interface Result {
+  interfaces: { name: string; mac: string; sandbox?: string }[];
+  ips: { address: string; gateway: string; interface: number }[];
+}
+
+const ip = (...args: string[]): string =>
+  execFileSync("ip", args, { encoding: "utf8" });
+
+function namespace(prefix = "cni-"): string {
+  const name = `${prefix}${randomBytes(8).toString("hex")}`;
+  ip("netns", "add", name);
+  made.push(name);
+  return name;
+}
+
+function removeNamespace(name: string): void {
+  ip("netns", "del", name);
+  made.splice(made.indexOf(name), 1);
+}
+
+afterEach(() => {
+  for (const name of [...made]) removeNamespace(name);
+});
+
+const newId = (): string => randomBytes(32).toString("hex");
+
+interface Call {
+  command: "ADD" | "DEL" | "CHECK" | "VERSION";
+  id: string;
+  namespace: string;
+}
+
+/** A network of two families with its plug-in. */
+async function network(bits = 24): Promise<{
+  subnet: string;
+  leases: string;
+  leased: () => string[];
+  environment: (call: Call) => NodeJS.ProcessEnv;
+  script: string;
+  /** Standard input of either plug-in. */
+  input: string;
+  run: (call: Call, program?: string) => Result;
+}> {
+  const bin = temporary();
+  const dataDirectory = path.join(temporary(), "it's");
+  const leases = path.join(dataDirectory, "net");
+  const subnet = `10.${randomInt(150, 199)}.${randomInt(256)}`;
+  const six = `fd00:${randomInt(1, 0xffff).toString(16)}:7::/64`;
+  const ranges = [`${subnet}.0/${bits}`, six];
+  for (const name of ["ptp", "host-local"])
+    fs.symlinkSync(path.join(machinePlugins, name), path.join(bin, name));
+  const settings = { leaseDirectory: leases, ranges, mtu: 1400 };
+  expect(await installPairScript(bin, settings)).toBe(true);
+  const script = path.join(bin, "orbit-pair");
+  const input = JSON.stringify({
+    cniVersion: "0.4.0",
+    name: "net",
+    type: "orbit-pair",
+    mtu: 1400,
+    ipam: {
+      type: "host-local",
+      dataDir: dataDirectory,
+      ranges: ranges.map((range) => [{ subnet: range }]),
+      routes: [{ dst: "0.0.0.0/0" }, { dst: "::/0" }],
+    },
+  });
+  const environment = (call: Call): NodeJS.ProcessEnv => ({
+    PATH: process.env["PATH"],
+    CNI_COMMAND: call.command,
+    CNI_CONTAINERID: call.id,
+    CNI_IFNAME: "eth0",
+    CNI_NETNS: call.namespace === "" ? "" : `/var/run/netns/${call.namespace}`,
+    CNI_PATH: bin,
+  });
+  return {
+    subnet,
+    leases,
+    script,
+    input,
+    environment,
+    leased: () =>
+      fs
+        .readdirSync(leases)
+        .filter((name) => /^10\.|^fd/.test(name))
+        .sort(),
+    run(call, program = script) {
+      const { stdout, status } = spawnSync(program, {
+        input,
+        env: environment(call),
+        encoding: "utf8",
+      });
+      if (status !== 0) throw new Error(stdout);
+      return (stdout === "" ? {} : JSON.parse(stdout)) as Result;
+    },
+  };
+}
+
+const withoutLink = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim().replaceAll(/(veth\w+)/g, "LINK"))
+    .filter((line) => line !== "" && !line.includes("fe80"))
+    .sort();
+
+test("addresses, routes and sizes are those that ptp makes", async () => {
+  const { run, subnet, leased, leases } = await network();
+  const found = (["orbit-pair", "ptp"] as const).map((plugin) => {
+    const at = namespace();
+    const id = newId();
+    const program =
+      plugin === "ptp" ? path.join(machinePlugins, plugin) : undefined;
+    const result = run({ command: "ADD", id, namespace: at }, program);
+    const [host, inside] = result.interfaces.filter(
+      ({ name }) => name !== "lo",
+    );
+    const own = ip("-n", at, "-j", "addr", "show", "eth0");
+    const [eth0] = JSON.parse(own) as [
+      { mtu: number; address: string; addr_info: { local: string }[] },
+    ];
+    expect(inside).toMatchObject({ name: "eth0", mac: eth0.address });
+    expect(inside!.sandbox).toContain(at);
+    const [four = "", six = ""] = result.ips.map(
+      ({ address }) => address.split("/")[0],
+    );
+    const plain = (text: string): string[] =>
+      withoutLink(text.replaceAll(four, "FOUR").replaceAll(six, "SIX"));
+    const shown = {
+      gateways: result.ips.map(({ gateway }) => gateway),
+      prefixes: result.ips.map(({ address }) => address.split("/")[1]),
+      mtu: eth0.mtu,
+      hostMtu: fs
+        .readFileSync(`/sys/class/net/${host!.name}/mtu`, "utf8")
+        .trim(),
+      routes: plain(ip("-n", at, "route")),
+      onHost: plain(ip("route", "show", four)),
+      onHost6: plain(ip("-6", "route", "show", six)).map((line) =>
+        line.replace(/ dev.*/, ""),
+      ),
+    };
+    run({ command: "DEL", id, namespace: at }, program);
+    removeNamespace(at);
+    return shown;
+  });
+  expect(found[0]).toEqual(found[1]);
+  expect(found[0]).toMatchObject({
+    gateways: [`${subnet}.1`, expect.stringMatching(/::1$/)],
+    prefixes: ["24", "64"],
+    mtu: 1400,
+    hostMtu: "1400",
+  });
+  expect(leased()).toEqual([]);
+  expect(fs.readdirSync(path.join(leases, "by-container"))).toEqual([]);
+});
+
+test("the namespace reaches its gateway in both families, without waiting", async () => {
+  const { run } = await network();
+  const at = namespace();
+  const { ips } = run({ command: "ADD", id: newId(), namespace: at });
+  for (const { address, gateway } of ips) {
+    // No duplicate address is looked for: it can be used at once.
+    expect(ip("-n", at, "addr", "show", "to", address)).not.toContain(
+      "tentative",
+    );
+    expect(ip("-n", at, "route", "get", gateway)).toContain("dev eth0");
+    expect(ip("route", "get", address.split("/")[0]!)).toContain(
+      pairLinkPrefix,
+    );
+  }
+});
+
+test("twenty at once get addresses of their own; a full range is an error that leaves nothing", async () => {
+  const { environment, script, leased, run, leases } = await network(28);
+  const calls = Array.from({ length: 16 }, () => ({
+    command: "ADD" as const,
+    id: newId(),
+    namespace: namespace(),
+  }));
+  const outputs = await Promise.all(
+    calls.map(
+      (call) =>
+        new Promise<string>((resolve) => {
+          const child = spawn(script, { env: environment(call) });
+          let text = "";
+          child.stdout.on("data", (part: Buffer) => (text += part.toString()));
+          child.on("close", () => resolve(text));
+        }),
+    ),
+  );
+  const results = outputs.map((text) => JSON.parse(text) as Result);
+  const good = results.filter(({ ips }) => ips);
+  // .2 to .14 of sixteen addresses.
+  expect(good).toHaveLength(13);
+  const addresses = good.flatMap(({ ips }) =>
+    ips.map(({ address }) => address),
+  );
+  expect(new Set(addresses).size).toBe(26);
+  for (const failed of results.filter(({ ips }) => !ips))
+    expect(failed).toMatchObject({
+      code: 100,
+      msg: expect.stringContaining("no IP addresses available") as unknown,
+    });
+  expect(leased()).toHaveLength(26);
+  expect(fs.readdirSync(path.join(leases, "by-container"))).toHaveLength(13);
+  for (const call of calls) run({ ...call, command: "DEL" });
+  expect(leased()).toEqual([]);
+});
+
+test("it is undone twice, without a namespace, and after the namespace went", async () => {
+  const { run, leased } = await network();
+  for (const how of ["there", "gone", "unnamed"]) {
+    const at = namespace(how === "there" ? "other-" : "cni-");
+    const id = newId();
+    run({ command: "ADD", id, namespace: at });
+    const link = `${pairLinkPrefix}${id.slice(0, 8)}`;
+    expect(ip("link", "show", link)).toContain("mtu 1400");
+    if (how !== "there") removeNamespace(at);
+    for (let times = 0; times < 2; times++)
+      run({ command: "DEL", id, namespace: how === "unnamed" ? "" : at });
+    expect(leased()).toEqual([]);
+    await eventually(
+      () => spawnSync("ip", ["link", "show", link]).status !== 0,
+    );
+  }
+});
+
+test("what ptp made before an upgrade is undone, and ptp undoes what the script made", async () => {
+  const { run, leased, leases } = await network();
+  const ptp = path.join(machinePlugins, "ptp");
+  for (const [maker, remover] of [
+    [ptp, undefined],
+    [undefined, ptp],
+  ]) {
+    const call = { id: newId(), namespace: namespace("other-") };
+    run({ command: "ADD", ...call }, maker);
+    expect(leased()).toHaveLength(2);
+    run({ command: "DEL", ...call }, remover);
+    expect(leased()).toEqual([]);
+    expect(ip("-n", call.namespace, "-o", "link")).not.toContain("eth0");
+  }
+  // An index that is left names no address of a later container.
+  const [id, at] = [newId(), namespace()];
+  const { ips } = run({ command: "ADD", id, namespace: at });
+  const lost = { containerId: newId(), interfaceName: "eth0" };
+  fs.writeFileSync(
+    leaseIndex(leases, lost),
+    ips.map(({ address }) => address.split("/")[0]).join(" "),
+  );
+  run({ command: "DEL", id: lost.containerId, namespace: "" });
+  expect(leased()).toHaveLength(2);
+});
+
+test("when the link can't be made the addresses are free again, and another's link stays", async () => {
+  const { run, leased } = await network();
+  const at = namespace();
+  const id = newId();
+  run({ command: "ADD", id, namespace: at });
+  const other = `${id.slice(0, 8)}${newId().slice(8)}`;
+  const elsewhere = namespace();
+  expect(() =>
+    run({ command: "ADD", id: other, namespace: elsewhere }),
+  ).toThrow(/File exists/);
+  expect(() =>
+    run({ command: "ADD", id: newId(), namespace: `cni-${newId()}` }),
+  ).toThrow(/netns/);
+  expect(leased()).toHaveLength(2);
+  expect(ip("-n", at, "link", "show", "eth0")).toContain("eth0");
+});
+
+test("what it does not know it leaves to ptp", async () => {
+  const { script, environment, input, run } = await network();
+  const version = spawnSync(script, {
+    input,
+    env: environment({ command: "VERSION", id: "", namespace: "" }),
+    encoding: "utf8",
+  });
+  expect(JSON.parse(version.stdout)).toHaveProperty("supportedVersions");
+  // A container's id that is no hexadecimal number.
+  const call = { id: "x$(reboot)-y", namespace: namespace() };
+  expect(() => run({ command: "ADD", ...call })).toThrow(/containerID/);
+  const usable = { leaseDirectory: "/l", fallback: "/p" };
+  for (const ranges of [
+    ["fd00::/64"],
+    ["10.0.0.0/31"],
+    ["10.0.0.0/24", "10.1.0.0/24"],
+    ["10.0.0.0/24", "fd00::aa00/120"],
+    ["nonsense"],
+  ])
+    expect(pairScript({ ...usable, ranges })).toBeUndefined();
+});
