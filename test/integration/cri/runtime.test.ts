@@ -334,9 +334,11 @@ describe.each(runtimeKinds)("%s", (kind) => {
       const id = await runtime.runPodSandbox(config, "");
       const { pid, ready } = await runtime.podSandboxStatus(id, true);
       expect(ready).toBe(true);
+      // runc has reported success before it runs the program.
+      await eventually(() =>
+        fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("pause"),
+      );
       const status = fs.readFileSync(`/proc/${pid}/status`, "utf8");
-      const command = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8");
-      expect(command).toContain("pause");
       await remove(id);
       return /^Seccomp:\s*(\d)/m.exec(status)![1]!;
     };
