@@ -17,6 +17,8 @@ interface Entry {
   /** What the API server is known to have. */
   sent: PodStatus | undefined;
   finished: boolean;
+  /** The API server was asked to, and did. */
+  deleted: boolean;
   writing: boolean;
   again: boolean;
   readonly retries: Backoff;
@@ -118,6 +120,7 @@ export class StatusManager {
         status: undefined,
         sent: undefined,
         finished: false,
+        deleted: false,
         writing: false,
         again: false,
         retries: new Backoff(retries),
@@ -188,13 +191,16 @@ export class StatusManager {
       if (
         entry.finished &&
         entry.status === entry.sent &&
+        !entry.deleted &&
         !isStaticPod(pod) &&
         entry.pod.metadata.deletionTimestamp
-      )
+      ) {
         await api.delete(name, namespace, {
           gracePeriodSeconds: 0,
           ...(uid ? { preconditions: { uid } } : {}),
         });
+        entry.deleted = true;
+      }
     } catch (error) {
       // Gone, or another pod of the same name: nothing to report to.
       if (!isNotFound(error) && !isConflict(error)) throw error;

@@ -106,6 +106,23 @@ test("a mirror that is deleted comes back with the status", async () => {
   expect(calls).toEqual(["create p-n", "status p-n m2 Running"]);
 });
 
+test("a pod that is over while its status is written is deleted once", async () => {
+  const { reports, calls } = reportsOf();
+  const pod: Pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...{ name: "api", namespace: "ns", uid: "u" },
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+    },
+    spec: { containers: [] },
+  };
+  reports.statuses.set(pod, { phase: "Succeeded" });
+  reports.statuses.finish(pod);
+  await settle();
+  expect(calls).toEqual(["status api u Succeeded", "delete api"]);
+});
+
 test("the mirror of an older version is replaced", async () => {
   const { mirrors, calls, node } = reportsOf();
   node.owner = owner;
