@@ -15,7 +15,7 @@ export const pairPluginName = "orbit-pair";
 /** Links of pods on the host's side begin so, followed by the first characters of the sandbox's id. */
 export const pairLinkPrefix = "vethorb";
 
-export interface PairSettings {
+interface PairSettings {
   /** Of the network's leases: host-local's data directory and the network's name. */
   leaseDirectory: string;
   /** One of IPv4 at least, one of each family at most. */

@@ -108,7 +108,7 @@ export const innerFloors: Readonly<
     ["open-runtime.ts"],
     ["containerd", "docker", "private-containerd"],
     ["cni", "images", "sandbox-image"],
-    ["deadline.ts", "endpoint.ts", "process.ts"],
+    ["deadline.ts", "endpoint.ts", "process.ts", "script-file.ts"],
     ["runtime.ts"],
     ["logs", "runtime-features.ts", "usage.ts"],
   ],
