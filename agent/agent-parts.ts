@@ -1,6 +1,7 @@
 // The parts of one agent, as wiring.ts makes them.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
+import type { DirectoryView } from "../api/contracts.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
 import type { EventRecorder } from "../client/event-recorder.ts";
@@ -95,6 +96,8 @@ export interface AgentParts extends Ground, Reporting, PodRooms {
   readonly podResources: PodResources;
   readonly access: PodAccess;
   readonly stats: StatsSummary;
+  /** Undefined: there is an API server. */
+  readonly directory: DirectoryView | undefined;
   /** All pods with a worker, with their statuses. */
   readonly pods: () => readonly Pod[];
   readonly manifestProblem: (origin: string, message: string) => void;

@@ -1,6 +1,6 @@
 // The agent as its ports see it: pods with their statuses, what the runtime runs, access to containers, statistics.
 import type { Clock } from "../api/clock.ts";
-import type { NodeAgentView } from "../api/contracts.ts";
+import type { DirectoryView, NodeAgentView } from "../api/contracts.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import { within } from "../cri/deadline.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
@@ -25,6 +25,7 @@ interface AgentViewOptions {
   probes: Pick<ProbeManager, "metrics">;
   healthy: () => Promise<void>;
   clock: Clock;
+  directory: DirectoryView | undefined;
 }
 
 /** For clients that ask which pods run while the runtime hangs. */
@@ -59,5 +60,6 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
     metrics: () => options.metrics.families(),
     probeMetrics: () => options.probes.metrics.families(),
     healthy: options.healthy,
+    ...(options.directory ? { directory: options.directory } : {}),
   };
 }

@@ -20,7 +20,7 @@ import { WorkloadBackOff } from "../eviction/workload-back-off.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
 import { resolveAgentConfig } from "./config/agent-config.ts";
 import { isGateOn } from "./config/feature-gates.ts";
-import { logSink, recorderSink } from "./events/event-sinks.ts";
+import { allSinks, logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
 import { MetricSources } from "./metrics/metric-sources.ts";
 import { RuntimeMetrics } from "./metrics/observed-runtime.ts";
@@ -37,6 +37,7 @@ import { networkedSandboxes } from "./pods/runtime/networked-sandboxes.ts";
 import { runningContainers } from "./pods/runtime/running-containers.ts";
 import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { NodeResources } from "./pods/shape/field-paths.ts";
+import { directoryView } from "./directory-view.ts";
 import { HostFiles } from "./pods/start/host-files.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
@@ -44,6 +45,7 @@ import { ApiReporting } from "./reporting/api-reporting.ts";
 import { wireClaims, wireDevices, wirePodResources } from "./device-wiring.ts";
 import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
+import { LocalEvents } from "./sources/local/local-events.ts";
 import { LocalObjects } from "./sources/local/local-objects.ts";
 import { checkedLocalObject } from "./sources/local/object-rules.ts";
 import { FieldProblems } from "./sources/manifest-reader.ts";
@@ -106,7 +108,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     ...parts,
     ...upkeep,
     shutdown,
-    ...wireViews(parts),
+    ...wireViews({ ...parts, sources }),
     podResources: wirePodResources(parts),
     sources,
     adoption,
@@ -133,8 +135,11 @@ function wireGround(options: AgentOptions): Ground {
     kind: "Node",
     metadata: { name: nodeName, uid: nodeName },
   };
+  const localEvents = new LocalEvents(clock, nodeName);
   const events = new PodEvents(
-    recorder ? recorderSink(recorder, logger) : logSink(logger),
+    recorder
+      ? recorderSink(recorder, logger)
+      : allSinks(logSink(logger), localEvents),
     () => node,
   );
   const local = client
@@ -142,6 +147,7 @@ function wireGround(options: AgentOptions): Ground {
     : new LocalObjects({
         objects: options.localObjects ?? new MemoryObjects(),
         config: settings,
+        events: localEvents,
         onProblem: (file, message) =>
           manifestProblem({ logger, events }, file, message),
         clock,
@@ -324,8 +330,8 @@ function manifestProblem(
 
 /** What the agent's ports read. */
 function wireViews(
-  parts: Wired,
-): Pick<AgentParts, "pods" | "access" | "stats"> {
+  parts: Wired & Pick<AgentParts, "sources">,
+): Pick<AgentParts, "pods" | "access" | "stats" | "directory"> {
   const { settings, runtime, clock, runtimePods, changes } = parts;
   const { workers, reports } = parts;
   const withStatus = (pod: Pod): Pod => {
@@ -365,5 +371,13 @@ function wireViews(
     startedAtMs: clock.now(),
     clock,
   });
-  return { pods, access, stats };
+  const directory =
+    parts.local &&
+    directoryView({
+      local: parts.local,
+      events: parts.local.events,
+      pod: (namespace, name) => access.find(namespace, name),
+      removeManifest: (pod) => parts.sources.removeManifest(pod),
+    });
+  return { pods, access, stats, directory };
 }

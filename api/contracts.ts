@@ -1,6 +1,7 @@
 // Interfaces between parts of the same floor, which do not know each other; the composition in cli/ hands them over.
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { Family } from "./metrics/family.ts";
+import type { KubeObject } from "./object.ts";
 import type { Pod } from "./types/core-v1.ts";
 
 /** The user of a request, as authentication found it. */
@@ -84,6 +85,14 @@ export interface ExecOptions {
   tty: boolean;
 }
 
+/** What a node without an API server has in its manifests directory. */
+export interface DirectoryView {
+  /** By plural name; Secrets without values; undefined: no such resource. */
+  objects(resource: string): readonly KubeObject[] | undefined;
+  /** Removes the pod's manifest. Rejects with an ApiError, 409 where the manifest has more than the pod. */
+  deletePod(namespace: string, name: string): Promise<void>;
+}
+
 /**
  * The node agent as its ports (server/) see it. Methods reject with an ApiError: 404 for an unknown pod or container,
  * 400 for a container that can't be served (e.g. waiting to start), with the reference's texts.
@@ -127,4 +136,6 @@ export interface NodeAgentView {
   probeMetrics(): readonly Family[];
   /** Rejects with the reason when the agent's loops do not run. */
   healthy(): Promise<void>;
+  /** Absent: there is an API server. */
+  readonly directory?: DirectoryView;
 }

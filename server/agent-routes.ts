@@ -138,6 +138,32 @@ export function debuggingDisabledRoutes(): AgentRoute[] {
   ]);
 }
 
+/** What a node without an API server has beside its pods, and the deletion of pods there; the reference has no such paths. */
+function directoryRoutes({ directory }: NodeAgentView): AgentRoute[] {
+  if (!directory) return [];
+  return [
+    {
+      methods: get,
+      pattern: "/directory/{resource}",
+      serve(request) {
+        const { resource } = request.parameters;
+        const items = directory.objects(resource!);
+        if (!items) throw new HttpError(404, "404 page not found\n");
+        request.json({ kind: "List", apiVersion: "v1", metadata: {}, items });
+      },
+    },
+    {
+      methods: ["DELETE"],
+      pattern: "/pods/{namespace}/{pod}",
+      async serve(request) {
+        const { namespace, pod } = request.parameters;
+        await directory.deletePod(namespace!, pod!);
+        request.json({ kind: "Status", apiVersion: "v1", status: "Success" });
+      },
+    },
+  ];
+}
+
 const get = ["GET"];
 const stream = ["GET", "POST"];
 
@@ -146,6 +172,7 @@ export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
   const results = new HealthResults();
   return [
     ...podRoutes(view),
+    ...directoryRoutes(view),
     ...metricRoutes(options),
     ...healthRoutes(agentHealthChecks(view, options.extraChecks), results),
     {

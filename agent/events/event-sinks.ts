@@ -20,6 +20,15 @@ export function logSink(logger: Logger): EventSink {
   };
 }
 
+/** Each event goes to all of them. */
+export function allSinks(...sinks: readonly EventSink[]): EventSink {
+  return {
+    event(...words) {
+      for (const sink of sinks) sink.event(...words);
+    },
+  };
+}
+
 export function recorderSink(
   recorder: EventRecorder,
   logger: Logger,

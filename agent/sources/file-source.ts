@@ -1,7 +1,7 @@
 // Static pods, and objects of other kinds, from a directory (or one file): inotify through chokidar, a rescan each file-check-frequency as the safety
 // net. A file that can't be used is reported and its last good version stays in force until the file goes; the others go
 // on. Temporary files of editors are ignored. Of two pods of one name the one that was there first stays.
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, stat, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { FSWatcher } from "chokidar";
 import type { Logger } from "pino";
@@ -48,6 +48,9 @@ interface FileState {
   others: OtherObject[];
   problem: string | undefined;
 }
+
+/** Why a pod that no file has can't be removed. */
+export const noManifest = "it has no manifest in the directory";
 
 /** A half-written file is given this long before it counts as bad. */
 const settleMs = 250;
@@ -99,6 +102,26 @@ export class FileSource {
     for (const timer of this.#settling.values()) timer.cancel();
     await this.#watcher?.close();
     await this.#work;
+  }
+
+  /**
+   * Removes the file of a pod when it has nothing but that pod; otherwise a text says why not. Its last state on the disk
+   * counts: what was not read yet is not removed.
+   */
+  async remove(uid: string): Promise<string | undefined> {
+    const found = [...this.#files].find(([, { pods }]) =>
+      pods.some(({ metadata }) => metadata.uid === uid),
+    );
+    if (!found) return noManifest;
+    const [file, { pods, others, problem, stamp }] = found;
+    if (problem !== undefined) return `its manifest has a mistake: ${problem}`;
+    if (pods.length + others.length > 1)
+      return `${file} has ${pods.length + others.length} objects: remove it there`;
+    if (fileStamp(await stat(file)) !== stamp)
+      return `${file} has just been changed`;
+    await unlink(file);
+    this.#enqueue(() => this.#rescan());
+    return undefined;
   }
 
   #schedule(): void {

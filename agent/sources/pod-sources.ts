@@ -16,7 +16,7 @@ import type { Client } from "../../client/client.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { isGateOn } from "../config/feature-gates.ts";
 import { ApiSource } from "./api-source.ts";
-import { FileSource, type OthersByFile } from "./file-source.ts";
+import { FileSource, noManifest, type OthersByFile } from "./file-source.ts";
 import type { PodSpecValidator } from "./static-pod.ts";
 import { UrlSource } from "./url-source.ts";
 
@@ -148,6 +148,14 @@ export class PodSources {
       this.isComplete("file") &&
       this.isComplete("http")
     );
+  }
+
+  /** Removes a static pod's manifest; a text says why it can't be. */
+  async removeManifest({ metadata }: Pod): Promise<string | undefined> {
+    const uid = metadata.uid ?? "";
+    if (this.#static.get("http")?.some((pod) => pod.metadata.uid === uid))
+      return `it comes from ${this.#options.config.manifestUrl}`;
+    return this.#file ? await this.#file.remove(uid) : noManifest;
   }
 
   /** Ends what the runtime runs of the sources that are complete and no longer have it. */

@@ -20,6 +20,12 @@ export const ctlCommands: Readonly<Record<string, () => Promise<CtlCommand>>> =
     logs: async () => (await import("./logs.ts")).logsCommand,
     exec: async () => (await import("./exec.ts")).execCommand,
     attach: async () => (await import("./exec.ts")).attachCommand,
+    cp: async () => (await import("./streams/copy.ts")).copyCommand,
+    "port-forward": async () =>
+      (await import("./streams/port-forward.ts")).portForwardCommand,
+    describe: async () =>
+      (await import("./inspect/describe.ts")).describeCommand,
+    top: async () => (await import("./inspect/top.ts")).topCommand,
     label: async () => (await import("./modify.ts")).labelCommand,
     annotate: async () => (await import("./modify.ts")).annotateCommand,
     scale: async () => (await import("./modify.ts")).scaleCommand,

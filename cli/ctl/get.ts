@@ -5,7 +5,7 @@ import { isNotFound } from "../../api/errors.ts";
 import { option } from "../options/build-table.ts";
 import { fileOptions, outputOptions } from "../options/ctl.ts";
 import { UsageError } from "../options/table.ts";
-import { isNodeAgent, podsOfAgent } from "./node-agent.ts";
+import { agentOperands, isNodeAgent, namedOfAgent } from "./node-agent.ts";
 import type { CtlCommand, CtlContext } from "./command.ts";
 import {
   createPrinter,
@@ -114,20 +114,8 @@ async function getFromAgent(
   context: CtlContext,
   printer: Printer | undefined,
 ): Promise<number> {
-  const [word = "pods", ...names] = context.args.flatMap((arg) =>
-    arg.split("/"),
-  );
-  if (!/^(po|pods?)$/.test(word))
-    throw new UsageError(`a node agent has only pods, not "${word}"`);
-  const items = (await podsOfAgent(context)).filter(
-    ({ metadata }) => names.length === 0 || names.includes(metadata.name),
-  );
-  if (names.length > 0 && items.length === 0) {
-    context.warn(
-      `Error from server (NotFound): pods "${names.join(", ")}" not found`,
-    );
-    return 1;
-  }
+  const { resource, names } = agentOperands(context.args);
+  const items = await namedOfAgent(context, resource, names);
   if (printer) {
     const single = names.length === 1 ? items[0] : undefined;
     context.print(
@@ -143,13 +131,13 @@ async function getFromAgent(
     );
     return 0;
   }
-  const { podTable } = await import("./node-agent.ts");
+  const { agentTable } = await import("./inspect/agent-tables.ts");
   if (items.length === 0) context.warn("No resources found");
   else
     context.print(
-      tableText(podTable(items), {
+      tableText(agentTable(resource, items), {
         ...tableOptions(context, false, undefined),
-        namespaces: true,
+        namespaces: resource !== "persistentvolumes",
       }),
     );
   return 0;

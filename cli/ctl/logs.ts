@@ -34,15 +34,22 @@ export function chooseContainer(context: CtlContext, pod: Pod): string {
 }
 
 /** The pod that an argument means: NAME, pod/NAME, or one of a workload's. */
-export async function podOf(context: CtlContext, arg: string): Promise<Pod> {
+export async function podOf(
+  context: CtlContext,
+  arg: string,
+  namespace?: string,
+): Promise<Pod> {
   const http = await context.http();
   if (await isNodeAgent(context))
-    return podOfAgent(context, arg.replace(/^pods?\//, ""));
+    return podOfAgent(context, arg.replace(/^(pods?|po)\//, ""), namespace);
   const { targets } = await namedTargets(
     context,
     arg.includes("/") ? [arg] : ["pods", arg],
   );
-  const target = targets[0]!;
+  const target = {
+    ...targets[0]!,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
   const object = await http.json<
     Pod & {
       spec: {

@@ -1,10 +1,21 @@
-// orbitctl against a node agent's port alone (--server https://host:10250): pods, logs and exec without an API server.
+// orbitctl against a node agent's port alone (--server https://host:10250): its pods, and, where it has no API server, the
+// other objects of its manifests directory.
 import type { AnyObject } from "../../api/object.ts";
-import { ApiError } from "../../api/errors.ts";
-import { humanDuration } from "../../api/duration.ts";
+import { ApiError, errors, isNotFound } from "../../api/errors.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
+import { UsageError } from "../options/table.ts";
 import type { CtlContext } from "./command.ts";
-import type { Table } from "./output.ts";
+
+/** What the port lists, with the words that mean it. */
+const resources: Readonly<Record<string, readonly string[]>> = {
+  pods: ["pod", "po"],
+  configmaps: ["configmap", "cm"],
+  events: ["event", "ev"],
+  persistentvolumeclaims: ["persistentvolumeclaim", "pvc"],
+  persistentvolumes: ["persistentvolume", "pv"],
+  secrets: ["secret"],
+  services: ["service", "svc"],
+};
 
 /** Whether the server is a node agent: port 10250 or 10255, or one that knows /pods and no /api. */
 export async function isNodeAgent(context: CtlContext): Promise<boolean> {
@@ -19,73 +30,137 @@ export async function isNodeAgent(context: CtlContext): Promise<boolean> {
   }
 }
 
-export async function podsOfAgent(context: CtlContext): Promise<AnyObject[]> {
-  const http = await context.http();
-  const { items } = await http.json<{ items: AnyObject[] | null }>({
-    path: "/pods",
-  });
-  const namespace = context.values.optionalText("namespace");
-  return (items ?? []).filter(
-    ({ metadata }) => !namespace || metadata.namespace === namespace,
+/** The plural name of what a word means. @throws UsageError for what a node agent has not */
+function agentResource(word: string): string {
+  const found = Object.entries(resources).find(
+    ([plural, others]) => plural === word || others.includes(word),
   );
+  if (!found)
+    throw new UsageError(
+      `a node agent has no "${word}", only ${Object.keys(resources).join(", ")}`,
+    );
+  return found[0];
+}
+
+/** Of the namespace asked for, or of all; rejects with NotFound when the agent has an API server, which has them. */
+export async function objectsOfAgent(
+  context: CtlContext,
+  resource: string,
+  namespace = context.values.optionalText("namespace"),
+): Promise<AnyObject[]> {
+  const http = await context.http();
+  const path = resource === "pods" ? "/pods" : `/directory/${resource}`;
+  const { items } = await http
+    .json<{ items: AnyObject[] | null }>({ path })
+    .catch((error: unknown) => {
+      if (!isNotFound(error) && (error as ApiError).code !== 404) throw error;
+      throw new UsageError(
+        `the node agent shows no ${resource}: it has an API server, which does`,
+      );
+    });
+  return (items ?? []).filter(
+    ({ metadata }) =>
+      !namespace ||
+      metadata.namespace === undefined ||
+      metadata.namespace === namespace,
+  );
+}
+
+/** Resource and names of `TYPE [NAME…]` or `TYPE/NAME…`; without words pods. */
+export function agentOperands(args: readonly string[]): {
+  resource: string;
+  names: readonly string[];
+} {
+  const [first = "pods", ...rest] = args;
+  if (!first.includes("/"))
+    return { resource: agentResource(first), names: rest };
+  const pairs = args.map((arg) => arg.split("/"));
+  if (pairs.some((pair) => pair.length !== 2 || pair[0] !== pairs[0]![0]))
+    throw new UsageError(
+      "arguments in resource/name form must have a single resource and name",
+    );
+  return {
+    resource: agentResource(pairs[0]![0]!),
+    names: pairs.map(([, name = ""]) => name),
+  };
+}
+
+/** The objects of these names, or all. Rejects with NotFound for the first that is not there. */
+export async function namedOfAgent(
+  context: CtlContext,
+  resource: string,
+  names: readonly string[],
+): Promise<AnyObject[]> {
+  const all = await objectsOfAgent(context, resource);
+  if (names.length === 0) return all;
+  return names.map((name) => oneOf(all, resource, name));
+}
+
+function oneOf(
+  all: readonly AnyObject[],
+  resource: string,
+  name: string,
+): AnyObject {
+  const found = all.filter(({ metadata }) => metadata.name === name);
+  if (found.length > 1)
+    throw errors.badRequest(
+      `several namespaces have ${resource} "${name}": use -n`,
+    );
+  if (!found[0]) throw errors.notFound({ group: "", resource }, name);
+  return found[0];
 }
 
 /** The pod of a name in the namespace asked for, or the only one of that name. */
 export async function podOfAgent(
   context: CtlContext,
   name: string,
+  namespace?: string,
 ): Promise<Pod> {
-  const found = (await podsOfAgent(context)).filter(
-    ({ metadata }) => metadata.name === name,
-  );
-  if (found.length !== 1) {
-    throw new ApiError({
-      code: found.length === 0 ? 404 : 400,
-      reason: found.length === 0 ? "NotFound" : "BadRequest",
-      message:
-        found.length === 0
-          ? `pods "${name}" not found`
-          : `several namespaces have a pod "${name}": use -n`,
-    });
-  }
-  return found[0] as unknown as Pod;
+  const all = await objectsOfAgent(context, "pods", namespace);
+  return oneOf(all, "pods", name) as unknown as Pod;
 }
 
-/** The columns of `get pods`, made here, since a node agent prints no tables. */
-export function podTable(pods: readonly AnyObject[]): Table {
-  return {
-    columnDefinitions: ["Name", "Ready", "Status", "Restarts", "Age", "IP"].map(
-      (name) => ({ name, priority: name === "IP" ? 1 : 0 }),
-    ),
-    rows: pods.map((object) => {
-      const pod = object as unknown as Pod;
-      const statuses = pod.status?.containerStatuses ?? [];
-      const waiting = statuses
-        .map(
-          (status) =>
-            status.state?.waiting?.reason ?? status.state?.terminated?.reason,
-        )
-        .find(Boolean);
-      const created = Date.parse(
-        pod.metadata.creationTimestamp ?? pod.status?.startTime ?? "",
-      );
-      return {
-        object,
-        cells: [
-          pod.metadata.name,
-          `${statuses.filter(({ ready }) => ready).length}/${pod.spec.containers.length}`,
-          pod.metadata.deletionTimestamp
-            ? "Terminating"
-            : (waiting ?? pod.status?.reason ?? pod.status?.phase ?? "Unknown"),
-          String(
-            statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
-          ),
-          Number.isNaN(created)
-            ? "<unknown>"
-            : humanDuration(Date.now() - created),
-          pod.status?.podIP ?? "<none>",
-        ],
-      };
-    }),
-  };
+/** Removes pods' manifests from an agent without an API server, and waits until the pods have ended. */
+export async function deleteFromAgent(
+  context: CtlContext,
+  timeoutMs: number,
+): Promise<number> {
+  const { resource, names } = agentOperands(context.args);
+  if (resource !== "pods" || context.args.length === 0)
+    throw new UsageError(
+      "of a node agent's objects pods alone can be deleted; others go with their manifest",
+    );
+  const { values } = context;
+  if (names.length === 0 && !values.flag("all"))
+    throw new UsageError(
+      "resource(s) were provided, but no name was specified",
+    );
+  const http = await context.http();
+  const chosen = await namedOfAgent(context, resource, names).catch(
+    (error: unknown) => {
+      if (isNotFound(error) && values.flag("ignore-not-found")) return [];
+      throw error;
+    },
+  );
+  for (const { metadata } of chosen) {
+    const { name, namespace = "default" } = metadata;
+    await http.json({ method: "DELETE", path: `/pods/${namespace}/${name}` });
+    context.print(
+      values.text("output") === "name"
+        ? `pod/${name}\n`
+        : `pod "${name}" deleted\n`,
+    );
+  }
+  const uids = new Set(chosen.map(({ metadata }) => metadata.uid));
+  const beganMs = Date.now();
+  while (values.flag("wait")) {
+    const left = await objectsOfAgent(context, "pods");
+    if (!left.some(({ metadata }) => uids.has(metadata.uid))) break;
+    if (timeoutMs > 0 && Date.now() - beganMs > timeoutMs) {
+      context.warn("error: timed out waiting for the condition");
+      return 1;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  return 0;
 }

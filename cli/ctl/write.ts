@@ -6,6 +6,7 @@ import { dryRunOption, fileOptions, outputOptions } from "../options/ctl.ts";
 import { UsageError, type OptionSpec } from "../options/table.ts";
 import type { CtlCommand, CtlContext } from "./command.ts";
 import { selectorOptions } from "./get.ts";
+import { deleteFromAgent, isNodeAgent } from "./node-agent.ts";
 import { createPrinter } from "./output.ts";
 import { pathOf, shownName } from "./resource-names.ts";
 import {
@@ -274,6 +275,8 @@ export const deleteCommand: CtlCommand = {
     if (values.flag("now")) graceSeconds = 1;
     if (values.flag("force") && graceSeconds < 0) graceSeconds = 0;
     if (graceSeconds === 0 && !values.flag("force")) graceSeconds = 1;
+    if (await isNodeAgent(context))
+      return deleteFromAgent(context, values.number("timeout"));
     if (values.flag("force"))
       context.warn(
         "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated.",

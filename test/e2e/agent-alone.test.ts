@@ -1,9 +1,17 @@
 // A node agent alone, without any API server: what its manifests directory takes, and orbitctl against its port.
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import type { CommandResult } from "../support/kubectl.ts";
+import { orbitProgram } from "../support/start-orbit.ts";
+import {
+  authority,
+  client,
+  issueIn,
+  type Pair,
+} from "../support/openssl-certificates.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
 jest.setTimeout(60_000);
@@ -67,6 +75,8 @@ spec:
 
 let lan: NodeMachines;
 let machine: NodeMachine;
+let clientCa: Pair;
+let user: Pair;
 const directory = (): string => path.join(machine.directory, "manifests");
 const write = (file: string, text: string): void => {
   const target = path.join(directory(), file);
@@ -79,14 +89,22 @@ const startAgent = (): Promise<void> =>
     `--root-dir=${machine.dataDirectory}`,
     `--pod-manifest-path=${directory()}`,
     "--fail-swap-on=false",
+    `--client-ca-file=${clientCa.file}.crt`,
+    "--anonymous-auth=false",
   );
-const ctl = (...words: string[]): Promise<CommandResult> =>
+const strangerCtl = (...words: string[]): Promise<CommandResult> =>
   machine.orbit(
     "ctl",
     "--server=https://127.0.0.1:10250",
     "--insecure-skip-tls-verify",
     ...words,
   );
+const credentials = (): string[] => [
+  `--client-certificate=${user.file}.crt`,
+  `--client-key=${user.file}.key`,
+];
+const ctl = (...words: string[]): Promise<CommandResult> =>
+  strangerCtl(...credentials(), ...words);
 async function ctlText(...words: string[]): Promise<string> {
   const { stdout, stderr, code } = await ctl(...words);
   if (code !== 0) throw new Error(`orbitctl ${words.join(" ")}: ${stderr}`);
@@ -96,12 +114,15 @@ const readyPods = async (): Promise<string[]> =>
   (await ctlText("get", "pods", "--no-headers"))
     .split("\n")
     .filter((line) => / 1\/1 +Running/.test(line))
-    .map((line) => line.split(" ")[0]!);
+    .map((line) => line.split(/ +/)[1]!);
 
 beforeAll(async () => {
   lan = new NodeMachines();
   machine = lan.add("solo", 79, 1);
   fs.mkdirSync(directory());
+  const issue = issueIn(machine.directory);
+  clientCa = issue("clients", authority);
+  user = issue("ada", client, clientCa);
   await startAgent();
   const loaded = await machine.orbit(
     "image",
@@ -164,4 +185,149 @@ test("each bad object is named by file and line", async () => {
   expect(machine.log()).toMatch(
     /bad\.yaml:5: spec\.type: Unsupported value: "LoadBalancer"/,
   );
+});
+
+describe("orbitctl against the agent's port", () => {
+  test("shows what there is", async () => {
+    expect(await ctlText("get", "svc")).toMatch(
+      /^NAMESPACE +NAME +TYPE +CLUSTER-IP .*\n(.*\n)*default +web +NodePort +10\.43\.\d+\.\d+ +<none> +80:30080\/TCP\n/,
+    );
+    expect(
+      await ctlText("get", "pvc", "data", "-o", "jsonpath={.status.phase}"),
+    ).toBe("Bound");
+    const secret = await ctlText("get", "secret/key", "-o", "yaml");
+    expect(secret).toContain('word: ""');
+    const described = await ctlText("describe", "pod", "web-solo");
+    expect(described).toMatch(/^Name: +web-solo\nNamespace: +default\n/);
+    expect(described).toMatch(/ {4}State: +Running since /);
+    expect(described).toMatch(/Events:\n(.*\n)* +Normal +Started +/);
+    expect(
+      await ctlText("top", "pods", "--containers", "--no-headers"),
+    ).toMatch(
+      /^default +client-solo +client +\d+m +\d+Mi\ndefault +web-solo +web +\d+m +\d+Mi\n$/,
+    );
+    expect(await ctlText("top", "node")).toMatch(
+      /^NAME .*\nsolo +\d+m +\d+Mi\n$/,
+    );
+  });
+
+  test("copies directories and files both ways", async () => {
+    const here = path.join(machine.directory, "copies");
+    fs.mkdirSync(path.join(here, "in/deep"), { recursive: true });
+    const big = Buffer.alloc(3 * 1024 * 1024, "0123456789abcdef\n");
+    fs.writeFileSync(path.join(here, "in/deep/big"), big);
+    fs.writeFileSync(path.join(here, "in/a b"), "x");
+    await ctlText("cp", path.join(here, "in"), "client-solo:/tmp");
+    await ctlText("cp", "client-solo:/tmp/in", path.join(here, "out"));
+    expect(fs.readFileSync(path.join(here, "out/deep/big")).equals(big)).toBe(
+      true,
+    );
+    expect(fs.readFileSync(path.join(here, "out/a b"), "utf8")).toBe("x");
+    await ctlText(
+      "cp",
+      path.join(here, "in/a b"),
+      "default/client-solo:/tmp/named",
+    );
+    expect(await inClient("cat /tmp/named")).toBe("x");
+    const missing = await ctl("cp", "client-solo:/none", here);
+    expect(missing).toMatchObject({ code: 1 });
+    expect(missing.stderr).toContain("none");
+    expect(fs.readdirSync(here).sort()).toEqual(["in", "out"]);
+  });
+
+  test("an archive of a hostile container leads nowhere else", async () => {
+    const here = path.join(machine.directory, "hostile");
+    const outside = path.join(here, "outside");
+    const archive = path.join(here, "a.tar");
+    fs.mkdirSync(path.join(here, "made"), { recursive: true });
+    fs.mkdirSync(outside);
+    // A link to elsewhere, a file through it, and a name that climbs.
+    execFileSync("sh", [
+      "-c",
+      `cd ${here}/made && ln -s ${outside} l && tar cf ${archive} l && rm l && mkdir l && echo x > l/x && tar rf ${archive} l/x && echo x > up && tar rPf ${archive} --transform s,^up,../../up, up`,
+    ]);
+    await ctlText("cp", archive, "client-solo:/tmp/a.tar");
+    await inClient(
+      `rm /bin/tar; printf '#!/bin/sh\\ncat /tmp/a.tar\\n' > /bin/tar; chmod +x /bin/tar`,
+    );
+    const target = path.join(here, "target");
+    fs.mkdirSync(target);
+    const { code } = await ctl("cp", "client-solo:/tmp/l", `${target}/l`);
+    expect(code).toBe(1);
+    expect(fs.readdirSync(outside)).toEqual([]);
+    expect(fs.readdirSync(target)).toEqual([]);
+    expect(fs.readdirSync(here).sort()).toEqual([
+      "a.tar",
+      "made",
+      "outside",
+      "target",
+    ]);
+  });
+
+  test("attaches, and forwards ports", async () => {
+    write(
+      "echo.yaml",
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: echo}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers:\n  - {name: echo, image: "${image}", imagePullPolicy: IfNotPresent, stdin: true, stdinOnce: true, command: [sh, -c, "read line; echo got $line"]}\n  restartPolicy: Never\n`,
+    );
+    await eventually(async () => (await readyPods()).includes("echo-solo"));
+    const attached = await machine.command(
+      [
+        process.execPath,
+        orbitProgram,
+        "ctl",
+        "--server=https://127.0.0.1:10250",
+        "--insecure-skip-tls-verify",
+        ...credentials(),
+        "attach",
+        "-i",
+        "echo-solo",
+      ],
+      { stdin: "there\n" },
+    );
+    expect(attached.stdout).toBe("got there\n");
+    const answered = machine.run(
+      "sh",
+      "-c",
+      `${[process.execPath, orbitProgram, "ctl", "--server=https://127.0.0.1:10250", "--insecure-skip-tls-verify", ...credentials()].join(" ")} port-forward web-solo 18080:http > ${machine.directory}/forward.log & pid=$!
+       for n in $(seq 100); do grep -q Forwarding ${machine.directory}/forward.log && break; sleep 0.1; done
+       curl -s http://127.0.0.1:18080/; kill $pid; wait $pid; echo " $?"`,
+    );
+    expect(answered).toBe("hello 0\n");
+  });
+
+  test("deletes a pod with its manifest; the claim keeps its content for the next", async () => {
+    const refused = await ctl("delete", "pod", "client-solo");
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toMatch(
+      /Error from server \(Conflict\): .*all\.yaml has 6 objects/,
+    );
+    expect(await ctlText("delete", "pod", "echo-solo")).toBe(
+      'pod "echo-solo" deleted\n',
+    );
+    expect(fs.readdirSync(directory())).not.toContain("echo.yaml");
+    expect((await ctl("get", "pod", "echo-solo")).stderr).toMatch(
+      /pods "echo-solo" not found/,
+    );
+    write("all.yaml", manifests.replace("page $(cat", "leaf $(cat"));
+    await eventually(
+      async () =>
+        /leaf hello, count xx,/.test((await ctl("logs", "web-solo")).stdout),
+      { timeoutMs: 20_000, what: "the second pod" },
+    );
+  });
+
+  test("a stranger is refused", async () => {
+    const tried = [
+      ["get", "pods"],
+      ["delete", "pod", "web-solo"],
+      ["--token=x", "logs", "web-solo"],
+    ];
+    for (const result of await Promise.all(
+      tried.map((words) => strangerCtl(...words)),
+    ))
+      expect(result).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/Unauthorized/) as string,
+      });
+  });
 });

@@ -2,18 +2,37 @@
 // their statuses, for the parts that follow them (service proxy, DNS, endpoints).
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
+import type { KubeObject } from "../../../api/object.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import type { Client } from "../../../client/client.ts";
 import { createClient } from "../../../client/create-client.ts";
 import type { MemoryObjects } from "../../../client/memory-objects.ts";
-import { pods } from "../../../client/resources.ts";
+import {
+  configMaps,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  services,
+} from "../../../client/resources.ts";
 import { localPathRoot } from "../../volumes/volume-paths.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { DirectoryObjects } from "./directory-objects.ts";
+import type { LocalEvents } from "./local-events.ts";
+
+/** What clients of the agent's port may list. */
+const shown = [
+  configMaps,
+  persistentVolumeClaims,
+  persistentVolumes,
+  secrets,
+  services,
+];
 
 interface LocalObjectsOptions {
   readonly objects: MemoryObjects;
   readonly config: Pick<AgentConfig, "rootDirectory" | "serviceRanges">;
+  readonly events: LocalEvents;
   readonly onProblem: (file: string, message: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,6 +40,7 @@ interface LocalObjectsOptions {
 
 export class LocalObjects {
   readonly client: Client;
+  readonly events: LocalEvents;
   readonly directory: DirectoryObjects;
   readonly #objects: MemoryObjects;
   readonly #names = new Map<string, Pod["metadata"]>();
@@ -28,6 +48,7 @@ export class LocalObjects {
   constructor(options: LocalObjectsOptions) {
     const { objects, config, onProblem } = options;
     this.#objects = objects;
+    this.events = options.events;
     this.client = createClient(objects, options);
     this.directory = new DirectoryObjects({
       objects,
@@ -35,6 +56,12 @@ export class LocalObjects {
       serviceRanges: config.serviceRanges,
       onProblem,
     });
+  }
+
+  /** All of a kind that the directory may have; undefined: of another one. */
+  list(resource: string): readonly KubeObject[] | undefined {
+    const ref = shown.find((each) => each.resource === resource);
+    return ref && this.#objects.cache(ref).lister.list();
   }
 
   /** Of two pods of one name, while one takes the other's place, the last that reported is there. */

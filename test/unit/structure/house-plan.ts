@@ -64,6 +64,7 @@ export const innerFloors: Readonly<
     ["wiring.ts"],
     [
       "agent-view.ts",
+      "directory-view.ts",
       "upkeep-wiring.ts",
       "volume-wiring.ts",
       "device-wiring.ts",
