@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
+import { EventListeners } from "../event-listeners.ts";
 import type { RuntimeEvent } from "../runtime.ts";
 import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
 import { containerdMethods } from "./services.ts";
@@ -64,7 +65,7 @@ interface EventSourceOptions {
 
 export class EventSource {
   readonly #options: EventSourceOptions;
-  readonly #listeners = new Set<(event: RuntimeEvent) => void>();
+  readonly #listeners: EventListeners;
   /** id → "running" or "stopped", as last given to subscribers. */
   #known: Map<string, "running" | "stopped"> | undefined;
   readonly #settling = new Set<string>();
@@ -79,18 +80,7 @@ export class EventSource {
 
   constructor(options: EventSourceOptions) {
     this.#options = options;
-  }
-
-  #emit(event: RuntimeEvent): void {
-    for (const listener of this.#listeners)
-      try {
-        listener(event);
-      } catch (error) {
-        this.#options.logger.error(
-          { err: error },
-          "a listener of runtime events failed",
-        );
-      }
+    this.#listeners = new EventListeners(options.logger);
   }
 
   #later(delayMs: number, action: () => void): Timer {
@@ -109,7 +99,7 @@ export class EventSource {
       this.#settling.delete(id);
     } else if (type !== "created")
       this.#known?.set(id, type === "started" ? "running" : "stopped");
-    this.#emit({ type, id });
+    this.#listeners.emit({ type, id });
   }
 
   /** What the CRI side still takes for running under the id; undefined: nothing. */
@@ -180,7 +170,7 @@ export class EventSource {
       event.value,
     ) as Record<string, string>;
     const id = payload[field] ?? "";
-    if (type === "oom" || type === "image") this.#emit({ type, id });
+    if (type === "oom" || type === "image") this.#listeners.emit({ type, id });
     else if (type === "created" || type === "started" || type === "deleted")
       this.#give(type, id);
     // The exit of an exec'd process names the exec as `id`.
@@ -194,7 +184,7 @@ export class EventSource {
   }
 
   async #relist(): Promise<void> {
-    if (this.#relisting || this.#listeners.size === 0) return;
+    if (this.#relisting || this.#listeners.isEmpty) return;
     this.#relisting = true;
     try {
       const [{ items }, { containers }] = await Promise.all([
@@ -327,7 +317,7 @@ export class EventSource {
     };
     opened.on("error", end);
     opened.on("end", () => end());
-    if (this.#connectedBefore) this.#emit({ type: "lost", id: "" });
+    if (this.#connectedBefore) this.#listeners.emit({ type: "lost", id: "" });
     this.#connectedBefore = true;
     this.#scheduleRelist(relistAfterConnectMs);
   }
@@ -349,7 +339,6 @@ export class EventSource {
 
   /** Returns a disposer. */
   subscribe(listener: (event: RuntimeEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 }

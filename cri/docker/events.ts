@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { Backoff } from "../../api/queueing/backoff.ts";
 import { within } from "../deadline.ts";
+import { EventListeners } from "../event-listeners.ts";
 import type { RuntimeEvent } from "../runtime.ts";
 import type { DockerConnection } from "./connection.ts";
 import { labelFilter, readRecord } from "./records.ts";
@@ -56,7 +57,7 @@ interface EventSourceOptions {
 
 export class EventSource {
   readonly #options: EventSourceOptions;
-  readonly #listeners = new Set<(event: RuntimeEvent) => void>();
+  readonly #listeners: EventListeners;
   /** As last given to subscribers. */
   #known: Map<string, ContainerLife> | undefined;
   readonly #exiting = new Set<string>();
@@ -69,6 +70,7 @@ export class EventSource {
 
   constructor(options: EventSourceOptions) {
     this.#options = options;
+    this.#listeners = new EventListeners(options.logger);
   }
 
   start(): void {
@@ -87,8 +89,7 @@ export class EventSource {
 
   /** Returns a disposer. */
   subscribe(listener: (event: RuntimeEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   async #connect(): Promise<void> {
@@ -114,7 +115,7 @@ export class EventSource {
     if (!this.#running) return this.stop();
     this.#reconnects.reset();
     for (const stream of this.#streams) this.#read(stream);
-    if (this.#connectedBefore) this.#emit({ type: "lost", id: "" });
+    if (this.#connectedBefore) this.#listeners.emit({ type: "lost", id: "" });
     this.#connectedBefore = true;
     this.#relistLater(relistAfterConnectMs);
   }
@@ -159,7 +160,7 @@ export class EventSource {
 
   #handle({ Type, Action = "", Actor }: DaemonEvent): void {
     const id = Actor?.ID ?? "";
-    if (Type === "image") return this.#emit({ type: "image", id });
+    if (Type === "image") return this.#listeners.emit({ type: "image", id });
     const type = containerActions[Action];
     if (type === "exited") void this.#giveExit(id);
     else if (type !== undefined) this.#give(type, id);
@@ -180,19 +181,7 @@ export class EventSource {
       this.#known?.delete(id);
     } else if (type === "started") this.#known?.set(id, "running");
     else if (type === "exited") this.#known?.set(id, "stopped");
-    this.#emit({ type, id });
-  }
-
-  #emit(event: RuntimeEvent): void {
-    for (const listener of this.#listeners)
-      try {
-        listener(event);
-      } catch (error) {
-        this.#options.logger.error(
-          { err: error },
-          "a listener of runtime events failed",
-        );
-      }
+    this.#listeners.emit({ type, id });
   }
 
   #relistLater(delayMs: number): void {

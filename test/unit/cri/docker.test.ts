@@ -18,6 +18,7 @@ import {
 import { securityOptions } from "../../../cri/docker/security-options.ts";
 import { readFrames } from "../../../cri/docker/streams/stream-frames.ts";
 import type { ContainerConfig, SandboxConfig } from "../../../cri/runtime.ts";
+import { containerConfig } from "../../support/runtime-configurations.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const directories = useTempDirectories();
@@ -48,34 +49,12 @@ const sandbox: SandboxConfig = {
   },
 };
 const container: ContainerConfig = {
-  name: "main",
+  ...containerConfig("main", ""),
   attempt: 1,
-  image: "busybox",
   imageRef: "sha256:1",
   command: [],
-  args: [],
-  workingDir: "",
-  env: [],
-  mounts: [],
-  devices: [],
   labels: {},
-  annotations: {},
   logPath: "main/1.log",
-  stdin: false,
-  stdinOnce: false,
-  tty: false,
-  security: {
-    privileged: false,
-    capabilitiesAdd: [],
-    capabilitiesDrop: [],
-    supplementalGroups: [],
-    readonlyRootfs: false,
-    noNewPrivs: false,
-    unmaskedProc: false,
-    network: "pod",
-    pid: "container",
-    ipc: "pod",
-  },
 };
 const request = (
   change: Partial<ContainerConfig>,
