@@ -139,7 +139,7 @@ test.each<[string | string[], RegExp]>([
     "describe pod p",
     /(Successfully assigned default\/p to [^]*Started container|Started container[^]*Successfully assigned default\/p to )/,
   ],
-  ["describe node", /Container Runtime Version: +containerd:/],
+  ["describe node", /Container Runtime Version: +(containerd|docker):/],
   ["describe deployment d", /NewReplicaSet: +d-\w+ \(2\/2 replicas created\)/],
   ["describe service kubernetes", /TargetPort: +\d+\/TCP/],
   ["describe namespace default", /Status: +Active/],
@@ -176,7 +176,7 @@ test.each<[string, number, RegExp]>([
   [
     "exec p -- nope",
     1,
-    /^error: Internal error occurred: (Internal error occurred: )?error executing command in container: failed to exec.*executable file not found/,
+    /^error: Internal error occurred: (Internal error occurred: )?error executing command in container: (failed to exec|Exec: OCI runtime exec failed).*executable file not found/,
   ],
   ["exec p -c nope -- ls", 1, /container nope is not valid for pod p/],
   [
