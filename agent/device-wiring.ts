@@ -11,7 +11,6 @@ import {
   type PodClaims,
 } from "./resources/claims/pod-claims.ts";
 import { DeviceManager } from "./resources/devices/device-manager.ts";
-import { parseCpuList } from "./resources/machine/cpu-list.ts";
 import { readMachineTopology } from "./resources/machine/machine-topology.ts";
 import type { ResourceManagers } from "./resources/resource-managers.ts";
 
@@ -46,8 +45,7 @@ export function wirePodResources({
     directory: join(settings.rootDirectory, "pod-resources"),
     pods: () => workers.live().map(({ pod }) => pod),
     devices,
-    cpuIds: (pod, container) =>
-      parseCpuList(resources.pinning(pod, container).cpusetCpus ?? ""),
+    resources,
     claimsOf: (pod, container) => claims.claimsOf(pod, container),
     get: isGateOn(settings, "KubeletPodResourcesGet"),
     dynamicResources: isGateOn(settings, "KubeletPodResourcesDynamicResources"),

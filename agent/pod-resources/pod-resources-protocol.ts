@@ -1,4 +1,4 @@
-// The pod resources API (podresources v1): which container has which devices, CPUs and claims. Monitors of devices ask it.
+// The pod resources API (podresources v1): which container has which devices, CPUs, memory and claims. Monitors of devices ask it.
 import type { GrpcMethod } from "../../grpc/channel.ts";
 import { createWireCodec } from "../../grpc/wire.ts";
 

@@ -10,6 +10,10 @@ import { loadGrpc } from "../../grpc/channel.ts";
 import { GrpcError, GrpcServer } from "../../grpc/server.ts";
 import type { PreparedClaim } from "../resources/claims/claim-manager.ts";
 import type { DeviceManager } from "../resources/devices/device-manager.ts";
+import type {
+  MemoryShare,
+  ResourceManagers,
+} from "../resources/resource-managers.ts";
 import type { KnownDevice } from "../resources/devices/device-inventory.ts";
 import {
   podResourcesCodec,
@@ -22,8 +26,7 @@ interface PodResourcesOptions {
   /** Pods that may use something of the node. */
   readonly pods: () => readonly Pod[];
   readonly devices: Pick<DeviceManager, "holdings" | "healthyDevices">;
-  /** CPUs that are the container's alone. */
-  readonly cpuIds: (pod: Pod, container: Container) => readonly number[];
+  readonly resources: Pick<ResourceManagers, "sharesOf" | "allocatable">;
   readonly claimsOf: (
     pod: Pod,
     container: Container,
@@ -127,7 +130,8 @@ export class PodResources {
     const devices = [...this.#options.devices.healthyDevices()].flatMap(
       ([resource, list]) => deviceEntries(resource, list),
     );
-    return { devices };
+    const { cpus, memory } = this.#options.resources.allocatable();
+    return { devices, cpu_ids: cpus, memory: memory.map(memoryEntry) };
   }
 
   #of(pod: Pod): object {
@@ -146,13 +150,16 @@ export class PodResources {
   }
 
   #ofContainer(pod: Pod, container: Container): object {
-    const { devices, cpuIds, dynamicResources } = this.#options;
+    const { devices, resources, dynamicResources } = this.#options;
+    const uid = pod.metadata.uid ?? "";
+    const { cpus, memory } = resources.sharesOf(uid, container.name);
     return {
       name: container.name,
       devices: devices
-        .holdings(pod.metadata.uid ?? "", container.name)
+        .holdings(uid, container.name)
         .flatMap((held) => deviceEntries(held.resource, held.devices)),
-      cpu_ids: cpuIds(pod, container),
+      cpu_ids: cpus,
+      memory: memory.map(memoryEntry),
       ...(dynamicResources
         ? { dynamic_resources: this.#claimsOf(pod, container) }
         : {}),
@@ -186,6 +193,12 @@ interface PodName {
   pod_name: string;
   pod_namespace: string;
 }
+
+const memoryEntry = ({ type, size, numaAffinity }: MemoryShare): object => ({
+  memory_type: type,
+  size,
+  topology: { nodes: numaAffinity.map((ID) => ({ ID })) },
+});
 
 /** One entry for a device, and one for each of its NUMA nodes where it has some. */
 function deviceEntries(

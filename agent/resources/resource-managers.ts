@@ -11,6 +11,21 @@ import type { TopologyManager } from "./topology/topology-manager.ts";
 /** Where a container's processes may run and their memory may lie. */
 export type Pinning = Pick<LinuxResources, "cpusetCpus" | "cpusetMems">;
 
+/** Memory or huge pages of NUMA nodes. */
+export interface MemoryShare {
+  readonly numaAffinity: readonly number[];
+  /** memory, hugepages-2Mi … */
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** CPUs and memory that managers hand out. */
+export interface ResourceShares {
+  readonly cpus: readonly number[];
+  readonly memory: readonly MemoryShare[];
+}
+
 /** A manager of this machine's own resources. */
 export interface ResourceManager extends HintProvider {
   /** Takes up what an earlier agent handed out. @throws Error that refuses the start of the agent */
@@ -18,6 +33,10 @@ export interface ResourceManager extends HintProvider {
   stop(): void;
   /** Of a container that is about to be made. */
   pinning(pod: Pod, container: Container): Pinning;
+  /** What is the container's alone. */
+  sharesOf(uid: string, container: string): Partial<ResourceShares>;
+  /** What can be handed out, when nothing is. */
+  allocatable(): Partial<ResourceShares>;
   metrics(): Family[];
 }
 
@@ -88,6 +107,24 @@ export class ResourceManagers {
     for (const manager of this.#options.managers)
       Object.assign(all, manager.pinning(pod, container));
     return all;
+  }
+
+  sharesOf(uid: string, container: string): ResourceShares {
+    return this.#sum((manager) => manager.sharesOf(uid, container));
+  }
+
+  allocatable(): ResourceShares {
+    return this.#sum((manager) => manager.allocatable());
+  }
+
+  #sum(
+    of: (manager: ResourceManager) => Partial<ResourceShares>,
+  ): ResourceShares {
+    const all = this.#options.managers.map(of);
+    return {
+      cpus: all.flatMap(({ cpus = [] }) => cpus),
+      memory: all.flatMap(({ memory = [] }) => memory),
+    };
   }
 
   metrics(): Family[] {

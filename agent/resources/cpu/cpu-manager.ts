@@ -6,7 +6,11 @@ import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import { formatCpuList } from "../machine/cpu-list.ts";
 import type { Ids } from "../machine/id-set.ts";
-import type { Pinning, ResourceManager } from "../resource-managers.ts";
+import type {
+  Pinning,
+  ResourceManager,
+  ResourceShares,
+} from "../resource-managers.ts";
 import type { TopologyHint, TopologyHints } from "../topology/hint-provider.ts";
 import { CpuCheckpoint } from "./cpu-checkpoint.ts";
 import type { CpuPlaces } from "./cpu-places.ts";
@@ -63,6 +67,14 @@ export class CpuManager implements ResourceManager {
   pinning({ metadata }: Pod, { name }: Container): Pinning {
     const cpus = this.#static.cpusOf(metadata.uid ?? "", name);
     return cpus.length > 0 ? { cpusetCpus: formatCpuList(cpus) } : {};
+  }
+
+  sharesOf(uid: string, container: string): Partial<ResourceShares> {
+    return { cpus: this.#static.exclusiveOf(uid, container) ?? [] };
+  }
+
+  allocatable(): Partial<ResourceShares> {
+    return { cpus: this.#static.allocatable() };
   }
 
   containerHints(pod: Pod, container: Container): TopologyHints {

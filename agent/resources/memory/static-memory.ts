@@ -8,7 +8,11 @@ import { Family } from "../../../api/metrics/family.ts";
 import { isSidecar } from "../../pods/shape/pod-shape.ts";
 import { sameIds, union } from "../machine/id-set.ts";
 import type { MachineNode } from "../machine/machine-topology.ts";
-import type { Pinning, ResourceManager } from "../resource-managers.ts";
+import type {
+  Pinning,
+  ResourceManager,
+  ResourceShares,
+} from "../resource-managers.ts";
 import type { TopologyHint, TopologyHints } from "../topology/hint-provider.ts";
 import { nodeIds, nodeMask, type NodeMask } from "../topology/numa-nodes.ts";
 import type {
@@ -102,6 +106,20 @@ export class StaticMemory implements ResourceManager {
     const blocks = this.blocksOf(metadata.uid ?? "", name) ?? [];
     const nodes = union(...blocks.map(({ numaAffinity }) => numaAffinity));
     return nodes.length > 0 ? { cpusetMems: nodes.join(",") } : {};
+  }
+
+  sharesOf(uid: string, container: string): Partial<ResourceShares> {
+    return { memory: this.blocksOf(uid, container) ?? [] };
+  }
+
+  allocatable(): Partial<ResourceShares> {
+    const memory = [...this.#assigned.machine.nodes].flatMap(
+      ([id, { memoryMap }]) =>
+        Object.entries(memoryMap).flatMap(([type, { allocatable: size }]) =>
+          size > 0 ? [{ numaAffinity: [id], type, size }] : [],
+        ),
+    );
+    return { memory };
   }
 
   containerHints(pod: Pod, container: Container): TopologyHints {

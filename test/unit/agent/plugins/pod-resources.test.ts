@@ -63,7 +63,22 @@ async function serve(gates = true): Promise<{
           ["example.com/gadget", [{ id: "c", healthy: true, numaNodes: [1] }]],
         ]),
     },
-    cpuIds: (_, { name }) => (name === "sidecar" ? [3, 4] : []),
+    resources: {
+      sharesOf: (uid, name) => ({
+        cpus: uid === "u" && name === "sidecar" ? [3, 4] : [],
+        memory:
+          uid === "u" && name === "sidecar"
+            ? [{ numaAffinity: [0, 1], type: "memory", size: 2 ** 33 }]
+            : [],
+      }),
+      allocatable: () => ({
+        cpus: [1, 2, 3, 4],
+        memory: [
+          { numaAffinity: [0], type: "memory", size: 5 },
+          { numaAffinity: [1], type: "hugepages-2Mi", size: 6 },
+        ],
+      }),
+    },
     claimsOf: (_, { name }) => {
       if (name !== "main") throw new Error("not prepared");
       return [
@@ -131,7 +146,13 @@ const claim = {
 };
 const containers = (withClaims: boolean): object[] => [
   {
-    ...{ name: "sidecar", devices: [], cpu_ids: [3, 4], memory: [] },
+    ...{ name: "sidecar", devices: [], cpu_ids: [3, 4] },
+    memory: [
+      {
+        ...{ memory_type: "memory", size: 2 ** 33 },
+        topology: { nodes: [{ ID: 0 }, { ID: 1 }] },
+      },
+    ],
     dynamic_resources: [],
   },
   {
@@ -158,7 +179,17 @@ test("what containers have is listed; init containers that end have nothing", as
         topology: { nodes: [{ ID: 1 }] },
       },
     ],
-    ...{ cpu_ids: [], memory: [] },
+    cpu_ids: [1, 2, 3, 4],
+    memory: [
+      {
+        ...{ memory_type: "memory", size: 5 },
+        topology: { nodes: [{ ID: 0 }] },
+      },
+      {
+        ...{ memory_type: "hugepages-2Mi", size: 6 },
+        topology: { nodes: [{ ID: 1 }] },
+      },
+    ],
   });
 });
 

@@ -119,6 +119,22 @@ test("Guaranteed pods get memory of as few nodes as hold it", async () => {
   manager.release("e");
   expect(await allocate(manager, podWith("f", "2Gi"))).toBe("2");
   expect([...manager.holders()]).toEqual(["a", "b", "d", "f"]);
+  // What can be given does not depend on what is.
+  expect(
+    manager
+      .allocatable()
+      .memory?.filter(({ type }) => type === "memory")
+      .map(({ numaAffinity, size }) => [numaAffinity, size / 2 ** 30]),
+  ).toEqual([
+    [[0], 8],
+    [[1], 9],
+    [[2], 9],
+    [[3], 9],
+  ]);
+  expect(manager.sharesOf("b", "c").memory).toEqual([
+    { numaAffinity: [1], type: "memory", size: 4 * 2 ** 30 },
+  ]);
+  expect(manager.sharesOf("x", "c").memory).toEqual([]);
   const text = metricsText(manager.metrics());
   expect(text).toContain("kubelet_memory_manager_pinning_requests_total 7");
   expect(text).toContain("kubelet_memory_manager_pinning_errors_total 1");
