@@ -12,6 +12,7 @@ import type { NodeAllocatable } from "./node/node-allocatable.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
 import type { PodEvents } from "./events/pod-events.ts";
 import type { Housekeeping } from "./housekeeping.ts";
+import type { ArchiveDirectory } from "./images/archive-directory.ts";
 import type { LogRotation } from "./logs/log-rotation.ts";
 import type { MetricSources } from "./metrics/metric-sources.ts";
 import type { NodeLease } from "./node/lease.ts";
@@ -93,6 +94,8 @@ export interface AgentParts extends Ground, Reporting, PodRooms {
   readonly housekeeping: Housekeeping;
   readonly shutdown: NodeShutdown;
   readonly rotation: LogRotation;
+  /** undefined: there is no directory of image archives. */
+  readonly archives: ArchiveDirectory | undefined;
   readonly podResources: PodResources;
   readonly access: PodAccess;
   readonly stats: StatsSummary;

@@ -79,6 +79,7 @@ class AgentLife {
     this.#parts.podResources.start();
     housekeeping.start();
     rotation.start();
+    this.#parts.archives?.start();
     await Promise.race([runtimeRead, afterMs(clock, startPatienceMs)]);
     adoption.startResync();
   }
@@ -100,6 +101,7 @@ class AgentLife {
     shutdown.stop();
     housekeeping.stop();
     rotation.stop();
+    await this.#parts.archives?.stop();
     await node.stop();
     await sources.stop();
     await workers.stop();

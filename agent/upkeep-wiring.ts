@@ -1,4 +1,5 @@
 // What looks after the node beside its pods: its shares, its pressure, what is left over, and logs.
+import { ArchiveDirectory } from "./images/archive-directory.ts";
 import { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { AgentParts, Wired } from "./agent-parts.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -93,5 +94,24 @@ function wireContainerGarbage(parts: Wired): ContainerGarbage {
     forgetRemoved: (uid) => runtimePods.markDirty(uid),
     maximum: config.maximumDeadContainers,
     minimumAgeMs: config.minimumContainerTtlMs,
+  });
+}
+
+/** undefined: there is no directory of image archives. */
+export function wireArchives(parts: Wired): ArchiveDirectory | undefined {
+  const { imagesDirectory } = parts.settings;
+  if (imagesDirectory === undefined) return undefined;
+  return new ArchiveDirectory({
+    ...parts,
+    directory: imagesDirectory,
+    onImported: () => parts.workers.wakeAll(),
+    onProblem(file, message) {
+      parts.logger.error({ file }, message);
+      parts.events.node(
+        "Warning",
+        "InvalidImageArchive",
+        message.slice(0, 1024),
+      );
+    },
   });
 }

@@ -59,7 +59,7 @@ import { StatsSummary } from "./stats/summary.ts";
 import { terminationMessage } from "./status/termination-message.ts";
 import { VolumeStatistics } from "./volumes/volume-statistics.ts";
 import { wireVolumes } from "./volume-wiring.ts";
-import { wireUpkeep } from "./upkeep-wiring.ts";
+import { wireArchives, wireUpkeep } from "./upkeep-wiring.ts";
 import { workersContext } from "./worker-wiring.ts";
 
 export function wireAgent(options: AgentOptions): AgentParts {
@@ -110,6 +110,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     shutdown,
     ...wireViews({ ...parts, sources }),
     podResources: wirePodResources(parts),
+    archives: wireArchives(parts),
     sources,
     adoption,
     manifestProblem: (origin, message) =>

@@ -11,6 +11,7 @@ import { ImageCredentials } from "./images/image-credentials.ts";
 import { ImageManager } from "./images/image-manager.ts";
 import { ProviderMetrics } from "./images/provider-metrics.ts";
 import { pullLimit } from "./images/pull-limit.ts";
+import { PullProgress } from "./images/pull-progress.ts";
 import { PodResizer, type ResizerContext } from "./pods/resize/pod-resizer.ts";
 import type { SetupContext } from "./pods/start/container-setup.ts";
 import type { PodStartContext } from "./pods/start/pod-start.ts";
@@ -32,16 +33,7 @@ export function workersContext(
   const { runtimePods, volumes, probes, cgroups } = rooms;
   const { hostFiles: files, resources, claims } = rooms;
   const nodeIPs = (): readonly string[] => node.addresses;
-  const credentials = wireCredentials(ground);
-  const images = new ImageManager({
-    runtime,
-    clock,
-    events,
-    serialized: config.serializeImagePulls,
-    maxParallel: config.maxParallelImagePulls,
-    credentials: (pod, image) => credentials.find(pod, image),
-    mayPull: pullLimit(clock, config.registryQps, config.registryBurst),
-  });
+  const images = wireImages(ground);
   const hooks = createHookRunner(runtime, clock, events);
   const restartBackOff = restartDelays(config);
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
@@ -168,6 +160,21 @@ function restartDelays({ maxRestartPeriodMs }: Ground["settings"]): BackOff {
     maxRestartPeriodMs,
     600_000,
   );
+}
+
+function wireImages(ground: Ground): ImageManager {
+  const { settings: config, runtime, clock, events, logger } = ground;
+  const credentials = wireCredentials(ground);
+  return new ImageManager({
+    runtime,
+    clock,
+    events,
+    serialized: config.serializeImagePulls,
+    maxParallel: config.maxParallelImagePulls,
+    credentials: (pod, image) => credentials.find(pod, image),
+    mayPull: pullLimit(clock, config.registryQps, config.registryBurst),
+    progress: new PullProgress({ runtime, clock, logger }),
+  });
 }
 
 /** Of device plug-ins, and of claims. */

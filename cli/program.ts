@@ -59,7 +59,8 @@ export const subcommands: readonly SubcommandEntry[] = [
   },
   {
     name: "image",
-    about: "bring images into this machine's container runtime: load, list",
+    about:
+      "images in this machine's container runtime: load, list, pull, save, prune",
     load: async () => (await import("./image.ts")).runImage,
   },
   {

@@ -4,7 +4,7 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { ContainerLogs } from "./logs/container-logs.ts";
 import type { RuntimeFeatures } from "./runtime-features.ts";
-import type { ContainerStats, FilesystemUsage } from "./usage.ts";
+import type { ContainerStats, Download, FilesystemUsage } from "./usage.ts";
 
 export type RuntimeErrorCode =
   | "not-found" // no such sandbox, container or image
@@ -378,6 +378,14 @@ export interface Runtime {
     tarPath: string,
     options?: { pinned?: boolean },
   ): Promise<string[]>;
+
+  /**
+   * An archive of images by their names, an OCI layout that is a docker archive too: what importImage takes. An unknown name
+   * is a RuntimeError "not-found"; what goes wrong later is an error of the stream.
+   */
+  exportImages(names: readonly string[]): Promise<Readable>;
+  /** What is being downloaded at the moment, by whomever; empty where the runtime does not say. */
+  downloads(): Promise<readonly Download[]>;
 
   containerStats(labels?: Record<string, string>): Promise<ContainerStats[]>;
   /** Listens until the returned function is called. Where a runtime has no events, it relists once a second and diffs. */

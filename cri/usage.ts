@@ -1,4 +1,4 @@
-// What containers and file systems use, as runtimes report it.
+// What containers and file systems use, and what is being downloaded, as runtimes report it.
 
 export interface FilesystemUsage {
   mountpoint: string;
@@ -19,4 +19,13 @@ export interface ContainerStats {
   pageFaults?: number;
   majorPageFaults?: number;
   writableLayer?: FilesystemUsage;
+}
+
+/** A part of an image that is on its way here. */
+export interface Download {
+  /** Of the part, in the runtime's own form. */
+  name: string;
+  doneBytes: number;
+  /** 0: not known. */
+  totalBytes: number;
 }

@@ -28,6 +28,8 @@ export interface AgentConfig {
   rootDirectory: string;
   /** Secrets, tokens and their like, on a tmpfs; undefined: memory/ below rootDirectory. */
   memoryDirectory: string | undefined;
+  /** Image archives that are imported; undefined: none. */
+  imagesDirectory: string | undefined;
   podLogsDirectory: string;
   containerLogsDirectory: string;
   resolvConf: string;
@@ -157,6 +159,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   hostname: "",
   rootDirectory: "/var/lib/orbitlet",
   memoryDirectory: undefined,
+  imagesDirectory: undefined,
   podLogsDirectory: "/var/log/pods",
   containerLogsDirectory: "/var/log/containers",
   resolvConf: "/etc/resolv.conf",

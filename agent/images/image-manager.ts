@@ -12,6 +12,7 @@ import {
 import type { PodEvents } from "../events/pod-events.ts";
 import { BackOff } from "../pacing/back-off.ts";
 import { Turns } from "../pacing/turns.ts";
+import type { PullProgress } from "./pull-progress.ts";
 
 export class WaitingError extends Error {
   constructor(
@@ -38,6 +39,7 @@ interface ImageManagerOptions {
   credentials: (pod: Pod, image: string) => Promise<ImageAuth[]>;
   /** Called before a pull; throws when there are too many at the moment. */
   mayPull: () => void;
+  progress: Pick<PullProgress, "begin">;
 }
 
 export class ImageManager {
@@ -198,19 +200,33 @@ export class ImageManager {
     const pull = this.#turns
       .run(async () => {
         this.#options.mayPull();
-        let lastError: unknown;
-        for (const auth of secrets.length > 0 ? secrets : [undefined]) {
-          try {
-            return await this.#options.runtime.pullImage(image, auth, sandbox);
-          } catch (error) {
-            lastError = error;
-          }
+        const done = this.#options.progress.begin(image);
+        try {
+          return await this.#pullWith(secrets, image, sandbox);
+        } finally {
+          done();
         }
-        throw lastError;
       })
       .finally(() => this.#pulling.delete(key));
     this.#pulling.set(key, pull);
     return await pull;
+  }
+
+  /** The first credentials that the registry takes. */
+  async #pullWith(
+    secrets: readonly ImageAuth[],
+    image: string,
+    sandbox: SandboxConfig,
+  ): Promise<string> {
+    let lastError: unknown;
+    for (const auth of secrets.length > 0 ? secrets : [undefined]) {
+      try {
+        return await this.#options.runtime.pullImage(image, auth, sandbox);
+      } catch (error) {
+        lastError = error;
+      }
+    }
+    throw lastError;
   }
 }
 

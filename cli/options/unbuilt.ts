@@ -113,7 +113,6 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
   },
   harmless: [
     "kube-api-content-type",
-    "image-service-endpoint",
     "runtime-cgroups",
   ],
   moot: {

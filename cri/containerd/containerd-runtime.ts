@@ -9,7 +9,8 @@ import { setUpPodNetwork, type PodNetworkOptions } from "../cni/network.ts";
 import { createLogFiles } from "../logs/log-files.ts";
 import type { Runtime, RuntimeCondition } from "../runtime.ts";
 import type { CallContext } from "./call-context.ts";
-import { createConnection } from "./connection.ts";
+import { socketPath } from "../endpoint.ts";
+import { createConnection, type Connection } from "./connection.ts";
 import { containerCalls } from "./container-calls.ts";
 import { EventSource } from "./events.ts";
 import { imageCalls } from "./image-calls.ts";
@@ -21,6 +22,8 @@ import { streamCalls } from "./stream-calls.ts";
 export interface ContainerdRuntimeOptions {
   /** `unix:///run/containerd/containerd.sock` or a path. */
   endpoint: string;
+  /** Of the images; default `endpoint`. */
+  imageEndpoint?: string | undefined;
   logger: Logger;
   clock?: Clock;
   /** Deadline of an ordinary call; default 2 min. Pulling has none; stopping adds the grace period. */
@@ -49,11 +52,18 @@ export function createContainerdRuntime(
     clock = systemClock,
     requestTimeoutMs = 120_000,
   } = options;
-  const connection = createConnection({
-    endpoint,
-    requestTimeoutMs,
-    maxMessageBytes: options.limits?.messageBytes ?? 64 * 1024 * 1024,
-  });
+  const connectionTo = (socket: string): Connection =>
+    createConnection({
+      endpoint: socket,
+      requestTimeoutMs,
+      maxMessageBytes: options.limits?.messageBytes ?? 64 * 1024 * 1024,
+    });
+  const connection = connectionTo(endpoint);
+  const { imageEndpoint = endpoint } = options;
+  const images =
+    socketPath(imageEndpoint) === socketPath(endpoint)
+      ? connection
+      : connectionTo(imageEndpoint);
   const context: CallContext = { connection, requestTimeoutMs, clock };
   const image = new SandboxImage(
     options.ensureSandboxImage === false
@@ -89,6 +99,7 @@ export function createContainerdRuntime(
 
     async start() {
       await connection.open();
+      if (images !== connection) await images.open();
       const tried = new Promise<void>((resolve) => (firstTry = resolve));
       events.start();
       await tried;
@@ -99,6 +110,7 @@ export function createContainerdRuntime(
       firstTry?.();
       await image.ready();
       connection.close();
+      images.close();
     },
 
     async version() {
@@ -121,7 +133,7 @@ export function createContainerdRuntime(
     ...sandboxCalls(context, image, options.sandboxSeccompProfile),
     ...containerCalls(context),
     ...streamCalls(context),
-    ...imageCalls(context),
+    ...imageCalls({ ...context, connection: images }),
 
     subscribe: (listener) => events.subscribe(listener),
   };

@@ -1,11 +1,13 @@
-// Images: listed, pulled, removed, imported.
-import type { Runtime } from "../runtime.ts";
+// Images: listed, pulled, removed, imported and exported.
+import { RuntimeError, type Runtime } from "../runtime.ts";
 import { filesystemUsage, imageSummary } from "./answers.ts";
 import type { CallContext } from "./call-context.ts";
+import { exportImages } from "./image-export.ts";
 import { importImageArchive } from "./image-import.ts";
 import { leaseId } from "./lease-id.ts";
 import { PinnedImages } from "./pinned-images.ts";
 import { sandboxMessage } from "./requests.ts";
+import { containerdMethods, type IngestStatus } from "./services.ts";
 
 type ImageCalls = Pick<
   Runtime,
@@ -15,6 +17,8 @@ type ImageCalls = Pick<
   | "removeImage"
   | "imageFsInfo"
   | "importImage"
+  | "exportImages"
+  | "downloads"
 >;
 
 export function imageCalls({ connection, clock }: CallContext): ImageCalls {
@@ -88,6 +92,25 @@ export function imageCalls({ connection, clock }: CallContext): ImageCalls {
         pinned,
         leaseId: leaseId(),
       }).finally(() => pinnedImages.forget());
+    },
+
+    exportImages: (names) => exportImages(connection, names),
+
+    async downloads() {
+      try {
+        const { statuses } = await connection.service<{
+          statuses: IngestStatus[];
+        }>(containerdMethods.ingestStatuses, {});
+        return statuses.map(({ ref, offset, total }) => ({
+          name: ref,
+          doneBytes: offset,
+          totalBytes: total,
+        }));
+      } catch (error) {
+        if (error instanceof RuntimeError && error.code === "unsupported")
+          return [];
+        throw error;
+      }
     },
   };
 }

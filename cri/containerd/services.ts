@@ -61,6 +61,20 @@ export const containerdMessages: WireTable = {
   ],
   UpdateContentResponse: [["info", 1, "ContentInfo", 0]],
   AbortRequest: [["ref", 1, "string", 0]],
+  InfoRequest: [["digest", 1, "string", 0]],
+  InfoResponse: [["info", 1, "ContentInfo", 0]],
+  ReadContentRequest: [["digest", 1, "string", 0]],
+  ReadContentResponse: [
+    ["offset", 1, "int64", 0],
+    ["data", 2, "bytes", 0],
+  ],
+  ListStatusesRequest: [["filters", 1, "string", 1]],
+  IngestStatus: [
+    ["ref", 3, "string", 0],
+    ["offset", 4, "int64", 0],
+    ["total", 5, "int64", 0],
+  ],
+  ListStatusesResponse: [["statuses", 1, "IngestStatus", 1]],
   // containerd.types and containerd.services.images.v1
   Descriptor: [
     ["media_type", 1, "string", 0],
@@ -80,6 +94,8 @@ export const containerdMessages: WireTable = {
     ["update_mask", 2, "FieldMask", 0],
   ],
   UpdateImageResponse: [["image", 1, "StoredImage", 0]],
+  GetImageRequest: [["name", 1, "string", 0]],
+  GetImageResponse: [["image", 1, "StoredImage", 0]],
   ListStoredImagesRequest: [["filters", 1, "string", 1]],
   ListStoredImagesResponse: [["images", 1, "StoredImage", 1]],
   // containerd.services.leases.v1
@@ -92,6 +108,14 @@ export const containerdMessages: WireTable = {
     ["sync", 2, "bool", 0],
   ],
 };
+
+/** A download, or an import. */
+export interface IngestStatus {
+  ref: string;
+  offset: number;
+  /** 0: not known. */
+  total: number;
+}
 
 interface Descriptor {
   media_type: string;
@@ -134,6 +158,30 @@ export const containerdMethods = {
     "UpdateContentResponse",
   ),
   abortContent: method("content.v1.Content", "Abort", "AbortRequest", "Empty"),
+  contentInfo: method(
+    "content.v1.Content",
+    "Info",
+    "InfoRequest",
+    "InfoResponse",
+  ),
+  readContent: method(
+    "content.v1.Content",
+    "Read",
+    "ReadContentRequest",
+    "ReadContentResponse",
+  ),
+  ingestStatuses: method(
+    "content.v1.Content",
+    "ListStatuses",
+    "ListStatusesRequest",
+    "ListStatusesResponse",
+  ),
+  getImage: method(
+    "images.v1.Images",
+    "Get",
+    "GetImageRequest",
+    "GetImageResponse",
+  ),
   createImage: method(
     "images.v1.Images",
     "Create",

@@ -1,15 +1,10 @@
-// Reads an image archive (a tar file, gzip'd or not) as what has to be stored: blobs and named descriptors. Takes the
+// Reads an image archive (a tar file, compressed or not) as what has to be stored: blobs and named descriptors. Takes the
 // OCI image layout (index.json) and the docker archive (manifest.json); of one that is both, the OCI half is stored and
 // the docker half only gives names. Contents of layers are not read here, except to learn a docker layer's digest.
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import * as fs from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
 import { normalizeImageName } from "./image-names.ts";
+import { openPlainArchive } from "./plain-archive.ts";
 import { indexTar, type TarIndex, type TarMember } from "./tar-index.ts";
 
 export interface ArchiveDescriptor {
@@ -286,29 +281,10 @@ async function readDockerArchive(
   return { blobs: [...blobs.values()], images };
 }
 
-/** Opens the archive, unpacking gzip into a temporary file that close() removes. Rejects with an Error that says what is wrong. */
+/** Opens the archive, unpacked into a temporary file that close() removes. Rejects with an Error that says what is wrong. */
 export async function openImageArchive(path: string): Promise<ImageArchive> {
-  let file = await fs.open(path, "r");
-  let temporary: string | undefined;
-  const close = async (): Promise<void> => {
-    await file.close();
-    if (temporary !== undefined)
-      await fs.rm(temporary, { recursive: true, force: true });
-  };
+  const { file, close } = await openPlainArchive(path);
   try {
-    const magic = Buffer.alloc(2);
-    await file.read(magic, 0, 2, 0);
-    if (magic[0] === 0x1f && magic[1] === 0x8b) {
-      temporary = await fs.mkdtemp(join(tmpdir(), "orbit-image-"));
-      const plain = join(temporary, "image.tar");
-      await pipeline(
-        createReadStream(path),
-        createGunzip(),
-        createWriteStream(plain, { mode: 0o600 }),
-      );
-      await file.close();
-      file = await fs.open(plain, "r");
-    }
     const index = await indexTar(file);
     const dockerMember = index.find("manifest.json");
     const docker =

@@ -8,6 +8,7 @@ export const usedAgentOptions: readonly string[] = [
   "feature-gates",
   ...allOptions(agentNetworkOptions).map(({ name }) => name),
   "container-runtime-endpoint",
+  "image-service-endpoint",
   "bootstrap-kubeconfig",
   "rotate-certificates",
   "rotate-server-certificates",

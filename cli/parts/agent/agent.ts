@@ -1,4 +1,5 @@
 // The node agent as a part: the runtime, the agent itself and its ports.
+import * as path from "node:path";
 import type { Logger } from "pino";
 import {
   createAgent,
@@ -284,10 +285,12 @@ export async function startAgentPart(
     ...agentConfig(values),
     imageCredentialProviders: await credentialProviders(values),
     podRanges: podCidrs,
+    imagesDirectory: path.join(dataDirectory, "images"),
     ...options.config,
   };
   const chosen = await chooseRuntime({
     endpoint: options.endpoint,
+    imageEndpoint: values.optionalText("image-service-endpoint"),
     dataDirectory,
     rootDirectory: values.text("root-dir"),
     cgroupRoot: resolveAgentConfig(config).cgroupRoot,

@@ -11,6 +11,7 @@ import { systemClock, type Clock } from "../../../api/clock.ts";
 import { AddressLeases } from "../../../cri/cni/address-leases.ts";
 import { cniFileName } from "../../../cri/cni/configuration.ts";
 import type { PodNetworkOptions } from "../../../cri/cni/network.ts";
+import { socketPath } from "../../../cri/endpoint.ts";
 import { openRuntime, runtimeKind } from "../../../cri/open-runtime.ts";
 import type { SupervisedContainerd } from "../../../cri/private-containerd/supervised-containerd.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
@@ -31,6 +32,8 @@ import {
 export interface RuntimeChoice {
   /** As given: a socket or "private"; empty when none was asked for. */
   endpoint: string;
+  /** Of the images; undefined: the runtime's. */
+  imageEndpoint?: string | undefined;
   dataDirectory: string;
   /** The agent's: by it its pods are recognised. */
   rootDirectory: string;
@@ -146,6 +149,23 @@ function checkEndpoint(endpoint: string): void {
   }
 }
 
+/** Docker's images are its containers' alone, and are served in its own API. */
+function checkImageEndpoint(imageEndpoint: string, endpoint: string): void {
+  try {
+    if (socketPath(imageEndpoint) === socketPath(endpoint)) return;
+    if (
+      [imageEndpoint, endpoint].some((each) => runtimeKind(each) === "docker")
+    )
+      throw new Error(
+        "Docker and another image service don't work together: only runtimes that speak CRI can have one",
+      );
+  } catch (error) {
+    throw new UsageError(
+      `--image-service-endpoint: ${(error as Error).message}`,
+    );
+  }
+}
+
 /** The endpoint to use from now on; "" for the private containerd. Pods of another one are ended. */
 async function decide(choice: RuntimeChoice): Promise<string> {
   const { dataDirectory, logger, machine = machineDefaults } = choice;
@@ -243,8 +263,11 @@ export async function chooseRuntime(
   }
   const configuration = { ranges: podCidrs };
   const { rootDirectory } = choice;
+  const { imageEndpoint } = choice;
+  if (imageEndpoint !== undefined) checkImageEndpoint(imageEndpoint, endpoint);
   const runtime = await openRuntime({
     endpoint,
+    imageEndpoint,
     logger: logger.child({ part: "runtime" }),
     requestTimeoutMs,
     stateDirectory: dockerDirectory(dataDirectory),

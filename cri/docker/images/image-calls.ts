@@ -1,4 +1,4 @@
-// Images: listed, pulled, removed, imported. Names are given to the daemon in full: a short one might be the beginning of an
+// Images: listed, pulled, removed, imported and exported. Names are given to the daemon in full: a short one might be the beginning of an
 // image's id. A pinned image has one more tag, as the daemon has no labels for images.
 import type { Readable } from "node:stream";
 import type { Clock } from "../../../api/clock.ts";
@@ -8,7 +8,7 @@ import { imageStatus, imageSummary, pinnedRepository } from "../answers.ts";
 import type { CallContext } from "../call-context.ts";
 import { statusCodeOf, type DockerConnection } from "../connection.ts";
 import { loadArchive } from "./image-load.ts";
-import { readProgress } from "./progress.ts";
+import { Downloads, readProgress } from "./progress.ts";
 
 type ImageCalls = Pick<
   Runtime,
@@ -18,6 +18,8 @@ type ImageCalls = Pick<
   | "removeImage"
   | "imageFsInfo"
   | "importImage"
+  | "exportImages"
+  | "downloads"
 >;
 
 /** A pull without any progress for so long is given up. */
@@ -37,6 +39,7 @@ function daemonName(image: string): string {
 
 export function imageCalls(context: CallContext): ImageCalls {
   const { connection, clock } = context;
+  const downloads = new Downloads();
   const status: Runtime["imageStatus"] = async (image) => {
     try {
       return imageStatus(
@@ -63,7 +66,10 @@ export function imageCalls(context: CallContext): ImageCalls {
 
     async pullImage(image, auth) {
       const name = daemonName(image);
-      await pull(connection, clock, name, auth);
+      const download = downloads.begin();
+      await pull(connection, clock, name, auth, download.heard).finally(
+        download.end,
+      );
       const found = await status(name);
       if (!found)
         throw new RuntimeError(
@@ -107,6 +113,26 @@ export function imageCalls(context: CallContext): ImageCalls {
       if (pinned) for (const id of ids) await pinImage(connection, id);
       return names;
     },
+
+    async exportImages(names) {
+      const known = names.map(daemonName);
+      for (const name of known)
+        if (!(await status(name)))
+          throw new RuntimeError("not-found", `image ${name} is not here`);
+      return await connection.call(
+        "ExportImages",
+        // Not in the library's types.
+        (docker) =>
+          (
+            docker as unknown as {
+              getImages(options: object): Promise<Readable>;
+            }
+          ).getImages({ names: known }),
+        0,
+      );
+    },
+
+    downloads: () => Promise.resolve(downloads.list()),
   };
 }
 
@@ -141,6 +167,7 @@ async function pull(
   clock: Clock,
   name: string,
   auth: ImageAuth | undefined,
+  onReport: Parameters<typeof readProgress>[1],
 ): Promise<void> {
   const stop = new AbortController();
   const abort = (): void => stop.abort();
@@ -164,7 +191,10 @@ async function pull(
         stop.signal.addEventListener("abort", () =>
           progress.destroy(new Error("aborted")),
         );
-        await readProgress(progress, heard);
+        await readProgress(progress, (report) => {
+          heard();
+          onReport(report);
+        });
       },
       0,
     );

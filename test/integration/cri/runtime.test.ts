@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Duplex, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import pino from "pino";
 import { openRuntime } from "../../../cri/open-runtime.ts";
 import { startPrivateContainerd } from "../../../cri/private-containerd/private-containerd.ts";
@@ -408,6 +409,40 @@ describe.each(runtimeKinds)("%s", (kind) => {
       expect(
         await runtime.imageStatus("docker.io/library/only:docker"),
       ).toBeUndefined();
+    });
+
+    test("zstd'd archives, and images saved into an archive and read back", async () => {
+      const { runtime, directory } = part;
+      const zipped = path.join(directory, "busybox.tar.zst");
+      execFileSync("zstd", ["-q", await busyboxImageTar(), "-o", zipped]);
+      expect(await runtime.importImage(zipped)).toEqual([busyboxImage]);
+      fs.truncateSync(zipped, 5000);
+      await expect(runtime.importImage(zipped)).rejects.toMatchObject({
+        code: "invalid",
+        message: expect.stringContaining("zstd: ") as string,
+      });
+
+      const before = (await runtime.imageStatus(busyboxImage))!;
+      const saved = path.join(directory, "saved.tar");
+      const built = path.join(directory, "built.tar");
+      fs.writeFileSync(built, buildSandboxImage().tar);
+      const [pause = ""] = await runtime.importImage(built);
+      await pipeline(
+        await runtime.exportImages(["busybox", pause]),
+        fs.createWriteStream(saved),
+      );
+      await runtime.removeImage(busyboxImage);
+      expect(await runtime.imageStatus(busyboxImage)).toBeUndefined();
+      expect((await runtime.importImage(saved)).sort()).toEqual([
+        busyboxImage,
+        pause,
+      ]);
+      expect((await runtime.imageStatus(busyboxImage))?.id).toBe(before.id);
+      expect(await runtime.downloads()).toEqual([]);
+      expect(await code(runtime.exportImages(["nowhere/none:1"]))).toBe(
+        "not-found",
+      );
+      expect(await code(runtime.exportImages(["A B"]))).toBe("invalid");
     });
 
     test("a large layer is streamed", async () => {

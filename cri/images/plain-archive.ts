@@ -1,0 +1,101 @@
+// An archive as plain tar: gzip and zstd are unpacked into a temporary file, beside which nothing of it stays. Node unpacks
+// zstd from 22.15 on; before, the program zstd does.
+import { spawn } from "node:child_process";
+import { createReadStream, createWriteStream } from "node:fs";
+import * as fs from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import * as zlib from "node:zlib";
+
+interface PlainArchive {
+  readonly file: fs.FileHandle;
+  /** Removes the temporary file too. */
+  close(): Promise<void>;
+}
+
+const gzipMagic = Buffer.from([0x1f, 0x8b]);
+const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+
+export async function openPlainArchive(path: string): Promise<PlainArchive> {
+  const file = await fs.open(path, "r");
+  let unpack: ((from: string, to: string) => Promise<void>) | undefined;
+  try {
+    const magic = Buffer.alloc(4);
+    await file.read(magic, 0, 4, 0);
+    if (magic.subarray(0, 2).equals(gzipMagic)) unpack = unpackGzip;
+    else if (magic.equals(zstdMagic)) unpack = unpackZstd;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  if (!unpack) return { file, close: () => file.close() };
+  await file.close();
+  const directory = await fs.mkdtemp(join(tmpdir(), "orbit-image-"));
+  const removed = (): Promise<void> =>
+    fs.rm(directory, { recursive: true, force: true });
+  try {
+    const plain = join(directory, "image.tar");
+    await unpack(path, plain);
+    const unpacked = await fs.open(plain, "r");
+    return {
+      file: unpacked,
+      async close() {
+        await unpacked.close();
+        await removed();
+      },
+    };
+  } catch (error) {
+    await removed();
+    throw error;
+  }
+}
+
+const privately = { mode: 0o600 };
+
+async function unpackGzip(from: string, to: string): Promise<void> {
+  await pipeline(
+    createReadStream(from),
+    zlib.createGunzip(),
+    createWriteStream(to, privately),
+  );
+}
+
+/** Not in the types of every release. */
+const { createZstdDecompress } = zlib as unknown as {
+  createZstdDecompress?: () => Duplex;
+};
+
+async function unpackZstd(from: string, to: string): Promise<void> {
+  const out = createWriteStream(to, privately);
+  if (createZstdDecompress) {
+    await pipeline(createReadStream(from), createZstdDecompress(), out);
+    return;
+  }
+  const child = spawn("zstd", ["-dc", "--", from], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let complaint = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    if (complaint.length < 1024) complaint += chunk.toString("utf8");
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "ENOENT"
+          ? new Error(
+              "the archive is compressed with zstd: install the program zstd, or run with Node.js 22.15 or later",
+            )
+          : error,
+      ),
+    );
+    child.once("close", (code) =>
+      code === 0
+        ? resolve()
+        : reject(new Error(`zstd: ${complaint.trim() || `exit code ${code}`}`)),
+    );
+  });
+  // Either may fail first, and the other one then fails too.
+  await Promise.all([ended, pipeline(child.stdout, out)]);
+}
