@@ -7,7 +7,7 @@ import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import { controllerManagerOptions } from "./options/controller-manager.ts";
 import type { OptionValues } from "./options/parse.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
-import { featureGatesOf } from "./parts/api/emulated-version.ts";
+import { gatesOfPart } from "./parts/api/emulated-version.ts";
 import { readAuthorityFile } from "./parts/option-files.ts";
 import { connectClient } from "./parts/connect.ts";
 import { controllerOptions } from "./parts/controller-options.ts";
@@ -29,7 +29,7 @@ function chosenOptions(
   return {
     ...controllerOptions(values),
     ...signingAuthorities(values),
-    featureGates: featureGatesOf(values, "1.32", warn),
+    featureGates: gatesOfPart(values, warn),
     leaderElect: values.flag("leader-elect"),
     ...(nodeIpam ? { nodeIpam } : {}),
     ...(rootCaFile

@@ -15,7 +15,7 @@ import { schedulerOptions } from "./options/scheduler.ts";
 import { connectClient } from "./parts/connect.ts";
 import { leaderLease } from "./parts/leader-lease.ts";
 import { openOwnPort } from "./parts/own-port.ts";
-import { featureGatesOf } from "./parts/api/emulated-version.ts";
+import { gatesOfPart } from "./parts/api/emulated-version.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 
 function candidacy(
@@ -48,7 +48,7 @@ export async function runScheduler(
     client,
     clock: systemClock,
     logger: logger.child({ part: "scheduler" }),
-    featureGates: featureGatesOf(values, "1.32", (text) => logger.warn(text)),
+    featureGates: gatesOfPart(values, (text) => logger.warn(text)),
     onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
   });
   const election = candidacy(values, client, logger);

@@ -21,6 +21,7 @@ export interface ControllerOptions {
   concurrentServiceaccountTokenSyncs: number;
   concurrentResourceQuotaSyncs: number;
   concurrentHorizontalPodAutoscalerSyncs: number;
+  concurrentValidatingAdmissionPolicyStatusSyncs: number;
   enableGarbageCollector: boolean;
   maxEndpointsPerSlice: number;
   mirroringMaxEndpointsPerSubset: number;
@@ -107,6 +108,7 @@ export const defaultControllerOptions: ControllerOptions = {
   concurrentServiceaccountTokenSyncs: 5,
   concurrentResourceQuotaSyncs: 5,
   concurrentHorizontalPodAutoscalerSyncs: 5,
+  concurrentValidatingAdmissionPolicyStatusSyncs: 5,
   enableGarbageCollector: true,
   maxEndpointsPerSlice: 100,
   mirroringMaxEndpointsPerSubset: 1000,

@@ -1,12 +1,51 @@
 // orbit ctl (orbitctl): kubectl-style commands against an API server, and the few that make sense against one node agent.
-import { parseOptions } from "../options/parse.ts";
-import { connectionOptions, unusedOptions } from "../options/ctl.ts";
+import { writeFileSync } from "node:fs";
+import { parseOptions, type OptionValues } from "../options/parse.ts";
+import {
+  connectionOptions,
+  profileOptions,
+  unusedOptions,
+} from "../options/ctl.ts";
 import { helpText, wantsHelp } from "../options/help.ts";
 import { UsageError, type OptionTable } from "../options/table.ts";
 import { orbitVersion } from "../version.ts";
 import type { CtlCommand, CtlContext } from "./command.ts";
 import { errorText, type CtlHttp } from "./http.ts";
 import type { ResourceNames } from "./resource-names.ts";
+
+/** Recorded with --profile: what the process spends its time or memory on, however the command ends. */
+async function profiled<T>(
+  values: OptionValues,
+  run: () => Promise<T>,
+): Promise<T> {
+  const kind = values.text("profile");
+  if (kind === "none") return run();
+  const { Session } = await import("node:inspector/promises");
+  const session = new Session();
+  session.connect();
+  try {
+    if (kind === "cpu") {
+      await session.post("Profiler.enable");
+      await session.post("Profiler.start");
+    } else await session.post("HeapProfiler.startSampling");
+    return await run();
+  } finally {
+    const { profile } =
+      kind === "cpu"
+        ? await session.post("Profiler.stop")
+        : await session.post("HeapProfiler.stopSampling");
+    session.disconnect();
+    writeProfile(values.text("profile-output"), JSON.stringify(profile));
+  }
+}
+
+function writeProfile(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { mode: 0o600 });
+  } catch (error) {
+    throw new UsageError(`--profile-output: ${(error as Error).message}`);
+  }
+}
 
 export const ctlCommands: Readonly<Record<string, () => Promise<CtlCommand>>> =
   {
@@ -76,6 +115,7 @@ export async function runCtl(argv: readonly string[]): Promise<number> {
   const table: OptionTable = [
     { title: "Options", options: command.options },
     connectionOptions,
+    profileOptions,
     unusedOptions,
   ];
   const rest = [...argv.slice(0, at), ...argv.slice(at + 1)];
@@ -125,7 +165,7 @@ export async function runCtl(argv: readonly string[]): Promise<number> {
   };
   process.stdout.on("error", () => process.exit(0)); // `orbitctl get … | head`
   try {
-    const code = (await command.run(context)) ?? 0;
+    const code = (await profiled(values, () => command.run(context))) ?? 0;
     const warned = http ? (await http).warnings : 0;
     if (code === 0 && warned > 0 && values.flag("warnings-as-errors")) {
       process.stderr.write(

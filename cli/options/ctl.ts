@@ -2,7 +2,15 @@
 import { group, option } from "./build-table.ts";
 import type { OptionGroup, OptionSpec, OptionTable } from "./table.ts";
 
-const none = { unbuilt: { kind: "harmless" as const } };
+const moot = (reason: string) => ({
+  unbuilt: { kind: "moot" as const, reason },
+});
+const uncached = moot("what is asked of the server is not cached");
+/** Flags of other programs that the reference's command line has by mistake. */
+const others = {
+  ...moot("it belongs to another program, and no command reads it"),
+  hidden: true,
+};
 
 export const connectionOptions: OptionGroup = group(
   "Connection",
@@ -71,80 +79,61 @@ export const connectionOptions: OptionGroup = group(
   option("v", "int", "0", "Verbosity.", { short: "v", min: 0 }),
 );
 
-/** Accepted for compatibility; they change nothing here. */
-export const unusedOptions: OptionGroup = group(
-  "Without effect",
-  option("cache-dir", "string", "$HOME/.orbit/cache", "Cache directory.", none),
-  option("profile", "string", "none", "Profile to capture.", {
-    ...none,
-    values: [
-      "none",
-      "cpu",
-      "heap",
-      "goroutine",
-      "threadcreate",
-      "block",
-      "mutex",
-    ],
-  }),
+export const profileOptions: OptionGroup = group(
+  "Profile",
+  option(
+    "profile",
+    "string",
+    "none",
+    "Profile to record while the command runs; of the others there is none in this program.",
+    { values: ["none", "cpu", "heap"] },
+  ),
   option(
     "profile-output",
     "string",
     "profile.pprof",
-    "File of the profile.",
-    none,
+    "File of the profile, in the form of Chrome's developer tools (.cpuprofile, .heapprofile).",
   ),
+);
+
+/** Accepted for compatibility; they change nothing here. */
+export const unusedOptions: OptionGroup = group(
+  "Without effect",
   option(
-    "default-not-ready-toleration-seconds",
-    "int",
-    "300",
-    "Toleration seconds.",
-    { ...none, hidden: true },
-  ),
-  option(
-    "default-unreachable-toleration-seconds",
-    "int",
-    "300",
-    "Toleration seconds.",
-    { ...none, hidden: true },
-  ),
-  option(
-    "storage-driver-buffer-duration",
-    "duration",
-    "1m0s",
-    "Legacy metrics storage.",
-    { ...none, hidden: true },
-  ),
-  option("storage-driver-db", "string", "cadvisor", "Legacy metrics storage.", {
-    ...none,
-    hidden: true,
-  }),
-  option(
-    "storage-driver-host",
+    "cache-dir",
     "string",
-    "localhost:8086",
-    "Legacy metrics storage.",
-    { ...none, hidden: true },
+    "$HOME/.orbit/cache",
+    "Cache directory.",
+    uncached,
   ),
-  option(
-    "storage-driver-password",
-    "string",
-    "root",
-    "Legacy metrics storage.",
-    { ...none, hidden: true },
+  ...["not-ready", "unreachable"].map((condition) =>
+    option(
+      `default-${condition}-toleration-seconds`,
+      "int",
+      "300",
+      "Toleration seconds.",
+      others,
+    ),
   ),
-  option("storage-driver-secure", "bool", "false", "Legacy metrics storage.", {
-    ...none,
-    hidden: true,
-  }),
-  option("storage-driver-table", "string", "stats", "Legacy metrics storage.", {
-    ...none,
-    hidden: true,
-  }),
-  option("storage-driver-user", "string", "root", "Legacy metrics storage.", {
-    ...none,
-    hidden: true,
-  }),
+  ...(
+    [
+      ["buffer-duration", "duration", "1m0s"],
+      ["db", "string", "cadvisor"],
+      ["host", "string", "localhost:8086"],
+      ["password", "string", "root"],
+      ["secure", "bool", "false"],
+      ["table", "string", "stats"],
+      ["user", "string", "root"],
+    ] as const
+  ).map(([name, type, byDefault]) =>
+    option(
+      `storage-driver-${name}`,
+      type,
+      byDefault,
+      "Legacy metrics storage.",
+      others,
+    ),
+  ),
 );
 
 export const fileOptions: readonly OptionSpec[] = [
@@ -230,5 +219,6 @@ export const patchOptions: OptionTable = [
     ...outputOptions,
   ),
   connectionOptions,
+  profileOptions,
   unusedOptions,
 ];

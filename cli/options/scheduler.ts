@@ -40,6 +40,7 @@ const table: OptionTable = [
 const usedSchedulerOptions: readonly string[] = [
   ...usedPortOptions,
   "feature-gates",
+  "emulated-version",
   "leader-elect",
   "leader-elect-lease-duration",
   "leader-elect-renew-deadline",

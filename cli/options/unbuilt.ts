@@ -22,14 +22,16 @@ const clouds = "the controllers of clouds are programs of their own";
 const flexVolumes = "flex volumes are refused: CSI took their place";
 const oneProtocol = "the port speaks HTTP/1.1 alone";
 
-/** The serving options' part that every program has. */
-const sharing = ["permit-address-sharing", "permit-port-sharing"];
-/** Which APIs and gates there are is limited by it. */
-const emulation = { "emulated-version": "1.32" };
+const addressSharing = {
+  "permit-address-sharing": "every listening socket has SO_REUSEADDR",
+};
+const noPeers =
+  "no request goes on to another API server (gate UnknownVersionInteroperabilityProxy)";
+const noDialing =
+  "the controllers connect to nothing on behalf of volumes: CSI drivers do";
 
 export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
-    "peer-ca-file": "",
     "egress-selector-config-file": "",
     "authentication-config": "",
     "service-account-signing-endpoint": "",
@@ -40,35 +42,31 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "encryption-provider-config": "",
     "encryption-provider-config-automatic-reload": "false",
   },
-  harmless: [
-    ...sharing,
-    // No peer is called, with or without these.
-    "peer-advertise-ip",
-    "peer-advertise-port",
-    "tracing-config-file",
-  ],
-  moot: { ...contention, ...hiddenMetrics },
+  harmless: ["permit-port-sharing", "tracing-config-file"],
+  moot: {
+    ...contention,
+    ...hiddenMetrics,
+    ...addressSharing,
+    "peer-ca-file": noPeers,
+    "peer-advertise-ip": noPeers,
+    "peer-advertise-port": noPeers,
+  },
 };
 
 export const unbuiltControllerManagerOptions: UnbuiltOptions = {
   restricts: {
-    ...emulation,
     // The controllers keep to one identity, which may more than each alone needs.
     "use-service-account-credentials": "false",
-    "volume-host-cidr-denylist": "",
-    "volume-host-allow-local-loopback": "true",
     // It keeps a controller from running in two managers.
     "enable-leader-migration": "false",
     "leader-migration-config": "",
   },
   harmless: [
-    ...sharing,
+    "permit-port-sharing",
     "kube-api-content-type",
     // Controllers that are not there.
     "concurrent-horizontal-pod-autoscaler-syncs",
-    "concurrent-service-syncs",
     "concurrent-serviceaccount-token-syncs",
-    "concurrent-validating-admission-policy-status-syncs",
     "horizontal-pod-autoscaler-sync-period",
     "horizontal-pod-autoscaler-downscale-stabilization",
     "horizontal-pod-autoscaler-cpu-initialization-period",
@@ -81,6 +79,10 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
   moot: {
     ...contention,
     ...hiddenMetrics,
+    ...addressSharing,
+    "volume-host-cidr-denylist": noDialing,
+    "volume-host-allow-local-loopback": noDialing,
+    "concurrent-service-syncs": clouds,
     "cloud-provider": clouds,
     "cloud-config": clouds,
     "external-cloud-volume-plugin": clouds,
@@ -96,7 +98,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
 
 export const unbuiltSchedulerOptions: UnbuiltOptions = {
   restricts: {
-    ...emulation,
     // Profiles say where pods may not go.
     config: "",
   },
@@ -106,15 +107,11 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 
 export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
-    ...emulation,
     "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.
     "make-iptables-util-chains": "false",
   },
-  harmless: [
-    "kube-api-content-type",
-    "runtime-cgroups",
-  ],
+  harmless: ["kube-api-content-type", "runtime-cgroups"],
   moot: {
     ...contention,
     ...hiddenMetrics,

@@ -17,13 +17,13 @@ import { Reconciler } from "../reconciler.ts";
 export function createPolicyStatusController(
   context: ControllerContext,
 ): Controller {
-  const { client } = context;
+  const { client, options } = context;
   const policies = client.informer(validatingAdmissionPolicies);
   const definitions = client.informer(customResourceDefinitions);
   const reconciler = new Reconciler({
     name: "validatingadmissionpolicy-status-controller",
     context,
-    concurrency: 5,
+    concurrency: options.concurrentValidatingAdmissionPolicyStatusSyncs,
     reconcile,
   });
 

@@ -6,6 +6,7 @@ import { agentUpkeepOptions } from "./upkeep.ts";
 
 export const usedAgentOptions: readonly string[] = [
   "feature-gates",
+  "emulated-version",
   ...allOptions(agentNetworkOptions).map(({ name }) => name),
   "container-runtime-endpoint",
   "image-service-endpoint",

@@ -49,6 +49,8 @@ export const usedControllerManagerOptions: readonly string[] = [
   "cluster-signing-legacy-unknown-cert-file",
   "cluster-signing-legacy-unknown-key-file",
 
+  "emulated-version",
+  "concurrent-validating-admission-policy-status-syncs",
   "logging-format",
   "v",
   "log-flush-frequency",

@@ -15,7 +15,7 @@ import { agentThresholds } from "../../../agent/node/pressure.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { shutdownPeriods } from "./shutdown-periods.ts";
 import { UsageError } from "../../options/table.ts";
-import { featureGatesOf } from "../api/emulated-version.ts";
+import { gatesOfPart } from "../api/emulated-version.ts";
 import { kubernetesVersion } from "../../version.ts";
 import { checkResourceManagers } from "./resource-checks.ts";
 
@@ -117,7 +117,7 @@ export function agentConfig(
     podsPerCore: values.number("pods-per-core"),
     port: values.number("port"),
     version: kubernetesVersion,
-    featureGates: featureGatesOf(values, "1.32", () => {}),
+    featureGates: gatesOfPart(values, () => {}),
     clusterDns: values.list("cluster-dns"),
     clusterDomain: values.text("cluster-domain"),
     serializeImagePulls: values.flag("serialize-image-pulls"),

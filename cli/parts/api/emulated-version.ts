@@ -134,3 +134,25 @@ export function featureGatesOf(
   }
   return chosen;
 }
+
+/** What is on or off at an older release and not at this one, where nothing else is said. */
+function gatesOfRelease(version: EmulatedVersion): Record<string, boolean> {
+  return Object.fromEntries(
+    Object.keys(gates).flatMap((name): [string, boolean][] => {
+      const on = gateOf(name, version)?.on ?? false;
+      return on === (gateOf(name, "1.32")?.on ?? false) ? [] : [[name, on]];
+    }),
+  );
+}
+
+/** The gates of a part whose --emulated-version is one of its own options. Throws UsageError. */
+export function gatesOfPart(
+  values: OptionValues,
+  warn: (text: string) => void,
+): Record<string, boolean> {
+  const version = emulatedVersionOf(values);
+  return {
+    ...gatesOfRelease(version),
+    ...featureGatesOf(values, version, warn),
+  };
+}

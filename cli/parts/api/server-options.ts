@@ -64,6 +64,14 @@ function requestLimits(values: OptionValues) {
   };
 }
 
+/** Asked for by its name; AllAlpha turns on what there is. */
+function refusePeerProxy(gates: Readonly<Record<string, boolean>>): void {
+  if (gates["UnknownVersionInteroperabilityProxy"])
+    throw new UsageError(
+      "--feature-gates: UnknownVersionInteroperabilityProxy=true is not implemented yet",
+    );
+}
+
 export async function apiServerOptionsOf(
   values: OptionValues,
   logger: Logger,
@@ -81,6 +89,8 @@ export async function apiServerOptionsOf(
   const featureGates = featureGatesOf(values, emulated, (text) =>
     logger.warn(text),
   );
+  if (values.map("feature-gates")["UnknownVersionInteroperabilityProxy"])
+    refusePeerProxy(featureGates);
   const origins = await allowedOrigins(values);
   const filter = await metricsFilter(values);
   return {

@@ -1,10 +1,14 @@
 // --emulated-version and --feature-gates: what is accepted, what is refused, and what is served.
+import { agentOptions } from "../../../cli/options/agent.ts";
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
+import { controllerManagerOptions } from "../../../cli/options/controller-manager.ts";
 import { parseOptions, type OptionValues } from "../../../cli/options/parse.ts";
 import {
   emulatedVersionOf,
   featureGatesOf,
+  gatesOfPart,
 } from "../../../cli/parts/api/emulated-version.ts";
+import { schedulerOptions } from "../../../cli/options/scheduler.ts";
 import { chosenCatalogue } from "../../../cli/parts/api/runtime-config.ts";
 
 const parsed = (...args: string[]): OptionValues =>
@@ -101,4 +105,32 @@ test("1.31 serves nothing that came with 1.32, whatever is asked for", () => {
   expect(
     chosenCatalogue(parsed(), "1.31").resource("", "v1", "pods"),
   ).toBeDefined();
+});
+
+test.each([
+  ["agent", agentOptions],
+  ["controller manager", controllerManagerOptions],
+  ["scheduler", schedulerOptions],
+])("the %s has the gates of the release it behaves like", (_name, table) => {
+  const of = (...args: string[]): Record<string, boolean> =>
+    gatesOfPart(parseOptions(table, args), () => undefined);
+  expect(of()).toEqual({});
+  // On by default at 1.32, and off before.
+  expect(of("--emulated-version=1.31")).toMatchObject({
+    AuthorizeNodeWithSelectors: false,
+    BtreeWatchCache: false,
+  });
+  expect(of("--emulated-version=1.31")).not.toHaveProperty("NodeSwap");
+  expect(
+    of(
+      "--emulated-version=kube=1.31",
+      "--feature-gates=AuthorizeNodeWithSelectors=true",
+    ),
+  ).toMatchObject({ AuthorizeNodeWithSelectors: true });
+  expect(() =>
+    of("--emulated-version=1.31", "--feature-gates=ComponentFlagz=true"),
+  ).toThrow(
+    "cannot set feature gate ComponentFlagz to true, feature is PreAlpha at emulated version 1.31",
+  );
+  expect(() => of("--emulated-version=1.30")).toThrow("is not between");
 });
