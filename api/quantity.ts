@@ -24,7 +24,6 @@ export class QuantityError extends Error {
 
 const wrongFormat =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-const wrongNumber = "unable to parse numeric part of quantity";
 const wrongSuffix = "unable to parse quantity's suffix";
 
 const giga = 1_000_000_000n;
@@ -53,10 +52,9 @@ const decimalSuffixes = new Map(
 /** Powers of 1024. */
 const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
 
-/** Sign, whole, fraction, then letters and an exponent's digits, or digits behind a sign alone. */
+/** No digits at all are 0, as in the reference: sign, whole, fraction, then letters and an exponent's digits, or digits behind a sign alone. */
 const grammar =
   /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eEinumkKMGTP]+)([-+]?[0-9]*)|([-+][0-9]*))?$/;
-const looseGrammar = /^[+-]?[0-9.]+(?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?$/;
 
 /** The last texts that were parsed: a cluster's objects name the same few amounts again and again. */
 const recent = new Map<string, Quantity>();
@@ -77,14 +75,9 @@ function parsed(source: string): Quantity {
   if (source.length === 0 || source.length > maxTextLength)
     throw new QuantityError(wrongFormat);
   const match = grammar.exec(source);
-  if (!match)
-    throw new QuantityError(
-      looseGrammar.test(source) ? wrongNumber : wrongFormat,
-    );
+  if (!match) throw new QuantityError(wrongFormat);
   const [, sign = "", whole = "", fraction = "", letters = ""] = match;
   const tail = match[5] ?? match[6] ?? "";
-  if (whole === "" && fraction === "")
-    throw new QuantityError(source.includes(".") ? wrongNumber : wrongFormat);
   const { base, exponent, format } = suffixOf(letters, tail);
 
   const numerator = whole.replace(/^0+/, "") || "0";

@@ -16,6 +16,7 @@ import { corePodsSpec } from "./scenarios/core-pods-spec.ts";
 import { corePodsVolumes } from "./scenarios/core-pods-volumes.ts";
 import { coreServices } from "./scenarios/core-services.ts";
 import { coreStorage } from "./scenarios/core-storage.ts";
+import { customApplies } from "./scenarios/custom-applies.ts";
 import { customDefinitions } from "./scenarios/custom-definitions.ts";
 import { customObjects } from "./scenarios/custom-objects.ts";
 import { customOwnership } from "./scenarios/custom-ownership.ts";
@@ -72,6 +73,7 @@ export const scenarios: readonly Scenario[] = [
   corePodsVolumes,
   coreServices,
   coreStorage,
+  customApplies,
   customDefinitions,
   customObjects,
   customOwnership,

@@ -133,8 +133,9 @@ class Estimator implements Sizes {
       if (found.size) size = size ? union(size, found.size) : found.size;
       const part =
         id === "index_list" ? "@items" : id === "index_map" ? "@values" : "";
-      const above = this.#paths.get(node.args[0] as Node);
-      if (part && above) this.#paths.set(node, [...above, part]);
+      // Of a list without a path the reference takes the item for the root of the schema, which bounds its size.
+      const above = this.#paths.get(node.args[0] as Node) ?? [];
+      if (part) this.#paths.set(node, [...above, part]);
     }
     if (size) this.#sizes.set(node, size);
     return add(target, cost ?? zero);
