@@ -31,7 +31,7 @@ import { mostRecent } from "../versions.ts";
 import { managementOf } from "./write.ts";
 
 /** Throws ApiError 400, 404, 409, 413, 415, 422. */
-export async function patch(
+export function patch(
   call: Call,
   type: PatchType,
   read: ReadPatch,

@@ -281,8 +281,8 @@ async function prepare(
   keepSystemFields(object, old);
   if (call.subresource === "status") object = takeStatus(object, old);
   else if (endpoint.hasStatus && call.subresource === "") {
-    if (old["status"] === undefined) delete object["status"];
-    else object["status"] = copyJson(old["status"]);
+    if (old["status"] !== undefined) object["status"] = copyJson(old["status"]);
+    else if (object["status"] !== undefined) delete object["status"];
   }
   object.metadata.resourceVersion = String(live.revision);
   const part = endpoint.part(call.subresource);
@@ -353,7 +353,7 @@ function takeStatus(object: AnyObject, old: Readonly<AnyObject>): AnyObject {
   const next = { ...copyJson(kept), metadata: object.metadata } as AnyObject;
   if (old.metadata.ownerReferences)
     next.metadata.ownerReferences = old.metadata.ownerReferences;
-  else delete next.metadata.ownerReferences;
+  else if (next.metadata.ownerReferences) delete next.metadata.ownerReferences;
   if (object["status"] !== undefined) next["status"] = object["status"];
   return next;
 }

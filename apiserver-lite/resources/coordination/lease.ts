@@ -4,11 +4,10 @@ import { formatAge } from "../../printing/age.ts";
 import { strategyOf } from "../typed.ts";
 import { nonNegative, positive } from "../field-checks.ts";
 
-/** Fields of features that are off. */
-function dropGated(object: Lease): void {
-  const { spec } = object;
-  delete spec?.strategy;
-  delete spec?.preferredHolder;
+/** Fields of features that are off. Deleting what is not there would cost the object its shape. */
+function dropGated({ spec }: Lease): void {
+  if (spec?.strategy !== undefined) delete spec.strategy;
+  if (spec?.preferredHolder !== undefined) delete spec.preferredHolder;
 }
 
 export const leaseStrategy = strategyOf<Lease>({

@@ -44,6 +44,7 @@ export const defaultPodFeatures: PodFeatures = {
 
 const ofPodSecurity = ["seLinuxChangePolicy"];
 
+/** Deletes only what is there: deleting costs an object its shape, and with it the speed of all that reads it. */
 function drop(
   object: object | undefined,
   old: object | undefined,
@@ -119,7 +120,7 @@ export function dropDisabledFields(
   const resize = features.resize || hasResizePolicies(old);
   const claims = features.claims || hasClaims(old);
   const procMount = features.procMount || (!!old && hasUnmaskedProc(old));
-  if (!claims) delete spec.resourceClaims;
+  if (!claims) drop(spec, undefined, ["resourceClaims"]);
   for (const [, container] of containersOf("", spec))
     dropOfContainer(container, { ...features, resize, claims, procMount });
   if (!features.imageVolumes && !(old && hasImageVolume(old)))
@@ -142,7 +143,8 @@ export function dropClaimStatuses(
   { claims }: PodFeatures,
   old: Readonly<PodSpec> | undefined,
 ): void {
-  if (!claims && !hasClaims(old)) delete status.resourceClaimStatuses;
+  if (!claims && !hasClaims(old))
+    drop(status, undefined, ["resourceClaimStatuses"]);
 }
 
 /** `status` is a private copy whose lists are not. The agent's own writes keep all that it reports. */
@@ -153,7 +155,7 @@ export function dropDisabledStatus(
 ): void {
   const names: (keyof ContainerStatus)[] = [];
   if (!features.resize && !hasResizePolicies(old)) {
-    delete status.resize;
+    drop(status, undefined, ["resize"]);
     names.push("resources");
   }
   if (!features.resize || !features.allocatedStatus)

@@ -205,7 +205,8 @@ export const createPodStrategy = (
         pod.spec = { ...was.spec };
         if (was.metadata.ownerReferences)
           pod.metadata.ownerReferences = [...was.metadata.ownerReferences];
-        else delete pod.metadata.ownerReferences;
+        else if (pod.metadata.ownerReferences)
+          delete pod.metadata.ownerReferences;
         pod.status = { ...pod.status };
         pod.status.qosClass ??= was.status?.qosClass;
         dropClaimStatuses(pod.status, features, was.spec);
