@@ -10,7 +10,7 @@ import { errors } from "../../../api/errors.ts";
 
 /** Parsing a body takes about 50 ms for each MiB. */
 const longestMs = 10_000;
-const idleMs = 30_000;
+const idleMs = 10_000;
 /** The events of the longest body fit in; more would be an attack. */
 const maxHeapMebibytes = 512;
 
