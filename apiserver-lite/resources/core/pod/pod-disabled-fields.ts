@@ -110,7 +110,7 @@ export function dropDisabledFields(
 ): void {
   if (!spec) return;
   if (!features.podResources && !saysPodLevelResources(old?.resources))
-    delete spec.resources;
+    drop(spec, undefined, ["resources"]);
   drop(spec.securityContext, old?.securityContext, ofPodSecurity);
   if (!features.userNamespaces) drop(spec, old, ["hostUsers"]);
   if (!features.groupsPolicy)
