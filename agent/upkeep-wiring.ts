@@ -3,6 +3,7 @@ import { ArchiveDirectory } from "./images/archive-directory.ts";
 import { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { AgentParts, Wired } from "./agent-parts.ts";
 import { Housekeeping } from "./housekeeping.ts";
+import { LogBudget } from "./logs/log-budget.ts";
 import { LogRotation } from "./logs/log-rotation.ts";
 import { machineCapacity } from "./node/machine.ts";
 import { NodeAllocatable } from "./node/node-allocatable.ts";
@@ -57,13 +58,23 @@ export function wireUpkeep(
     containers,
     isKnown: (uid) => workers.has(uid) || runtimePods.uids().includes(uid),
   });
+  const logged = () =>
+    runtimePods
+      .list()
+      .flatMap(({ containers }) => containers)
+      .filter(({ logPath }) => logPath);
   const rotation = new LogRotation({
     logs: runtime.logs,
-    containers: () =>
-      runtimePods
-        .list()
-        .flatMap(({ containers }) => containers)
-        .filter(({ state, logPath }) => state === "running" && logPath),
+    containers: () => logged().filter(({ state }) => state === "running"),
+    budget: new LogBudget({
+      budget: config.containerLogBudget,
+      directory: config.podLogsDirectory,
+      logPaths: () =>
+        logged()
+          .filter((each) => isOwn(each, config.rootDirectory))
+          .map(({ logPath }) => logPath),
+      logger,
+    }),
     maxSizeBytes: config.containerLogMaxSizeBytes,
     maxFiles: config.containerLogMaxFiles,
     intervalMs: config.containerLogMonitorIntervalMs,
@@ -71,6 +82,7 @@ export function wireUpkeep(
     clock,
     logger,
   });
+  parts.changes.onEvery(() => rotation.soon());
   return { allocatable, pressure, housekeeping, rotation };
 }
 

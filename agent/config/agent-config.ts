@@ -142,6 +142,8 @@ export interface AgentConfig {
   containerLogMaxSizeBytes: number;
   containerLogMonitorIntervalMs: number;
   containerLogMaxWorkers: number;
+  /** Bytes, or a percentage of the file system, for the logs of all containers together; 0: no budget. */
+  containerLogBudget: string;
   evictionHard: Readonly<Record<string, string>>;
   evictionSoft: Readonly<Record<string, string>>;
   /** Durations by signal. */
@@ -240,6 +242,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   containerLogMaxSizeBytes: 10 * 1024 * 1024,
   containerLogMonitorIntervalMs: 10_000,
   containerLogMaxWorkers: 1,
+  containerLogBudget: "20%",
   evictionHard: {
     "imagefs.available": "15%",
     "memory.available": "100Mi",

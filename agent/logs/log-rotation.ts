@@ -17,17 +17,26 @@ interface LogRotationOptions {
   intervalMs: number;
   /** Logs that are rotated at the same time. */
   maxWorkers: number;
+  /** Of all logs together. */
+  budget: { enforce(): Promise<unknown> };
   clock: Clock;
   logger: Logger;
 }
 
 const shortestIntervalMs = 250;
+const newLogMs = 500;
+/** The directories of all logs are read no more often than that, and without a rotation once a minute. */
+const budgetEveryMs = 5000;
+const idleBudgetEveryMs = 60_000;
 
 export class LogRotation {
   readonly #options: LogRotationOptions;
   readonly #sizes = new Map<string, { bytes: number; atMs: number }>();
   #timer: Timer | undefined;
+  #dueAtMs = Infinity;
   #stopped = false;
+  #rotated = false;
+  #budgetedAtMs = -Infinity;
 
   constructor(options: LogRotationOptions) {
     this.#options = options;
@@ -44,8 +53,19 @@ export class LogRotation {
     this.#timer?.cancel();
   }
 
+  /** There may be a new log, and it may be fast. */
+  soon(): void {
+    if (this.#stopped || !this.#timer) return;
+    if (this.#dueAtMs - this.#options.clock.monotonic() <= newLogMs) return;
+    this.#timer.cancel();
+    this.#schedule(newLogMs);
+  }
+
   #schedule(delayMs: number): void {
+    this.#dueAtMs = this.#options.clock.monotonic() + delayMs;
     this.#timer = this.#options.clock.after(delayMs, () => {
+      // Looked at just now: soon() waits for the next.
+      this.#dueAtMs = -Infinity;
       this.check().then(
         (nextMs) => {
           if (!this.#stopped) this.#schedule(nextMs);
@@ -77,7 +97,21 @@ export class LogRotation {
     const present = new Set(all.map(({ id }) => id));
     for (const id of this.#sizes.keys())
       if (!present.has(id)) this.#sizes.delete(id);
+    await this.#keepBudget();
     return Math.max(shortestIntervalMs, Math.ceil(nextMs));
+  }
+
+  async #keepBudget(): Promise<void> {
+    const { clock, budget, logger } = this.#options;
+    const sinceMs = clock.monotonic() - this.#budgetedAtMs;
+    if (sinceMs < (this.#rotated ? budgetEveryMs : idleBudgetEveryMs)) return;
+    this.#rotated = false;
+    this.#budgetedAtMs = clock.monotonic();
+    await budget
+      .enforce()
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, "can't keep the logs within their budget"),
+      );
   }
 
   /** Resolves to when the log could be full again. */
@@ -89,6 +123,7 @@ export class LogRotation {
     const before = this.#sizes.get(id);
     this.#sizes.set(id, { bytes, atMs: nowMs });
     if (bytes >= maxSizeBytes) {
+      this.#rotated = true;
       await logs
         .rotate(container, maxFiles)
         .catch((error: unknown) =>
@@ -100,8 +135,9 @@ export class LogRotation {
       this.#sizes.set(id, { bytes: 0, atMs: nowMs });
       return shortestIntervalMs * 2;
     }
-    if (!before || bytes <= before.bytes || nowMs <= before.atMs)
-      return Infinity;
+    // A new one may be fast: its rate is known with the second look.
+    if (!before) return bytes > 0 ? newLogMs : Infinity;
+    if (bytes <= before.bytes || nowMs <= before.atMs) return Infinity;
     const bytesPerMs = (bytes - before.bytes) / (nowMs - before.atMs);
     return (maxSizeBytes - bytes) / bytesPerMs;
   }

@@ -133,6 +133,12 @@ const fileOptions = group(
     },
   ),
   option(
+    "container-log-budget",
+    "string",
+    "20%",
+    "What the logs of all containers together may take, an amount or a part of the file system; 0: no budget.",
+  ),
+  option(
     "crash-loop-back-off-max-container-restart-period",
     "duration",
     "",

@@ -29,13 +29,20 @@ const sizeUnits: Readonly<Record<string, number>> = {
   Gi: 1024 ** 3,
 };
 
-function sizeBytes(text: string): number {
+function sizeBytes(text: string, option = "container-log-max-size"): number {
   const match = /^(\d+(?:\.\d+)?)([kMG]|[KMG]i)?$/.exec(text);
   if (!match)
     throw new UsageError(
-      `invalid argument "${text}" for "--container-log-max-size": must be an amount such as 10Mi`,
+      `invalid argument "${text}" for "--${option}": must be an amount such as 10Mi`,
     );
   return Math.round(Number(match[1]) * sizeUnits[match[2] ?? ""]!);
+}
+
+function logBudget(text: string): string {
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(text);
+  return percent && Number(percent[1]) <= 100
+    ? text
+    : String(sizeBytes(text, "container-log-budget"));
 }
 
 /** key=value:Effect */
@@ -165,6 +172,7 @@ export function agentConfig(
     ),
     containerLogMaxFiles: values.number("container-log-max-files"),
     containerLogMaxSizeBytes: sizeBytes(values.text("container-log-max-size")),
+    containerLogBudget: logBudget(values.text("container-log-budget")),
     containerLogMaxWorkers: values.number("container-log-max-workers"),
     minimumContainerTtlMs: values.number("minimum-container-ttl-duration"),
     containerLogMonitorIntervalMs: values.number(

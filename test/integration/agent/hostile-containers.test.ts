@@ -1,4 +1,5 @@
-// Containers that do not behave: deaf to TERM, forking without end, leaving zombies, ending at once.
+// Containers that do not behave: deaf to TERM, forking without end, leaving zombies, ending at once, filling memory and
+// writing logs as fast as they can.
 import * as fs from "node:fs";
 import type { Agent } from "../../../agent/agent.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
@@ -14,7 +15,15 @@ let node: NodeFixture;
 let agent: Agent;
 beforeAll(async () => {
   node = await startNode();
-  agent = node.agent({ config: { nodeName: "test-node", podMaxPids: 40 } });
+  agent = node.agent({
+    config: {
+      nodeName: "test-node",
+      podMaxPids: 40,
+      containerLogMaxSizeBytes: 1 << 20,
+      containerLogMaxFiles: 3,
+      containerLogBudget: String(3 << 20),
+    },
+  });
   await agent.start();
 });
 afterAll(async () => {
@@ -122,3 +131,79 @@ test("one that ended at once keeps what it said last", async () => {
   ).toMatchObject({ exitCode: 3, message: "bye", reason: "Error" });
   await end("short");
 });
+
+test("writing 20 MB/s of logs: rotated at once, and all logs within their budget", async () => {
+  // Each writes 20 MB in a second or more.
+  const script =
+    "i=0; while [ $i -lt 20 ]; do head -c 1000000 /dev/zero | tr '\\0' x | fold -w 999; i=$((i+1)); sleep 0.05; done; echo done > /tmp/done; sleep 1000";
+  for (const name of ["loud", "louder"]) await run(busyboxPod(name, script));
+  const sizes = (): Map<string, number> =>
+    new Map(
+      fs
+        .readdirSync(`${node.directory}/logs/pods`, {
+          recursive: true,
+          encoding: "utf8",
+        })
+        .filter((file) => /\.log(\.|$)/.test(file))
+        .map((file) => [
+          file,
+          fs.statSync(`${node.directory}/logs/pods/${file}`, {
+            throwIfNoEntry: false,
+          })?.size ?? 0,
+        ]),
+    );
+  const startedMs = performance.now();
+  let before = 0;
+  await eventually(
+    () => {
+      const now = Math.max(0, ...sizes().values());
+      const isShorter = now < before;
+      before = now;
+      return isShorter;
+    },
+    { intervalMs: 50, what: "the first rotation" },
+  );
+  // Long before the ten seconds of the interval.
+  expect(performance.now() - startedMs).toBeLessThan(7000);
+  await eventually(
+    async () => {
+      const written = await Promise.all(
+        ["loud", "louder"].map((name) =>
+          exec(name, "cat /tmp/done 2>/dev/null || true"),
+        ),
+      );
+      return written.every((text) => text === "done");
+    },
+    { timeoutMs: 60_000, intervalMs: 200, what: "all to be written" },
+  );
+  await eventually(
+    () => {
+      const all = [...sizes().values()];
+      const total = all.reduce((sum, size) => sum + size, 0);
+      return total <= 3 << 20;
+    },
+    { timeoutMs: 30_000, what: "the budget" },
+  );
+  await end("loud");
+  await end("louder");
+}, 120_000);
+
+test("filling its memory: killed, said so and started again, while the others go on", async () => {
+  await run(busyboxPod("calm", "sleep 1000"));
+  const pod = busyboxPod("greedy", "sleep 0.2; tail /dev/zero");
+  pod.spec.containers[0]!.resources = { limits: { memory: "16Mi" } };
+  await node.writePod("greedy.json", pod);
+  await eventually(
+    () => {
+      const [container] = status("greedy")?.containerStatuses ?? [];
+      return (
+        (container?.restartCount ?? 0) > 0 &&
+        container?.lastState?.terminated?.reason === "OOMKilled"
+      );
+    },
+    { timeoutMs: 30_000, what: "the kill" },
+  );
+  expect(await exec("calm", "echo still here")).toBe("still here");
+  await end("greedy");
+  await end("calm");
+}, 60_000);

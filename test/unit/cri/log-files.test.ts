@@ -172,6 +172,7 @@ test("rotation renames, compresses and keeps only so many", async () => {
   const file = await logFile("");
   const clock = new FakeClock();
   const reopened: string[] = [];
+  const budgeted: number[] = [];
   const logs = createLogFiles({
     async reopen(id) {
       reopened.push(id);
@@ -187,6 +188,12 @@ test("rotation renames, compresses and keeps only so many", async () => {
     maxWorkers: 2,
     maxFiles: 3,
     intervalMs: 10_000,
+    budget: {
+      enforce: () => {
+        budgeted.push(clock.monotonic());
+        return Promise.resolve();
+      },
+    },
     clock,
     logger: pino({ level: "silent" }),
   });
@@ -207,6 +214,14 @@ test("rotation renames, compresses and keeps only so many", async () => {
     );
   }
   expect(reopened).toHaveLength(4);
+  // At the start, then five seconds apart while logs are rotated, once a minute when none is.
+  clock.advance(1000);
+  await rotation.check();
+  clock.advance(10_000);
+  await rotation.check();
+  clock.advance(50_000);
+  await rotation.check();
+  expect(budgeted).toEqual([0, 6000, 66_000]);
   await eventually(async () => {
     const names = (await fs.readdir(path.dirname(file))).sort();
     return (

@@ -1,0 +1,131 @@
+// The budget of all logs of a node: which files go, and which never do.
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import pino from "pino";
+import { LogBudget } from "../../../agent/logs/log-budget.ts";
+import { LogRotation } from "../../../agent/logs/log-rotation.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const directories = useTempDirectories();
+const logger = pino({ level: "silent" });
+const block = 64 * 1024;
+
+async function logs(
+  files: Readonly<Record<string, number>>,
+): Promise<{ root: string; names: () => Promise<string[]> }> {
+  const root = directories();
+  for (const [name, blocks] of Object.entries(files)) {
+    await fs.mkdir(path.join(root, path.dirname(name)), { recursive: true });
+    await fs.writeFile(path.join(root, name), Buffer.alloc(blocks * block, 1));
+  }
+  return {
+    root,
+    async names() {
+      const all = await fs.readdir(root, {
+        recursive: true,
+        withFileTypes: true,
+      });
+      return all
+        .filter((entry) => !entry.isDirectory())
+        .map(({ parentPath, name }) =>
+          path.relative(root, path.join(parentPath, name)),
+        )
+        .sort();
+    },
+  };
+}
+
+const budgetOf = (root: string, budget: string, ...files: string[]) =>
+  new LogBudget({
+    budget,
+    directory: root,
+    logPaths: () => files.map((file) => path.join(root, file)),
+    logger,
+  });
+
+test("the oldest rotated files of all containers go first, and no more than has to", async () => {
+  const { root, names } = await logs({
+    "a/c/0.log": 4,
+    "a/c/0.log.20260101-000003": 2,
+    "a/c/0.log.20260101-000001.gz": 2,
+    "b/c/1.log": 1,
+    "b/c/1.log.20260101-000002.gz": 2,
+    "b/c/notes": 1,
+  });
+  const enforce = (blocks: number) =>
+    budgetOf(root, String(blocks * block), "a/c/0.log", "b/c/1.log").enforce();
+  expect(await enforce(12)).toBe(12 * block);
+  expect(await names()).toHaveLength(6);
+  expect(await enforce(9)).toBe(8 * block);
+  expect(await names()).toEqual([
+    "a/c/0.log",
+    "a/c/0.log.20260101-000003",
+    "b/c/1.log",
+    "b/c/notes",
+  ]);
+  // What is written to, and what is no log, stays whatever the budget is.
+  expect(await enforce(1)).toBe(6 * block);
+  expect(await names()).toEqual(["a/c/0.log", "b/c/1.log", "b/c/notes"]);
+});
+
+test("others' logs are left alone, and links are not followed", async () => {
+  const { root, names } = await logs({
+    "other/c/0.log.20260101-000001": 4,
+    "mine/c/0.log": 1,
+  });
+  await fs.symlink(
+    path.join(root, "other/c/0.log.20260101-000001"),
+    path.join(root, "mine/c/0.log.20260101-000009"),
+  );
+  expect(await budgetOf(root, "1", "mine/c/0.log").enforce()).toBe(block);
+  expect(await names()).toHaveLength(3);
+});
+
+test("parts of the file system, and none at all", async () => {
+  const { root, names } = await logs({
+    "0.log.20260101-000001": 4,
+    "0.log": 1,
+  });
+  expect(await budgetOf(root, "0", "0.log").enforce()).toBe(0);
+  expect(await budgetOf(root, "0%", "0.log").enforce()).toBe(0);
+  expect(await budgetOf(root, "100%", "0.log").enforce()).toBe(5 * block);
+  expect(await names()).toHaveLength(2);
+  expect(await budgetOf(root, "0.0000001%", "0.log").enforce()).toBe(block);
+  expect(await names()).toEqual(["0.log"]);
+});
+
+test("a new log is looked at after half a second, and its rate after another", async () => {
+  const { root } = await logs({ "0.log": 1 });
+  const clock = new FakeClock();
+  let looks = 0;
+  const rotation = new LogRotation({
+    logs: {
+      sizeBytes: () => {
+        looks++;
+        return Promise.resolve(looks * block);
+      },
+      rotate: () => Promise.resolve(),
+    },
+    containers: () => [{ id: "c", logPath: path.join(root, "0.log") }],
+    maxSizeBytes: 100 * block,
+    maxFiles: 5,
+    intervalMs: 10_000,
+    maxWorkers: 1,
+    budget: { enforce: () => Promise.resolve() },
+    clock,
+    logger,
+  });
+  rotation.start();
+  clock.advance(500);
+  rotation.soon();
+  rotation.soon();
+  clock.advance(499);
+  expect(looks).toBe(0);
+  clock.advance(1);
+  expect(looks).toBe(1);
+  await new Promise(setImmediate);
+  clock.advance(500);
+  expect(looks).toBe(2);
+  rotation.stop();
+});
