@@ -172,7 +172,9 @@ address6() {
   address=$prefix6$digits
 }
 forward() {
-  read -r on <"$1" || return 0
+  on=
+  # The kernel ends the file after the number, without the line's end, when it is read byte by byte.
+  read -r on 2>/dev/null <"$1" || [ -n "$on" ] || return 0
   [ "$on" = 1 ] || echo 1 >|"$1"
 }
 

@@ -187,6 +187,25 @@ test("the namespace reaches its gateway in both families, without waiting", asyn
   }
 });
 
+test("the host forwards in both families from the first pod on", async () => {
+  const { script, environment } = await network();
+  const host = namespace("host-");
+  const inHost = (...words: string[]): string =>
+    execFileSync("ip", ["netns", "exec", host, ...words], {
+      encoding: "utf8",
+      env: {
+        ...process.env,
+        ...environment({ command: "ADD", id: newId(), namespace: namespace() }),
+      },
+    }).trim();
+  const files = ["ipv4/ip_forward", "ipv6/conf/all/forwarding"].map(
+    (name) => `/proc/sys/net/${name}`,
+  );
+  for (const file of files) inHost("sh", "-c", `echo 0 > ${file}`);
+  inHost(script);
+  expect(files.map((file) => inHost("cat", file))).toEqual(["1", "1"]);
+});
+
 test("twenty at once get addresses of their own; a full range is an error that leaves nothing", async () => {
   const { environment, script, leased, run, leases } = await network(28);
   const calls = Array.from({ length: 16 }, () => ({
