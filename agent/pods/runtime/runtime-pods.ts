@@ -14,12 +14,8 @@ import {
   type SandboxSummary,
 } from "../../../cri/runtime.ts";
 import { newestContainerFirst, newestFirst } from "./newest-first.ts";
-import {
-  containerNameLabel,
-  podNameLabel,
-  podNamespaceLabel,
-  podUidLabel,
-} from "../shape/labels.ts";
+import { podUidLabel } from "../shape/labels.ts";
+import { listsByPod, type PodLists } from "./pod-lists.ts";
 
 export interface RuntimePod {
   uid: string;
@@ -34,6 +30,8 @@ interface Entry {
   /** Raised by each event; a refresh is current when it began at this version. */
   version: number;
   readVersion: number;
+  /** What a list of everything had of the pod, good for a refresh while `version` is that entry's. */
+  listed?: Pick<PodLists, "sandboxes" | "containers"> & { version: number };
 }
 
 interface RuntimePodsOptions {
@@ -154,12 +152,8 @@ export class RuntimePods {
     }
     if (entry.readVersion === entry.version) return entry.pod;
     const version = entry.version;
-    const labels = { [podUidLabel]: uid };
     const { runtime } = this.#options;
-    const [sandboxes, containers] = await Promise.all([
-      runtime.listPodSandboxes(labels),
-      runtime.listContainers({ labels }),
-    ]);
+    const { sandboxes, containers } = await this.#lists(uid, entry);
     const previous = entry.pod;
     const [sandboxStatuses, containerStatuses] = await Promise.all([
       Promise.all(
@@ -189,6 +183,22 @@ export class RuntimePods {
     this.#replace(entry, pod);
     entry.readVersion = version;
     return pod;
+  }
+
+  async #lists(
+    uid: string,
+    entry: Entry,
+  ): Promise<Pick<PodLists, "sandboxes" | "containers">> {
+    const { listed, version } = entry;
+    delete entry.listed;
+    if (listed?.version === version) return listed;
+    const { runtime } = this.#options;
+    const labels = { [podUidLabel]: uid };
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandboxes(labels),
+      runtime.listContainers({ labels }),
+    ]);
+    return { sandboxes, containers };
   }
 
   #replace(entry: Entry, pod: RuntimePod): void {
@@ -245,18 +255,11 @@ export class RuntimePods {
       runtime.listContainers(),
     ]);
     const first = !this.#listed;
-    const found = new Map<
-      string,
-      { name: string; namespace: string; ids: string[] }
-    >();
-    for (const { labels, id, ready } of sandboxes)
-      note(found, labels, `${id}:${ready}`);
-    for (const { labels, id, state } of containers)
-      if (labels[containerNameLabel] !== undefined)
-        note(found, labels, `${id}:${state}`);
-    for (const [uid, { name, namespace, ids }] of found) {
-      for (const id of ids)
-        this.#owners.set(id.slice(0, id.lastIndexOf(":")), uid);
+    const found = listsByPod(sandboxes, containers);
+    for (const [uid, { name, namespace, ...lists }] of found) {
+      const ids = statesOf(lists);
+      for (const { id } of [...lists.sandboxes, ...lists.containers])
+        this.#owners.set(id, uid);
       if (!this.#entries.has(uid))
         this.#entries.set(uid, {
           pod: { uid, name, namespace, sandboxes: [], containers: [] },
@@ -264,12 +267,11 @@ export class RuntimePods {
           readVersion: 0,
         });
       const known = this.#entries.get(uid)!;
-      const before = new Set([
-        ...known.pod.sandboxes.map(({ id, ready }) => `${id}:${ready}`),
-        ...known.pod.containers.map(({ id, state }) => `${id}:${state}`),
-      ]);
+      const before = new Set(statesOf(known.pod));
       if (before.size !== ids.length || ids.some((id) => !before.has(id)))
         this.#changed(uid, undefined);
+      // So that a start asks once for all pods, and not once more for each.
+      if (first) known.listed = { version: known.version, ...lists };
     }
     for (const [uid, { pod }] of this.#entries)
       if (!found.has(uid) && pod.sandboxes.length + pod.containers.length > 0)
@@ -359,21 +361,18 @@ export function readySandbox(pod: RuntimePod): SandboxStatus | undefined {
   return pod.sandboxes.find(({ ready }) => ready);
 }
 
-function note(
-  found: Map<string, { name: string; namespace: string; ids: string[] }>,
-  labels: Record<string, string>,
-  id: string,
-): void {
-  const uid = labels[podUidLabel];
-  if (uid === undefined) return;
-  const entry = found.get(uid);
-  if (entry) entry.ids.push(id);
-  else
-    found.set(uid, {
-      name: labels[podNameLabel] ?? "",
-      namespace: labels[podNamespaceLabel] ?? "",
-      ids: [id],
-    });
+/** Whether anything of a pod is another than before shows in these. */
+function statesOf({
+  sandboxes,
+  containers,
+}: {
+  sandboxes: readonly { id: string; ready: boolean }[];
+  containers: readonly { id: string; state: string }[];
+}): string[] {
+  return [
+    ...sandboxes.map(({ id, ready }) => `${id}:${ready}`),
+    ...containers.map(({ id, state }) => `${id}:${state}`),
+  ];
 }
 
 async function orNotFound<T>(promise: Promise<T>): Promise<T | undefined> {

@@ -1,0 +1,95 @@
+// What the agent asks the runtime for when it starts beside pods that run: one list of everything, and of a pod again only
+// when something happened to it since.
+import pino from "pino";
+import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
+import type { Runtime, RuntimeEvent } from "../../../cri/runtime.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { containerOf, sandboxOf, testPod } from "./runtime-objects.ts";
+
+function started(count: number) {
+  const calls: string[] = [];
+  const listeners = new Set<(event: RuntimeEvent) => void>();
+  const pods = Array.from({ length: count }, (_, n) => {
+    const pod = testPod();
+    pod.metadata = { ...pod.metadata, name: `p${n}`, uid: `u${n}` };
+    return {
+      sandbox: sandboxOf(pod, { id: `s${n}` }),
+      container: containerOf(pod, "app", { id: `c${n}`, sandboxId: `s${n}` }),
+    };
+  });
+  const has = (
+    labels: Record<string, string>,
+    wanted: Record<string, string> = {},
+  ): boolean =>
+    Object.entries(wanted).every(([name, value]) => labels[name] === value);
+  const runtime = {
+    subscribe(listener: (event: RuntimeEvent) => void) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    listPodSandboxes(labels?: Record<string, string>) {
+      calls.push(`sandboxes ${labels ? "of a pod" : "of all"}`);
+      return Promise.resolve(
+        pods.map(({ sandbox }) => sandbox).filter((s) => has(s.labels, labels)),
+      );
+    },
+    listContainers(filter?: { labels?: Record<string, string> }) {
+      calls.push(`containers ${filter ? "of a pod" : "of all"}`);
+      return Promise.resolve(
+        pods
+          .map(({ container }) => container)
+          .filter((c) => has(c.labels, filter?.labels)),
+      );
+    },
+    podSandboxStatus: (id: string) =>
+      Promise.resolve(pods.find(({ sandbox }) => sandbox.id === id)!.sandbox),
+    containerStatus: (id: string) =>
+      Promise.resolve(
+        pods.find(({ container }) => container.id === id)!.container,
+      ),
+  } as unknown as Runtime;
+  const runtimePods = new RuntimePods({
+    runtime,
+    clock: new FakeClock(),
+    logger: pino({ level: "silent" }),
+    lastMessage: () => Promise.resolve(""),
+    onChange: () => undefined,
+  });
+  const refresh = (n: number) =>
+    runtimePods.refresh(`u${n}`, { name: `p${n}`, namespace: "ns" });
+  return { calls, pods, runtimePods, refresh, listeners };
+}
+
+test("pods that run since before are listed once for all", async () => {
+  const { calls, runtimePods, refresh } = started(3);
+  await runtimePods.start();
+  for (let n = 0; n < 3; n++) {
+    const pod = await refresh(n);
+    expect(pod.sandboxes.map(({ id }) => id)).toEqual([`s${n}`]);
+    expect(pod.containers.map(({ id }) => id)).toEqual([`c${n}`]);
+  }
+  expect(calls).toEqual(["sandboxes of all", "containers of all"]);
+});
+
+test("one to which something happened after the list is asked for again", async () => {
+  const { calls, pods, runtimePods, refresh, listeners } = started(2);
+  await runtimePods.start();
+  calls.length = 0;
+  pods[1]!.container = {
+    ...pods[1]!.container,
+    state: "exited",
+    exitCode: 3,
+  };
+  for (const listener of listeners) listener({ type: "exited", id: "c1" });
+  expect((await refresh(1)).containers[0]).toMatchObject({
+    state: "exited",
+    exitCode: 3,
+  });
+  expect(calls).toEqual(["sandboxes of a pod", "containers of a pod"]);
+  expect((await refresh(0)).containers[0]).toMatchObject({ state: "running" });
+  expect(calls).toHaveLength(2);
+  // What was listed at the start serves once.
+  runtimePods.markDirty("u0");
+  await refresh(0);
+  expect(calls).toHaveLength(4);
+});
