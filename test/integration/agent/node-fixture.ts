@@ -36,7 +36,13 @@ export interface NodeFixture {
   logger: Logger;
   /** A new agent on this node's directories; the caller stops it (or close() does). */
   agent(options?: Partial<AgentOptions>): Agent;
-  newRuntime(): Runtime;
+  /** Of the runtime's daemon. */
+  readonly daemonPid: number;
+  /** `options`: another socket than the daemon's, another deadline of calls. */
+  newRuntime(options?: {
+    endpoint?: string;
+    requestTimeoutMs?: number;
+  }): Runtime;
   /** Ends the daemon without its pods; start() brings it back. */
   runtimeAway(): Promise<{ start(): Promise<void> }>;
   writePod(file: string, pod: Pod): Promise<void>;
@@ -56,10 +62,11 @@ export async function startNode(
   );
   const daemonDirectory = path.join(directory, kind);
   let daemon = await startDaemon(kind, daemonDirectory);
-  const newRuntime = (): Runtime => {
+  const newRuntime: NodeFixture["newRuntime"] = (other = {}) => {
     const options = {
       endpoint: daemon.endpoint,
       logger,
+      ...other,
       cni: { directory: daemon.cniConfigurationDirectory },
     };
     return kind === "containerd"
@@ -83,6 +90,9 @@ export async function startNode(
     manifests,
     runtime,
     endpoint: daemon.endpoint,
+    get daemonPid() {
+      return daemon.pid;
+    },
     cgroupRoot,
     logger,
     newRuntime,

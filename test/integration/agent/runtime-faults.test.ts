@@ -7,10 +7,10 @@ import * as path from "node:path";
 import type { Agent } from "../../../agent/agent.ts";
 import { systemClock, type Clock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
-import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import { Random } from "../../robustness/random.ts";
 import { eventually } from "../../support/eventually.ts";
+import { startDockerFaultProxy } from "../../support/docker-fault-proxy.ts";
 import {
   startFaultProxy,
   unavailable,
@@ -18,6 +18,10 @@ import {
   type Fault,
   type FaultProxy,
 } from "../../support/fault-proxy.ts";
+import {
+  runtimeKinds,
+  type RuntimeKind,
+} from "../../support/private-runtime.ts";
 import {
   busyboxPod,
   podOf,
@@ -32,6 +36,39 @@ const fastClock: Clock = {
   monotonic: () => performance.now() * speed,
   after: (delayMs, callback) => systemClock.after(delayMs / speed, callback),
 };
+/** Names of calls: those that every pod needs, those that are answered late, and never. */
+const callsOf: Record<
+  RuntimeKind,
+  Record<"ofPod" | "late" | "silent", readonly string[]>
+> = {
+  containerd: {
+    ofPod: [
+      "RunPodSandbox",
+      "PodSandboxStatus",
+      "CreateContainer",
+      "StartContainer",
+      "StopContainer",
+      "RemoveContainer",
+      "RemovePodSandbox",
+    ],
+    late: ["RunPodSandbox", "CreateContainer", "StartContainer"],
+    silent: ["ListContainers", "StopContainer"],
+  },
+  docker: {
+    ofPod: [
+      "POST /containers/create",
+      "POST /containers/{id}/start",
+      "GET /containers/{id}/json",
+      "POST /containers/{id}/stop",
+      "DELETE /containers/{id}",
+    ],
+    late: ["POST /containers/create", "POST /containers/{id}/start"],
+    silent: ["GET /containers/json", "POST /containers/{id}/stop"],
+  },
+};
+const kind = runtimeKinds[0]!;
+const calls = callsOf[kind];
+const startProxy = kind === "docker" ? startDockerFaultProxy : startFaultProxy;
 const untilTerm = "trap 'exit 0' TERM; sleep 1000 & wait";
 
 let node: NodeFixture;
@@ -45,10 +82,9 @@ let watch: Promise<void>;
 
 beforeAll(async () => {
   node = await startNode();
-  proxy = await startFaultProxy(node.endpoint, node.directory);
-  runtime = createContainerdRuntime({
+  proxy = await startProxy(node.endpoint, node.directory);
+  runtime = node.newRuntime({
     endpoint: proxy.endpoint,
-    logger: node.logger,
     requestTimeoutMs: 1000,
   });
   await runtime.start();
@@ -185,34 +221,29 @@ test("every ninth call or so fails, with or without effect", async () => {
 }, 150_000);
 
 test("the N-th call after a start fails, for each of the calls a pod needs", async () => {
-  for (const method of [
-    "RunPodSandbox",
-    "PodSandboxStatus",
-    "CreateContainer",
-    "StartContainer",
-    "StopContainer",
-    "StopPodSandbox",
-    "RemoveContainer",
-    "RemovePodSandbox",
-  ]) {
+  for (const [n, method] of calls.ofPod.entries()) {
     const before = proxy.calls.get(method) ?? 0;
     const done = method.length % 2 === 0;
     proxy.faults = (called) =>
       called === method && proxy.calls.get(method) === before + 1
         ? { kind: "error", code: unknown, done }
         : { kind: "none" };
-    await comeAndGo([method.toLowerCase()]);
+    await comeAndGo([`pod${n}`]);
+    expect([...proxy.calls.keys()]).toContain(method);
   }
   await nothingIsLeft();
 }, 150_000);
 
 test("answers that come when nobody waits any more, or never", async () => {
   const fate: Record<string, Fault> = {
-    RunPodSandbox: { kind: "late", delayMs: 3000 },
-    CreateContainer: { kind: "late", delayMs: 3000 },
-    StartContainer: { kind: "late", delayMs: 3000 },
-    ListContainers: { kind: "silent" },
-    StopContainer: { kind: "silent" },
+    ...Object.fromEntries(
+      calls.late.map(
+        (name) => [name, { kind: "late", delayMs: 3000 }] as const,
+      ),
+    ),
+    ...Object.fromEntries(
+      calls.silent.map((name) => [name, { kind: "silent" }] as const),
+    ),
   };
   const spoiled = new Set<string>();
   proxy.faults = (method) => {
