@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import type { ContainerStatus } from "../../../api/types/core-v1.ts";
 import { eventually } from "../../support/eventually.ts";
 import {
   busyboxPod,
@@ -93,3 +95,34 @@ test("a manifest put back while its pod still ends runs again", async () => {
   });
   await agent.stop();
 });
+
+test("an archive that is put into the directory of images runs the pod that waits for it", async () => {
+  const images = path.join(node.directory, "images");
+  const agent = node.agent({
+    config: { nodeName: "test-node", imagesDirectory: images },
+  });
+  await agent.start();
+  const pod = busyboxPod("late", "sleep 1000");
+  Object.assign(pod.spec.containers[0]!, {
+    image: "example.test/late:1",
+    imagePullPolicy: "Never",
+  });
+  await node.writePod("late.yaml", pod);
+  const status = (): ContainerStatus | undefined =>
+    podOf(agent, "late-test-node")?.status?.containerStatuses?.[0];
+  await eventually(
+    () => status()?.state?.waiting?.reason === "ErrImageNeverPull",
+  );
+  const tool = path.join(__dirname, "../../../tools/busybox-image.mjs");
+  const tar = path.join(node.directory, "late.tar");
+  execFileSync(process.execPath, [tool, tar, "example.test/late:1"]);
+  execFileSync("zstd", ["-q", tar, "-o", path.join(images, "late.tar.zst")]);
+  await eventually(() => status()?.state?.running, {
+    what: "the pod of the image",
+  });
+  const image = await node.runtime.imageStatus("example.test/late:1");
+  expect(image?.pinned).toBe(true);
+  await fs.rm(path.join(node.manifests, "late.yaml"));
+  await eventually(() => agent.pods().length === 0);
+  await agent.stop();
+}, 30_000);
