@@ -1,6 +1,7 @@
 // What is in one nftables table beside its fixed part: chains, elements of maps and sets, and sets, each with its owners, so
 // that a change costs what it touches. The script of a change is one transaction; the script of everything replaces the
 // table.
+import { OwnedTexts } from "./owned-texts.ts";
 
 /** What one owner has in a table. */
 export interface TableContent {
@@ -26,68 +27,25 @@ export interface TableScripts {
   changeScript(): string;
 }
 
-/**
- * Objects of one kind with who wants them, and what changed since they were last taken. Of owners that want different
- * things under one key (two Services with the same external address and port) the first has it until it goes.
- */
-class Owned {
-  readonly #owners = new Map<string, Map<string, string>>();
-  /** Key to its text before; undefined: it was not there. */
-  readonly #changed = new Map<string, string | undefined>();
-
-  *present(): Generator<readonly [key: string, text: string]> {
-    for (const key of this.#owners.keys()) yield [key, this.#text(key)!];
-  }
-
-  #text(key: string): string | undefined {
-    const owners = this.#owners.get(key);
-    return owners && [...owners.values()][0];
-  }
-
-  #note(key: string): void {
-    if (!this.#changed.has(key)) this.#changed.set(key, this.#text(key));
-  }
-
-  set(key: string, owner: string, text: string): void {
-    this.#note(key);
-    let owners = this.#owners.get(key);
-    if (!owners) this.#owners.set(key, (owners = new Map()));
-    owners.set(owner, text);
-  }
-
-  remove(key: string, owner: string): void {
-    this.#note(key);
-    const owners = this.#owners.get(key);
-    owners?.delete(owner);
-    if (owners?.size === 0) this.#owners.delete(key);
-  }
-
-  /** The differences, which are then forgotten. */
-  take(): { key: string; before?: string; after?: string }[] {
-    const all = [...this.#changed].flatMap(([key, before]) => {
-      const after = this.#text(key);
-      return before === after
-        ? []
-        : [
-            {
-              key,
-              ...(before === undefined ? {} : { before }),
-              ...(after === undefined ? {} : { after }),
-            },
-          ];
-    });
-    this.#changed.clear();
-    return all;
-  }
+interface OwnedKeys {
+  readonly chains: readonly string[];
+  readonly elements: readonly string[];
+  readonly sets: readonly string[];
 }
 
 const separator = "\0";
 
+/** Joined, so that many thousands of keys are not kept as the pieces that they are made of. */
+function elementKey([container, key]: readonly string[]): string {
+  return [container, key].join(separator);
+}
+
 export class TableObjects implements TableScripts {
-  readonly #contents = new Map<string, TableContent>();
-  readonly #chains = new Owned();
-  readonly #elements = new Owned();
-  readonly #sets = new Owned();
+  /** Owner to the keys of what it has. */
+  readonly #owned = new Map<string, OwnedKeys>();
+  readonly #chains = new OwnedTexts();
+  readonly #elements = new OwnedTexts();
+  readonly #sets = new OwnedTexts();
 
   /** @param fixed maps, sets and chains that belong to the table for good, as they are written between its braces */
   constructor(
@@ -96,30 +54,33 @@ export class TableObjects implements TableScripts {
   ) {}
 
   get ownerCount(): number {
-    return this.#contents.size;
+    return this.#owned.size;
   }
 
   /** @param content undefined: the owner is gone */
   set(owner: string, content: TableContent | undefined): void {
-    const before = this.#contents.get(owner);
-    if (content) this.#contents.set(owner, content);
-    else this.#contents.delete(owner);
-    const elementKey = ([container, key]: readonly string[]): string =>
-      `${container}${separator}${key}`;
-    const elements = new Set(content?.elements.map(elementKey));
-    for (const name of before?.chains.keys() ?? [])
-      if (!content?.chains.has(name)) this.#chains.remove(name, owner);
-    for (const name of before?.sets.keys() ?? [])
-      if (!content?.sets.has(name)) this.#sets.remove(name, owner);
-    for (const element of before?.elements ?? [])
-      if (!elements.has(elementKey(element)))
-        this.#elements.remove(elementKey(element), owner);
-    if (!content) return;
+    const before = this.#owned.get(owner);
+    const now = content && {
+      chains: [...content.chains.keys()],
+      elements: content.elements.map(elementKey),
+      sets: [...content.sets.keys()],
+    };
+    if (now) this.#owned.set(owner, now);
+    else this.#owned.delete(owner);
+    const drop = (texts: OwnedTexts, what: keyof OwnedKeys): void => {
+      const kept = new Set(now?.[what]);
+      for (const key of before?.[what] ?? [])
+        if (!kept.has(key)) texts.remove(key, owner);
+    };
+    drop(this.#chains, "chains");
+    drop(this.#sets, "sets");
+    drop(this.#elements, "elements");
+    if (!content || !now) return;
     for (const [name, lines] of content.chains)
       this.#chains.set(name, owner, lines.join("\n"));
     for (const [name, text] of content.sets) this.#sets.set(name, owner, text);
-    for (const element of content.elements)
-      this.#elements.set(elementKey(element), owner, element[2]);
+    for (const [n, [, , data]] of content.elements.entries())
+      this.#elements.set(now.elements[n]!, owner, data);
   }
 
   /** Replaces the table with what there is now; what changed before is part of it. */

@@ -62,7 +62,7 @@ const allFamilies = [
 ] as const;
 
 function hash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return createHash("sha256").update(text).digest().toString("hex", 0, 8);
 }
 
 function querySets(key: string, named: boolean): PodQuery["sets"] {
