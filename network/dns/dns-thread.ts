@@ -12,6 +12,11 @@ import type {
   ToServer,
 } from "./dns-messages.ts";
 
+/**
+ * Of objects that were just made. Answers leave garbage alone, and as large a nursery as the program's own would grow to 48 MiB
+ * under load.
+ */
+const nurseryMiB = 8;
 const firstRestartMs = 100;
 const longestRestartMs = 10_000;
 
@@ -94,6 +99,7 @@ export class DnsThread {
   #launch(data: DnsServerData): Promise<void> {
     const worker = new Worker(this.#options.workerFile ?? builtWorker(), {
       workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: nurseryMiB },
     });
     return new Promise((resolve, reject) => {
       worker.on("message", (message: FromServer) => {

@@ -20,6 +20,8 @@ import { readDnsConfiguration } from "./dns-configuration.ts";
 import { serviceEntry } from "./service-entry.ts";
 import type { Upstream } from "./upstream-socket.ts";
 
+/** Of one message, and so of one turn of the loop. */
+const servicesAtOnce = 100;
 export const dnsNamespace = "kube-system";
 /** The ConfigMap with `stubDomains`, `upstreamNameservers` and `hosts`. */
 export const dnsConfigMap = "kube-dns";
@@ -42,6 +44,8 @@ export class ZoneFeed {
   readonly #dirty = new Map<string, { namespace: string; name: string }>();
   readonly #dirtyNamespaces = new Set<string>();
   readonly #disposers: (() => void)[] = [];
+  /** Called when everything was sent. */
+  readonly #drained: (() => void)[] = [];
   #flushDue = false;
   #synced = false;
   #lastGood: DnsConfiguration | undefined;
@@ -102,8 +106,9 @@ export class ZoneFeed {
       this.#configMaps.synced(),
     ]);
     this.#synced = true;
-    this.#flush();
     this.configure();
+    this.#due();
+    await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
   /** What exists was sent, also to a server that was started again. */
@@ -158,21 +163,29 @@ export class ZoneFeed {
     setImmediate(() => this.#flush());
   }
 
+  /** Sends what changed, of very much a part, and the rest in turns to come. */
   #flush(): void {
     this.#flushDue = false;
-    if (this.#dirty.size === 0 && this.#dirtyNamespaces.size === 0) return;
-    const changes = [...this.#dirty].map(([key, { namespace, name }]) => {
+    if (this.#dirty.size > 0 || this.#dirtyNamespaces.size > 0) this.#send();
+    if (this.#dirty.size > 0) this.#due();
+    else for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  #send(): void {
+    const changes: ServiceChange[] = [];
+    for (const [key, { namespace, name }] of this.#dirty) {
+      if (changes.length === servicesAtOnce) break;
+      this.#dirty.delete(key);
       const service = this.#services.lister.get(name, namespace);
       const entry = service
         ? serviceEntry(service, this.#slices.lister.byIndex("service", key))
         : undefined;
-      return { namespace, name, ...(entry ? { entry } : {}) } as ServiceChange;
-    });
+      changes.push({ namespace, name, ...(entry ? { entry } : {}) });
+    }
     const changed = [...this.#dirtyNamespaces].map((name) => ({
       name,
       present: this.#namespaces.lister.get(name) !== undefined,
     }));
-    this.#dirty.clear();
     this.#dirtyNamespaces.clear();
     this.#options.post({
       kind: "change",

@@ -1,9 +1,11 @@
 // The cluster's zone: which names exist and what they answer, from services, their named endpoints and namespaces. A
 // lookup walks the labels from the top; nothing is made ahead of a question but an index of addresses for PTR.
 // Source: Kubernetes DNS specification 1.1; TTLs and the SOA as the reference's installer sets them up.
-import { addressOfLabel, reverseName } from "./address-names.ts";
+import { addressOfLabel } from "./address-names.ts";
+import { EntryCompactor } from "./compact-entry.ts";
 import { rcodes } from "./query.ts";
 import type { Answer, DnsRecord } from "./message.ts";
+import { ReverseIndex } from "./reverse-index.ts";
 import type {
   EntryEndpoint,
   EntryPort,
@@ -49,8 +51,8 @@ export class ClusterZone {
   /** Namespace, then name. */
   readonly #services = new Map<string, Map<string, ServiceEntry>>();
   readonly #namespaces = new Set<string>();
-  /** Reverse name to the names of what has the address. */
-  readonly #reverse = new Map<string, Set<string>>();
+  readonly #reverse = new ReverseIndex();
+  readonly #compactor = new EntryCompactor();
   readonly #labels: readonly string[];
   #changes = 1;
 
@@ -88,11 +90,12 @@ export class ClusterZone {
     this.#changes++;
     let services = this.#services.get(namespace);
     const before = services?.get(name);
-    if (before) this.#indexAddresses(before, false);
+    if (before) this.#reverse.remove(before);
     if (entry) {
+      const kept = this.#compactor.compact(entry);
       if (!services) this.#services.set(namespace, (services = new Map()));
-      services.set(name, entry);
-      this.#indexAddresses(entry, true);
+      services.set(kept.name, kept);
+      this.#reverse.add(kept);
     } else if (services?.delete(name) && services.size === 0)
       this.#services.delete(namespace);
   }
@@ -114,17 +117,17 @@ export class ClusterZone {
     const below = this.below(labels);
     if (below) return this.#authoritative(this.#find(below, type), type);
     if (labels.at(-1) !== "arpa") return undefined;
-    const names = this.#reverse.get(labels.join("."));
+    const names = this.#reverse.names(labels);
     if (!names) return undefined;
     return this.#authoritative(
       {
         records:
           type === 12
-            ? [...names].map((data) => ({
+            ? names.map((name) => ({
                 name: labels.join("."),
                 type: "PTR",
                 ttl: zoneTtl,
-                data,
+                data: `${name}.${this.domain}`,
               }))
             : [],
       },
@@ -366,24 +369,5 @@ export class ClusterZone {
     return [...new Set(addresses)]
       .map((address) => addressRecord(name, address))
       .filter((record) => record.type === wanted);
-  }
-
-  #indexAddresses(entry: ServiceEntry, present: boolean): void {
-    const base = `${entry.name}.${entry.namespace}.svc.${this.domain}`;
-    const names: [string, string][] = entry.addresses.map((address) => [
-      address,
-      base,
-    ]);
-    for (const { address, host } of entry.endpoints)
-      names.push([address, `${host}.${base}`]);
-    for (const [address, name] of names) {
-      const reverse = reverseName(address);
-      const known = this.#reverse.get(reverse);
-      if (present) {
-        if (known) known.add(name);
-        else this.#reverse.set(reverse, new Set([name]));
-      } else if (known?.delete(name) && known.size === 0)
-        this.#reverse.delete(reverse);
-    }
   }
 }
