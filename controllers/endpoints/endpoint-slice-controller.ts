@@ -1,5 +1,5 @@
 // Keeps the EndpointSlices of every Service with a selector: one endpoint a pod and address family, with its conditions,
-// node and zone, at most --max-endpoints-per-slice in each.
+// node and zone, at most --max-endpoints-per-slice in each, and with hints of zones where the Service asks for them.
 import { isNotFound } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import { selectorFromMap } from "../../api/selectors.ts";
@@ -16,10 +16,16 @@ import {
 import type { Controller, ControllerContext } from "../context.ts";
 import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
+import { ServiceHints } from "./service-hints.ts";
 import { isHeadless, mayServe } from "./service-pods.ts";
 import { planSlices } from "./slice-plan.ts";
 import { TriggerTimes, withTriggerTime } from "./trigger-times.ts";
-import { wantedGroups, zoneLabel } from "./wanted-endpoints.ts";
+import {
+  asksForHints,
+  wantedGroups,
+  withKnownHints,
+  zoneLabel,
+} from "./wanted-endpoints.ts";
 import { watchServicePods } from "./watch-service-pods.ts";
 
 export const serviceNameLabel = "kubernetes.io/service-name";
@@ -51,6 +57,11 @@ export function createEndpointSliceController(
   });
   const { queue } = reconciler;
   const triggers = new TriggerTimes();
+  const hints = new ServiceHints(
+    nodeInformer.lister,
+    context.recorder("endpoint-slice-controller"),
+    (key) => queue.add(key),
+  );
   const isOurs = (slice: EndpointSlice): boolean =>
     slice.metadata.labels?.[managedByLabel] === managedBy;
 
@@ -61,7 +72,10 @@ export function createEndpointSliceController(
       .byIndex("service", key)
       .filter(isOurs);
     // Those of a deleted service go with it by their owner reference.
-    if (!service) return triggers.forget(key);
+    if (!service) {
+      hints.forget(key);
+      return triggers.forget(key);
+    }
     if (service.metadata.deletionTimestamp) return;
     if (service.spec.type === "ExternalName" || !service.spec.selector) {
       for (const slice of existing) await remove(slice);
@@ -69,14 +83,16 @@ export function createEndpointSliceController(
     }
     const serving = servingPods(service);
     const time = triggers.next(key, service, serving);
+    const wanted = wantedGroups(service, serving, (nodeName) =>
+      nodeInformer.lister.get(nodeName),
+    );
     const plan = planSlices(
-      wantedGroups(service, serving, (nodeName) =>
-        nodeInformer.lister.get(nodeName),
-      ),
+      asksForHints(service) ? withKnownHints(wanted, existing) : wanted,
       existing,
       options.maxEndpointsPerSlice,
       (slice) => withMeta(slice, service),
     );
+    hints.apply(key, service, plan, existing);
     const resource = client.resource(endpointSlices);
     for (const slice of plan.update)
       await resource.update(stamped(slice, time));
@@ -126,12 +142,15 @@ export function createEndpointSliceController(
     podInformer,
     context.options.endpointsliceUpdatesBatchPeriodMs,
   ).watch(nodeInformer, {
+    onAdd: () => hints.nodesMoved(),
     onUpdate: (old, node) => {
+      hints.nodeChanged(old, node);
       const zone = node.metadata.labels?.[zoneLabel];
       if (old.metadata.labels?.[zoneLabel] !== zone)
         for (const service of serviceInformer.lister.list())
           queue.add(objectKey(service));
     },
+    onDelete: () => hints.nodesMoved(),
   });
 }
 

@@ -14,14 +14,15 @@ export interface WantedGroup {
   endpoints: Endpoint[];
 }
 
-interface SlicePlan {
+export interface SlicePlan {
   /** Without names: to be created. */
   create: Pick<EndpointSlice, "addressType" | "ports" | "endpoints">[];
   update: EndpointSlice[];
   delete: EndpointSlice[];
 }
 
-const identity = (endpoint: Endpoint): string =>
+/** The same endpoint in different slices, and before and after a change. */
+export const endpointIdentity = (endpoint: Endpoint): string =>
   `${endpoint.targetRef?.uid ?? ""}/${endpoint.addresses.join(",")}`;
 
 /** @param meta gives the slice its metadata; the slice itself when that is right already */
@@ -54,17 +55,19 @@ function planGroup(
   meta: (slice: EndpointSlice) => EndpointSlice,
   plan: SlicePlan,
 ): void {
-  const missing = new Map(group.endpoints.map((one) => [identity(one), one]));
+  const missing = new Map(
+    group.endpoints.map((one) => [endpointIdentity(one), one]),
+  );
   const contents = slices.map((slice) => {
     const kept: Endpoint[] = [];
     let changed = false;
     for (const old of slice.endpoints ?? []) {
-      const now = missing.get(identity(old));
+      const now = missing.get(endpointIdentity(old));
       if (!now) {
         changed = true;
         continue;
       }
-      missing.delete(identity(old));
+      missing.delete(endpointIdentity(old));
       if (!sameJson(old, now)) changed = true;
       kept.push(sameJson(old, now) ? old : now);
     }

@@ -1,15 +1,23 @@
 // The endpoints that a Service's pods make, in groups of one address family and one list of ports each.
 import type { Node, Pod, Service } from "../../api/types/core-v1.ts";
-import type { Endpoint } from "../../api/types/discovery-v1.ts";
+import type {
+  Endpoint,
+  EndpointHints,
+  EndpointSlice,
+} from "../../api/types/discovery-v1.ts";
 import {
   addressOf,
   conditionsOf,
   hostnameOf,
   portsOn,
 } from "./service-pods.ts";
-import type { WantedGroup } from "./slice-plan.ts";
+import { endpointIdentity, type WantedGroup } from "./slice-plan.ts";
 
 export const zoneLabel = "topology.kubernetes.io/zone";
+
+export function addressTypes({ spec }: Service): readonly string[] {
+  return spec.ipFamilies?.length ? spec.ipFamilies : ["IPv4"];
+}
 
 /** @param serving the pods that the Service selects and that may serve */
 export function wantedGroups(
@@ -17,9 +25,7 @@ export function wantedGroups(
   serving: readonly Pod[],
   nodeNamed: (name: string) => Node | undefined,
 ): WantedGroup[] {
-  const { ipFamilies } = service.spec;
-  const families = ipFamilies?.length ? ipFamilies : ["IPv4"];
-  return families.flatMap((family) => {
+  return addressTypes(service).flatMap((family) => {
     const groups = new Map<string, WantedGroup>();
     for (const pod of serving) {
       const address = addressOf(pod, family);
@@ -70,17 +76,35 @@ function endpointOf(
   };
 }
 
-/** The annotations ask for hints of another kind, which are not given. */
-const topologyModes = [
-  "service.kubernetes.io/topology-mode",
-  "service.kubernetes.io/topology-aware-hints",
-];
+/** Whether the annotations ask for hints by the zones' CPU (topology-hints); the older one of the two comes first. */
+export function asksForHints({ metadata }: Service): boolean {
+  const annotations = metadata.annotations ?? {};
+  const value =
+    annotations["service.kubernetes.io/topology-aware-hints"] ??
+    annotations["service.kubernetes.io/topology-mode"];
+  return value === "Auto" || value === "auto";
+}
 
-function prefersClose({ metadata, spec }: Service): boolean {
+function prefersClose(service: Service): boolean {
   return (
-    spec.trafficDistribution === "PreferClose" &&
-    !topologyModes.some((name) =>
-      /^auto$/i.test(metadata.annotations?.[name] ?? ""),
-    )
+    service.spec.trafficDistribution === "PreferClose" && !asksForHints(service)
   );
+}
+
+/** Endpoints with the hints that they had: only what else changes in them is a change. */
+export function withKnownHints(
+  groups: readonly WantedGroup[],
+  existing: readonly EndpointSlice[],
+): WantedGroup[] {
+  const known = new Map<string, EndpointHints>();
+  for (const { endpoints = [] } of existing)
+    for (const each of endpoints)
+      if (each.hints) known.set(endpointIdentity(each), each.hints);
+  return groups.map((group) => ({
+    ...group,
+    endpoints: group.endpoints.map((each) => {
+      const hints = known.get(endpointIdentity(each));
+      return hints && each.conditions?.ready ? { ...each, hints } : each;
+    }),
+  }));
 }
