@@ -47,3 +47,18 @@ export function nftCommand({
       child.stdin.end(script);
     });
 }
+
+/** Why rules can't be written here, such as that there is no such program; undefined: they can. */
+export async function nftProblem(
+  wrapper: readonly string[] = [],
+): Promise<string | undefined> {
+  try {
+    // Asks the program and the kernel, and changes nothing.
+    await nftCommand({ wrapper })("list tables\n");
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT"
+      ? "there is no program nft"
+      : (error as Error).message;
+  }
+}

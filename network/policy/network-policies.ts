@@ -10,7 +10,7 @@ import type { KubeObject } from "../../api/object.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { namespaces, networkPolicies, pods } from "../../client/resources.ts";
-import { nftCommand } from "../nft/nft-command.ts";
+import { nftCommand, nftProblem } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
 import { OwnProcesses } from "../nft/own-processes.ts";
 import { TableSync } from "../nft/table-sync.ts";
@@ -122,6 +122,7 @@ export class NetworkPolicies {
 
   /** Resolves when what exists was read and its rules asked for. */
   async start(): Promise<void> {
+    void this.#warnWithoutNft();
     const mark = (policy: NetworkPolicy): void => {
       this.#mark("policies", policy);
       this.#follow();
@@ -142,6 +143,16 @@ export class NetworkPolicies {
     await this.#due();
     this.#monitor.start();
     this.#sync.request(true);
+  }
+
+  /** Iptables can't do it: nobody is to believe that policies hold here. */
+  async #warnWithoutNft(): Promise<void> {
+    const problem = await nftProblem(this.#options.wrapper);
+    if (problem !== undefined)
+      this.#options.logger.error(
+        { problem },
+        "nftables can't be used: NetworkPolicies do not hold on this node, and forged addresses pass. Pods that a policy selects do not start, those that run already are not isolated. Install nftables, or run without the part (--disable network-policy)",
+      );
   }
 
   /** Writes everything again: another program may have changed it. */
