@@ -296,6 +296,7 @@ test("a link that is gone and comes back: routes, node and pods come back too", 
     async () => (await fetchFrom(from, place.address)) === "two",
     { what: "its pod to be reached" },
   );
+  expect((await pods()).get("two")).toEqual(place);
 });
 
 test("a node's address changes: the others follow", async () => {

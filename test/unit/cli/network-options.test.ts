@@ -131,6 +131,14 @@ describe("--node-network", () => {
     });
   });
 
+  test.each([true, false])(
+    "encrypted routes are refused by name (joined: %s)",
+    (joined) =>
+      expect(() => plan(joined, "--node-routes=wireguard")).toThrow(
+        'invalid argument "wireguard" for "--node-routes": encrypted routes are not built in: use auto over a network that is trusted',
+      ),
+  );
+
   test("a wrong value is refused whether the ingress runs or not", () =>
     expect(() => plan(true, "--ingress-bind-address=web")).toThrow(
       /--ingress-bind-address/,

@@ -6,6 +6,7 @@ import { Forwarder } from "../../../../network/dns/forwarder.ts";
 import { parseQuery, rcodes } from "../../../../network/dns/query.ts";
 import { Responder } from "../../../../network/dns/responder.ts";
 import { serviceEntry } from "../../../../network/dns/service-entry.ts";
+import { answerRecords } from "../../../../network/dns/upstream-answer.ts";
 import { ClusterZone } from "../../../../network/dns/zone.ts";
 import { question, recordLines, service, slice } from "./dns-questions.ts";
 
@@ -223,4 +224,26 @@ test("a key tells apart labels with dots in them", () => {
   );
   if ("rcode" in one || "rcode" in two) throw new Error("no query");
   expect(one.key).not.toBe(two.key);
+});
+
+test.each([
+  ["to itself", (at: number) => at],
+  ["ahead", (at: number) => at + 12],
+  ["back and forth", (at: number) => at - 2],
+])("a name of another server's answer that points %s is none", (_, to) => {
+  const asked = question(name);
+  const header = Buffer.from(asked);
+  header.writeUInt16BE(0x8180, 2);
+  header.writeUInt16BE(1, 6);
+  // The two bytes before the record point to the record, whose name points to `to`.
+  const at = header.length + 2;
+  const pointer = (target: number): Buffer =>
+    Buffer.from([0xc0 | (target >> 8), target & 255]);
+  const answer = Buffer.concat([
+    header,
+    pointer(at),
+    pointer(to(at)),
+    Buffer.from([0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 10, 0, 0, 1]),
+  ]);
+  expect(answerRecords(answer)).toEqual([]);
 });

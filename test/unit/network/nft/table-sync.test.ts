@@ -1,6 +1,8 @@
 // One transaction at a time: what is asked for while one runs is done after it.
 import { pino } from "pino";
 import { Ruleset } from "../../../../network/proxy/ruleset.ts";
+import type { ProxyPort } from "../../../../network/proxy/service-ports.ts";
+import { TableObjects } from "../../../../network/nft/table-objects.ts";
 import { TableSync } from "../../../../network/nft/table-sync.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
@@ -41,5 +43,110 @@ test("the whole is written again when it is asked for while the whole is being w
   running.shift()!();
   await turn();
   expect(sync.inStep).toBe(true);
+  await sync.stop();
+});
+
+test("a transaction that fails leaves the old rules, and the whole is tried again", async () => {
+  const clock = new FakeClock();
+  const scripts: string[] = [];
+  const failed: boolean[] = [];
+  let fails = false;
+  const objects = new TableObjects("ip t", "");
+  const sync = new TableSync({
+    what: "rules",
+    scripts: objects,
+    run: (script) => {
+      scripts.push(script);
+      return fails
+        ? Promise.reject(new Error("nft: out of memory"))
+        : Promise.resolve();
+    },
+    clock,
+    logger: pino({ level: "silent" }),
+    onBegin: () => undefined,
+    onDone: (_, each) => failed.push(each),
+  });
+  sync.request(true);
+  expect(await sync.settled()).toBe(true);
+  fails = true;
+  objects.set("a", {
+    chains: new Map([["c", ["accept"]]]),
+    elements: [],
+    sets: new Map(),
+  });
+  sync.request();
+  expect(await sync.settled()).toBe(false);
+  expect(scripts).toHaveLength(2);
+  expect(failed).toEqual([false, true]);
+  fails = false;
+  await clock.advanceAsync(1000);
+  expect(await sync.settled()).toBe(true);
+  expect(scripts[2]).toMatch(/^table ip t\ndelete table ip t\n/);
+  expect(scripts[2]).toContain("add rule ip t c accept");
+  await sync.stop();
+});
+
+test("2,000 endpoints that flap while a transaction runs are one transaction after it", async () => {
+  const rules = new Ruleset({
+    family: 4,
+    name: "orbit-proxy",
+    podRanges: [],
+    serviceRanges: [],
+    nodePortRanges: [],
+    masqueradeAll: false,
+  });
+  const scripts: string[] = [];
+  const running: (() => void)[] = [];
+  const sync = new TableSync({
+    what: "service rules",
+    scripts: rules,
+    run: (script) => {
+      scripts.push(script);
+      return new Promise((resolve) => running.push(resolve));
+    },
+    clock: new FakeClock(),
+    logger: pino({ level: "silent" }),
+    onBegin: () => undefined,
+    onDone: () => undefined,
+  });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const port = (up: number): ProxyPort => ({
+    name: "shop/web",
+    id: "0123456789abcdef",
+    family: 4,
+    protocol: "tcp",
+    port: 80,
+    clusterIp: "10.43.0.1",
+    externalIps: [],
+    loadBalancerIps: [],
+    sourceRanges: [],
+    internalLocal: false,
+    externalLocal: false,
+    cluster: Array.from({ length: up }, (_, n) => ({
+      address: `10.42.${n >> 8}.${n & 255}`,
+      port: 8080,
+    })),
+    local: [],
+  });
+  rules.setPort("web", port(2000));
+  sync.request(true);
+  await turn();
+  await turn();
+  for (let n = 0; n < 50; n++) {
+    rules.setPort("web", port(n % 2 === 0 ? 0 : 2000));
+    rules.setPort("web", port(1000));
+    sync.request();
+    await turn();
+  }
+  expect(scripts).toHaveLength(1);
+  running.shift()!();
+  await turn();
+  await turn();
+  expect(scripts).toHaveLength(2);
+  expect(scripts[1]).toContain("numgen random mod 1000 map");
+  running.shift()!();
+  await turn();
+  expect(sync.inStep).toBe(true);
+  expect(scripts).toHaveLength(2);
   await sync.stop();
 });
