@@ -1,13 +1,5 @@
-// Names that are made of addresses: reverse names, and labels with dashes.
+// Labels that are made of addresses, with dashes for dots and colons.
 import * as packet from "dns-packet";
-
-/** The name below in-addr.arpa or ip6.arpa of an address. */
-export function reverseName(address: string): string {
-  if (!address.includes(":"))
-    return `${address.split(".").toReversed().join(".")}.in-addr.arpa`;
-  const hex = packet.aaaa.encode(address).subarray(2).toString("hex");
-  return `${[...hex].toReversed().join(".")}.ip6.arpa`;
-}
 
 /** An address as one label: dots and colons become dashes. */
 export function dashed(address: string): string {

@@ -8,7 +8,7 @@ interface Owner {
   next: Owner | undefined;
 }
 
-export interface TextChange {
+interface TextChange {
   readonly key: string;
   /** Undefined: it was not there. */
   readonly before?: string;
