@@ -1,9 +1,14 @@
-// A machine without nft: policies can't hold there, and an error says so.
+// A machine without nft: policies can't hold there, which is said, and no pod that one selects starts.
 import { pino } from "pino";
 import { systemClock } from "../../../../api/clock.ts";
+import type { Pod } from "../../../../api/types/core-v1.ts";
 import { networkPolicies } from "../../../../client/resources.ts";
 import { NetworkPolicies } from "../../../../network/policy/network-policies.ts";
-import { passes, startControlPlane } from "../../../support/control-plane.ts";
+import {
+  passes,
+  startControlPlane,
+  testPod,
+} from "../../../support/control-plane.ts";
 
 /** All programs but nft. */
 const wrapper = [
@@ -12,7 +17,7 @@ const wrapper = [
   '[ "$0" = nft ] && { echo "nft: not found" >&2; exit 127; }; exec "$0" "$@"',
 ];
 
-test("policies do not hold without nft: an error says so", async () => {
+test("policies do not hold without nft: an error says so, and selected pods do not start", async () => {
   const plane = await startControlPlane({ controllers: { controllers: [] } });
   const lines: string[] = [];
   const policies = new NetworkPolicies({
@@ -35,6 +40,19 @@ test("policies do not hold without nft: an error says so", async () => {
         /"problem":"nft: nft: not found","msg":"nftables can't be used: NetworkPolicies do not hold on this node.*--disable network-policy/,
       ),
     );
+    const pod = (name: string, app: string): Pod => {
+      const made = testPod(name, { nodeName: "node-1" });
+      return {
+        ...made,
+        metadata: { ...made.metadata, labels: { app }, uid: name },
+      };
+    };
+    await expect(
+      policies.protect(pod("web", "web"), ["10.42.0.2"]),
+    ).rejects.toThrow(
+      "the rules of the network policies that select the pod could not be written",
+    );
+    await policies.protect(pod("other", "other"), ["10.42.0.3"]);
   } finally {
     await policies.stop();
     await plane.stop();
