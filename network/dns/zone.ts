@@ -2,10 +2,10 @@
 // lookup walks the labels from the top; nothing is made ahead of a question but an index of addresses for PTR.
 // Source: Kubernetes DNS specification 1.1; TTLs and the SOA as the reference's installer sets them up.
 import { addressOfLabel } from "./address-names.ts";
-import { EntryCompactor } from "./compact-entry.ts";
+import { EntryCompactor } from "./zone/compact-entry.ts";
 import { rcodes } from "./query.ts";
 import type { Answer, DnsRecord } from "./message.ts";
-import { ReverseIndex } from "./reverse-index.ts";
+import { ReverseIndex } from "./zone/reverse-index.ts";
 import type {
   EntryEndpoint,
   EntryPort,

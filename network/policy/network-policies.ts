@@ -145,7 +145,7 @@ export class NetworkPolicies {
     this.#sync.request(true);
   }
 
-  /** Iptables can't do it: nobody is to believe that policies hold here. */
+  /** Iptables can't do it. */
   async #warnWithoutNft(): Promise<void> {
     const problem = await nftProblem(this.#options.wrapper);
     if (problem !== undefined)

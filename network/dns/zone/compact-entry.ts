@@ -4,7 +4,7 @@ import type {
   EntryEndpoint,
   EntryPort,
   ServiceEntry,
-} from "./service-entry.ts";
+} from "../service-entry.ts";
 
 /** What many entries share; beyond this it is begun again, and entries keep what they have. */
 const maxShared = 2000;

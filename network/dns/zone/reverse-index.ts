@@ -1,7 +1,7 @@
 // Which services have an address, themselves or by an endpoint: what PTR questions ask. Their names are made when they are asked
 // for, and addresses are kept as numbers (IPv4) or 16 bytes (IPv6): of thousands of services few are ever asked in reverse.
 import * as packet from "dns-packet";
-import type { ServiceEntry } from "./service-entry.ts";
+import type { ServiceEntry } from "../service-entry.ts";
 
 type AddressKey = number | string;
 
