@@ -9,7 +9,7 @@ import type {
 } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable, Writable } from "node:stream";
-import type { Intaken } from "./intake.ts";
+import type { Arriving, Intaken } from "./intake.ts";
 
 /** Facts of the connection, found out once for all its requests. */
 export interface Peer {
@@ -358,4 +358,17 @@ export class Http2Exchange implements Exchange {
   reset(): void {
     this.http2Stream.close(this.unsentBytes > 0 ? 8 : 0);
   }
+}
+
+/** Calls back at once, or later where its tenant sends more than is served; never when its client is gone by then. */
+export function arrive(exchange: Exchange, handle: () => void): void {
+  const { intaken, tenant } = exchange.peer;
+  if (!intaken) return handle();
+  const request: Arriving = {
+    get closed() {
+      return exchange.closed;
+    },
+    handle,
+  };
+  intaken.arrived(request, tenant);
 }

@@ -6,11 +6,16 @@
 // `maxHoldMs` in any case, so that limits and refusals of those who wait for seats stay what they are. New connections,
 // whose handshakes are the dearest, begin one a turn, addresses in turn.
 //
+// One read of an HTTP/2 connection may bring a hundred requests. Who sends them, what they ask for and whether there is a
+// seat takes six times as long as to read them, so only a few of a lane are handed on in the turn in which they come; the
+// others follow a few a turn, in their order.
+//
 //   lane "loud", 1,000 connections, 8 requests begin in a turn: 64 are parsed and wait, 936 connections are held; each
 //   turn 8 begin and 8 connections are read. A request of lane "quiet" is read in the turn in which it comes.
 //
-// Invariants: a connection is in one lane, read or held; nothing is scheduled while nothing is held; the cost of a request
-// of a lane that is not held is a comparison and two counters.
+// Invariants: a connection is in one lane, read or held; nothing is scheduled while nothing is held and no request is
+// kept back; each request is handed on once, those of a lane in their order; the cost of a request of a lane that is
+// not held is a few comparisons and two counters.
 
 import type { Socket } from "node:net";
 
@@ -26,19 +31,41 @@ interface ReadingHandle {
 
 /** Of one lane: requests that came in one turn, and that wait to begin. An ordinary busy client has fewer. */
 const maxOfLane = 64;
+/** Requests that are handed on in one turn, those of a lane as they come and those of all lanes from before: as many begin. */
+const passedATurn = 8;
 /** Connections that are read again in one turn. */
-const releasedATurn = 16;
+const releasedATurn = 8;
 const maxHoldMs = 250;
+
+/** A request that was read and is not handed on yet. */
+interface Kept {
+  readonly request: Arriving;
+  readonly sinceMs: number;
+}
+
+/** A request as it is seen here. */
+export interface Arriving {
+  /** Its client is gone. */
+  readonly closed: boolean;
+  /** Hands it on. */
+  handle(): void;
+}
 
 class Lane {
   /** Requests that came in this turn. */
   arrived = 0;
   waiting = 0;
+  readonly kept: Kept[] = [];
   readonly reading = new Set<Intaken>();
   /** In the order in which they were held. */
   readonly held = new Set<Intaken>();
 
   constructor(readonly name: string) {}
+
+  /** It has as many requests as are good for it. */
+  get isFull(): boolean {
+    return this.waiting + this.kept.length >= maxOfLane;
+  }
 }
 
 /** One connection. */
@@ -52,9 +79,9 @@ export class Intaken {
     readonly address: string,
   ) {}
 
-  /** A request of the connection came. @param tenant of its last request; undefined: not known */
-  arrived(tenant: string | undefined): void {
-    this.intake.arrived(this, tenant ?? this.address);
+  /** A request of the connection came. It is handed on now or later. @param tenant of its last request; undefined: not known */
+  arrived(request: Arriving, tenant: string | undefined): void {
+    this.intake.arrived(this, request, tenant ?? this.address);
   }
 
   /** A request of the connection waits to begin. To be called back when it waits no longer. */
@@ -89,6 +116,8 @@ export class Intake {
   readonly #fresh = new Map<string, Set<Intaken>>();
   /** Lanes of which requests came in this turn. */
   readonly #busy = new Set<Lane>();
+  /** Lanes with requests that are kept back; the next one first. */
+  readonly #behind = new Set<Lane>();
   #scheduled = false;
   #timing = false;
   readonly #nextTurn: (callback: () => void) => void;
@@ -147,12 +176,17 @@ export class Intake {
   }
 
   /** @internal */
-  arrived(one: Intaken, name: string): void {
+  arrived(one: Intaken, request: Arriving, name: string): void {
     if (one.lane?.name !== name) this.#enter(one, name);
     const lane = one.lane!;
     if (++lane.arrived === 1) this.#busy.add(lane);
-    if (lane.arrived === maxOfLane / 4) this.#schedule();
-    if (lane.arrived >= maxOfLane) this.#hold(lane);
+    if (lane.arrived === passedATurn) this.#schedule();
+    if (lane.arrived <= passedATurn && lane.kept.length === 0)
+      return request.handle();
+    lane.kept.push({ request, sinceMs: this.#now() });
+    this.#behind.add(lane);
+    this.#schedule();
+    if (lane.arrived >= maxOfLane || lane.isFull) this.#hold(lane);
   }
 
   /** @internal */
@@ -161,7 +195,7 @@ export class Intake {
     if (++lane.waiting >= maxOfLane) this.#hold(lane);
     return () => {
       lane.waiting--;
-      if (lane.held.size > 0) this.#schedule();
+      if (lane.held.size > 0 || lane.kept.length > 0) this.#schedule();
       else this.#dropEmpty(lane);
     };
   }
@@ -195,9 +229,9 @@ export class Intake {
   }
 
   #dropEmpty(lane: Lane): void {
-    const { held, reading, waiting, name } = lane;
+    const { held, reading, waiting, kept, name } = lane;
     if (held.size === 0) this.#holding.delete(lane);
-    if (held.size + reading.size + waiting > 0) return;
+    if (held.size + reading.size + waiting + kept.length > 0) return;
     this.#lanes.delete(name);
     this.#busy.delete(lane);
   }
@@ -231,8 +265,39 @@ export class Intake {
     }
     this.#busy.clear();
     this.#beginFresh();
+    this.#passOn();
     this.#release();
   };
+
+  /** Some requests of each lane in turn; none where enough of its requests wait to begin, but for those kept long. */
+  #passOn(): void {
+    const longMs = this.#now() - maxHoldMs;
+    let left = passedATurn;
+    for (let more = true; more && left > 0;) {
+      more = false;
+      for (const lane of [...this.#behind]) {
+        const [next] = lane.kept;
+        if (lane.waiting >= maxOfLane && next!.sinceMs > longMs) {
+          this.#watch();
+          continue;
+        }
+        if (left === 0) break;
+        lane.kept.shift();
+        // Behind the others.
+        this.#behind.delete(lane);
+        if (lane.kept.length > 0) this.#behind.add(lane);
+        else this.#dropEmpty(lane);
+        more = true;
+        // The client has reset it.
+        if (next!.request.closed) continue;
+        left--;
+        lane.arrived++;
+        this.#busy.add(lane);
+        next!.request.handle();
+      }
+    }
+    if (left < passedATurn) this.#schedule();
+  }
 
   /** A handshake takes milliseconds: one begins in a turn, addresses in turn. */
   #beginFresh(): void {
@@ -255,7 +320,7 @@ export class Intake {
       more = false;
       for (const lane of [...this.#holding]) {
         const [one] = lane.held;
-        if (!one || lane.waiting >= maxOfLane) continue;
+        if (!one || lane.isFull) continue;
         if (left-- === 0) return this.#schedule();
         this.#readAgain(lane, one);
         more = true;
@@ -284,6 +349,7 @@ export class Intake {
           if (one.heldMs > before) break;
           this.#readAgain(lane, one);
         }
+      if (this.#behind.size > 0) this.#passOn();
       if (this.#holding.size > 0) this.#watch();
     });
   }

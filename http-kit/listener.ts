@@ -34,6 +34,7 @@ import { Pipeline } from "./pipeline.ts";
 import { SessionDeadline } from "./session-deadline.ts";
 import { UpgradeExchange } from "./upgrade-exchange.ts";
 import {
+  arrive,
   Http1Exchange,
   Http2Exchange,
   type Exchange,
@@ -292,7 +293,6 @@ export class Listener {
     stream.on("error", () => undefined);
     const { session } = stream;
     const peer = this.#peerOf(session?.socket as Socket | undefined, session);
-    peer.intaken?.arrived(peer.tenant);
     const exchange = new Http2Exchange(stream, headers, rawHeaders, peer);
     if (session)
       stream.once(
@@ -305,7 +305,7 @@ export class Listener {
       session.goaway(constants.NGHTTP2_NO_ERROR);
       stream.once("close", () => session.close());
     }
-    this.options.handle(exchange);
+    arrive(exchange, () => this.options.handle(exchange));
   }
 
   #onRequest(
@@ -316,10 +316,9 @@ export class Listener {
     const answered = this.#slow.begin(request.socket);
     this.#pipeline.add(request.socket, response);
     const peer = this.#peerOf(request.socket);
-    peer.intaken?.arrived(peer.tenant);
     const exchange = new Http1Exchange(request, response, peer, waiting);
     if (answered) exchange.onClose(answered);
-    this.#handle(exchange);
+    arrive(exchange, () => this.#handle(exchange));
   }
 
   #handle(exchange: Http1Exchange): void {

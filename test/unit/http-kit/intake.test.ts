@@ -58,7 +58,11 @@ describe("lanes", () => {
     Array.from({ length: count }, () => connect(name));
   const readOf = (all: readonly Connection[]): Connection[] =>
     all.filter(({ reads }) => reads);
-  const arrive = (one: Connection): void => one.intaken.arrived(one.name);
+  const arrive = (
+    one: Connection,
+    handle: () => void = () => undefined,
+    closed = false,
+  ): void => one.intaken.arrived({ closed, handle }, one.name);
 
   test("what one sends in a turn of the loop is bounded, whoever else sends meanwhile", () => {
     const loud = many("loud", 1000);
@@ -78,12 +82,12 @@ describe("lanes", () => {
     expect(parsed).toBeLessThanOrEqual(64);
     expect(readOf(loud)).toEqual([]);
     expect(readOf(quiet)).toHaveLength(3);
-    quiet.forEach(arrive);
+    for (const one of quiet) arrive(one);
     nextTurn();
-    expect(readOf(loud)).toHaveLength(16);
+    expect(readOf(loud)).toHaveLength(8);
     expect(readOf(quiet)).toHaveLength(3);
     // Who sends nothing now is read further, and all have their turn.
-    for (let turn = 0; turn < 70; turn++) nextTurn();
+    for (let turn = 0; turn < 140; turn++) nextTurn();
     expect(readOf(loud)).toHaveLength(1000);
     expect([intake.held, turns.length]).toEqual([0, 0]);
   });
@@ -109,10 +113,10 @@ describe("lanes", () => {
     expect(readOf(loud)).toEqual([]);
     for (const next of begin.splice(0, 40)) next();
     nextTurn();
-    expect(readOf(loud)).toHaveLength(16);
+    expect(readOf(loud)).toHaveLength(8);
     expect(readOf(loud)[0]).toBe(loud[0]);
     for (const next of begin.splice(0)) next();
-    for (let at = 0; at < 10; at++) nextTurn();
+    for (let at = 0; at < 20; at++) nextTurn();
     expect([intake.held, turns.length]).toEqual([0, 0]);
   });
 
@@ -130,8 +134,70 @@ describe("lanes", () => {
     expect(intake.held).toBe(0);
     expect(clock.pending).toBe(0);
     for (const one of begin) one();
-    nextTurn();
+    for (let turn = 0; turn < 20; turn++) nextTurn();
     expect(turns).toEqual([]);
+  });
+
+  test("of many requests that one read brings a few are handed on in a turn, in their order", () => {
+    const [loud, other, quiet] = [
+      connect("loud"),
+      connect("other"),
+      connect("quiet"),
+    ];
+    const passed: string[] = [];
+    for (let at = 0; at < 100; at++)
+      arrive(loud, () => passed.push(`loud ${at}`));
+    expect(passed).toHaveLength(8);
+    expect(loud.reads).toBe(false);
+    arrive(quiet, () => passed.push("quiet"));
+    expect(passed.splice(0)).toHaveLength(9);
+    nextTurn();
+    expect(passed.splice(0)).toEqual(
+      Array.from({ length: 8 }, (_, at) => `loud ${at + 8}`),
+    );
+    // Two that are behind share the turn.
+    for (let at = 0; at < 20; at++)
+      arrive(other, () => passed.push(`other ${at}`));
+    passed.splice(0);
+    nextTurn();
+    expect(passed.filter((one) => one.startsWith("other"))).toHaveLength(4);
+    for (let turn = 0; turn < 20; turn++) nextTurn();
+    expect(passed.filter((one) => one.startsWith("loud")).at(-1)).toBe(
+      "loud 99",
+    );
+    expect([loud.reads, intake.held, turns.length]).toEqual([true, 0, 0]);
+  });
+
+  test("what waits for seats keeps others of its lane back, a quarter of a second at most", () => {
+    const loud = connect("loud");
+    let passed = 0;
+    const begin: (() => void)[] = [];
+    for (let at = 0; at < 100; at++)
+      arrive(loud, () => {
+        passed++;
+        begin.push(loud.intaken.waits());
+      });
+    for (let turn = 0; turn < 20; turn++) nextTurn();
+    expect([passed, turns.length]).toEqual([64, 0]);
+    for (const next of begin.splice(0, 3)) next();
+    nextTurn();
+    expect(passed).toBe(67);
+    clock.advance(400);
+    for (let turn = 0; turn < 20; turn++) nextTurn();
+    expect(passed).toBe(100);
+    for (const next of begin) next();
+    for (let turn = 0; turn < 3; turn++) nextTurn();
+    clock.advance(400);
+    expect([turns.length, clock.pending]).toEqual([0, 0]);
+  });
+
+  test("requests that their client has reset are dropped at once", () => {
+    const loud = connect("loud");
+    let passed = 0;
+    for (let at = 0; at < 90; at++)
+      arrive(loud, () => passed++, at >= 8 && at < 80);
+    nextTurn();
+    expect(passed).toBe(16);
   });
 
   test("handshakes begin one in a turn, addresses in turn", () => {
@@ -150,7 +216,7 @@ describe("lanes", () => {
 
   test("an upgraded connection is read from then on; one that pauses by itself is left alone", () => {
     const loud = many("loud", 65);
-    loud.slice(1).forEach(arrive);
+    for (const one of loud.slice(1)) arrive(one);
     expect(readOf(loud)).toEqual([loud[0]]);
     loud[4]!.intaken.upgraded();
     expect(loud[4]!.reads).toBe(true);
@@ -165,13 +231,21 @@ describe("lanes", () => {
       (seed = (seed * 48271) % 0x7fffffff) % below;
     let open = Array.from({ length: 300 }, (_, at) => connect(`t${at % 3}`));
     const begin: (() => void)[] = [];
+    let sent = 0;
+    let passed = 0;
     for (let step = 0; step < 20_000; step++) {
       const one = open[random(open.length)]!;
       const what = random(100);
       if (what < 70) {
         if (!one.reads) continue;
-        one.intaken.arrived(random(9) === 0 ? `u${random(4)}` : one.name);
-        if (random(2)) begin.push(one.intaken.waits());
+        const name = random(9) === 0 ? `u${random(4)}` : one.name;
+        const waits = random(2) === 1;
+        const handle = (): void => {
+          passed++;
+          if (waits) begin.push(one.intaken.waits());
+        };
+        sent++;
+        one.intaken.arrived({ closed: false, handle }, name);
       } else if (what < 85) begin.splice(random(begin.length + 1), 1)[0]?.();
       else if (what < 98) nextTurn();
       else if (what < 99) clock.advance(random(100));
@@ -180,9 +254,12 @@ describe("lanes", () => {
         open = open.filter((other) => other !== one);
       }
     }
-    for (const next of begin) next();
-    clock.advance(1000);
-    for (let turn = 0; turn < 100; turn++) nextTurn();
+    for (let turn = 0; turn < 400; turn++) {
+      for (const next of begin.splice(0)) next();
+      clock.advance(10);
+      nextTurn();
+    }
+    expect(passed).toBe(sent);
     expect(readOf(open)).toHaveLength(open.length);
     expect([intake.held, turns.length, clock.pending]).toEqual([0, 0, 0]);
     for (const { intaken } of open) intaken.closed();
@@ -258,8 +335,8 @@ describe("a listener", () => {
     for (let round = 0; round < 3; round++) {
       most = 0;
       await ask();
-      expect(most).toBeLessThanOrEqual(64);
-      expect(most).toBeGreaterThan(8);
+      expect(most).toBeLessThanOrEqual(17);
+      expect(most).toBeGreaterThan(4);
     }
     for (const socket of sockets) socket.destroy();
   });
