@@ -51,6 +51,11 @@ export class TimeSlices {
     return false;
   }
 
+  /** Work was begun that takes some more of this turn, when the slice is over. */
+  follows(ms: number): void {
+    if (this.#begun) this.#endMs -= ms;
+  }
+
   /** Resolves when it is the caller's turn. */
   next(who?: LoopWork): Promise<void> {
     return new Promise((resume) => {
@@ -97,10 +102,14 @@ export class TimeSlices {
     if (!next) return;
     if (next.who) this.watch?.enter(next.who);
     next.resume();
-    // It goes on in a microtask that is queued now, ahead of this one.
-    queueMicrotask(() => {
-      if (this.#count > 0 && performance.now() < this.#endMs) this.#resume();
-    });
+    // It goes on in a microtask that is queued now, ahead of this one; what it writes leaves in a tick that is queued there.
+    queueMicrotask(this.#afterTicks);
+  };
+
+  readonly #afterTicks = (): void => process.nextTick(this.#goOn);
+
+  readonly #goOn = (): void => {
+    if (this.#count > 0 && performance.now() < this.#endMs) this.#resume();
   };
 
   #add(waiting: Waiting): void {

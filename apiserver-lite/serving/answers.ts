@@ -29,6 +29,8 @@ const maxSampled = 64;
 const maxPartBytes = 128 * 1024;
 /** Of an answer whose client does not read. */
 const bytesPerEntry = 16;
+/** Of encryption and the system call. */
+const msPerSentByte = 1.5e-6;
 
 /** What is said beside an answer or an error. */
 export function addWarnings({ headers, warnings }: HttpRequest): void {
@@ -43,8 +45,8 @@ export class Answers {
 
   constructor(
     private readonly compress: boolean,
-    private readonly slices: TimeSlices,
-    private readonly pool: ChunkPool,
+    readonly slices: TimeSlices,
+    readonly pool: ChunkPool,
   ) {}
 
   sendEntry(
@@ -152,7 +154,7 @@ export class Answers {
       collects ? this.#lists.maxListBytes : 0,
       bytes,
     );
-    const answer = new ListAnswer(request, listed, this.pool, bytes);
+    const answer = new ListAnswer(request, listed, this, bytes);
     for (const part of chained(first, parts)) {
       if (part) {
         collected.add(part);
@@ -173,7 +175,7 @@ export class Answers {
     list: KeptList,
   ): Promise<void> {
     const { exchange } = request;
-    const answer = new ListAnswer(request, listed, this.pool, list.bytes);
+    const answer = new ListAnswer(request, listed, this, list.bytes);
     for (const part of list.parts) {
       const full = answer.write(part);
       if (full) await full;
@@ -239,7 +241,7 @@ export class Answers {
     listed: Listed,
     parts: AsyncIterable<readonly Buffer[]>,
   ): Promise<void> {
-    const answer = new ListAnswer(request, listed, this.pool, undefined);
+    const answer = new ListAnswer(request, listed, this, undefined);
     for await (const made of parts) {
       for (const part of made) await answer.write(part);
       if (answer.closed) return;
@@ -272,7 +274,7 @@ class ListAnswer {
   constructor(
     private readonly request: HttpRequest,
     private readonly listed: Listed,
-    private readonly pool: ChunkPool,
+    private readonly answers: Answers,
     bytes: number | undefined,
   ) {
     const { exchange, headers } = request;
@@ -293,12 +295,15 @@ class ListAnswer {
   }
 
   write(part: Uint8Array): Promise<void> | undefined {
-    const { pool, request, listed } = this;
+    const { request, listed } = this;
+    const { pool, slices } = this.answers;
     // An empty chunk would end the answer.
     if (part.length === 0) return undefined;
     const bytes = this.#frames ? pool.framed(part) : part;
     const full = writeTo(this.#out, bytes, () => pool.give(part));
-    const { place } = request;
+    const { place, exchange } = request;
+    // HTTP/2 encrypts and sends at the end of the turn.
+    if (exchange.http2) slices.follows(part.length * msPerSentByte);
     if (!full || !place) return full;
     place.stalls(listed.entries.length * bytesPerEntry);
     return full.then(() => place.goesOn());

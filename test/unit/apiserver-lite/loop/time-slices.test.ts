@@ -121,3 +121,36 @@ test("the backlog of a turn is what waited when it began", async () => {
   await turn();
   expect(slices.backlog).toBe(0);
 });
+
+test("what a piece of work does in a tick behind it counts for the slice", async () => {
+  const slices = new TimeSlices(undefined, 2);
+  let inTurn = 0;
+  let longest = 0;
+  const pieces = Array.from({ length: 30 }, async () => {
+    await slices.next();
+    // As a socket does with what was written to it.
+    process.nextTick(() => {
+      spin(0.7);
+      longest = Math.max(longest, ++inTurn);
+    });
+  });
+  let done = false;
+  void Promise.all(pieces).then(() => (done = true));
+  while (!done) {
+    inTurn = 0;
+    await turn();
+  }
+  expect(longest).toBeLessThanOrEqual(4);
+});
+
+test("work that follows at the end of the turn shortens the slice", async () => {
+  const slices = new TimeSlices(undefined, 1000);
+  expect(slices.over).toBe(false);
+  slices.follows(600);
+  expect(slices.over).toBe(false);
+  slices.follows(600);
+  expect(slices.over).toBe(true);
+  await turn();
+  await turn();
+  expect(slices.over).toBe(false);
+});
