@@ -115,6 +115,7 @@ async function main(): Promise<void> {
         "gc max ms": report.gcMaxMs,
         "gc ms": report.gcTotalMs,
         gcs: report.gcCount,
+        "no cpu ms": report.runDelayMs,
         "cpu s": after - before,
       });
     };

@@ -25,12 +25,13 @@ if (path && isMainThread) {
   // The main thread's own time on a processor between two turns of the loop: the same on a busy machine.
   const schedstat = openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
   const buffer = Buffer.alloc(64);
-  const cpuMs = () =>
-    Number(
-      buffer
-        .toString("latin1", 0, readSync(schedstat, buffer, 0, 64, 0))
-        .split(" ", 1)[0],
-    ) / 1e6;
+  /** On a processor, and waiting for one. */
+  const schedMs = () =>
+    buffer
+      .toString("latin1", 0, readSync(schedstat, buffer, 0, 64, 0))
+      .split(" ", 2)
+      .map((ns) => Number(ns) / 1e6);
+  const cpuMs = () => schedMs()[0];
   let lastCpuMs = cpuMs();
   let turnMaxMs = 0;
   let turns = [];
@@ -41,6 +42,7 @@ if (path && isMainThread) {
     lastCpuMs = nowMs;
   }, 1).unref();
   let since = performance.now();
+  let waitedMs = schedMs()[1];
   const ms = (ns) => Math.max(0, ns / 1e6 - resolutionMs);
   // What comes at any time while the loop is busy waits for the rest of a turn: longer than this in one case of a hundred.
   const waitP99Ms = () => {
@@ -59,6 +61,7 @@ if (path && isMainThread) {
     const now = performance.now();
     const recent = pauses.filter(([, , start]) => start >= since);
     const memory = process.memoryUsage();
+    const waited = schedMs()[1];
     socket.on("error", () => undefined);
     socket.end(
       JSON.stringify({
@@ -66,6 +69,7 @@ if (path && isMainThread) {
         turnCpuMaxMs: turnMaxMs,
         turnWaitP99Ms: waitP99Ms(),
         gcCount: recent.length,
+        runDelayMs: waited - waitedMs,
         loopP99Ms: ms(delay.percentile(99)),
         gcMaxMs: recent.reduce((most, [, each]) => Math.max(most, each), 0),
         gcTotalMs: recent.reduce((sum, [, each]) => sum + each, 0),
@@ -73,6 +77,7 @@ if (path && isMainThread) {
       }),
     );
     since = now;
+    waitedMs = waited;
     pauses = [];
     turnMaxMs = 0;
     turns = [];

@@ -18,6 +18,8 @@ export interface LoopReport {
   /** Of what comes while the loop is busy: the rest of a turn on a processor that it waits for. */
   readonly turnWaitP99Ms: number;
   readonly gcCount: number;
+  /** How long the main thread could have run and had no processor. */
+  readonly runDelayMs: number;
   readonly loopP99Ms: number;
   readonly gcMaxMs: number;
   readonly gcTotalMs: number;
