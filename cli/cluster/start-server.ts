@@ -51,14 +51,17 @@ function statusLine(pods: readonly Pod[] | undefined): string {
 
 /** The names the serving certificate is for; looked at again from time to time. */
 function hostNames(values: OptionValues, nodeName: string): string[] {
+  // Reading them takes milliseconds where there are hundreds of interfaces.
+  const addresses = machineAddresses();
   return [
     ...new Set([
       os.hostname(),
       nodeName,
-      ...machineAddresses(),
+      ...addresses,
       advertisedAddress(
         values.text("bind-address"),
         values.optionalText("advertise-address"),
+        () => addresses,
       ),
       ...values.list("tls-san"),
     ]),

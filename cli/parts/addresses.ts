@@ -30,6 +30,7 @@ function isLoopback(address: string): boolean {
 export function advertisedAddress(
   bindAddress: string,
   advertise: string | undefined,
+  addresses: () => readonly string[] = machineAddresses,
 ): string {
   if (advertise) {
     if (net.isIP(advertise) === 0)
@@ -40,7 +41,7 @@ export function advertisedAddress(
   }
   if (!["0.0.0.0", "::", ""].includes(bindAddress) && !isLoopback(bindAddress))
     return bindAddress;
-  return machineAddresses()[0] ?? "127.0.0.1";
+  return addresses()[0] ?? "127.0.0.1";
 }
 
 export function urlHost(address: string): string {
