@@ -3,8 +3,9 @@
 // (bookmarks count), a new list when history is gone (410), back-off with jitter in between.
 //
 // Invariants: handlers see each object's versions in order; a relist is turned into the adds, updates and deletes that
-// lead from the old state to the new one; objects are frozen before anybody sees them, and have no managedFields: these take
-// half of a small object's memory, and no part reads them (the reference's informers leave them out, too).
+// lead from the old state to the new one; objects are frozen before anybody sees them, and those that came over HTTP have no
+// managedFields: these take half of a small object's memory, and no part reads them (the reference's informers leave
+// them out, too).
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
 import { ApiError, isExpired } from "../api/errors.ts";
@@ -256,9 +257,13 @@ class Reflector<T extends KubeObject> {
   }
 }
 
-/** An update that has none leaves the server's as they are. */
+/**
+ * An update that has none leaves the server's as they are. An object of a server in this process is frozen, and shared
+ * with the server: it stays whole.
+ */
 function dropManagedFields(object: KubeObject): void {
-  if (object.metadata.managedFields === undefined) return;
+  if (object.metadata.managedFields === undefined || Object.isFrozen(object))
+    return;
   // Neither deleted nor spread: objects of one kind keep one hidden class.
   const metadata: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(object.metadata))
