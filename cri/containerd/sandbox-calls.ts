@@ -1,5 +1,6 @@
 // Sandboxes: made, stopped, removed, listed. Making one waits for the sandbox image.
 import type { Runtime, SandboxConfig } from "../runtime.ts";
+import { isCutResult, removeCutResults } from "../cni/cached-results.ts";
 import { sandboxStatus, sandboxSummary } from "./answers.ts";
 import {
   ignoreNotFound,
@@ -64,10 +65,19 @@ export function sandboxCalls(
       }
     },
 
-    stopPodSandbox: (sandboxId) =>
-      ignoreNotFound(
-        connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
-      ),
+    async stopPodSandbox(sandboxId) {
+      const stop = (): Promise<void> =>
+        ignoreNotFound(
+          connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
+        );
+      try {
+        await stop();
+      } catch (error) {
+        if (!isCutResult((error as Error).message)) throw error;
+        if ((await removeCutResults(sandboxId)) === 0) throw error;
+        await stop();
+      }
+    },
 
     async removePodSandbox(sandboxId) {
       await ignoreNotFound(

@@ -147,6 +147,21 @@ test("a link whose namespace is not the runtime's own keeps its address", async 
   await eventually(async () => (await reclaim()).released.includes(address));
 });
 
+test("a sandbox whose network's result was cut off by a kill can be stopped", async () => {
+  const sandbox = await part.runtime.runPodSandbox(
+    part.sandboxConfig("cut"),
+    "",
+  );
+  const directory = "/var/lib/cni/results";
+  const [name] = fs
+    .readdirSync(directory)
+    .filter((each) => each.endsWith(`-${sandbox}-eth0`));
+  fs.truncateSync(path.join(directory, name!));
+  await part.runtime.stopPodSandbox(sandbox);
+  await part.runtime.removePodSandbox(sandbox);
+  expect(leased()).toEqual([]);
+});
+
 test("a runtime that is killed while it makes sandboxes leaks nothing for good", async () => {
   for (const delayMs of [40, 90, 140]) {
     const calls = [1, 2, 3, 4].map((n) =>
