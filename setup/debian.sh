@@ -37,7 +37,7 @@ need_packages() {
 	[ "$status" = 0 ] || die "apt-get could not install:$missing"
 }
 
-runtime_packages="containerd runc containernetworking-plugins nftables conntrack iptables iproute2"
+runtime_packages="containerd runc containernetworking-plugins nftables conntrack iptables iproute2 zstd"
 test_packages="busybox-static docker.io etcd-client etcd-server faketime openssl procps socat"
 
 need_node() {
