@@ -123,6 +123,6 @@ test("an archive that is put into the directory of images runs the pod that wait
   const image = await node.runtime.imageStatus("example.test/late:1");
   expect(image?.pinned).toBe(true);
   await fs.rm(path.join(node.manifests, "late.yaml"));
-  await eventually(() => agent.pods().length === 0);
+  await eventually(() => podOf(agent, "late-test-node") === undefined);
   await agent.stop();
 }, 30_000);
