@@ -49,6 +49,9 @@ interface Recorded {
   firstTimestamp: string;
 }
 
+/** What those need who only write events. */
+export type EventWriter = Pick<EventRecorder, "event">;
+
 export class EventRecorder {
   readonly #spam = new LRUCache<string, TokenBucket>({ max: cacheSize });
   readonly #similar = new LRUCache<string, Similar>({ max: cacheSize });

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
-import type { EventRecorder } from "../client/event-recorder.ts";
+import type { EventWriter } from "../client/event-recorder.ts";
 import type { WorkQueueMetrics } from "../client/work-queue.ts";
 import type { ControllerOptions } from "./options.ts";
 
@@ -24,7 +24,7 @@ export interface ControllerContext {
   options: ControllerOptions;
   metrics?: ControllerMetrics;
   /** The recorder of one event source, e.g. "deployment-controller". */
-  recorder(component: string): EventRecorder;
+  recorder(component: string): EventWriter;
 }
 
 export interface Controller {

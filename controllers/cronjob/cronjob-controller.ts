@@ -12,7 +12,7 @@ import {
 import { copyJson } from "../../api/patch/json-value.ts";
 import type { CronJob, CronJobStatus, Job } from "../../api/types/batch-v1.ts";
 import { objectReference } from "../../client/event-recorder.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
 import { cronJobs, jobs } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
@@ -41,7 +41,7 @@ class CronJobController {
   readonly #context: ControllerContext;
   readonly #cronJobs: Informer<CronJob>;
   readonly #jobs: Informer<Job>;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
 
   constructor(context: ControllerContext) {
     const { client, options } = context;

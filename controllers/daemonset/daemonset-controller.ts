@@ -14,7 +14,7 @@ import type {
   DaemonSetStatus,
 } from "../../api/types/apps-v1.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
 import {
   controllerRevisions,
@@ -60,7 +60,7 @@ class DaemonSetController {
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   readonly #revisions: Informer<ControllerRevision>;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
   readonly #expectations: Expectations;
   readonly #podWriter: PodWriter;
   /** `uid/node` → how long to wait before a failed pod there is replaced again. */

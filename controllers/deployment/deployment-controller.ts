@@ -10,7 +10,7 @@ import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { selectorFromObject } from "../../api/selectors.ts";
 import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
 import { deployments, pods, replicaSets } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
@@ -46,7 +46,7 @@ class DeploymentController {
   readonly #deployments: Informer<Deployment>;
   readonly #sets: Informer<ReplicaSet>;
   readonly #pods: Informer<Pod>;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
   readonly #setWriter: ReplicaSetWriter;
   readonly #statuses: StatusWriter;
   readonly #revisions: RevisionSync;

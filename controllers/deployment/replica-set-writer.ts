@@ -2,7 +2,7 @@
 import { isAlreadyExists } from "../../api/errors.ts";
 import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
 import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import {
   controllerReference,
@@ -25,7 +25,7 @@ export class HashCollision extends Error {}
 export class ReplicaSetWriter {
   constructor(
     private readonly client: Client,
-    private readonly recorder: EventRecorder,
+    private readonly recorder: EventWriter,
   ) {}
 
   /** Creates the ReplicaSet of the present template, already sized. Rejects with HashCollision when the name is taken. */

@@ -2,7 +2,7 @@
 import type { Deployment, ReplicaSet } from "../../api/types/apps-v1.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import { deployments } from "../../client/resources.ts";
 import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { withCreationFailed, withNewSetNoted } from "./progress.ts";
@@ -14,7 +14,7 @@ import type { StatusWriter } from "./status-writer.ts";
 interface RevisionSyncOptions {
   readonly client: Client;
   readonly clock: Clock;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventWriter;
   readonly sets: ReplicaSetWriter;
   readonly statuses: StatusWriter;
 }

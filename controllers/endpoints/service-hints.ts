@@ -3,7 +3,7 @@
 import { isConditionTrue } from "../../api/objects/conditions.ts";
 import type { Node, Service } from "../../api/types/core-v1.ts";
 import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Lister } from "../../client/informer.ts";
 import type { SlicePlan } from "./slice-plan.ts";
 import { TopologyHints } from "./topology-hints.ts";
@@ -20,7 +20,7 @@ export class ServiceHints {
 
   constructor(
     private readonly nodes: Pick<Lister<Node>, "list">,
-    private readonly recorder: EventRecorder,
+    private readonly recorder: EventWriter,
     private readonly requeue: (serviceKey: string) => void,
   ) {}
 

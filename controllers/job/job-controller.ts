@@ -10,7 +10,7 @@ import type { Job, JobStatus } from "../../api/types/batch-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
 import { jobs, pods } from "../../client/resources.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
@@ -36,7 +36,7 @@ class JobController {
   readonly #context: ControllerContext;
   readonly #jobs: Informer<Job>;
   readonly #pods: Informer<Pod>;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
   readonly #expectations: Expectations;
   readonly #podWriter: PodWriter;
 

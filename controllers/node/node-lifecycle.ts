@@ -9,7 +9,7 @@ import { findCondition } from "../../api/objects/conditions.ts";
 import { isPodReady } from "../../api/objects/pod-state.ts";
 import type { Lease } from "../../api/types/coordination-v1.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
 import { leases, nodes, pods } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
@@ -41,7 +41,7 @@ class NodeLifecycle {
   readonly #nodes: Informer<Node>;
   readonly #leases: Informer<Lease>;
   readonly #pods: Informer<Pod>;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
   readonly #evictions: ZoneEvictions;
   /** Node → monotonic ms of its last sign of life. */
   readonly #heard = new Map<string, number>();

@@ -11,7 +11,7 @@ import type {
   StatefulSetStatus,
 } from "../../api/types/apps-v1.ts";
 import type { PersistentVolumeClaim, Pod } from "../../api/types/core-v1.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
 import {
   controllerRevisions,
@@ -56,7 +56,7 @@ class StatefulSetController {
   readonly #pods: Informer<Pod>;
   readonly #claims: Informer<PersistentVolumeClaim>;
   readonly #revisions: Informer<ControllerRevision>;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
 
   constructor(context: ControllerContext) {
     const { client, options } = context;

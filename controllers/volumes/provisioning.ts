@@ -14,7 +14,7 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { StorageClass } from "../../api/types/storage-v1.ts";
 import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -30,7 +30,7 @@ const noProvisioner = "kubernetes.io/no-provisioner";
 
 interface ProvisioningContext {
   readonly client: Client;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventWriter;
 }
 
 /** What can't succeed without another class or claim: reported once an event, not retried by back-off. */

@@ -5,7 +5,7 @@ import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import { parseQuantity, quantityValue } from "../../api/quantity.ts";
 import type { PersistentVolume, Pod } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import { persistentVolumes, pods } from "../../client/resources.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { ReclaimFailure } from "./reclaiming.ts";
@@ -25,7 +25,7 @@ type RecyclerOptions = Pick<
 
 interface RecyclingContext {
   readonly client: Client;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventWriter;
   readonly options: RecyclerOptions;
 }
 

@@ -24,7 +24,7 @@ import {
 } from "../../client/resources.ts";
 import type { StorageClass } from "../../api/types/storage-v1.ts";
 import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import {
@@ -63,7 +63,7 @@ class VolumeBinder {
   readonly #classes: Informer<StorageClass>;
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
   readonly #options: ControllerContext["options"];
 
   constructor(context: ControllerContext) {

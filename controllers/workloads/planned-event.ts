@@ -1,6 +1,6 @@
 // An event that a plan wants recorded, about the object it was made for.
 import type { KubeObject } from "../../api/object.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 
 export interface PlannedEvent {
   readonly type: "Normal" | "Warning";
@@ -9,7 +9,7 @@ export interface PlannedEvent {
 }
 
 export function recordAll(
-  recorder: EventRecorder,
+  recorder: EventWriter,
   subject: KubeObject,
   events: readonly PlannedEvent[],
 ): void {

@@ -5,7 +5,7 @@ import type { Pod, PodTemplateSpec } from "../../api/types/core-v1.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import { pods } from "../../client/resources.ts";
 
 export interface PodControl {
@@ -16,7 +16,7 @@ export interface PodControl {
 
 export function createPodControl(
   client: Client,
-  recorder: EventRecorder,
+  recorder: EventWriter,
 ): PodControl {
   const resource = client.resource(pods);
   return {

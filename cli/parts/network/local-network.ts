@@ -128,9 +128,11 @@ export class LocalNetwork {
       clock,
       logger: logger.child({ part: "endpoints" }),
       options: defaultControllerOptions,
-      recorder: () => {
-        throw new Error("endpoints have no events");
-      },
+      // Events of Services have no place to be kept.
+      recorder: () => ({
+        event: (_service, type, reason, message) =>
+          logger.info({ part: "endpoints", type, reason }, message),
+      }),
     });
     endpoints.start();
     started.add(() => endpoints.stop());

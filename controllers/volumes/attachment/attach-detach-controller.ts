@@ -23,7 +23,7 @@ import type {
   VolumeAttachment,
 } from "../../../api/types/storage-v1.ts";
 import type { Client } from "../../../client/client.ts";
-import type { EventRecorder } from "../../../client/event-recorder.ts";
+import type { EventWriter } from "../../../client/event-recorder.ts";
 import type { Informer } from "../../../client/informer.ts";
 import {
   csiDrivers,
@@ -66,7 +66,7 @@ class AttachDetachController {
   readonly reconciler: Reconciler;
   readonly #client: Client;
   readonly #context: ControllerContext;
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventWriter;
   readonly #pods: Informer<Pod>;
   readonly #claims: Informer<PersistentVolumeClaim>;
   readonly #volumes: Informer<PersistentVolume>;
