@@ -71,7 +71,13 @@ beforeAll(async () => {
   rules.hostPorts.setAll([]);
 });
 
-afterEach(() => rules.hostPorts.setAll([]));
+afterEach(async () => {
+  rules.hostPorts.setAll([]);
+  await eventually(
+    () => !node.run("nft", "list", "maps").includes("elements"),
+    { what: "the rules to go" },
+  );
+});
 
 afterAll(async () => {
   await rules?.stop();
