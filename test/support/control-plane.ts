@@ -48,7 +48,14 @@ export async function startControlPlane(
   };
 }
 
-export function runPods(client: Client, clock: Clock): void {
+/** @param options.onlyScheduled where there is a scheduler: pods without a node stay Pending */
+export function runPods(
+  client: Client,
+  clock: Clock,
+  { onlyScheduled = false } = {},
+): void {
+  const runs = ({ spec }: Pod): boolean =>
+    !onlyScheduled || spec.nodeName !== undefined;
   const ignore = (): void => {};
   const run = async (pod: Pod): Promise<void> => {
     const { name, namespace } = pod.metadata;
@@ -77,8 +84,11 @@ export function runPods(client: Client, clock: Clock): void {
       gracePeriodSeconds: 0,
     });
   client.informer(pods).addHandler({
-    onAdd: (pod) => void run(pod).catch(ignore),
+    onAdd: (pod) => {
+      if (runs(pod)) void run(pod).catch(ignore);
+    },
     onUpdate: (old, pod) => {
+      if (runs(pod) && !runs(old)) void run(pod).catch(ignore);
       if (pod.metadata.deletionTimestamp && !old.metadata.deletionTimestamp)
         setImmediate(() => void end(pod).catch(ignore));
     },

@@ -15,7 +15,7 @@ const node = (name: string, labels: Json = {}): Json => ({
 });
 beforeAll(async () => {
   tester = await startTester();
-  runPods(tester.cluster.client, systemClock);
+  runPods(tester.cluster.client, systemClock, { onlyScheduled: true });
   for (const name of ["n1", "n2"]) {
     await tester.ok("POST", "/api/v1/nodes", node(name));
     await tester.ok(
