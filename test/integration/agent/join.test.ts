@@ -146,6 +146,15 @@ test("the printed command joins, by a certificate of the node's own", async () =
   );
 });
 
+test("a token joins one machine after the other until it is deleted or expires", async () => {
+  const command = await joinCommand();
+  for (const name of ["third", "fourth"]) {
+    const joining = options(command, name);
+    await joinCluster(joining);
+    expect(files(joining)).toEqual([true, true]);
+  }
+});
+
 test("a machine that has joined needs no token, and asks nobody", async () => {
   const joining = options(
     { servers: ["https://127.0.0.1:1"], token: "", pins: [] },
