@@ -7,6 +7,11 @@ import { promisify } from "node:util";
 
 const checkTimeoutMs = 5_000;
 
+/** The text as one word of a shell. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 /**
  * Writes the script unless it is there already. Resolves to false where it can't run (no shell, a file system without
  * programs). The script ends with success when its argument is `check`.

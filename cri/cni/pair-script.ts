@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 import { basename, join } from "node:path";
 import { addressText, cidrRange } from "../../api/addresses/address-range.ts";
 import { findProgram } from "../process.ts";
-import { installScript } from "../script-file.ts";
+import { installScript, shellQuoted } from "../script-file.ts";
 
 /** The plug-in's type in a configuration. */
 export const pairPluginName = "orbit-pair";
@@ -27,9 +27,6 @@ interface PairSettings {
 
 /** Addresses of IPv6 that are counted through: one group of hexadecimal digits. */
 const maxCounted6 = 0xfffe;
-
-const quoted = (text: string): string =>
-  `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Assignments of what the script needs of a range; undefined: it can't use the range. */
 function rangeSettings(range: string): Record<string, string> | undefined {
@@ -83,7 +80,7 @@ export function pairScript({
     net6: "",
     ...Object.assign({}, ...known),
   } as Record<string, string>)
-    .map(([name, value]) => `${name}=${quoted(value)}\n`)
+    .map(([name, value]) => `${name}=${shellQuoted(value)}\n`)
     .join("");
   return `#!/bin/sh
 # Written by orbit with the network's configuration; changes are lost.

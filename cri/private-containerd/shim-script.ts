@@ -6,16 +6,12 @@
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { findProgram } from "../process.ts";
-import { installScript } from "../script-file.ts";
+import { installScript, shellQuoted } from "../script-file.ts";
 
 /** As containerd derives it from the runtime type io.containerd.runc.v2. */
 const shimName = "containerd-shim-runc-v2";
 /** Where the shim keeps runc's state when its options name no other directory. */
 const runcStateDirectory = "/run/containerd/runc";
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 /**
  * The script. It runs in the directory of the task's bundle. `start` prints the shim's address and leaves it in the bundle;
@@ -27,8 +23,8 @@ export function shimScript(
 ): string {
   return `#!/bin/sh
 # Written by orbit at every start; changes are lost.
-shim=${quoted(shim)}
-state=${quoted(stateDirectory)}
+shim=${shellQuoted(shim)}
+state=${shellQuoted(stateDirectory)}
 id= namespace= previous= action=
 for word; do
   case $previous in
