@@ -2,9 +2,13 @@
 import type { Json, Shown } from "./normalise.ts";
 import type { Recording } from "./scenario.ts";
 
+/** A scenario may keep the list under any name. */
+const isManagedFields = (value: Json): boolean =>
+  Array.isArray(value) && value.some((entry) => entry?.fieldsType);
+
 /** Entries of one second stand in the order of their names, those of two in that of time: the order is the clock's. */
-function inFixedOrder(path: string, value: Json): Json {
-  if (!path.endsWith(".managedFields") || !Array.isArray(value)) return value;
+function inFixedOrder(value: Json): Json {
+  if (!isManagedFields(value)) return value;
   const name = ({
     manager,
     operation,
@@ -28,8 +32,8 @@ function walk(
     structured(found) &&
     Array.isArray(expected) === Array.isArray(found)
   ) {
-    const one = inFixedOrder(path, expected);
-    const other = inFixedOrder(path, found);
+    const one = inFixedOrder(expected);
+    const other = inFixedOrder(found);
     for (const key of new Set([...Object.keys(one), ...Object.keys(other)]))
       walk(`${path}.${key}`, one[key], other[key], lines);
     return;

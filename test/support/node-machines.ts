@@ -8,6 +8,7 @@ import * as path from "node:path";
 import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
 import { runCommand, type CommandResult } from "./kubectl.ts";
+import { processesNaming, sendSignal } from "./processes.ts";
 import { orbitProgram } from "./start-orbit.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
@@ -173,37 +174,13 @@ export class NodeMachine {
       ...processesNaming(`${this.directory}/`),
       ...inside.split("\n").filter(Boolean).map(Number),
     ]))
-      kill(pid);
+      sendSignal(pid, "SIGKILL");
     await eventually(() => processesNaming(`${this.directory}/`).length === 0, {
       what: "processes to end",
     }).catch(() => undefined);
     await removeCgroups(this.cgroupRoot, `${this.cgroupRoot}-runtime`);
     removeTempDirectory(this.directory);
   }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended.
-  }
-}
-
-/** The pids whose command line names a path. */
-function processesNaming(text: string): number[] {
-  return fs
-    .readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((name) => {
-      try {
-        return fs.readFileSync(`/proc/${name}/cmdline`, "utf8").includes(text);
-      } catch {
-        // It ended meanwhile.
-        return false;
-      }
-    })
-    .map(Number);
 }
 
 export class NodeMachines {

@@ -17,6 +17,7 @@ import { eventually } from "./eventually.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { containerConfig, sandboxConfig } from "./runtime-configurations.ts";
 import { announce } from "./run/run-state.ts";
+import { processesIn, processesNaming, sendSignal } from "./processes.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
 export type RuntimeKind = "containerd" | "docker";
@@ -55,7 +56,11 @@ export interface PrivateRuntime {
     script: string,
     change?: Partial<ContainerConfig>,
   ): ContainerConfig;
-  dispose(): Promise<void>;
+  /**
+   * @param options.forgotten For tests that kill the daemon while it makes sandboxes: it then forgets a shim that it had
+   *   just started, which nothing but its own end removes. Those are ended too.
+   */
+  dispose(options?: { forgotten?: boolean }): Promise<void>;
 }
 
 /** Starts it, also again in the directory of one that was stopped. */
@@ -138,15 +143,34 @@ export async function startPrivateRuntime(
       return sandboxConfig(name, { logDirectory, cgroupParent, ...change });
     },
     containerConfig,
-    async dispose() {
+    async dispose({ forgotten = false } = {}) {
       for (const { id } of await runtime.listPodSandboxes()) {
         await runtime.stopPodSandbox(id);
         await runtime.removePodSandbox(id);
       }
       await runtime.stop();
       await daemon.stop();
+      if (forgotten) await endForgotten(`${directory}/`, cgroupParent);
       await removeCgroups(cgroupParent);
       removeTempDirectory(directory);
     },
   };
+}
+
+/** Ends shims of this directory and what runs in the cgroups of their pods. */
+async function endForgotten(
+  directory: string,
+  cgroupParent: string,
+): Promise<void> {
+  await eventually(
+    () => {
+      const pids = [
+        ...processesNaming(directory),
+        ...processesIn(cgroupParent),
+      ];
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+      return pids.length === 0;
+    },
+    { what: "the processes that the runtime forgot to end" },
+  );
 }

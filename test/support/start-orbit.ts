@@ -16,6 +16,7 @@ import { hostPortTable } from "../../network/pods/host-ports.ts";
 import { masqueradeTable } from "../../network/pods/masquerade.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { runtimeKinds, type RuntimeKind } from "./private-runtime.ts";
+import { processesNaming, sendSignal } from "./processes.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
@@ -75,29 +76,6 @@ export interface RunningOrbit {
   clean(): Promise<void>;
 }
 
-/** The pids whose command line names a path. */
-export function processesNaming(text: string): number[] {
-  const pids: number[] = [];
-  for (const name of fs.readdirSync("/proc")) {
-    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
-    try {
-      if (fs.readFileSync(`/proc/${name}/cmdline`, "utf8").includes(text))
-        pids.push(Number(name));
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return pids;
-}
-
-function kill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // Gone already.
-  }
-}
-
 /** 10.220.7.0/24 → 10.120.7.0/24. */
 function serviceRange(podRange: string): string {
   return podRange.replace(/^10\.2/, "10.1");
@@ -122,7 +100,7 @@ async function removeEverything(
     );
   }
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-    for (const pid of processesNaming(`${directory}/`)) kill(pid, signal);
+    for (const pid of processesNaming(`${directory}/`)) sendSignal(pid, signal);
     await eventually(() => processesNaming(`${directory}/`).length === 0, {
       timeoutMs: 3000,
       what: "processes to end",

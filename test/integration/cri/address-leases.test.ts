@@ -13,7 +13,6 @@ import {
   startPrivateRuntime,
   type PrivateRuntime,
 } from "../../support/private-runtime.ts";
-import { processesNaming } from "../../support/start-orbit.ts";
 
 jest.setTimeout(60_000);
 
@@ -76,9 +75,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const child of children) child.kill();
-  await part?.dispose();
-  // A containerd that is killed forgets a shim that it had just started.
-  for (const pid of processesNaming(`${part.directory}/`)) process.kill(pid);
+  await part?.dispose({ forgotten: true });
 });
 
 test("a sandbox keeps its address; one that is gone, and one that never came to be, lose it", async () => {
