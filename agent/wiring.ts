@@ -334,7 +334,7 @@ function wireViews(
   parts: Wired & Pick<AgentParts, "sources">,
 ): Pick<AgentParts, "pods" | "access" | "stats" | "directory"> {
   const { settings, runtime, clock, runtimePods, changes } = parts;
-  const { workers, reports } = parts;
+  const { workers, reports, cgroups } = parts;
   const withStatus = (pod: Pod): Pod => {
     const status = reports.statuses.get(pod);
     return status ? { ...pod, status } : pod;
@@ -370,6 +370,15 @@ function wireViews(
     pods,
     volumes: (pod) => volumeStatistics.of(pod),
     startedAtMs: clock.now(),
+    system: {
+      mount: settings.cgroupMount,
+      cgroups: {
+        kubelet: settings.kubeletCgroups,
+        runtime: settings.runtimeCgroups,
+        misc: settings.systemCgroups,
+        pods: settings.cgroupsPerQos ? cgroups.root : "",
+      },
+    },
     clock,
   });
   const directory =

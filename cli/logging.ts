@@ -1,6 +1,6 @@
 // The process's log: one line a record on stderr, as readable text or as JSON (--logging-format), written synchronously
 // so that nothing is lost when the process ends. --v: below 0 warnings, 0–3 info, 4–5 debug, 6 and more trace; --vmodule
-// gives parts and controllers a verbosity of their own.
+// gives parts and controllers a verbosity of their own. The verbosity can be changed while the process runs.
 import pino, { type Logger } from "pino";
 import { matchesGlob } from "../api/patterns/glob.ts";
 
@@ -67,11 +67,12 @@ function textLine(record: string): string {
   return `${line}\n`;
 }
 
-/** Lowers or raises a logger's level when one of its names fits a setting. */
+/** Lowers or raises a logger's level when one of its names fits a setting; whether one does. */
 function applySettings(
   logger: Logger,
   settings: readonly { pattern: string; level: string }[],
-): void {
+): boolean {
+  if (settings.length === 0) return false;
   const { part, controller } = logger.bindings();
   for (const { pattern, level } of settings)
     if (
@@ -80,8 +81,41 @@ function applySettings(
       )
     ) {
       logger.level = level;
-      return;
+      return true;
     }
+  return false;
+}
+
+/** Loggers that follow --v, the children of loggers among them; a child's level is its own, so that each must be set. */
+let following: WeakRef<Logger>[] = [];
+let pruneAt = 64;
+
+function follow(logger: Logger): void {
+  following.push(new WeakRef(logger));
+  if (following.length < pruneAt) return;
+  following = following.filter((each) => each.deref() !== undefined);
+  pruneAt = Math.max(64, following.length * 2);
+}
+
+/**
+ * Sets the verbosity of this process's loggers that have none of their own by --vmodule.
+ * @returns what to answer to who asked, as the reference does
+ * @throws Error for a text that is no 32-bit whole number
+ */
+export function setVerbosity(text: string): string {
+  const refuse = (why: string): never => {
+    throw new Error(
+      `failed set klog.logging.verbosity ${text}: strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`,
+    );
+  };
+  if (!/^[+-]?\d+$/.test(text)) refuse("invalid syntax");
+  if (Math.abs(Number(text)) > 0x7fffffff) refuse("value out of range");
+  const level = levelFor(Number(text));
+  for (const each of following) {
+    const logger = each.deref();
+    if (logger) logger.level = level;
+  }
+  return `successfully set klog.logging.verbosity to ${text}`;
 }
 
 export function createLogger({
@@ -98,12 +132,16 @@ export function createLogger({
     level: levelFor(verbosity),
     base: null,
     serializers: { err: pino.stdSerializers.err },
-    ...(settings.length > 0
-      ? { onChild: (child: Logger) => applySettings(child, settings) }
-      : {}),
+    onChild: (child: Logger) => {
+      if (!applySettings(child, settings)) follow(child);
+    },
   };
-  if (format === "json") return pino(options, sink);
-  return pino(options, {
-    write: (record: string) => void sink.write(textLine(record)),
-  });
+  const logger =
+    format === "json"
+      ? pino(options, sink)
+      : pino(options, {
+          write: (record: string) => void sink.write(textLine(record)),
+        });
+  follow(logger);
+  return logger;
 }

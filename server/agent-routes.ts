@@ -10,10 +10,14 @@ import type { Pod } from "../api/types/core-v1.ts";
 import { HealthResults } from "../http-kit/health-results.ts";
 import { HttpError } from "../http-kit/http-error.ts";
 import type { PortRequest, PortRoute } from "../http-kit/port.ts";
-import { Profiling, profilingRoutes } from "../http-kit/profiling.ts";
 import { zpages, type ZpageOptions } from "../http-kit/zpages.ts";
 import { nodeLogRoutes, type NodeLogOptions } from "./node-logs/node-logs.ts";
 import { serveCheckpoint } from "./checkpoint.ts";
+import {
+  debuggingDisabledRoutes,
+  debugRoutes,
+  type DebugRouteOptions,
+} from "./debug-routes.ts";
 import { serveHealth, type HealthCheck } from "./health.ts";
 import { serveContainerLogs } from "./logs.ts";
 import { cadvisorMetrics, readSummary, resourceMetrics } from "./metrics.ts";
@@ -30,7 +34,7 @@ interface AgentRoute extends PortRoute {
   readonly readOnly?: boolean;
 }
 
-export interface AgentRouteOptions {
+export interface AgentRouteOptions extends DebugRouteOptions {
   view: NodeAgentView;
   serving: StreamServing;
   /** Text of /metrics. */
@@ -38,8 +42,6 @@ export interface AgentRouteOptions {
   extraChecks?: readonly HealthCheck[];
   /** Default true; false: requests that look into containers or run in them are answered 405. */
   debuggingHandlers?: boolean;
-  /** Default true: /debug/pprof/ is served with the debugging handlers. */
-  profiling?: boolean;
   /** Absent: /logs/ is not served. */
   logs?: NodeLogOptions;
   /** /flagz and /statusz; default: none. */
@@ -113,29 +115,6 @@ export function healthRoutes(
         serveHealth(request, checks, results, request.parameters["check"]),
     },
   ];
-}
-
-/** Paths below these are off without debugging handlers, for every method. */
-const debuggingPaths = [
-  "/run",
-  "/exec",
-  "/attach",
-  "/portForward",
-  "/containerLogs",
-  "/runningpods",
-  "/debug/pprof",
-  "/logs",
-];
-
-/** 405 for every method of what looks into containers or runs in them. */
-export function debuggingDisabledRoutes(): AgentRoute[] {
-  const serve = (): never => {
-    throw new HttpError(405, "Debug endpoints are disabled.\n");
-  };
-  return debuggingPaths.flatMap((path) => [
-    { pattern: path, serve },
-    { pattern: `${path}/{path...}`, serve },
-  ]);
 }
 
 /** What a node without an API server has beside its pods, and the deletion of pods there; the reference has no such paths. */
@@ -382,18 +361,6 @@ function checkpointRoutes(view: NodeAgentView): AgentRoute[] {
       methods: ["POST"],
       pattern: "/checkpoint/{namespace}/{pod}/{container}",
       serve: (request) => serveCheckpoint(request, view),
-    },
-  ];
-}
-
-function debugRoutes({ profiling = true }: AgentRouteOptions): AgentRoute[] {
-  if (profiling) return profilingRoutes(new Profiling());
-  return [
-    {
-      pattern: "/debug/pprof/{path...}",
-      serve: () => {
-        throw new HttpError(405, "profiling endpoint is disabled.\n");
-      },
     },
   ];
 }

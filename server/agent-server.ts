@@ -27,7 +27,6 @@ import { processFamilies } from "../http-kit/process-metrics.ts";
 import {
   agentHealthChecks,
   agentRoutes,
-  debuggingDisabledRoutes,
   healthRoutes,
   type AgentRouteOptions,
 } from "./agent-routes.ts";
@@ -36,6 +35,7 @@ import {
   forbiddenText,
   requestAttributes,
 } from "./access-attributes.ts";
+import { debuggingDisabledRoutes } from "./debug-routes.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { createWebSocketUpgrader } from "./websocket.ts";
 

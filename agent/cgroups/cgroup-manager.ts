@@ -79,7 +79,7 @@ export class CgroupManager {
       memoryMin: this.#keepsMemory,
       allocatableMemoryBytes: () => this.#node.allocatableMemoryBytes,
     });
-    await this.#driver.create(this.#names.place(this.#config.cgroupRoot), {});
+    await this.#driver.create(this.root, {});
     for (const qos of ["BestEffort", "Burstable"] as const)
       await this.#driver.create(this.#qosPath(qos), { cpuShares: 2 });
   }
@@ -99,10 +99,15 @@ export class CgroupManager {
     await this.#driver.update(place, limits);
   }
 
+  /** The cgroup of all pods, below the mount of the cgroups. */
+  get root(): string {
+    return this.#names.place(this.#config.cgroupRoot);
+  }
+
   /** Of all pods together. */
   async usage(): Promise<CgroupUsage> {
     return this.#config.cgroupsPerQos
-      ? await this.#driver.usage(this.#names.place(this.#config.cgroupRoot))
+      ? await this.#driver.usage(this.root)
       : {};
   }
 

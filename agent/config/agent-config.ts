@@ -101,6 +101,11 @@ export interface AgentConfig {
   /** Where the cgroup file systems are mounted. */
   cgroupMount: string;
   cgroupDriver: "cgroupfs" | "systemd";
+  /** Cgroups whose usage the stats summary reports, absolute; "": the agent's present one, and none of the runtime. */
+  kubeletCgroups: string;
+  runtimeCgroups: string;
+  /** Where processes outside of any cgroup are moved; "": they stay. */
+  systemCgroups: string;
   /** `memory` → `N%`: share of the requested memory that lower qualities of service may not use. */
   qosReserved: Readonly<Record<string, string>>;
   /** Part of the way from a container's memory request to its limit from which on it is slowed down (gate MemoryQoS). */
@@ -213,6 +218,9 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   cgroupRoot: "/kubepods",
   cgroupMount: "/sys/fs/cgroup",
   cgroupDriver: "cgroupfs",
+  kubeletCgroups: "",
+  runtimeCgroups: "",
+  systemCgroups: "",
   qosReserved: {},
   memoryThrottlingFactor: 0.9,
   swapBehavior: "NoSwap",

@@ -7,6 +7,10 @@ import type { Runtime } from "../../cri/runtime.ts";
 import type { ContainerStats } from "../../cri/usage.ts";
 import { within } from "../../cri/deadline.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
+import {
+  systemContainers,
+  type SystemContainersOptions,
+} from "./system-containers.ts";
 
 interface SummaryOptions {
   runtime: Runtime;
@@ -17,6 +21,7 @@ interface SummaryOptions {
   /** VolumeStats of a pod. */
   volumes: (pod: Pod) => Promise<readonly object[]>;
   startedAtMs: number;
+  system: Pick<SystemContainersOptions, "mount" | "cgroups">;
   clock: Clock;
 }
 
@@ -69,7 +74,8 @@ export class StatsSummary {
     }
     const known = new Set(all.map(({ id }) => id));
     for (const id of this.#samples.keys())
-      if (id !== "" && !known.has(id)) this.#samples.delete(id);
+      if (id !== "" && !id.startsWith("system:") && !known.has(id))
+        this.#samples.delete(id);
     return {
       node: await this.#node(onlyCpuAndMemory),
       pods: await Promise.all(
@@ -197,6 +203,10 @@ export class StatsSummary {
     const availableBytes = kilobytes("MemAvailable");
     const node = {
       nodeName,
+      systemContainers: await systemContainers(
+        { ...this.#options.system, startedAtMs },
+        (key, nanoseconds, atMs) => this.#rate(key, nanoseconds, atMs),
+      ),
       startTime: time(startedAtMs),
       cpu: {
         time: at,

@@ -107,11 +107,10 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 
 export const unbuiltAgentOptions: UnbuiltOptions = {
   restricts: {
-    "system-cgroups": "",
     // The reference's chain drops packets for local addresses that come from outside.
     "make-iptables-util-chains": "false",
   },
-  harmless: ["kube-api-content-type", "runtime-cgroups"],
+  harmless: ["kube-api-content-type"],
   moot: {
     ...contention,
     ...hiddenMetrics,

@@ -96,6 +96,13 @@ export const agentServingOptions: OptionTable = [
       { file: "enableSystemLogHandler", fileOnly: true },
     ),
     option(
+      "enable-debug-flags-handler",
+      "bool",
+      "true",
+      "Let the log's verbosity be set at /debug/flags/v.",
+      { file: "enableDebugFlagsHandler", fileOnly: true },
+    ),
+    option(
       "enable-system-log-query",
       "bool",
       "false",

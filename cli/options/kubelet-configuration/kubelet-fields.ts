@@ -16,7 +16,6 @@ const restricts = (...accepted: readonly unknown[]): KubeletField => ({
 
 /** By path; a list or map below a path belongs to it. */
 export const kubeletFields: Readonly<Record<string, KubeletField>> = {
-  enableDebugFlagsHandler: harmless,
   iptablesDropBit: harmless,
   iptablesMasqueradeBit: harmless,
   kernelMemcgNotification: harmless,

@@ -144,6 +144,9 @@ export function agentConfig(
       ? { cgroupRoot: values.text("cgroup-root") }
       : {}),
     cgroupDriver: values.text("cgroup-driver") as AgentConfig["cgroupDriver"],
+    kubeletCgroups: values.text("kubelet-cgroups"),
+    runtimeCgroups: values.text("runtime-cgroups"),
+    systemCgroups: values.text("system-cgroups"),
     qosReserved: values.map("qos-reserved"),
     memoryThrottlingFactor: values.number("memory-throttling-factor"),
     swapBehavior: values.text("swap-behavior") as AgentConfig["swapBehavior"],
@@ -225,6 +228,7 @@ export function checkAgentOptions(values: OptionValues): void {
     );
   checkRestartPeriod(values);
   checkAllocatable(values);
+  checkSystemCgroups(values);
   checkResourceManagers(agentConfig(values));
   try {
     agentThresholds(resolveAgentConfig(agentConfig(values)));
@@ -250,6 +254,28 @@ function checkRestartPeriod(values: OptionValues): void {
   if (periodMs < 1000 || periodMs > 300_000)
     throw new UsageError(
       `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${periodMs / 1000} seconds) must be set between 1s and 300s`,
+    );
+}
+
+/** Absolute, and none that would take a process out of the hierarchy's mount. */
+function checkSystemCgroups(values: OptionValues): void {
+  for (const option of ["system-cgroups", "runtime-cgroups"]) {
+    const cgroup = values.text(option);
+    if (cgroup === "") continue;
+    if (!/^\/[^\s]*$/.test(cgroup) || cgroup.split("/").includes(".."))
+      throw new UsageError(
+        `--${option}: ${cgroup} is no absolute name of a cgroup`,
+      );
+  }
+  const system = values.text("system-cgroups");
+  if (system === "") return;
+  if (system.replaceAll("/", "") === "")
+    throw new UsageError(
+      '--system-cgroups: system container cannot be root ("/")',
+    );
+  if (values.text("cgroup-root") === "")
+    throw new UsageError(
+      "systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
     );
 }
 

@@ -35,10 +35,11 @@ import type { Client } from "../../../client/client.ts";
 import { ServingCertificateKeeper } from "../../../agent/certificates/serving-certificate.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
+import { setVerbosity } from "../../logging.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import { recordMachineFile } from "./machine-files.ts";
 import { credentialProviders } from "./credential-providers.ts";
-import { checkHost, enterCgroup } from "./host-checks.ts";
+import { checkHost, enterCgroup, gatherProcesses } from "./host-checks.ts";
 import { chooseRuntime, type RuntimeChoice } from "./runtime.ts";
 import { servingTlsOf } from "../serving-tls.ts";
 import { zpageOptions } from "../zpages.ts";
@@ -216,6 +217,7 @@ export async function openAgentPorts(
     servingTls: servingTlsOf(values, (message) => options.logger.warn(message)),
     debuggingHandlers: values.flag("enable-debugging-handlers"),
     profiling: values.flag("profiling"),
+    ...(values.flag("enable-debug-flags-handler") ? { setVerbosity } : {}),
     logs: {
       directory: "/var/log",
       enabled: values.flag("enable-system-log-handler"),
@@ -281,6 +283,7 @@ export async function startAgentPart(
   checkHost(values, options.logger, options.cluster === undefined);
   await enterCgroup(values);
   const logger = options.logger.child({ part: "agent" });
+  const gathering = await gatherProcesses(values, clock, logger);
   const config = {
     ...agentConfig(values),
     imageCredentialProviders: await credentialProviders(values),
@@ -324,6 +327,7 @@ export async function startAgentPart(
     server = await openAgentPorts(options, agent);
     await agent.start();
   } catch (error) {
+    gathering?.stop();
     await server?.stop();
     await chosen.stop();
     throw error;
@@ -337,6 +341,7 @@ export async function startAgentPart(
     },
     async stop() {
       keeper?.stop();
+      gathering?.stop();
       await server?.stop();
       await agent.stop();
       await chosen.stop();

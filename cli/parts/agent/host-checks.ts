@@ -1,9 +1,11 @@
-// What the node agent wants of its machine before it starts: no swap, cgroup v2, its own place when memory runs out, and
-// how many files it may open.
+// What the node agent wants of its machine before it starts: no swap, cgroup v2, its own place when memory runs out, how
+// many files it may open, and its and others' cgroups.
 // `orbit server` asks for it only where the options are given: it is to start on any machine.
 import { execFile } from "node:child_process";
 import { readFileSync, statfsSync, writeFileSync } from "node:fs";
 import type { Logger } from "pino";
+import { SystemProcesses } from "../../../agent/cgroups/system-processes.ts";
+import type { Clock } from "../../../api/clock.ts";
 import { moveToCgroup } from "../../../cri/private-containerd/own-cgroup.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
@@ -95,4 +97,22 @@ export async function enterCgroup(values: OptionValues): Promise<void> {
     throw new UsageError(
       `--kubelet-cgroups: this process can't be moved to the cgroup ${group}`,
     );
+}
+
+/** `--system-cgroups`: processes outside of any cgroup move there, now and once a minute. Undefined without the option. */
+export async function gatherProcesses(
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): Promise<SystemProcesses | undefined> {
+  const cgroup = values.text("system-cgroups");
+  if (cgroup === "") return undefined;
+  const processes = new SystemProcesses({
+    mount: "/sys/fs/cgroup",
+    cgroup,
+    clock,
+    logger,
+  });
+  await processes.start();
+  return processes;
 }

@@ -90,9 +90,9 @@ test.concurrent.each<[string[], number, RegExp]>([
     /--encryption-provider-config: not implemented yet/,
   ],
   [
-    ["--agent-arg=system-cgroups=/x"],
+    ["--agent-arg=make-iptables-util-chains=false"],
     1,
-    /--agent-arg: --system-cgroups: not implemented yet/,
+    /--agent-arg: --make-iptables-util-chains: not implemented yet/,
   ],
   [
     ["--controller-manager-arg=use-service-account-credentials"],

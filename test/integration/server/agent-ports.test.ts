@@ -114,6 +114,10 @@ beforeAll(async () => {
     healthzPort: 0,
     fineGrainedAccess: true,
     checkpoints: true,
+    setVerbosity: (text) => {
+      if (/^\d+$/.test(text)) return `set to ${text}`;
+      throw new Error("no number");
+    },
     zpages: {
       component: "kubelet",
       flags: () => ({ "node-ip": "10.0.0.1", address: "0.0.0.0" }),
@@ -351,6 +355,29 @@ describe("paths", () => {
     expect(nodes.length).toBeGreaterThan(0);
   });
 
+  test("the log's verbosity", async () => {
+    const put = (body: string): Promise<Answer> =>
+      send(
+        {
+          port: server.port!,
+          path: "/debug/flags/v",
+          method: "PUT",
+          headers: token,
+        },
+        body,
+      );
+    expect(await put("4")).toMatchObject({ code: 200, body: "set to 4\n" });
+    expect(await put("x")).toMatchObject({ code: 400, body: "no number\n" });
+    expect((await put("4".repeat(100))).code).toBe(413);
+    expect(await get("/debug/flags/v")).toMatchObject({
+      code: 406,
+      body: "unsupported http method\n",
+    });
+    expect((await get("/debug/flags/v", {})).code).toBe(401);
+    const weak = { Authorization: "Bearer weak" };
+    expect((await get("/debug/flags/v", weak)).code).toBe(403);
+  });
+
   test("logs and their query", async () => {
     expect(await get("/containerLogs/default/p/c")).toMatchObject({
       code: 200,
@@ -586,6 +613,7 @@ describe("the open ports", () => {
       "/checkpoint/default/p/c",
       "/flagz",
       "/statusz",
+      "/debug/flags/v",
     ])
       expect([path, (await plain(port, path)).code]).toEqual([path, 404]);
   });

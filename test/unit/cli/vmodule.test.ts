@@ -2,7 +2,7 @@
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { configurationFields } from "../../../cli/options/kubelet-configuration/configuration-fields.ts";
 import { settingsOf } from "../../../cli/options/kubelet-configuration/configuration-file.ts";
-import { createLogger } from "../../../cli/logging.ts";
+import { createLogger, setVerbosity } from "../../../cli/logging.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 
 test("a part and a controller with a fitting name get their verbosity, others that of --v", () => {
@@ -24,6 +24,33 @@ test("a part and a controller with a fitting name get their verbosity, others th
 test("without settings children keep the level", () => {
   const logger = createLogger({ format: "json", verbosity: 4 });
   expect(logger.child({ part: "store" }).level).toBe("debug");
+});
+
+test("the verbosity changes for all loggers but those with one of their own", () => {
+  const logger = createLogger({
+    format: "json",
+    verbosity: 0,
+    vmodule: ["store=5"],
+  });
+  const part = logger.child({ part: "agent" });
+  const grandchild = part.child({ pod: "a" });
+  const own = logger.child({ part: "store" });
+  expect(setVerbosity("6")).toBe(
+    "successfully set klog.logging.verbosity to 6",
+  );
+  expect([logger, part, grandchild, own].map(({ level }) => level)).toEqual([
+    "trace",
+    "trace",
+    "trace",
+    "debug",
+  ]);
+  for (const text of ["", "x", "1.5", "4 ", "99999999999"])
+    expect(() => setVerbosity(text)).toThrow(
+      `failed set klog.logging.verbosity ${text}: strconv.ParseInt: parsing "${text}": `,
+    );
+  expect(part.level).toBe("trace");
+  setVerbosity("0");
+  expect([part.level, own.level]).toEqual(["info", "debug"]);
 });
 
 test("a KubeletConfiguration says it as a list of patterns", async () => {
