@@ -48,6 +48,8 @@ export function workersContext(
       runtime,
       runtimePods,
       runtimeHandler: (pod) => runtimeHandler(client, pod),
+      features: () => node.runtimeFeatures,
+      userNamespaces: isGateOn(config, "UserNamespacesSupport"),
       turns: new Turns(Math.max(8, cpus().length * 2)),
       events,
     },
@@ -80,7 +82,6 @@ export function workersContext(
     config: withLocalDns(ground),
     events,
     nodeIPs,
-    features: () => node.runtimeFeatures,
     podNetwork: ground.podNetwork,
   };
   return {

@@ -69,7 +69,7 @@ const podSpec: Fields<PodSpec> = {
   hostUsers: {
     state: "refused",
     by: "agent",
-    note: "`false`, behind UserNamespacesSupport (else dropped): the pod waits with FailedCreatePodSandBox",
+    note: "`false`, behind UserNamespacesSupport (else dropped): the pod waits with FailedCreatePodSandBox, by what the runtime reports of its RuntimeClass's handler, and with a runtime that is able too; static pods may not have the field without the gate",
   },
   hostname: works("cut to 63 characters"),
   imagePullSecrets: works(),

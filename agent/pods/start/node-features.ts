@@ -15,17 +15,31 @@ export function mountsReadOnlyBelow(
   );
 }
 
-/** Why a pod that wants a user namespace of its own can't have one; undefined: it wants none. */
+/**
+ * Why a pod can't have the user namespace it asks for, in the reference's words; undefined: it asks for none of its own.
+ *
+ * @param handler Of the pod's RuntimeClass; "": the runtime's default one.
+ * @param isGateOn UserNamespacesSupport. Pods of an API server have lost the field without it, static pods have not.
+ */
 export function userNamespaceRefusal(
-  { spec }: Pod,
+  { spec: { hostUsers } }: Pod,
+  handler: string,
   { handlers }: NodeFeatures,
+  isGateOn: boolean,
 ): string | undefined {
-  if (spec.hostUsers !== false) return undefined;
-  const name = spec.runtimeClassName ?? "";
-  const able = handlers.some((handler) => handler.userNamespaces);
-  return able
-    ? "can't set `spec.hostUsers: false`, user namespaces are not supported by this agent"
-    : name === ""
+  if (hostUsers === undefined) return undefined;
+  if (!isGateOn)
+    return 'the feature gate "UserNamespacesSupport" is disabled: can\'t set spec.HostUsers';
+  if (hostUsers) return undefined;
+  const found = handlers.find(({ name }) => name === handler);
+  if (found?.userNamespaces)
+    return "can't set `spec.hostUsers: false`, user namespaces are not supported by this agent";
+  const text =
+    handler === ""
       ? "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
-      : `can't set \`spec.hostUsers: false\`, RuntimeClass handler "${name}" does not support user namespaces`;
+      : `can't set \`spec.hostUsers: false\`, RuntimeClass handler ${JSON.stringify(handler)} does not support user namespaces`;
+  // A runtime that lists no handlers is an older one.
+  return found || handlers.length === 0
+    ? text
+    : `${text}: the handler ${JSON.stringify(handler)} is not known`;
 }

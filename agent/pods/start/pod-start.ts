@@ -16,7 +16,6 @@ import {
 } from "./container-start.ts";
 import type { HostFiles } from "./host-files.ts";
 import { WaitingError } from "../../images/image-manager.ts";
-import type { NodeFeatures } from "./node-features.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import { startSandbox, type SandboxStartContext } from "./sandbox-start.ts";
 import type { WaitingReasons } from "./waiting-reasons.ts";
@@ -40,8 +39,6 @@ export interface PodStartContext {
   readonly config: AgentConfig;
   readonly events: Pick<PodEvents, "pod">;
   readonly nodeIPs: () => readonly string[];
-  /** Of the runtime. */
-  readonly features: () => NodeFeatures;
   /** As the agent's option. */
   readonly podNetwork?: PodNetworkHooks | undefined;
 }
@@ -141,15 +138,14 @@ async function configureSandbox(
   pod: Pod,
   cgroup: string,
 ): Promise<SandboxConfig> {
-  const { events, nodeIPs, features } = context;
-  const node = { ips: nodeIPs(), features: features() };
+  const { events, nodeIPs } = context;
   try {
     const { config, warnings } = await sandboxConfig(
       pod,
       attempt,
       cgroup,
       context.config,
-      node,
+      nodeIPs(),
     );
     if (createSandbox)
       for (const { reason, message } of warnings)

@@ -12,14 +12,13 @@ import {
 } from "../../resources/linux-resources.ts";
 import { podDns, type DnsWarning } from "./pod-dns.ts";
 import { sandboxSecurity } from "./security-context.ts";
-import { userNamespaceRefusal, type NodeFeatures } from "./node-features.ts";
 
 export async function sandboxConfig(
   pod: Pod,
   attempt: number,
   cgroupParent: string,
   config: AgentConfig,
-  node: { readonly ips: readonly string[]; readonly features: NodeFeatures },
+  nodeIPs: readonly string[],
 ): Promise<{ config: SandboxConfig; warnings: readonly DnsWarning[] }> {
   const { hostname, domain } = podNames(
     pod,
@@ -31,9 +30,7 @@ export async function sandboxConfig(
     throw new Error(
       `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (64 characters is the max, ${fqdn.length} characters requested)`,
     );
-  const userNamespace = userNamespaceRefusal(pod, node.features);
-  if (userNamespace) throw new Error(userNamespace);
-  const { dns, warnings } = await podDns(pod, config, node.ips);
+  const { dns, warnings } = await podDns(pod, config, nodeIPs);
   const resources = podResources(pod);
   const periodMicroseconds = config.cpuCfsQuotaPeriodMs * 1000;
   const quota =

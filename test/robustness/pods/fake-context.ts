@@ -96,6 +96,8 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     sandboxes: {
       ...{ runtime, runtimePods, events },
       runtimeHandler: () => Promise.resolve(""),
+      features,
+      userNamespaces: false,
       turns: new Turns(4),
     },
     containers: {
@@ -131,7 +133,6 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     },
     ...{ volumes, files, cgroups, config, events, nodeIPs },
     claims: withoutClaims,
-    features,
   };
   const admission = {
     admit: options.admit ?? (() => undefined),
