@@ -1,0 +1,230 @@
+// What happens to volumes of CSI drivers beyond their first mount, against a real driver: published again with new tokens,
+// grown while they are mounted, and who gives their files the pod's group.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as grpc from "@grpc/grpc-js";
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+} from "../../../../client/resources.ts";
+import { passes } from "../../../support/control-plane.ts";
+import { nodeCapability } from "../../../../agent/volumes/csi/csi-protocol.ts";
+import { CsiTestNode, driverName, podWith } from "./csi-test-node.ts";
+
+const tokensField = "csi.storage.k8s.io/serviceAccount.tokens";
+let node: CsiTestNode;
+
+beforeEach(async () => {
+  node = new CsiTestNode();
+  await node.start();
+});
+
+afterEach(async () => {
+  await node.close();
+});
+
+const requestsOf = (call: string): Record<string, unknown>[] =>
+  node.driver.requests
+    .filter((each) => each.call === call)
+    .map(({ request }) => request);
+const refuse = (refused: string): void => {
+  node.driver.intercept = (call) => {
+    if (call === refused)
+      throw Object.assign(new Error("not now"), {
+        code: grpc.status.INTERNAL,
+        details: "not now",
+      });
+  };
+};
+const allow = (): void => {
+  node.driver.intercept = () => undefined;
+};
+
+/** As the next pass of the pod, when the volume's time has come. */
+async function again(pod: ReturnType<typeof podWith>): Promise<void> {
+  node.agent.volumes.outdated(pod.metadata.uid ?? "");
+  await node.agent.volumes.mount(pod);
+}
+
+test.each([true, false])(
+  "requiresRepublish %j: published again with new tokens, or left as it is",
+  async (requiresRepublish) => {
+    await node.object({
+      attachRequired: false,
+      requiresRepublish,
+      tokenRequests: [{ audience: "vault" }],
+    });
+    await node.registered();
+    await node.bound("vol");
+    const pod = podWith("a", "vol");
+    await node.agent.volumes.mount(pod);
+    const file = path.join(await node.pathIn(pod), "file");
+    fs.writeFileSync(file, "1");
+    await again(pod);
+    expect(node.driver.calls).toEqual([
+      "stage vol",
+      ...Array<string>(requiresRepublish ? 2 : 1).fill("publish vol"),
+    ]);
+    const tokens = requestsOf("publish").map(
+      (request) =>
+        (request["volume_context"] as Record<string, string>)[tokensField],
+    );
+    expect(new Set(tokens).size).toBe(requiresRepublish ? 2 : 1);
+    expect(fs.readFileSync(file, "utf8")).toBe("1");
+  },
+);
+
+test("a volume that can't be published again stays mounted, and is tried again", async () => {
+  await node.object({ attachRequired: false, requiresRepublish: true });
+  await node.registered();
+  await node.bound("vol");
+  const pod = podWith("a", "vol");
+  await node.agent.volumes.mount(pod);
+  const file = path.join(await node.pathIn(pod), "file");
+  fs.writeFileSync(file, "1");
+  refuse("publish");
+  await expect(again(pod)).rejects.toThrow(
+    'MountVolume.SetUp failed for volume "pv-vol" : rpc error: code = Internal desc = not now',
+  );
+  expect(fs.readFileSync(file, "utf8")).toBe("1");
+  allow();
+  await again(pod);
+  expect(requestsOf("publish")).toHaveLength(3);
+  await node.agent.volumes.unmount("a");
+  await passes(() => expect(node.mounted()).toEqual([]));
+});
+
+const group = 4321;
+
+test.each([
+  // ReadWriteOnceWithFSType is the default.
+  [undefined, "ReadWriteOnce", "ext4", true],
+  ["ReadWriteOnceWithFSType", "ReadWriteOnce", "ext4", true],
+  ["ReadWriteOnceWithFSType", "ReadWriteOncePod", "ext4", true],
+  ["ReadWriteOnceWithFSType", "ReadWriteMany", "ext4", false],
+  ["ReadWriteOnceWithFSType", "ReadWriteOnce", "", false],
+  ["File", "ReadWriteMany", "", true],
+  ["None", "ReadWriteOnce", "ext4", false],
+] as const)(
+  "fsGroupPolicy %s, %s, file system %j: the agent sets the group: %j",
+  async (fsGroupPolicy, accessMode, fsType, sets) => {
+    await node.object({
+      attachRequired: false,
+      ...(fsGroupPolicy ? { fsGroupPolicy } : {}),
+    });
+    await node.registered();
+    await node.bound("vol", {
+      accessModes: [accessMode],
+      csi: { driver: driverName, volumeHandle: "vol", fsType },
+    });
+    const pod = podWith("a", "vol", { securityContext: { fsGroup: group } });
+    await node.agent.volumes.mount(pod);
+    expect(fs.statSync(await node.pathIn(pod)).gid).toBe(sets ? group : 0);
+  },
+);
+
+test("a claim that is mounted read-only keeps its group", async () => {
+  await node.object({ attachRequired: false, fsGroupPolicy: "File" });
+  await node.registered();
+  await node.bound("vol");
+  const pod = podWith("a", "vol", {
+    securityContext: { fsGroup: group },
+    volumes: [
+      {
+        name: "v",
+        persistentVolumeClaim: { claimName: "vol", readOnly: true },
+      },
+    ],
+  });
+  await node.agent.volumes.mount(pod);
+  expect(requestsOf("publish")[0]).toMatchObject({ readonly: true });
+  expect(fs.statSync(await node.pathIn(pod)).gid).toBe(0);
+});
+
+test("a driver with VOLUME_MOUNT_GROUP gets the group and sees to it itself", async () => {
+  await node.object({ attachRequired: false, fsGroupPolicy: "File" });
+  await node.registered({
+    capabilities: [nodeCapability.stageUnstage, nodeCapability.mountGroup],
+  });
+  await node.bound("vol");
+  const pod = podWith("a", "vol", { securityContext: { fsGroup: group } });
+  await node.agent.volumes.mount(pod);
+  for (const call of ["stage", "publish"])
+    expect(requestsOf(call)).toMatchObject([
+      { volume_capability: { mount: { volume_mount_group: "4321" } } },
+    ]);
+  expect(fs.statSync(await node.pathIn(pod)).gid).toBe(0);
+  await node.agent.volumes.mount(podWith("b", "vol"));
+  // Of a pod without a group.
+  expect(requestsOf("publish").at(-1)).toMatchObject({
+    volume_capability: { mount: { volume_mount_group: "" } },
+  });
+});
+
+test("a driver without VOLUME_MOUNT_GROUP gets no group", async () => {
+  await node.object({ attachRequired: false });
+  await node.registered();
+  await node.bound("vol");
+  await node.agent.volumes.mount(
+    podWith("a", "vol", { securityContext: { fsGroup: group } }),
+  );
+  expect(requestsOf("publish")).toMatchObject([
+    { volume_capability: { mount: { volume_mount_group: "" } } },
+  ]);
+});
+
+test("a mounted volume that became larger is grown in use, also after a failure", async () => {
+  await node.object({ attachRequired: false });
+  await node.registered();
+  await node.bound("vol");
+  const pod = podWith("a", "vol");
+  await node.agent.volumes.mount(pod);
+  expect(requestsOf("expand")).toEqual([]);
+
+  const { client } = node.agent;
+  const claims = client.resource(persistentVolumeClaims);
+  const claim = await claims.get("vol", "default");
+  await claims.updateStatus({
+    ...claim,
+    status: {
+      ...claim.status,
+      conditions: [
+        {
+          type: "FileSystemResizePending",
+          status: "True",
+        },
+      ],
+    },
+  });
+  const volume = await client.resource(persistentVolumes).get("pv-vol");
+  await client.resource(persistentVolumes).update({
+    ...volume,
+    spec: { ...volume.spec, capacity: { storage: "3Gi" } },
+  });
+
+  refuse("expand");
+  await expect(again(pod)).rejects.toThrow(
+    'MountVolume.NodeExpandVolume failed for volume "pv-vol" : rpc error: code = Internal desc = not now',
+  );
+  expect((await claims.get("vol", "default")).status).toMatchObject({
+    capacity: { storage: "1Gi" },
+    conditions: [{ type: "FileSystemResizePending" }],
+  });
+
+  allow();
+  await again(pod);
+  expect(requestsOf("expand").at(-1)).toMatchObject({
+    volume_id: "vol",
+    volume_path: await node.pathIn(pod),
+    capacity_range: { required_bytes: 3 * 2 ** 30 },
+  });
+  expect((await claims.get("vol", "default")).status).toMatchObject({
+    capacity: { storage: "3Gi" },
+    conditions: [],
+  });
+  const asked = requestsOf("expand").length;
+  await again(pod);
+  expect(requestsOf("expand")).toHaveLength(asked);
+  expect(requestsOf("stage")).toHaveLength(1);
+  expect(requestsOf("publish")).toHaveLength(1);
+});
