@@ -11,6 +11,9 @@ const listName = ".announced";
 /** The one file that all tests of a run share. */
 export const busyboxTarName = "busybox.tar";
 
+/** The directory of the ports that tests of a run have claimed: one empty file each, named by its number. */
+export const portsName = ".ports";
+
 export type AnnouncedKind = "cgroup" | "nft" | "path";
 
 /** Says that the calling test makes something outside of its directories; the end of the run checks that it is gone. */
@@ -38,5 +41,5 @@ export function announced(
 }
 
 export function isRunFile(name: string): boolean {
-  return name === listName || name === busyboxTarName;
+  return [listName, busyboxTarName, portsName].includes(name);
 }
