@@ -8,7 +8,7 @@ import * as path from "node:path";
 import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
 import { runCommand, type CommandResult } from "./kubectl.ts";
-import { processesNaming, sendSignal } from "./processes.ts";
+import { endProcesses, sendSignal } from "./processes.ts";
 import { orbitProgram } from "./start-orbit.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
@@ -135,7 +135,7 @@ export class NodeMachine {
     await Promise.race([
       ended,
       eventually(() => /ready in [\d.]+s/.test(this.#output), {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
         what: `${this.name} to be ready`,
       }),
     ]);
@@ -170,15 +170,11 @@ export class NodeMachine {
     const inside = execFileSync("ip", ["netns", "pids", this.namespace], {
       encoding: "utf8",
     });
-    for (const pid of new Set([
-      ...processesNaming(`${this.directory}/`),
-      ...inside.split("\n").filter(Boolean).map(Number),
-    ]))
-      sendSignal(pid, "SIGKILL");
-    await eventually(() => processesNaming(`${this.directory}/`).length === 0, {
-      what: "processes to end",
-    }).catch(() => undefined);
-    await removeCgroups(this.cgroupRoot, `${this.cgroupRoot}-runtime`);
+    for (const pid of inside.split("\n").filter(Boolean))
+      sendSignal(Number(pid), "SIGKILL");
+    const cgroups = [this.cgroupRoot, `${this.cgroupRoot}-runtime`];
+    await endProcesses(`${this.directory}/`, ...cgroups);
+    await removeCgroups(...cgroups);
     removeTempDirectory(this.directory);
   }
 }

@@ -71,9 +71,10 @@ export async function startPrivateDocker(
       child.once("error", resolve);
     });
     await eventually(() => socketAnswers(endpoint), {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
       what: "dockerd to listen",
     }).catch((error: Error) => {
+      child.kill("SIGKILL");
       const text = fs.readFileSync(path.join(directory, "dockerd.log"), "utf8");
       throw new Error(`${error.message}\n${text.slice(-2000)}`, {
         cause: error,

@@ -17,7 +17,7 @@ import { eventually } from "./eventually.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { containerConfig, sandboxConfig } from "./runtime-configurations.ts";
 import { announce } from "./run/run-state.ts";
-import { processesIn, processesNaming, sendSignal } from "./processes.ts";
+import { endProcesses } from "./processes.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
 export type RuntimeKind = "containerd" | "docker";
@@ -72,6 +72,7 @@ export async function startDaemon(
     return startPrivateContainerd({
       directory,
       logger: pino({ level: "silent" }),
+      startTimeoutMs: 60_000,
     });
   const docker = await startPrivateDocker({ directory });
   return {
@@ -150,27 +151,9 @@ export async function startPrivateRuntime(
       }
       await runtime.stop();
       await daemon.stop();
-      if (forgotten) await endForgotten(`${directory}/`, cgroupParent);
+      if (forgotten) await endProcesses(`${directory}/`, cgroupParent);
       await removeCgroups(cgroupParent);
       removeTempDirectory(directory);
     },
   };
-}
-
-/** Ends shims of this directory and what runs in the cgroups of their pods. */
-async function endForgotten(
-  directory: string,
-  cgroupParent: string,
-): Promise<void> {
-  await eventually(
-    () => {
-      const pids = [
-        ...processesNaming(directory),
-        ...processesIn(cgroupParent),
-      ];
-      for (const pid of pids) sendSignal(pid, "SIGKILL");
-      return pids.length === 0;
-    },
-    { what: "the processes that the runtime forgot to end" },
-  );
 }

@@ -1,6 +1,7 @@
 // Processes that tests find by what they name or by their cgroup, and end.
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { eventually } from "./eventually.ts";
 
 const mount = "/sys/fs/cgroup";
 
@@ -21,6 +22,7 @@ export function processesNaming(text: string): number[] {
 
 /** The processes in this group and in those below it, of any controller. */
 export function processesIn(parent: string): number[] {
+  if (!/^\/[^/]/.test(parent)) throw new Error(`"${parent}" is everybody's`);
   const pids = ["", ...fs.readdirSync(mount)]
     .map((controller) => path.join(mount, controller, parent))
     .filter((root) => fs.existsSync(root))
@@ -52,4 +54,21 @@ export function sendSignal(pid: number, name: NodeJS.Signals): void {
   } catch {
     // It has ended.
   }
+}
+
+/**
+ * Ends what names a path and what runs in cgroups: what a test that failed, or a daemon that was killed, left to nobody.
+ */
+export async function endProcesses(
+  text: string,
+  ...cgroups: string[]
+): Promise<void> {
+  await eventually(
+    () => {
+      const pids = [...processesNaming(text), ...cgroups.flatMap(processesIn)];
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+      return pids.length === 0;
+    },
+    { what: `the processes of ${text} to end` },
+  );
 }

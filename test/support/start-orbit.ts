@@ -16,7 +16,7 @@ import { hostPortTable } from "../../network/pods/host-ports.ts";
 import { masqueradeTable } from "../../network/pods/masquerade.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { runtimeKinds, type RuntimeKind } from "./private-runtime.ts";
-import { processesNaming, sendSignal } from "./processes.ts";
+import { endProcesses, processesNaming, sendSignal } from "./processes.ts";
 import { announce } from "./run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
@@ -96,16 +96,16 @@ async function removeEverything(
     await runCommand(
       orbitProgram,
       ["remove-pods", "--container-runtime-endpoint", `unix://${endpoint}`],
-      { timeoutMs: 30_000 },
+      { timeoutMs: 60_000 },
     );
   }
-  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-    for (const pid of processesNaming(`${directory}/`)) sendSignal(pid, signal);
-    await eventually(() => processesNaming(`${directory}/`).length === 0, {
-      timeoutMs: 3000,
-      what: "processes to end",
-    }).catch(() => undefined);
-  }
+  for (const pid of processesNaming(`${directory}/`))
+    sendSignal(pid, "SIGTERM");
+  await eventually(() => processesNaming(`${directory}/`).length === 0, {
+    timeoutMs: 3000,
+    what: "processes to end",
+  }).catch(() => undefined);
+  await endProcesses(`${directory}/`, cgroupRoot, `${cgroupRoot}-runtime`);
   for (const name of [masqueradeTable, hostPortTable])
     await runCommand("nft", ["delete", "table", "ip", name(podRange)]);
   for (const family of ["ip", "ip6"])
@@ -212,7 +212,7 @@ export async function startOrbit(
   });
   ended.catch(() => undefined);
   const ready = eventually(() => /ready in [\d.]+s/.test(output), {
-    timeoutMs: options.readyTimeoutMs ?? 20_000,
+    timeoutMs: options.readyTimeoutMs ?? 60_000,
     what: "orbit server to be ready",
   }).catch((error: Error) => {
     child.kill("SIGKILL");

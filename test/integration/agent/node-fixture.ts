@@ -19,6 +19,7 @@ import {
   startDaemon,
   type RuntimeKind,
 } from "../../support/private-runtime.ts";
+import { endProcesses } from "../../support/processes.ts";
 import { announce } from "../../support/run/run-state.ts";
 import {
   makeTempDirectory,
@@ -49,8 +50,6 @@ export interface NodeFixture {
   close(): Promise<void>;
 }
 
-let counter = 0;
-
 /** On containerd, unless TEST_RUNTIME or the caller names another runtime. */
 export async function startNode(
   kind: RuntimeKind = runtimeKinds[0]!,
@@ -80,7 +79,7 @@ export async function startNode(
   const runtime = newRuntime();
   await runtime.start();
   await runtime.importImage(await busyboxImageTar());
-  const cgroupRoot = `/orbit-agent-test-${process.pid}-${counter++}`;
+  const cgroupRoot = `/${path.basename(directory)}`;
   announce("cgroup", cgroupRoot);
   const manifests = path.join(directory, "manifests");
   await fs.mkdir(manifests);
@@ -141,6 +140,7 @@ export async function startNode(
       }
       await runtime.stop();
       await daemon.stop();
+      await endProcesses(`${directory}/`, cgroupRoot);
       await removeCgroups(cgroupRoot);
       removeTempDirectory(directory);
     },
