@@ -1,6 +1,7 @@
 // Waiting for a condition with a deadline instead of sleeping. The error names what was awaited and what was seen last.
 
 export interface EventuallyOptions {
+  /** Default: half a minute, for machines that are slow or busy. */
   timeoutMs?: number;
   intervalMs?: number;
   /** What is awaited, for the error. */
@@ -14,7 +15,7 @@ export interface EventuallyOptions {
 export async function eventually<T>(
   probe: () => T | Promise<T>,
   {
-    timeoutMs = 10_000,
+    timeoutMs = 30_000,
     intervalMs = 20,
     what = "condition",
   }: EventuallyOptions = {},

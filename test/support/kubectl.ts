@@ -19,11 +19,11 @@ export type Kubectl = (
   options?: KubectlOptions,
 ) => Promise<CommandResult>;
 
-/** Runs a program to its end; never rejects because of its exit code. Kills it after timeoutMs (default 30 s). */
+/** Runs a program to its end; never rejects because of its exit code. Kills it after timeoutMs (default 90 s). */
 export function runCommand(
   file: string,
   args: readonly string[],
-  { stdin, timeoutMs = 30_000, env }: KubectlOptions = {},
+  { stdin, timeoutMs = 90_000, env }: KubectlOptions = {},
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {

@@ -18,6 +18,7 @@ export interface Target {
   protocol: "tcp" | "udp";
   host: string;
   port: number;
+  /** Default: ten seconds, enough for an answer on a busy machine. */
   waitMs?: number;
   /** Source address, and for UDP its port. */
   from?: string;
@@ -110,7 +111,7 @@ export class Machine {
 
   /** What the server answered (its name and the client's address), else the error's code or `timeout`. */
   connect(target: Target): Promise<string> {
-    return this.#command({ verb: "connect", waitMs: 3000, ...target });
+    return this.#command({ verb: "connect", waitMs: 10_000, ...target });
   }
 
   run(...words: string[]): string {
