@@ -7,14 +7,13 @@ import { eventually } from "../../support/eventually.ts";
 import { startOrbit, type RunningOrbit } from "../../support/start-orbit.ts";
 import { makeTempDirectory } from "../../support/temp-directory.ts";
 
-jest.setTimeout(60_000);
-
 let etcd: TestEtcd;
 const servers: RunningOrbit[] = [];
 
+/** As short as a leader on a busy machine can keep it. */
 const quickLease = [
-  "leader-elect-lease-duration=3s",
-  "leader-elect-renew-deadline=2s",
+  "leader-elect-lease-duration=8s",
+  "leader-elect-renew-deadline=6s",
   "leader-elect-retry-period=500ms",
 ];
 
@@ -89,7 +88,6 @@ async function makes(
       .filter(Boolean);
   await eventually(async () => (await names("pods")).length >= replicas, {
     what: `${name}'s pods`,
-    timeoutMs: 15_000,
   });
   await eventually(
     async () =>
@@ -106,20 +104,26 @@ async function makes(
     { what: `${name}'s status` },
   );
   expect(await names("replicasets")).toHaveLength(1);
-  const events = await kubectl(
-    n,
-    "get",
-    "events",
-    "-o",
-    'jsonpath={range .items[?(@.reason=="SuccessfulCreate")]}{.involvedObject.name} {.message}{"\\n"}{end}',
-  );
-  const created = events.split("\n").filter((line) => line.includes(name));
-  expect(created).toHaveLength(replicas);
+  const created = async (): Promise<string[]> => {
+    const events = await kubectl(
+      n,
+      "get",
+      "events",
+      "-o",
+      'jsonpath={range .items[?(@.reason=="SuccessfulCreate")]}{.involvedObject.name} {.message}{"\\n"}{end}',
+    );
+    return events.split("\n").filter((line) => line.includes(name));
+  };
+  await eventually(async () => (await created()).length >= replicas, {
+    what: `${name}'s events`,
+  });
+  expect(await created()).toHaveLength(replicas);
   return names("pods");
 }
 
 test("one of two leads, and each thing is done once", async () => {
-  expect([leads(0), leads(1)]).toEqual([true, false]);
+  await eventually(() => leads(0), { what: "the first to lead" });
+  expect(leads(1)).toBe(false);
   const pods = await makes(1, "first", 3);
   expect(pods).toHaveLength(3);
 });
@@ -149,7 +153,7 @@ test("a server that stops gives the leases back: the other leads at once", async
   await eventually(() => leads(1), {
     what: "the other to lead",
     // Nobody waits for a lease to end.
-    timeoutMs: 2500,
+    timeoutMs: 6500,
   });
   await makes(1, "second", 2);
   servers[0] = await server!.restart();
@@ -161,10 +165,9 @@ test("a server that is killed is followed when its lease has ended", async () =>
   await servers[1]!.stop("SIGKILL");
   await eventually(() => leads(0), {
     what: "the other to lead",
-    timeoutMs: 15_000,
   });
   // It waited for the lease, as it can't know that its holder is gone.
-  expect(Date.now() - before).toBeGreaterThan(1500);
+  expect(Date.now() - before).toBeGreaterThan(4000);
   const pods = await makes(0, "third", 2);
   expect(pods).toHaveLength(2);
   const all = await kubectl(0, "get", "pods", "-o", "name");

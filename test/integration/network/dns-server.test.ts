@@ -27,7 +27,7 @@ import {
 } from "../../../network/dns/zone-feed.ts";
 import { bundleProgram } from "../../support/bundle-program.ts";
 import { eventually } from "../../support/eventually.ts";
-import { freePorts } from "../../support/free-port.ts";
+import { freePort, freePorts } from "../../support/free-port.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { question, recordLines } from "../../unit/network/dns/dns-questions.ts";
 
@@ -91,9 +91,10 @@ class OtherServer {
         from,
       );
     });
-    this.socket.bind(0, "127.0.0.1");
+    // One of the system's own for UDP might be a connection's of TCP.
+    const port = await freePort();
+    this.socket.bind(port, "127.0.0.1");
     await once(this.socket, "listening");
-    const { port } = this.socket.address();
     this.#tcp.listen(port, "127.0.0.1");
     await once(this.#tcp, "listening");
     return { address: "127.0.0.1", port };
@@ -107,6 +108,8 @@ class OtherServer {
 
 let cluster: Cluster;
 let thread: DnsThread;
+/** Gives other servers up soon: for those that are not to be believed. */
+let impatient: DnsThread;
 let feed: ZoneFeed;
 let workerFile: string;
 let upstream: Upstream;
@@ -136,29 +139,38 @@ require("node:worker_threads").parentPort.on("message", ({ kind }) => {
   secondUpstream = await second.start();
   resolvers = [upstream];
   cluster = await startCluster({ controllers: false, scheduler: false });
-  thread = new DnsThread({
-    data: {
-      domain: "cluster.local",
-      listen: [
-        { address: "127.0.0.1", port: 0 },
-        { address: "127.0.0.2", port: 0 },
-      ],
-      allowed: ["127.0.0.1/32"],
-      serviceAddresses: ["10.43.0.10"],
-      upstreamTimeoutMs: 300,
-    },
-    onStarted: () => feed.resend(),
-    workerFile,
-    clock: systemClock,
-    logger,
-  });
+  const start = async (upstreamTimeoutMs: number): Promise<DnsThread> => {
+    const [one, two] = (await freePorts(2)) as [number, number];
+    return new DnsThread({
+      data: {
+        domain: "cluster.local",
+        listen: [
+          { address: "127.0.0.1", port: one },
+          { address: "127.0.0.2", port: two },
+        ],
+        allowed: ["127.0.0.1/32"],
+        serviceAddresses: ["10.43.0.10"],
+        upstreamTimeoutMs,
+      },
+      onStarted: () => feed.resend(),
+      workerFile,
+      clock: systemClock,
+      logger,
+    });
+  };
+  thread = await start(5000);
+  impatient = await start(300);
   feed = new ZoneFeed({
     client: cluster.client,
-    post: (message) => thread.post(message),
+    post: (message) => {
+      thread.post(message);
+      impatient.post(message);
+    },
     resolvers: () => resolvers,
     onProblem: (each) => problems.push(...each),
   });
   await thread.start();
+  await impatient.start();
   await feed.start();
   await cluster.client.resource(namespaces).create({
     apiVersion: "v1",
@@ -183,6 +195,7 @@ require("node:worker_threads").parentPort.on("message", ({ kind }) => {
 afterAll(async () => {
   feed.stop();
   await thread.stop();
+  await impatient.stop();
   await cluster.stop();
   other.stop();
   second.stop();
@@ -195,7 +208,7 @@ async function ask(
     port = thread.ports[0]!,
     from = "127.0.0.1",
     to = "127.0.0.1",
-    waitMs = 5000,
+    waitMs = 20_000,
   } = {},
 ): Promise<Buffer | undefined> {
   const socket = dgram.createSocket("udp4");
@@ -368,7 +381,7 @@ describe("others' names", () => {
     const usual = other.onQuery;
     other.onQuery = answers;
     const name = `${what.replaceAll(/\W/g, "-").toLowerCase()}.example`;
-    const answer = await ask(question(name), { waitMs: 8000 });
+    const answer = await ask(question(name), { port: impatient.ports[0]! });
     other.onQuery = usual;
     expect(answer![3]! & 15).toBe(2);
     expect(packet.decode(answer!).answers).toEqual([]);

@@ -26,6 +26,7 @@ import { IngressController } from "../../../network/ingress/ingress-controller.t
 import { metricsText } from "../../../api/metrics/family.ts";
 import { bundleProgram } from "../../support/bundle-program.ts";
 import { eventually } from "../../support/eventually.ts";
+import { freePort } from "../../support/free-port.ts";
 import {
   echo,
   request,
@@ -287,18 +288,15 @@ test("a problem is an event that names it, and others are served", async () => {
     },
     { "ingress.orbit.io/max-body-sise": "1Mi" },
   );
-  const event = await eventually(
-    async () => {
-      const { items } = await cluster.client
-        .resource(events)
-        .list({ namespace: "default" });
-      return items.find(
-        ({ involvedObject, message }) =>
-          involvedObject.name === "wrong" && message?.includes("missing"),
-      );
-    },
-    { timeoutMs: 15_000 },
-  );
+  const event = await eventually(async () => {
+    const { items } = await cluster.client
+      .resource(events)
+      .list({ namespace: "default" });
+    return items.find(
+      ({ involvedObject, message }) =>
+        involvedObject.name === "wrong" && message?.includes("missing"),
+    );
+  });
   expect(event?.type).toBe("Warning");
   expect(event?.message).toMatch(/max-body-sise is not known/);
   expect((await ask("wrong.test")).status).toBe(503);
@@ -405,9 +403,10 @@ test("its figures are metrics", async () => {
 
 test("a taken port is an event, and is opened when it is free", async () => {
   const holder = net.createServer();
-  holder.listen(0, "127.0.0.1");
+  // Not one of those that connections come from: it would be taken again at once.
+  const port = await freePort();
+  holder.listen(port, "127.0.0.1");
   await once(holder, "listening");
-  const { port } = holder.address() as net.AddressInfo;
   const { httpsPort: _https, ...options } = controllerOptions();
   const second = new IngressController({ ...options, httpPort: port });
   await second.start();
@@ -424,6 +423,6 @@ test("a taken port is an event, and is opened when it is free", async () => {
   });
   expect(second.ports.http).toBe(0);
   holder.close();
-  await eventually(() => second.ports.http === port, { timeoutMs: 20_000 });
+  await eventually(() => second.ports.http === port);
   await second.stop();
 });

@@ -34,6 +34,9 @@ const logger = pino({ level: process.env.ORBIT_TEST_LOG ?? "silent" });
 const network = new NetworkMachines();
 const table = "inet orbit-policy";
 const nodeAddress = "192.0.2.1";
+/** How long is waited for what must come, and for what must not. */
+const patience = 10_000;
+const glanceMs = 400;
 let cluster: Cluster;
 let policies: NetworkPolicies | undefined;
 let node: Machine;
@@ -227,7 +230,7 @@ async function wrongOnes(all: OracleWorld = world): Promise<Wrong[]> {
             protocol,
             port,
           });
-          const waitMs = expected ? 5000 : 400;
+          const waitMs = expected ? patience : glanceMs;
           const { machine } = source;
           const { address: host } = target;
           const result =
@@ -273,16 +276,16 @@ test("IPv6", async () => {
     ],
   });
   await settled();
-  const to = (name: string, port: number): Promise<string> =>
+  const to = (name: string, port: number, waitMs: number): Promise<string> =>
     ends[name]!.machine.connect({
       protocol: "tcp",
       host: "fd42::2",
       port,
-      waitMs: 400,
+      waitMs,
     });
-  await expect(to("a2", 80)).resolves.toBe("a1 fd42::3");
-  await expect(to("a2", 81)).resolves.toBe("timeout");
-  await expect(to("b1", 80)).resolves.toBe("a1 fd42::4");
+  await expect(to("a2", 80, patience)).resolves.toBe("a1 fd42::3");
+  await expect(to("a2", 81, glanceMs)).resolves.toBe("timeout");
+  await expect(to("b1", 80, patience)).resolves.toBe("a1 fd42::4");
 });
 
 test("a pod's own node reaches it, and is reached", async () => {
@@ -307,14 +310,14 @@ test("labels of pods and namespaces change, pods go and come with another addres
     ],
   });
   await settled();
-  const answer = (): Promise<string> =>
+  const answer = (waitMs = glanceMs): Promise<string> =>
     ends.b1!.machine.connect({
       protocol: "tcp",
       host: "10.42.0.2",
       port: 80,
-      waitMs: 400,
+      waitMs,
     });
-  await expect(answer()).resolves.toBe("a1 10.42.0.4");
+  await expect(answer(patience)).resolves.toBe("a1 10.42.0.4");
   const label = (
     ref: ResourceRef<KubeObject>,
     name: string,
@@ -334,7 +337,7 @@ test("labels of pods and namespaces change, pods go and come with another addres
   await expect(answer()).resolves.toBe("timeout");
   await label(namespaces, "b", undefined, { team: "b" });
   await settled();
-  await expect(answer()).resolves.toBe("a1 10.42.0.4");
+  await expect(answer(patience)).resolves.toBe("a1 10.42.0.4");
   // The isolated pod itself.
   await label(pods, "a1", "a", { app: "a1" });
   await client.resource(pods).delete("b1", "b", { gracePeriodSeconds: 0 });
@@ -343,7 +346,7 @@ test("labels of pods and namespaces change, pods go and come with another addres
   world.pods = world.pods.filter(({ metadata }) => metadata.name !== "b1");
   await addPod("b", "b1", ["10.42.0.4", "fd42::4"]);
   await settled();
-  await expect(answer()).resolves.toBe("a1 10.42.0.4");
+  await expect(answer(patience)).resolves.toBe("a1 10.42.0.4");
 });
 
 test("established connections are cut, in both directions, and go on when allowed again", async () => {
@@ -381,9 +384,13 @@ test("established connections are cut, in both directions, and go on when allowe
   await grows(udp);
   await cluster.client.resource(networkPolicies).delete(`p${count - 1}`, "a");
   await settled();
-  const before = [await tcp(), await udp()];
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  expect([await tcp(), await udp()]).toEqual(before);
+  // What was under way may still come; then nothing does.
+  await eventually(async () => {
+    const before = [await tcp(), await udp()];
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect([await tcp(), await udp()]).toEqual(before);
+    return true;
+  });
   await cluster.client
     .resource(networkPolicies)
     .delete(other.metadata.name!, "a");
@@ -398,19 +405,19 @@ test("a new pod is protected before the API server knows its address", async () 
   const { machine } = { machine: network.pod(node, "late", ["10.42.0.9"]) };
   await machine.serve("tcp", 80);
   await policies!.protect(pod, ["10.42.0.9"]);
-  const answer = (): Promise<string> =>
+  const answer = (waitMs = glanceMs): Promise<string> =>
     ends.b1!.machine.connect({
       protocol: "tcp",
       host: "10.42.0.9",
       port: 80,
-      waitMs: 400,
+      waitMs,
     });
   await expect(answer()).resolves.toBe("timeout");
   // Its address is given to a pod that nothing isolates.
   const next = await addPod("b", "next", []);
   await policies!.protect(next, ["10.42.0.9"]);
   await settled();
-  await expect(answer()).resolves.toBe("late 10.42.0.4");
+  await expect(answer(patience)).resolves.toBe("late 10.42.0.4");
   for (const each of [pod, next])
     await cluster.client
       .resource(pods)
@@ -477,7 +484,9 @@ test("links that are no pod's may send what they want", async () => {
     from: "203.0.113.5",
     waitMs: 200,
   });
-  expect(await ends.a1!.machine.heard()).toContain("203.0.113.5");
+  await eventually(async () =>
+    (await ends.a1!.machine.heard()).includes("203.0.113.5"),
+  );
 });
 
 test("a pod that ended has no rules, one on the host's network neither", async () => {
@@ -540,7 +549,7 @@ test.each([
     expect(heard).not.toContain("198.51.100.7");
     expect(
       node.run("nft", "list", "chain", ...table.split(" "), "pod-sources"),
-    ).toMatch(/oif missing counter packets [4-9]/);
+    ).toMatch(/oif missing counter packets ([4-9]|\d\d)/);
   },
 );
 
@@ -552,17 +561,13 @@ test("rules that others delete are written again, others' rules stay", async () 
       protocol: "tcp",
       host: "10.42.0.2",
       port: 80,
-      waitMs: 400,
+      waitMs: glanceMs,
     });
   node.run("nft", "flush", "ruleset");
-  await eventually(async () => (await gone()) === "timeout", {
-    timeoutMs: 5000,
-  });
+  await eventually(async () => (await gone()) === "timeout");
   node.run("nft", "add", "table", "ip", "mine");
   node.run("nft", "delete", "table", ...table.split(" "));
-  await eventually(async () => (await gone()) === "timeout", {
-    timeoutMs: 5000,
-  });
+  await eventually(async () => (await gone()) === "timeout");
   expect(node.run("nft", "list", "tables")).toContain("table ip mine");
   expect(metricsText(policies!.metrics.families())).toMatch(
     /orbit_network_policy_rewrites_total [2-9]/,
@@ -614,10 +619,10 @@ test("pods on a bridge", async () => {
   other.run("sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0");
   await one.serve("tcp", 80);
   const there = podsPolicies(other, "orbit-bridged");
-  const connect = (): Promise<string> =>
-    two.connect({ protocol: "tcp", host: "10.42.0.2", port: 80, waitMs: 400 });
+  const connect = (waitMs = glanceMs): Promise<string> =>
+    two.connect({ protocol: "tcp", host: "10.42.0.2", port: 80, waitMs });
   await there.start();
-  await expect(connect()).resolves.toBe("one 10.42.0.3");
+  await expect(connect(patience)).resolves.toBe("one 10.42.0.3");
   await policy("a", {});
   try {
     await eventually(async () => (await connect()) === "timeout");

@@ -2,8 +2,6 @@
 import { chainPrefix } from "../../../network/proxy/iptables-rules.ts";
 import { testServiceProxy } from "./service-proxy-suite.ts";
 
-jest.setTimeout(30_000);
-
 const prefix = chainPrefix("orbit-proxy");
 
 describe.each(["iptables-nft", "iptables-legacy"])("%s", (iptables) => {

@@ -407,29 +407,23 @@ export function testServiceProxy(kernel: KernelRules): void {
     const { ip } = await service(["a"]);
     kernel.addForeign(node);
     kernel.removeOurs(node);
-    await eventually(
-      async () =>
-        (
-          await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
-        ).startsWith("a"),
-      { timeoutMs: 15_000 },
+    await eventually(async () =>
+      (
+        await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
+      ).startsWith("a"),
     );
     kernel.flushAll(node);
-    await eventually(
-      async () =>
-        (
-          await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
-        ).startsWith("a"),
-      { timeoutMs: 15_000 },
+    await eventually(async () =>
+      (
+        await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
+      ).startsWith("a"),
     );
     kernel.addForeign(node);
     kernel.flushServices(node);
-    await eventually(
-      async () =>
-        (
-          await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
-        ).startsWith("a"),
-      { timeoutMs: 15_000 },
+    await eventually(async () =>
+      (
+        await b.connect({ protocol: "tcp", host: ip, port: 80, waitMs: 300 })
+      ).startsWith("a"),
     );
     await service(["b"]);
     expect(kernel.listed(node)).toContain("somebody");
