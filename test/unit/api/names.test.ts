@@ -1,5 +1,6 @@
 import * as names from "../../../api/names.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
+import { cpuMsOf } from "../../support/cpu-time.ts";
 
 const long = "a".repeat(300);
 
@@ -57,17 +58,18 @@ test("texts are the reference's", () => {
 
 test("no pattern takes long on a hostile text", () => {
   const hostile = `${"a.".repeat(100_000)}!`;
-  const started = performance.now();
-  for (const check of [
-    names.dnsSubdomainProblems,
-    names.labelKeyProblems,
-    names.labelValueProblems,
-    names.dataKeyProblems,
-  ]) {
-    expect(check(hostile)).not.toHaveLength(0);
-    expect(check(`${"a-".repeat(2000)}!`)).not.toHaveLength(0);
-  }
-  expect(performance.now() - started).toBeLessThan(1000);
+  const cpuMs = cpuMsOf(() => {
+    for (const check of [
+      names.dnsSubdomainProblems,
+      names.labelKeyProblems,
+      names.labelValueProblems,
+      names.dataKeyProblems,
+    ]) {
+      expect(check(hostile)).not.toHaveLength(0);
+      expect(check(`${"a-".repeat(2000)}!`)).not.toHaveLength(0);
+    }
+  });
+  expect(cpuMs).toBeLessThan(1000);
 });
 
 test("a generateName prefix may end in a dash", () => {

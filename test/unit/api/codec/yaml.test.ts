@@ -161,9 +161,10 @@ test.each([
   ["a list", "- a"],
   ["map as key", "{a: 1}: b"],
 ])("hostile or bad: %s", (_name, text) => {
-  const started = Date.now();
-  expect(() => decodeYaml(Buffer.from(text), pod)).toThrow(ApiError);
-  expect(Date.now() - started).toBeLessThan(2000);
+  const cpuMs = cpuMsOf(() =>
+    expect(() => decodeYaml(Buffer.from(text), pod)).toThrow(ApiError),
+  );
+  expect(cpuMs).toBeLessThan(2000);
 });
 
 describe("aliases count by the bytes they add", () => {

@@ -18,6 +18,7 @@ import {
 import type { MessageSocket } from "../../../../api/streaming/message-socket.ts";
 import { serveRemoteCommand } from "../../../../api/streaming/remote-command-server.ts";
 import type { ExecSession } from "../../../../api/contracts.ts";
+import { eventually } from "../../../support/eventually.ts";
 
 class FakeSocket implements MessageSocket {
   sent: (Buffer | string)[] = [];
@@ -237,6 +238,5 @@ test("a process that does not read pauses the socket", async () => {
   expect(socket.paused).toBe(true);
   expect(sent).toBeLessThan(1_000_000);
   run.in.resume();
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(socket.paused).toBe(false);
+  await eventually(() => !socket.paused);
 });

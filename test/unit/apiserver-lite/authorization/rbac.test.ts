@@ -18,6 +18,7 @@ import {
 import type { StrategyContext } from "../../../../apiserver-lite/resources/strategy.ts";
 import { FakeState } from "../fake-state.ts";
 import { firstRound } from "../../../support/admission-attributes.ts";
+import { cpuMsOf } from "../../../support/cpu-time.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -200,9 +201,10 @@ describe("RBAC", () => {
 
   it("takes microseconds", () => {
     const attributes = ask(reader, "list", "pods", "x");
-    const started = performance.now();
-    for (let i = 0; i < 20_000; i++) rbac.authorize(attributes);
-    expect((performance.now() - started) / 20_000).toBeLessThan(0.05);
+    const cpuMs = cpuMsOf(() => {
+      for (let i = 0; i < 20_000; i++) rbac.authorize(attributes);
+    });
+    expect(cpuMs / 20_000).toBeLessThan(0.05);
   });
 });
 
