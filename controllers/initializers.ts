@@ -1,5 +1,6 @@
 // The controllers by the names --controllers knows them by: canonical name, the older alias, whether `*` means it too,
 // and how it is made. A maker may give nothing when its options are missing.
+import { createAutoscalerController } from "./autoscaling/autoscaler-controller.ts";
 import { createBootstrapSigner } from "./bootstrap-tokens/bootstrap-signer.ts";
 import { createTokenCleaner } from "./bootstrap-tokens/token-cleaner.ts";
 import { createCertificateApprover } from "./certificates/approving.ts";
@@ -177,6 +178,11 @@ export const initializers: readonly Initializer[] = [
     name: "cronjob-controller",
     alias: "cronjob",
     create: createCronJobController,
+  },
+  {
+    name: "horizontal-pod-autoscaler-controller",
+    alias: "horizontalpodautoscaling",
+    create: createAutoscalerController,
   },
   {
     name: "disruption-controller",

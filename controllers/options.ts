@@ -21,6 +21,15 @@ export interface ControllerOptions {
   concurrentServiceaccountTokenSyncs: number;
   concurrentResourceQuotaSyncs: number;
   concurrentHorizontalPodAutoscalerSyncs: number;
+  /** Between looks at an autoscaler's metrics. */
+  horizontalPodAutoscalerSyncPeriodMs: number;
+  /** How far back the highest recommendation is looked for before a target is made smaller. */
+  horizontalPodAutoscalerDownscaleStabilizationMs: number;
+  /** Time after a pod's start in which its CPU figures may be left out. */
+  horizontalPodAutoscalerCpuInitializationPeriodMs: number;
+  horizontalPodAutoscalerInitialReadinessDelayMs: number;
+  /** Least distance from the target, as a part of it, that scales. */
+  horizontalPodAutoscalerTolerance: number;
   concurrentValidatingAdmissionPolicyStatusSyncs: number;
   enableGarbageCollector: boolean;
   maxEndpointsPerSlice: number;
@@ -108,6 +117,11 @@ export const defaultControllerOptions: ControllerOptions = {
   concurrentServiceaccountTokenSyncs: 5,
   concurrentResourceQuotaSyncs: 5,
   concurrentHorizontalPodAutoscalerSyncs: 5,
+  horizontalPodAutoscalerSyncPeriodMs: 15_000,
+  horizontalPodAutoscalerDownscaleStabilizationMs: 300_000,
+  horizontalPodAutoscalerCpuInitializationPeriodMs: 300_000,
+  horizontalPodAutoscalerInitialReadinessDelayMs: 30_000,
+  horizontalPodAutoscalerTolerance: 0.1,
   concurrentValidatingAdmissionPolicyStatusSyncs: 5,
   enableGarbageCollector: true,
   maxEndpointsPerSlice: 100,

@@ -65,13 +65,7 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "permit-port-sharing",
     "kube-api-content-type",
     // Controllers that are not there.
-    "concurrent-horizontal-pod-autoscaler-syncs",
     "concurrent-serviceaccount-token-syncs",
-    "horizontal-pod-autoscaler-sync-period",
-    "horizontal-pod-autoscaler-downscale-stabilization",
-    "horizontal-pod-autoscaler-cpu-initialization-period",
-    "horizontal-pod-autoscaler-initial-readiness-delay",
-    "horizontal-pod-autoscaler-tolerance",
     "legacy-service-account-token-clean-up-period",
     "service-account-private-key-file",
     "enable-hostpath-provisioner",

@@ -71,6 +71,7 @@ export class MemoryApi implements Transport {
       if (!object) throw errors.notFound(resource, name);
       return object;
     };
+    if (request.subresource === "scale") return this.#scale(request, current());
     switch (verb) {
       case "get":
         return current();
@@ -227,6 +228,34 @@ export class MemoryApi implements Transport {
         status: { phase: "Active" },
       });
     return this.#store(resource, undefined, object);
+  }
+
+  /** Of kinds whose replicas and selector are where a Deployment has them. */
+  #scale({ resource, body }: ApiRequest, object: AnyObject): KubeObject {
+    const given = body as { spec?: { replicas?: number } } | undefined;
+    const spec = object["spec"] as {
+      replicas?: number;
+      selector?: { matchLabels?: Readonly<Record<string, string>> };
+    };
+    const scaled = given
+      ? this.#store(resource, object, {
+          ...copyJson(object),
+          spec: { ...spec, replicas: given.spec?.replicas },
+        })
+      : object;
+    const { name, namespace } = object.metadata;
+    return {
+      apiVersion: "autoscaling/v1",
+      kind: "Scale",
+      metadata: { name, namespace },
+      spec: { replicas: (scaled["spec"] as typeof spec).replicas ?? 1 },
+      status: {
+        replicas: (object["status"] as typeof spec)?.replicas ?? 0,
+        selector: Object.entries(spec.selector?.matchLabels ?? {})
+          .map(([key, value]) => `${key}=${value}`)
+          .join(","),
+      },
+    } as KubeObject;
   }
 
   #createSubresource(request: ApiRequest, parent: AnyObject): KubeObject {

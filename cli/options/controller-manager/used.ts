@@ -49,6 +49,12 @@ export const usedControllerManagerOptions: readonly string[] = [
   "cluster-signing-legacy-unknown-cert-file",
   "cluster-signing-legacy-unknown-key-file",
 
+  "concurrent-horizontal-pod-autoscaler-syncs",
+  "horizontal-pod-autoscaler-sync-period",
+  "horizontal-pod-autoscaler-downscale-stabilization",
+  "horizontal-pod-autoscaler-cpu-initialization-period",
+  "horizontal-pod-autoscaler-initial-readiness-delay",
+  "horizontal-pod-autoscaler-tolerance",
   "emulated-version",
   "concurrent-validating-admission-policy-status-syncs",
   "logging-format",
