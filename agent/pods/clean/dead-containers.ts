@@ -68,6 +68,26 @@ export class DeadContainers {
       );
   }
 
+  /** Removes the sandboxes that have ended and have no containers, but the newest one. A failure is logged. */
+  async removeSandboxes(pod: Pod, runtimePod: RuntimePod): Promise<void> {
+    const { runtime, logger } = this.#context;
+    const used = new Set(
+      runtimePod.containers.map(({ sandboxId }) => sandboxId),
+    );
+    const ended = runtimePod.sandboxes
+      .slice(1)
+      .filter(({ id, ready }) => !ready && !used.has(id));
+    for (const { id } of ended)
+      await runtime
+        .removePodSandbox(id)
+        .catch((error: unknown) =>
+          logger.warn(
+            { err: error, id, pod: podDescription(pod) },
+            "can't remove a sandbox that has ended",
+          ),
+        );
+  }
+
   async #remove(pod: Pod, name: string, id: string): Promise<void> {
     const { runtime, files } = this.#context;
     this.#removing.add(id);

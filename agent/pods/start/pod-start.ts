@@ -89,6 +89,7 @@ export async function startPod(
   plan: StartPlan,
   run: StartRun,
 ): Promise<StartResult> {
+  // First: the directory is the record by which the rest is found when this process is killed.
   await context.files.prepare(run.pod());
   const volumes = mountVolumes(context, run.pod());
   volumes.catch(() => undefined);
@@ -99,7 +100,8 @@ export async function startPod(
     ? await startSandbox(context.sandboxes, run.pod(), config)
     : plan.sandbox;
   await volumes;
-  if (!sandbox) return { changed: true, retryInMs: Infinity };
+  // One that ended at once: the next pass replaces it, after a pause.
+  if (!sandbox?.ready) return { changed: true, retryInMs: Infinity };
   await protectSandbox(context, run, sandbox);
   let started = 0;
   let retryInMs = Infinity;

@@ -23,6 +23,7 @@ import {
   type ProbeResults,
 } from "./pod-actions.ts";
 import type { PodReport } from "./pod-report.ts";
+import { SandboxRenewal } from "./sandbox-renewal.ts";
 import type { EndRequest } from "./worker-state.ts";
 
 export interface PodAdmission {
@@ -103,6 +104,7 @@ type SyncResult =
 export class PodSync {
   readonly #context: SyncContext;
   readonly #of: SyncedPod;
+  readonly #renewal: SandboxRenewal;
   #adopted = false;
   /** Pods that end so that this one has room. */
   #preempted: readonly Pod[] = [];
@@ -112,6 +114,13 @@ export class PodSync {
   constructor(context: SyncContext, of: SyncedPod) {
     this.#context = context;
     this.#of = of;
+    this.#renewal = new SandboxRenewal({
+      pod: of.pod,
+      events: context.events,
+      kill: (runtimePod) => this.#kill(runtimePod),
+      dead: of.dead,
+      clock: context.clock,
+    });
   }
 
   /** It can't go on before others have given something back. */
@@ -260,13 +269,12 @@ export class PodSync {
     actions: PodActions,
     runtimePod: RuntimePod,
   ): Promise<StartResult> {
-    const { pod, ending, waiting, signal } = this.#of;
+    const { pod, ending } = this.#of;
     const nothing: StartResult = { changed: false, retryInMs: Infinity };
-    if (actions.killPod)
-      await ending.sandboxes(
-        pod(),
-        await ending.containers(pod(), runtimePod, graceSeconds(pod())),
-      );
+    if (actions.createSandbox) {
+      const waitMs = await this.#renewal.waitMs(runtimePod);
+      if (waitMs > 0) return { ...nothing, retryInMs: waitMs };
+    } else if (actions.killPod) await this.#kill(runtimePod);
     if (actions.containersToKill.length > 0) {
       await Promise.all(
         actions.containersToKill.map(({ status, again, ...because }) => {
@@ -280,6 +288,26 @@ export class PodSync {
       if (actions.sandbox) await mountVolumes(this.#context.start, pod());
       return nothing;
     }
+    try {
+      return await this.#start(actions);
+    } catch (error) {
+      if (actions.createSandbox) this.#renewal.failed();
+      throw error;
+    }
+  }
+
+  async #kill(runtimePod: RuntimePod): Promise<void> {
+    const { pod, ending } = this.#of;
+    const left = await ending.containers(
+      pod(),
+      runtimePod,
+      graceSeconds(pod()),
+    );
+    await ending.sandboxes(pod(), left);
+  }
+
+  async #start(actions: PodActions): Promise<StartResult> {
+    const { pod, waiting, signal } = this.#of;
     const several = actions.containersToStart.length > 1;
     return await startPod(this.#context.start, actions, {
       pod: () => this.#given(),

@@ -1,0 +1,100 @@
+// A pod whose sandbox is killed again and again, on a real runtime: each replacement waits longer, dead sandboxes and their
+// addresses go, and the pod runs when it is let live.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { pino } from "pino";
+import { createAgent, type Agent } from "../../../agent/agent.ts";
+import type { SandboxStatus } from "../../../cri/runtime.ts";
+import { eventually } from "../../support/eventually.ts";
+import {
+  startPrivateRuntime,
+  type PrivateRuntime,
+} from "../../support/private-runtime.ts";
+import { sendSignal } from "../../support/processes.ts";
+import { busyboxPod, podOf } from "./node-fixture.ts";
+
+jest.setTimeout(90_000);
+
+let part: PrivateRuntime;
+let agent: Agent;
+
+beforeAll(async () => {
+  part = await startPrivateRuntime();
+  const { directory, runtime, cgroupParent } = part;
+  const manifests = path.join(directory, "manifests");
+  fs.mkdirSync(manifests);
+  agent = createAgent({
+    runtime,
+    logger: pino({ level: "silent" }),
+    config: {
+      nodeName: "test-node",
+      nodeIPs: ["127.0.0.1"],
+      manifestsDirectory: manifests,
+      rootDirectory: path.join(directory, "agent"),
+      podLogsDirectory: path.join(directory, "logs/pods"),
+      containerLogsDirectory: path.join(directory, "logs/containers"),
+      cgroupRoot: cgroupParent,
+    },
+  });
+  await agent.start();
+  fs.writeFileSync(
+    path.join(manifests, "web.json"),
+    JSON.stringify(busyboxPod("web", "sleep 1000", { hostNetwork: false })),
+  );
+});
+afterAll(async () => {
+  await agent?.stop();
+  await part?.dispose();
+});
+
+async function readySandboxBeside(
+  killed: readonly string[],
+): Promise<SandboxStatus & { pid: number }> {
+  return await eventually(
+    async () => {
+      const found = (await part.runtime.listPodSandboxes()).find(
+        ({ id, ready }) => ready && !killed.includes(id),
+      );
+      const status =
+        found && (await part.runtime.podSandboxStatus(found.id, true));
+      return status?.pid ? { ...status, pid: status.pid } : undefined;
+    },
+    { what: "another sandbox", timeoutMs: 30_000 },
+  );
+}
+
+const leases = (): string[] =>
+  fs
+    .readdirSync(path.join(part.directory, "ipam"), { recursive: true })
+    .map((name) => path.basename(String(name)))
+    .filter((name) => /^\d+\.\d+\.\d+\.\d+$/.test(name));
+
+test("a sandbox that is killed is replaced after growing pauses, and what is dead is removed", async () => {
+  const killed: string[] = [];
+  let killedAtMs = 0;
+  for (const pauseMs of [0, 0, 1000, 2000]) {
+    const sandbox = await readySandboxBeside(killed);
+    expect(sandbox.createdAtMs - killedAtMs).toBeGreaterThanOrEqual(pauseMs);
+    killed.push(sandbox.id);
+    killedAtMs = Date.now();
+    sendSignal(sandbox.pid, "SIGKILL");
+  }
+  const last = await readySandboxBeside(killed);
+  expect(last.createdAtMs - killedAtMs).toBeGreaterThanOrEqual(4000);
+  await eventually(
+    () => {
+      const pod = podOf(agent, "web-test-node");
+      const status = pod?.status?.containerStatuses?.[0];
+      return status?.state?.running && pod?.status?.podIP === last.ips[0];
+    },
+    { what: "the pod to run", timeoutMs: 30_000 },
+  );
+  // A dead container keeps its sandbox, which has no address any more.
+  await eventually(
+    async () => (await part.runtime.listPodSandboxes()).length < 5,
+    { what: "dead sandboxes to go" },
+  );
+  await eventually(() => leases().join() === last.ips.join(), {
+    what: "addresses to be given back",
+  });
+});
