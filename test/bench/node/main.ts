@@ -1,7 +1,7 @@
 // Measures a running cluster as a user feels it: how soon pods run and go, how soon a Deployment is ready, and what an
 // idle cluster costs. All times come from watches opened before the action.
 // `node tools/bench.mjs node --kubeconfig F --pids PID [--started-at EPOCH_MS] [--only regex]`; with `--processes` what is
-// run for a pod (processes.ts).
+// run for a pod (processes.ts), with `--restart COMMAND` how soon pods are adopted (adoption.ts).
 import { writeFileSync } from "node:fs";
 import { Connection } from "../support/connection.ts";
 import { benchOptions } from "../support/options.ts";
@@ -11,6 +11,7 @@ import {
   usageOf,
   type Row,
 } from "../support/statistics.ts";
+import { adoption } from "./adoption.ts";
 import { processes } from "./processes.ts";
 import {
   PodWatch,
@@ -228,7 +229,10 @@ async function times(): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  const { restartCommand } = options;
   if (options.processes) rows.push(...(await processes(options)));
+  else if (restartCommand)
+    rows.push(...(await adoption(options, restartCommand)));
   else await times();
   printRows(rows);
   if (options.jsonFile)

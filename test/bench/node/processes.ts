@@ -14,7 +14,7 @@ const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Calls of the runtime so far, by the node's own metrics. */
-async function runtimeCalls(
+export async function runtimeCalls(
   connection: Connection,
 ): Promise<Map<string, number>> {
   const { json } = await request(connection, "GET", "/api/v1/nodes");

@@ -16,6 +16,10 @@ export interface BenchOptions {
   startedAtMs: number | undefined;
   /** Of the node bench: what is run for a pod, instead of times. */
   processes: boolean;
+  /** Of the node bench: starts the server again, for the time until its pods are adopted. */
+  restartCommand: string | undefined;
+  /** How many those are. */
+  pods: number;
 }
 
 const read = (file: string | undefined): Buffer | undefined =>
@@ -70,6 +74,8 @@ export function benchOptions(args: string[]): BenchOptions {
       peer: { type: "string" },
       "started-at": { type: "string" },
       processes: { type: "boolean", default: false },
+      restart: { type: "string" },
+      pods: { type: "string", default: "110" },
     },
   });
   const target = values.kubeconfig
@@ -94,5 +100,7 @@ export function benchOptions(args: string[]): BenchOptions {
       ? Number(values["started-at"])
       : undefined,
     processes: values.processes,
+    restartCommand: values.restart,
+    pods: Number(values.pods),
   };
 }
