@@ -4,12 +4,12 @@
 // Source: RFC 1035 section 4.2, RFC 7766.
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import {
-  BlockList,
   createServer,
   isIPv6,
   type Server,
   type Socket as TcpSocket,
 } from "node:net";
+import { AddressRanges, plainAddress } from "../address-ranges.ts";
 import type { Transport } from "./responder.ts";
 
 const maxConnections = 512;
@@ -44,21 +44,6 @@ interface Listener {
   /** The ports, in the order of the addresses. */
   readonly ports: readonly number[];
   close(): Promise<void>;
-}
-
-function addressRanges(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [base = "", prefix] = range.split("/");
-    const family = isIPv6(base) ? "ipv6" : "ipv4";
-    if (prefix === undefined) list.addAddress(base, family);
-    else list.addSubnet(base, Number(prefix), family);
-  }
-  return list;
-}
-
-function plainAddress(address: string): string {
-  return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
 
 async function listenUdp(
@@ -221,9 +206,8 @@ async function listenBoth(
 export async function openListener(
   options: ListenerOptions,
 ): Promise<Listener> {
-  const list = addressRanges(options.allowed);
-  const accepts = (address: string): boolean =>
-    list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  const allowed = new AddressRanges(options.allowed);
+  const accepts = (address: string): boolean => allowed.contains(address);
   const open = new Set<TcpSocket>();
   const sockets: { udp: Socket; tcp: Server; port: number }[] = [];
   const close = async (): Promise<void> => {

@@ -1,12 +1,12 @@
 // The proxy: sockets in front, routes, backends behind. It knows no API objects; what it serves comes as messages
 // (messages.ts), and what it reports goes out as such. The thread (ingress-worker.ts) is its only user in the program.
-import { BlockList, isIP } from "node:net";
 import type { Logger } from "pino";
 import {
   createCertificateAuthority,
   issueCertificate,
   YEAR_MS,
 } from "../../api/pki/certificate.ts";
+import { AddressRanges } from "../address-ranges.ts";
 import { AccessLog } from "./front/access-log.ts";
 import { answerText } from "./front/answers.ts";
 import { CertificateStore } from "./front/certificate-store.ts";
@@ -61,11 +61,7 @@ export class Proxy {
     private readonly send: (message: FromProxy) => void,
     private readonly logger: Logger,
   ) {
-    const trusted = new BlockList();
-    for (const range of data.trustedProxies) {
-      const [base = "", bits = ""] = range.split("/");
-      trusted.addSubnet(base, Number(bits), isIP(base) === 6 ? "ipv6" : "ipv4");
-    }
+    const trusted = new AddressRanges(data.trustedProxies);
     if (data.accessLog !== undefined)
       this.#accessLog = new AccessLog(data.accessLog, (error) =>
         logger.error({ err: error }, "the access log can't be written"),
@@ -77,9 +73,7 @@ export class Proxy {
       statistics: this.#statistics,
       accessLog: this.#accessLog,
       logger,
-      trusted: (address) =>
-        data.trustedProxies.length > 0 &&
-        trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4"),
+      trusted: (address) => trusted.contains(address),
       nowMs: () => performance.now(),
     };
     this.#sockets = new ServingSockets({

@@ -7,8 +7,9 @@
 // An address with a lifetime goes by itself when it is not renewed.
 import { createHash } from "node:crypto";
 import { createSocket } from "node:dgram";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { addressText, cidrRange } from "../../api/addresses/address-range.ts";
+import { AddressRanges } from "../address-ranges.ts";
 import type { OnKernelSetting } from "../kernel-settings.ts";
 import { queryJson, type RunProgram } from "../links/ip-command.ts";
 
@@ -60,15 +61,6 @@ function send(from: string, to: string): Promise<void> {
     socket.once("error", end);
     socket.bind(0, from, () => socket.send("", discardPort, to, end));
   });
-}
-
-function contains(range: string, address: string): boolean {
-  const [base = "", bits] = range.split("/");
-  const family = isIP(base) === 4 ? "ipv4" : "ipv6";
-  if (isIP(base) !== isIP(address)) return false;
-  const list = new BlockList();
-  list.addSubnet(base, Number(bits), family);
-  return list.check(address, family);
 }
 
 export class AnnouncedAddresses {
@@ -176,7 +168,11 @@ export class AnnouncedAddresses {
       if (flags.includes("LOOPBACK") || !flags.includes("UP")) continue;
       for (const { local = "", prefixlen = 128, scope } of addr_info) {
         const range = `${local}/${prefixlen}`;
-        if (scope === "global" && local !== address && contains(range, address))
+        if (
+          scope === "global" &&
+          local !== address &&
+          new AddressRanges([range]).contains(address)
+        )
           return { link, range };
       }
     }

@@ -2,7 +2,7 @@
 // the rules for forwarded packets, unless the kernel is set to show it. Needs the program `ip` and the kernel's
 // br_netfilter.
 import { execFile } from "node:child_process";
-import { BlockList, isIP } from "node:net";
+import { AddressRanges } from "../address-ranges.ts";
 import { bridgeSettings, writeKernelSettings } from "../kernel-settings.ts";
 
 interface BridgeOptions {
@@ -36,17 +36,9 @@ export async function filterBridgedPods({
   podRanges,
   wrapper,
 }: BridgeOptions): Promise<string[]> {
-  const ranges = new BlockList();
-  for (const range of podRanges) {
-    const [base = "", bits] = range.split("/");
-    ranges.addSubnet(base, Number(bits), isIP(base) === 4 ? "ipv4" : "ipv6");
-  }
+  const ranges = new AddressRanges(podRanges);
   const ofPods = (await bridges(wrapper)).filter(({ addr_info = [] }) =>
-    addr_info.some(
-      ({ local = "" }) =>
-        isIP(local) !== 0 &&
-        ranges.check(local, isIP(local) === 4 ? "ipv4" : "ipv6"),
-    ),
+    addr_info.some(({ local = "" }) => ranges.contains(local)),
   );
   if (ofPods.length > 0) await writeKernelSettings(bridgeSettings, wrapper);
   return ofPods.map(({ ifname = "" }) => ifname);

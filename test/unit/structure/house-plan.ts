@@ -101,6 +101,7 @@ export const innerFloors: Readonly<
       "kernel-settings.ts",
       "links",
       "nft",
+      "address-ranges.ts",
       "plain-port.ts",
       "slices-of-service.ts",
     ],
