@@ -121,9 +121,8 @@ export async function runProxy(
   const dispose = informer.addHandler({});
   const ports = new ProxyPorts({
     mode,
-    inStep: () => proxy.inStep,
+    proxy,
     nodeEligible: () => isEligible(informer.lister.get(nodeName)),
-    metrics: () => proxy.metrics.families(),
     clock: systemClock,
   });
   await openPorts(values, settings, ports, logger);

@@ -31,6 +31,8 @@ export class TableSync {
   #retry: Timer | undefined;
   #stopped = false;
   #inStep = false;
+  /** Since when the kernel lacks something that was asked for, on the monotonic clock. */
+  #behindSince: number | undefined;
 
   constructor(options: TableSyncOptions) {
     this.#options = options;
@@ -41,10 +43,18 @@ export class TableSync {
     return this.#inStep && !this.#due && this.#running === undefined;
   }
 
+  /** For how long the kernel has lacked something that was asked for, in milliseconds; each transaction that succeeds begins it again. */
+  get behindMs(): number {
+    return this.#behindSince === undefined
+      ? 0
+      : this.#options.clock.monotonic() - this.#behindSince;
+  }
+
   /** Something changed in the scripts; `whole`: or in the kernel, which gets everything again. */
   request(whole = false): void {
     if (whole) this.#whole = true;
     this.#due = true;
+    this.#behindSince ??= this.#options.clock.monotonic();
     this.#retry?.cancel();
     this.#running ??= this.#loop().finally(() => {
       this.#running = undefined;
@@ -66,6 +76,10 @@ export class TableSync {
     await this.#running;
   }
 
+  #succeeded(): void {
+    this.#behindSince = this.#due ? this.#options.clock.monotonic() : undefined;
+  }
+
   async #loop(): Promise<void> {
     // What comes in this turn of the loop goes into one transaction.
     await new Promise((resolve) => setImmediate(resolve));
@@ -79,6 +93,7 @@ export class TableSync {
         ? scripts.wholeScript()
         : scripts.changeScript();
       if (script === "") {
+        this.#succeeded();
         onDone(clock.monotonic() - started, false);
         continue;
       }
@@ -88,6 +103,7 @@ export class TableSync {
         await run(script);
         this.#failures = 0;
         this.#inStep = true;
+        this.#succeeded();
         onDone(clock.monotonic() - started, false);
       } catch (error) {
         this.#whole = true;

@@ -2,12 +2,7 @@
 // balancers (/healthz, with its Node), whether the proxy works (/livez), metrics, and the mode.
 import type { Server } from "node:http";
 import type { Clock } from "../../api/clock.ts";
-import {
-  metricsContentType,
-  metricsText,
-  type Family,
-} from "../../api/metrics/family.ts";
-
+import { metricsContentType, metricsText } from "../../api/metrics/family.ts";
 import {
   closePlainPort,
   openPlainPort,
@@ -15,28 +10,22 @@ import {
   type PlainAnswer,
 } from "../plain-port.ts";
 import type { ProxyMode } from "./backends.ts";
-
-/** Rules that were asked for and are not written after this time make the proxy unhealthy. */
-const stuckMs = 60_000;
+import type { ServiceProxy } from "./proxy.ts";
 
 interface ProxyHealth {
   readonly mode: ProxyMode;
-  /** The kernel has what was asked for last. */
-  readonly inStep: () => boolean;
+  readonly proxy: Pick<ServiceProxy, "works" | "behindMs" | "metrics">;
   /** The Node is not about to be deleted. */
   readonly nodeEligible: () => boolean;
-  readonly metrics: () => readonly Family[];
   readonly clock: Clock;
 }
 
 export class ProxyPorts {
   readonly #health: ProxyHealth;
   readonly #servers: Server[] = [];
-  #inStepMs: number;
 
   constructor(health: ProxyHealth) {
     this.#health = health;
-    this.#inStepMs = health.clock.now();
   }
 
   /** Rejects when the address is taken. @param address `HOST:PORT` */
@@ -53,7 +42,7 @@ export class ProxyPorts {
         return {
           status: 200,
           type: metricsContentType,
-          body: metricsText(this.#health.metrics()),
+          body: metricsText(this.#health.proxy.metrics.families()),
         };
       if (path === "/proxyMode") return plainText(200, this.#health.mode);
       return path === "/healthz" ? plainText(200, "ok") : undefined;
@@ -65,16 +54,14 @@ export class ProxyPorts {
   }
 
   #healthz(withNode: boolean): PlainAnswer {
-    const { clock, inStep, nodeEligible } = this.#health;
+    const { clock, proxy, nodeEligible } = this.#health;
     const nowMs = clock.now();
-    if (inStep()) this.#inStepMs = nowMs;
-    const works = nowMs - this.#inStepMs < stuckMs;
     const eligible = nodeEligible();
     return {
-      status: works && (!withNode || eligible) ? 200 : 503,
+      status: proxy.works && (!withNode || eligible) ? 200 : 503,
       type: "application/json",
       body: JSON.stringify({
-        lastUpdated: new Date(this.#inStepMs).toISOString(),
+        lastUpdated: new Date(nowMs - proxy.behindMs).toISOString(),
         currentTime: new Date(nowMs).toISOString(),
         ...(withNode ? { nodeEligible: eligible } : {}),
       }),

@@ -28,6 +28,7 @@ import { ProxyMetrics } from "./proxy-metrics.ts";
 import type { RuleTable, TableOptions } from "./rule-table.ts";
 import {
   proxyPorts,
+  readyEndpointsHere,
   type Family,
   type ProxyNode,
   type ProxyPort,
@@ -35,6 +36,8 @@ import {
 import { TableSync } from "../nft/table-sync.ts";
 
 const zoneLabel = "topology.kubernetes.io/zone";
+/** Rules that were asked for and are not written after this time make the proxy unhealthy. */
+const stuckMs = 60_000;
 
 interface ServiceProxyOptions extends Pick<
   TableOptions,
@@ -91,6 +94,7 @@ export class ServiceProxy {
   #node: ProxyNode;
   #flushDue = false;
   #synced = false;
+  readonly #startedAt: number;
   readonly metrics: ProxyMetrics;
 
   constructor(options: ServiceProxyOptions) {
@@ -134,7 +138,13 @@ export class ServiceProxy {
       }),
     }));
     this.#conntrack = new ConntrackCleaner(logger, options.wrapper);
-    this.#healthChecks = new HealthCheckPorts(logger, () => this.inStep);
+    this.#startedAt = clock.monotonic();
+    this.#healthChecks = new HealthCheckPorts({
+      addressRanges: options.nodePortRanges,
+      works: () => this.works,
+      clock,
+      logger,
+    });
   }
 
   /** The kernel has the rules of everything known. */
@@ -144,6 +154,17 @@ export class ServiceProxy {
       !this.#flushDue &&
       this.#tables.every(({ sync }) => sync.inStep)
     );
+  }
+
+  /** For how long the kernel has lacked rules, in milliseconds; 0 when it has all. */
+  get behindMs(): number {
+    if (!this.#synced) return this.#options.clock.monotonic() - this.#startedAt;
+    return Math.max(...this.#tables.map(({ sync }) => sync.behindMs));
+  }
+
+  /** Changes reach the kernel: what was asked for is there, or is not late yet. */
+  get works(): boolean {
+    return this.behindMs < stuckMs;
   }
 
   /** Resolves when the Services that exist were read and their rules asked for. */
@@ -334,8 +355,7 @@ export class ServiceProxy {
       check && now.some(({ externalLocal }) => externalLocal)
         ? check
         : undefined,
-      new Set(now.flatMap(({ local }) => local.map(({ address }) => address)))
-        .size,
+      readyEndpointsHere(slices, this.#node),
     );
   }
 }

@@ -130,6 +130,21 @@ function near(
   return here.some((each) => each.ready) ? here : all;
 }
 
+/** What health checks count: endpoints of this node that are ready, those that end left out; of two families the larger number. */
+export function readyEndpointsHere(
+  slices: readonly EndpointSlice[],
+  { name }: ProxyNode,
+): number {
+  const found = { IPv4: new Set<string>(), IPv6: new Set<string>() };
+  for (const { addressType, endpoints } of slices) {
+    if (addressType !== "IPv4" && addressType !== "IPv6") continue;
+    for (const { addresses, conditions, nodeName } of endpoints ?? [])
+      if (nodeName === name && (conditions?.ready ?? true) && addresses?.[0])
+        found[addressType].add(addresses[0]);
+  }
+  return Math.max(found.IPv4.size, found.IPv6.size);
+}
+
 function plain(all: readonly Candidate[]): ProxyEndpoint[] {
   return all.map(({ address, port }) => ({ address, port }));
 }

@@ -4,7 +4,7 @@ import { Ruleset } from "../../../../network/proxy/ruleset.ts";
 import type { ProxyPort } from "../../../../network/proxy/service-ports.ts";
 import { TableObjects } from "../../../../network/nft/table-objects.ts";
 import { TableSync } from "../../../../network/nft/table-sync.ts";
-import { FakeClock } from "../../../support/fake-clock.ts";
+import { FakeClock, settle } from "../../../support/fake-clock.ts";
 
 test("the whole is written again when it is asked for while the whole is being written", async () => {
   const scripts: string[] = [];
@@ -119,7 +119,6 @@ test("2,000 endpoints that flap while a transaction runs are one transaction aft
     clusterIp: "10.43.0.1",
     externalIps: [],
     loadBalancerIps: [],
-    sourceRanges: [],
     internalLocal: false,
     externalLocal: false,
     cluster: Array.from({ length: up }, (_, n) => ({
@@ -148,5 +147,54 @@ test("2,000 endpoints that flap while a transaction runs are one transaction aft
   await turn();
   expect(sync.inStep).toBe(true);
   expect(scripts).toHaveLength(2);
+  await sync.stop();
+});
+
+test("how long the kernel has lacked rules: from the first request, again from each success, until all is there", async () => {
+  const clock = new FakeClock();
+  let script = "x";
+  let fails = true;
+  const running: (() => void)[] = [];
+  const sync = new TableSync({
+    what: "rules",
+    scripts: {
+      table: "ip t",
+      wholeScript: () => script,
+      changeScript: () => script,
+    },
+    run: () =>
+      fails
+        ? Promise.reject(new Error("busy"))
+        : new Promise((resolve) => running.push(resolve)),
+    clock,
+    logger: pino({ level: "silent" }),
+    onBegin: () => undefined,
+    onDone: () => undefined,
+  });
+  expect(sync.behindMs).toBe(0);
+  sync.request();
+  clock.advance(30);
+  await sync.settled();
+  expect(sync.behindMs).toBe(30);
+  fails = false;
+  // The next try, and what was asked for while it ran.
+  await clock.advanceAsync(100);
+  expect(sync.behindMs).toBe(130);
+  sync.request();
+  running.shift()!();
+  await settle();
+  expect(sync.behindMs).toBe(0);
+  clock.advance(7);
+  expect(sync.behindMs).toBe(7);
+  running.shift()!();
+  await sync.settled();
+  clock.advance(7);
+  expect(sync.behindMs).toBe(0);
+  // A request that has nothing to write.
+  script = "";
+  sync.request();
+  await sync.settled();
+  clock.advance(7);
+  expect(sync.behindMs).toBe(0);
   await sync.stop();
 });
